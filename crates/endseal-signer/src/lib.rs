@@ -1,14 +1,17 @@
-//! Records of the Nostr remote signer and its audit log.
+//! The Nostr remote signer (NIP-46): a bunker that answers apps over relays.
 //!
 //! | to do this | use |
 //! |---|---|
-//! | make, open, back up the store of a signer | [`SignerStore`] |
-//! | read what is in force: users, apps, rules, what was seen | [`State`] |
-//! | change it, and append to the audit log, all or nothing | [`StateTransaction`] |
-//! | get the keys of users | [`SignerStore::unlock`] |
+//! | make, open, serve a signer | [`Signer`] |
+//! | ask one that serves, over its socket | [`control`] |
+//! | be the client of one, over relays | [`client`] |
+//! | read and write its records | [`SignerStore`], [`State`], [`StateTransaction`] |
 //! | verify the audit log | [`verify_log`] |
 //!
-//! The formats are in `docs/spec/signer.md`. Time and randomness are arguments.
+//! Sessions and rules are specified in `docs/spec/nostr-connect.md`, records and the audit log in
+//! `docs/spec/signer.md`. An event passes the modules in one direction: `service` receives it from
+//! a relay, `engine` turns it into a request, decides and executes, `records` keep the decision,
+//! and after the commit `service` publishes the answer.
 //!
 //! # What is durable when
 //! Nothing before [`StateTransaction::commit`] returned, all of it afterwards. Only then may an
@@ -19,10 +22,17 @@
 extern crate alloc;
 
 mod bytes;
+pub mod client;
+pub mod control;
+mod engine;
 mod error;
 mod keys;
 mod log;
+mod metrics;
+mod options;
 mod records;
+mod service;
+mod signer;
 mod signer_store;
 mod state;
 mod text;
@@ -33,6 +43,7 @@ pub use error::{
 };
 pub use keys::SigningKeys;
 pub use log::{LogBroken, LogFault, VerifyError, verify_log};
+pub use options::{Listening, Options};
 pub use records::app::{App, AppState, Flow, NotInvited};
 pub use records::event::EventRecord;
 pub use records::head::LogHead;
@@ -41,6 +52,8 @@ pub use records::request::{RequestKey, RequestRecord};
 pub use records::rule::RuleRecord;
 pub use records::settings::Settings;
 pub use records::user::User;
+pub use service::RunError;
+pub use signer::Signer;
 pub use signer_store::SignerStore;
 pub use state::transaction::{Expired, StateTransaction};
 pub use state::{AppRules, State};

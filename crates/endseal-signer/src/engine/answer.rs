@@ -1,0 +1,147 @@
+//! Events that answer.
+
+use alloc::collections::VecDeque;
+use core::time::Duration;
+use std::collections::HashMap;
+use std::time::Instant;
+
+use endseal_nostr::connect::{
+    Answer, Encryption, MAX_REFUSAL, Refusal, RespondError, ResponseKeys, Stamp, respond,
+    response_len,
+};
+use endseal_nostr::event::Event;
+use endseal_nostr::key::PublicKey;
+use endseal_nostr::nip04;
+use endseal_nostr::nip44::Conversation;
+use endseal_relay::auth::SignedEvent;
+
+use super::{APP_CONVERSATIONS, MAX_EVENT, Outgoing, Parts, buffer, fresh};
+use crate::records::app::App;
+
+/// The conversation of an app with its client, out of the cache or into it.
+pub(super) fn conversation<'c>(
+    cache: &'c mut endseal_nostr::nip44::Cache<APP_CONVERSATIONS>,
+    app: &App,
+    client: &PublicKey,
+) -> &'c Conversation {
+    let transport = app.transport();
+    let make = || Conversation::new(transport.secret_key(), client);
+    cache.get_or_insert_with(transport.public_key(), client, make)
+}
+
+/// Writes an answer to the client of an app: an error if it is too large for a relay. Nothing if
+/// the app has no client, or the system no randomness.
+pub(super) fn write(
+    app: &App,
+    request_id: &str,
+    answer: &Answer<'_>,
+    parts: &mut Parts,
+    now: u64,
+) -> Option<Outgoing> {
+    let max = MAX_EVENT;
+    match try_write(app, request_id, answer, None, parts, now, max) {
+        Err(RespondError::Length) => {
+            let mut text = [0; MAX_REFUSAL];
+            let answer = Answer::Error(Refusal::TooLarge.text(&mut text));
+            try_write(app, request_id, &answer, None, parts, now, usize::MAX).ok().flatten()
+        }
+        outgoing => outgoing.ok().flatten(),
+    }
+}
+
+/// As [`write`], of an error.
+pub(super) fn refuse(
+    app: &App,
+    request_id: &str,
+    refusal: Refusal,
+    parts: &mut Parts,
+    now: u64,
+) -> Option<Outgoing> {
+    let mut text = [0; MAX_REFUSAL];
+    write(app, request_id, &Answer::Error(refusal.text(&mut text)), parts, now)
+}
+
+/// Refuses a request that came by NIP-04, by NIP-04.
+pub(super) fn refuse_nip04(
+    app: &App,
+    request_id: &str,
+    key: &nip04::Key,
+    parts: &mut Parts,
+    now: u64,
+) -> Option<Outgoing> {
+    let mut text = [0; MAX_REFUSAL];
+    let answer = Answer::Error(Refusal::Nip04Transport.text(&mut text));
+    try_write(app, request_id, &answer, Some(key), parts, now, usize::MAX).ok().flatten()
+}
+
+fn try_write(
+    app: &App,
+    request_id: &str,
+    answer: &Answer<'_>,
+    legacy: Option<&nip04::Key>,
+    parts: &mut Parts,
+    now: u64,
+    max_event: usize,
+) -> Result<Option<Outgoing>, RespondError> {
+    let Some(client) = app.client() else { return Ok(None) };
+    let Ok((nonce, aux)) = fresh(&mut parts.random) else { return Ok(None) };
+    let encryption = match legacy {
+        Some(key) => Encryption::Nip04(key),
+        None => Encryption::Nip44(conversation(&mut parts.app_conversations, app, client)),
+    };
+    let len = response_len(answer, request_id, &encryption)?;
+    if len.event > max_event {
+        return Err(RespondError::Length);
+    }
+    let (mut scratch, mut event) = (buffer(len.scratch), vec![0; len.event]);
+    let keys = ResponseKeys { transport: app.transport(), client, encryption };
+    let stamp = Stamp { created_at: now, nonce, aux };
+    let written = respond(answer, request_id, &keys, &stamp, &mut scratch, &mut event)?.len();
+    event.truncate(written);
+    // It is ours, and therefore an event.
+    let Ok(id) = Event::parse(&event).map(|event| event.id) else { return Ok(None) };
+    let transport = app.record_name();
+    if written > LARGE {
+        parts.sent.note(id, transport, request_id);
+    }
+    Ok(Some(Outgoing { transport, event: SignedEvent { id, json: event.into() } }))
+}
+
+/// Bytes of an answer that every relay takes.
+const LARGE: usize = 16 * 1024;
+/// Longest time until a relay says that it did not take an event.
+const MEMORY: Duration = Duration::from_secs(30);
+/// Large answers that are remembered.
+const MANY: usize = 1_024;
+
+/// Large answers that a relay may refuse, and first messages to clients.
+#[derive(Default)]
+pub(super) struct Sent {
+    answers: HashMap<[u8; 32], ([u8; 32], String)>,
+    order: VecDeque<([u8; 32], Instant)>,
+    pub(super) greetings: Vec<Outgoing>,
+}
+
+impl Sent {
+    fn note(&mut self, event: [u8; 32], transport: [u8; 32], request_id: &str) {
+        if self.order.len() >= MANY
+            && let Some((oldest, _)) = self.order.pop_front()
+        {
+            self.answers.remove(&oldest);
+        }
+        self.answers.insert(event, (transport, request_id.to_owned()));
+        self.order.push_back((event, Instant::now()));
+    }
+
+    /// The app and the request of an answer.
+    pub(super) fn take(&mut self, event: &[u8; 32]) -> Option<([u8; 32], String)> {
+        self.answers.remove(event)
+    }
+
+    /// Forgets what is old.
+    pub(super) fn prune(&mut self) {
+        while let Some((event, _)) = self.order.pop_front_if(|(_, at)| at.elapsed() > MEMORY) {
+            self.answers.remove(&event);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! From an event to a request: steps 1 to 8 of `docs/spec/nostr-connect.md`.
+
+use endseal_nostr::connect::{
+    Answer, Call, ConnectSecret, Incoming, MAX_NAME as SHOWN, Metadata, Method, Refusal, Request,
+    Verified, is_fresh, sanitise,
+};
+use endseal_nostr::key::PublicKey;
+use endseal_nostr::nip44::Conversation;
+
+use super::batch::Batch;
+use super::{answer, entry_of};
+use crate::error::{StateError, StateLimit};
+use crate::metrics::{Ignored, Outcome};
+use crate::records::app::{App, AppState};
+use crate::records::event::EventRecord;
+use crate::records::line::Matter;
+use crate::text::BoundedText;
+
+/// An event whose author and time are known.
+pub(super) struct Carrier {
+    pub(super) transport: [u8; 32],
+    pub(super) id: [u8; 32],
+    pub(super) created_at: u64,
+}
+
+impl Batch<'_> {
+    /// Answers one event, or ignores it.
+    pub(super) fn arrive(&mut self, json: &mut [u8]) -> Result<(), StateError> {
+        match self.receive(json) {
+            Ok(()) => Ok(()),
+            Err(Unanswered::Ignored(cause)) => {
+                self.parts.metrics.ignored(cause);
+                Ok(())
+            }
+            Err(Unanswered::Failed(error)) => Err(error),
+        }
+    }
+
+    fn receive(&mut self, json: &mut [u8]) -> Result<(), Unanswered> {
+        let incoming = Incoming::read(json).map_err(|_| Ignored::Shape)?;
+        let transport = *incoming.recipient();
+        let app = self.transaction.app(&transport).ok_or(Ignored::Shape)?.app();
+        let is_known = match app.client() {
+            Some(client) if client.to_bytes() == *incoming.author() => true,
+            Some(_) => return Err(Ignored::Stranger.into()),
+            None if !is_invited(app, self.now) => return Err(Ignored::Stranger.into()),
+            None if !self.parts.strangers.take() => return Err(Ignored::Flood.into()),
+            None => false,
+        };
+        let carrier = Carrier { transport, id: *incoming.id(), created_at: incoming.created_at() };
+        if self.transaction.has_event(&carrier.id) {
+            return Err(Ignored::Repeated.into());
+        }
+        let verified = incoming.verify().map_err(|_| Ignored::Invalid)?;
+        if !is_known {
+            return self.meet(&carrier, verified);
+        }
+        if verified.is_nip04() {
+            return self.refuse_nip04(&carrier, verified);
+        }
+        let app = self.transaction.app(&transport).ok_or(Ignored::Shape)?.app();
+        let conversations = &mut self.parts.app_conversations;
+        let author = *verified.author();
+        let conversation = answer::conversation(conversations, app, &author);
+        let opened = verified.open(conversation).map_err(|_| Ignored::Invalid)?;
+        let request = opened.request().map_err(|_| Ignored::Invalid)?;
+        self.note(&transport, request.id);
+        let floor = self.transaction.settings().floor;
+        if !is_fresh(carrier.created_at, self.now, floor) {
+            self.refuse_request(&transport, &request, Refusal::Stale);
+            return Ok(());
+        }
+        match self.transaction.note_event(EventRecord::new(carrier.id, carrier.created_at)) {
+            Ok(_) => Ok(self.decide(&carrier, &request)?),
+            Err(StateError::Limit(StateLimit::Events)) => {
+                self.refuse_request(&transport, &request, Refusal::Busy);
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Answers a client that the app does not have yet, if it knows the secret.
+    fn meet(&mut self, carrier: &Carrier, verified: Verified<'_>) -> Result<(), Unanswered> {
+        let transport = &carrier.transport;
+        let author = *verified.author();
+        let app = self.transaction.app(transport).ok_or(Ignored::Shape)?.app();
+        // It is not kept: strangers would drive out the conversations of apps.
+        let conversation = Conversation::new(app.transport().secret_key(), &author);
+        let opened = verified.open(&conversation).map_err(|_| Ignored::Invalid)?;
+        let request = opened.request().map_err(|_| Ignored::Invalid)?;
+        // The secret comes first: who knows it has an answer, also to a request that is malformed.
+        let secret = request.params().get(1).and_then(|text| ConnectSecret::new(text).ok());
+        let is_meant = secret.is_some_and(|secret| app.has_secret(&secret));
+        let floor = self.transaction.settings().floor;
+        if request.method != Method::Connect
+            || !is_meant
+            || !is_fresh(carrier.created_at, self.now, floor)
+        {
+            return Err(Ignored::Invalid.into());
+        }
+        let metadata = match request.call() {
+            Ok(Call::Connect(connect)) => connect.metadata,
+            // Claims and wishes decide nothing, so that malformed ones hinder nothing.
+            _ => Metadata::default(),
+        };
+        self.pair(carrier, author, &metadata)?;
+        self.note(transport, request.id);
+        self.parts.metrics.request(request.method.name(), Outcome::Allowed);
+        self.answer(transport, request.id, &Answer::Text("ack"));
+        Ok(())
+    }
+
+    fn pair(
+        &mut self,
+        carrier: &Carrier,
+        client: PublicKey,
+        metadata: &Metadata<'_>,
+    ) -> Result<(), StateError> {
+        self.transaction.note_event(EventRecord::new(carrier.id, carrier.created_at))?;
+        let shown = |text: Option<_>| {
+            text.map(|text| sanitise(text, SHOWN).to_string()).unwrap_or_default()
+        };
+        let name = BoundedText::cut(&shown(metadata.name));
+        let url = BoundedText::cut(&shown(metadata.url));
+        let entry = self.transaction.update_app(&carrier.transport, |app| {
+            // It waits for a client: `receive` has looked.
+            let _ = app.pair(client);
+            app.claimed_name = name;
+            app.claimed_url = url;
+            entry_of(app, Matter::AppConnected, 0)
+        })?;
+        let mut entry = entry;
+        entry.time = self.now;
+        entry.peer = client.to_bytes();
+        entry.carrier = carrier.id;
+        self.append(entry)
+    }
+
+    /// Refuses NIP-04, where it opens, by an answer that its client can read.
+    fn refuse_nip04(
+        &mut self,
+        carrier: &Carrier,
+        verified: Verified<'_>,
+    ) -> Result<(), Unanswered> {
+        let app = self.transaction.app(&carrier.transport).ok_or(Ignored::Shape)?.app();
+        let key = verified.nip04_key(app.transport().secret_key());
+        let opened = verified.open_nip04(&key).map_err(|_| Ignored::Invalid)?;
+        let request = opened.request().map_err(|_| Ignored::Invalid)?;
+        self.parts.metrics.request(request.method.name(), Outcome::Failed);
+        let event = answer::refuse_nip04(app, request.id, &key, self.parts, self.now);
+        if let Some(event) = event {
+            self.send(event);
+        }
+        Ok(())
+    }
+
+    /// Answers a request by an error, and counts it.
+    pub(super) fn refuse_request(
+        &mut self,
+        transport: &[u8; 32],
+        request: &Request<'_>,
+        refusal: Refusal,
+    ) {
+        let outcome = match refusal {
+            Refusal::Denied | Refusal::Limit | Refusal::Timeout => Outcome::Refused,
+            _ => Outcome::Failed,
+        };
+        self.parts.metrics.request(request.method.name(), outcome);
+        self.refuse(transport, request.id, refusal);
+    }
+}
+
+fn is_invited(app: &App, now: u64) -> bool {
+    *app.state() == AppState::Invited && app.end().is_none_or(|end| now < end)
+}
+
+/// Cause why an event has no answer yet.
+enum Unanswered {
+    Ignored(Ignored),
+    Failed(StateError),
+}
+
+impl From<Ignored> for Unanswered {
+    fn from(cause: Ignored) -> Self {
+        Self::Ignored(cause)
+    }
+}
+
+impl From<StateError> for Unanswered {
+    fn from(error: StateError) -> Self {
+        Self::Failed(error)
+    }
+}

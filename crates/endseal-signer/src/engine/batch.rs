@@ -1,0 +1,86 @@
+//! Requests that are decided in one transaction.
+
+use endseal_nostr::connect::{Answer, MAX_REFUSAL, Refusal};
+use endseal_nostr::policy::Rule;
+
+use super::{Outgoing, Parts, answer};
+use crate::error::StateError;
+use crate::records::line::LogEntry;
+use crate::records::rule::RuleRecord;
+use crate::state::AppRules;
+use crate::state::transaction::StateTransaction;
+
+/// Seconds between two removals of what is old.
+const PRUNE_INTERVAL: u64 = 60;
+
+/// A transaction, and the answers that leave after its commit.
+pub(super) struct Batch<'e> {
+    pub(super) transaction: StateTransaction<'e>,
+    pub(super) parts: &'e mut Parts,
+    pub(super) now: u64,
+    outgoing: Vec<Outgoing>,
+    /// Requests that are answered by an error if the commit fails.
+    requests: Vec<([u8; 32], String)>,
+}
+
+impl<'e> Batch<'e> {
+    pub(super) fn new(transaction: StateTransaction<'e>, parts: &'e mut Parts, now: u64) -> Self {
+        Self { transaction, parts, now, outgoing: Vec::new(), requests: Vec::new() }
+    }
+
+    #[allow(clippy::type_complexity, reason = "its fields")]
+    pub(super) fn finish(self) -> (StateTransaction<'e>, Vec<Outgoing>, Vec<([u8; 32], String)>) {
+        (self.transaction, self.outgoing, self.requests)
+    }
+
+    /// Notes that a request is being decided.
+    pub(super) fn note(&mut self, transport: &[u8; 32], request_id: &str) {
+        self.requests.push((*transport, request_id.to_owned()));
+    }
+
+    /// Answers a request.
+    pub(super) fn answer(&mut self, transport: &[u8; 32], request_id: &str, answer: &Answer<'_>) {
+        let Some(app) = self.transaction.app(transport) else { return };
+        let event = answer::write(app.app(), request_id, answer, self.parts, self.now);
+        self.outgoing.extend(event);
+    }
+
+    /// Answers a request by an error.
+    pub(super) fn refuse(&mut self, transport: &[u8; 32], request_id: &str, refusal: Refusal) {
+        let mut buffer = [0; MAX_REFUSAL];
+        self.answer(transport, request_id, &Answer::Error(refusal.text(&mut buffer)));
+    }
+
+    /// Sends an event that was written otherwise.
+    pub(super) fn send(&mut self, outgoing: Outgoing) {
+        self.outgoing.push(outgoing);
+    }
+
+    pub(super) fn append(&mut self, entry: LogEntry) -> Result<(), StateError> {
+        self.transaction.append(entry).map(drop)
+    }
+
+    /// Rules of an app.
+    pub(super) fn rules(&self, transport: &[u8; 32]) -> Vec<Rule> {
+        self.transaction.app(transport).map(rules).unwrap_or_default()
+    }
+
+    /// Removes what is old, once a minute.
+    pub(super) fn prune(&mut self) -> Result<(), StateError> {
+        if self.now.is_multiple_of(PRUNE_INTERVAL) {
+            let expired = self.transaction.prune(self.now)?;
+            self.parts.has_new_subscriptions |= expired.apps > 0;
+        }
+        Ok(())
+    }
+}
+
+/// Rules of an app.
+pub(super) fn rules(app: &AppRules) -> Vec<Rule> {
+    app.rules().map(|record| *record.rule()).collect()
+}
+
+/// The record of a rule.
+pub(super) fn record(rule: &Rule) -> Option<RuleRecord> {
+    RuleRecord::of(*rule).ok()
+}

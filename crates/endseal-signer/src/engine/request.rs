@@ -1,0 +1,366 @@
+//! From a request to a decision: steps 9 to 13 of `docs/spec/nostr-connect.md`.
+
+use endseal_nostr::Relays;
+use endseal_nostr::connect::{
+    Answer, Call, Connect, ExecuteError, MAX_BATCH, Outcome as Executed, Refusal, Request,
+    UnwrapBatch, UnwrapResults, aux, execute, execute_len, unwrap_item,
+};
+use endseal_nostr::policy::{Action, Rule, Verdict, charge, decide};
+
+use super::arrival::Carrier;
+use super::batch::{Batch, record};
+use super::{buffer, entry_of, fresh, relays, user_key};
+use crate::error::{StateError, StateLimit};
+use crate::metrics::Outcome;
+use crate::records::app::{App, AppState, Flow};
+use crate::records::line::{LogEntry, LogMethod, LogVerdict, Matter};
+use crate::records::request::{RequestKey, RequestRecord};
+
+/// Text for a wrap that does not open or may not be released, in a list of them.
+const UNWRAP_FAILED: &str = "decryption failed";
+const UNWRAP_DENIED: &str = "not allowed";
+
+/// A request that is recorded when it is decided.
+pub(super) struct Decided<'r, 'a> {
+    pub(super) transport: [u8; 32],
+    pub(super) key: RequestKey,
+    pub(super) digest: [u8; 32],
+    pub(super) event: [u8; 32],
+    pub(super) request: &'r Request<'a>,
+}
+
+impl Batch<'_> {
+    /// Decides about a request of a paired app and answers it, or lets it wait.
+    pub(super) fn decide(
+        &mut self,
+        carrier: &Carrier,
+        request: &Request<'_>,
+    ) -> Result<(), StateError> {
+        let transport = carrier.transport;
+        let decided = Decided {
+            transport,
+            key: RequestKey::new(&transport, request.id),
+            digest: request.digest(),
+            event: carrier.id,
+            request,
+        };
+        let Some(app) = self.transaction.app(&transport) else { return Ok(()) };
+        if let Some(refusal) = ended(app.app(), self.now) {
+            self.refuse_request(&transport, request, refusal);
+            return Ok(());
+        }
+        if self.parts.waiting.has(&decided.key, &decided.digest) {
+            // The answer to the one that waits has the same id.
+            return Ok(());
+        }
+        let recorded = self.transaction.request(&decided.key).copied();
+        if let Some(recorded) = recorded.filter(|it| it.digest == decided.digest)
+            && recorded.verdict != LogVerdict::Asks
+        {
+            return self.repeat(&decided, recorded.verdict);
+        }
+        if self.parts.unwrap_batch
+            && let Some(batch) = UnwrapBatch::of(request)
+        {
+            return match batch {
+                Ok(batch) => self.unwrap(&decided, &batch, false),
+                Err(error) => {
+                    self.refuse_request(&transport, request, error.into());
+                    Ok(())
+                }
+            };
+        }
+        let call = match request.call() {
+            Ok(call) => call,
+            Err(error) => {
+                self.refuse_request(&transport, request, error.into());
+                return Ok(());
+            }
+        };
+        match &call {
+            Call::Connect(connect) => self.connect_again(&decided, connect),
+            Call::Ping => self.succeed(&decided, &Answer::Text("pong")),
+            Call::GetPublicKey => {
+                let user = endseal_nostr::key::public_to_hex(app.app().user());
+                let user = str::from_utf8(&user).unwrap_or_default();
+                self.succeed(&decided, &Answer::Text(user));
+            }
+            Call::SwitchRelays => self.switch_relays(&decided),
+            Call::Logout => return self.log_out(&decided),
+            _ => return self.judge(&decided, &call),
+        }
+        Ok(())
+    }
+
+    fn succeed(&mut self, decided: &Decided<'_, '_>, answer: &Answer<'_>) {
+        self.parts.metrics.request(decided.request.method.name(), Outcome::Allowed);
+        self.answer(&decided.transport, decided.request.id, answer);
+    }
+
+    fn connect_again(&mut self, decided: &Decided<'_, '_>, connect: &Connect<'_>) {
+        let Some(app) = self.transaction.app(&decided.transport) else { return };
+        match &connect.secret {
+            Some(secret) if !app.app().has_secret(secret) => {
+                self.refuse_request(&decided.transport, decided.request, Refusal::Secret);
+            }
+            _ => self.succeed(decided, &Answer::Text("ack")),
+        }
+    }
+
+    fn switch_relays(&mut self, decided: &Decided<'_, '_>) {
+        let Some(app) = self.transaction.app(&decided.transport) else { return };
+        let own = relays(self.transaction.settings());
+        let is_foreign = matches!(app.app().flow(), Flow::NostrConnect);
+        if is_foreign && !own.is_empty() {
+            let own: Vec<&str> = own.iter().map(String::as_str).collect();
+            self.succeed(decided, &Answer::Relays(Relays::new(&own)));
+        } else {
+            self.succeed(decided, &Answer::Unchanged);
+        }
+    }
+
+    fn log_out(&mut self, decided: &Decided<'_, '_>) -> Result<(), StateError> {
+        // The answer is written while the app has its client.
+        self.succeed(decided, &Answer::Text("ack"));
+        let now = self.now;
+        let mut entry = self.transaction.update_app(&decided.transport, |app| {
+            app.log_out(now);
+            entry_of(app, Matter::AppLoggedOut, now)
+        })?;
+        entry.method = LogMethod::Logout;
+        entry.carrier = decided.event;
+        self.append(entry)
+    }
+
+    /// Decides by the rules of the app.
+    fn judge(&mut self, decided: &Decided<'_, '_>, call: &Call<'_>) -> Result<(), StateError> {
+        let Decided { transport, request, .. } = decided;
+        let action = match Action::of(call) {
+            Ok(Some(action)) => action,
+            Ok(None) => {
+                self.refuse_request(transport, request, Refusal::Failed(ExecuteError::Method));
+                return Ok(());
+            }
+            Err(error) => {
+                self.refuse_request(transport, request, error.into());
+                return Ok(());
+            }
+        };
+        let Some(app) = self.transaction.app(transport) else { return Ok(()) };
+        if user_key(&self.parts.keys, app.app()).is_none() {
+            self.refuse_request(transport, request, Refusal::Locked);
+            return Ok(());
+        }
+        let mut rules = self.rules(transport);
+        let decision = decide(&rules, &action, self.now);
+        let rule = decision.rule.unwrap_or_default();
+        let verdict = match decision.verdict {
+            Verdict::Allow => {
+                if !self.record(decided, LogVerdict::Allowed, rule)? {
+                    return Ok(());
+                }
+                self.charge(transport, &mut rules, rule)?;
+                return self.execute(decided, call, Some(&action), rule, true);
+            }
+            Verdict::Ask => return self.ask(decided, call, &action, rule),
+            Verdict::Deny => LogVerdict::Denied,
+            Verdict::Limit => LogVerdict::Limit,
+        };
+        if self.record(decided, verdict, rule)? {
+            let entry = self.entry(decided, Some(&action), verdict, rule);
+            self.append(entry)?;
+            let refusal = decision.refusal().unwrap_or(Refusal::Denied);
+            self.refuse_request(transport, request, refusal);
+        }
+        Ok(())
+    }
+
+    /// Counts a use of a rule.
+    fn charge(
+        &mut self,
+        transport: &[u8; 32],
+        rules: &mut [Rule],
+        number: u32,
+    ) -> Result<(), StateError> {
+        let Some(rule) = rules.iter_mut().find(|rule| rule.number == number) else {
+            return Ok(());
+        };
+        // Uses of a rule without limits are counted for people, who lose no sleep over it.
+        charge(rule, self.now);
+        match record(rule) {
+            Some(record) => self.transaction.put_rule(transport, record),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers the verdict. Returns false if there are too many, after an error as the answer.
+    pub(super) fn record(
+        &mut self,
+        decided: &Decided<'_, '_>,
+        verdict: LogVerdict,
+        rule: u32,
+    ) -> Result<bool, StateError> {
+        let record = RequestRecord::new(decided.digest, verdict, rule, self.now);
+        match self.transaction.note_request(decided.key, record) {
+            Ok(()) => Ok(true),
+            Err(StateError::Limit(StateLimit::Requests)) => {
+                self.refuse_request(&decided.transport, decided.request, Refusal::Busy);
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Executes a request that is allowed, and answers it. With `is_new` it gets a line.
+    pub(super) fn execute(
+        &mut self,
+        decided: &Decided<'_, '_>,
+        call: &Call<'_>,
+        action: Option<&Action>,
+        rule: u32,
+        is_new: bool,
+    ) -> Result<(), StateError> {
+        let Some(app) = self.transaction.app(&decided.transport) else { return Ok(()) };
+        let app = app.app();
+        let Some(user) = user_key(&self.parts.keys, app) else {
+            self.refuse_request(&decided.transport, decided.request, Refusal::Locked);
+            return Ok(());
+        };
+        let Ok((nonce, _)) = fresh(&mut self.parts.random) else {
+            self.refuse_request(&decided.transport, decided.request, Refusal::Unrecorded);
+            return Ok(());
+        };
+        let aux = aux(app.transport().secret_key(), &decided.digest);
+        let mut out = buffer(execute_len(call).unwrap_or_default());
+        let cache = &mut *self.parts.user_conversations;
+        let executed = execute(call, user, cache, &aux, &nonce, &mut out);
+        let verdict = match &executed {
+            Ok(_) => LogVerdict::Allowed,
+            Err(_) => LogVerdict::Failed,
+        };
+        if is_new {
+            let mut entry = self.entry(decided, action, verdict, rule);
+            if let Ok(Executed::Event(event)) = &executed {
+                entry.subject = event.id;
+            }
+            self.append(entry)?;
+        }
+        match &executed {
+            Ok(outcome) => self.succeed(decided, &outcome.answer()),
+            Err(error) => {
+                self.refuse_request(&decided.transport, decided.request, (*error).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers a request that was decided before, as it was decided.
+    fn repeat(&mut self, decided: &Decided<'_, '_>, verdict: LogVerdict) -> Result<(), StateError> {
+        let refusal = match verdict {
+            LogVerdict::Allowed | LogVerdict::Failed => {
+                if let Some(Ok(batch)) = UnwrapBatch::of(decided.request) {
+                    return self.unwrap(decided, &batch, true);
+                }
+                return match decided.request.call() {
+                    Ok(call) => self.execute(decided, &call, None, 0, false),
+                    Err(_) => Ok(()),
+                };
+            }
+            LogVerdict::Limit => Refusal::Limit,
+            LogVerdict::Timeout => Refusal::Timeout,
+            LogVerdict::None | LogVerdict::Denied | LogVerdict::Asks => Refusal::Denied,
+        };
+        self.refuse_request(&decided.transport, decided.request, refusal);
+        Ok(())
+    }
+
+    /// Opens gift wraps. Each is decided by the kind of its rumor. Those of a repetition are not
+    /// counted again.
+    fn unwrap(
+        &mut self,
+        decided: &Decided<'_, '_>,
+        batch: &UnwrapBatch<'_>,
+        is_repeated: bool,
+    ) -> Result<(), StateError> {
+        let Decided { transport, request, .. } = decided;
+        let Some(app) = self.transaction.app(transport) else { return Ok(()) };
+        if user_key(&self.parts.keys, app.app()).is_none() {
+            self.refuse_request(transport, request, Refusal::Locked);
+            return Ok(());
+        }
+        if !is_repeated && !self.record(decided, LogVerdict::Allowed, 0)? {
+            return Ok(());
+        }
+        let mut rules = self.rules(transport);
+        let len: usize = batch.iter().map(|wrap| wrap.len() + UNWRAP_OVERHEAD).sum();
+        let mut list = buffer(len + MAX_BATCH);
+        let mut results = UnwrapResults::new(&mut list);
+        for wrap in batch.iter() {
+            let Some(app) = self.transaction.app(transport) else { return Ok(()) };
+            let Some(user) = user_key(&self.parts.keys, app.app()) else { return Ok(()) };
+            let mut scratch = buffer(wrap.len());
+            let Ok(unwrapped) = unwrap_item(wrap, user.secret_key(), &mut scratch) else {
+                results.error(UNWRAP_FAILED);
+                continue;
+            };
+            let action = Action::Unwrap { kind: unwrapped.rumor.kind };
+            let decision = decide(&rules, &action, self.now);
+            match decision.verdict {
+                Verdict::Allow => results.rumor(&unwrapped),
+                Verdict::Limit if is_repeated => results.rumor(&unwrapped),
+                _ => {
+                    results.error(UNWRAP_DENIED);
+                    continue;
+                }
+            }
+            if !is_repeated && decision.verdict == Verdict::Allow {
+                self.charge(transport, &mut rules, decision.rule.unwrap_or_default())?;
+            }
+        }
+        if !is_repeated {
+            let entry = self.entry(decided, None, LogVerdict::Allowed, 0);
+            self.append(entry)?;
+        }
+        match results.finish() {
+            Ok(list) => self.succeed(decided, &Answer::Text(list)),
+            Err(_) => self.refuse_request(transport, request, Refusal::TooLarge),
+        }
+        Ok(())
+    }
+
+    /// A line about a request.
+    pub(super) fn entry(
+        &self,
+        decided: &Decided<'_, '_>,
+        action: Option<&Action>,
+        verdict: LogVerdict,
+        rule: u32,
+    ) -> LogEntry {
+        let app = self.transaction.app(&decided.transport);
+        let mut entry = match app {
+            Some(app) => entry_of(app.app(), Matter::Request, self.now),
+            None => LogEntry::new(Matter::Request, self.now),
+        };
+        entry.rule = rule;
+        entry.verdict = verdict;
+        entry.method = decided.request.method.into();
+        entry.kind = action.and_then(Action::kind);
+        entry.peer = action.and_then(Action::peer).copied().unwrap_or_default();
+        entry.subject = decided.digest;
+        entry.carrier = decided.event;
+        entry
+    }
+}
+
+/// Bytes of a result beside its rumor, at most: the names of its members and the sender.
+const UNWRAP_OVERHEAD: usize = 100;
+
+/// Refusal of every request of an app that has ended.
+fn ended(app: &App, now: u64) -> Option<Refusal> {
+    match app.state() {
+        AppState::Revoked { .. } | AppState::LoggedOut { .. } => Some(Refusal::Revoked),
+        AppState::Invited | AppState::Paired { .. } => {
+            app.end().filter(|end| *end <= now).map(|_| Refusal::Expired)
+        }
+    }
+}

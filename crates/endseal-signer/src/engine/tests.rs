@@ -1,0 +1,132 @@
+//! The engine without sockets: events in, events out.
+
+mod client;
+mod decisions;
+mod faults;
+mod pairing;
+mod prompts;
+
+use alloc::sync::Arc;
+
+use endseal_crypto::random::OsRandom;
+use endseal_crypto::secret::Zeroizing;
+use endseal_nostr::key::{SecretKey, SigningKey};
+use endseal_store::KdfParams;
+use endseal_testing::Scratch;
+
+use self::client::{Client, Reply as Answer};
+use super::{Engine, Outgoing};
+use crate::control::{Command, CommandError, Grant, GrantEffect, Reply, Request};
+use crate::signer_store::SignerStore;
+
+/// Passphrase of all signers here.
+const PASSPHRASE: &str = "correct horse";
+/// The clock's begin.
+const NOW: u64 = 1_800_000_000;
+const RELAY: &str = "wss://relay.example";
+
+/// A signer with one user, and its clock.
+struct World {
+    directory: Scratch,
+    engine: Engine,
+    user: SigningKey,
+    now: u64,
+}
+
+fn grant(effect: GrantEffect, rules: &str) -> Grant {
+    Grant { effect, rules: rules.to_owned(), lifetime: None, uses: None, rate: None }
+}
+
+fn allow(rules: &str) -> Vec<Grant> {
+    vec![grant(GrantEffect::Allow, rules)]
+}
+
+impl World {
+    fn new() -> Self {
+        let directory = Scratch::new();
+        let path = directory.path("signer");
+        let mut store =
+            SignerStore::create(&path, PASSPHRASE, KdfParams::MINIMUM, &mut OsRandom).unwrap();
+        let user = SecretKey::from_bytes(&[7; 32]).unwrap();
+        let label = Default::default();
+        store.import(&user, PASSPHRASE, label, NOW, &mut OsRandom).unwrap();
+        let user = SigningKey::new(user);
+        let mut engine = Engine::new(path, store, Arc::default());
+        engine.set_relays(NOW, &[RELAY.to_owned()]).unwrap();
+        engine.open_keys(NOW, PASSPHRASE).unwrap();
+        Self { directory, engine, user, now: NOW }
+    }
+
+    /// The same signer after its process was killed and started again.
+    fn restarted(self) -> Self {
+        let Self { directory, engine, user, now } = self;
+        drop(engine);
+        let path = directory.path("signer");
+        let store = SignerStore::open(&path, PASSPHRASE, Default::default()).unwrap();
+        let mut engine = Engine::new(path, store, Arc::default());
+        engine.open_keys(now, PASSPHRASE).unwrap();
+        Self { directory, engine, user, now }
+    }
+
+    fn command(&mut self, command: Command) -> Result<Reply, CommandError> {
+        let request = Request { command, secret: Zeroizing::new(Vec::new()) };
+        self.engine.command(self.now, request).0
+    }
+
+    /// A new app that waits for its client, as the URI that a person hands over.
+    fn invite(&mut self, name: &str, grants: Vec<Grant>) -> String {
+        let command = Command::Invite {
+            name: name.to_owned(),
+            user: None,
+            grants,
+            lifetime: None,
+            invitation: 3_600,
+            relays: Vec::new(),
+        };
+        match self.command(command) {
+            Ok(Reply::Invited { uri: Some(uri), .. }) => uri.expose_secret().to_owned(),
+            Ok(_) => panic!("another reply"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// A client that is paired.
+    fn paired(&mut self, name: &str, grants: Vec<Grant>) -> Client {
+        let uri = self.invite(name, grants);
+        let client = Client::of_bunker(&uri);
+        let answers = self.send(&client, &client.connect(self.now));
+        assert_eq!(answers, [Answer::result("ack")]);
+        client
+    }
+
+    /// Sends an event and returns what the client reads.
+    fn send(&mut self, client: &Client, event: &str) -> Vec<Answer> {
+        let outgoing = self.engine.arrive(self.now, &mut [event.as_bytes().to_vec()]);
+        client.read_all(&outgoing)
+    }
+
+    /// Calls a method and returns the only answer.
+    fn call(&mut self, client: &Client, method: &str, params: &[&str]) -> Answer {
+        let event = client.request(self.now, "r1", method, params);
+        let mut answers = self.send(client, &event);
+        assert_eq!(answers.len(), 1, "{method}");
+        answers.remove(0)
+    }
+
+    fn lines(&mut self) -> Vec<crate::control::LineView> {
+        match self.command(Command::Log { after: 0, limit: 1_000 }) {
+            Ok(Reply::Lines(lines)) => lines,
+            _ => panic!("no lines"),
+        }
+    }
+
+    /// Verdicts of requests in the log.
+    fn verdicts(&mut self) -> Vec<String> {
+        self.lines().into_iter().filter_map(|line| line.verdict).collect()
+    }
+}
+
+/// A note to be signed.
+fn note(kind: u16, content: &str) -> String {
+    format!("{{\"kind\":{kind},\"created_at\":1,\"tags\":[],\"content\":\"{content}\"}}")
+}

@@ -1,0 +1,158 @@
+//! Events that are no requests, clocks that jump, floods.
+
+use endseal_nostr::nip04;
+
+use super::*;
+
+#[test]
+fn what_is_no_request_of_the_app_is_ignored() {
+    let mut world = World::new();
+    let client = world.paired("notes", allow("sign"));
+    let now = world.now;
+    let event = client.request(now, "r1", "ping", &[]);
+    let last = event.len() - 2;
+    let flipped = |at: usize| {
+        let mut bytes = event.clone().into_bytes();
+        bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
+        String::from_utf8(bytes).unwrap()
+    };
+    let id = event.find("\"id\":\"").unwrap() + 6;
+    let stranger = Client::new(77, client.signer, "");
+    for bad in [
+        "",
+        "{}",
+        "[]",
+        "not JSON",
+        &flipped(last - 2),
+        &flipped(id),
+        &event.replace("24133", "24134"),
+        &event.replace(&client.signer_hex(), &client.public_hex()),
+        &client.sign(now, ""),
+        &client.sign(now, "not a payload"),
+        &client.event(now, "not JSON"),
+        &client.event(now, "{}"),
+        &client.event(now, "{\"method\":\"ping\",\"params\":[]}"),
+        &stranger.request(now, "r1", "ping", &[]),
+    ] {
+        assert_eq!(world.send(&client, bad), [], "{bad}");
+    }
+    // With an id there is an answer.
+    for request in [
+        "{\"id\":\"r1\",\"method\":\"x\"}",
+        "{\"id\":\"r1\",\"method\":\"sign_event\",\"params\":7}",
+        "{\"id\":\"r1\",\"method\":\"sign_event\",\"params\":[7]}",
+    ] {
+        let answers = world.send(&client, &client.event(now, request));
+        assert!(answers.len() == 1 && answers[0].error.is_some(), "{request}");
+    }
+    assert_eq!(world.send(&client, &event), [Answer::result("pong")]);
+}
+
+#[test]
+fn odd_ids_are_repeated_as_they_are() {
+    let mut world = World::new();
+    let client = world.paired("notes", Vec::new());
+    for id in ["", "\u{0}", "a\"b\\c\u{202e}", &"x".repeat(10_000)] {
+        let event = client.request(world.now, id, "ping", &[]);
+        let answers = world.send(&client, &event);
+        assert_eq!((answers[0].id.as_str(), answers[0].result.as_deref()), (id, Some("pong")));
+    }
+}
+
+#[test]
+fn five_minutes_are_fresh_for_an_app_and_strangers_learn_nothing() {
+    let mut world = World::new();
+    let uri = world.invite("other", Vec::new());
+    let stranger = Client::with_key(&uri, 12);
+    let client = world.paired("notes", Vec::new());
+    let stale = Answer::error("the request is older or newer than five minutes");
+    for (offset, is_fresh) in [(-301, false), (-300, true), (300, true), (301, false)] {
+        let created_at = world.now.checked_add_signed(offset).unwrap();
+        let answers = world.send(&client, &client.request(created_at, "r1", "ping", &[]));
+        let expected = if is_fresh { Answer::result("pong") } else { stale.clone() };
+        assert_eq!(answers, [expected], "{offset}");
+    }
+    let late = stranger.connect(world.now - 301);
+    assert_eq!(world.send(&stranger, &late), []);
+}
+
+#[test]
+fn a_clock_that_jumps_opens_no_replay() {
+    let mut world = World::new();
+    let client = world.paired("notes", allow("nip44_encrypt,sign"));
+    let event = client.request(world.now, "r1", "sign_event", &[&note(1, "x")]);
+    assert_eq!(world.send(&client, &event).len(), 1);
+    let right = world.now;
+    // A day ahead, where everything is forgotten, and back.
+    world.now = right - right % 60 + 86_400;
+    world.engine.tick(world.now);
+    world.now = right;
+    let stale = Answer::error("the request is older or newer than five minutes");
+    assert_eq!(world.send(&client, &event), [stale]);
+    assert_eq!(world.verdicts(), ["allowed"]);
+    world.now += 1;
+    assert_eq!(world.call(&client, "ping", &[]), Answer::result("pong"));
+}
+
+#[test]
+fn nip04_is_refused_in_nip04() {
+    let mut world = World::new();
+    let client = world.paired("old", Vec::new());
+    let key = nip04::Key::new(client.key.secret_key(), &client.signer);
+    let request = "{\"id\":\"r1\",\"method\":\"ping\",\"params\":[]}";
+    let mut content = vec![0; nip04::content_len(request.len())];
+    let content = key.encrypt(request.as_bytes(), &[3; 16], &mut content).unwrap();
+    let event = client.sign(world.now, content);
+    let outgoing = world.engine.arrive(world.now, &mut [event.into_bytes()]);
+    let event = endseal_nostr::event::Event::parse(&outgoing[0].event.json).unwrap();
+    let mut content = event.content.to_string().into_bytes();
+    let plaintext = key.decrypt(&mut content).unwrap();
+    let answer: serde_json::Value = serde_json::from_slice(plaintext).unwrap();
+    assert_eq!(answer["id"], "r1");
+    assert_eq!(answer["error"], "NIP-04 is not accepted here: encrypt requests with NIP-44");
+    // Of a stranger not even that.
+    let stranger = Client::new(50, client.signer, "");
+    let event = stranger.sign(world.now, "AAAAAAAAAAAAAAAAAAAAAA==?iv=AAAAAAAAAAAAAAAAAAAAAA==");
+    assert!(world.engine.arrive(world.now, &mut [event.into_bytes()]).is_empty());
+}
+
+#[test]
+fn large_requests_have_an_answer() {
+    let mut world = World::new();
+    let client = world.paired("large", allow("nip44_encrypt,nip44_decrypt"));
+    let peer = client.public_hex();
+    let text = "x".repeat(60_000);
+    let payload = world.call(&client, "nip44_encrypt", &[&peer, &text]).result.unwrap();
+    assert_eq!(world.call(&client, "nip44_decrypt", &[&peer, &payload]), Answer::result(&text));
+    let text = "x".repeat(290_000);
+    let too_large = Answer::error("the answer is too large for the relay");
+    assert_eq!(world.call(&client, "nip44_encrypt", &[&peer, &text]), too_large);
+    // One that is refused by a relay becomes an error, too.
+    let text = "y".repeat(60_000);
+    let event = client.request(world.now, "r1", "nip44_encrypt", &[&peer, &text]);
+    let outgoing = world.engine.arrive(world.now, &mut [event.into_bytes()]);
+    let refused = world.engine.refused(world.now, &outgoing[0].event.id);
+    assert_eq!(client.read_all(&refused), [too_large]);
+    assert!(world.engine.refused(world.now, &outgoing[0].event.id).is_empty());
+    let event = client.request(world.now, "r1", "ping", &[&"z".repeat(1 << 20)]);
+    assert_eq!(world.send(&client, &event), []);
+}
+
+#[test]
+fn a_batch_is_answered_in_order() {
+    let mut world = World::new();
+    let client = world.paired("batch", allow("sign"));
+    let events: Vec<String> = (0..50)
+        .map(|i| client.request(world.now, &format!("r{i}"), "sign_event", &[&note(1, "x")]))
+        .collect();
+    let mut bytes: Vec<Vec<u8>> = events.iter().map(|it| it.clone().into_bytes()).collect();
+    // One of them twice.
+    bytes.push(events[7].clone().into_bytes());
+    let outgoing = world.engine.arrive(world.now, &mut bytes);
+    assert!(bytes.iter().all(|it| it.iter().all(|byte| *byte == 0)));
+    let answers = client.read_all(&outgoing);
+    let ids: Vec<_> = answers.iter().map(|it| it.id.clone()).collect();
+    assert_eq!(ids, (0..50).map(|i| format!("r{i}")).collect::<Vec<_>>());
+    assert!(answers.iter().all(|it| it.result.is_some()));
+    assert_eq!(world.verdicts().len(), 50);
+}

@@ -1,0 +1,190 @@
+//! Invitations, secrets, log-outs, revocations.
+
+use endseal_nostr::Relays;
+use endseal_nostr::connect::{Bunker, ConnectSecret, MAX_URI, NostrConnect};
+
+use super::*;
+use crate::control::{AppState, SecretText};
+
+const ACK: &str = "ack";
+
+#[test]
+fn a_secret_pairs_one_client_once() {
+    let mut world = World::new();
+    let uri = world.invite("notes", allow("sign:1"));
+    assert!(uri.starts_with("bunker://") && uri.contains("relay=wss%3A%2F%2Frelay.example"));
+    let (client, other) = (Client::of_bunker(&uri), Client::with_key(&uri, 10));
+    let now = world.now;
+    // Wrong and absent secrets have no answer.
+    for secret in ["", "0", &"0".repeat(32)] {
+        let event = client.request(now, "r1", "connect", &[&client.signer_hex(), secret]);
+        assert_eq!(world.send(&client, &event), []);
+    }
+    assert_eq!(world.send(&client, &client.request(now, "r1", "ping", &[])), []);
+    assert_eq!(world.send(&client, &client.connect(now)), [Answer::result(ACK)]);
+    // The secret is spent for all but its client, which repeats it at each start.
+    assert_eq!(world.send(&other, &other.connect(now)), []);
+    assert_eq!(world.send(&other, &other.request(now, "r1", "ping", &[])), []);
+    assert_eq!(world.send(&client, &client.connect(now)), [Answer::result(ACK)]);
+    let mut world = world.restarted();
+    assert_eq!(world.send(&client, &client.connect(now)), [Answer::result(ACK)]);
+    assert_eq!(world.send(&other, &other.connect(now)), []);
+    let wrong = client.request(now, "r1", "connect", &[&client.signer_hex(), "wrong"]);
+    assert_eq!(world.send(&client, &wrong), [Answer::error("the connection secret is wrong")]);
+}
+
+#[test]
+fn the_first_parameter_and_claims_decide_nothing() {
+    let mut world = World::new();
+    for (i, signer) in ["", "x", &"0".repeat(64)].iter().enumerate() {
+        let uri = world.invite(&format!("app {i}"), Vec::new());
+        let client = Client::of_bunker(&uri);
+        let claims = r#"{"name":"Evil \u202e\u0007name","url":"https://x"}"#;
+        let params = [*signer, client.secret.as_str(), "sign_event:4", claims];
+        let event = client.request(world.now, "r1", "connect", &params);
+        assert_eq!(world.send(&client, &event), [Answer::result(ACK)]);
+        let answer = world.call(&client, "sign_event", &[&note(4, "x")]);
+        assert_eq!(answer, Answer::error("not allowed"));
+    }
+    // A wish or claim that is malformed hinders nothing.
+    let uri = world.invite("malformed", Vec::new());
+    let client = Client::of_bunker(&uri);
+    let params = ["", client.secret.as_str(), "sign_event:x", "{"];
+    let event = client.request(world.now, "r1", "connect", &params);
+    assert_eq!(world.send(&client, &event), [Answer::result(ACK)]);
+    let Ok(Reply::Apps(apps)) = world.command(Command::Apps) else { panic!() };
+    assert_eq!(apps[0].claimed_name, "Evil \u{fffd}\u{fffd}name");
+}
+
+#[test]
+fn an_invitation_and_an_app_expire() {
+    let mut world = World::new();
+    let uri = world.invite("late", Vec::new());
+    let client = Client::of_bunker(&uri);
+    world.now += 3_600;
+    assert_eq!(world.send(&client, &client.connect(world.now)), []);
+    let command = Command::Invite {
+        name: "short".to_owned(),
+        user: None,
+        grants: allow("sign"),
+        lifetime: Some(600),
+        invitation: 60,
+        relays: Vec::new(),
+    };
+    let Ok(Reply::Invited { uri: Some(uri), .. }) = world.command(command) else { panic!() };
+    let client = Client::of_bunker(uri.expose_secret());
+    assert_eq!(world.send(&client, &client.connect(world.now)), [Answer::result(ACK)]);
+    world.now += 599;
+    assert!(world.call(&client, "sign_event", &[&note(1, "x")]).result.is_some());
+    world.now += 1;
+    let expired = Answer::error("this connection has expired");
+    assert_eq!(world.call(&client, "sign_event", &[&note(1, "y")]), expired);
+    assert_eq!(world.call(&client, "ping", &[]), expired);
+}
+
+#[test]
+fn a_revoked_app_has_an_error_for_each_request() {
+    let mut world = World::new();
+    let client = world.paired("notes", allow("sign"));
+    let signed = client.request(world.now, "r7", "sign_event", &[&note(1, "x")]);
+    assert!(world.send(&client, &signed)[0].result.is_some());
+    assert!(world.command(Command::Revoke { app: "notes".to_owned() }).is_ok());
+    let revoked = "this connection was revoked";
+    assert_eq!(world.call(&client, "ping", &[]), Answer::error(revoked));
+    assert_eq!(world.call(&client, "sign_event", &[&note(1, "x")]), Answer::error(revoked));
+    // Not even a repetition of what was allowed before.
+    let again = client.request(world.now, "r7", "sign_event", &[&note(1, "x")]);
+    assert_eq!(world.send(&client, &again)[0].error.as_deref(), Some(revoked));
+    let mut world = world.restarted();
+    assert_eq!(world.call(&client, "ping", &[]), Answer::error(revoked));
+    // Its name is free.
+    world.paired("notes", Vec::new());
+    let Ok(Reply::Apps(apps)) = world.command(Command::Apps) else { panic!() };
+    let states: Vec<_> = apps.iter().map(|app| app.state).collect();
+    assert_eq!(states, [AppState::Revoked, AppState::Paired]);
+}
+
+#[test]
+fn a_log_out_is_answered_and_ends_the_app() {
+    let mut world = World::new();
+    let client = world.paired("notes", allow("sign"));
+    assert_eq!(world.call(&client, "logout", &[]), Answer::result(ACK));
+    let gone = Answer::error("this connection was revoked");
+    assert_eq!(world.call(&client, "ping", &[]), gone);
+    assert_eq!(world.restarted().call(&client, "connect", &["", &client.secret]), gone);
+}
+
+#[test]
+fn a_clients_uri_is_answered_by_its_secret() {
+    let mut world = World::new();
+    let client = SecretKey::from_bytes(&[11; 32]).unwrap().public_key();
+    let mut buffer = [0; MAX_URI];
+    let uri = NostrConnect {
+        client,
+        relays: Relays::new(&["wss://their.example"]),
+        secret: ConnectSecret::new("s3cret").unwrap(),
+        permissions: Default::default(),
+        metadata: Default::default(),
+    };
+    let uri = uri.write(&mut buffer).unwrap().to_owned();
+    let connect = |uri: &str, allow_private| Command::Connect {
+        uri: SecretText::new(uri.to_owned()),
+        name: Some("web".to_owned()),
+        user: None,
+        grants: allow("sign:1"),
+        lifetime: None,
+        allow_private,
+    };
+    assert!(matches!(
+        world.command(connect("nostrconnect://x", false)),
+        Err(CommandError::Invalid(_))
+    ));
+    assert!(world.command(connect(&uri, false)).is_ok());
+    let greetings = world.engine.greetings();
+    let [greeting] = &greetings[..] else { panic!() };
+    let signer = endseal_nostr::key::PublicKey::from_bytes(&greeting.transport).unwrap();
+    let client = Client::new(11, signer, "s3cret");
+    let read = client.read_all(&greetings);
+    assert_eq!((read[0].result.as_deref(), &read[0].error), (Some("s3cret"), &None));
+    assert!(world.engine.greetings().is_empty());
+    // It listens at the client's relays and at its own, and names its own.
+    let subscriptions = world.engine.new_subscriptions().unwrap();
+    let relays: Vec<_> = subscriptions
+        .iter()
+        .filter(|it| it.transport == greeting.transport)
+        .map(|it| (it.relays.clone(), it.is_foreign))
+        .collect();
+    assert_eq!(
+        relays,
+        [(vec![RELAY.to_owned()], false), (vec!["wss://their.example".to_owned()], true),]
+    );
+    let own = Answer::result(r#"["wss://relay.example"]"#);
+    assert_eq!(world.call(&client, "switch_relays", &[]), own);
+    assert_eq!(world.call(&client, "connect", &["", "s3cret"]), Answer::result(ACK));
+    assert!(world.call(&client, "sign_event", &[&note(1, "x")]).result.is_some());
+    assert!(matches!(world.command(connect(&uri, false)), Err(CommandError::NameTaken(_))));
+}
+
+#[test]
+fn relays_of_a_bunker_stay_as_they_are() {
+    let mut world = World::new();
+    let client = world.paired("notes", Vec::new());
+    // The text, never JSON null.
+    assert_eq!(world.call(&client, "switch_relays", &[]), Answer::result("null"));
+}
+
+#[test]
+fn transport_keys_are_apart() {
+    let mut world = World::new();
+    let (first, second) = (world.invite("a", Vec::new()), world.invite("b", Vec::new()));
+    let signer = |uri: &str| Client::of_bunker(uri).signer_hex();
+    assert_ne!(signer(&first), signer(&second));
+    let user = endseal_nostr::key::public_to_hex(world.user.public_key());
+    assert_ne!(signer(&first).as_bytes(), user);
+    let mut buffer = [0; MAX_URI];
+    let other =
+        Bunker { signer: *world.user.public_key(), relays: Relays::new(&[RELAY]), secret: None };
+    // The user's own key is no address.
+    let client = Client::of_bunker(other.write(&mut buffer).unwrap());
+    assert_eq!(world.send(&client, &client.request(NOW, "r1", "ping", &[])), []);
+}

@@ -1,0 +1,146 @@
+//! Requests that a person decides.
+
+use super::*;
+use crate::control::{Remember, WaitingView};
+
+const REFUSED: &str = "not allowed";
+
+fn waiting(world: &mut World) -> Vec<WaitingView> {
+    match world.command(Command::Waiting) {
+        Ok(Reply::Waiting(waiting)) => waiting,
+        _ => panic!("no list"),
+    }
+}
+
+fn asked(world: &mut World) -> Client {
+    world.paired("web", vec![grant(GrantEffect::Ask, "sign")])
+}
+
+/// Executes a command and returns what leaves because of it.
+fn resolve(world: &mut World, client: &Client, command: Command) -> Vec<Answer> {
+    let request = Request { command, secret: Zeroizing::new(Vec::new()) };
+    let (reply, outgoing) = world.engine.command(world.now, request);
+    assert!(reply.is_ok());
+    client.read_all(&outgoing)
+}
+
+#[test]
+fn a_person_allows_or_denies() {
+    let mut world = World::new();
+    let client = asked(&mut world);
+    let now = world.now;
+    let hostile = note(1, "a\\u0007\\u202eb");
+    let event = client.request(now, "r1", "sign_event", &[&hostile]);
+    assert_eq!(world.send(&client, &event), []);
+    // It blocks no other, and a repetition asks no second time.
+    assert_eq!(world.call(&client, "ping", &[]).result.as_deref(), Some("pong"));
+    let again = client.request(now, "r1", "sign_event", &[&hostile]);
+    assert_eq!(world.send(&client, &again), []);
+    let shown = waiting(&mut world);
+    assert_eq!(shown.len(), 1);
+    assert_eq!((shown[0].content.as_str(), shown[0].seconds), ("a\u{fffd}\u{fffd}b", 60));
+    let id = shown[0].id;
+    let answers = resolve(&mut world, &client, Command::Approve { id, remember: None });
+    assert!(answers[0].result.is_some() && answers[0].id == "r1");
+    assert!(matches!(
+        world.command(Command::Approve { id, remember: None }),
+        Err(CommandError::NotWaiting(_))
+    ));
+    // A repetition after the decision has its answer.
+    assert_eq!(world.call(&client, "sign_event", &[&hostile]), answers[0]);
+    let event = client.request(now, "r2", "sign_event", &[&note(1, "c")]);
+    world.send(&client, &event);
+    let id = waiting(&mut world)[0].id;
+    let answers = resolve(&mut world, &client, Command::Deny { id, remember: None });
+    assert_eq!(answers[0].error.as_deref(), Some(REFUSED));
+    assert_eq!(world.verdicts(), ["asks", "allowed", "asks", "denied"]);
+}
+
+#[test]
+fn a_decision_is_remembered_as_narrowly_as_it_was_asked() {
+    let mut world = World::new();
+    let client = asked(&mut world);
+    let remember = Some(Remember { lifetime: Some(3_600) });
+    for (id, kind) in [("a", 1), ("b", 4)] {
+        let event = client.request(world.now, id, "sign_event", &[&note(kind, "x")]);
+        world.send(&client, &event);
+    }
+    let shown = waiting(&mut world);
+    resolve(&mut world, &client, Command::Approve { id: shown[0].id, remember });
+    resolve(&mut world, &client, Command::Deny { id: shown[1].id, remember });
+    assert!(world.call(&client, "sign_event", &[&note(1, "y")]).result.is_some());
+    assert_eq!(world.call(&client, "sign_event", &[&note(4, "y")]), Answer::error(REFUSED));
+    let event = client.request(world.now, "r9", "sign_event", &[&note(2, "y")]);
+    assert_eq!(world.send(&client, &event), []);
+    world.now += 3_600;
+    let event = client.request(world.now, "r10", "sign_event", &[&note(1, "z")]);
+    assert_eq!(world.send(&client, &event), []);
+}
+
+#[test]
+fn a_log_in_is_remembered_for_ten_minutes_and_its_relay() {
+    let mut world = World::new();
+    let client = asked(&mut world);
+    let login = |relay: &str, challenge: &str| {
+        format!(
+            "{{\"kind\":22242,\"created_at\":1,\"tags\":[[\"relay\",\"{relay}\"],\
+             [\"challenge\",\"{challenge}\"]],\"content\":\"\"}}"
+        )
+    };
+    let event = client.request(world.now, "a", "sign_event", &[&login("wss://a.example", "1")]);
+    world.send(&client, &event);
+    let shown = waiting(&mut world);
+    assert_eq!(shown[0].scope.as_deref(), Some("wss://a.example"));
+    let remember = Some(Remember { lifetime: Some(86_400) });
+    resolve(&mut world, &client, Command::Approve { id: shown[0].id, remember });
+    let again = login("wss://a.example", "2");
+    assert!(world.call(&client, "sign_event", &[&again]).result.is_some());
+    for (relay, later) in [("wss://b.example", 0), ("wss://a.example", 600)] {
+        world.now += later;
+        let event = client.request(world.now, relay, "sign_event", &[&login(relay, "3")]);
+        assert_eq!(world.send(&client, &event), [], "{relay} {later}");
+    }
+}
+
+#[test]
+fn after_a_minute_a_request_is_refused() {
+    let mut world = World::new();
+    let client = asked(&mut world);
+    let event = client.request(world.now, "r1", "sign_event", &[&note(1, "x")]);
+    world.send(&client, &event);
+    world.now += 59;
+    assert!(world.engine.tick(world.now).is_empty());
+    world.now += 1;
+    let outgoing = world.engine.tick(world.now);
+    let timeout = Answer::error("not allowed: no decision within 60 seconds");
+    assert!(client.read_all(&outgoing) == [timeout.clone()]);
+    assert!(waiting(&mut world).is_empty());
+    // No second prompt for the same request.
+    assert_eq!(world.call(&client, "sign_event", &[&note(1, "x")]), timeout);
+    assert_eq!(world.verdicts(), ["asks", "timeout"]);
+}
+
+#[test]
+fn only_so_many_requests_wait() {
+    let mut world = World::new();
+    let client = asked(&mut world);
+    for i in 0..8 {
+        let id = format!("w{i}");
+        let event = client.request(world.now, &id, "sign_event", &[&note(1, &id)]);
+        assert_eq!(world.send(&client, &event), []);
+    }
+    let busy = Answer::error("too many requests wait for a decision");
+    assert_eq!(world.call(&client, "sign_event", &[&note(1, "more")]), busy);
+    assert!(world.command(Command::Revoke { app: "web".to_owned() }).is_ok());
+    assert!(waiting(&mut world).is_empty());
+}
+
+#[test]
+fn a_page_is_named_at_once() {
+    let mut world = World::new();
+    world.engine.set_page(Some("http://127.0.0.1:8080".to_owned()));
+    let client = asked(&mut world);
+    let answer = world.call(&client, "sign_event", &[&note(1, "x")]);
+    assert_eq!(answer.result.as_deref(), Some("auth_url"));
+    assert_eq!(answer.error.as_deref(), Some("http://127.0.0.1:8080/request/1"));
+}

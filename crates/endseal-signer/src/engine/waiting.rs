@@ -1,0 +1,283 @@
+//! Requests that wait for a person.
+
+use core::mem;
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_nostr::connect::{Answer, Call, MAX_CONTENT, Refusal, Request, Scope, sanitise};
+use endseal_nostr::json::Text;
+use endseal_nostr::policy::{Action, Bound, Effect, Kinds, MAX_SCOPE_LIFETIME, Pattern};
+
+use super::batch::{Batch, record};
+use super::entry_of;
+use super::request::Decided;
+use crate::control::{CommandError, Remember, WaitingView};
+use crate::error::StateError;
+use crate::metrics::Outcome;
+use crate::records::line::{LogVerdict, Matter};
+use crate::records::request::RequestKey;
+use crate::text::BoundedText;
+
+/// Seconds until a request that waits is refused.
+pub(super) const PATIENCE: u64 = 60;
+/// Most requests of one app that wait.
+const MAX_OF_APP: usize = 8;
+/// Most requests that wait.
+const MAX: usize = 64;
+
+/// A request that waits.
+struct Entry {
+    number: u32,
+    transport: [u8; 32],
+    key: RequestKey,
+    digest: [u8; 32],
+    event: [u8; 32],
+    action: Action,
+    /// JSON of the request.
+    json: Zeroizing<Vec<u8>>,
+    until: u64,
+    view: WaitingView,
+}
+
+/// All requests that wait. A restart forgets them.
+#[derive(Default)]
+pub(super) struct Waiting {
+    entries: Vec<Entry>,
+    last: u32,
+}
+
+impl Waiting {
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns true if this request waits already.
+    pub(super) fn has(&self, key: &RequestKey, digest: &[u8; 32]) -> bool {
+        self.entries.iter().any(|it| it.key == *key && it.digest == *digest)
+    }
+
+    /// Requests for people, in the order of their arrival.
+    pub(super) fn views(&self, now: u64) -> Vec<WaitingView> {
+        let view =
+            |it: &Entry| WaitingView { seconds: it.until.saturating_sub(now), ..it.view.clone() };
+        self.entries.iter().map(view).collect()
+    }
+
+    fn has_room(&self, transport: &[u8; 32]) -> bool {
+        let of_app = self.entries.iter().filter(|it| it.transport == *transport).count();
+        of_app < MAX_OF_APP && self.entries.len() < MAX
+    }
+
+    fn take(&mut self, number: u32) -> Option<Entry> {
+        let at = self.entries.iter().position(|it| it.number == number)?;
+        Some(self.entries.remove(at))
+    }
+
+    /// Forgets the requests of an app. Returns their JSON.
+    pub(super) fn take_of(&mut self, transport: &[u8; 32]) -> Vec<Zeroizing<Vec<u8>>> {
+        let is_of = |it: &Entry| it.transport == *transport;
+        let (of, kept) = mem::take(&mut self.entries).into_iter().partition(is_of);
+        self.entries = kept;
+        Vec::into_iter(of).map(|it: Entry| it.json).collect()
+    }
+
+    fn take_late(&mut self, now: u64) -> Vec<Entry> {
+        // A clock that was set back keeps nothing longer than it should.
+        let is_late = |it: &Entry| it.until <= now || it.until > now.saturating_add(PATIENCE);
+        let (late, kept) = mem::take(&mut self.entries).into_iter().partition(is_late);
+        self.entries = kept;
+        late
+    }
+}
+
+impl Batch<'_> {
+    /// Lets a request wait for a person.
+    pub(super) fn ask(
+        &mut self,
+        decided: &Decided<'_, '_>,
+        call: &Call<'_>,
+        action: &Action,
+        rule: u32,
+    ) -> Result<(), StateError> {
+        let Decided { transport, request, .. } = decided;
+        if !self.parts.waiting.has_room(transport) {
+            self.refuse_request(transport, request, Refusal::Busy);
+            return Ok(());
+        }
+        let Some(app) = self.transaction.app(transport) else { return Ok(()) };
+        let waiting = &mut self.parts.waiting;
+        waiting.last = waiting.last.wrapping_add(1).max(1);
+        let number = waiting.last;
+        waiting.entries.push(Entry {
+            number,
+            transport: *transport,
+            key: decided.key,
+            digest: decided.digest,
+            event: decided.event,
+            action: *action,
+            json: json(request),
+            until: self.now.saturating_add(PATIENCE),
+            view: view(number, app.app().name.as_str(), call, action),
+        });
+        self.parts.metrics.request(request.method.name(), Outcome::Asked);
+        let entry = self.entry(decided, Some(action), LogVerdict::Asks, rule);
+        self.append(entry)?;
+        if let Some(page) = &self.parts.page {
+            let url = format!("{page}/request/{number}");
+            self.answer(transport, request.id, &Answer::AuthUrl(&url));
+        }
+        Ok(())
+    }
+
+    /// Executes or refuses a request that waits, as a person decided.
+    pub(super) fn resolve(
+        &mut self,
+        number: u32,
+        effect: Effect,
+        remember: Option<Remember>,
+    ) -> Result<Result<(), CommandError>, StateError> {
+        let Some(mut entry) = self.parts.waiting.take(number) else {
+            return Ok(Err(CommandError::NotWaiting(number)));
+        };
+        let rule = match remember {
+            Some(remember) => self.remember(&entry, effect, remember)?,
+            None => 0,
+        };
+        let matter = if effect == Effect::Allow { Matter::Approved } else { Matter::Denied };
+        if let Some(app) = self.transaction.app(&entry.transport) {
+            let mut line = entry_of(app.app(), matter, self.now);
+            line.rule = rule;
+            line.subject = entry.digest;
+            self.append(line)?;
+        }
+        let verdict =
+            if effect == Effect::Allow { LogVerdict::Allowed } else { LogVerdict::Denied };
+        self.end(&mut entry, verdict, rule)?;
+        Ok(Ok(()))
+    }
+
+    /// Refuses requests that were not decided in time.
+    pub(super) fn time_out(&mut self) -> Result<(), StateError> {
+        for mut entry in self.parts.waiting.take_late(self.now) {
+            self.end(&mut entry, LogVerdict::Timeout, 0)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, entry: &mut Entry, verdict: LogVerdict, rule: u32) -> Result<(), StateError> {
+        let Entry { transport, key, digest, event, action, json, .. } = entry;
+        // It was read before.
+        let Ok(request) = Request::parse(json) else { return Ok(()) };
+        let decided = Decided {
+            transport: *transport,
+            key: *key,
+            digest: *digest,
+            event: *event,
+            request: &request,
+        };
+        self.note(transport, request.id);
+        if !self.record(&decided, verdict, rule)? {
+            return Ok(());
+        }
+        if verdict == LogVerdict::Allowed {
+            return match request.call() {
+                Ok(call) => self.execute(&decided, &call, Some(action), rule, true),
+                Err(_) => Ok(()),
+            };
+        }
+        let line = self.entry(&decided, Some(action), verdict, rule);
+        self.append(line)?;
+        let refusal =
+            if verdict == LogVerdict::Timeout { Refusal::Timeout } else { Refusal::Denied };
+        self.refuse_request(transport, &request, refusal);
+        Ok(())
+    }
+
+    /// Adds a rule for requests like this one. Returns its number, 0 if the app has too many.
+    fn remember(
+        &mut self,
+        entry: &Entry,
+        effect: Effect,
+        remember: Remember,
+    ) -> Result<u32, StateError> {
+        let number = self.rules(&entry.transport).iter().map(|it| it.number).max();
+        let number = number.unwrap_or_default().saturating_add(1);
+        let pattern = pattern(&entry.action);
+        let mut rule = pattern.rule(effect, number, self.now);
+        let lifetime = match entry.action.scope() {
+            // A log-in or a token is allowed for minutes, whatever was asked for.
+            Some(_) if effect == Effect::Allow => {
+                Some(remember.lifetime.unwrap_or(MAX_SCOPE_LIFETIME).min(MAX_SCOPE_LIFETIME))
+            }
+            _ => remember.lifetime,
+        };
+        rule.expires = lifetime.map(|seconds| self.now.saturating_add(seconds.max(1)));
+        let Some(record) = rule.check().ok().and_then(|()| record(&rule)) else { return Ok(0) };
+        match self.transaction.put_rule(&entry.transport, record) {
+            Ok(()) => {}
+            Err(StateError::Limit(_)) => return Ok(0),
+            Err(error) => return Err(error),
+        }
+        if let Some(app) = self.transaction.app(&entry.transport) {
+            let mut line = entry_of(app.app(), Matter::RuleAdded, self.now);
+            line.rule = number;
+            line.text = BoundedText::cut(&format!("{effect} {pattern}"));
+            self.append(line)?;
+        }
+        Ok(number)
+    }
+}
+
+/// The narrowest pattern that matches an action.
+fn pattern(action: &Action) -> Pattern {
+    let bound = match (action.peer(), action.scope()) {
+        (Some(peer), _) => Bound::Peer(*peer),
+        (None, Some(scope)) => Bound::Scope(*scope),
+        (None, None) => Bound::None,
+    };
+    let kinds = action.kind().map_or(Kinds::NONE, Kinds::one);
+    Pattern { subject: action.subject(), kinds, bound }
+}
+
+/// JSON of a request, from which it can be read again.
+fn json(request: &Request<'_>) -> Zeroizing<Vec<u8>> {
+    use endseal_nostr::json::write;
+    let len: usize = request.params().iter().map(|it| 2 * it.len() + 8).sum();
+    let mut out = Zeroizing::new(Vec::with_capacity(len + 2 * request.id.len() + 128));
+    out.extend_from_slice(b"{\"id\":");
+    write::text(&mut *out, request.id.into());
+    out.extend_from_slice(b",\"method\":");
+    write::text(&mut *out, request.method.name().into());
+    out.extend_from_slice(b",\"params\":[");
+    for (i, param) in request.params().iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        write::text(&mut *out, (*param).into());
+    }
+    out.extend_from_slice(b"]}");
+    out
+}
+
+/// A request as a person may see it: what an app says is cut and cleaned.
+fn view(id: u32, app: &str, call: &Call<'_>, action: &Action) -> WaitingView {
+    let content: Text<'_> = match call {
+        Call::SignEvent(template) => template.content,
+        Call::Nip04Encrypt(message) | Call::Nip44Encrypt(message) => message.text.into(),
+        // A payload tells a person nothing.
+        _ => "".into(),
+    };
+    let scope = match call {
+        Call::SignEvent(template) => Scope::of(template).ok().flatten(),
+        _ => None,
+    };
+    WaitingView {
+        id,
+        app: app.to_owned(),
+        method: call.method().name().to_owned(),
+        kind: action.kind(),
+        peer: action.peer().map(|peer| super::view::hex(peer)),
+        scope: scope.map(|it| sanitise(it.to_string().as_str(), MAX_CONTENT).to_string()),
+        content: sanitise(content, MAX_CONTENT).to_string(),
+        seconds: PATIENCE,
+    }
+}

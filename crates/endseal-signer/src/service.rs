@@ -1,0 +1,169 @@
+//! The signer as a process: relays, a socket for commands, pages, signals.
+//!
+//! Sockets are served on the thread that calls [`run`]. The engine has a thread of its own, as its
+//! commits and key derivations block: events and commands reach it through channels.
+
+mod handle;
+mod metrics_page;
+mod page;
+mod relays;
+mod socket;
+mod web;
+mod worker;
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io;
+use std::thread;
+
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use self::handle::Handle;
+use self::page::{Page, Sessions};
+use self::relays::Reaching;
+use self::worker::Worker;
+use crate::control::CommandError;
+use crate::engine::Engine;
+use crate::error::UnlockError;
+use crate::metrics::Metrics;
+use crate::options::{Listening, Options};
+
+/// Events of relays that wait for the engine.
+const EVENTS: usize = 1_024;
+/// Longest wait for the first relay before the signer says that it serves.
+const FIRST_RELAY: Duration = Duration::from_secs(10);
+/// Time for answers to leave at the end.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+/// Cause why a signer did not begin to serve, or ended by itself.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The signer has no relays, or one is malformed.
+    Relays(CommandError),
+    /// The users' keys were not decrypted.
+    Keys(UnlockError),
+    /// An address cannot be listened at.
+    Listen(SocketAddr, io::Error),
+    /// The socket for commands cannot be made.
+    Socket(io::Error),
+    /// The system has no threads or sockets left.
+    System(io::Error),
+    /// The receiver of the listening addresses did not take them.
+    Untold,
+    /// The engine ended by a bug.
+    Engine,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relays(error) => error.fmt(f),
+            Self::Keys(error) => error.fmt(f),
+            Self::Listen(address, error) => write!(f, "cannot listen at {address}: {error}"),
+            Self::Socket(error) => write!(f, "the socket for commands cannot be made: {error}"),
+            Self::System(error) => write!(f, "cannot begin to serve: {error}"),
+            Self::Untold => f.write_str("the listening addresses were not taken"),
+            Self::Engine => f.write_str("the engine ended"),
+        }
+    }
+}
+
+impl core::error::Error for RunError {}
+
+/// Serves until SIGINT or SIGTERM. `begun` is told once a relay is connected, or after ten seconds,
+/// and says whether it goes on.
+pub(crate) fn run(
+    engine: Engine,
+    metrics: Arc<Metrics>,
+    options: &Options,
+    begun: &mut dyn FnMut(Listening) -> bool,
+) -> Result<(), RunError> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(RunError::System)?;
+    runtime.block_on(serve(engine, metrics, options, begun))
+}
+
+async fn serve(
+    mut engine: Engine,
+    metrics: Arc<Metrics>,
+    options: &Options,
+    begun: &mut dyn FnMut(Listening) -> bool,
+) -> Result<(), RunError> {
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::System)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(RunError::System)?;
+    let listener = socket::listen(engine.directory()).map_err(RunError::Socket)?;
+    let metrics_listener = listen(options.metrics).await?;
+    let page_listener = listen(options.page).await?;
+    let listening = Listening {
+        metrics: metrics_listener.as_ref().map(|(_, address)| *address),
+        page: page_listener.as_ref().map(|(_, address)| *address),
+    };
+
+    let (calls, received_calls) = mpsc::channel(16);
+    let (events, received_events) = mpsc::channel(EVENTS);
+    let sessions = Arc::new(Sessions::default());
+    let base = page_listener.as_ref().map(|(_, address)| format!("http://{address}"));
+    let base = options.page_url.clone().or(base);
+    engine.set_page(base.clone());
+    let handle = Handle::new(calls, Arc::clone(&sessions), base);
+    let reaching = Reaching { proxy: options.proxy, allow_private: options.allow_private };
+    let (first, first_connected) = oneshot::channel();
+    let (stop, stopped) = oneshot::channel();
+    let worker = Worker::new(engine, Arc::clone(&metrics), reaching, events, first);
+    let here = tokio::runtime::Handle::current();
+    let (ended, mut has_ended) = oneshot::channel();
+    let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
+        worker.run(&here, received_events, received_calls, stopped);
+        // The other side may be gone.
+        let _ = ended.send(());
+    });
+    let thread = thread.map_err(RunError::System)?;
+
+    tokio::spawn(socket::serve(listener, handle.clone()));
+    if let Some((listener, _)) = metrics_listener {
+        tokio::spawn(metrics_page::serve(listener, metrics));
+    }
+    if let Some((listener, address)) = page_listener {
+        let host = match &options.page_url {
+            Some(url) => {
+                url.split("://").nth(1).unwrap_or_default().trim_end_matches('/').to_owned()
+            }
+            None => address.to_string(),
+        };
+        tokio::spawn(Page::new(handle, sessions, host).serve(listener));
+    }
+    // Without a relay it serves commands all the same.
+    let _ = timeout(FIRST_RELAY, first_connected).await;
+    let outcome = if begun(listening) {
+        tokio::select! {
+            _ = interrupt.recv() => Ok(()),
+            _ = terminate.recv() => Ok(()),
+            _ = &mut has_ended => return Err(RunError::Engine),
+        }
+    } else {
+        Err(RunError::Untold)
+    };
+    // The engine publishes what it has decided, and the relays send it.
+    let _ = stop.send(());
+    let _ = timeout(GRACE * 2, has_ended).await;
+    if thread.is_finished() && thread.join().is_err() {
+        return Err(RunError::Engine);
+    }
+    outcome
+}
+
+async fn listen(
+    address: Option<SocketAddr>,
+) -> Result<Option<(TcpListener, SocketAddr)>, RunError> {
+    let Some(address) = address else { return Ok(None) };
+    let failed = |error| RunError::Listen(address, error);
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok(Some((listener, bound)))
+}

@@ -1,0 +1,60 @@
+//! Commands to the engine.
+
+use alloc::sync::Arc;
+
+use endseal_crypto::secret::Zeroizing;
+use tokio::sync::{mpsc, oneshot};
+
+use super::page::Sessions;
+use crate::control::{Command, CommandError, Reply, Request, SecretText};
+
+/// A command, and the way back.
+pub(super) struct Call {
+    pub(super) request: Request,
+    pub(super) reply: oneshot::Sender<Result<Reply, CommandError>>,
+}
+
+/// The way to the engine.
+#[derive(Clone)]
+pub(super) struct Handle {
+    calls: mpsc::Sender<Call>,
+    sessions: Arc<Sessions>,
+    /// URL of the page.
+    page: Option<String>,
+}
+
+impl Handle {
+    pub(super) fn new(
+        calls: mpsc::Sender<Call>,
+        sessions: Arc<Sessions>,
+        page: Option<String>,
+    ) -> Self {
+        Self { calls, sessions, page }
+    }
+
+    /// Executes a command without a secret.
+    pub(super) async fn call(&self, command: Command) -> Result<Reply, CommandError> {
+        self.request(Request { command, secret: Zeroizing::new(Vec::new()) }).await
+    }
+
+    /// Executes a command.
+    pub(super) async fn request(&self, request: Request) -> Result<Reply, CommandError> {
+        if matches!(request.command, Command::SignIn) {
+            return self.sign_in();
+        }
+        let (reply, replied) = oneshot::channel();
+        if self.calls.send(Call { request, reply }).await.is_err() {
+            return Err(CommandError::NotRunning);
+        }
+        replied.await.unwrap_or(Err(CommandError::NotRunning))
+    }
+
+    fn sign_in(&self) -> Result<Reply, CommandError> {
+        let Some(page) = &self.page else {
+            let cause = "the signer has no page: run it with --page";
+            return Err(CommandError::Invalid(cause.to_owned()));
+        };
+        let path = self.sessions.link().map_err(|error| CommandError::Store(error.to_string()))?;
+        Ok(Reply::Link(SecretText::new(format!("{page}{}", *path.0))))
+    }
+}

@@ -1,0 +1,192 @@
+//! The page for approvals: the target of `auth_url`.
+//!
+//! The URL of a request goes through the app that made it, so that knowing it grants nothing. A
+//! browser is signed in by a link that `endseal signer sign-in` prints: it works once and leaves a
+//! cookie that no other site can use. Each form carries a token of its session.
+
+mod html;
+mod session;
+
+use alloc::sync::Arc;
+
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName, HeaderValue, LOCATION,
+    ORIGIN, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use tokio::net::TcpListener;
+
+use super::handle::Handle;
+use super::web;
+use crate::control::{Command, Remember, Reply, WaitingView};
+
+pub(super) use self::session::Sessions;
+
+const HTML: &str = "text/html; charset=utf-8";
+/// Nothing is loaded, run, framed or sent anywhere else.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; \
+                      base-uri 'none'; frame-ancestors 'none'";
+
+/// The page on its listener.
+pub(super) struct Page {
+    handle: Handle,
+    sessions: Arc<Sessions>,
+    /// `127.0.0.1:8080`
+    host: String,
+}
+
+impl Page {
+    pub(super) fn new(handle: Handle, sessions: Arc<Sessions>, host: String) -> Self {
+        Self { handle, sessions, host }
+    }
+
+    /// Serves until it is dropped.
+    pub(super) async fn serve(self, listener: TcpListener) {
+        let page = Arc::new(self);
+        web::serve(listener, move |request| {
+            let page = Arc::clone(&page);
+            async move { guarded(page.answer(request).await) }
+        })
+        .await;
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Response<String> {
+        let headers = request.headers();
+        if !self.is_own(headers) {
+            return html::notice(StatusCode::MISDIRECTED_REQUEST, "This is another host's page.");
+        }
+        let path = request.uri().path();
+        if let Some(link) = path.strip_prefix("/sign-in/") {
+            return match (request.method() == Method::GET).then(|| self.sessions.enter(link)) {
+                Some(Some(cookie)) => signed_in(&cookie),
+                _ => html::notice(
+                    StatusCode::FORBIDDEN,
+                    "This link is used or too old. Run: endseal signer sign-in",
+                ),
+            };
+        }
+        let Some(token) = cookie(headers).and_then(|cookie| self.sessions.form_token(cookie))
+        else {
+            return html::notice(
+                StatusCode::FORBIDDEN,
+                "This browser is not signed in. Run: endseal signer sign-in",
+            );
+        };
+        match (request.method().clone(), path) {
+            (Method::GET, "/") => self.list().await,
+            (Method::GET, path) => match number(path) {
+                Some(id) => self.show(id, &token).await,
+                None => html::notice(StatusCode::NOT_FOUND, "There is no such page."),
+            },
+            (Method::POST, path) => match number(path) {
+                Some(id) => {
+                    let form = web::form(request.into_body()).await;
+                    self.decide(id, &token, form.as_deref().unwrap_or_default()).await
+                }
+                None => html::notice(StatusCode::NOT_FOUND, "There is no such page."),
+            },
+            _ => html::notice(StatusCode::METHOD_NOT_ALLOWED, "This page is read or sent."),
+        }
+    }
+
+    /// Returns true if the request is meant for this host and comes from no other site.
+    fn is_own(&self, headers: &HeaderMap) -> bool {
+        let is_host = |value: &HeaderValue| value.as_bytes() == self.host.as_bytes();
+        let is_origin = |value: &HeaderValue| {
+            value.to_str().is_ok_and(|it| it.strip_prefix("http://") == Some(&self.host))
+        };
+        headers.get(HOST).is_some_and(is_host) && headers.get(ORIGIN).is_none_or(is_origin)
+    }
+
+    async fn waiting(&self) -> Option<Vec<WaitingView>> {
+        match self.handle.call(Command::Waiting).await {
+            Ok(Reply::Waiting(waiting)) => Some(waiting),
+            _ => None,
+        }
+    }
+
+    async fn list(&self) -> Response<String> {
+        match self.waiting().await {
+            Some(waiting) => html::list(&waiting),
+            None => html::notice(StatusCode::SERVICE_UNAVAILABLE, "The signer does not answer."),
+        }
+    }
+
+    async fn show(&self, id: u32, token: &str) -> Response<String> {
+        let waiting = self.waiting().await.unwrap_or_default();
+        match waiting.iter().find(|it| it.id == id) {
+            Some(request) => html::request(request, token),
+            None => html::notice(StatusCode::NOT_FOUND, "This request no longer waits."),
+        }
+    }
+
+    async fn decide(&self, id: u32, token: &str, form: &[u8]) -> Response<String> {
+        let field = |name: &str| {
+            let mut fields = form.split(|byte| *byte == b'&');
+            fields.find_map(|field| field.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+        };
+        if !field("token").is_some_and(|given| session::is_equal(given, token.as_bytes())) {
+            return html::notice(StatusCode::FORBIDDEN, "This form is of another session.");
+        }
+        let remember = match field("remember") {
+            None | Some(b"") => None,
+            Some(seconds) => match str::from_utf8(seconds).ok().and_then(|it| it.parse().ok()) {
+                Some(seconds) => Some(Remember { lifetime: Some(seconds) }),
+                None => return html::notice(StatusCode::BAD_REQUEST, "This form is malformed."),
+            },
+        };
+        let command = match field("decision") {
+            Some(b"allow") => Command::Approve { id, remember },
+            Some(b"deny") => Command::Deny { id, remember },
+            _ => return html::notice(StatusCode::BAD_REQUEST, "This form is malformed."),
+        };
+        match self.handle.call(command).await {
+            Ok(_) => see("/"),
+            Err(error) => html::notice(StatusCode::CONFLICT, &error.to_string()),
+        }
+    }
+}
+
+/// Number of a request: `/request/7`.
+fn number(path: &str) -> Option<u32> {
+    path.strip_prefix("/request/")?.parse().ok()
+}
+
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let mut pairs = headers.get_all(COOKIE).iter().filter_map(|it| it.to_str().ok());
+    pairs.find_map(|it| it.split("; ").find_map(|pair| pair.strip_prefix(session::COOKIE)))
+}
+
+fn signed_in(cookie: &str) -> Response<String> {
+    let mut response = see("/");
+    let value =
+        format!("{}{cookie}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200", session::COOKIE);
+    if let Ok(value) = HeaderValue::from_str(&value) {
+        response.headers_mut().insert(SET_COOKIE, value);
+    }
+    // A redirection would not carry a strict cookie when the link was opened from elsewhere.
+    *response.status_mut() = StatusCode::OK;
+    *response.body_mut() = html::signed_in();
+    response
+}
+
+fn see(path: &'static str) -> Response<String> {
+    let mut response = web::text(StatusCode::SEE_OTHER, HTML, String::new());
+    response.headers_mut().insert(LOCATION, HeaderValue::from_static(path));
+    response
+}
+
+fn guarded(mut response: Response<String>) -> Response<String> {
+    let headers: [(HeaderName, &'static str); 5] = [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (CACHE_CONTROL, "no-store"),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ];
+    for (name, value) in headers {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,122 @@
+//! Browsers that are signed in.
+
+use core::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use endseal_crypto::random::{OsRandom, Random as _, RandomError};
+use endseal_crypto::secret::{Zeroizing, constant_time_eq};
+
+/// Name of the cookie.
+pub(super) const COOKIE: &str = "endseal_signer=";
+/// Browsers at once; the oldest leaves.
+const SESSIONS: usize = 16;
+const SESSION_LIFETIME: Duration = Duration::from_secs(12 * 3600);
+const LINK_LIFETIME: Duration = Duration::from_secs(300);
+
+/// Sessions, and the link that begins the next one.
+#[derive(Default)]
+pub(crate) struct Sessions(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    link: Option<(Zeroizing<String>, Instant)>,
+    open: Vec<Session>,
+}
+
+struct Session {
+    cookie: Zeroizing<String>,
+    form_token: Zeroizing<String>,
+    begun: Instant,
+}
+
+/// Path of a link that signs a browser in.
+#[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
+pub(crate) struct SignIn(pub(crate) Zeroizing<String>);
+
+impl Sessions {
+    /// A new link, in the place of the one before. It works once, for five minutes.
+    pub(crate) fn link(&self) -> Result<SignIn, RandomError> {
+        let token = token()?;
+        let path = Zeroizing::new(format!("/sign-in/{}", *token));
+        self.inner(|inner| inner.link = Some((token, Instant::now())));
+        Ok(SignIn(path))
+    }
+
+    /// Uses a link up. Returns the cookie of a new session.
+    pub(super) fn enter(&self, link: &str) -> Option<Zeroizing<String>> {
+        let (cookie, form_token) = (token().ok()?, token().ok()?);
+        self.inner(|inner| {
+            let (own, made) = inner.link.as_ref()?;
+            if made.elapsed() > LINK_LIFETIME || !is_equal(link.as_bytes(), own.as_bytes()) {
+                return None;
+            }
+            inner.link = None;
+            if inner.open.len() >= SESSIONS {
+                inner.open.remove(0);
+            }
+            let session = Session { cookie: cookie.clone(), form_token, begun: Instant::now() };
+            inner.open.push(session);
+            Some(cookie)
+        })
+    }
+
+    /// Token of the forms of a session.
+    pub(super) fn form_token(&self, cookie: &str) -> Option<Zeroizing<String>> {
+        self.inner(|inner| {
+            inner.open.retain(|it| it.begun.elapsed() < SESSION_LIFETIME);
+            let own =
+                inner.open.iter().find(|it| is_equal(it.cookie.as_bytes(), cookie.as_bytes()))?;
+            Some(own.form_token.clone())
+        })
+    }
+
+    fn inner<T>(&self, with: impl FnOnce(&mut Inner) -> T) -> T {
+        // No code in between can leave half a change.
+        with(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Compares in constant time for the same length.
+pub(super) fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && constant_time_eq(a, b)
+}
+
+/// 128 random bits in hexadecimal.
+fn token() -> Result<Zeroizing<String>, RandomError> {
+    let mut bytes = Zeroizing::new([0; 16]);
+    OsRandom.fill(&mut bytes[..])?;
+    let mut text = Zeroizing::new(String::with_capacity(32));
+    for byte in bytes.iter() {
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }));
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_works_once_and_its_cookie_alone_opens_a_session() {
+        let sessions = Sessions::default();
+        let link = sessions.link().unwrap();
+        let token = link.0.strip_prefix("/sign-in/").unwrap();
+        assert!(sessions.enter("").is_none() && sessions.enter(&"0".repeat(32)).is_none());
+        let cookie = sessions.enter(token).unwrap();
+        assert!(sessions.enter(token).is_none());
+        let form_token = sessions.form_token(&cookie).unwrap();
+        assert!(*form_token != *cookie);
+        assert!(sessions.form_token("").is_none() && sessions.form_token(token).is_none());
+    }
+
+    #[test]
+    fn a_new_link_replaces_the_one_before() {
+        let sessions = Sessions::default();
+        let (first, second) = (sessions.link().unwrap(), sessions.link().unwrap());
+        assert!(sessions.enter(first.0.strip_prefix("/sign-in/").unwrap()).is_none());
+        assert!(sessions.enter(second.0.strip_prefix("/sign-in/").unwrap()).is_some());
+    }
+}

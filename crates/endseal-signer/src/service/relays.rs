@@ -1,0 +1,164 @@
+//! Connections to all relays.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use endseal_nostr::connect::KIND;
+use endseal_relay::Proxy;
+use endseal_relay::address::{Address, Reach};
+use endseal_relay::client::{Notification, Relay, Settings};
+use endseal_relay::message::Filter;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use crate::engine::{Outgoing, Subscription};
+
+/// Bytes of a message around its event: `["EVENT",…]`.
+const AROUND_EVENT: usize = 10;
+/// Seconds before now from which a new subscription asks for requests.
+const OVERLAP: u64 = 120;
+
+/// Ways to relays.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reaching {
+    pub(super) proxy: Option<SocketAddr>,
+    pub(super) allow_private: bool,
+}
+
+struct Connection {
+    number: usize,
+    address: Address,
+    relay: Relay,
+    keys: BTreeSet<[u8; 32]>,
+    reach: Reach,
+    is_connected: bool,
+}
+
+/// Connections by URL, one for each relay whatever apps use it.
+pub(super) struct Relays {
+    reaching: Reaching,
+    events: mpsc::Sender<(usize, Notification)>,
+    connections: BTreeMap<String, Connection>,
+    next: usize,
+}
+
+impl Relays {
+    pub(super) fn new(reaching: Reaching, events: mpsc::Sender<(usize, Notification)>) -> Self {
+        Self { reaching, events, connections: BTreeMap::new(), next: 0 }
+    }
+
+    /// Connects to the relays of all apps, and to no others.
+    pub(super) fn subscribe(&mut self, subscriptions: &[Subscription], runtime: &Handle, now: u64) {
+        let mut wanted: BTreeMap<String, (Address, BTreeSet<[u8; 32]>, Reach)> = BTreeMap::new();
+        for subscription in subscriptions {
+            for url in &subscription.relays {
+                // They were checked when they were written.
+                let Ok(address) = Address::parse_insecure(url) else { continue };
+                let is_public = subscription.is_foreign && !self.reaching.allow_private;
+                let reach = if is_public { Reach::Public } else { Reach::Any };
+                let entry = wanted
+                    .entry(address.to_string())
+                    .or_insert_with(|| (address, BTreeSet::new(), reach));
+                entry.1.insert(subscription.transport);
+                // The user's own choice of a relay counts.
+                if reach == Reach::Any {
+                    entry.2 = reach;
+                }
+            }
+        }
+        self.connections.retain(|url, it| wanted.get(url).is_some_and(|new| new.2 == it.reach));
+        for (url, (address, keys, reach)) in wanted {
+            match self.connections.get_mut(&url) {
+                Some(connection) if connection.keys == keys => {}
+                Some(connection) => {
+                    connection.relay.subscribe(Some(filter(&keys, now)));
+                    connection.keys = keys;
+                }
+                None => {
+                    let connection = self.connect(address, keys, reach, runtime, now);
+                    self.connections.insert(url, connection);
+                }
+            }
+        }
+    }
+
+    fn connect(
+        &mut self,
+        address: Address,
+        keys: BTreeSet<[u8; 32]>,
+        reach: Reach,
+        runtime: &Handle,
+        now: u64,
+    ) -> Connection {
+        let mut settings = Settings::new(address.clone());
+        settings.reach = reach;
+        settings.proxy = self.reaching.proxy.map(|address| Proxy { address, isolation: None });
+        let number = self.next;
+        self.next += 1;
+        let _guard = runtime.enter();
+        let relay = Relay::start(settings, number, self.events.clone());
+        relay.subscribe(Some(filter(&keys, now)));
+        Connection { number, address, relay, keys, reach, is_connected: false }
+    }
+
+    /// Publishes an answer at all relays of its app. Returns false if it is too large for each.
+    pub(super) fn publish(&self, outgoing: &Outgoing) -> bool {
+        let len = (outgoing.event.json.len() + AROUND_EVENT) as u64;
+        let mut relays =
+            self.connections.values().filter(|it| it.keys.contains(&outgoing.transport));
+        let mut fits = 0;
+        let mut all = 0;
+        for connection in relays.by_ref() {
+            all += 1;
+            if connection.relay.max_message_length().is_none_or(|max| len <= max) {
+                fits += 1;
+                // What is dropped was too old for its client.
+                let _ = connection.relay.publish(&outgoing.event);
+            }
+        }
+        all == 0 || fits > 0
+    }
+
+    /// Notes whether a relay is connected.
+    pub(super) fn note(&mut self, number: usize, is_connected: bool) -> usize {
+        if let Some(connection) = self.connections.values_mut().find(|it| it.number == number) {
+            connection.is_connected = is_connected;
+        }
+        self.connections.values().filter(|it| it.is_connected).count()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Address of a relay, and the keys that are subscribed there.
+    pub(super) fn keys(&self, number: usize) -> Option<(&Address, Vec<[u8; 32]>)> {
+        let connection = self.connections.values().find(|it| it.number == number)?;
+        Some((&connection.address, connection.keys.iter().copied().collect()))
+    }
+
+    pub(super) fn relay(&self, number: usize) -> Option<&Relay> {
+        self.connections.values().find(|it| it.number == number).map(|it| &it.relay)
+    }
+
+    /// Sends what is queued and ends all connections.
+    pub(super) async fn stop(self, grace: Duration) {
+        let mut stopping = tokio::task::JoinSet::new();
+        for connection in self.connections.into_values() {
+            stopping.spawn(connection.relay.stop(grace));
+        }
+        stopping.join_all().await;
+    }
+}
+
+/// Requests to these keys.
+fn filter(keys: &BTreeSet<[u8; 32]>, now: u64) -> Filter {
+    let values = keys.iter().map(|key| crate::engine::hex(key)).collect();
+    Filter {
+        kinds: Some(vec![KIND]),
+        tags: vec![('p', values)],
+        since: Some(now.saturating_sub(OVERLAP)),
+        ..Filter::default()
+    }
+}

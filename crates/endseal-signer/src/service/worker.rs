@@ -1,0 +1,170 @@
+//! The thread of the engine.
+
+use alloc::sync::Arc;
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use endseal_relay::client::Notification;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::GRACE;
+use super::handle::Call;
+use super::relays::{Reaching, Relays};
+use crate::engine::{Engine, Outgoing};
+use crate::metrics::Metrics;
+
+/// Most events of one transaction.
+const BATCH: usize = 256;
+
+/// The engine with its relays.
+pub(super) struct Worker {
+    engine: Engine,
+    metrics: Arc<Metrics>,
+    relays: Relays,
+    /// Told of the first connection.
+    first: Option<oneshot::Sender<()>>,
+}
+
+impl Worker {
+    pub(super) fn new(
+        engine: Engine,
+        metrics: Arc<Metrics>,
+        reaching: Reaching,
+        events: mpsc::Sender<(usize, Notification)>,
+        first: oneshot::Sender<()>,
+    ) -> Self {
+        Self { engine, metrics, relays: Relays::new(reaching, events), first: Some(first) }
+    }
+
+    /// Works until it is told to stop. Connections are made on the runtime `sockets`.
+    pub(super) fn run(
+        mut self,
+        sockets: &Handle,
+        mut events: mpsc::Receiver<(usize, Notification)>,
+        mut calls: mpsc::Receiver<Call>,
+        mut stopped: oneshot::Receiver<()>,
+    ) {
+        let Ok(runtime) = Builder::new_current_thread().enable_time().build() else { return };
+        runtime.block_on(async move {
+            let mut second = interval(Duration::from_secs(1));
+            second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            self.subscribe(sockets);
+            loop {
+                tokio::select! {
+                    _ = &mut stopped => break,
+                    Some(call) = calls.recv() => self.command(call),
+                    Some(event) = events.recv() => self.receive(event, &mut events),
+                    _ = second.tick() => {
+                        let outgoing = self.engine.tick(now());
+                        self.publish(outgoing);
+                    }
+                }
+                self.subscribe(sockets);
+            }
+            self.relays.stop(GRACE).await;
+            // Dropping the engine closes the store: what was committed is safe in any case.
+        });
+    }
+
+    fn command(&mut self, call: Call) {
+        let (reply, outgoing) = self.engine.command(now(), call.request);
+        self.publish(outgoing);
+        // The caller may be gone.
+        let _ = call.reply.send(reply);
+    }
+
+    /// Takes what has arrived, and answers the events in it together.
+    fn receive(
+        &mut self,
+        first: (usize, Notification),
+        events: &mut mpsc::Receiver<(usize, Notification)>,
+    ) {
+        let mut arrived = Vec::new();
+        let mut next = Some(first);
+        while let Some((number, notification)) = next {
+            match notification {
+                Notification::Event(json) => arrived.push(json.to_vec()),
+                other => self.notice(number, other),
+            }
+            next = if arrived.len() < BATCH { events.try_recv().ok() } else { None };
+        }
+        if !arrived.is_empty() {
+            let outgoing = self.engine.arrive(now(), &mut arrived);
+            self.publish(outgoing);
+        }
+    }
+
+    fn notice(&mut self, number: usize, notification: Notification) {
+        match notification {
+            Notification::Connected => {
+                self.connected(number, true);
+                if let Some(first) = self.first.take() {
+                    // The signer may have begun without it.
+                    let _ = first.send(());
+                }
+            }
+            Notification::Disconnected { reason, suspect } => {
+                self.metrics.disconnects.fetch_add(1, Relaxed);
+                self.connected(number, false);
+                let relay = self.relays.keys(number).map(|(address, _)| address.to_string());
+                let relay = relay.unwrap_or_default();
+                tracing::warn!(target: "relay", relay, cause = %reason, "disconnected");
+                if let Some(event) = suspect {
+                    self.refused(&event);
+                }
+            }
+            Notification::Result { id, accepted: false, reason } => {
+                tracing::warn!(target: "relay", reason, "an answer was refused");
+                self.refused(&id);
+            }
+            Notification::Challenge(challenge) => self.authenticate(number, &challenge),
+            Notification::Notice(text) => tracing::info!(target: "relay", text, "notice"),
+            _ => {}
+        }
+    }
+
+    fn connected(&mut self, number: usize, is_connected: bool) {
+        let connected = self.relays.note(number, is_connected);
+        self.metrics.relays_connected.store(connected as u64, Relaxed);
+    }
+
+    fn refused(&mut self, event: &[u8; 32]) {
+        for outgoing in self.engine.refused(now(), event) {
+            let _ = self.relays.publish(&outgoing);
+        }
+    }
+
+    fn authenticate(&mut self, number: usize, challenge: &str) {
+        let Some((address, keys)) = self.relays.keys(number) else { return };
+        let events = self.engine.authenticate(address, &keys, challenge, now());
+        if let Some(relay) = self.relays.relay(number) {
+            relay.authenticate(challenge, events);
+        }
+    }
+
+    fn publish(&mut self, outgoing: Vec<Outgoing>) {
+        for outgoing in outgoing {
+            if !self.relays.publish(&outgoing) {
+                self.refused(&outgoing.event.id);
+            }
+        }
+    }
+
+    /// Follows changes of apps.
+    fn subscribe(&mut self, sockets: &Handle) {
+        if let Some(subscriptions) = self.engine.new_subscriptions() {
+            self.relays.subscribe(&subscriptions, sockets, now());
+            self.metrics.relays.store(self.relays.len() as u64, Relaxed);
+            let greetings = self.engine.greetings();
+            self.publish(greetings);
+        }
+    }
+}
+
+/// Seconds since 1970 by this machine's clock.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
