@@ -228,7 +228,8 @@ impl<'s> StateTransaction<'s> {
     }
 
     /// Removes events and requests that are older than 10 minutes, and apps that ended more than 30
-    /// days ago. Raises the floor to the last of the events.
+    /// days ago. Raises the floor to the last of the events. It looks at all of them: a caller
+    /// prunes every few seconds, and not in each transaction.
     ///
     /// # Errors
     /// [`StateError`].

@@ -1,9 +1,10 @@
 //! The greatest state: loaded in reasonable time.
 
+use std::fs;
 use std::time::Instant;
 
-use endseal_signer::limit::{MAX_APPS, MAX_RULES};
-use endseal_signer::{LogEntry, Matter};
+use endseal_signer::limit::{KEPT_SEEN, MAX_APPS, MAX_EVENTS, MAX_REQUESTS, MAX_RULES};
+use endseal_signer::{EventRecord, LogEntry, LogVerdict, Matter, RequestKey, RequestRecord};
 
 use crate::world::{NOW, World, invitation, rule};
 
@@ -22,9 +23,11 @@ fn the_greatest_state_is_loaded() {
     }
     transaction.commit().unwrap();
     drop(signer);
-    let begin = Instant::now();
+    let (begin, before) = (Instant::now(), memory());
     let mut signer = world.open();
-    println!("{} apps loaded in {:?}", signer.state().apps().len(), begin.elapsed());
+    let (apps, kib) = (signer.state().apps().len(), memory().saturating_sub(before));
+    println!("{apps} apps loaded in {:?}, {kib} KiB", begin.elapsed());
+    assert!(kib < MOST_KIB);
     let rules: usize = signer.state().apps().map(|app| app.rules().len()).sum();
     assert_eq!(rules, MAX_APPS * MAX_RULES);
 
@@ -39,4 +42,44 @@ fn the_greatest_state_is_loaded() {
     let begin = Instant::now();
     assert_eq!(signer.verify_log(None).unwrap().number, LINES);
     println!("{LINES} lines verified in {:?}", begin.elapsed());
+}
+
+#[test]
+#[ignore = "half a minute; prints how long it takes"]
+fn as_much_as_is_remembered_is_loaded_and_forgotten() {
+    let (world, mut signer) = World::with_user();
+    let mut transaction = signer.begin().unwrap();
+    let id = |number: usize| endseal_crypto::sha256::digest(&number.to_le_bytes());
+    for number in 0..MAX_EVENTS {
+        transaction.note_event(EventRecord::new(id(number), NOW)).unwrap();
+    }
+    for number in 0..MAX_REQUESTS {
+        let request = RequestRecord::new([7; 32], LogVerdict::Allowed, 1, NOW);
+        transaction.note_request(RequestKey::new(&id(number), "request"), request).unwrap();
+    }
+    transaction.commit().unwrap();
+    drop(signer);
+    let (begin, before) = (Instant::now(), memory());
+    let mut signer = world.open();
+    let kib = memory().saturating_sub(before);
+    println!("loaded in {:?}, {kib} KiB", begin.elapsed());
+    assert!(kib < MOST_KIB);
+    let begin = Instant::now();
+    let mut transaction = signer.begin().unwrap();
+    assert_eq!(transaction.prune(NOW).unwrap().events, 0);
+    println!("nothing pruned in {:?}", begin.elapsed());
+    let expired = transaction.prune(NOW + KEPT_SEEN + 1).unwrap();
+    assert_eq!((expired.events, expired.requests), (MAX_EVENTS, MAX_REQUESTS));
+    transaction.commit().unwrap();
+    println!("all pruned in {:?}", begin.elapsed());
+}
+
+/// Memory that the specification gives (docs/spec/signer.md, "Limits").
+const MOST_KIB: u64 = 64 << 10;
+
+/// Memory of the process in KiB.
+fn memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().trim().parse().unwrap()
 }
