@@ -8,8 +8,8 @@ mod answer;
 mod arrival;
 mod batch;
 mod command;
+mod quota;
 mod request;
-mod strangers;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -32,7 +32,7 @@ use endseal_relay::auth::SignedEvent;
 
 use self::answer::Sent;
 use self::batch::Batch;
-use self::strangers::Budget;
+use self::quota::{Budget, Quotas};
 use self::waiting::Waiting;
 use crate::error::StateError;
 use crate::keys::SigningKeys;
@@ -68,6 +68,12 @@ pub(crate) struct Subscription {
     pub(crate) is_foreign: bool,
 }
 
+/// Result of a transaction.
+struct Transacted {
+    outgoing: Vec<Outgoing>,
+    is_committed: bool,
+}
+
 /// The signer without its sockets.
 pub(crate) struct Engine {
     directory: PathBuf,
@@ -89,6 +95,9 @@ struct Parts {
     unwrap_batch: bool,
     metrics: Arc<Metrics>,
     random: OsRandom,
+    quotas: Quotas,
+    /// Time of the last removal of what is old.
+    pruned: u64,
     /// True if apps or their relays changed.
     has_new_subscriptions: bool,
 }
@@ -106,6 +115,8 @@ impl Engine {
             unwrap_batch: false,
             metrics,
             random: OsRandom,
+            quotas: Quotas::default(),
+            pruned: 0,
             has_new_subscriptions: true,
         };
         let engine = Self { directory, store, parts };
@@ -122,17 +133,18 @@ impl Engine {
             }
             Ok(())
         })
+        .outgoing
     }
 
     /// Refuses requests that waited too long, and forgets what is old.
     pub(crate) fn tick(&mut self, now: u64) -> Vec<Outgoing> {
         self.parts.sent.prune();
-        let outgoing = self.transact(now, |batch| {
+        let transacted = self.transact(now, |batch| {
             batch.time_out()?;
             batch.prune()
         });
         self.count_apps();
-        outgoing
+        transacted.outgoing
     }
 
     /// Answers that a relay refused are replaced by an error, if their size may be the cause.
@@ -217,22 +229,25 @@ impl Engine {
     }
 
     /// Runs `work` in a transaction and returns the answers after its commit. If it fails, each
-    /// request in it is answered by an error.
+    /// request in it is answered by an error, and nothing of it happened.
     fn transact(
         &mut self,
         now: u64,
         work: impl FnOnce(&mut Batch<'_>) -> Result<(), StateError>,
-    ) -> Vec<Outgoing> {
+    ) -> Transacted {
         let (requests, cause) = match self.try_transact(now, work) {
-            Ok(outgoing) => return outgoing,
+            Ok(outgoing) => return Transacted { outgoing, is_committed: true },
             Err(failed) => failed,
         };
+        self.parts.waiting.roll_back();
+        self.parts.sent.greetings.clear();
         self.parts.metrics.commits_failed.fetch_add(1, Relaxed);
         tracing::error!(target: "signer", %cause, "a transaction failed");
         if let Err(cause) = self.store.recover() {
             tracing::error!(target: "signer", %cause, "the store cannot be read");
         }
-        self.refuse(now, &requests, Refusal::Unrecorded)
+        let outgoing = self.refuse(now, &requests, Refusal::Unrecorded);
+        Transacted { outgoing, is_committed: false }
     }
 
     #[allow(clippy::type_complexity, reason = "the requests that had no answer")]
@@ -246,6 +261,7 @@ impl Engine {
         }
         let Self { store, parts, .. } = self;
         let transaction = store.begin().map_err(|error| (Vec::new(), error))?;
+        parts.waiting.begin();
         let metrics = Arc::clone(&parts.metrics);
         let mut batch = Batch::new(transaction, parts, now);
         let worked = work(&mut batch);

@@ -97,7 +97,8 @@ async fn serve(
 ) -> Result<(), RunError> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::System)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(RunError::System)?;
-    let listener = socket::listen(engine.directory()).map_err(RunError::Socket)?;
+    let directory = engine.directory().to_owned();
+    let listener = socket::listen(&directory).map_err(RunError::Socket)?;
     let metrics_listener = listen(options.metrics).await?;
     let page_listener = listen(options.page).await?;
     let listening = Listening {
@@ -149,6 +150,7 @@ async fn serve(
     } else {
         Err(RunError::Untold)
     };
+    socket::remove(&directory);
     // The engine publishes what it has decided, and the relays send it.
     let _ = stop.send(());
     let _ = timeout(GRACE * 2, has_ended).await;

@@ -70,6 +70,10 @@ impl Batch<'_> {
             self.refuse_request(&transport, &request, Refusal::Stale);
             return Ok(());
         }
+        if !self.parts.quotas.take(&transport) {
+            self.refuse_request(&transport, &request, Refusal::Busy);
+            return Ok(());
+        }
         match self.transaction.note_event(EventRecord::new(carrier.id, carrier.created_at)) {
             Ok(_) => Ok(self.decide(&carrier, &request)?),
             Err(StateError::Limit(StateLimit::Events)) => {

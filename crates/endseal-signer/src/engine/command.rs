@@ -55,15 +55,13 @@ impl Engine {
             Command::SignIn => Err(CommandError::NotRunning),
             command => {
                 let mut outcome = None;
-                outgoing = self.transact(now, |batch| {
+                let transacted = self.transact(now, |batch| {
                     outcome = Some(batch.command(command)?);
                     Ok(())
                 });
-                let failed = || Err(CommandError::Store("the change was not written".to_owned()));
-                match outcome {
-                    Some(outcome) if !self.store.is_stale() || outcome.is_err() => outcome,
-                    _ => failed(),
-                }
+                outgoing = transacted.outgoing;
+                let outcome = outcome.filter(|_| transacted.is_committed);
+                outcome.unwrap_or_else(|| Err(unwritten()))
             }
         };
         self.count_apps();
@@ -189,14 +187,15 @@ impl Engine {
     pub(crate) fn set_relays(&mut self, now: u64, relays: &[String]) -> Result<(), CommandError> {
         let relays = addresses(relays, true)?;
         let mut outcome = None;
-        self.transact(now, |batch| {
+        let transacted = self.transact(now, |batch| {
             outcome = Some(batch.transaction.set_relays(relays));
             Ok(())
         });
-        match outcome {
-            Some(Ok(())) if !self.store.is_stale() => Ok(()),
+        self.parts.has_new_subscriptions = true;
+        match outcome.filter(|_| transacted.is_committed) {
+            Some(Ok(())) => Ok(()),
             Some(Err(error)) => Err(CommandError::Limit(error.to_string())),
-            _ => Err(CommandError::Store("the change was not written".to_owned())),
+            None => Err(unwritten()),
         }
     }
 }
@@ -432,6 +431,10 @@ impl Batch<'_> {
         let text = Zeroizing::new(view::hex(&bytes));
         ConnectSecret::new(&text).map_err(|error| CommandError::Invalid(error.to_string()))
     }
+}
+
+fn unwritten() -> CommandError {
+    CommandError::Store("the change was not written".to_owned())
 }
 
 fn fresh_id(random: &mut impl endseal_crypto::random::Random) -> Option<[u8; 16]> {

@@ -43,6 +43,8 @@ struct Entry {
 pub(super) struct Waiting {
     entries: Vec<Entry>,
     last: u32,
+    /// Number of the last request that waited before the transaction.
+    last_before: u32,
 }
 
 impl Waiting {
@@ -60,6 +62,18 @@ impl Waiting {
         let view =
             |it: &Entry| WaitingView { seconds: it.until.saturating_sub(now), ..it.view.clone() };
         self.entries.iter().map(view).collect()
+    }
+
+    /// Notes the begin of a transaction.
+    pub(super) fn begin(&mut self) {
+        self.last_before = self.last;
+    }
+
+    /// Forgets the requests of a transaction that failed: they are answered by an error.
+    pub(super) fn roll_back(&mut self) {
+        let added = self.last.wrapping_sub(self.last_before);
+        let last = self.last;
+        self.entries.retain(|it| last.wrapping_sub(it.number) >= added);
     }
 
     fn has_room(&self, transport: &[u8; 32]) -> bool {

@@ -35,6 +35,11 @@ pub(super) fn listen(directory: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
+/// Removes the socket. One that stays is replaced by the next signer.
+pub(super) fn remove(directory: &Path) {
+    let _ = fs::remove_file(directory.join(SOCKET));
+}
+
 /// Serves commands until it is dropped.
 pub(super) async fn serve(listener: UnixListener, handle: Handle) {
     let free = Arc::new(Semaphore::new(CONNECTIONS));
