@@ -1,12 +1,26 @@
 // Command endseal-peers-go is go-nostr beside endseal-nostr, behind the benchmark peer protocol of
-// docs/spec/bench-peer.md. With the argument "interop" it encrypts and signs for tests instead.
+// docs/spec/bench-peer.md. Its modes are programs for tests and for the case `bunker_sign`.
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
+	"strings"
 )
+
+// A mode is a program that takes the arguments behind its name.
+type mode struct {
+	name string
+	run  func(arguments []string) error
+}
+
+var modes = []mode{
+	{"interop", func([]string) error { return serve(os.Stdin, os.Stdout, interop) }},
+	{"relay", relay},
+	{"bunker", bunker},
+	{"client", client},
+	{"load", load},
+}
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -16,12 +30,15 @@ func main() {
 }
 
 func run(arguments []string) error {
-	switch {
-	case len(arguments) == 0:
+	if len(arguments) == 0 {
 		return serve(os.Stdin, os.Stdout, newPeer().answer)
-	case len(arguments) == 1 && arguments[0] == "interop":
-		return serve(os.Stdin, os.Stdout, interop)
-	default:
-		return errors.New("usage: endseal-peers-go [interop]")
 	}
+	var names []string
+	for _, one := range modes {
+		if one.name == arguments[0] {
+			return one.run(arguments[1:])
+		}
+		names = append(names, one.name)
+	}
+	return fmt.Errorf("usage: endseal-peers-go [%s]", strings.Join(names, "|"))
 }
