@@ -1,8 +1,10 @@
 //! The crate `nostr` and the published baseline beside endseal-nostr: the benchmark peer protocol
-//! is the files of `peers/rust`. With the argument `interop`, encryption and events for tests.
+//! is the files of `peers/rust`. Modes: `interop`, encryption and events for tests; `bunker` and
+//! `client`, remote signing by the crate `nostr-connect`.
 
 #![deny(unsafe_code)]
 
+use std::error::Error;
 use std::{env, io};
 
 use crate::allocation::CountingAllocator;
@@ -13,8 +15,10 @@ use crate::peer::Program;
 #[allow(unsafe_code, unreachable_pub, dead_code, reason = "an allocator; public where it is from")]
 mod allocation;
 mod baseline;
+mod bunker;
 mod cached;
 mod case;
+mod client;
 mod interop;
 mod library;
 #[path = "../../rust/src/lines.rs"]
@@ -34,13 +38,17 @@ static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 const PROGRAM: Program =
     Program { name: "rust-nostr", subjects: subject::described, prepare: case::prepare };
 
-fn main() -> io::Result<()> {
-    match env::args().nth(1).as_deref() {
-        None => lines::serve(PROGRAM),
-        Some("interop") => lines::serve_answers(interop::answer),
-        Some(other) => {
-            let message = format!("there is no mode {other}; there is: interop");
-            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => Ok(lines::serve(PROGRAM)?),
+        ["interop"] => Ok(lines::serve_answers(interop::answer)?),
+        ["bunker", "--relay", relay] => bunker::serve(relay),
+        ["client"] => Ok(client::serve()?),
+        _ => {
+            let message = "there are these modes: interop, bunker --relay URL, client";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message).into())
         }
     }
 }

@@ -111,17 +111,17 @@ fn other_parameters_are_unsupported() {
     peer.end();
 }
 
-/// The program in the mode `interop`.
-struct Interop {
+/// The program in a mode that answers a line by a line.
+struct Mode {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-impl Interop {
-    fn start() -> Self {
+impl Mode {
+    fn start(name: &str) -> Self {
         let mut command = Command::new(PROGRAM);
-        let command = command.arg("interop").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let command = command.arg(name).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         Self { child, input, output: BufReader::new(output) }
@@ -142,7 +142,7 @@ impl Interop {
 
 #[test]
 fn interop_does_what_it_is_asked() {
-    let mut peer = Interop::start();
+    let mut peer = Mode::start("interop");
     let [one, two] = ["11", "22"].map(|byte| byte.repeat(32));
     let publics = [&one, &two].map(|it| peer.ask(&json!({"op": "public_key", "secret": it})));
     let [public_one, public_two] = publics.map(|it| it["public"].clone());
@@ -176,5 +176,24 @@ fn interop_does_what_it_is_asked() {
     assert_eq!((&rumor["content"], &rumor["tags"]), (&draft["content"], &draft["tags"]));
     assert_eq!(peer.ask(&json!({"op": "unwrap", "secret": one, "event": wrap}))["error"], "failed");
     assert_eq!(peer.ask(&json!({"op": "encrypt"}))["error"], "protocol");
+    peer.end();
+}
+
+#[test]
+fn client_says_what_it_has_not() {
+    let mut peer = Mode::start("client");
+    let key = "11".repeat(32);
+    let uri = peer.ask(&json!({
+        "do": "uri", "key": key, "relays": ["ws://127.0.0.1:9"], "seconds": 5,
+    }));
+    assert!(uri["result"].as_str().unwrap().starts_with("nostrconnect://"), "{uri}");
+    for (order, class) in [
+        (json!({"do": "ping", "seconds": 5}), "unsupported"),
+        (json!({"do": "connect", "uri": "bunker://1", "key": key, "seconds": 5}), "failed"),
+        (json!({"do": "wait", "seconds": 0.1}), "timeout"),
+        (json!({"do": "ping"}), "protocol"),
+    ] {
+        assert_eq!(peer.ask(&order)["error"], class, "{order}");
+    }
     peer.end();
 }
