@@ -1,0 +1,103 @@
+"""Applications: client libraries of others behind lines of JSON, all with the same orders."""
+
+import os
+import secrets
+import time
+
+import pytest
+
+from places import GO, NODE, RUST
+from processes import Process
+
+# In CI the first three.
+COMMANDS = {
+    "nostr-tools": ["node", os.path.join(NODE, "client.mjs"), "nostr-tools"],
+    "ndk": ["node", os.path.join(NODE, "client.mjs"), "ndk"],
+    "go-nostr": [GO, "client"],
+    "welshman": ["node", os.path.join(NODE, "client.mjs"), "welshman"],
+    "applesauce": ["node", os.path.join(NODE, "client.mjs"), "applesauce"],
+    "nostr-connect": [RUST, "client"],
+}
+VERSIONS = {
+    "nostr-tools": "nostr-tools 2.25.2",
+    "ndk": "@nostr-dev-kit/ndk 3.0.3",
+    "go-nostr": "go-nostr 0.52.3",
+    "welshman": "@welshman/signer 0.8.15",
+    "applesauce": "applesauce-signers 6.2.2",
+    "nostr-connect": "nostr-connect 0.45.2",
+}
+USUAL = ["go-nostr", "ndk", "nostr-tools"]
+FLOWS = {name: ["bunker", "nostrconnect"] for name in COMMANDS} | {"go-nostr": ["bunker"]}
+
+# Longest time from an order to its answer, in milliseconds.
+BOUND = 5_000
+# welshman keeps each error for three seconds. NDK and welshman ask for relays before they are ready.
+SLOWER = {"welshman": 3_500}
+
+
+class App:
+    """An application, which a pairing connects with the signer."""
+
+    def __init__(self, cell, world):
+        self.cell, self.world = cell, world
+        self.key = secrets.token_hex(32)
+        self.name = f"{cell.client}-{secrets.token_hex(4)}"
+        self.slowest = 0
+        self._start()
+
+    def pair(self, allow):
+        self.uri = getattr(self, f"_{self.cell.flow}")(allow)
+
+    def _start(self):
+        log = os.path.join(self.world.folder, f"{self.cell.client}.log")
+        self.process = Process(COMMANDS[self.cell.client], log)
+
+    def _bunker(self, allow):
+        uri = self.world.signer.invite(self.name, allow)
+        self.result("connect", uri=uri, key=self.key)
+        return uri
+
+    def _nostrconnect(self, allow):
+        relays = [self.world.relay.url]
+        link = self.result("uri", relays=relays, key=self.key, name=self.name)
+        # A person takes the URL to the signer meanwhile. Libraries do not tell when they listen.
+        time.sleep(1)
+        self.world.signer.connect(link, self.name, allow)
+        return self.result("wait")
+
+    def ask(self, do, seconds=10, **fields):
+        answer = self.process.ask({"do": do, "seconds": seconds, **fields}, seconds)
+        if answer.get("error") == "unsupported":
+            pytest.skip(f"{VERSIONS[self.cell.client]} has {answer['message']}")
+        return answer
+
+    def result(self, do, **fields):
+        """What the signer answers; in time, and no error."""
+        answer = self.ask(do, **fields)
+        assert answer["ok"], f"{do}: {answer}"
+        self.slowest = max(self.slowest, answer["ms"])
+        assert answer["ms"] <= BOUND + SLOWER.get(self.cell.client, 0), f"{do}: {answer}"
+        return answer["result"]
+
+    def refused(self, do, **fields):
+        """The text of the signer's error; silence is a failure."""
+        answer = self.ask(do, **fields)
+        assert answer.get("error") == "refused", f"{do}: {answer}"
+        return answer["message"]
+
+    def sign(self, kind=1, **options):
+        return self.result("sign_event", event=draft(kind), **options)
+
+    def restart(self):
+        """The application ends and starts again with the key that it has kept."""
+        self.process.kill()
+        self._start()
+        self.result("resume", uri=self.uri, key=self.key)
+
+    def stop(self):
+        self.process.stop()
+
+
+def draft(kind=1, content="quotes \" and \\, a line\nend, an umlaut ü, 🔏"):
+    # Old enough for every clock, and the same in every answer.
+    return {"kind": kind, "created_at": 1_790_000_000, "tags": [["t", "endseal"]], "content": content}

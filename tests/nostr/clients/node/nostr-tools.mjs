@@ -1,0 +1,53 @@
+// nostr-tools: `BunkerSigner`.
+
+import { getPublicKey } from 'nostr-tools/pure';
+import { BunkerSigner, createNostrConnectURI, parseBunkerInput, toBunkerURL } from 'nostr-tools/nip46';
+import { SimplePool, useWebSocketImplementation } from 'nostr-tools/pool';
+import WebSocket from 'ws';
+
+useWebSocketImplementation(WebSocket);
+
+const bytes = (key) => Uint8Array.from(Buffer.from(key, 'hex'));
+const params = () => ({ pool: new SimplePool({ enableReconnect: true }) });
+
+export async function connect(given) {
+  const session = await resume(given);
+  await session.signer.connect({ name: 'endseal', url: 'https://endseal.example' });
+  return session;
+}
+
+export async function resume({ uri, key }) {
+  const pointer = await parseBunkerInput(uri);
+  if (!pointer) {
+    throw new Error(`not understood: ${uri}`);
+  }
+  return sessionOf(BunkerSigner.fromBunker(bytes(key), pointer, params()));
+}
+
+export function uri({ relays, key, name }) {
+  const secret = Math.random().toString(36).slice(2);
+  const clientPubkey = getPublicKey(bytes(key));
+  const link = createNostrConnectURI({ clientPubkey, relays, secret, name, perms: ['sign_event:1'] });
+  // The library listens from here on, and answers to the signer before anybody waits.
+  const signer = BunkerSigner.fromURI(bytes(key), link, params(), 60_000);
+  signer.catch(() => {});
+  return { uri: link, wait: async () => sessionOf(await signer) };
+}
+
+/** The library rejects with the text of the signer's error. */
+export const refusal = (error) => (typeof error === 'string' ? error : undefined);
+
+function sessionOf(signer) {
+  return {
+    signer,
+    bunker: toBunkerURL(signer.bp),
+    getPublicKey: () => signer.getPublicKey(),
+    ping: () => signer.ping(),
+    signEvent: (draft) => signer.signEvent(draft),
+    encrypt: (scheme, peer, text) => signer[`${scheme}Encrypt`](peer, text),
+    decrypt: (scheme, peer, text) => signer[`${scheme}Decrypt`](peer, text),
+    switchRelays: () => signer.switchRelays(),
+    logout: () => signer.logout(),
+    call: (method, given) => signer.sendRequest(method, given),
+  };
+}

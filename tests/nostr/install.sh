@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Installs what these tests need, unless it is there already: pytest, the clients in JavaScript, and the
+# peers that hold the relay khatru and the clients in Go and Rust.
+#
+#   tests/nostr/install.sh [rust] [nostr-rs-relay]
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+cache=${ENDSEAL_NOSTR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/endseal-nostr}
+mkdir -p "$cache/log"
+
+say() { echo "tests/nostr: $*" >&2; }
+
+# An environment whose requirements were installed completely carries a copy of them.
+python_packages() {
+    cmp -s "$here/requirements.txt" "$cache/venv/installed.txt" && return 0
+    say "installing pytest"
+    rm -rf "$cache/venv"
+    "${PYTHON:-python3}" -m venv "$cache/venv"
+    "$cache/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+        -r "$here/requirements.txt" >"$cache/log/venv" 2>&1
+    cp "$here/requirements.txt" "$cache/venv/installed.txt"
+}
+
+# Modules that were installed completely carry a copy of the lock file.
+node_clients() {
+    local folder=$here/clients/node
+    cmp -s "$folder/package-lock.json" "$folder/node_modules/installed.json" && return 0
+    say "installing the clients in JavaScript"
+    (cd "$folder" && npm ci --ignore-scripts --omit=optional --no-audit --no-fund --silent)
+    cp "$folder/package-lock.json" "$folder/node_modules/installed.json"
+}
+
+go_peer() {
+    (cd "$root/peers/go" && go build -buildvcs=false -o target/endseal-peers-go .)
+}
+
+rust_peer() {
+    (cd "$root/peers/rust-nostr" && CARGO_TARGET_DIR=target cargo build --release --locked --quiet)
+}
+
+# It sends no OK for events of ephemeral kinds. About 45 minutes on a busy machine.
+nostr_rs_relay() {
+    [ -x "$cache/bin/nostr-rs-relay" ] && return 0
+    say "building nostr-rs-relay (log: $cache/log/nostr-rs-relay)"
+    CARGO_TARGET_DIR="$cache/target" cargo install nostr-rs-relay --version 0.8.12 --locked --root "$cache" \
+        >"$cache/log/nostr-rs-relay" 2>&1
+}
+
+python_packages
+node_clients
+go_peer
+for part in "$@"; do
+    case $part in
+    rust) rust_peer ;;
+    nostr-rs-relay) nostr_rs_relay ;;
+    *)
+        say "unknown: $part"
+        exit 2
+        ;;
+    esac
+done

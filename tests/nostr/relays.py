@@ -1,0 +1,62 @@
+"""Relays: each serves at one URL, and can be killed and started again there."""
+
+import os
+import time
+import urllib.request
+
+from places import CACHE, GO
+from processes import Process, free_port
+
+
+class Relay:
+    def __init__(self, folder):
+        self.folder = folder
+        self.port = free_port()
+        self.url = f"ws://127.0.0.1:{self.port}"
+        self.log = os.path.join(folder, "relay.log")
+        self.start()
+
+    def kill(self):
+        self.process.kill()
+
+    def stop(self):
+        self.process.stop()
+
+
+class Khatru(Relay):
+    """In memory; sends OK for events of ephemeral kinds."""
+
+    version = "khatru 0.17.4"
+
+    def start(self):
+        self.process = Process([GO, "relay", "--listen", f"127.0.0.1:{self.port}"], self.log)
+        self.process.line()
+
+
+class NostrRsRelay(Relay):
+    """Sends no OK for events of ephemeral kinds."""
+
+    version = "nostr-rs-relay 0.8.12"
+
+    def start(self):
+        settings = os.path.join(self.folder, "relay.toml")
+        with open(settings, "w") as file:
+            file.write(f'[network]\naddress = "127.0.0.1"\nport = {self.port}\n')
+            file.write('[database]\ndata_directory = "."\nin_memory = true\n')
+        program = os.path.join(CACHE, "bin/nostr-rs-relay")
+        self.process = Process([program, "--config", settings], self.log, self.folder)
+        end = time.monotonic() + 30
+        while not self._answers():
+            if time.monotonic() > end:
+                raise AssertionError(f"the relay is not ready: {self.process.tail()}")
+            time.sleep(0.05)
+
+    def _answers(self):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=2):
+                return True
+        except OSError:
+            return False
+
+
+RELAYS = {"khatru": Khatru, "nostr-rs-relay": NostrRsRelay}

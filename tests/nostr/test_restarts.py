@@ -1,0 +1,65 @@
+"""Ends of signer, relay and client: grants and connections outlive them."""
+
+import time
+
+import pytest
+
+from clients import draft
+from limits import DEAF
+
+# Libraries wait between two attempts to connect.
+PATIENCE = 60
+# Seconds that the relay is away.
+OUTAGE = 3
+
+
+def eventually_signs(app):
+    end = time.monotonic() + PATIENCE
+    while True:
+        answer = app.ask("sign_event", event=draft(), seconds=5)
+        if answer["ok"] or time.monotonic() > end:
+            assert answer["ok"], answer
+            return
+
+
+@pytest.mark.check("signer restarts")
+def test_killed_signer_knows_its_applications(app, world):
+    app.sign()
+    world.signer.kill()
+    world.signer.start()
+    app.sign()
+
+
+@pytest.mark.check("relay restarts")
+def test_killed_relay_is_found_again(app, world, cell):
+    app.sign()
+    world.relay.kill()
+    time.sleep(OUTAGE)
+    world.relay.start()
+    world.signer.relay_restarted()
+    if cell.client in DEAF:
+        app.restart()
+    eventually_signs(app)
+
+
+@pytest.mark.check("client restarts")
+def test_client_goes_on_with_its_key(app):
+    app.sign()
+    app.restart()
+    app.sign()
+
+
+@pytest.mark.check("connects again")
+def test_known_client_connects_again_with_its_secret(app, cell):
+    if cell.flow != "bunker":
+        pytest.skip("secrets of nostrconnect:// are the client's")
+    app.result("connect", uri=app.uri, key=app.key)
+    app.sign()
+
+
+@pytest.mark.check("logout")
+def test_logged_out_application_gets_nothing(app):
+    app.result("logout")
+    app.restart()
+    answer = app.ask("sign_event", event=draft(), seconds=4)
+    assert not answer["ok"], answer
