@@ -21,8 +21,8 @@ pub(super) struct Machine {
     tools: &'static [(&'static str, &'static str)],
     /// The emulator with its options; the image comes behind them.
     emulator: &'static str,
-    /// Instructions by which two runs may differ: where the counter is a timer, three ticks of it, as
-    /// hosts see the timer at other instructions.
+    /// Instructions by which two runs may differ: where the counter is a timer, three ticks of it,
+    /// as hosts see the timer at other instructions.
     pub(super) tolerance: u64,
 }
 
