@@ -12,7 +12,8 @@ pub struct Options {
     pub metrics: Option<SocketAddr>,
     /// Address of the page where a person decides.
     pub page: Option<SocketAddr>,
-    /// URL of that page for browsers, if it is another one than its address.
+    /// URL of that page for browsers, if it is another one than its address: scheme and host,
+    /// without a path.
     pub page_url: Option<String>,
     /// SOCKS5 proxy to all relays.
     pub proxy: Option<SocketAddr>,

@@ -110,9 +110,10 @@ async fn serve(
     let (events, received_events) = mpsc::channel(EVENTS);
     let sessions = Arc::new(Sessions::default());
     let base = page_listener.as_ref().map(|(_, address)| format!("http://{address}"));
-    let base = options.page_url.clone().or(base);
+    let named = options.page_url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
+    let base = named.or(base);
     engine.set_page(base.clone());
-    let handle = Handle::new(calls, Arc::clone(&sessions), base);
+    let handle = Handle::new(calls, Arc::clone(&sessions), base.clone());
     let reaching = Reaching { proxy: options.proxy, allow_private: options.allow_private };
     let (first, first_connected) = oneshot::channel();
     let (stop, stopped) = oneshot::channel();
@@ -130,14 +131,8 @@ async fn serve(
     if let Some((listener, _)) = metrics_listener {
         tokio::spawn(metrics_page::serve(listener, metrics));
     }
-    if let Some((listener, address)) = page_listener {
-        let host = match &options.page_url {
-            Some(url) => {
-                url.split("://").nth(1).unwrap_or_default().trim_end_matches('/').to_owned()
-            }
-            None => address.to_string(),
-        };
-        tokio::spawn(Page::new(handle, sessions, host).serve(listener));
+    if let (Some((listener, _)), Some(origin)) = (page_listener, base) {
+        tokio::spawn(Page::new(handle, sessions, origin).serve(listener));
     }
     // Without a relay it serves commands all the same.
     let _ = timeout(FIRST_RELAY, first_connected).await;

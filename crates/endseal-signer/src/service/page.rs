@@ -32,13 +32,13 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action
 pub(super) struct Page {
     handle: Handle,
     sessions: Arc<Sessions>,
-    /// `127.0.0.1:8080`
-    host: String,
+    /// `http://127.0.0.1:8080`
+    origin: String,
 }
 
 impl Page {
-    pub(super) fn new(handle: Handle, sessions: Arc<Sessions>, host: String) -> Self {
-        Self { handle, sessions, host }
+    pub(super) fn new(handle: Handle, sessions: Arc<Sessions>, origin: String) -> Self {
+        Self { handle, sessions, origin }
     }
 
     /// Serves until it is dropped.
@@ -53,13 +53,13 @@ impl Page {
 
     async fn answer(&self, request: Request<Incoming>) -> Response<String> {
         let headers = request.headers();
-        if !self.is_own(headers) {
+        if !is_own(&self.origin, headers) {
             return html::notice(StatusCode::MISDIRECTED_REQUEST, "This is another host's page.");
         }
         let path = request.uri().path();
         if let Some(link) = path.strip_prefix("/sign-in/") {
             return match (request.method() == Method::GET).then(|| self.sessions.enter(link)) {
-                Some(Some(cookie)) => signed_in(&cookie),
+                Some(Some(cookie)) => signed_in(&cookie, &self.origin),
                 _ => html::notice(
                     StatusCode::FORBIDDEN,
                     "This link is used or too old. Run: endseal signer sign-in",
@@ -88,15 +88,6 @@ impl Page {
             },
             _ => html::notice(StatusCode::METHOD_NOT_ALLOWED, "This page is read or sent."),
         }
-    }
-
-    /// Returns true if the request is meant for this host and comes from no other site.
-    fn is_own(&self, headers: &HeaderMap) -> bool {
-        let is_host = |value: &HeaderValue| value.as_bytes() == self.host.as_bytes();
-        let is_origin = |value: &HeaderValue| {
-            value.to_str().is_ok_and(|it| it.strip_prefix("http://") == Some(&self.host))
-        };
-        headers.get(HOST).is_some_and(is_host) && headers.get(ORIGIN).is_none_or(is_origin)
     }
 
     async fn waiting(&self) -> Option<Vec<WaitingView>> {
@@ -148,6 +139,13 @@ impl Page {
     }
 }
 
+/// Returns true if a request is meant for this host and comes from no other site.
+fn is_own(origin: &str, headers: &HeaderMap) -> bool {
+    let host = origin.split_once("://").map_or(origin, |(_, host)| host);
+    headers.get(HOST).is_some_and(|it| it.as_bytes() == host.as_bytes())
+        && headers.get(ORIGIN).is_none_or(|it| it.as_bytes() == origin.as_bytes())
+}
+
 /// Number of a request: `/request/7`.
 fn number(path: &str) -> Option<u32> {
     path.strip_prefix("/request/")?.parse().ok()
@@ -158,10 +156,11 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
     pairs.find_map(|it| it.split("; ").find_map(|pair| pair.strip_prefix(session::COOKIE)))
 }
 
-fn signed_in(cookie: &str) -> Response<String> {
+fn signed_in(cookie: &str, origin: &str) -> Response<String> {
     let mut response = see("/");
-    let value =
-        format!("{}{cookie}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200", session::COOKIE);
+    let secure = if origin.starts_with("https://") { "; Secure" } else { "" };
+    let name = session::COOKIE;
+    let value = format!("{name}{cookie}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200{secure}");
     if let Ok(value) = HeaderValue::from_str(&value) {
         response.headers_mut().insert(SET_COOKIE, value);
     }
@@ -189,4 +188,44 @@ fn guarded(mut response: Response<String>) -> Response<String> {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_comes_from_the_page_itself() {
+        let accepts = |origin: &str, host: &'static str, from: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static(host));
+            if let Some(from) = from {
+                headers.insert(ORIGIN, HeaderValue::from_static(from));
+            }
+            is_own(origin, &headers)
+        };
+        for (origin, host) in
+            [("http://127.0.0.1:8080", "127.0.0.1:8080"), ("https://s.example", "s.example")]
+        {
+            assert!(accepts(origin, host, None));
+            assert!(!accepts(origin, "evil.example", None) && !accepts(origin, "", None));
+            for from in ["null", "http://s.example", "https://s.example:8443", "https://e.example"]
+            {
+                assert!(!accepts(origin, host, Some(from)), "{from}");
+            }
+        }
+        assert!(accepts("http://127.0.0.1:8080", "127.0.0.1:8080", Some("http://127.0.0.1:8080")));
+        assert!(accepts("https://s.example", "s.example", Some("https://s.example")));
+        assert!(!is_own("https://s.example", &HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_cookie_of_a_page_with_tls_is_sent_with_tls_alone() {
+        for (origin, is_secure) in [("http://127.0.0.1:8080", false), ("https://s.example", true)] {
+            let response = signed_in("x", origin);
+            let cookie = response.headers()[SET_COOKIE].to_str().unwrap();
+            assert!(cookie.starts_with("endseal_signer=x; ") && cookie.contains("HttpOnly"));
+            assert_eq!(cookie.contains("; Secure"), is_secure, "{cookie}");
+        }
+    }
 }
