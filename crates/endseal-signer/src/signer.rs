@@ -82,6 +82,12 @@ impl Signer {
         self.engine.set_relays(now, relays)
     }
 
+    /// All counters in Prometheus' text format, as `/metrics` has them.
+    #[must_use]
+    pub fn metrics_text(&self) -> String {
+        self.metrics.text()
+    }
+
     /// Serves until SIGINT or SIGTERM, unlocked. `begun` is called once a relay is connected, or
     /// after ten seconds, and says whether it goes on. `now` is in seconds since 1970.
     ///

@@ -47,6 +47,7 @@ const NODE_PEER: &str = "peers/node/package-lock.json";
 const RUST_PEERS: &str = "peers/rust/Cargo.toml";
 const S3_TESTS: &str = "tests/s3/run";
 const S3_DEPLOYMENT: &str = "deploy/s3/check";
+const SIGNER_DEPLOYMENT: &str = "deploy/signer/check";
 const FIRMWARE: &str = "firmware/Cargo.toml";
 const RUST_CODEC: &str = "peers/rust-codec/Cargo.toml";
 /// Messages and mutants of each: seconds, and a difference shows within the first hundreds.
@@ -111,6 +112,11 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             "s3",
             "S3 clients and a server of others work with the proxy between",
             s3(root, &packages),
+        ),
+        step(
+            "deploy",
+            "alerts of the signer fire when they should",
+            vec![program(SIGNER_DEPLOYMENT)],
         ),
         step("peer-codec", "two libraries read messages alike", vec![peer_codec(root)]),
         step(

@@ -9,6 +9,7 @@
 #![allow(clippy::print_stdout, reason = "long ones say what they did")]
 #![allow(clippy::std_instead_of_alloc, reason = "tests have std")]
 
+mod deploy;
 #[path = "../../../endseal-store/tests/faults/faults.rs"]
 mod faults;
 mod log;
