@@ -61,7 +61,7 @@ class App:
         relays = [self.world.relay.url]
         link = self.result("uri", relays=relays, key=self.key, name=self.name)
         # A person takes the URL to the signer meanwhile. Libraries do not tell when they listen.
-        time.sleep(1)
+        time.sleep(2)
         self.world.signer.connect(link, self.name, allow)
         return self.result("wait")
 
