@@ -10,7 +10,18 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 /// Beginnings of texts that are secret, in lower case: bech32 is read in both.
-const MARKS: [&str; 3] = ["endseal-secret-1", "nsec1", "ncryptsec1"];
+const MARKS: [&str; 5] =
+    ["endseal-secret-1", "nsec1", "ncryptsec1", "bunker://", "nostrconnect://"];
+
+/// Length of a secret at the start of `rest`, which follows `mark`; 0 if there is none.
+fn secret_len(mark: &str, rest: &str) -> usize {
+    let is_uri = mark.ends_with("://") && rest.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let ends = |c: char| match is_uri {
+        true => c.is_whitespace() || matches!(c, '\'' | '"' | '<' | '>'),
+        false => !c.is_ascii_alphanumeric(),
+    };
+    rest.find(ends).unwrap_or(rest.len())
+}
 
 /// A text without the secrets that were typed where none belong. A beginning that nothing follows,
 /// as in a description of the format, stays.
@@ -23,8 +34,7 @@ pub(crate) fn redacted(text: &str) -> String {
         .min_by_key(|(start, _)| *start)
     {
         let behind = start + mark.len();
-        let rest = &lower[behind..];
-        let len = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).len();
+        let len = secret_len(mark, &lower[behind..]);
         clean.push_str(&text[at..start]);
         clean.push_str(if len == 0 { &text[start..behind] } else { "(a secret)" });
         at = behind + len;
@@ -51,6 +61,10 @@ mod tests {
         assert_eq!(redacted("-k nsec1qpz: NSEC1QPZ"), "-k (a secret): (a secret)");
         assert_eq!(redacted("'ncryptsec1qpz' and Nsec1Qpz"), "'(a secret)' and (a secret)");
         assert_eq!(redacted("nsec1..., ENDSEAL-SECRET-1..."), "nsec1..., ENDSEAL-SECRET-1...");
+        let uri = "nostrconnect://79be?relay=wss%3A%2F%2Fa.example&secret=x-y";
+        assert_eq!(redacted(&format!("no app '{uri}' here")), "no app '(a secret)' here");
+        assert_eq!(redacted(&uri.to_uppercase()), "(a secret)");
+        assert_eq!(redacted("bunker://79be?secret=x\nbunker://..."), "(a secret)\nbunker://...");
         assert_eq!(redacted("endseal1abc"), "endseal1abc");
         assert_eq!(shown("\u{1b}[2J"), "\u{fffd}[2J");
         assert_eq!(shown(&"x".repeat(81)), format!("{}...", "x".repeat(80)));
