@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::secret::Zeroizing;
-use endseal_keyring::{IdentityFile, Passphrase};
+use endseal_keyring::Passphrase;
 use endseal_node::{FileError, Home};
 
 use crate::ctx::Ctx;
@@ -59,26 +59,33 @@ pub(crate) fn of_key(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
 /// Opens the identity of the state directory. A person at the terminal may try three times.
 pub(crate) fn unlock(ctx: &mut Ctx, home: &Home) -> Result<Identity, Failure> {
     let file = ctx.identity(home)?;
-    if let Some(identity) = file.open_without_passphrase()? {
-        return Ok(identity);
+    match file.open_without_passphrase()? {
+        Some(identity) => Ok(identity),
+        None => open("Passphrase: ", ctx, |passphrase| Ok(file.open(passphrase)?)),
     }
+}
+
+/// Opens something with the passphrase that was given or is typed. A person at the terminal may try
+/// three times: as long as the failure is [`Kind::Refused`].
+pub(crate) fn open<T>(
+    prompt: &str,
+    ctx: &mut Ctx,
+    mut with: impl FnMut(&Passphrase) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     if let Some(passphrase) = given(ctx)? {
-        return Ok(file.open(&passphrase)?);
+        return with(&passphrase);
     }
     let terminal = terminal()?;
+    let mut attempt = || with(&checked(&ask(&terminal, prompt)?)?);
     for _ in 1..TRIES {
-        match open_with(&terminal, &file) {
+        match attempt() {
             Err(failure) if failure.kind == Kind::Refused => {
                 ctx.note("wrong passphrase, try again")
             }
             other => return other,
         }
     }
-    open_with(&terminal, &file)
-}
-
-fn open_with(terminal: &Terminal, file: &IdentityFile) -> Result<Identity, Failure> {
-    Ok(file.open(&checked(&ask(terminal, "Passphrase: ")?)?)?)
+    attempt()
 }
 
 /// The passphrase that was given otherwise than on the terminal.
