@@ -58,6 +58,7 @@ pub(crate) enum Command {
     Store(cmd::store::Args),
     S3(cmd::s3::Args),
     Nostr(cmd::nostr::Args),
+    Signer(cmd::signer::Args),
     Listen(cmd::listen::Args),
     Send(cmd::send::Args),
     Ping(cmd::ping::Args),

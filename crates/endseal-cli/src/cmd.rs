@@ -18,4 +18,5 @@ pub(crate) mod s3;
 pub(crate) mod seal;
 pub(crate) mod send;
 pub(crate) mod session;
+pub(crate) mod signer;
 pub(crate) mod store;

@@ -12,8 +12,8 @@ mod encrypt;
 mod event;
 mod failures;
 mod key;
-mod peer;
-mod secret;
+pub(super) mod peer;
+pub(super) mod secret;
 mod unwrap;
 mod wrap;
 

@@ -9,7 +9,10 @@ use endseal_testing::Scratch;
 use serde_json::Value;
 
 use crate::listener::Listener;
+use crate::nostr_app::{App, World, template};
 use crate::people::{Person, Ran, program, run};
+use crate::signer::Owner;
+use crate::signer_running::{Running, waiting};
 
 const DOCUMENT: &str = include_str!("../../../../docs/json.md");
 
@@ -90,6 +93,26 @@ const NOSTR: [&str; 12] = [
     "nostr wrap",
     "nostr unwrap",
     "nostr decode",
+];
+const SIGNER: [&str; 18] = [
+    "signer init",
+    "signer import",
+    "signer run",
+    "signer invite",
+    "signer connect",
+    "signer apps",
+    "signer grant",
+    "signer revoke",
+    "signer waiting",
+    "signer approve",
+    "signer deny",
+    "signer explain",
+    "signer log",
+    "signer lock",
+    "signer unlock",
+    "signer backup",
+    "signer sign-in",
+    "signer status",
 ];
 const DEMO: [&str; 1] = ["demo"];
 const OTHERS: [&str; 2] = ["man", "an error"];
@@ -214,7 +237,8 @@ impl Seen {
 
 #[test]
 fn every_row_is_compared_with_a_command() {
-    let compared = [&FILES[..], &SESSIONS, &GROUPS, &NETWORK, &S3, &NOSTR, &DEMO, &OTHERS].concat();
+    let compared =
+        [&FILES[..], &SESSIONS, &GROUPS, &NETWORK, &S3, &NOSTR, &SIGNER, &DEMO, &OTHERS].concat();
     let compared: BTreeSet<_> = compared.into_iter().map(str::to_owned).collect();
     assert_eq!(table().into_keys().collect::<BTreeSet<_>>(), compared);
 }
@@ -370,6 +394,46 @@ fn fields_of_nostr_are_documented() {
     seen.run(&alice, &["nostr", "unwrap", "-k", "key", "-o", "rumor", "wrap"]);
     seen.run(&alice, &["nostr", "decode", npub]);
     seen.check(&NOSTR);
+}
+
+#[test]
+fn fields_of_the_signer_are_documented() {
+    let (scratch, world) = (Scratch::new(), World::new());
+    let mut seen = Seen::default();
+    scratch.write("pass", "correct horse\n");
+    let alice = Person { name: "alice", scratch: &scratch };
+    let pass = ["--passphrase-file", "pass"];
+    seen.run(&alice, &[&["signer", "init", "--relay", &world.url()], &pass[..]].concat());
+    let key = format!("{:064x}", 1);
+    seen.feed(&alice, &[&["signer", "import"], &pass[..]].concat(), key.as_bytes());
+    let owner = Owner(Person { name: "alice", scratch: &scratch });
+    let args = ["--json", "--allow-private", "--listen", "127.0.0.1:0", "--page", "127.0.0.1:0"];
+    let signer = Running::start(&owner, &args);
+    seen.lines("signer run", &signer.first);
+    let invite = ["signer", "invite", "mail", "--allow", "sign:1", "--rate", "9/1h"];
+    let invited = seen.run(&alice, &invite).json();
+    seen.run(&alice, &["signer", "grant", "mail", "--ask", "sign:4"]);
+    seen.run(&alice, &["signer", "explain", "mail", "sign:4"]);
+    let mut app = App::of_bunker(&world, invited["uri"].as_str().unwrap());
+    for decision in ["approve", "deny"] {
+        app.start("sign_event", &template(4));
+        let found = waiting(&owner);
+        seen.run(&alice, &["signer", "waiting"]);
+        seen.run(&alice, &["signer", decision, &found[0]["id"].to_string()]);
+    }
+    let connect = ["signer", "connect", "-", "--allow-private", "--name", "news"];
+    seen.feed(&alice, &connect, App::new(&world).uri("0123456789").as_bytes());
+    seen.run(&alice, &["signer", "grant", "mail", "--remove", "2"]);
+    seen.run(&alice, &["signer", "apps"]);
+    seen.run(&alice, &["signer", "revoke", "news"]);
+    seen.run(&alice, &["signer", "log"]);
+    seen.run(&alice, &["signer", "log", "--verify"]);
+    seen.run(&alice, &["signer", "lock"]);
+    seen.run(&alice, &[&["signer", "unlock"], &pass[..]].concat());
+    seen.run(&alice, &["signer", "backup", "copy"]);
+    seen.run(&alice, &["signer", "sign-in"]);
+    seen.run(&alice, &["signer", "status"]);
+    seen.check(&SIGNER);
 }
 
 #[test]

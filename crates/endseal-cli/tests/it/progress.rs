@@ -12,20 +12,21 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::people::Person;
 use crate::sessions::correspondents;
 
-/// Runs a command whose standard error is a terminal. Returns what the terminal got.
-fn on_a_terminal(mut command: Command) -> String {
+/// Runs a command whose standard output is a terminal, or its standard error. Returns what the
+/// terminal got.
+pub(crate) fn on_a_terminal(mut command: Command, is_output: bool) -> String {
     let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&own).unwrap();
     unlockpt(&own).unwrap();
     let name = ptsname(&own, Vec::new()).unwrap().into_bytes();
     let name = std::ffi::OsString::from_vec(name);
     let terminal = OpenOptions::new().read(true).write(true).open(name).unwrap();
-    let mut child = command
-        .env("TERM", "xterm")
-        .stdout(Stdio::null())
-        .stderr(terminal.try_clone().unwrap())
-        .spawn()
-        .unwrap();
+    command.env("TERM", "xterm");
+    match is_output {
+        true => command.stdout(terminal.try_clone().unwrap()).stderr(Stdio::null()),
+        false => command.stdout(Stdio::null()).stderr(terminal.try_clone().unwrap()),
+    };
+    let mut child = command.spawn().unwrap();
     // It holds the terminal, too.
     drop(command);
     let reader = thread::spawn(move || {
@@ -52,7 +53,7 @@ fn long_work_on_the_store_shows_that_it_goes_on() {
         (&["store", "check", "--quiet"], false),
         (&["store", "check", "--json"], false),
     ] {
-        let told = on_a_terminal(bob.command(args));
+        let told = on_a_terminal(bob.command(args), false);
         assert_eq!(told.contains("checking"), is_shown, "{args:?}: {told:?}");
     }
 }

@@ -10,6 +10,8 @@ use crate::people::{PROGRAM, Person, Ran, run};
 
 const README: &str = include_str!("../../../../README.md");
 
+const PASS: &str = "correct horse battery staple";
+
 /// Commands of bob; all others are alice's.
 const OF_BOB: [&str; 4] = ["group import", "session bundle", "session receive", "session inbox"];
 
@@ -26,7 +28,7 @@ fn shell(line: &str, home: &str, scratch: &Scratch) -> Ran {
     let mut command = Command::new("sh");
     command.args(["-c", line]).current_dir(scratch.folder()).stdin(Stdio::null());
     command.env("PATH", path).env("ENDSEAL_HOME", scratch.path(home));
-    run(command.env("ENDSEAL_PASSPHRASE", "correct horse battery staple"))
+    run(command.env("ENDSEAL_PASSPHRASE", PASS))
 }
 
 /// A line that serves until it is ended.
@@ -39,6 +41,18 @@ fn serve(line: &str, scratch: &Scratch) -> Child {
     let mut first = String::new();
     out.read_line(&mut first).unwrap();
     assert!(first.starts_with("listening at http://127.0.0.1:"), "{line}: {first}");
+    child
+}
+
+/// A signer of alice. It says that it runs, though its relay does not exist.
+fn serve_apps(line: &str, scratch: &Scratch) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.args(line.split(' ').skip(1)).args(["--log", "off"]).env("ENDSEAL_PASSPHRASE", PASS);
+    command.env("ENDSEAL_HOME", scratch.path("alice")).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert_eq!(first, "the signer runs\n", "{line}");
     child
 }
 
@@ -61,6 +75,12 @@ fn commands_of_the_readme_work_in_their_order() {
         done += 1;
         if line.starts_with("endseal s3 serve") {
             let mut child = serve(&line, &scratch);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            continue;
+        }
+        if line.starts_with("endseal signer run") {
+            let mut child = serve_apps(&line, &scratch);
             child.kill().unwrap();
             child.wait().unwrap();
             continue;
@@ -96,7 +116,7 @@ fn commands_of_the_readme_work_in_their_order() {
             assert!(ran.text().contains("meet at noon"), "{}", ran.text());
         }
     }
-    assert_eq!(done, 24);
+    assert_eq!(done, 29);
     bob.feed(&["seal", "-g", "team"], b"at noon").ok();
     listener.expect("the README has a listener").kill();
 }

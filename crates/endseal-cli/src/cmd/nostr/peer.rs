@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::typed::{may_be_key, shown};
 
 /// Reads `npub1...`, `nprofile1...`, either of them with `nostr:`, or 64 hexadecimal digits.
-pub(super) fn read(text: &str) -> Result<PublicKey, Failure> {
+pub(in crate::cmd) fn read(text: &str) -> Result<PublicKey, Failure> {
     let text = text.trim();
     let no_key = || {
         // It may be a secret key, and is not repeated then.
@@ -38,12 +38,17 @@ pub(super) fn entity<'b>(
 }
 
 /// The key as `npub1...`.
-pub(super) fn npub(key: &PublicKey) -> String {
+pub(in crate::cmd) fn npub(key: &PublicKey) -> String {
     let mut out = [0; BECH32_LEN];
     key::public_to_npub(key, &mut out).unwrap_or_default().to_owned()
 }
 
+/// The key with those hexadecimal digits as `npub1...`; the text itself if it is no key.
+pub(in crate::cmd) fn npub_of(hex: &str) -> String {
+    key::public_from_hex(hex).map_or_else(|_| hex.to_owned(), |key| npub(&key))
+}
+
 /// Bytes in hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(in crate::cmd) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -54,7 +54,8 @@ impl KeyFile {
     }
 }
 
-fn read(path: &Path, ctx: &mut Ctx) -> Result<(SecretKey, Handling), Failure> {
+/// Reads the key in a file; `-` is standard input.
+pub(in crate::cmd) fn read(path: &Path, ctx: &mut Ctx) -> Result<(SecretKey, Handling), Failure> {
     if path.as_os_str() != DASH {
         if path.to_str().is_some_and(may_be_key) && !path.exists() {
             return Err(Failure::usage("a key is read from a file, and a key was typed")

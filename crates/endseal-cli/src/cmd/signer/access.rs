@@ -1,0 +1,96 @@
+//! The socket of a running signer, or its store.
+
+use std::path::{Path, PathBuf};
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::Passphrase;
+use endseal_node::{Home, HomeError};
+use endseal_signer::Signer;
+use endseal_signer::control::{CallError, Command, Reply, Request, call};
+
+use super::failures;
+use crate::ctx::Ctx;
+use crate::failure::{Failure, Kind};
+use crate::passphrase;
+
+/// Name of the signer's directory in the state directory.
+pub(super) const FOLDER: &str = "signer";
+pub(super) const PROMPT: &str = "Passphrase of the signer: ";
+
+/// Path of the signer's directory, which exists.
+pub(super) fn directory(ctx: &Ctx) -> Result<PathBuf, Failure> {
+    let directory = match Home::open(&ctx.home_path()?) {
+        Err(HomeError::Missing(home)) => home.join(FOLDER),
+        home => home?.path().join(FOLDER),
+    };
+    if directory.symlink_metadata().is_ok() {
+        return Ok(directory);
+    }
+    Err(failures::missing(&directory))
+}
+
+/// Opens the store of a signer that does not run.
+pub(super) fn open(directory: &Path, ctx: &mut Ctx) -> Result<Signer, Failure> {
+    ctx.detail(&format!("opening the signer in '{}'", directory.display()));
+    passphrase::open(PROMPT, ctx, |passphrase| open_with(directory, passphrase))
+}
+
+/// As [`open`], with that passphrase.
+pub(super) fn open_with(directory: &Path, passphrase: &Passphrase) -> Result<Signer, Failure> {
+    Signer::open(directory, text(passphrase)).map_err(|error| failures::open(directory, &error))
+}
+
+/// A signer that runs, or the store of one that does not, which is opened when it is needed.
+pub(super) struct Source {
+    directory: PathBuf,
+    opened: Option<Signer>,
+}
+
+impl Source {
+    pub(super) fn find(ctx: &Ctx) -> Result<Self, Failure> {
+        Ok(Self { directory: directory(ctx)?, opened: None })
+    }
+
+    /// Returns true if the last reply came from a signer that runs.
+    pub(super) fn runs(&self) -> bool {
+        self.opened.is_none()
+    }
+
+    /// Runs a command there.
+    pub(super) fn ask(&mut self, command: Command, ctx: &mut Ctx) -> Result<Reply, Failure> {
+        let request = request(command);
+        let signer = match &mut self.opened {
+            Some(signer) => signer,
+            opened => match call(&self.directory, &request) {
+                Err(CallError::NotRunning) => opened.insert(open(&self.directory, ctx)?),
+                reply => return Ok(reply?),
+            },
+        };
+        Ok(signer.command(ctx.now / 1000, request)?)
+    }
+}
+
+/// The passphrase, which is made of a text.
+pub(super) fn text(passphrase: &Passphrase) -> &str {
+    core::str::from_utf8(passphrase.expose_secret()).unwrap_or_default()
+}
+
+/// Runs a command in the signer that runs, or else in its store.
+pub(super) fn ask(command: Command, ctx: &mut Ctx) -> Result<Reply, Failure> {
+    Source::find(ctx)?.ask(command, ctx)
+}
+
+/// Runs a command in the signer that runs.
+pub(super) fn ask_running(command: Command, ctx: &Ctx) -> Result<Reply, Failure> {
+    Ok(call(&directory(ctx)?, &request(command))?)
+}
+
+fn request(command: Command) -> Request {
+    Request { command, secret: Zeroizing::new(Vec::new()) }
+}
+
+/// A reply of another kind than the command has.
+pub(super) fn unexpected() -> Failure {
+    Failure::new(Kind::Environment, "the running signer is of another version")
+        .hint("stop it, and start it again with: endseal signer run")
+}

@@ -1,0 +1,103 @@
+//! Failures of the signer.
+
+use std::path::Path;
+
+use endseal_signer::control::{CallError, CommandError};
+use endseal_signer::{CreateSignerError, OpenSignerError, RunError};
+use endseal_store::{CreateStoreError, OpenStoreError};
+
+use crate::failure::{Failure, Kind};
+use crate::hints;
+
+/// Hint for what only a running signer does.
+const START: &str = "start it with: endseal signer run";
+
+/// No signer is in a directory.
+pub(super) fn missing(directory: &Path) -> Failure {
+    Failure::new(Kind::Configuration, format!("there is no signer in '{}'", directory.display()))
+        .hint("make one with: endseal signer init; or name another state directory with --home")
+}
+
+/// Something is in the place of a new signer.
+pub(super) fn exists(directory: &Path) -> Failure {
+    Failure::usage(format!("there is a signer in '{}' already", directory.display()))
+        .hint("use another state directory with --home, or move it away")
+}
+
+/// A signer was not made.
+pub(super) fn create(directory: &Path, error: &CreateSignerError) -> Failure {
+    if let CreateSignerError::Create(CreateStoreError::Exists) = error {
+        return exists(directory);
+    }
+    let message = format!("no signer was made in '{}'", directory.display());
+    Failure::new(Kind::Environment, message).because(error)
+}
+
+/// A signer was not opened.
+pub(super) fn open(directory: &Path, error: &OpenSignerError) -> Failure {
+    let message = format!("cannot open the signer in '{}'", directory.display());
+    let of = |kind| Failure::new(kind, message).because(error);
+    let OpenSignerError::Open(cause) = error else { return of(Kind::Configuration) };
+    match cause {
+        OpenStoreError::Authentication => of(Kind::Refused)
+            .hint("the passphrase is wrong, or the key file was changed; nothing was changed now"),
+        OpenStoreError::Locked => {
+            of(Kind::Environment).hint("try again when the process that uses it has ended")
+        }
+        OpenStoreError::Full | OpenStoreError::Io(_) | OpenStoreError::NoMemory => {
+            of(Kind::Environment)
+        }
+        OpenStoreError::OtherVersion(_) => {
+            of(Kind::Configuration).hint("another version of endseal made it")
+        }
+        _ => of(Kind::Configuration).hint("put a copy of endseal signer backup in its place"),
+    }
+}
+
+/// A signer did not run, or ended by itself.
+pub(super) fn run(error: RunError) -> Failure {
+    match error {
+        RunError::Relays(error) => error.into(),
+        RunError::Listen(address, error) => {
+            Failure::new(Kind::Environment, format!("cannot listen at {address}"))
+                .because(&error)
+                .hint("end the process that listens there, or choose another address")
+        }
+        RunError::Keys(_) => Failure::of(Kind::Configuration, &error),
+        _ => Failure::of(Kind::Environment, &error),
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Command(error) => error.into(),
+            CallError::NotRunning => Self::of(Kind::Environment, &error).hint(START),
+            _ => Self::new(Kind::Environment, "the running signer gave no reply").because(&error),
+        }
+    }
+}
+
+impl From<CommandError> for Failure {
+    fn from(error: CommandError) -> Self {
+        let of = |kind| Self::of(kind, &error);
+        match &error {
+            CommandError::NoApp(_) | CommandError::NoRule(_) => {
+                of(Kind::Usage).hint("endseal signer apps shows all apps and their rules")
+            }
+            CommandError::NotWaiting(_) => {
+                of(Kind::Usage).hint("endseal signer waiting shows those that wait")
+            }
+            CommandError::NameTaken(_) => of(Kind::Usage).hint("choose another name"),
+            CommandError::User(_) if hints::has("--user") => {
+                of(Kind::Usage).hint("name one with --user; endseal signer status shows all")
+            }
+            CommandError::NoRelays => of(Kind::Usage).hint("name one with --relay URL"),
+            CommandError::Passphrase | CommandError::Broken(..) => of(Kind::Refused),
+            CommandError::Running => of(Kind::Environment).hint("stop it first"),
+            CommandError::NotRunning => of(Kind::Environment).hint(START),
+            CommandError::Store(_) => of(Kind::Environment),
+            _ => of(Kind::Usage),
+        }
+    }
+}

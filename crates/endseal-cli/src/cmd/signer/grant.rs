@@ -1,0 +1,49 @@
+//! `endseal signer grant`
+
+use core::time::Duration;
+
+use endseal_signer::control::{Command, Reply};
+
+use super::access;
+use super::rules::{self, Limits, Rules};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json;
+
+/// Add rules to an app, or remove one
+///
+/// Rules that deny come before those that allow, and those before rules that ask.
+#[derive(clap::Args, Debug)]
+#[group(id = "change", required = true, multiple = true, args = ["allow", "deny", "ask", "remove"])]
+pub(super) struct Args {
+    /// Name or number of the app
+    app: String,
+    #[command(flatten)]
+    rules: Rules,
+    #[command(flatten)]
+    limits: Limits,
+    /// The rules expire after this time [default: never]
+    #[arg(long = "for", value_name = "TIME", value_parser = rules::lifetime())]
+    lifetime: Option<Duration>,
+    /// Remove the rule with this number
+    #[arg(long, value_name = "N", conflicts_with_all = ["allow", "deny", "ask", "lifetime"])]
+    remove: Option<u32>,
+}
+
+pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    if let Some(rule) = args.remove {
+        let command = Command::RemoveRule { app: args.app, rule };
+        let Reply::Done = access::ask(command, ctx)? else { return Err(access::unexpected()) };
+        return Ok(outcome(format!("rule {rule} is removed"), Vec::new(), Some(rule)));
+    }
+    let grants = args.rules.grants(&args.limits, args.lifetime);
+    let reply = access::ask(Command::Grant { app: args.app, grants }, ctx)?;
+    let Reply::Granted(rules) = reply else { return Err(access::unexpected()) };
+    let numbers: Vec<_> = rules.iter().map(ToString::to_string).collect();
+    let noun = if rules.len() == 1 { "rule" } else { "rules" };
+    Ok(outcome(format!("added: {noun} {}", numbers.join(", ")), rules, None))
+}
+
+fn outcome(done: String, added: Vec<u32>, removed: Option<u32>) -> Outcome {
+    Outcome::done(done, json::object([("rules", added.into()), ("removed", removed.into())]))
+}

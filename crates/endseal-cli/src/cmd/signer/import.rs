@@ -1,0 +1,48 @@
+//! `endseal signer import`
+
+use std::path::{Path, PathBuf};
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_signer::control::{CallError, Command, Reply, Request, call};
+
+use super::access::{self, PROMPT};
+use crate::cmd::nostr::{peer, secret};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json;
+use crate::output::DASH;
+use crate::passphrase;
+
+/// Add a user's secret key: nsec1..., ncryptsec1... or 64 hexadecimal digits
+///
+/// A passphrase that is not typed opens both an encrypted key and the signer. If they differ, pass
+/// the key through endseal nostr key decrypt.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Name of the key for people
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    label: String,
+    /// File with the key [default: standard input]
+    input: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let directory = access::directory(ctx)?;
+    let (key, _) = secret::read(args.input.as_deref().unwrap_or(Path::new(DASH)), ctx)?;
+    let now = ctx.now / 1000;
+    let npub = peer::npub(&key.public_key());
+    let reply = passphrase::open(PROMPT, ctx, |passphrase| {
+        let secret = [&key.expose_secret()[..], passphrase.expose_secret()].concat();
+        let secret = Zeroizing::new(secret);
+        let request = Request { command: Command::Import { label: args.label.clone() }, secret };
+        match call(&directory, &request) {
+            Err(CallError::NotRunning) => {
+                Ok(access::open_with(&directory, passphrase)?.command(now, request)?)
+            }
+            reply => Ok(reply?),
+        }
+    })?;
+    let Reply::Imported(public_key) = reply else { return Err(access::unexpected()) };
+    let json = json::object([("public_key", public_key.into()), ("npub", npub.clone().into())]);
+    Ok(Outcome::done(format!("the signer has the key of {npub}"), json))
+}

@@ -1,0 +1,98 @@
+//! `endseal signer invite`
+
+use core::time::Duration;
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_signer::control::{Command, Reply};
+
+use super::access::{self, Source};
+use super::qr;
+use super::rules::{self, Limits, Rules};
+use crate::cmd::nostr::peer;
+use crate::ctx::{Ctx, Outcome};
+use crate::duration::{self, MINUTE, WEEK};
+use crate::failure::Failure;
+use crate::json;
+
+/// Make an app with its rules, and print the bunker:// URL for its client
+///
+/// On a terminal the URL is also a QR code. It lets one client in, once: give it to nobody else.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Name of the app
+    name: String,
+    #[command(flatten)]
+    rules: Rules,
+    #[command(flatten)]
+    limits: Limits,
+    /// The app and its rules expire after this time [default: never]
+    #[arg(long = "for", value_name = "TIME", value_parser = rules::lifetime())]
+    lifetime: Option<Duration>,
+    /// The user whose key signs; needed if there are several
+    #[arg(long, value_name = "NPUB")]
+    user: Option<String>,
+    /// Relay of this app instead of those of the signer; repeatable
+    #[arg(long, value_name = "URL")]
+    relay: Vec<String>,
+    /// The URL expires if no client used it within this time
+    #[arg(long, value_name = "TIME", default_value = "24h")]
+    #[arg(value_parser = duration::between(MINUTE, 52 * WEEK))]
+    valid: Duration,
+}
+
+pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let has_no_rules = args.rules.is_empty();
+    let command = Command::Invite {
+        name: args.name,
+        user: user(args.user.as_deref())?,
+        grants: args.rules.grants(&args.limits, args.lifetime),
+        lifetime: args.lifetime.map(|it| it.as_secs()),
+        invitation: args.valid.as_secs(),
+        relays: args.relay,
+    };
+    let mut source = Source::find(ctx)?;
+    let reply = source.ask(command, ctx)?;
+    let Reply::Invited { app, uri: Some(uri) } = reply else { return Err(access::unexpected()) };
+    let uri = uri.expose_secret();
+    if ctx.global.json {
+        let json = json::object([("app", app.into()), ("uri", uri.into())]);
+        return Ok(Outcome::new("", json));
+    }
+    let mut text = Zeroizing::new(String::with_capacity(uri.len() + 1));
+    text.push_str(uri);
+    text.push('\n');
+    ctx.print(text.as_bytes())?;
+    if ctx.stdout_is_terminal && !ctx.global.quiet {
+        print_code(uri, ctx)?;
+    }
+    advise(app, has_no_rules, source.runs(), ctx);
+    let valid = duration::text(args.valid);
+    Ok(Outcome {
+        confirmation: Some(format!("app {app} waits {valid} for its client")),
+        ..Outcome::default()
+    })
+}
+
+/// The user's public key in hexadecimal.
+pub(super) fn user(typed: Option<&str>) -> Result<Option<String>, Failure> {
+    typed.map(|typed| Ok(peer::hex(&peer::read(typed)?.to_bytes()))).transpose()
+}
+
+/// Says what else a new app needs.
+pub(super) fn advise(app: u32, has_no_rules: bool, runs: bool, ctx: &mut Ctx) {
+    if has_no_rules {
+        ctx.note(&format!("note: nothing is allowed yet: endseal signer grant {app} --allow LIST"));
+    }
+    if !runs {
+        ctx.note("note: the signer does not run: endseal signer run");
+    }
+}
+
+fn print_code(uri: &str, ctx: &mut Ctx) -> Result<(), Failure> {
+    let is_coloured = ctx.global.color.is_on(ctx.stdout_is_terminal, ctx.environment);
+    let Some(code) = qr::text(uri, is_coloured) else {
+        ctx.note("note: the URL is too long for a QR code");
+        return Ok(());
+    };
+    ctx.print(code.as_bytes())
+}

@@ -1,0 +1,132 @@
+//! Rules of an app, typed and shown.
+
+use core::time::Duration;
+
+use endseal_signer::control::{Grant, GrantEffect, Rate, RuleView};
+
+use crate::duration::{self, SECOND, WEEK};
+use crate::printable::printable;
+use crate::time;
+
+/// Rules that a command adds.
+#[derive(clap::Args, Debug)]
+#[group(id = "rules", multiple = true)]
+pub(super) struct Rules {
+    /// Answer these without asking, for example sign:1,nip44_decrypt:NPUB; repeatable
+    ///
+    /// sign, nip04_encrypt, nip04_decrypt, nip44_encrypt, nip44_decrypt and unwrap, separated by
+    /// commas. sign and unwrap take a kind or two joined by -, the others a public key. What no
+    /// rule names is refused. sign does not include the kinds 22242 (log-in to a relay) and 27235
+    /// (HTTP): allow sign:22242:RELAY or sign:27235:METHOD URL, for 10m at most.
+    #[arg(long, value_name = "LIST")]
+    allow: Vec<String>,
+    /// Refuse these, whatever else allows them; repeatable
+    #[arg(long, value_name = "LIST")]
+    deny: Vec<String>,
+    /// Let these wait for endseal signer approve or deny; repeatable
+    #[arg(long, value_name = "LIST")]
+    ask: Vec<String>,
+}
+
+/// Limits of rules that a command adds.
+#[derive(clap::Args, Debug)]
+pub(super) struct Limits {
+    /// Each rule of --allow serves this number of times
+    #[arg(short, long, value_name = "N", requires = "allow")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    count: Option<u32>,
+    /// Each rule of --allow serves this number of times in such a time, as 10/1h
+    #[arg(long, value_name = "N/TIME", requires = "allow", value_parser = rate)]
+    rate: Option<Rate>,
+}
+
+/// Longest lifetime of an app or a rule.
+pub(super) const LONGEST: u32 = 520;
+
+/// Parser of a lifetime.
+pub(super) fn lifetime() -> impl Fn(&str) -> Result<Duration, String> + Clone {
+    duration::between(SECOND, LONGEST * WEEK)
+}
+
+impl Rules {
+    /// Returns true if there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        [&self.allow, &self.deny, &self.ask].iter().all(|lists| lists.is_empty())
+    }
+
+    /// The rules, which expire after a time.
+    pub(super) fn grants(self, limits: &Limits, lifetime: Option<Duration>) -> Vec<Grant> {
+        let lifetime = lifetime.map(|it| it.as_secs());
+        let allow = |rules| Grant {
+            effect: GrantEffect::Allow,
+            rules,
+            lifetime,
+            uses: limits.count,
+            rate: limits.rate,
+        };
+        let other = |effect| move |rules| Grant { effect, rules, lifetime, uses: None, rate: None };
+        let deny = self.deny.into_iter().map(other(GrantEffect::Deny));
+        let ask = self.ask.into_iter().map(other(GrantEffect::Ask));
+        self.allow.into_iter().map(allow).chain(deny).chain(ask).collect()
+    }
+}
+
+/// Reads a rate: uses and a duration.
+fn rate(typed: &str) -> Result<Rate, String> {
+    let wrong = || "expected a number and a time, for example 10/1h".to_owned();
+    let (uses, window) = typed.split_once('/').ok_or_else(wrong)?;
+    let uses = uses.parse().ok().filter(|uses| *uses > 0).ok_or_else(wrong)?;
+    let window = duration::between(SECOND, 52 * WEEK)(window)?;
+    Ok(Rate { uses, window: u32::try_from(window.as_secs()).map_err(|_| wrong())? })
+}
+
+/// The rate as it is typed.
+pub(super) fn rate_text(rate: Rate) -> String {
+    format!("{}/{}", rate.uses, duration::text(Duration::from_secs(rate.window.into())))
+}
+
+/// The effect in one word.
+pub(super) fn effect(effect: GrantEffect) -> &'static str {
+    match effect {
+        GrantEffect::Allow => "allow",
+        GrantEffect::Deny => "deny",
+        GrantEffect::Ask => "ask",
+    }
+}
+
+/// The rule in one line, without its number.
+pub(super) fn line(rule: &RuleView) -> String {
+    let mut line = format!("{:5} {}", effect(rule.effect), printable(&rule.text));
+    if let Some(uses) = rule.uses {
+        line.push_str(&format!(", used {} of {uses}", rule.used));
+    } else if rule.used > 0 {
+        line.push_str(&format!(", used {}", rule.used));
+    }
+    if let Some(rate) = rule.rate {
+        line.push_str(&format!(", {}", rate_text(rate)));
+    }
+    if let Some(expires) = rule.expires {
+        line.push_str(&format!(", until {}", date(expires)));
+    }
+    line
+}
+
+/// Seconds since 1970 as RFC 3339.
+pub(super) fn date(seconds: u64) -> String {
+    time::rfc3339(seconds.saturating_mul(1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read_and_written() {
+        for typed in ["1/1s", "10/1h", "4294967295/52w"] {
+            assert_eq!(rate(typed).map(rate_text).as_deref(), Ok(typed));
+        }
+        for bad in ["", "10", "/", "0/1h", "10/", "10/0s", "10/1", "-1/1h", "10/53w", "x/1h"] {
+            assert!(rate(bad).is_err(), "{bad}");
+        }
+    }
+}

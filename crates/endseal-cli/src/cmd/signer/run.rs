@@ -1,0 +1,97 @@
+//! `endseal signer run`
+
+use core::net::SocketAddr;
+
+use endseal_signer::{Listening, Options};
+
+use super::{access, failures};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::log::{self, Level};
+use crate::{interrupt, json};
+
+/// Answer apps until ^C
+///
+/// It prints a line when commands reach it.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Relay instead of those before, from now on; repeatable
+    #[arg(long, value_name = "URL")]
+    relay: Vec<String>,
+    /// Address to listen on for /healthz and /metrics
+    #[arg(long, value_name = "IP:PORT")]
+    listen: Option<SocketAddr>,
+    /// Address of a page for approvals, to which apps send their users
+    #[arg(long, value_name = "IP:PORT")]
+    page: Option<SocketAddr>,
+    /// URL of that page as browsers reach it [default: its address]
+    #[arg(long, value_name = "URL", requires = "page")]
+    page_url: Option<String>,
+    /// SOCKS5 proxy for connections to relays
+    #[arg(long, value_name = "IP:PORT")]
+    proxy: Option<SocketAddr>,
+    /// Connect to relays at private addresses and to unencrypted ones, too
+    #[arg(long)]
+    allow_private: bool,
+    /// Method beyond NIP-46 that apps may use
+    #[arg(long, value_name = "METHOD")]
+    extension: Vec<Extension>,
+    /// Least severe events that are logged on standard error
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log: Level,
+}
+
+/// A method beyond NIP-46.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Extension {
+    /// Opens a list of gift wraps, each by the kind of the message in it
+    #[value(name = "nip17_unwrap_batch")]
+    Nip17UnwrapBatch,
+}
+
+pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let directory = access::directory(ctx)?;
+    let signer = access::open(&directory, ctx)?;
+    let level = if ctx.global.quiet { Level::Off } else { args.log };
+    let _log = log::start(level).map_err(|error| {
+        Failure::new(Kind::Environment, "the log cannot be written").because(&error)
+    })?;
+    let options = Options {
+        relays: args.relay,
+        metrics: args.listen,
+        page: args.page,
+        page_url: args.page_url,
+        proxy: args.proxy,
+        allow_private: args.allow_private,
+        unwrap_batch: args.extension.contains(&Extension::Nip17UnwrapBatch),
+    };
+    let mut untold = None;
+    let outcome = signer.run(ctx.now / 1000, &options, &mut |listening| {
+        interrupt::release();
+        untold = tell(ctx, &listening).err();
+        untold.is_none()
+    });
+    match (untold, outcome) {
+        (Some(failure), _) => Err(failure),
+        (None, Ok(())) => Ok(Outcome::default()),
+        (None, Err(error)) => Err(failures::run(error)),
+    }
+}
+
+/// Says that it runs, and where it listens.
+fn tell(ctx: &mut Ctx, listening: &Listening) -> Result<(), Failure> {
+    let metrics = listening.metrics.map(|address| format!("http://{address}/metrics"));
+    let page = listening.page.map(|address| format!("http://{address}/"));
+    if ctx.global.json {
+        let object = json::object([("metrics", metrics.into()), ("page", page.into())]);
+        return ctx.print(json::line(&object).as_bytes());
+    }
+    let mut text = "the signer runs\n".to_owned();
+    if let Some(metrics) = metrics {
+        text.push_str(&format!("metrics at {metrics}\n"));
+    }
+    if let Some(page) = page {
+        text.push_str(&format!("page at {page}; sign a browser in with: endseal signer sign-in\n"));
+    }
+    ctx.print(text.as_bytes())
+}

@@ -1,0 +1,56 @@
+//! `endseal signer status`
+
+use core::fmt::Write as _;
+
+use endseal_signer::control::{Command, Reply, UserView};
+
+use super::access::{self, Source};
+use crate::cmd::nostr::peer;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json::{self, Value};
+use crate::printable::printable;
+
+/// Show if the signer runs, and its users and relays
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {}
+
+pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let mut source = Source::find(ctx)?;
+    let reply = source.ask(Command::Status, ctx)?;
+    let Reply::Status(status) = reply else { return Err(access::unexpected()) };
+    let runs = source.runs();
+    let state = match (runs, status.unlocked) {
+        (false, _) => "does not run",
+        (true, true) => "runs, unlocked",
+        (true, false) => "runs, locked",
+    };
+    let mut text = format!("signer   {state}\n");
+    // Writing to a string cannot fail.
+    for user in &status.users {
+        let line =
+            format!("user     {} {}", peer::npub_of(&user.public_key), printable(&user.label));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    for relay in &status.relays {
+        let _ = writeln!(text, "relay    {}", printable(relay));
+    }
+    let _ = writeln!(text, "apps     {}\nwaiting  {}", status.apps, status.waiting);
+    let json = json::object([
+        ("runs", runs.into()),
+        ("unlocked", (runs && status.unlocked).into()),
+        ("users", status.users.iter().map(user_json).collect()),
+        ("relays", status.relays.into()),
+        ("apps", status.apps.into()),
+        ("waiting", status.waiting.into()),
+    ]);
+    Ok(Outcome::new(text, json))
+}
+
+fn user_json(user: &UserView) -> Value {
+    json::object([
+        ("public_key", user.public_key.as_str().into()),
+        ("npub", peer::npub_of(&user.public_key).into()),
+        ("label", user.label.as_str().into()),
+    ])
+}
