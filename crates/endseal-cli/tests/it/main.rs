@@ -33,6 +33,7 @@ mod session_groups;
 mod sessions;
 mod sessions_killed;
 mod signer;
+mod signer_deploy;
 mod signer_running;
 mod stalled;
 mod stores;
