@@ -47,6 +47,7 @@ const NODE_PEER: &str = "peers/node/package-lock.json";
 const RUST_PEERS: &str = "peers/rust/Cargo.toml";
 const S3_TESTS: &str = "tests/s3/run";
 const S3_DEPLOYMENT: &str = "deploy/s3/check";
+const SIGNER_TESTS: &str = "tests/nostr/run";
 const SIGNER_DEPLOYMENT: &str = "deploy/signer/check";
 const FIRMWARE: &str = "firmware/Cargo.toml";
 const RUST_CODEC: &str = "peers/rust-codec/Cargo.toml";
@@ -117,6 +118,11 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             "deploy",
             "alerts of the signer fire when they should",
             vec![program(SIGNER_DEPLOYMENT)],
+        ),
+        step(
+            "signer",
+            "Nostr clients of others sign through the signer, over a relay of others",
+            signer(root, &packages),
         ),
         step("peer-codec", "two libraries read messages alike", vec![peer_codec(root)]),
         step(
@@ -285,6 +291,27 @@ fn s3(root: &Path, packages: &[&str]) -> Vec<Job> {
     vec![build, program(S3_DEPLOYMENT), program(&run), program(&format!("{run} --names"))]
 }
 
+/// Clients and a relay of others; the script installs and builds them in seconds.
+fn signer(root: &Path, packages: &[&str]) -> Vec<Job> {
+    if !packages.contains(&CLI) || !root.join(SIGNER_TESTS).exists() {
+        return vec![Job::Skip(format!("there is no {CLI} or no {SIGNER_TESTS}"))];
+    }
+    if let Some(missing) = missing_program(&["go", "npm"]) {
+        return vec![Job::Skip(format!("{missing} is not installed"))];
+    }
+    let run = format!("{SIGNER_TESTS} --signer-bin target/release/endseal");
+    vec![cargo(BUILD_SHIPPED), program(&run)]
+}
+
+/// The first of some programs that does not start here.
+fn missing_program(names: &[&'static str]) -> Option<&'static str> {
+    let is_here = |name: &&str| {
+        let started = Command::new(name).arg("version").output();
+        started.is_ok_and(|output| output.status.success())
+    };
+    names.iter().find(|name| !is_here(name)).copied()
+}
+
 /// Messages and mutants of them, as two other libraries read them.
 fn peer_codec(root: &Path) -> Job {
     if !root.join(RUST_CODEC).exists() {
@@ -307,11 +334,7 @@ fn nostr(packages: &[&str]) -> Vec<Job> {
     if !packages.contains(&NOSTR) || !packages.contains(&BENCH) {
         return vec![Job::Skip(format!("there is no {NOSTR} or no {BENCH}"))];
     }
-    let is_here = |program: &&str| {
-        let started = Command::new(program).arg("version").output();
-        started.is_ok_and(|output| output.status.success())
-    };
-    if let Some(missing) = ["go", "npm"].iter().find(|program| !is_here(program)) {
+    if let Some(missing) = missing_program(&["go", "npm"]) {
         return vec![Job::Skip(format!("{missing} is not installed"))];
     }
     let names = ["rust-nostr", "go", "node"];
