@@ -12,8 +12,8 @@ use crate::json;
 
 /// Copy the store into a new folder, under the same passphrase
 ///
-/// The copy has all keys and rules. To restore it, move it to signer in the state directory; uses
-/// that were counted after it was made are counted again.
+/// The copy has all keys and rules. To restore it, move it to signer in the state directory, and
+/// revoke again what was revoked since; uses that were counted since are not counted.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// A folder that is not there yet
