@@ -34,8 +34,8 @@ use crate::error::UnlockError;
 use crate::metrics::Metrics;
 use crate::options::{Listening, Options};
 
-/// Events of relays that wait for the engine.
-const EVENTS: usize = 1_024;
+/// Events of relays that wait for the engine: 40 MiB at most.
+const EVENTS: usize = 64;
 /// Longest wait for the first relay before the signer says that it serves.
 const FIRST_RELAY: Duration = Duration::from_secs(10);
 /// Time for answers to leave at the end.

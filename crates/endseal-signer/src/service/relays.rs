@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use endseal_nostr::connect::KIND;
+use endseal_nostr::connect::{KIND, MAX_EVENT};
 use endseal_relay::Proxy;
 use endseal_relay::address::{Address, Reach};
 use endseal_relay::client::{Notification, Relay, Settings};
@@ -16,6 +16,8 @@ use crate::engine::{Outgoing, Subscription};
 
 /// Bytes of a message around its event: `["EVENT",…]`.
 const AROUND_EVENT: usize = 10;
+/// Longest message of a relay: an event of the longest kind that is read.
+const MAX_MESSAGE: usize = MAX_EVENT + 128 * 1024;
 /// Seconds before now from which a new subscription asks for requests.
 const OVERLAP: u64 = 120;
 
@@ -93,6 +95,7 @@ impl Relays {
     ) -> Connection {
         let mut settings = Settings::new(address.clone());
         settings.reach = reach;
+        settings.limits.message = MAX_MESSAGE;
         settings.proxy = self.reaching.proxy.map(|address| Proxy { address, isolation: None });
         let number = self.next;
         self.next += 1;
