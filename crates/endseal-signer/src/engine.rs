@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use endseal_crypto::random::{OsRandom, Random as _, RandomError};
-use endseal_crypto::secret::Zeroizing;
-use endseal_nostr::connect::Refusal;
+use endseal_crypto::secret::{Zeroizing, wipe};
+use endseal_nostr::connect::{Incoming, Refusal};
 use endseal_nostr::key::SigningKey;
 use endseal_nostr::nip44::Cache;
 use endseal_relay::auth::SignedEvent;
@@ -104,11 +104,15 @@ struct Parts {
 
 impl Engine {
     pub(crate) fn new(directory: PathBuf, store: SignerStore, metrics: Arc<Metrics>) -> Self {
+        let mut first = [0; 4];
+        // Without randomness nothing is answered, so that nothing waits either.
+        let _ = OsRandom.fill(&mut first);
+        let first = u32::from_le_bytes(first);
         let parts = Parts {
             keys: None,
             user_conversations: Box::new(Cache::new()),
             app_conversations: Box::new(Cache::new()),
-            waiting: Waiting::default(),
+            waiting: Waiting::from(first),
             strangers: Budget::default(),
             sent: Sent::default(),
             page: None,
@@ -126,25 +130,55 @@ impl Engine {
 
     /// Answers events that arrived together, in one transaction. The events are wiped.
     pub(crate) fn arrive(&mut self, now: u64, events: &mut [Vec<u8>]) -> Vec<Outgoing> {
-        self.transact(now, |batch| {
-            for event in events {
+        let mut decided = 0;
+        let transacted = self.transact(now, |batch| {
+            for event in &mut *events {
                 batch.arrive(event)?;
-                endseal_crypto::secret::wipe(event);
+                decided += 1;
             }
             Ok(())
-        })
-        .outgoing
+        });
+        let mut outgoing = transacted.outgoing;
+        if !transacted.is_committed {
+            // The one that failed was noted, unless there was no transaction at all.
+            let first = if decided == 0 { 0 } else { decided + 1 };
+            for event in events.iter_mut().skip(first) {
+                outgoing.extend(self.refuse_unrecorded(now, event));
+            }
+        }
+        events.iter_mut().for_each(|event| wipe(event));
+        outgoing
+    }
+
+    /// Answers a request that cannot be recorded, so that its app does not wait.
+    fn refuse_unrecorded(&mut self, now: u64, json: &mut [u8]) -> Option<Outgoing> {
+        let Self { store, parts, .. } = self;
+        let incoming = Incoming::read(json).ok()?;
+        let app = store.state().app(incoming.recipient())?.app();
+        let client = app.client().filter(|it| it.to_bytes() == *incoming.author())?;
+        let verified = incoming.verify().ok()?;
+        let conversation = answer::conversation(&mut parts.app_conversations, app, client);
+        let request = verified.open(conversation).ok()?.request().ok()?;
+        answer::refuse(app, request.id, Refusal::Unrecorded, parts, now)
     }
 
     /// Refuses requests that waited too long, and forgets what is old.
     pub(crate) fn tick(&mut self, now: u64) -> Vec<Outgoing> {
         self.parts.sent.prune();
+        if !self.parts.waiting.has_late(now) && !batch::is_prune_due(&self.parts, now) {
+            return Vec::new();
+        }
         let transacted = self.transact(now, |batch| {
             batch.time_out()?;
             batch.prune()
         });
         self.count_apps();
         transacted.outgoing
+    }
+
+    /// Refuses the requests that wait, as the signer ends.
+    pub(crate) fn stop(&mut self, now: u64) -> Vec<Outgoing> {
+        self.transact(now, |batch| batch.refuse_all()).outgoing
     }
 
     /// Answers that a relay refused are replaced by an error, if their size may be the cause.
@@ -184,10 +218,8 @@ impl Engine {
             let is_foreign = matches!(app.flow(), Flow::NostrConnect);
             let transport = app.record_name();
             let mut all = Vec::new();
-            if named.is_empty() || is_foreign {
-                all.push(Subscription { transport, relays: own.clone(), is_foreign: false });
-            }
-            if !named.is_empty() {
+            all.push(Subscription { transport, relays: own.clone(), is_foreign: false });
+            if !named.is_empty() && named != own {
                 all.push(Subscription { transport, relays: named, is_foreign });
             }
             all
@@ -256,12 +288,12 @@ impl Engine {
         now: u64,
         work: impl FnOnce(&mut Batch<'_>) -> Result<(), StateError>,
     ) -> Result<Vec<Outgoing>, (Vec<([u8; 32], String)>, StateError)> {
+        self.parts.waiting.begin();
         if self.store.is_stale() && self.store.recover().is_err() {
             return Err((Vec::new(), StateError::Stale));
         }
         let Self { store, parts, .. } = self;
         let transaction = store.begin().map_err(|error| (Vec::new(), error))?;
-        parts.waiting.begin();
         let metrics = Arc::clone(&parts.metrics);
         let mut batch = Batch::new(transaction, parts, now);
         let worked = work(&mut batch);

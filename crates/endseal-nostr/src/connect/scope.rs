@@ -125,11 +125,14 @@ pub enum ScopeError {
     Tags,
     /// A text is empty or has other characters than visible ASCII.
     Text,
+    /// The event is of another time, so that it would be valid at another one than now.
+    Time,
 }
 
 impl fmt::Display for ScopeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Time => "the log-in or token is more than ten minutes old or new",
             Self::Tags => "a tag that says where the event is valid is absent or twice",
             Self::Text => {
                 "a tag that says where the event is valid has other characters than ASCII"

@@ -232,6 +232,8 @@ pub enum CommandError {
     Limit(String),
     /// The signer has no relays.
     NoRelays,
+    /// The signer is locked.
+    Locked,
     /// The passphrase is wrong.
     Passphrase,
     /// A user's key is in the signer already.
@@ -255,6 +257,7 @@ impl fmt::Display for CommandError {
             Self::NameTaken(name) => write!(f, "an app has the name '{name}'"),
             Self::User(cause) | Self::Invalid(cause) | Self::Limit(cause) => f.write_str(cause),
             Self::NoRelays => f.write_str("the signer has no relays"),
+            Self::Locked => f.write_str("the signer is locked"),
             Self::Passphrase => f.write_str("the passphrase is wrong"),
             Self::Exists(key) => write!(f, "the key {key} is in the signer already"),
             Self::Running => f.write_str("the signer runs"),

@@ -101,7 +101,7 @@ fn try_write(
     // It is ours, and therefore an event.
     let Ok(id) = Event::parse(&event).map(|event| event.id) else { return Ok(None) };
     let transport = app.record_name();
-    if written > LARGE {
+    if written > LARGE && request_id.len() <= MAX_ID {
         parts.sent.note(id, transport, request_id);
     }
     Ok(Some(Outgoing { transport, event: SignedEvent { id, json: event.into() } }))
@@ -109,6 +109,8 @@ fn try_write(
 
 /// Bytes of an answer that every relay takes.
 const LARGE: usize = 16 * 1024;
+/// Longest id of a request that is remembered with a large answer.
+const MAX_ID: usize = 256;
 /// Longest time until a relay says that it did not take an event.
 const MEMORY: Duration = Duration::from_secs(30);
 /// Large answers that are remembered.

@@ -108,7 +108,10 @@ impl Batch<'_> {
             // Claims and wishes decide nothing, so that malformed ones hinder nothing.
             _ => Metadata::default(),
         };
-        self.pair(carrier, author, &metadata)?;
+        match self.pair(carrier, author, &metadata) {
+            Err(StateError::Limit(_)) => return Err(Ignored::Flood.into()),
+            paired => paired?,
+        }
         self.note(transport, request.id);
         self.parts.metrics.request(request.method.name(), Outcome::Allowed);
         self.answer(transport, request.id, &Answer::Text("ack"));

@@ -67,8 +67,7 @@ impl<'e> Batch<'e> {
 
     /// Removes what is old, once a minute.
     pub(super) fn prune(&mut self) -> Result<(), StateError> {
-        // A clock that was set back prunes as well.
-        if self.now.abs_diff(self.parts.pruned) >= PRUNE_INTERVAL {
+        if is_prune_due(self.parts, self.now) {
             self.parts.pruned = self.now;
             let expired = self.transaction.prune(self.now)?;
             self.parts.has_new_subscriptions |= expired.apps > 0;
@@ -85,4 +84,9 @@ pub(super) fn rules(app: &AppRules) -> Vec<Rule> {
 /// The record of a rule.
 pub(super) fn record(rule: &Rule) -> Option<RuleRecord> {
     RuleRecord::of(*rule).ok()
+}
+
+/// Returns true if it is time to remove what is old. A clock that was set back does so as well.
+pub(super) fn is_prune_due(parts: &Parts, now: u64) -> bool {
+    now.abs_diff(parts.pruned) >= PRUNE_INTERVAL
 }

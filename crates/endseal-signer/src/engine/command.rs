@@ -5,8 +5,7 @@ use std::path::Path;
 use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::Relays;
 use endseal_nostr::connect::{
-    Bunker, ConnectSecret, ConnectUri, MAX_NAME as SHOWN, MAX_URI, NostrConnect, Refusal, Request,
-    sanitise,
+    Bunker, ConnectSecret, ConnectUri, MAX_NAME as SHOWN, MAX_URI, NostrConnect, sanitise,
 };
 use endseal_nostr::key::{self, PublicKey, SecretKey};
 use endseal_nostr::policy::{
@@ -243,7 +242,7 @@ impl Batch<'_> {
             if relays.is_empty() && own.is_empty() {
                 return Err(CommandError::NoRelays);
             }
-            let named = addresses(relays, true)?;
+            let named = addresses(if relays.is_empty() { &own } else { relays }, true)?;
             let (user, patterns) = wish.check(self)?;
             let secret = self.random_secret()?;
             let transport = self.random_key()?;
@@ -392,6 +391,10 @@ impl Batch<'_> {
         let transport = entry.app().record_name();
         let mut line = entry_of(entry.app(), Matter::RuleRemoved, self.now);
         line.rule = number;
+        if let Some(record) = entry.rule(number) {
+            let rule = record.rule();
+            line.text = BoundedText::cut(&format!("{} {}", rule.effect, rule.pattern()));
+        }
         if !self.transaction.remove_rule(&transport, number)? {
             return Ok(Err(CommandError::NoRule(number)));
         }
@@ -404,11 +407,7 @@ impl Batch<'_> {
             Ok(entry) => entry.app().record_name(),
             Err(error) => return Ok(Err(error)),
         };
-        for mut json in self.parts.waiting.take_of(&transport) {
-            if let Ok(request) = Request::parse(&mut json) {
-                self.refuse_request(&transport, &request, Refusal::Revoked);
-            }
-        }
+        self.refuse_waiting(&transport);
         let now = self.now;
         let line = self.transaction.update_app(&transport, |app| {
             app.revoke(now).then(|| entry_of(app, Matter::AppRevoked, now))
@@ -504,15 +503,14 @@ fn patterns(grants: &[Grant], now: u64) -> Result<Vec<(Pattern, &Grant)>, Comman
             all.push((pattern, grant));
             Ok::<(), CommandError>(())
         };
-        // A scope reaches to the end of a text, commas in it too.
-        match Pattern::parse(&grant.rules) {
-            Ok(pattern) if matches!(pattern.bound, Bound::Scope(_)) => add(pattern)?,
-            _ => {
-                for pattern in parse_list(&grant.rules) {
-                    add(pattern.map_err(|error| {
-                        CommandError::Invalid(format!("'{}': {error}", grant.rules))
-                    })?)?;
-                }
+        let list: Result<Vec<_>, _> = parse_list(&grant.rules).collect();
+        match (list, Pattern::parse(&grant.rules)) {
+            (Ok(list), _) if list.len() != 1 => list.into_iter().try_for_each(&mut add)?,
+            // A scope alone reaches to the end of the text, commas in it too.
+            (_, Ok(pattern)) => add(pattern)?,
+            (Ok(list), _) => list.into_iter().try_for_each(&mut add)?,
+            (Err(error), _) => {
+                return Err(CommandError::Invalid(format!("'{}': {error}", grant.rules)));
             }
         }
     }

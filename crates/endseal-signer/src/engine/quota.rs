@@ -31,9 +31,9 @@ impl Budget {
     }
 }
 
-/// Requests of one app in ten minutes: half of what the signer remembers, so that one app cannot
-/// keep the others from being answered.
-const REQUESTS: u32 = 50_000;
+/// Requests of one app in ten minutes. Two windows are less than the signer remembers, so that one
+/// app cannot keep the others from being answered.
+const REQUESTS: u32 = 40_000;
 const WINDOW: Duration = Duration::from_secs(600);
 
 /// Requests of each app.

@@ -2,17 +2,17 @@
 
 use endseal_nostr::Relays;
 use endseal_nostr::connect::{
-    Answer, Call, Connect, ExecuteError, MAX_BATCH, Outcome as Executed, Refusal, Request,
-    UnwrapBatch, UnwrapResults, aux, execute, execute_len, unwrap_item,
+    Answer, Call, Connect, ExecuteError, MAX_BATCH, MEMORY, Outcome as Executed, Refusal, Request,
+    ScopeError, UnwrapBatch, UnwrapResults, aux, execute, execute_len, unwrap_item,
 };
-use endseal_nostr::policy::{Action, Rule, Verdict, charge, decide};
+use endseal_nostr::policy::{Action, MAX_SCOPE_LIFETIME, Rule, Verdict, charge, decide};
 
 use super::arrival::Carrier;
 use super::batch::{Batch, record};
 use super::{buffer, entry_of, fresh, relays, user_key};
 use crate::error::{StateError, StateLimit};
 use crate::metrics::Outcome;
-use crate::records::app::{App, AppState, Flow};
+use crate::records::app::{App, AppState};
 use crate::records::line::{LogEntry, LogMethod, LogVerdict, Matter};
 use crate::records::request::{RequestKey, RequestRecord};
 
@@ -54,7 +54,8 @@ impl Batch<'_> {
             return Ok(());
         }
         let recorded = self.transaction.request(&decided.key).copied();
-        if let Some(recorded) = recorded.filter(|it| it.digest == decided.digest)
+        let is_kept = |it: &RequestRecord| self.now.abs_diff(it.time) < MEMORY;
+        if let Some(recorded) = recorded.filter(|it| it.digest == decided.digest && is_kept(it))
             && recorded.verdict != LogVerdict::Asks
         {
             return self.repeat(&decided, recorded.verdict);
@@ -63,7 +64,7 @@ impl Batch<'_> {
             && let Some(batch) = UnwrapBatch::of(request)
         {
             return match batch {
-                Ok(batch) => self.unwrap(&decided, &batch, false),
+                Ok(batch) => self.unwrap(&decided, &batch),
                 Err(error) => {
                     self.refuse_request(&transport, request, error.into());
                     Ok(())
@@ -110,9 +111,9 @@ impl Batch<'_> {
     fn switch_relays(&mut self, decided: &Decided<'_, '_>) {
         let Some(app) = self.transaction.app(&decided.transport) else { return };
         let own = relays(self.transaction.settings());
-        let is_foreign = matches!(app.app().flow(), Flow::NostrConnect);
-        if is_foreign && !own.is_empty() {
-            let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let has_others = !app.app().relays().iter().map(|it| it.as_str()).eq(own.iter().copied());
+        if has_others && !app.app().relays().is_empty() && !own.is_empty() {
             self.succeed(decided, &Answer::Relays(Relays::new(&own)));
         } else {
             self.succeed(decided, &Answer::Unchanged);
@@ -122,6 +123,7 @@ impl Batch<'_> {
     fn log_out(&mut self, decided: &Decided<'_, '_>) -> Result<(), StateError> {
         // The answer is written while the app has its client.
         self.succeed(decided, &Answer::Text("ack"));
+        self.refuse_waiting(&decided.transport);
         let now = self.now;
         let mut entry = self.transaction.update_app(&decided.transport, |app| {
             app.log_out(now);
@@ -146,6 +148,13 @@ impl Batch<'_> {
                 return Ok(());
             }
         };
+        if let (Call::SignEvent(template), Some(_)) = (call, action.scope())
+            && template.created_at.abs_diff(self.now) > MAX_SCOPE_LIFETIME
+        {
+            // It would be valid when the allowance has ended.
+            self.refuse_request(transport, request, ScopeError::Time.into());
+            return Ok(());
+        }
         let Some(app) = self.transaction.app(transport) else { return Ok(()) };
         if user_key(&self.parts.keys, app.app()).is_none() {
             self.refuse_request(transport, request, Refusal::Locked);
@@ -222,12 +231,15 @@ impl Batch<'_> {
     ) -> Result<(), StateError> {
         let Some(app) = self.transaction.app(&decided.transport) else { return Ok(()) };
         let app = app.app();
-        let Some(user) = user_key(&self.parts.keys, app) else {
+        let (user, random) = (user_key(&self.parts.keys, app), fresh(&mut self.parts.random));
+        let (Some(user), Ok((nonce, _))) = (user, random) else {
+            if is_new {
+                // Without a line no repetition may be executed.
+                self.record(decided, LogVerdict::Denied, rule)?;
+                let entry = self.entry(decided, action, LogVerdict::Failed, rule);
+                self.append(entry)?;
+            }
             self.refuse_request(&decided.transport, decided.request, Refusal::Locked);
-            return Ok(());
-        };
-        let Ok((nonce, _)) = fresh(&mut self.parts.random) else {
-            self.refuse_request(&decided.transport, decided.request, Refusal::Unrecorded);
             return Ok(());
         };
         let aux = aux(app.transport().secret_key(), &decided.digest);
@@ -259,7 +271,7 @@ impl Batch<'_> {
         let refusal = match verdict {
             LogVerdict::Allowed | LogVerdict::Failed => {
                 if let Some(Ok(batch)) = UnwrapBatch::of(decided.request) {
-                    return self.unwrap(decided, &batch, true);
+                    return self.unwrap(decided, &batch);
                 }
                 return match decided.request.call() {
                     Ok(call) => self.execute(decided, &call, None, 0, false),
@@ -274,13 +286,12 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Opens gift wraps. Each is decided by the kind of its rumor. Those of a repetition are not
-    /// counted again.
+    /// Opens gift wraps. Each is decided by the kind of its rumor, those of a repetition anew: the
+    /// log does not tell which ones it released before.
     fn unwrap(
         &mut self,
         decided: &Decided<'_, '_>,
         batch: &UnwrapBatch<'_>,
-        is_repeated: bool,
     ) -> Result<(), StateError> {
         let Decided { transport, request, .. } = decided;
         let Some(app) = self.transaction.app(transport) else { return Ok(()) };
@@ -288,7 +299,7 @@ impl Batch<'_> {
             self.refuse_request(transport, request, Refusal::Locked);
             return Ok(());
         }
-        if !is_repeated && !self.record(decided, LogVerdict::Allowed, 0)? {
+        if !self.record(decided, LogVerdict::Allowed, 0)? {
             return Ok(());
         }
         let mut rules = self.rules(transport);
@@ -307,20 +318,15 @@ impl Batch<'_> {
             let decision = decide(&rules, &action, self.now);
             match decision.verdict {
                 Verdict::Allow => results.rumor(&unwrapped),
-                Verdict::Limit if is_repeated => results.rumor(&unwrapped),
                 _ => {
                     results.error(UNWRAP_DENIED);
                     continue;
                 }
             }
-            if !is_repeated && decision.verdict == Verdict::Allow {
-                self.charge(transport, &mut rules, decision.rule.unwrap_or_default())?;
-            }
+            self.charge(transport, &mut rules, decision.rule.unwrap_or_default())?;
         }
-        if !is_repeated {
-            let entry = self.entry(decided, None, LogVerdict::Allowed, 0);
-            self.append(entry)?;
-        }
+        let entry = self.entry(decided, None, LogVerdict::Allowed, 0);
+        self.append(entry)?;
         match results.finish() {
             Ok(list) => self.succeed(decided, &Answer::Text(list)),
             Err(_) => self.refuse_request(transport, request, Refusal::TooLarge),
@@ -356,7 +362,7 @@ impl Batch<'_> {
 const UNWRAP_OVERHEAD: usize = 100;
 
 /// Refusal of every request of an app that has ended.
-fn ended(app: &App, now: u64) -> Option<Refusal> {
+pub(super) fn ended(app: &App, now: u64) -> Option<Refusal> {
     match app.state() {
         AppState::Revoked { .. } | AppState::LoggedOut { .. } => Some(Refusal::Revoked),
         AppState::Invited | AppState::Paired { .. } => {

@@ -120,6 +120,12 @@ impl World {
         }
     }
 
+    fn rules(&mut self, name: &str) -> Vec<crate::control::RuleView> {
+        let Ok(Reply::Apps(mut apps)) = self.command(Command::Apps) else { panic!("no apps") };
+        apps.retain(|app| app.name == name);
+        apps.remove(0).rules
+    }
+
     /// Verdicts of requests in the log.
     fn verdicts(&mut self) -> Vec<String> {
         self.lines().into_iter().filter_map(|line| line.verdict).collect()

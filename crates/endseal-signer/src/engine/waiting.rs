@@ -8,8 +8,8 @@ use endseal_nostr::json::Text;
 use endseal_nostr::policy::{Action, Bound, Effect, Kinds, MAX_SCOPE_LIFETIME, Pattern};
 
 use super::batch::{Batch, record};
-use super::entry_of;
-use super::request::Decided;
+use super::request::{Decided, ended};
+use super::{entry_of, user_key};
 use crate::control::{CommandError, Remember, WaitingView};
 use crate::error::StateError;
 use crate::metrics::Outcome;
@@ -23,6 +23,8 @@ pub(super) const PATIENCE: u64 = 60;
 const MAX_OF_APP: usize = 8;
 /// Most requests that wait.
 const MAX: usize = 64;
+/// Least number that is given out: all have six digits, for a long time.
+const FIRST: u32 = 100_000;
 
 /// A request that waits.
 struct Entry {
@@ -45,9 +47,16 @@ pub(super) struct Waiting {
     last: u32,
     /// Number of the last request that waited before the transaction.
     last_before: u32,
+    /// Requests that the transaction forgets without an answer of its own.
+    removed: Vec<Entry>,
 }
 
 impl Waiting {
+    /// Begins with another number after each start, so that none names two requests.
+    pub(super) fn from(first: u32) -> Self {
+        Self { last: FIRST + first % FIRST, ..Self::default() }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -67,6 +76,7 @@ impl Waiting {
     /// Notes the begin of a transaction.
     pub(super) fn begin(&mut self) {
         self.last_before = self.last;
+        self.removed.clear();
     }
 
     /// Forgets the requests of a transaction that failed: they are answered by an error.
@@ -74,6 +84,12 @@ impl Waiting {
         let added = self.last.wrapping_sub(self.last_before);
         let last = self.last;
         self.entries.retain(|it| last.wrapping_sub(it.number) >= added);
+        self.entries.append(&mut self.removed);
+    }
+
+    /// Returns true if a request waits too long.
+    pub(super) fn has_late(&self, now: u64) -> bool {
+        self.entries.iter().any(|it| is_late(it, now))
     }
 
     fn has_room(&self, transport: &[u8; 32]) -> bool {
@@ -87,23 +103,46 @@ impl Waiting {
     }
 
     /// Forgets the requests of an app. Returns their JSON.
-    pub(super) fn take_of(&mut self, transport: &[u8; 32]) -> Vec<Zeroizing<Vec<u8>>> {
+    fn take_of(&mut self, transport: &[u8; 32]) -> Vec<Zeroizing<Vec<u8>>> {
         let is_of = |it: &Entry| it.transport == *transport;
-        let (of, kept) = mem::take(&mut self.entries).into_iter().partition(is_of);
+        let (mut of, kept): (Vec<_>, _) = mem::take(&mut self.entries).into_iter().partition(is_of);
         self.entries = kept;
-        Vec::into_iter(of).map(|it: Entry| it.json).collect()
+        let json = of.iter().map(|it| it.json.clone()).collect();
+        self.removed.append(&mut of);
+        json
     }
 
     fn take_late(&mut self, now: u64) -> Vec<Entry> {
-        // A clock that was set back keeps nothing longer than it should.
-        let is_late = |it: &Entry| it.until <= now || it.until > now.saturating_add(PATIENCE);
+        let is_late = |it: &Entry| is_late(it, now);
         let (late, kept) = mem::take(&mut self.entries).into_iter().partition(is_late);
         self.entries = kept;
         late
     }
 }
 
+/// A clock that was set back keeps nothing longer than it should.
+fn is_late(entry: &Entry, now: u64) -> bool {
+    entry.until <= now || entry.until > now.saturating_add(PATIENCE)
+}
+
 impl Batch<'_> {
+    /// Refuses the requests of an app that ends.
+    pub(super) fn refuse_waiting(&mut self, transport: &[u8; 32]) {
+        for mut json in self.parts.waiting.take_of(transport) {
+            if let Ok(request) = Request::parse(&mut json) {
+                self.refuse_request(transport, &request, Refusal::Revoked);
+            }
+        }
+    }
+
+    /// Refuses all requests that wait, as the signer ends.
+    pub(super) fn refuse_all(&mut self) -> Result<(), StateError> {
+        for mut entry in mem::take(&mut self.parts.waiting.entries) {
+            self.end(&mut entry, LogVerdict::Timeout, 0)?;
+        }
+        Ok(())
+    }
+
     /// Lets a request wait for a person.
     pub(super) fn ask(
         &mut self,
@@ -152,6 +191,12 @@ impl Batch<'_> {
         let Some(mut entry) = self.parts.waiting.take(number) else {
             return Ok(Err(CommandError::NotWaiting(number)));
         };
+        let app = self.transaction.app(&entry.transport);
+        let is_locked = app.is_none_or(|it| user_key(&self.parts.keys, it.app()).is_none());
+        if effect == Effect::Allow && is_locked {
+            self.parts.waiting.entries.push(entry);
+            return Ok(Err(CommandError::Locked));
+        }
         let rule = match remember {
             Some(remember) => self.remember(&entry, effect, remember)?,
             None => 0,
@@ -189,6 +234,13 @@ impl Batch<'_> {
             request: &request,
         };
         self.note(transport, request.id);
+        // An app that expired while its request waited has nothing executed.
+        let app = self.transaction.app(transport);
+        let end = app.and_then(|app| ended(app.app(), self.now));
+        if let Some(refusal) = end.filter(|_| verdict == LogVerdict::Allowed) {
+            self.refuse_request(transport, &request, refusal);
+            return Ok(());
+        }
         if !self.record(&decided, verdict, rule)? {
             return Ok(());
         }

@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use endseal_nostr::connect::MAX_EVENT;
 use endseal_relay::client::Notification;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot};
@@ -16,8 +17,9 @@ use super::relays::{Reaching, Relays};
 use crate::engine::{Engine, Outgoing};
 use crate::metrics::Metrics;
 
-/// Most events of one transaction.
+/// Most events of one transaction, and bytes of these.
 const BATCH: usize = 256;
+const BATCH_BYTES: usize = 4 << 20;
 
 /// The engine with its relays.
 pub(super) struct Worker {
@@ -64,6 +66,8 @@ impl Worker {
                 }
                 self.subscribe(sockets);
             }
+            let outgoing = self.engine.stop(now());
+            self.publish(outgoing);
             self.relays.stop(GRACE).await;
             // Dropping the engine closes the store: what was committed is safe in any case.
         });
@@ -82,14 +86,21 @@ impl Worker {
         first: (usize, Notification),
         events: &mut mpsc::Receiver<(usize, Notification)>,
     ) {
-        let mut arrived = Vec::new();
+        let (mut arrived, mut bytes) = (Vec::new(), 0);
         let mut next = Some(first);
         while let Some((number, notification)) = next {
             match notification {
-                Notification::Event(json) => arrived.push(json.to_vec()),
+                Notification::Event(json) if json.len() <= MAX_EVENT => {
+                    bytes += json.len();
+                    arrived.push(json.to_vec());
+                }
                 other => self.notice(number, other),
             }
-            next = if arrived.len() < BATCH { events.try_recv().ok() } else { None };
+            next = if arrived.len() < BATCH && bytes < BATCH_BYTES {
+                events.try_recv().ok()
+            } else {
+                None
+            };
         }
         if !arrived.is_empty() {
             let outgoing = self.engine.arrive(now(), &mut arrived);
@@ -158,6 +169,12 @@ impl Worker {
         if let Some(subscriptions) = self.engine.new_subscriptions() {
             self.relays.subscribe(&subscriptions, sockets, now());
             self.metrics.relays.store(self.relays.len() as u64, Relaxed);
+            if self.relays.len() == 0
+                && let Some(first) = self.first.take()
+            {
+                // Without an app there is nothing to wait for.
+                let _ = first.send(());
+            }
             let greetings = self.engine.greetings();
             self.publish(greetings);
         }

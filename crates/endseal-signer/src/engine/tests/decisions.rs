@@ -110,7 +110,7 @@ fn bearer_tokens_and_log_ins_are_bound_to_their_place() {
     let client = world.paired("web", allow("sign"));
     let token = |url: &str| {
         format!(
-            "{{\"kind\":27235,\"created_at\":1,\"tags\":[[\"u\",\"{url}\"],[\"method\",\"GET\"]],\
+            "{{\"kind\":27235,\"created_at\":{NOW},\"tags\":[[\"u\",\"{url}\"],[\"method\",\"GET\"]],\
              \"content\":\"\"}}"
         )
     };
@@ -132,12 +132,19 @@ fn bearer_tokens_and_log_ins_are_bound_to_their_place() {
         assert!(matches!(refused, Err(CommandError::Invalid(_))), "{rules}");
     }
     assert!(world.command(grant("sign:27235:GET https://x.example/", Some(600))).is_ok());
-    let second = token("https://x.example/").replace("\"created_at\":1", "\"created_at\":3");
+    let second = token("https://x.example/").replace(&NOW.to_string(), &(NOW + 3).to_string());
     assert!(world.call(&client, "sign_event", &[&second]).result.is_some());
     assert_eq!(world.call(&client, "sign_event", &[&token("https://y.example/")]), denied);
     world.now += 600;
-    let fresh = token("https://x.example/").replace("\"created_at\":1", "\"created_at\":2");
+    let fresh = token("https://x.example/").replace(&NOW.to_string(), &(NOW + 2).to_string());
     assert_eq!(world.call(&client, "sign_event", &[&fresh]), denied);
+    for offset in [-601, 601, 31_536_000] {
+        let time = world.now.checked_add_signed(offset).unwrap();
+        let other = token("https://x.example/").replace(&NOW.to_string(), &time.to_string());
+        assert!(
+            world.call(&client, "sign_event", &[&other]).error.unwrap().contains("ten minutes")
+        );
+    }
     let unclear = token("https://x.example/").replace("[[", "[[\"u\",\"https://z\"],[");
     assert!(world.call(&client, "sign_event", &[&unclear]).error.unwrap().contains("tag"));
 }
@@ -194,4 +201,26 @@ fn gift_wraps_are_released_by_the_kind_of_their_rumor() {
     assert_eq!(results[2]["error"], "decryption failed");
     assert_eq!(results[3]["error"], "decryption failed");
     assert_eq!(world.call(&client, "nip17_unwrap_batch", &["{}"]).result, None);
+    // A repetition is decided anew, and counted.
+    let mut grants = allow("unwrap:14");
+    grants[0].uses = Some(1);
+    let client = world.paired("once", grants);
+    let list = format!("[{},{}]", wrapped(14), wrapped(14));
+    for released in [1, 0] {
+        let answer = world.call(&client, "nip17_unwrap_batch", &[&list]).result.unwrap();
+        assert_eq!(answer.matches("\"rumor\"").count(), released, "{answer}");
+    }
+}
+
+#[test]
+fn a_list_of_rules_is_no_scope() {
+    let mut world = World::new();
+    let rules = "sign:22242:wss://evil.example,sign:4";
+    let grants = vec![allow("sign").remove(0), grant(GrantEffect::Deny, rules)];
+    let client = world.paired("web", grants);
+    assert_eq!(world.call(&client, "sign_event", &[&note(4, "x")]), Answer::error("not allowed"));
+    assert!(world.call(&client, "sign_event", &[&note(1, "x")]).result.is_some());
+    let texts: Vec<_> = world.rules("web").into_iter().map(|rule| rule.text).collect();
+    assert_eq!(texts.len(), 3);
+    assert!(texts[1].starts_with("sign:22242:#") && texts[2] == "sign:4");
 }

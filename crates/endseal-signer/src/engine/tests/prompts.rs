@@ -83,7 +83,7 @@ fn a_log_in_is_remembered_for_ten_minutes_and_its_relay() {
     let client = asked(&mut world);
     let login = |relay: &str, challenge: &str| {
         format!(
-            "{{\"kind\":22242,\"created_at\":1,\"tags\":[[\"relay\",\"{relay}\"],\
+            "{{\"kind\":22242,\"created_at\":{NOW},\"tags\":[[\"relay\",\"{relay}\"],\
              [\"challenge\",\"{challenge}\"]],\"content\":\"\"}}"
         )
     };
@@ -142,5 +142,61 @@ fn a_page_is_named_at_once() {
     let client = asked(&mut world);
     let answer = world.call(&client, "sign_event", &[&note(1, "x")]);
     assert_eq!(answer.result.as_deref(), Some("auth_url"));
-    assert_eq!(answer.error.as_deref(), Some("http://127.0.0.1:8080/request/1"));
+    let id = waiting(&mut world)[0].id;
+    assert_eq!(answer.error, Some(format!("http://127.0.0.1:8080/request/{id}")));
+}
+
+#[test]
+fn nothing_is_executed_after_the_end_of_an_app_or_while_the_signer_is_locked() {
+    let mut world = World::new();
+    let client = asked(&mut world);
+    let event = client.request(world.now, "r1", "sign_event", &[&note(1, "x")]);
+    world.send(&client, &event);
+    let id = waiting(&mut world)[0].id;
+    assert!(world.command(Command::Lock).is_ok());
+    let approve = Command::Approve { id, remember: None };
+    assert!(matches!(world.command(approve), Err(CommandError::Locked)));
+    assert_eq!(waiting(&mut world).len(), 1);
+    world.engine.open_keys(world.now, PASSPHRASE).unwrap();
+    // Its client logs out: the request is refused at once.
+    let event = client.request(world.now, "r2", "logout", &[]);
+    let answers = world.send(&client, &event);
+    let gone = "this connection was revoked";
+    assert_eq!(answers.iter().filter(|it| it.error.as_deref() == Some(gone)).count(), 1);
+    assert!(waiting(&mut world).is_empty());
+    // Another one expires.
+    let command = Command::Invite {
+        name: "short".to_owned(),
+        user: None,
+        grants: vec![grant(GrantEffect::Ask, "sign")],
+        lifetime: Some(30),
+        invitation: 60,
+        relays: Vec::new(),
+    };
+    let Ok(Reply::Invited { uri: Some(uri), .. }) = world.command(command) else { panic!() };
+    let client = Client::of_bunker(uri.expose_secret());
+    world.send(&client, &client.connect(world.now));
+    world.send(&client, &client.request(world.now, "r1", "sign_event", &[&note(1, "x")]));
+    let id = waiting(&mut world)[0].id;
+    world.now += 30;
+    let remember = Some(Remember { lifetime: None });
+    let answers = resolve(&mut world, &client, Command::Approve { id, remember });
+    assert_eq!(answers, [Answer::error("this connection has expired")]);
+    assert_eq!(world.verdicts(), ["asks", "asks"]);
+}
+
+#[test]
+fn a_signer_that_ends_refuses_what_waits() {
+    let mut world = World::new();
+    let client = asked(&mut world);
+    let event = client.request(world.now, "r1", "sign_event", &[&note(1, "x")]);
+    world.send(&client, &event);
+    let first = waiting(&mut world)[0].id;
+    let outgoing = world.engine.stop(world.now);
+    let timeout = Answer::error("not allowed: no decision within 60 seconds");
+    assert_eq!(client.read_all(&outgoing), [timeout]);
+    let mut world = world.restarted();
+    let event = client.request(world.now, "r2", "sign_event", &[&note(1, "y")]);
+    world.send(&client, &event);
+    assert_ne!(waiting(&mut world)[0].id, first);
 }
