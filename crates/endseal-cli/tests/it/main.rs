@@ -34,6 +34,7 @@ mod sessions;
 mod sessions_killed;
 mod signer;
 mod signer_deploy;
+mod signer_killed;
 mod signer_running;
 mod stalled;
 mod stores;

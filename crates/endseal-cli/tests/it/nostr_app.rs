@@ -117,6 +117,12 @@ impl<'w> App<'w> {
     pub(crate) fn start(&mut self, method: &str, params: &Value) -> String {
         self.requests += 1;
         let id = format!("request-{}", self.requests);
+        self.start_as(&id, method, params);
+        id
+    }
+
+    /// Sends a request of that id, which may be a repetition.
+    pub(crate) fn start_as(&mut self, id: &str, method: &str, params: &Value) {
         let request = json!({"id": id, "method": method, "params": params}).to_string();
         let signer = self.signer.as_ref().unwrap();
         let [mut nonce, mut aux] = [[0; 32]; 2];
@@ -133,7 +139,15 @@ impl<'w> App<'w> {
         let template = Template { pubkey: None, created_at, kind: KIND, tags, content };
         let event = template.sign(&self.signing, &aux).unwrap();
         assert!(self.relay.publish(&SignedEvent::from(&event)).is_empty());
-        id
+    }
+
+    /// Answers that are there, or arrive within `patience`.
+    pub(crate) fn take_answers(&mut self, patience: Duration) -> Vec<Value> {
+        let patience = if self.answers.is_empty() { patience } else { Duration::ZERO };
+        if self.receive(patience) {
+            while self.receive(Duration::ZERO) {}
+        }
+        self.answers.drain(..).collect()
     }
 
     /// The answer to a request.

@@ -78,7 +78,7 @@ fn full<'s>(args: &[&'s str]) -> Vec<&'s str> {
     [&["signer", "--passphrase-file", "pass"], args].concat()
 }
 
-fn write_private(scratch: &Scratch, name: &str, content: &str) {
+pub(crate) fn write_private(scratch: &Scratch, name: &str, content: &str) {
     scratch.write(name, content);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     fs::set_permissions(scratch.path(name), mode).unwrap();

@@ -51,7 +51,7 @@ impl Drop for Running {
 }
 
 /// Runs a command that MUST need no passphrase.
-fn ask(owner: &Owner<'_>, args: &[&str]) -> Ran {
+pub(crate) fn ask(owner: &Owner<'_>, args: &[&str]) -> Ran {
     owner.0.run(&[&["signer"], args].concat())
 }
 

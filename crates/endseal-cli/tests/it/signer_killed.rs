@@ -1,0 +1,165 @@
+//! A signer that is killed at any moment, tied to the answers that its app has.
+//!
+//! `ENDSEAL_KILLS` is the number of kills (20).
+
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::thread;
+use std::time::Instant;
+
+use endseal_nostr::event::Event;
+use endseal_signer::Signer;
+use endseal_store::KdfParams;
+use endseal_testing::{Scratch, SplitMix64};
+use serde_json::{Value, json};
+
+use crate::nostr_app::{App, World};
+use crate::people::Person;
+use crate::signer::{Owner, key_text, write_private};
+use crate::signer_running::{Running, ask, waiting};
+
+/// Requests that an app has sent and no answer to yet, at most.
+const IN_FLIGHT: usize = 8;
+/// Time after which an app sends a request again.
+const AGAIN: Duration = Duration::from_secs(3);
+/// Longest life of a signer after its first answer.
+const LIFE: u64 = 120;
+
+/// Requests of an app, as it knows them.
+struct Ledger {
+    /// Parameters by id of requests without an answer.
+    open: BTreeMap<String, Value>,
+    /// Answers by id.
+    answered: BTreeMap<String, Value>,
+    next: u32,
+}
+
+impl Ledger {
+    fn content(id: &str) -> Value {
+        let event = json!({"kind": 1, "content": id, "tags": [], "created_at": 1_700_000_000});
+        json!([event.to_string()])
+    }
+
+    /// Sends new requests up to the limit.
+    fn fill(&mut self, app: &mut App<'_>) {
+        while self.open.len() < IN_FLIGHT {
+            self.next += 1;
+            let id = format!("k{}", self.next);
+            let params = Self::content(&id);
+            app.start_as(&id, "sign_event", &params);
+            self.open.insert(id, params);
+        }
+    }
+
+    /// Takes the answers that are there within `patience`.
+    fn take(&mut self, app: &mut App<'_>, patience: Duration) -> usize {
+        let answers = app.take_answers(patience);
+        let count = answers.len();
+        for answer in answers {
+            let id = answer["id"].as_str().unwrap().to_owned();
+            assert!(answer["result"].is_string(), "{answer}");
+            self.open.remove(&id);
+            // The same request has the same answer, however often it is sent.
+            let before = self.answered.entry(id).or_insert_with(|| answer.clone());
+            assert_eq!(*before, answer);
+        }
+        count
+    }
+}
+
+fn signed_id(answer: &Value) -> String {
+    let event = Event::parse(answer["result"].as_str().unwrap().as_bytes()).unwrap();
+    event.verify().unwrap();
+    event.id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn a_kill_loses_nothing_that_was_answered_and_counts_nothing_twice() {
+    let kills = std::env::var("ENDSEAL_KILLS").map_or(20, |it| it.parse().unwrap());
+    let mut random = SplitMix64::new(kills);
+    let (scratch, world) = (Scratch::new(), World::new());
+    write_private(&scratch, "pass", "correct horse\n");
+    let alice = Owner(Person { name: "alice", scratch: &scratch });
+    // Its passphrase is derived at each start.
+    DirBuilder::new().mode(0o700).create(scratch.path("alice")).unwrap();
+    let directory = scratch.path("alice/signer");
+    let mut made = Signer::init(&directory, "correct horse", KdfParams::MINIMUM).unwrap();
+    made.set_relays(1_700_000_000, &[world.url()]).unwrap();
+    drop(made);
+    alice.feed(&["import"], key_text(1).as_bytes()).ok();
+    let uri = alice.run(&["invite", "mail", "--ask", "sign:2"]).ok().text().trim().to_owned();
+    alice.run(&["grant", "mail", "--allow", "sign:1", "--count", "4000000"]).ok();
+
+    let mut signer = Running::start(&alice, &[]);
+    let mut app = App::of_bunker(&world, &uri);
+    let mut ledger = Ledger { open: BTreeMap::new(), answered: BTreeMap::new(), next: 0 };
+    let prompt =
+        json!([json!({"kind": 2, "content": "p", "tags": [], "created_at": 1}).to_string()]);
+    app.start_as("prompt", "sign_event", &prompt);
+    let id = waiting(&alice)[0]["id"].to_string();
+    ask(&alice, &["approve", &id]).ok();
+    assert!(app.answer("prompt")["result"].is_string());
+    for kill in 0..kills {
+        ledger.fill(&mut app);
+        while ledger.take(&mut app, Duration::from_secs(30)) == 0 {}
+        let life = Duration::from_millis(random.below(LIFE));
+        let end = Instant::now() + life;
+        while Instant::now() < end {
+            ledger.fill(&mut app);
+            ledger.take(&mut app, Duration::from_millis(1));
+        }
+        drop(signer);
+        thread::sleep(Duration::from_millis(5));
+        ledger.take(&mut app, Duration::from_millis(1));
+        signer = Running::start(&alice, &[]);
+        // Each request that has no answer is sent again, and some that have.
+        for (id, params) in &ledger.open {
+            app.start_as(id, "sign_event", params);
+        }
+        let repeated: Vec<String> = ledger.answered.keys().rev().take(3).cloned().collect();
+        for id in &repeated {
+            app.start_as(id, "sign_event", &Ledger::content(id));
+        }
+        // The decision of a person stands: there is an answer, and nothing waits.
+        app.start_as("prompt", "sign_event", &prompt);
+        assert!(app.answer("prompt")["result"].is_string(), "kill {kill}");
+        let waits = ask(&alice, &["--json", "waiting"]).ok().json();
+        assert_eq!(waits["waiting"].as_array().unwrap().len(), 0);
+        // A request that no relay passed on is lost, as it would be in life.
+        let mut tries = 10;
+        while !ledger.open.is_empty() {
+            if ledger.take(&mut app, AGAIN) == 0 {
+                assert!(tries > 0, "kill {kill}: {:?}", ledger.open.keys().collect::<Vec<_>>());
+                tries -= 1;
+                for (id, params) in &ledger.open {
+                    app.start_as(id, "sign_event", params);
+                }
+            }
+        }
+    }
+    drop(signer);
+
+    // One line and one use for each request, and a line for each signature.
+    let mut lines = BTreeMap::new();
+    let log = alice.run(&["--json", "log"]).ok();
+    for line in log.text().lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        if line["verdict"] == "allowed" && line["kind"] == 1 {
+            *lines.entry(line["digest"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+        }
+    }
+    let ids: BTreeSet<String> = ledger.answered.values().map(signed_id).collect();
+    assert_eq!(ids.len(), ledger.answered.len());
+    let lost: Vec<_> = ids.iter().filter(|id| !lines.contains_key(*id)).collect();
+    let twice: Vec<_> = lines.iter().filter(|(_, count)| **count != 1).collect();
+    assert!(lost.is_empty() && twice.is_empty(), "lost {lost:?}, twice {twice:?}");
+    assert_eq!(lines.len(), ids.len());
+    let apps = alice.json(&["apps"]);
+    let rules = apps["apps"][0]["rules"].as_array().unwrap();
+    let used = rules.iter().find(|it| it["effect"] == "allow").unwrap()["used"].as_u64();
+    assert_eq!(used, Some(ids.len() as u64));
+    alice.run(&["log", "--verify"]).ok();
+    println!("{kills} kills, {} signatures: 0 lost, 0 twice", ids.len());
+}
