@@ -77,16 +77,30 @@ impl fmt::Display for RunError {
 
 impl core::error::Error for RunError {}
 
-/// Serves until SIGINT or SIGTERM. `begun` is told once a relay is connected, or after ten seconds,
-/// and says whether it goes on.
-pub(crate) fn run(
+/// SIGINT or SIGTERM, whose handlers are there once this returns.
+pub(crate) fn signals() -> Result<impl Future<Output = ()>, RunError> {
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::System)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(RunError::System)?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// Serves until the future completes that `stop` returns on the runtime. `begun` is told once a
+/// relay is connected, at once if there is no app, or after ten seconds; it says whether it goes
+/// on.
+pub(crate) fn run<S: Future<Output = ()>>(
     engine: Engine,
     metrics: Arc<Metrics>,
     options: &Options,
     begun: &mut dyn FnMut(Listening) -> bool,
+    stop: impl FnOnce() -> Result<S, RunError>,
 ) -> Result<(), RunError> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(RunError::System)?;
-    runtime.block_on(serve(engine, metrics, options, begun))
+    runtime.block_on(async { serve(engine, metrics, options, begun, stop()?).await })
 }
 
 async fn serve(
@@ -94,9 +108,8 @@ async fn serve(
     metrics: Arc<Metrics>,
     options: &Options,
     begun: &mut dyn FnMut(Listening) -> bool,
+    until: impl Future<Output = ()>,
 ) -> Result<(), RunError> {
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::System)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(RunError::System)?;
     let directory = engine.directory().to_owned();
     let listener = socket::listen(&directory).map_err(RunError::Socket)?;
     let metrics_listener = listen(options.metrics).await?;
@@ -138,8 +151,7 @@ async fn serve(
     let _ = timeout(FIRST_RELAY, first_connected).await;
     let outcome = if begun(listening) {
         tokio::select! {
-            _ = interrupt.recv() => Ok(()),
-            _ = terminate.recv() => Ok(()),
+            () = until => Ok(()),
             _ = &mut has_ended => return Err(RunError::Engine),
         }
     } else {

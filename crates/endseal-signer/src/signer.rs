@@ -88,8 +88,9 @@ impl Signer {
         self.metrics.text()
     }
 
-    /// Serves until SIGINT or SIGTERM, unlocked. `begun` is called once a relay is connected, or
-    /// after ten seconds, and says whether it goes on. `now` is in seconds since 1970.
+    /// Serves until SIGINT or SIGTERM, unlocked. `begun` is called once a relay is connected, at
+    /// once if there is no app, or after ten seconds; it says whether it goes on. `now` is in
+    /// seconds since 1970.
     ///
     /// # Errors
     /// [`RunError`].
@@ -98,6 +99,30 @@ impl Signer {
         now: u64,
         options: &Options,
         begun: &mut dyn FnMut(Listening) -> bool,
+    ) -> Result<(), RunError> {
+        self.serve_until(now, options, begun, service::signals)
+    }
+
+    /// As [`run`](Self::run), until `stop` completes; signals do what they did before.
+    ///
+    /// # Errors
+    /// [`RunError`].
+    pub fn serve(
+        self,
+        now: u64,
+        options: &Options,
+        begun: &mut dyn FnMut(Listening) -> bool,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), RunError> {
+        self.serve_until(now, options, begun, || Ok(stop))
+    }
+
+    fn serve_until<S: Future<Output = ()>>(
+        self,
+        now: u64,
+        options: &Options,
+        begun: &mut dyn FnMut(Listening) -> bool,
+        stop: impl FnOnce() -> Result<S, RunError>,
     ) -> Result<(), RunError> {
         let Self { mut engine, metrics, passphrase } = self;
         engine.set_unwrap_batch(options.unwrap_batch);
@@ -109,6 +134,6 @@ impl Signer {
         }
         engine.open_keys(now, &passphrase).map_err(RunError::Keys)?;
         drop(passphrase);
-        service::run(engine, metrics, options, begun)
+        service::run(engine, metrics, options, begun, stop)
     }
 }

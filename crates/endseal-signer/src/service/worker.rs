@@ -26,7 +26,7 @@ pub(super) struct Worker {
     engine: Engine,
     metrics: Arc<Metrics>,
     relays: Relays,
-    /// Told of the first connection.
+    /// Told of the first connection, or that there is none to be made.
     first: Option<oneshot::Sender<()>>,
 }
 
@@ -54,6 +54,10 @@ impl Worker {
             let mut second = interval(Duration::from_secs(1));
             second.set_missed_tick_behavior(MissedTickBehavior::Delay);
             self.subscribe(sockets);
+            if self.relays.len() == 0 {
+                // There is no app, and nothing to wait for.
+                self.begun();
+            }
             loop {
                 tokio::select! {
                     _ = &mut stopped => break,
@@ -112,10 +116,7 @@ impl Worker {
         match notification {
             Notification::Connected => {
                 self.connected(number, true);
-                if let Some(first) = self.first.take() {
-                    // The signer may have begun without it.
-                    let _ = first.send(());
-                }
+                self.begun();
             }
             Notification::Disconnected { reason, suspect } => {
                 self.metrics.disconnects.fetch_add(1, Relaxed);
@@ -134,6 +135,13 @@ impl Worker {
             Notification::Challenge(challenge) => self.authenticate(number, &challenge),
             Notification::Notice(text) => tracing::info!(target: "relay", text, "notice"),
             _ => {}
+        }
+    }
+
+    fn begun(&mut self) {
+        if let Some(first) = self.first.take() {
+            // The signer may have begun without it.
+            let _ = first.send(());
         }
     }
 
