@@ -3,75 +3,47 @@
 //! A [`RemoteSigner`] asks by events over the signer's relays and waits for the answer with the
 //! request's id. It verifies each answer's signature, and takes none of another key.
 
-use core::fmt;
+mod error;
+mod path;
+
 use core::time::Duration;
 
-use endseal_crypto::random::{OsRandom, Random as _, RandomError};
+use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::connect::{
-    Answer, Bunker, Call, Connect, ConnectSecret, KIND, MAX_EVENT, Metadata, Permissions, Response,
+    Answer, Bunker, Call, Connect, ConnectSecret, KIND, MAX_EVENT, MAX_SKEW, Metadata, Permissions,
+    Response,
 };
 use endseal_nostr::event::{Event, Tags, Template};
 use endseal_nostr::json::unescape;
 use endseal_nostr::key::{PublicKey, SigningKey, public_to_hex};
 use endseal_nostr::nip44::{Conversation, Lengths, payload_len};
 use endseal_nostr::output::OutputTooSmall;
-use endseal_relay::address::{Address, AddressError};
+use endseal_relay::address::Address;
 use endseal_relay::auth::{self, SignedEvent};
 use endseal_relay::client::{Notification, Relay, Settings};
 use endseal_relay::message::Filter;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-/// Longest wait for an answer, and for one that a person gives.
+pub use self::error::RemoteError;
+use self::path::Path;
+use crate::limit::MAX_RELAYS;
+
+/// Longest wait for an answer, unless another one is set.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest wait for an answer that a person gives.
 const PATIENCE_OF_PERSONS: Duration = Duration::from_secs(120);
+/// Time after which `connect` is sent again, as the signer may not have been there; doubled each
+/// time.
+const AGAIN: Duration = Duration::from_secs(2);
 /// Time for the last event to leave.
 const GRACE: Duration = Duration::from_secs(1);
 /// Bytes of most requests.
 const SHORT: usize = 4_096;
-
-/// Cause why a remote signer gave no result.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RemoteError {
-    /// A relay of the URI is malformed.
-    Relay(AddressError),
-    /// The system has no randomness.
-    Random(RandomError),
-    /// The request is longer than any event may be.
-    Length,
-    /// No relay could be reached in time.
-    Unreachable,
-    /// The signer did not answer in time.
-    Silent,
-    /// The signer refused: its text, which may hold anything.
-    Refused(String),
-    /// The signer answered something else than the method has.
-    Answer,
-}
-
-impl From<RandomError> for RemoteError {
-    fn from(error: RandomError) -> Self {
-        Self::Random(error)
-    }
-}
-
-impl fmt::Display for RemoteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Relay(error) => error.fmt(f),
-            Self::Random(error) => error.fmt(f),
-            Self::Length => f.write_str("the request is too long for an event"),
-            Self::Unreachable => f.write_str("no relay of the signer can be reached"),
-            Self::Silent => f.write_str("the signer does not answer"),
-            Self::Refused(text) => write!(f, "the signer refuses: {text}"),
-            Self::Answer => f.write_str("the signer's answer does not fit the request"),
-        }
-    }
-}
-
-impl core::error::Error for RemoteError {}
+/// Longest URL of a page.
+const MAX_PAGE: usize = 2_048;
 
 /// A signer that is reached over relays.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
@@ -79,9 +51,9 @@ pub struct RemoteSigner<'u> {
     key: SigningKey,
     signer: PublicKey,
     conversation: Conversation,
-    relays: Vec<(Address, Relay)>,
+    paths: Vec<Path>,
     notifications: mpsc::Receiver<(usize, Notification)>,
-    is_connected: bool,
+    patience: Duration,
     /// Called with the page where a person decides.
     on_page: Box<dyn FnMut(&str) + 'u>,
 }
@@ -89,11 +61,14 @@ pub struct RemoteSigner<'u> {
 impl<'u> RemoteSigner<'u> {
     /// Begins to connect to the relays of a URI, on the current runtime. `key` is the client's; the
     /// caller keeps it, and the signer knows it again. `now` is in seconds since 1970; `on_page` is
-    /// called with the URL of a page where a person decides, which the caller MUST show as a text
-    /// from outside.
+    /// called with the URL of a page where a person decides, once for a request at most. The caller
+    /// MUST show it as a text from outside.
     ///
     /// # Errors
-    /// [`RemoteError::Relay`].
+    /// [`RemoteError::Relay`], [`RemoteError::Relays`].
+    ///
+    /// # Panics
+    /// Outside of a runtime of tokio.
     pub fn new(
         bunker: &Bunker<'_>,
         key: SigningKey,
@@ -106,21 +81,33 @@ impl<'u> RemoteSigner<'u> {
             authors: Some(vec![bunker.signer.to_bytes()]),
             kinds: Some(vec![KIND]),
             tags: vec![('p', vec![hex(key.public_key())])],
-            since: Some(now.saturating_sub(10)),
+            // The signer's clock may be behind.
+            since: Some(now.saturating_sub(MAX_SKEW)),
             ..Filter::default()
         };
-        let mut relays = Vec::new();
+        let mut paths = Vec::new();
         for (number, url) in bunker.relays.iter().enumerate() {
+            if number == MAX_RELAYS {
+                return Err(RemoteError::Relays);
+            }
             let address = Address::parse(url).map_err(RemoteError::Relay)?;
             let mut settings = Settings::new(address.clone());
+            settings.information = false;
             configure(&mut settings);
             let relay = Relay::start(settings, number, events.clone());
             relay.subscribe(Some(filter.clone()));
-            relays.push((address, relay));
+            paths.push(Path::new(address, relay));
         }
         let conversation = Conversation::new(key.secret_key(), &bunker.signer);
         let (signer, on_page) = (bunker.signer, Box::new(on_page));
-        Ok(Self { key, signer, conversation, relays, notifications, is_connected: false, on_page })
+        let patience = PATIENCE;
+        Ok(Self { key, signer, conversation, paths, notifications, patience, on_page })
+    }
+
+    /// Sets the longest wait for an answer, 30 seconds at first. Once the signer names a page, a
+    /// person has two minutes.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     /// Connects: the signer pairs this client, if the secret is right, or knows it again.
@@ -139,6 +126,26 @@ impl<'u> RemoteSigner<'u> {
         self.call(&Call::Connect(connect), now).await.map(drop)
     }
 
+    /// Has an event signed. Returns its JSON and its author, after both were verified: the event
+    /// differs from the template in author, id and signature alone, and if the template names an
+    /// author, it is that one.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub async fn sign(
+        &mut self,
+        template: &Template<'_>,
+        now: u64,
+    ) -> Result<(Zeroizing<String>, PublicKey), RemoteError> {
+        let json = self.call(&Call::SignEvent(*template), now).await?;
+        let event = Event::parse(json.as_bytes()).map_err(|_| RemoteError::Event)?;
+        let author = event.verify().map_err(|_| RemoteError::Event)?;
+        // The id is a hash of the author and of all that the template has.
+        let is_other = event.id != template.id(&event.pubkey)
+            || template.pubkey.is_some_and(|pubkey| pubkey != event.pubkey);
+        if is_other { Err(RemoteError::Event) } else { Ok((json, author)) }
+    }
+
     /// Asks for the result of a method.
     ///
     /// # Errors
@@ -151,40 +158,71 @@ impl<'u> RemoteSigner<'u> {
         let mut id = [0; 16];
         OsRandom.fill(&mut id)?;
         let id = crate::engine::hex(&id);
-        let event = self.event(call, &id, now)?;
-        let mut deadline = Instant::now() + PATIENCE;
-        for (_, relay) in &self.relays {
-            // Nothing else waits there.
-            let _ = relay.publish(&event);
-        }
+        let begin = Instant::now();
+        let mut deadline = begin + self.patience;
+        // Pairing twice is pairing once. Of other requests a signer might ask its user twice.
+        let mut again = matches!(call, Call::Connect(_)).then_some(begin + AGAIN);
+        let mut is_waiting_for_person = false;
+        self.paths.iter_mut().for_each(Path::begin);
+        let mut request = self.send(call, &id, now)?;
         loop {
-            let notification = timeout_at(deadline, self.notifications.recv()).await;
-            let Ok(Some((number, notification))) = notification else {
-                let silent = self.is_connected;
-                return Err(if silent { RemoteError::Silent } else { RemoteError::Unreachable });
+            let wake = again.map_or(deadline, |again| again.min(deadline));
+            // A relay that is never quiet would keep the timer from its turn.
+            let next = match Instant::now() < wake {
+                true => timeout_at(wake, self.notifications.recv()).await.ok().flatten(),
+                false => None,
             };
-            match notification {
-                Notification::Connected => self.is_connected = true,
-                Notification::Challenge(challenge) => self.authenticate(number, &challenge, now)?,
-                Notification::Event(json) => match self.read(&json, &id) {
-                    Some(Outcome::Page(url)) => {
+            let Some((number, notification)) = next else {
+                if wake == deadline {
+                    let is_connected = self.paths.iter().any(|path| path.was_connected);
+                    let silent = RemoteError::Silent;
+                    return Err(if is_connected { silent } else { RemoteError::Unreachable(None) });
+                }
+                request = self.send(call, &id, now + begin.elapsed().as_secs())?;
+                again = Some(wake + begin.elapsed());
+                continue;
+            };
+            match &notification {
+                Notification::Challenge(challenge) => self.authenticate(number, challenge, now)?,
+                Notification::Event(json) => match self.read(json, &id) {
+                    Some(Outcome::Page(url)) if !is_waiting_for_person && is_page(&url) => {
                         (self.on_page)(&url);
-                        deadline = Instant::now() + PATIENCE_OF_PERSONS;
+                        is_waiting_for_person = true;
+                        (deadline, again) = (Instant::now() + PATIENCE_OF_PERSONS, None);
                     }
+                    Some(Outcome::Page(_)) | None => {}
                     Some(Outcome::Result(result)) => return Ok(result),
                     Some(Outcome::Refused(text)) => return Err(RemoteError::Refused(text)),
-                    None => {}
                 },
-                _ => {}
+                other => {
+                    if let Some(path) = self.paths.get_mut(number) {
+                        path.note(other, &request);
+                    }
+                    if let Some(error) = path::blocked(&self.paths) {
+                        return Err(error);
+                    }
+                }
             }
         }
     }
 
-    /// Ends the connections.
+    /// Ends the connections, after what is queued was sent.
     pub async fn close(self) {
-        for (_, relay) in self.relays {
-            relay.stop(GRACE).await;
+        let mut stopping = JoinSet::new();
+        for path in self.paths.into_iter().filter(|path| path.was_connected) {
+            stopping.spawn(path.relay.stop(GRACE));
         }
+        stopping.join_all().await;
+    }
+
+    /// Sends a request to all relays. Returns the event's id.
+    fn send(&self, call: &Call<'_>, id: &str, now: u64) -> Result<[u8; 32], RemoteError> {
+        let event = self.event(call, id, now)?;
+        for path in &self.paths {
+            // Nothing else waits there.
+            let _ = path.relay.publish(&event);
+        }
+        Ok(event.id)
     }
 
     fn event(&self, call: &Call<'_>, id: &str, now: u64) -> Result<SignedEvent, RemoteError> {
@@ -214,11 +252,11 @@ impl<'u> RemoteSigner<'u> {
     }
 
     fn authenticate(&self, number: usize, challenge: &str, now: u64) -> Result<(), RemoteError> {
-        let Some((address, relay)) = self.relays.get(number) else { return Ok(()) };
+        let Some(path) = self.paths.get(number) else { return Ok(()) };
         let mut aux = [0; 32];
         OsRandom.fill(&mut aux)?;
-        let event = auth::sign(challenge, address, &self.key, now, &aux);
-        relay.authenticate(challenge, vec![event]);
+        let event = auth::sign(challenge, &path.address, &self.key, now, &aux);
+        path.relay.authenticate(challenge, vec![event]);
         Ok(())
     }
 
@@ -226,7 +264,7 @@ impl<'u> RemoteSigner<'u> {
     fn read(&self, json: &[u8], id: &str) -> Option<Outcome> {
         let mut json = Zeroizing::new(json.to_vec());
         let (event, content) = Event::parse_located(&json).ok()?;
-        if event.kind != KIND || event.verify().ok()? != self.signer {
+        if event.kind != KIND || event.pubkey != self.signer.to_bytes() || event.verify().is_err() {
             return None;
         }
         let content = json.get_mut(content)?;
@@ -239,7 +277,7 @@ impl<'u> RemoteSigner<'u> {
         Some(match response.answer {
             Answer::Text(text) => Outcome::Result(Zeroizing::new(text.to_owned())),
             Answer::AuthUrl(url) => Outcome::Page(url.to_owned()),
-            Answer::Error(text) => Outcome::Refused(text.to_owned()),
+            Answer::Error(text) => Outcome::Refused(path::shown(text)),
             _ => Outcome::Result(Zeroizing::new("null".to_owned())),
         })
     }
@@ -249,6 +287,12 @@ enum Outcome {
     Result(Zeroizing<String>),
     Page(String),
     Refused(String),
+}
+
+/// Returns true for a URL that a browser opens as a page.
+fn is_page(url: &str) -> bool {
+    let is_web = url.starts_with("https://") || url.starts_with("http://");
+    is_web && url.len() <= MAX_PAGE && url.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn hex(key: &PublicKey) -> String {

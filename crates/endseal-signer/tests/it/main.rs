@@ -15,6 +15,8 @@ mod faults;
 mod log;
 mod media;
 mod records;
+mod remote;
+mod remote_liar;
 mod size;
 mod state;
 mod users;

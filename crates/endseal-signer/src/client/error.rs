@@ -1,0 +1,61 @@
+//! Errors of a client.
+
+use core::fmt;
+
+use endseal_crypto::random::RandomError;
+use endseal_relay::address::AddressError;
+
+/// Cause why a remote signer gave no result. Texts of signers and relays are shortened, without
+/// control and direction characters.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// A relay of the URI is malformed, or is neither encrypted nor local.
+    Relay(AddressError),
+    /// The URI has more relays than a client connects to.
+    Relays,
+    /// The system has no randomness.
+    Random(RandomError),
+    /// The request is longer than any event may be.
+    Length,
+    /// No relay of the URI was reached; with the reason of one.
+    Unreachable(Option<String>),
+    /// No relay passes the request on; with the reason of one.
+    Rejected(String),
+    /// The signer gave no answer in time.
+    Silent,
+    /// The signer refuses, with its text.
+    Refused(String),
+    /// The signer's answer does not fit the request.
+    Answer,
+    /// The signer returned an event that is not the requested one, or whose signature is wrong.
+    Event,
+}
+
+impl From<RandomError> for RemoteError {
+    fn from(error: RandomError) -> Self {
+        Self::Random(error)
+    }
+}
+
+impl fmt::Display for RemoteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relay(error) => error.fmt(f),
+            Self::Relays => f.write_str("the URI has too many relays"),
+            Self::Random(error) => error.fmt(f),
+            Self::Length => f.write_str("the request is too long for an event"),
+            Self::Unreachable(None) => f.write_str("no relay of the signer can be reached"),
+            Self::Unreachable(Some(reason)) => {
+                write!(f, "no relay of the signer can be reached: {reason}")
+            }
+            Self::Rejected(reason) => write!(f, "no relay takes the request: {reason}"),
+            Self::Silent => f.write_str("the signer does not answer"),
+            Self::Refused(text) => write!(f, "the signer refuses: {text}"),
+            Self::Answer => f.write_str("the signer's answer does not fit the request"),
+            Self::Event => f.write_str("the signer returned another event than the requested one"),
+        }
+    }
+}
+
+impl core::error::Error for RemoteError {}

@@ -1,0 +1,247 @@
+//! A signer that serves, and its client, over a relay.
+
+use core::time::Duration;
+use std::thread;
+use std::time::SystemTime;
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_nostr::connect::{Bunker, Call, ConnectUri, Message};
+use endseal_nostr::event::{Event, Tags, Template};
+use endseal_nostr::key::{SecretKey, SigningKey};
+use endseal_relay::server::{Server, Settings, faults::Faults};
+use endseal_signer::client::{RemoteError, RemoteSigner};
+use endseal_signer::control::{Command, Grant, GrantEffect, Reply, Request, call};
+use endseal_signer::{Options, RunError, Signer};
+use endseal_store::KdfParams;
+use endseal_testing::Scratch;
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+
+use crate::world::{PASSPHRASE, public_key, secret_key};
+
+/// Wait for an answer that does not come.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// A signer of user 1 that serves on a thread.
+struct Serving {
+    directory: Scratch,
+    stop: oneshot::Sender<()>,
+    ended: oneshot::Receiver<Result<(), RunError>>,
+}
+
+impl Serving {
+    async fn start(relay: &Server) -> Self {
+        let directory = Scratch::new();
+        let mut signer =
+            Signer::init(&directory.path("signer"), PASSPHRASE, KdfParams::MINIMUM).unwrap();
+        let secret = [&secret_key(1).expose_secret()[..], PASSPHRASE.as_bytes()].concat();
+        let command = Command::Import { label: String::new() };
+        signer.command(now(), Request { command, secret: Zeroizing::new(secret) }).unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let (begin, begun) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        let options = Options { relays: vec![relay.url()], ..Options::default() };
+        let mut begin = Some(begin);
+        thread::spawn(move || {
+            let mut begun = |_| begin.take().unwrap().send(()).is_ok();
+            let stop = async { stopped.await.unwrap() };
+            end.send(signer.serve(now(), &options, &mut begun, stop)).unwrap();
+        });
+        begun.await.unwrap();
+        Self { directory, stop, ended }
+    }
+
+    /// A `bunker://` URI of an app that may do that.
+    fn invite(&self, rules: &str) -> String {
+        let (rules, effect) = (rules.to_owned(), GrantEffect::Allow);
+        let grant = Grant { effect, rules, lifetime: None, uses: None, rate: None };
+        let command = Command::Invite {
+            name: "notes".to_owned(),
+            user: None,
+            grants: vec![grant],
+            lifetime: None,
+            invitation: 60,
+            relays: Vec::new(),
+        };
+        let request = Request { command, secret: Zeroizing::new(Vec::new()) };
+        match call(&self.directory.path("signer"), &request) {
+            Ok(Reply::Invited { uri: Some(uri), .. }) => uri.expose_secret().to_owned(),
+            _ => panic!("no invitation"),
+        }
+    }
+
+    async fn end(self) {
+        self.stop.send(()).unwrap();
+        self.ended.await.unwrap().unwrap();
+    }
+}
+
+pub(crate) fn now() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs()
+}
+
+/// Runs a test with a relay on one thread.
+pub(crate) fn with_relay(settings: Settings, test: impl AsyncFnOnce(&mut Server)) {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut relay = Server::bind(([127, 0, 0, 1], 0).into(), settings).await.unwrap();
+        test(&mut relay).await;
+    });
+}
+
+/// Client `number` of a URI, before it is connected.
+pub(crate) fn client(uri: &str, number: u32) -> RemoteSigner<'static> {
+    client_of(&parse(uri, &mut vec![0; uri.len()]), number)
+}
+
+fn client_of(bunker: &Bunker<'_>, number: u32) -> RemoteSigner<'static> {
+    let key = SigningKey::new(secret_key(number));
+    RemoteSigner::new(bunker, key, now(), |_| {}, |_| panic!("no page is named")).unwrap()
+}
+
+pub(crate) fn parse<'b>(uri: &str, buffer: &'b mut [u8]) -> Bunker<'b> {
+    match ConnectUri::parse(uri, buffer) {
+        Ok(ConnectUri::Bunker(bunker)) => bunker,
+        _ => panic!("{uri}"),
+    }
+}
+
+/// Client `number` of a URI, connected.
+async fn connected(uri: &str, number: u32) -> RemoteSigner<'static> {
+    let mut buffer = vec![0; uri.len()];
+    let bunker = parse(uri, &mut buffer);
+    let mut client = client_of(&bunker, number);
+    client.connect(bunker.secret, now()).await.unwrap();
+    client
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn note(kind: u16) -> Template<'static> {
+    let tags = Tags::List(&[&["t", "\"noon\""]]);
+    Template { pubkey: None, created_at: 1, kind, tags, content: "at noon\n".into() }
+}
+
+#[test]
+fn a_client_has_events_signed_and_texts_encrypted() {
+    with_relay(Settings::default(), async |relay| {
+        let signer = Serving::start(relay).await;
+        let uri = signer.invite("sign:1,nip44_encrypt,nip44_decrypt,nip04_encrypt,nip04_decrypt");
+        let mut client = connected(&uri, 7).await;
+        let (json, author) = client.sign(&note(1), now()).await.unwrap();
+        assert_eq!(author, public_key(1));
+        let event = Event::parse(json.as_bytes()).unwrap();
+        assert_eq!((event.kind, event.created_at), (1, 1));
+        assert!(event.content.is("at noon\n"));
+        let own = Template { pubkey: Some(author.to_bytes()), ..note(1) };
+        client.sign(&own, now()).await.unwrap();
+        for template in [note(4), Template { pubkey: Some([7; 32]), ..note(1) }] {
+            let refused = client.sign(&template, now()).await;
+            assert!(matches!(refused, Err(RemoteError::Refused(_))));
+        }
+        let peer = public_key(2);
+        let message = |text| Message { peer, text };
+        let payload = client.call(&Call::Nip44Encrypt(message("é\"\n")), now()).await.unwrap();
+        let text = client.call(&Call::Nip44Decrypt(message(&payload)), now()).await.unwrap();
+        assert_eq!(*text, "é\"\n");
+        let payload = client.call(&Call::Nip04Encrypt(message("é\"\n")), now()).await.unwrap();
+        let text = client.call(&Call::Nip04Decrypt(message(&payload)), now()).await.unwrap();
+        assert_eq!(*text, "é\"\n");
+        client.close().await;
+        // The signer knows the client by its key, and lets no other in.
+        let mut again = connected(&uri, 7).await;
+        again.sign(&note(1), now()).await.unwrap();
+        let mut buffer = vec![0; uri.len()];
+        let bunker = parse(&uri, &mut buffer);
+        let mut other = client_of(&bunker, 8);
+        other.set_patience(SHORT);
+        let silent = other.connect(bunker.secret, now()).await;
+        assert!(matches!(silent, Err(RemoteError::Silent)), "{silent:?}");
+        signer.end().await;
+    });
+}
+
+#[test]
+fn a_client_proves_its_key_to_a_relay_that_asks() {
+    let mut settings = Settings::default();
+    settings.auth = true;
+    with_relay(settings, async |relay| {
+        relay.set_faults(Faults { demand_auth: true, ..Faults::default() });
+        let signer = Serving::start(relay).await;
+        let mut client = connected(&signer.invite("sign:1"), 7).await;
+        client.sign(&note(1), now()).await.unwrap();
+        signer.end().await;
+    });
+}
+
+#[test]
+fn a_client_connects_to_a_signer_that_comes_later() {
+    with_relay(Settings::default(), async |relay| {
+        let signer = Serving::start(relay).await;
+        let uri = signer.invite("sign:1");
+        let Serving { directory, stop, ended } = signer;
+        stop.send(()).unwrap();
+        ended.await.unwrap().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let path = directory.path("signer");
+        let thread = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(500));
+            let signer = Signer::open(&path, PASSPHRASE).unwrap();
+            let stop = async { stopped.await.unwrap() };
+            signer.serve(now(), &Options::default(), &mut |_| true, stop).unwrap();
+        });
+        // The first request arrives while nobody listens.
+        let mut client = connected(&uri, 7).await;
+        client.sign(&note(1), now()).await.unwrap();
+        stop.send(()).unwrap();
+        while !thread.is_finished() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        thread.join().unwrap();
+    });
+}
+
+/// A URI of a signer that does not run.
+fn uri_of(relay: &str) -> String {
+    let relay = relay.replace(':', "%3A").replace('/', "%2F");
+    let key = hex(&public_key(9).to_bytes());
+    format!("bunker://{key}?relay={relay}&secret=0123456789")
+}
+
+#[test]
+fn a_client_tells_an_absent_relay_from_an_absent_signer() {
+    with_relay(Settings::default(), async |relay| {
+        let uri = uri_of(&relay.url());
+        let mut silent = client(&uri, 7);
+        silent.set_patience(SHORT);
+        let outcome = silent.connect(None, now()).await;
+        assert!(matches!(outcome, Err(RemoteError::Silent)), "{outcome:?}");
+        relay.set_faults(Faults { refuse: Some("blocked: \u{1b}[2J".into()), ..Faults::default() });
+        let outcome = client(&uri, 7).connect(None, now()).await;
+        let Err(RemoteError::Rejected(reason)) = outcome else { panic!("{outcome:?}") };
+        assert!(reason.starts_with("blocked: ") && !reason.contains('\u{1b}'), "{reason}");
+        relay.suspend().await;
+        // The second relay is unknown to the resolver.
+        let both = format!("{uri}&relay=wss%3A%2F%2Frelay.invalid");
+        let outcome = client(&both, 7).connect(None, now()).await;
+        assert!(matches!(outcome, Err(RemoteError::Unreachable(Some(_)))), "{outcome:?}");
+    });
+}
+
+#[test]
+fn a_client_connects_to_few_relays_and_to_none_without_protection() {
+    with_relay(Settings::default(), async |_| {
+        let new = |uri: &str| {
+            let key = SigningKey::new(SecretKey::from_bytes(&[7; 32]).unwrap());
+            let mut buffer = vec![0; uri.len()];
+            RemoteSigner::new(&parse(uri, &mut buffer), key, now(), |_| {}, |_| {}).err()
+        };
+        let outcome = new(&uri_of("ws://relay.example"));
+        assert!(matches!(outcome, Some(RemoteError::Relay(_))), "{outcome:?}");
+        let more = "&relay=wss%3A%2F%2Fa.example".repeat(8);
+        let outcome = new(&format!("{}{more}", uri_of("wss://relay.example")));
+        assert!(matches!(outcome, Some(RemoteError::Relays)), "{outcome:?}");
+    });
+}
