@@ -4,11 +4,11 @@
 //! the functions that the commands use, and each expectation is checked. What must be refused and
 //! is not makes the demonstration fail.
 
-use core::time::Duration;
+mod steps;
+
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
@@ -22,55 +22,16 @@ use crate::groups::{self, GroupError, ImportError};
 use crate::home::{Home, read_public};
 use crate::inspect::Inspection;
 
-/// Result of one step of the demonstration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// Something must work, and did.
-    Done,
-    /// Something must be refused, and was.
-    Refused,
-    /// Something must work and did not, or must be refused and was not.
-    Failed,
-}
-
-impl Outcome {
-    /// One word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-/// One step of the demonstration.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Step {
-    /// Title of the step.
-    pub title: String,
-    /// Result of the step.
-    pub outcome: Outcome,
-    /// In figures or words.
-    pub detail: String,
-    /// Duration of the step.
-    pub time: Duration,
-}
+pub use self::steps::{Outcome, Step, StepFailed, Steps};
 
 /// Runs the demonstration in `folder`, which must be empty, with the file `input`. `show` is told
 /// of each step when it is over; the first that fails is the last.
 pub fn run(folder: &Path, input: &Path, kdf: KdfParams, show: &mut dyn FnMut(&Step)) -> Vec<Step> {
-    let mut demo = Demo { folder, input, kdf, steps: Vec::new(), show };
+    let mut demo = Demo { folder, input, kdf, steps: Steps::new(show) };
     // The failed step tells.
     let _ = demo.run();
-    demo.steps
+    demo.steps.into_vec()
 }
-
-/// A step has failed and was recorded.
-struct Failed;
 
 /// Result of a step in figures or words, or the reason of its failure.
 type Shown = Result<String, String>;
@@ -79,8 +40,7 @@ struct Demo<'a> {
     folder: &'a Path,
     input: &'a Path,
     kdf: KdfParams,
-    steps: Vec<Step>,
-    show: &'a mut dyn FnMut(&Step),
+    steps: Steps<'a>,
 }
 
 struct Person {
@@ -98,48 +58,49 @@ struct Cast<'a> {
 }
 
 impl Demo<'_> {
-    fn run(&mut self) -> Result<(), Failed> {
+    fn run(&mut self) -> Result<(), StepFailed> {
         let people = self.meet()?;
-        let [alice, bob, carol, dave] = &people[..] else { return Err(Failed) };
-        let cast = Cast { alice, bob, carol, dave, team: Name::new("team").map_err(|_| Failed)? };
+        let [alice, bob, carol, dave] = &people[..] else { return Err(StepFailed) };
+        let cast =
+            Cast { alice, bob, carol, dave, team: Name::new("team").map_err(|_| StepFailed)? };
         self.first_epoch(&cast)?;
         self.changed_bits(&cast)?;
         self.second_epoch(&cast)
     }
 
-    fn meet(&mut self) -> Result<Vec<Person>, Failed> {
+    fn meet(&mut self) -> Result<Vec<Person>, StepFailed> {
         let (folder, kdf, mut people) = (self.folder, self.kdf, Vec::new());
-        self.done("alice, bob, carol and dave make identities", || {
+        self.steps.done("alice, bob, carol and dave make identities", || {
             for name in ["alice", "bob", "carol", "dave"] {
                 people.push(meet(&folder.join(name), name, kdf)?);
             }
             let memory = kdf.memory_kib() / 1024;
             Ok(format!("4 identity files, Argon2id {memory} MiB"))
         })?;
-        self.done("they exchange public identities", || exchange(&people))?;
+        self.steps.done("they exchange public identities", || exchange(&people))?;
         Ok(people)
     }
 
-    fn first_epoch(&mut self, cast: &Cast<'_>) -> Result<(), Failed> {
+    fn first_epoch(&mut self, cast: &Cast<'_>) -> Result<(), StepFailed> {
         let Cast { alice, bob, carol, dave, team } = cast;
         let (roster, sealed, input) = (self.path(ROSTER_1), self.path(SEALED_1), self.input);
-        self.done("alice founds the group \"team\" of all four", || {
+        self.steps.done("alice founds the group \"team\" of all four", || {
             found(alice, team, &[bob, carol, dave], &roster)
         })?;
-        self.done("the others take its signed roster, epoch 1", || {
+        self.steps.done("the others take its signed roster, epoch 1", || {
             take(&[bob, carol, dave], &roster)?;
             epoch_keys(&[alice, bob, carol, dave], team)
         })?;
         let title = format!("alice seals {} to the team", short_name(input));
-        self.done(&title, || seal(alice, team, input, &sealed))?;
+        self.steps.done(&title, || seal(alice, team, input, &sealed))?;
         [alice, bob, carol, dave].iter().try_for_each(|who| self.opens(who, alice, &sealed))
     }
 
-    fn changed_bits(&mut self, Cast { bob, .. }: &Cast<'_>) -> Result<(), Failed> {
+    fn changed_bits(&mut self, Cast { bob, .. }: &Cast<'_>) -> Result<(), StepFailed> {
         let (sealed, output) = (self.path(SEALED_1), self.path(ABSENT));
         for (place, name) in [(Place::Content, "content"), (Place::Header, "header")] {
             let changed = self.path(&format!("changed-{name}.es"));
-            self.refused(&format!("one bit of the {name} flipped, bob opens it"), || {
+            self.steps.refused(&format!("one bit of the {name} flipped, bob opens it"), || {
                 flip(&sealed, &changed, place)?;
                 refuses(bob, &changed, &output)
             })?;
@@ -147,63 +108,37 @@ impl Demo<'_> {
         Ok(())
     }
 
-    fn second_epoch(&mut self, cast: &Cast<'_>) -> Result<(), Failed> {
+    fn second_epoch(&mut self, cast: &Cast<'_>) -> Result<(), StepFailed> {
         let Cast { alice, bob, carol, dave, team } = cast;
         let (roster, sealed, input) = (self.path(ROSTER_2), self.path(SEALED_2), self.input);
-        self.done("alice removes dave: epoch 2, with a new key", || {
+        self.steps.done("alice removes dave: epoch 2, with a new key", || {
             remove(alice, team, dave, &roster)
         })?;
-        self.done("the others take the new roster", || {
+        self.steps.done("the others take the new roster", || {
             take(&[bob, carol, dave], &roster)?;
             epoch_keys(&[alice, bob, carol], team)
         })?;
-        self.refused("dave asks for the key of epoch 2", || no_epoch_key(dave, team))?;
-        self.done("alice seals the file to the team again", || seal(alice, team, input, &sealed))?;
+        self.steps.refused("dave asks for the key of epoch 2", || no_epoch_key(dave, team))?;
+        self.steps
+            .done("alice seals the file to the team again", || seal(alice, team, input, &sealed))?;
         let output = self.path(ABSENT);
-        self.refused("dave opens that", || refuses(dave, &sealed, &output))?;
+        self.steps.refused("dave opens that", || refuses(dave, &sealed, &output))?;
         [alice, bob, carol].iter().try_for_each(|who| self.opens(who, alice, &sealed))?;
         let old = self.path(ROSTER_1);
-        self.refused("bob is offered the old roster again", || no_rollback(bob, &old))
+        self.steps.refused("bob is offered the old roster again", || no_rollback(bob, &old))
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    fn opens(&mut self, person: &Person, sender: &Person, sealed: &Path) -> Result<(), Failed> {
+    fn opens(&mut self, person: &Person, sender: &Person, sealed: &Path) -> Result<(), StepFailed> {
         let original = self.input;
-        self.done(&format!("{} opens it", person.name), || {
+        self.steps.done(&format!("{} opens it", person.name), || {
             let opened = sealed.with_extension(person.name);
             open(person, sealed, &opened, Some(sender)).map_err(text)?;
             same_content(original, &opened)
         })
-    }
-
-    fn done(&mut self, title: &str, step: impl FnOnce() -> Shown) -> Result<(), Failed> {
-        self.step(title, Outcome::Done, step)
-    }
-
-    fn refused(&mut self, title: &str, step: impl FnOnce() -> Shown) -> Result<(), Failed> {
-        self.step(title, Outcome::Refused, step)
-    }
-
-    fn step(
-        &mut self,
-        title: &str,
-        expected: Outcome,
-        step: impl FnOnce() -> Shown,
-    ) -> Result<(), Failed> {
-        let start = Instant::now();
-        let shown = step();
-        let time = start.elapsed();
-        let (outcome, detail) = match shown {
-            Ok(detail) => (expected, detail),
-            Err(why) => (Outcome::Failed, why),
-        };
-        let step = Step { title: title.into(), outcome, detail, time };
-        (self.show)(&step);
-        self.steps.push(step);
-        if outcome == Outcome::Failed { Err(Failed) } else { Ok(()) }
     }
 }
 
