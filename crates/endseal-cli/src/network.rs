@@ -125,7 +125,7 @@ pub(crate) async fn close(endpoint: &Endpoint, code: CloseCode) {
     let _late = time::timeout(FAREWELL, endpoint.close(code)).await;
 }
 
-fn interrupted() -> Failure {
+pub(crate) fn interrupted() -> Failure {
     Failure::new(Kind::Interrupted, "interrupted")
 }
 

@@ -108,8 +108,11 @@ impl Home {
         self.0.join(name)
     }
 
-    /// A folder in the directory, made if there is none.
-    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, FileError> {
+    /// Path of a folder in the directory, which is made if there is none.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn folder(&self, name: &str) -> Result<PathBuf, FileError> {
         let path = self.0.join(name);
         match DirBuilder::new().mode(0o700).create(&path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -130,10 +133,7 @@ pub struct HomeLock {
 ///
 /// # Errors
 /// [`FileError::Loose`], [`FileError::TooLong`], those of the file system.
-pub(crate) fn read_private(
-    path: &Path,
-    limit: usize,
-) -> Result<Option<Zeroizing<Vec<u8>>>, FileError> {
+pub fn read_private(path: &Path, limit: usize) -> Result<Option<Zeroizing<Vec<u8>>>, FileError> {
     let failed = |source| FileError::io("read", path, source);
     let file = match File::open(path) {
         Ok(file) => file,

@@ -5,12 +5,15 @@ use clap::Subcommand;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 
+mod bunker;
+mod client_key;
 mod content;
 mod decode;
 mod decrypt;
 mod encrypt;
 mod event;
 mod failures;
+mod holder;
 mod key;
 pub(super) mod peer;
 pub(super) mod secret;
@@ -19,8 +22,9 @@ mod wrap;
 
 /// Nostr: keys, events, encrypted messages and gift wraps
 ///
-/// Nothing here connects to a relay: events go in and out as text. Secret keys are read from files
-/// (nsec1..., ncryptsec1... or hexadecimal digits) or standard input, never from arguments.
+/// Events go in and out as text, and none is published. Secret keys are read from files (nsec1...,
+/// ncryptsec1... or hexadecimal digits) or standard input, never from arguments. A remote signer
+/// may hold the key instead, and is asked over its relays.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]

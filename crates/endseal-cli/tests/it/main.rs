@@ -21,6 +21,7 @@ mod memory;
 mod network;
 mod nostr;
 mod nostr_app;
+mod nostr_bunker;
 mod path;
 mod peers;
 mod people;

@@ -10,8 +10,8 @@ use endseal_nostr::key::{PublicKey, SigningKey};
 use endseal_nostr::output::OutputTooSmall;
 
 use super::content::{self, Destination};
+use super::holder::{Holder, HolderArgs};
 use super::peer::{hex, npub};
-use super::secret::KeyFile;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::{json, time};
@@ -28,7 +28,7 @@ enum Command {
     /// Sign an event; its JSON has at least created_at, kind, tags and content
     Sign {
         #[command(flatten)]
-        key: KeyFile,
+        holder: HolderArgs,
         /// The input is the content of an event of this kind, made now
         #[arg(long, value_name = "KIND")]
         kind: Option<u16>,
@@ -54,8 +54,8 @@ enum Command {
 
 pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match args.command {
-        Command::Sign { key, kind, tag, destination, input } => {
-            let key = SigningKey::new(key.read(input.as_deref(), ctx)?);
+        Command::Sign { holder, kind, tag, destination, input } => {
+            let holder = holder.read(input.as_deref(), ctx)?;
             let output = destination.create(ctx)?;
             let content = content::read(input.as_deref(), ctx)?;
             let tags = tag.iter().map(|tag| pair(tag)).collect::<Result<Vec<_>, _>>()?;
@@ -64,11 +64,9 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 None => Template::parse(&content)?,
                 Some(kind) => of_content(content::text(&content)?, kind, &tags, ctx),
             };
-            let mut aux = [0; 32];
-            OsRandom.fill(&mut aux).map_err(|error| Failure::of(Kind::Environment, &error))?;
-            let event = template.sign(&key, &aux)?;
-            let json = json::object([("id", hex(&event.id).into())]);
-            content::write(output, &written(|out| event.write(out))?, true, json)
+            let (id, event) = sign(holder, &template, ctx)?;
+            let json = json::object([("id", hex(&id).into())]);
+            content::write(output, &event, true, json)
         }
         Command::Verify { input } => {
             let content = content::read(input.as_deref(), ctx)?;
@@ -91,6 +89,29 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 .ok_or_else(|| Failure::usage("without an author (pubkey) an event has no id"))?;
             let id = hex(&template.id(&author));
             Ok(Outcome::new(format!("{id}\n"), json::object([("id", id.clone().into())])))
+        }
+    }
+}
+
+/// Id and JSON of the signed event.
+fn sign(
+    holder: Holder,
+    template: &Template<'_>,
+    ctx: &mut Ctx,
+) -> Result<([u8; 32], Zeroizing<Vec<u8>>), Failure> {
+    match holder {
+        Holder::Local(key) => {
+            let mut aux = [0; 32];
+            OsRandom.fill(&mut aux).map_err(|error| Failure::of(Kind::Environment, &error))?;
+            let event = template.sign(&SigningKey::new(key), &aux)?;
+            Ok((event.id, written(|out| event.write(out))?))
+        }
+        Holder::Remote(bunker) => {
+            let (json, author) =
+                bunker.ask(ctx, async |signer, now| signer.sign(template, now).await)?;
+            ctx.detail(&format!("signed by {}", npub(&author)));
+            let event = Event::parse(json.as_bytes())?;
+            Ok((event.id, written(|out| event.write(out))?))
         }
     }
 }

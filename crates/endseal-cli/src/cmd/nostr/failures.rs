@@ -4,6 +4,7 @@ use endseal_nostr::encrypted_key::{OpenError as OpenKeyError, SealError as SealK
 use endseal_nostr::event::{AuthenticationError, OtherAuthor, ParseError};
 use endseal_nostr::gift_wrap::{UnwrapError, WrapError};
 use endseal_nostr::{nip04, nip44};
+use endseal_signer::client::RemoteError;
 
 use crate::failure::{Failure, Kind};
 
@@ -83,5 +84,19 @@ impl From<WrapError> for Failure {
 impl From<UnwrapError> for Failure {
     fn from(error: UnwrapError) -> Self {
         Self::of(Kind::Refused, &error)
+    }
+}
+
+impl From<RemoteError> for Failure {
+    fn from(error: RemoteError) -> Self {
+        let of = |kind| Self::of(kind, &error);
+        match error {
+            RemoteError::Refused(_) | RemoteError::Answer | RemoteError::Event => of(Kind::Refused),
+            RemoteError::Relay(_) | RemoteError::Relays | RemoteError::Length => of(Kind::Usage),
+            RemoteError::Silent => of(Kind::Environment).hint(
+                "see that it runs; a URL works for the first client that used it: ask for a new one",
+            ),
+            _ => of(Kind::Environment),
+        }
     }
 }

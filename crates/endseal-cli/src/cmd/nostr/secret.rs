@@ -31,11 +31,7 @@ pub(super) struct KeyFile {
 impl KeyFile {
     /// Reads the key. `input` is the other file of the command: both cannot be standard input.
     pub(super) fn read(&self, input: Option<&Path>, ctx: &mut Ctx) -> Result<SecretKey, Failure> {
-        let is_standard = |path: &Path| path.as_os_str() == DASH;
-        if is_standard(&self.key) && input.is_none_or(is_standard) {
-            return Err(Failure::usage("the key and the input cannot both be standard input")
-                .hint("name a file for one of them"));
-        }
+        check_streams(&self.key, "key", input)?;
         self.read_alone(ctx)
     }
 
@@ -52,6 +48,16 @@ impl KeyFile {
     ) -> Result<(SecretKey, Handling), Failure> {
         read(&self.key, ctx)
     }
+}
+
+/// Checks that `path`, with what is called `name`, and the input are not both standard input.
+pub(super) fn check_streams(path: &Path, name: &str, input: Option<&Path>) -> Result<(), Failure> {
+    let is_standard = |path: &Path| path.as_os_str() == DASH;
+    if is_standard(path) && input.is_none_or(is_standard) {
+        let message = format!("the {name} and the input cannot both be standard input");
+        return Err(Failure::usage(message).hint("name a file for one of them"));
+    }
+    Ok(())
 }
 
 /// Reads the key in a file; `-` is standard input.

@@ -1,0 +1,43 @@
+//! Keys of this client: a remote signer knows it again by its key.
+
+use std::io::Write as _;
+
+use endseal_crypto::random::OsRandom;
+use endseal_crypto::secret::Zeroizing;
+use endseal_node::{AtomicFile, Existing, FileError, Home, Readers, read_private};
+use endseal_nostr::key::{self, PublicKey, SecretKey, SigningKey};
+
+use super::peer::hex;
+use crate::ctx::Ctx;
+use crate::failure::{Failure, Kind};
+
+/// Folder in the state directory; a file in it has the name of a signer's key.
+const FOLDER: &str = "nostr-clients";
+/// Longest file.
+const MAX_LEN: usize = 128;
+
+/// The client's key for that signer, made and kept at the first time.
+pub(super) fn of(signer: &PublicKey, ctx: &Ctx) -> Result<SigningKey, Failure> {
+    let home = Home::create(&ctx.home_path()?)?;
+    // Two first times at once would make two keys.
+    let _lock = home.lock()?;
+    let path = home.folder(FOLDER)?.join(hex(&signer.to_bytes()));
+    if let Some(content) = read_private(&path, MAX_LEN)? {
+        let text = core::str::from_utf8(content.trim_ascii()).unwrap_or_default();
+        let key = key::secret_from_hex(text).map_err(|error| {
+            Failure::new(Kind::Configuration, format!("'{}' holds no secret key", path.display()))
+                .because(&error)
+                .hint("put a copy in its place, or remove it and ask the signer for a new URL")
+        })?;
+        return Ok(SigningKey::new(key));
+    }
+    let key = SecretKey::generate(&mut OsRandom)
+        .map_err(|error| Failure::of(Kind::Environment, &error))?;
+    let mut digits = Zeroizing::new([0; key::HEX_LEN]);
+    key::secret_to_hex(&key, &mut digits);
+    let mut file = AtomicFile::create(&path, Existing::Keep, Readers::Owner)?;
+    file.write_all(&digits[..]).map_err(|source| FileError::io("write", &path, source))?;
+    // Lost with its secret spent, it would lock this client out.
+    file.commit_durably()?;
+    Ok(SigningKey::new(key))
+}

@@ -1,0 +1,65 @@
+//! The key of a command, in a file or with a remote signer.
+
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+
+use clap::ArgGroup;
+use endseal_nostr::key::SecretKey;
+
+use super::bunker::Bunker;
+use super::secret;
+use crate::ctx::Ctx;
+use crate::duration::{self, MINUTE, SECOND};
+use crate::failure::Failure;
+
+/// Holder of the key of a command.
+#[derive(clap::Args, Debug)]
+#[group(skip)]
+#[command(group(ArgGroup::new("holder").required(true)))]
+pub(super) struct HolderArgs {
+    /// File with the secret key; - is standard input
+    ///
+    /// It holds nsec1..., ncryptsec1... or 64 hexadecimal digits. An encrypted key asks for its
+    /// passphrase as other commands do: on the terminal, from --passphrase-file, --passphrase-fd or
+    /// ENDSEAL_PASSPHRASE.
+    #[arg(short, long, value_name = "FILE", group = "holder")]
+    key: Option<PathBuf>,
+    /// bunker:// URL of a remote signer, a file with it, or - for standard input
+    ///
+    /// The signer (NIP-46) is asked over the relays of the URL. It knows this client again by a key
+    /// in the state directory, so that the URL works again. Other processes can read the secret of
+    /// a URL that is an argument: give a file.
+    #[arg(long, value_name = "URL", group = "holder")]
+    bunker: Option<String>,
+    /// Give up if the remote signer has not answered after this time
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    #[arg(value_parser = duration::between(SECOND, 10 * MINUTE))]
+    timeout: Duration,
+}
+
+/// Holder of a key.
+pub(super) enum Holder {
+    /// This process.
+    Local(SecretKey),
+    /// A remote signer.
+    Remote(Bunker),
+}
+
+impl HolderArgs {
+    /// Reads the key, or the URL. `input` is the other file of the command: both cannot be standard
+    /// input.
+    pub(super) fn read(&self, input: Option<&Path>, ctx: &mut Ctx) -> Result<Holder, Failure> {
+        match (&self.key, &self.bunker) {
+            (Some(key), _) => {
+                secret::check_streams(key, "key", input)?;
+                secret::read(key, ctx).map(|(key, _)| Holder::Local(key))
+            }
+            (None, Some(bunker)) => {
+                secret::check_streams(Path::new(bunker), "URL", input)?;
+                Bunker::read(bunker, self.timeout, ctx).map(Holder::Remote)
+            }
+            // The arguments have one of them.
+            (None, None) => Err(Failure::usage("name a key with --key or --bunker")),
+        }
+    }
+}
