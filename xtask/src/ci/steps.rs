@@ -106,7 +106,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("vectors", "the vectors are what the generators write", vec![check_vectors()]),
         step("doc", "the documentation builds without warnings", vec![doc()]),
         step("peer", "implementations of others agree with every vector and with us", peers(root)),
-        step("demo", "the README's demonstration runs", vec![demo(&packages)]),
+        step("demo", "the demonstrations run", demo(&packages)),
         step("bench", "the benchmark runs and writes its report", bench(&packages)),
         step("gate", "kernels take the instructions that were reviewed", gate(&packages)),
         step(
@@ -242,11 +242,12 @@ fn peers(root: &Path) -> Vec<Job> {
     PEERS.iter().map(job).collect()
 }
 
-fn demo(packages: &[&str]) -> Job {
+fn demo(packages: &[&str]) -> Vec<Job> {
     if packages.contains(&CLI) {
-        cargo("run --release --locked -- demo")
+        let run = "run --release --locked -- demo";
+        vec![cargo(run), cargo(&format!("{run} signer"))]
     } else {
-        Job::Skip(format!("there is no {CLI}"))
+        vec![Job::Skip(format!("there is no {CLI}"))]
     }
 }
 

@@ -1,11 +1,15 @@
 //! `endseal demo`
 
+mod signer;
+mod signer_world;
+
 use core::time::Duration;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::{env, process};
 
+use clap::Subcommand;
 use endseal_keyring::KdfParams;
 use endseal_node::FileError;
 use endseal_node::demo::{self, Outcome as Shown, Step};
@@ -21,20 +25,53 @@ const DEFAULT_FILE: &str = "README.md";
 ///
 /// Everything happens in a temporary folder, with the functions that the other commands use.
 #[derive(clap::Args, Debug)]
+#[command(disable_help_subcommand = true)]
 pub(crate) struct Args {
     /// Keep the temporary folder
     #[arg(long)]
     keep: bool,
     /// The file to seal [default: README.md, or else the program itself]
     file: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Signer(signer::Args),
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    if let Some(Command::Signer(command)) = &args.command {
+        if args.file.is_some() || args.keep {
+            return Err(Failure::usage("the demonstration of the signer takes no file")
+                .hint("a file of the name signer is ./signer"));
+        }
+        return signer::run(command, ctx);
+    }
     let file = file(args)?;
     // Unreadable input is no failure of the demonstration.
     fs::File::open(&file).map_err(|source| FileError::io("read", &file, source))?;
     interrupt::watch(ctx.global.json)?;
     let folder = Folder::create(args.keep)?;
+    let mut shown =
+        present(ctx, |show| demo::run(&folder.path, &file, KdfParams::RECOMMENDED, show))?;
+    if args.keep {
+        shown.text.push_str(&format!("kept: {}\n", folder.path.display()));
+    }
+    if let Value::Object(fields) = &mut shown.json {
+        let kept = args.keep.then(|| folder.path.display().to_string());
+        fields.insert("file".to_owned(), file.display().to_string().into());
+        fields.insert("folder".to_owned(), kept.into());
+    }
+    Ok(shown)
+}
+
+/// Shows the steps of a demonstration while it runs, and its verdict.
+fn present(
+    ctx: &mut Ctx,
+    demo: impl FnOnce(&mut dyn FnMut(&Step)) -> Vec<Step>,
+) -> Result<Outcome, Failure> {
     let (quiet, mut failure) = (ctx.global.quiet || ctx.global.json, None);
     let mut show = |step: &Step| {
         interrupt::pause();
@@ -42,20 +79,15 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             failure = ctx.print(row(step).as_bytes()).err();
         }
     };
-    let steps = demo::run(&folder.path, &file, KdfParams::RECOMMENDED, &mut show);
+    let steps = demo(&mut show);
     if let Some(failure) = failure {
         return Err(failure);
     }
     let total: Duration = steps.iter().map(|step| step.time).sum();
     let failed = steps.iter().any(|step| step.outcome == Shown::Failed);
     let verdict = if failed { "FAILED" } else { "all as it must be" };
-    let mut text = format!("\n{} steps, {verdict}, {}\n", steps.len(), milliseconds(total));
-    if args.keep {
-        text.push_str(&format!("kept: {}\n", folder.path.display()));
-    }
+    let text = format!("\n{} steps, {verdict}, {}\n", steps.len(), milliseconds(total));
     let json = json::object([
-        ("file", file.display().to_string().into()),
-        ("folder", args.keep.then(|| folder.path.display().to_string()).into()),
         ("ok", (!failed).into()),
         ("milliseconds", (total.as_secs_f64() * 1e3).into()),
         ("steps", Value::Array(steps.iter().map(step_json).collect())),

@@ -1,8 +1,15 @@
-//! The demonstration.
+//! The demonstrations.
+
+use core::time::Duration;
+use std::time::Instant;
 
 use endseal_testing::Scratch;
 
 use crate::people::{program, run};
+
+/// Longest time of the demonstration of the signer. Without optimisation, on a machine that runs
+/// other tests beside it, a key is stretched slowly.
+const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 5 });
 
 #[test]
 fn the_demonstration_shows_what_it_must() {
@@ -31,4 +38,46 @@ fn the_table_is_for_people() {
     assert!(ran.text().contains("alice seals notes.txt to the team"));
     assert!(ran.text().contains("20 steps, all as it must be"));
     assert!(ran.text().lines().all(|line| line.len() <= 100));
+}
+
+#[test]
+fn the_demonstration_of_the_signer_shows_what_it_must() {
+    let scratch = Scratch::new();
+    let begin = Instant::now();
+    let demo = ["demo", "signer", "--json"];
+    let shown = run(program().args(demo).env("TMPDIR", scratch.folder())).ok().json();
+    let time = begin.elapsed();
+    assert!(time < LIMIT, "{time:?}");
+    assert_eq!(shown["ok"], true);
+    let steps = shown["steps"].as_array().unwrap();
+    let refused = steps.iter().filter(|step| step["outcome"] == "refused");
+    let refusals: Vec<_> = refused.map(|step| step["detail"].as_str().unwrap()).collect();
+    let expected = [
+        "\"not allowed\"",
+        "no answer within 800 ms",
+        "\"not allowed: the limit is reached\"",
+        "\"this connection was revoked\"",
+    ];
+    assert_eq!(refusals, expected);
+    assert_eq!(steps.len(), 14, "{shown}");
+    assert!(scratch.names().is_empty(), "the folder is removed");
+}
+
+#[test]
+fn a_file_of_the_name_signer_is_sealed_by_its_path() {
+    let scratch = Scratch::new();
+    scratch.write("signer", b"some words");
+    let in_folder = |args: &[&str]| {
+        let mut command = program();
+        command.args(args).current_dir(scratch.folder()).env("TMPDIR", scratch.folder());
+        run(&mut command)
+    };
+    assert!(in_folder(&["demo", "./signer"]).ok().text().contains("alice seals signer to"));
+    let text = in_folder(&["demo", "signer"]).ok().text().to_owned();
+    assert!(text.contains("refused"), "{text}");
+    assert!(text.contains("14 steps, all as it must be"), "{text}");
+    assert!(text.lines().all(|line| line.len() <= 120), "{text}");
+    for args in [["demo", "--keep", "signer"], ["demo", "signer", "signer"]] {
+        assert_eq!(in_folder(&args).code, 2);
+    }
 }

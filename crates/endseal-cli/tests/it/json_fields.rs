@@ -114,7 +114,7 @@ const SIGNER: [&str; 18] = [
     "signer sign-in",
     "signer status",
 ];
-const DEMO: [&str; 1] = ["demo"];
+const DEMO: [&str; 2] = ["demo", "demo signer"];
 const OTHERS: [&str; 2] = ["man", "an error"];
 
 /// Words in backticks, without what stands in parentheses.
@@ -507,6 +507,8 @@ fn fields_of_the_demonstration_are_documented() {
     let file = scratch.write("file", "x");
     let demo = run(program().args(["--json", "demo"]).arg(&file).env("TMPDIR", scratch.folder()));
     seen.ran(&["demo"], demo.ok());
+    let demo = run(program().args(["--json", "demo", "signer"]).env("TMPDIR", scratch.folder()));
+    seen.ran(&["demo", "signer"], demo.ok());
     seen.check(&DEMO);
 }
 
