@@ -14,6 +14,7 @@
 #[allow(unsafe_code)]
 pub mod allocation;
 mod batch;
+mod bunker;
 pub mod calibration;
 pub mod case;
 pub mod clock;

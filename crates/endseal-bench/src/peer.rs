@@ -14,7 +14,7 @@ use crate::duplex::examine::ROUND_TRIP_NS;
 use crate::record::{Better, Params, SubjectInfo};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 
-mod process;
+pub(crate) mod process;
 
 use process::Process;
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::bunker;
 use crate::lockfile::Lockfile;
 use crate::ours::s3;
 use crate::peer::{Peer, PeerSubject};
@@ -220,7 +221,9 @@ impl PeerProgram {
             Kind::Protocol(speaker) => {
                 let subjects = speaker.launch(peers).map_err(|error| error.to_string())?;
                 let boxed = |subject| Box::new(subject) as Box<dyn Subject>;
-                Ok(subjects.into_iter().map(boxed).collect())
+                let file = speaker.folder(peers).join(speaker.lockfile.name());
+                let signer = bunker::of_peer(self.name, &speaker.lockfile.read(&file)?);
+                Ok(subjects.into_iter().map(boxed).chain(signer).collect())
             }
             // Its processes start when they are first needed.
             Kind::Installed(installed) => {

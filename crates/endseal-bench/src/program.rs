@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 /// Reason why a program was not started.
 type Failure = Box<dyn core::error::Error + Send + Sync>;
 
-/// Prefixes of the environment variables that programs of S3 read.
-const FOREIGN: [&str; 4] = ["AWS_", "ENDSEAL_S3_", "MINIO_", "RCLONE_"];
+/// Prefixes of the environment variables that these programs read.
+const FOREIGN: [&str; 4] = ["AWS_", "ENDSEAL_", "MINIO_", "RCLONE_"];
 /// File name of the shipped program.
 const ENDSEAL: &str = "endseal";
 /// The subcommand of `endseal-bench` that leads to [`roles::serve`](crate::roles::serve).
@@ -22,13 +22,15 @@ static PROGRAMS: OnceLock<Programs> = OnceLock::new();
 struct Programs {
     bench: PathBuf,
     endseal: PathBuf,
+    peers: PathBuf,
 }
 
-/// Sets the program whose subcommand `role` calls [`roles::serve`](crate::roles::serve), and the
-/// shipped `endseal`. The first call counts. Without one, neither the suite `s3` nor the memory of
-/// sessions is measured.
-pub fn set_programs(bench: &Path, endseal: &Path) {
-    let _ = PROGRAMS.set(Programs { bench: bench.to_owned(), endseal: endseal.to_owned() });
+/// Sets the program whose subcommand `role` calls [`roles::serve`](crate::roles::serve), the
+/// shipped `endseal`, and the folder of peers. The first call counts. Without one, neither the
+/// suite `s3` nor the memory of sessions nor remote signing is measured.
+pub fn set_programs(bench: &Path, endseal: &Path, peers: &Path) {
+    let [bench, endseal, peers] = [bench, endseal, peers].map(Path::to_owned);
+    let _ = PROGRAMS.set(Programs { bench, endseal, peers });
 }
 
 /// Path of the shipped `endseal` in the folder of another program.
@@ -104,9 +106,23 @@ pub(crate) fn command_of(program: &Path) -> Result<Command, Failure> {
 
 /// Command that serves S3 by the shipped program, as a user starts it.
 pub(crate) fn proxy(config: &Path) -> Result<Command, Failure> {
-    let mut command = command_of(&programs()?.endseal)?;
+    let mut command = endseal()?;
     command.args(["s3", "serve", "--config"]).arg(config);
     Ok(command)
+}
+
+/// Command that starts the shipped program.
+pub(crate) fn endseal() -> Result<Command, Failure> {
+    let program = &programs()?.endseal;
+    if !is_program(program) {
+        return Err(format!("the shipped program is not at {}", program.display()).into());
+    }
+    command_of(program)
+}
+
+/// Folder of the peers.
+pub(crate) fn peers() -> Result<&'static Path, Failure> {
+    Ok(&programs()?.peers)
 }
 
 /// Starts a process that removes `folder` when this process has ended, however it did. A process

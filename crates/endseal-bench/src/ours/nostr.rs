@@ -9,7 +9,7 @@ use crate::case::OURS;
 use crate::clock::{Elapsed, time};
 use crate::record::{Better, Params, SubjectInfo};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
-use crate::suite::nostr::{FRAGMENTATION, MCU};
+use crate::suite::nostr::{BUNKER_IDLE, BUNKER_SIGN, FRAGMENTATION, MCU, POLICY};
 
 mod cipher;
 mod conversation;
@@ -19,11 +19,14 @@ mod fragmentation;
 mod mcu;
 mod nip04;
 mod nip44;
+mod signer;
 
-/// The core.
-#[derive(Clone, Debug)]
+/// The core, and the signer that is made of it.
+#[derive(Debug)]
 pub struct Core {
     info: SubjectInfo,
+    /// Started when it is first needed, and then once for the whole run.
+    signer: Option<signer::Signer>,
 }
 
 impl Core {
@@ -31,19 +34,50 @@ impl Core {
         let info = SubjectInfo {
             subject: OURS.into(),
             suite: Some("nostr".into()),
-            about: "endseal-nostr: no allocation, HMAC states of a conversation are kept".into(),
+            about: "endseal-nostr: no allocation, HMAC states of a conversation are kept; endseal \
+                    signer, a process of its own"
+                .into(),
             runtime: "Rust, in process".into(),
             versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
             settings: "docs/spec/nostr.md".into(),
             properties: ["confidential", "authenticated", "sender"].map(Into::into).into(),
         };
-        Self { info }
+        Self { info, signer: None }
     }
 }
 
-/// The core as a subject of the suite.
+/// The core with a decision by rules, which only its whole answer has.
+#[derive(Debug)]
+struct Deciding(SubjectInfo);
+
+impl Deciding {
+    fn new() -> Self {
+        let about = "endseal-nostr with a decision by the 16 rules of an app".into();
+        Self(SubjectInfo { subject: POLICY.into(), about, ..Core::new().info })
+    }
+}
+
+impl Subject for Deciding {
+    fn info(&self) -> &SubjectInfo {
+        &self.0
+    }
+
+    fn prepare(
+        &mut self,
+        case: &str,
+        params: &Params,
+        inputs: u32,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        if case != "flow" {
+            return Err(SubjectError::Unsupported("there is nothing to decide".into()));
+        }
+        Ok(ready(flow::Flow::new(param(params, "bytes")?, true)?, inputs.max(1) as usize))
+    }
+}
+
+/// The core as subjects of the suite.
 pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
-    vec![Box::new(Core::new())]
+    vec![Box::new(Core::new()), Box::new(Deciding::new())]
 }
 
 impl Subject for Core {
@@ -75,7 +109,15 @@ impl Subject for Core {
             "conversation_key" => ready(conversation::Derive::new(inputs)?, inputs),
             "sign" => ready(event::Sign::new(bytes()?)?, inputs),
             "verify" => ready(event::Verify::new(bytes()?)?, inputs),
-            "flow" => ready(flow::Flow::new(bytes()?)?, inputs),
+            "flow" => ready(flow::Flow::new(bytes()?, false)?, inputs),
+            BUNKER_SIGN => {
+                let signer = match self.signer.take() {
+                    Some(signer) => signer,
+                    None => signer::Signer::start()?,
+                };
+                self.signer.insert(signer).signing(params)?
+            }
+            BUNKER_IDLE => Box::new(signer::Idle::new(params)?),
             FRAGMENTATION => ready(fragmentation::Rounds::new(param(params, "rounds")?)?, 1),
             MCU => Box::new(mcu::Chip::new(param(params, "isa")?, bytes()?)?),
             _ => return Err(SubjectError::Unsupported(format!("there is no case {case}"))),

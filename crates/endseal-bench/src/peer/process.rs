@@ -1,4 +1,4 @@
-//! The process of a peer: a line out, a line in, both bounded.
+//! A process that speaks by lines: a line out, a line in, both bounded.
 
 use core::time::Duration;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ const MAX_LINE: u64 = 1 << 20;
 
 /// A process that answers. It ends with this value.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     stdin: ChildStdin,
     lines: Receiver<Result<String, &'static str>>,
@@ -23,7 +23,7 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts it.
-    pub(super) fn start(command: &mut Command) -> Result<Self, SubjectError> {
+    pub(crate) fn start(command: &mut Command) -> Result<Self, SubjectError> {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -47,18 +47,27 @@ impl Process {
         Ok(Self { child, stdin, lines })
     }
 
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a request and waits for a line.
-    pub(super) fn exchange(
+    pub(crate) fn exchange(
         &mut self,
         request: &Value,
         limit: Duration,
     ) -> Result<String, SubjectError> {
-        let lost = |why: &str| SubjectError::Lost(why.into());
         let line = format!("{request}\n");
         self.stdin
             .write_all(line.as_bytes())
             .and_then(|()| self.stdin.flush())
             .map_err(|_| lost("its process ended"))?;
+        self.line(limit)
+    }
+
+    /// Waits for a line.
+    pub(crate) fn line(&self, limit: Duration) -> Result<String, SubjectError> {
         match self.lines.recv_timeout(limit) {
             Ok(Ok(line)) => Ok(line),
             Ok(Err(why)) => Err(lost(why)),
@@ -73,6 +82,10 @@ impl Drop for Process {
         let _ended_already = self.child.kill();
         let _no_child = self.child.wait();
     }
+}
+
+fn lost(why: &str) -> SubjectError {
+    SubjectError::Lost(why.into())
 }
 
 /// One line, without its end, in bounded memory.

@@ -68,17 +68,21 @@ impl Process {
     }
 
     pub(crate) fn clock(&self) -> CpuClock {
-        let folder = PathBuf::from(format!("/proc/{}", self.child.id()));
-        CpuClock { folder, threads: HashMap::new() }
+        CpuClock::of(self.child.id())
     }
 
     /// The most memory it ever had, in bytes.
     pub(crate) fn peak_memory(&self) -> Result<u64, Failure> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.ok_or("the kernel does not tell")?.trim().trim_end_matches(" kB");
-        Ok(kib.parse::<u64>()? * 1024)
+        memory(self.child.id(), "VmHWM:")
     }
+}
+
+/// Memory of a process in bytes, by the name of a line that the kernel has about it.
+pub(crate) fn memory(process: u32, name: &str) -> Result<u64, Failure> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let kib = line.ok_or("the kernel does not tell")?.trim().trim_end_matches(" kB");
+    Ok(kib.parse::<u64>()? * 1024)
 }
 
 impl Drop for Process {
@@ -109,6 +113,12 @@ pub(crate) struct CpuClock {
 }
 
 impl CpuClock {
+    /// The clock of a process by its number.
+    pub(crate) fn of(process: u32) -> Self {
+        let folder = PathBuf::from(format!("/proc/{process}"));
+        Self { folder, threads: HashMap::new() }
+    }
+
     /// So far, in ns.
     #[allow(clippy::cast_precision_loss, reason = "a process lives less than 2^53 ns")]
     pub(crate) fn read(&mut self) -> Result<f64, Failure> {

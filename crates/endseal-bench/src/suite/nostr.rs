@@ -1,7 +1,9 @@
 //! Station 4: encryption, signatures and a signer's whole answer in Nostr.
 
+use core::ops::RangeInclusive;
+
 use super::{Case, Extent, Growing, Suite};
-use crate::case::{OURS, Params};
+use crate::case::{MIN_ROUNDS, OURS, Params};
 
 /// Sizes of the published rows of ciphers.
 const CIPHERS: [u64; 6] = [16, 64, 256, 1024, 4096, 8192];
@@ -20,6 +22,16 @@ pub(crate) const BUDGET: [usize; 2] = [8 * 1024, 16 * 1024];
 
 /// Encryption in rounds within the published budget of memory.
 pub(crate) const FRAGMENTATION: &str = "fragmentation";
+/// Ours in the case `flow`, with a decision by an app's rules.
+pub(crate) const POLICY: &str = "endseal-policy";
+/// Events that a signer's process signs for a client behind a relay.
+pub(crate) const BUNKER_SIGN: &str = "bunker_sign";
+/// Untimed: memory of a signer's process.
+pub(crate) const BUNKER_IDLE: &str = "bunker_idle";
+/// Signatures of an iteration.
+const SIGNATURES: u64 = 256;
+/// Apps of the signer that is idle.
+const APPS: u64 = 100;
 /// Untimed: instructions, stack and image on a chip.
 pub(crate) const MCU: &str = "mcu";
 
@@ -31,20 +43,32 @@ pub(crate) static SUITE: Suite = Suite {
     about: "encryption, signatures and a signer's whole answer in Nostr; station 4",
     cases,
     sized: &SIZED,
-    untimed: &[MCU],
+    untimed: &[MCU, BUNKER_IDLE],
     compared: &[OURS],
     floors: &[],
     grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
-    notes: &[("flow", FLOW), (FRAGMENTATION, FRAGMENTS)],
-    rounds: super::all_rounds,
+    notes: &[("flow", FLOW), (BUNKER_SIGN, BUNKER), (FRAGMENTATION, FRAGMENTS)],
+    rounds,
 };
 
 const FLOW: &str = "A signer's whole answer without a relay: a request event is parsed, its signature verified, its \
     content decrypted and parsed; the event in it is signed; the response is encrypted, and its event signed and \
-    written.";
+    written. endseal-policy also decides by the 16 rules of an app, and computes the request's digest.";
+
+const BUNKER: &str = "256 events of kind 1 with 200 B are signed for one client, the same for all, over khatru. CPU time is that of \
+    the signer's process alone. Every signature is verified, after the clock. endseal decides by its rules, and no signature leaves \
+    before its line of the audit log is durable; the others grant everything and keep nothing.";
 
 const FRAGMENTS: &str = "Messages of 16 B to 8 KB encrypted and decrypted one after the other in a buffer of 8 KB and \
     one of 16 KB, the published budget.";
+
+/// A quick run, and the noise floor, take few rounds between processes: an app has a quota.
+fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {
+    match extent {
+        Extent::Quick if case.case == BUNKER_SIGN => MIN_ROUNDS..=MIN_ROUNDS,
+        _ => super::all_rounds(extent, case),
+    }
+}
 
 fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -70,6 +94,9 @@ fn cases(extent: Extent) -> Vec<Case> {
     cases.push(case("conversation_key", &[]));
     cases.extend(["sign", "verify"].map(|name| case(name, &[("bytes", CONTENT)])));
     cases.push(case("flow", &[("bytes", 1024)]));
+    let in_flight = |requests| [("in_flight", requests), ("count", SIGNATURES)];
+    cases.extend([1, 32].map(|requests| case(BUNKER_SIGN, &in_flight(requests))));
+    cases.push(case(BUNKER_IDLE, &[("apps", APPS)]));
     let rounds = ROUNDS.into_iter().filter(|rounds| !quick || *rounds == ROUNDS[0]);
     cases.extend(rounds.map(|rounds| case(FRAGMENTATION, &[("rounds", rounds)])));
     for (isa, _) in ISAS {

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Folder of the results
     #[arg(short, long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
-    /// The shipped program, which the suite s3 measures [default: endseal beside this program]
+    /// The shipped program, which s3 and nostr measure [default: endseal beside this program]
     #[arg(long, value_name = "PATH")]
     endseal: Option<PathBuf>,
     /// Fail if anything that was asked for is skipped: at once if a peer is missing
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, shows_progress: bool) -> Result<Outcome, Failure>
     if plan.cases.iter().any(|case| case.suite == S3) {
         shipped::check(&endseal)?;
     }
-    shipped::announce(&endseal)?;
+    shipped::announce(&endseal, &args.peers_dir)?;
     let mut observer = Watch::new(&args.out, shows_progress && io::stderr().is_terminal());
     let record = endseal_bench::run::run(&plan, &mut subjects, skipped, &mut observer);
     observer.bar.finish_and_clear();

@@ -23,9 +23,9 @@ pub(crate) fn check(endseal: &Path) -> Result<(), Failure> {
     Err(Failure::new(Kind::Environment, what).hint(hint))
 }
 
-/// Lets suites start this program in its roles, and the shipped one.
-pub(crate) fn announce(endseal: &Path) -> Result<(), Failure> {
-    set_programs(&own()?, endseal);
+/// Lets suites start this program in its roles, the shipped one, and those of peers.
+pub(crate) fn announce(endseal: &Path, peers: &Path) -> Result<(), Failure> {
+    set_programs(&own()?, endseal, peers);
     Ok(())
 }
 

@@ -15,12 +15,17 @@ use crate::subject::{Checked, SubjectError};
 pub(super) const CREATED_AT: u64 = 1_700_000_000;
 
 /// The JSON of an event, signed with fresh randomness.
-pub(super) fn signed(key: &SigningKey, kind: u16, content: &str) -> Result<Vec<u8>, SubjectError> {
+pub(super) fn signed(
+    key: &SigningKey,
+    kind: u16,
+    tags: &[&[&str]],
+    content: &str,
+) -> Result<Vec<u8>, SubjectError> {
     let template = Template {
         pubkey: None,
         created_at: CREATED_AT,
         kind,
-        tags: Tags::List(&[]),
+        tags: Tags::List(tags),
         content: content.into(),
     };
     let event = template.sign(key, &random()?).map_err(failed)?;
@@ -87,7 +92,7 @@ pub(super) struct Verify {
 impl Verify {
     pub(super) fn new(bytes: usize) -> Result<Self, SubjectError> {
         let (key, content) = note(bytes)?;
-        Ok(Self { json: signed(&key, 1, &content)? })
+        Ok(Self { json: signed(&key, 1, &[], &content)? })
     }
 }
 
@@ -132,7 +137,7 @@ impl Full {
             }
             _ => return Err(SubjectError::Unsupported("it is NIP-04 or NIP-44".into())),
         };
-        let json = signed(&SigningKey::new(pair.own), kind, content)?;
+        let json = signed(&SigningKey::new(pair.own), kind, &[], content)?;
         Ok(Self { receiver: pair.peer, nip, plaintext, buffer: json.clone(), json })
     }
 

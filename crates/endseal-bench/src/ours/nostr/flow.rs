@@ -4,12 +4,15 @@ use core::hint::black_box;
 
 use endseal_nostr::connect::{Answer, Call, Request, Response};
 use endseal_nostr::event::{Event, Tags, Template};
-use endseal_nostr::key::{PublicKey, SigningKey};
+use endseal_nostr::key::{PublicKey, SigningKey, public_to_hex};
 use endseal_nostr::nip44::{Cache, Conversation, Lengths, payload_len};
+use endseal_nostr::policy::Rule;
 
 use super::event::{CREATED_AT, signed, unescaped, verified};
 use super::{Pair, Work, checked, failed, random, text};
 use crate::subject::{Checked, SubjectError};
+
+mod decided;
 
 /// Kind of requests and responses.
 const CONNECT: u16 = 24_133;
@@ -24,6 +27,8 @@ pub(super) struct Flow {
     key: SigningKey,
     client: SigningKey,
     conversations: Cache<CLIENTS>,
+    /// Rules of the app; none where nothing is decided.
+    rules: Vec<Rule>,
     content: String,
     request: Vec<u8>,
     buffer: Vec<u8>,
@@ -34,7 +39,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub(super) fn new(bytes: usize) -> Result<Self, SubjectError> {
+    pub(super) fn new(bytes: usize, decides: bool) -> Result<Self, SubjectError> {
         let pair = Pair::new()?;
         let (client, key) = (SigningKey::new(pair.own), SigningKey::new(pair.peer));
         let content = String::from_utf8(text(bytes)).map_err(failed)?;
@@ -44,6 +49,7 @@ impl Flow {
             key,
             client,
             conversations: Cache::new(),
+            rules: if decides { decided::rules()? } else { Vec::new() },
             content,
             buffer: request.clone(),
             request,
@@ -56,6 +62,12 @@ impl Flow {
 
     fn answer(&mut self) -> Result<&[u8], SubjectError> {
         self.buffer.copy_from_slice(&self.request);
+        self.len = if self.rules.is_empty() { self.undecided()? } else { self.decided()? };
+        Ok(&self.response[..self.len])
+    }
+
+    /// Answers the request in the buffer without rules; the length of the response.
+    fn undecided(&mut self) -> Result<usize, SubjectError> {
         let (client, mut place) = verified(&self.buffer)?;
         place.end = place.start + unescaped(&mut self.buffer[place.clone()])?;
         let Self { key, conversations, .. } = self;
@@ -75,16 +87,17 @@ impl Flow {
         let payload = with
             .seal(plaintext, &random()?, Lengths::Extended, &mut self.payload)
             .map_err(failed)?;
+        let receiver = public_to_hex(&client);
+        let receiver = str::from_utf8(&receiver).map_err(failed)?;
         let response = Template {
             pubkey: None,
             created_at: CREATED_AT,
             kind: CONNECT,
-            tags: Tags::List(&[]),
+            tags: Tags::List(&[&["p", receiver]]),
             content: payload.into(),
         };
         let response = response.sign(key, &random()?).map_err(failed)?;
-        self.len = response.write(&mut self.response).map_err(failed)?.len();
-        Ok(&self.response[..self.len])
+        Ok(response.write(&mut self.response).map_err(failed)?.len())
     }
 
     /// The event that a client gets, if the response is authentic and answers its request.
@@ -122,7 +135,9 @@ fn request(
     let payload = Conversation::new(client.secret_key(), signer)
         .seal(plaintext, &random()?, Lengths::Extended, &mut payload)
         .map_err(failed)?;
-    signed(client, CONNECT, payload)
+    let receiver = public_to_hex(signer);
+    let receiver = str::from_utf8(&receiver).map_err(failed)?;
+    signed(client, CONNECT, &[&["p", receiver]], payload)
 }
 
 impl Work for Flow {
@@ -139,5 +154,24 @@ impl Work for Flow {
         let refused = self.answer().is_err();
         self.request[at] ^= 1;
         Ok(checked(round_trip, Some(refused), Some(self.len)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_decide_and_change_no_answer() {
+        for decides in [false, true] {
+            let checked = Flow::new(1024, decides).unwrap().check().unwrap();
+            assert!(checked.round_trip && checked.tamper_refused == Some(true), "{decides}");
+        }
+        let mut flow = Flow::new(1024, true).unwrap();
+        assert_eq!(flow.rules.len(), 16);
+        flow.answer().unwrap();
+        assert_eq!(flow.rules[15].usage.used, 1);
+        flow.rules.pop();
+        assert!(flow.answer().is_err());
     }
 }

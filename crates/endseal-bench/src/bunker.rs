@@ -1,0 +1,180 @@
+//! Remote signing between three processes: a relay, a signer, and a client that has events signed.
+//!
+//! Relay and client are modes of `peers/go`, the same for every signer. All of them say in a line
+//! of JSON that they are ready, and end when their standard input ends.
+
+use core::time::Duration;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::clock::Elapsed;
+use crate::peer::answer;
+use crate::peer::process::Process;
+use crate::program;
+use crate::record::{Better, Params};
+use crate::s3::process::CpuClock;
+use crate::subject::{Checked, Extra, Prepared, SubjectError};
+
+mod others;
+
+pub(crate) use others::of_peer;
+
+/// Longest time until a process is ready, or a client is done.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+/// Relay and client, below the folder of peers.
+const GO: &str = "go/target/endseal-peers-go";
+
+/// Command of a mode of the peer in Go.
+fn go(mode: &str) -> Result<Command, SubjectError> {
+    let program = program::peers().map_err(failed)?.join(GO);
+    if !program::is_program(&program) {
+        let why = format!("{} is missing: cargo xtask peers go", program.display());
+        return Err(SubjectError::Unsupported(why));
+    }
+    let mut command = program::command_of(&program).map_err(failed)?;
+    command.arg(mode);
+    Ok(command)
+}
+
+/// khatru without storage.
+#[derive(Debug)]
+pub(crate) struct Relay {
+    pub(crate) url: String,
+    _process: Process,
+}
+
+impl Relay {
+    pub(crate) fn start() -> Result<Self, SubjectError> {
+        #[derive(Deserialize)]
+        struct Ready {
+            relay: String,
+        }
+        let process = Process::start(&mut go("relay")?)?;
+        let Ready { relay: url } = answer(&process.line(PATIENCE)?)?;
+        Ok(Self { url, _process: process })
+    }
+}
+
+/// A client that keeps requests under way and verifies every signature.
+struct Client(Process);
+
+/// Times of a number of signatures.
+#[derive(Clone, Copy, Deserialize)]
+struct Round {
+    signatures: u64,
+    wall_ns: u64,
+    p50_ns: u64,
+    p99_ns: u64,
+}
+
+impl Client {
+    /// Connects to a signer, and has events signed that do not count.
+    fn start(bunker: &str, in_flight: u64, count: u64) -> Result<Self, SubjectError> {
+        #[derive(Deserialize)]
+        struct Ready {}
+        let mut command = go("load")?;
+        command.args(["--bunker", bunker, "--in-flight", &in_flight.to_string()]);
+        command.args(["--count", &count.to_string()]);
+        let process = Process::start(&mut command)?;
+        let Ready {} = answer(&process.line(PATIENCE)?)?;
+        Ok(Self(process))
+    }
+
+    fn round(&mut self) -> Result<Round, SubjectError> {
+        answer(&self.0.exchange(&json!({}), PATIENCE)?)
+    }
+}
+
+/// Pairs a client that has one event signed, and goes.
+pub(crate) fn pair(bunker: &str) -> Result<(), SubjectError> {
+    Client::start(bunker, 1, 1).map(drop)
+}
+
+/// The case `bunker_sign`, ready. `H` holds the processes that it needs.
+pub(crate) struct Signing<H> {
+    client: Client,
+    clock: CpuClock,
+    count: u64,
+    rounds: Vec<Round>,
+    _held: H,
+}
+
+impl<H> Signing<H> {
+    /// Lets a client connect to the signer that runs as process `signer`.
+    pub(crate) fn new(
+        bunker: &str,
+        signer: u32,
+        params: &Params,
+        held: H,
+    ) -> Result<Self, SubjectError> {
+        let param = |name: &str| {
+            let why = || SubjectError::Unsupported(format!("{name} is needed"));
+            params.get(name).copied().ok_or_else(why)
+        };
+        let (in_flight, count) = (param("in_flight")?, param("count")?);
+        let client = Client::start(bunker, in_flight, count)?;
+        let clock = CpuClock::of(signer);
+        Ok(Self { client, clock, count, rounds: Vec::new(), _held: held })
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
+    fn once(&mut self) -> Result<(Round, Elapsed), SubjectError> {
+        let before = self.clock.read().map_err(failed)?;
+        let round = self.client.round()?;
+        let cpu = self.clock.read().map_err(failed)? - before;
+        if round.signatures != self.count || round.wall_ns == 0 {
+            return Err(SubjectError::Protocol("it counts otherwise".into()));
+        }
+        Ok((round, Elapsed::new(round.wall_ns as f64, Some(cpu))))
+    }
+}
+
+impl<H> Prepared for Signing<H> {
+    /// The client ends with an error where an event was not signed as it was asked.
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        self.once()?;
+        Ok(Checked { round_trip: true, ..Checked::default() })
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let (mut wall_ns, mut cpu_ns) = (0.0, 0.0);
+        for _ in 0..iterations {
+            let (round, elapsed) = self.once()?;
+            self.rounds.push(round);
+            wall_ns += elapsed.wall_ns;
+            cpu_ns += elapsed.cpu_ns.unwrap_or_default();
+        }
+        Ok(Elapsed::new(wall_ns, Some(cpu_ns)))
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        let of = |metric, unit, better, value: fn(&Round) -> f64| {
+            let samples = self.rounds.iter().map(value).collect();
+            Extra { metric, unit, better, samples }
+        };
+        Ok(vec![
+            of("signatures_s", "1/s", Better::More, |it| {
+                it.signatures as f64 * 1e9 / it.wall_ns as f64
+            }),
+            of("p50", "ns", Better::Less, |it| it.p50_ns as f64),
+            of("p99", "ns", Better::Less, |it| it.p99_ns as f64),
+        ])
+    }
+}
+
+/// Command of a program below the folder of peers, or in the search path.
+fn peer_command(program: &str) -> Result<Command, SubjectError> {
+    let path = match program.contains('/') {
+        true => program::peers().map_err(failed)?.join(program),
+        false => PathBuf::from(program),
+    };
+    program::command_of(&path).map_err(failed)
+}
+
+pub(crate) fn failed(why: impl ToString) -> SubjectError {
+    SubjectError::Failed(why.to_string())
+}

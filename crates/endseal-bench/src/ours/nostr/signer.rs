@@ -1,0 +1,138 @@
+//! `endseal signer` as people start it, behind a relay.
+
+use core::time::Duration;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use endseal_node::{Existing, Readers, write_file};
+use serde_json::Value;
+
+use super::{count, failed, param, random};
+use crate::bunker::{self, PATIENCE, Relay, Signing};
+use crate::clock::Elapsed;
+use crate::peer::process::Process;
+use crate::program;
+use crate::record::Params;
+use crate::s3::process::memory;
+use crate::scratch::Folder;
+use crate::subject::{Checked, Extra, Prepared, SubjectError};
+
+/// Time after the last request until memory is read.
+const REST: Duration = Duration::from_secs(2);
+
+/// The signer with its relay and its state, on the disk that has temporary files.
+#[derive(Debug)]
+pub(super) struct Signer {
+    process: Process,
+    _relay: Relay,
+    state: State,
+    invited: u64,
+}
+
+/// Where its state is.
+#[derive(Debug)]
+struct State(Folder);
+
+impl Signer {
+    /// Starts it, with a new key of a user.
+    pub(super) fn start() -> Result<Self, SubjectError> {
+        let relay = Relay::start()?;
+        let state = State(Folder::new().map_err(failed)?);
+        let passphrase = hex(&random()?);
+        write_file(&state.passphrase(), passphrase.as_bytes(), Existing::Keep, Readers::Owner)
+            .map_err(failed)?;
+        state.ask(&["init"], "")?;
+        state.ask(&["import"], &hex(&random()?))?;
+        let process = Process::start(state.command()?.args(["run", "--relay", &relay.url]))?;
+        process.line(PATIENCE)?;
+        Ok(Self { process, _relay: relay, state, invited: 0 })
+    }
+
+    /// URL for a new app that may sign text notes.
+    fn invite(&mut self) -> Result<String, SubjectError> {
+        self.invited += 1;
+        let name = format!("app {}", self.invited);
+        let said = self.state.ask(&["invite", &name, "--allow", "sign:1"], "")?;
+        let uri = said.get("uri").and_then(Value::as_str);
+        uri.map(str::to_owned).ok_or_else(|| failed("it gave no URL"))
+    }
+
+    /// The case `bunker_sign` with an app of its own.
+    pub(super) fn signing(
+        &mut self,
+        params: &Params,
+    ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
+        let bunker = self.invite()?;
+        let id = self.process.id();
+        Ok(Box::new(Signing::new(&bunker, id, params, self)?))
+    }
+}
+
+impl State {
+    fn passphrase(&self) -> PathBuf {
+        self.0.at("passphrase")
+    }
+
+    fn command(&self) -> Result<Command, SubjectError> {
+        let mut command = program::endseal().map_err(failed)?;
+        command.args(["--json", "--home"]).arg(self.0.at("home"));
+        command.arg("--passphrase-file").arg(self.passphrase()).arg("signer");
+        Ok(command)
+    }
+
+    /// Runs a command to its end; the object that it prints.
+    fn ask(&self, words: &[&str], typed: &str) -> Result<Value, SubjectError> {
+        let mut command = self.command()?;
+        command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(failed)?;
+        let mut stdin = child.stdin.take().ok_or_else(|| failed("it has no pipes"))?;
+        // A command that reads nothing may have ended.
+        let _ = stdin.write_all(typed.as_bytes());
+        drop(stdin);
+        let output = child.wait_with_output().map_err(failed)?;
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr);
+            let why = why.lines().next().unwrap_or_default();
+            return Err(failed(format!("endseal signer {}: {why}", words[0])));
+        }
+        serde_json::from_slice(&output.stdout).map_err(failed)
+    }
+}
+
+fn hex(bytes: &[u8; 32]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The case `bunker_idle`: memory of a signer whose apps are all connected, and ask nothing.
+pub(super) struct Idle {
+    signer: Signer,
+    apps: usize,
+}
+
+impl Idle {
+    pub(super) fn new(params: &Params) -> Result<Self, SubjectError> {
+        Ok(Self { apps: param(params, "apps")?, signer: Signer::start()? })
+    }
+}
+
+impl Prepared for Idle {
+    /// Each app has one event signed, which its client verifies.
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        for _ in 0..self.apps {
+            bunker::pair(&self.signer.invite()?)?;
+        }
+        Ok(Checked { round_trip: true, ..Checked::default() })
+    }
+
+    fn run(&mut self, _: u32) -> Result<Elapsed, SubjectError> {
+        Err(SubjectError::Unsupported("memory is not timed".into()))
+    }
+
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        thread::sleep(REST);
+        let resident = memory(self.signer.process.id(), "VmRSS:").map_err(failed)?;
+        Ok(vec![count("idle_memory", "B", resident)])
+    }
+}
