@@ -15,6 +15,9 @@ use crate::connect::ConnectError;
 pub enum Notification {
     /// The connection is made; the subscription is requested next.
     Connected,
+    /// The relay has sent what it stored (EOSE): requests that are made from now on arrive. Some
+    /// relays never say so.
+    Subscribed,
     /// The connection ended or was not made. The next attempt follows by itself.
     Disconnected {
         /// The reason.

@@ -356,7 +356,8 @@ impl<'s> Session<'s> {
                 self.challenge = Some(challenge.clone());
                 Some(Notification::Challenge(challenge))
             }
-            RelayMessage::EndOfStored(_) | RelayMessage::Unknown => None,
+            RelayMessage::EndOfStored(_) => Some(Notification::Subscribed),
+            RelayMessage::Unknown => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use endseal_nostr::connect::MAX_EVENT;
 use endseal_relay::client::Notification;
@@ -17,6 +17,8 @@ use super::relays::{Reaching, Relays};
 use crate::engine::{Engine, Outgoing};
 use crate::metrics::Metrics;
 
+/// Time after which a connection counts as subscribed.
+const UNSAID: Duration = Duration::from_secs(2);
 /// Most events of one transaction, and bytes of these.
 const BATCH: usize = 256;
 const BATCH_BYTES: usize = 4 << 20;
@@ -28,6 +30,7 @@ pub(super) struct Worker {
     relays: Relays,
     /// Told of the first connection, or that there is none to be made.
     first: Option<oneshot::Sender<()>>,
+    first_connection: Option<Instant>,
 }
 
 impl Worker {
@@ -38,7 +41,13 @@ impl Worker {
         events: mpsc::Sender<(usize, Notification)>,
         first: oneshot::Sender<()>,
     ) -> Self {
-        Self { engine, metrics, relays: Relays::new(reaching, events), first: Some(first) }
+        Self {
+            engine,
+            metrics,
+            relays: Relays::new(reaching, events),
+            first: Some(first),
+            first_connection: None,
+        }
     }
 
     /// Works until it is told to stop. Connections are made on the runtime `sockets`.
@@ -64,6 +73,10 @@ impl Worker {
                     Some(call) = calls.recv() => self.command(call),
                     Some(event) = events.recv() => self.receive(event, &mut events),
                     _ = second.tick() => {
+                        // Some relays never say that they have subscribed.
+                        if self.first_connection.is_some_and(|it| it.elapsed() > UNSAID) {
+                            self.begun();
+                        }
                         let outgoing = self.engine.tick(now());
                         self.publish(outgoing);
                     }
@@ -116,8 +129,9 @@ impl Worker {
         match notification {
             Notification::Connected => {
                 self.connected(number, true);
-                self.begun();
+                self.first_connection.get_or_insert_with(Instant::now);
             }
+            Notification::Subscribed => self.begun(),
             Notification::Disconnected { reason, suspect } => {
                 self.metrics.disconnects.fetch_add(1, Relaxed);
                 self.connected(number, false);
