@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use endseal_relay::address::Address;
-use endseal_relay::client::{Notification, Settings};
+use endseal_relay::client::Settings;
 use endseal_relay::message::{self, Filter};
 use endseal_relay::server::Settings as ServerSettings;
 use futures_util::{SinkExt as _, StreamExt as _};
