@@ -201,8 +201,7 @@ impl<'w> App<'w> {
 
 /// Parameters of `sign_event`.
 pub(crate) fn template(kind: u16) -> Value {
-    let event =
-        json!({"kind": kind, "content": "at noon", "tags": [], "created_at": 1_700_000_000});
+    let event = json!({"kind": kind, "content": "at noon", "tags": [["t", "noon"]], "created_at": 1_700_000_000});
     json!([event.to_string()])
 }
 

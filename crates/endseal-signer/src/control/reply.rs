@@ -177,6 +177,12 @@ pub struct WaitingView {
     pub scope: Option<String>,
     /// Content, shortened, without control and direction characters.
     pub content: String,
+    /// Time of the event in seconds since 1970.
+    pub created_at: Option<u64>,
+    /// The first 20 tags of the event, each with its values, as the content.
+    pub tags: Vec<String>,
+    /// Number of its tags.
+    pub tag_count: usize,
     /// Seconds until it is refused.
     pub seconds: u64,
 }

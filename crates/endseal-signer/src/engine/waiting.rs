@@ -4,6 +4,7 @@ use core::mem;
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::connect::{Answer, Call, MAX_CONTENT, Refusal, Request, Scope, sanitise};
+use endseal_nostr::event::{Tag, Template};
 use endseal_nostr::json::Text;
 use endseal_nostr::policy::{Action, Bound, Effect, Kinds, MAX_SCOPE_LIFETIME, Pattern};
 
@@ -25,6 +26,11 @@ const MAX_OF_APP: usize = 8;
 const MAX: usize = 64;
 /// Least number that is given out: all have six digits, for a long time.
 const FIRST: u32 = 100_000;
+
+/// Tags of an event, values of a tag and characters of a value that are shown.
+const MAX_TAGS: usize = 20;
+const MAX_VALUES: usize = 4;
+const MAX_VALUE: usize = 100;
 
 /// A request that waits.
 struct Entry {
@@ -332,10 +338,11 @@ fn view(id: u32, app: &str, call: &Call<'_>, action: &Action) -> WaitingView {
         // A payload tells a person nothing.
         _ => "".into(),
     };
-    let scope = match call {
-        Call::SignEvent(template) => Scope::of(template).ok().flatten(),
+    let template = match call {
+        Call::SignEvent(template) => Some(template),
         _ => None,
     };
+    let scope = template.and_then(|template| Scope::of(template).ok().flatten());
     WaitingView {
         id,
         app: app.to_owned(),
@@ -344,6 +351,24 @@ fn view(id: u32, app: &str, call: &Call<'_>, action: &Action) -> WaitingView {
         peer: action.peer().map(|peer| super::view::hex(peer)),
         scope: scope.map(|it| sanitise(it.to_string().as_str(), MAX_CONTENT).to_string()),
         content: sanitise(content, MAX_CONTENT).to_string(),
+        created_at: template.map(|it| it.created_at),
+        tags: template.map(tags).unwrap_or_default(),
+        tag_count: template.map_or(0, |it| it.tags.iter().count()),
         seconds: PATIENCE,
     }
+}
+
+/// The first tags of an event. Of many kinds they are all that matters: a follow list, a deletion.
+fn tags(template: &Template<'_>) -> Vec<String> {
+    let tag = |tag: Tag<'_>| {
+        let mut text = String::new();
+        for value in tag.values().take(MAX_VALUES) {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(&sanitise(value, MAX_VALUE).to_string());
+        }
+        text
+    };
+    template.tags.iter().take(MAX_TAGS).map(tag).collect()
 }

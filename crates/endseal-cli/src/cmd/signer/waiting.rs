@@ -10,6 +10,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
 use crate::printable::printable;
+use crate::time;
 
 /// List the requests that wait for endseal signer approve or deny
 ///
@@ -41,6 +42,12 @@ fn text(it: &WaitingView) -> String {
     if !it.content.is_empty() {
         let _ = writeln!(text, "    {}", printable(&it.content));
     }
+    for tag in &it.tags {
+        let _ = writeln!(text, "    tag {}", printable(tag));
+    }
+    if it.tag_count > it.tags.len() {
+        let _ = writeln!(text, "    {} tags in all", it.tag_count);
+    }
     text
 }
 
@@ -53,6 +60,9 @@ fn json_of(it: &WaitingView) -> Value {
         ("peer", it.peer.as_deref().into()),
         ("scope", it.scope.as_deref().into()),
         ("content", it.content.as_str().into()),
+        ("created_at", it.created_at.map(|it| time::rfc3339(it.saturating_mul(1000))).into()),
+        ("tags", it.tags.iter().map(|tag| Value::from(tag.as_str())).collect()),
+        ("tag_count", it.tag_count.into()),
         ("seconds", it.seconds.into()),
     ])
 }
@@ -71,10 +81,13 @@ mod tests {
             peer: None,
             scope: None,
             content: "at noon\n4  mail  ping\u{1b}[2J".to_owned(),
+            created_at: Some(1),
+            tags: vec!["p a\nb".to_owned()],
+            tag_count: 3,
             seconds: 52,
         };
         let expected = "3  mail  sign_event of kind 1, refused in 52 s\n    at noon\u{fffd}4  mail  \
-                        ping\u{fffd}[2J\n";
+                        ping\u{fffd}[2J\n    tag p a\u{fffd}b\n    3 tags in all\n";
         assert_eq!(text(&waiting), expected);
     }
 }

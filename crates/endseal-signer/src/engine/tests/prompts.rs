@@ -200,3 +200,18 @@ fn a_signer_that_ends_refuses_what_waits() {
     world.send(&client, &event);
     assert_ne!(waiting(&mut world)[0].id, first);
 }
+
+#[test]
+fn tags_and_time_are_shown() {
+    let mut world = World::new();
+    let client = asked(&mut world);
+    let tags: String = (0..30).map(|i| format!("[\"e\",\"{i}\\u202e\"],")).collect();
+    let event = format!(
+        "{{\"kind\":5,\"created_at\":77,\"tags\":[{}],\"content\":\"\"}}",
+        tags.trim_end_matches(',')
+    );
+    world.send(&client, &client.request(world.now, "r1", "sign_event", &[&event]));
+    let shown = waiting(&mut world).remove(0);
+    assert_eq!((shown.created_at, shown.tag_count, shown.tags.len()), (Some(77), 30, 20));
+    assert_eq!(shown.tags[19], "e 19\u{fffd}");
+}

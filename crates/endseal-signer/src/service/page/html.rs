@@ -83,6 +83,14 @@ pub(super) fn request(it: &WaitingView, token: &str) -> Response<String> {
             let _ = write!(body, "<dt>{name}</dt><dd>{}</dd>", Escaped(value));
         }
     }
+    for tag in &it.tags {
+        // As above.
+        let _ = write!(body, "<dt>Tag</dt><dd>{}</dd>", Escaped(tag));
+    }
+    if it.tag_count > it.tags.len() {
+        // As above.
+        let _ = write!(body, "<dt>Tags in all</dt><dd>{}</dd>", it.tag_count);
+    }
     // As above.
     let _ = write!(
         body,
@@ -118,6 +126,9 @@ mod tests {
             peer: None,
             scope: None,
             content: "</dd><script>'&".to_owned(),
+            created_at: Some(1),
+            tags: vec!["<script>".to_owned()],
+            tag_count: 21,
             seconds: 50,
         };
         for response in [request(&view, "token"), list(core::slice::from_ref(&view))] {
