@@ -169,7 +169,8 @@ impl<'w> App<'w> {
         signed(&self.ask("sign_event", &template(kind)), kind)
     }
 
-    fn answer_within(&mut self, id: &str, patience: Duration) -> Option<Value> {
+    /// As [`Self::answer`], or nothing after `patience`.
+    pub(crate) fn answer_within(&mut self, id: &str, patience: Duration) -> Option<Value> {
         let end = Instant::now() + patience;
         loop {
             if let Some(at) = self.answers.iter().position(|answer| answer["id"] == id) {
