@@ -165,6 +165,7 @@ impl Engine {
     /// Refuses requests that waited too long, and forgets what is old.
     pub(crate) fn tick(&mut self, now: u64) -> Vec<Outgoing> {
         self.parts.sent.prune();
+        self.count_apps();
         if !self.parts.waiting.has_late(now) && !batch::is_prune_due(&self.parts, now) {
             return Vec::new();
         }
