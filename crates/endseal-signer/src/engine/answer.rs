@@ -49,7 +49,7 @@ pub(super) fn write(
     }
 }
 
-/// As [`write`], of an error.
+/// As [`write()`], of an error.
 pub(super) fn refuse(
     app: &App,
     request_id: &str,
