@@ -11,7 +11,7 @@ pub const MAX_TEXT: usize = 255;
 
 /// A text of at most `MAX` bytes, which is at most 255.
 ///
-/// It may come from an app: whoever shows it replaces control characters.
+/// It may come from an app: a caller that shows it MUST replace control characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BoundedText<const MAX: usize>(Box<str>);
 

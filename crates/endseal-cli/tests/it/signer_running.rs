@@ -151,7 +151,7 @@ fn a_killed_signer_keeps_apps_and_uses() {
     assert_eq!(app.sign(1), FIRST);
     // Killed, as by `kill -9`.
     drop(signer);
-    // Its socket is there, and nobody listens.
+    // Its socket is there, without a listener.
     ask(&alice, &["waiting"]).fails(3, "no signer runs");
     assert_eq!(alice.json(&["apps"])["apps"][0]["rules"][0]["used"], 1);
     let _signer = Running::start(&alice, &[]);
