@@ -75,9 +75,10 @@ def settings(name, value):
     named(name, 0)
     fields = Fields(value)
     fields.version()
-    found = {"floor": fields.number(8), "next_app": fields.number(4), "relays": fields.relays()}
+    found = {"floor": fields.number(8), "first_line": fields.number(8)}
+    found |= {"next_app": fields.number(4), "relays": fields.relays()}
     fields.end()
-    check(found["next_app"])
+    check(found["first_line"] and found["next_app"])
     return found
 
 
@@ -172,23 +173,6 @@ def rule_number(value):
     return number
 
 
-def event(name, value):
-    named(name, 32)
-    fields = Fields(value)
-    created_at = fields.number(8)
-    fields.end()
-    return {"created_at": created_at}
-
-
-def request(name, value):
-    named(name, 64)
-    fields = Fields(value)
-    fields.bytes(32)
-    found = {"verdict": fields.number(1, range(7)), "rule": fields.number(4), "time": fields.number(8)}
-    fields.end()
-    return found
-
-
 def head(name, value):
     named(name, 0)
     fields = Fields(value)
@@ -209,8 +193,8 @@ def line(name, value):
     found |= {"verdict": fields.number(1, range(7)), "method": fields.number(1, range(12))}
     kind = fields.number(4)
     check(kind < 65536 or kind == NO_KIND)
-    fields.bytes(96)
-    found |= {"event_kind": None if kind == NO_KIND else kind, "text": fields.text()}
+    fields.bytes(128)
+    found |= {"event_kind": None if kind == NO_KIND else kind, "created_at": fields.number(8), "text": fields.text()}
     fields.end()
     check(found["number"] and found["number"] == int.from_bytes(name, "big"))
     return found
@@ -222,8 +206,6 @@ RECORDS = {
     "app": app,
     "rule": rule,
     "line": line,
-    "event": event,
-    "request": request,
     "head": head,
 }
 

@@ -194,8 +194,6 @@ pub enum StateLimit {
     Rules,
     /// Events that were seen.
     Events,
-    /// Requests that were seen.
-    Requests,
     /// Relays of the signer or of one app.
     Relays,
 }
@@ -237,7 +235,6 @@ impl fmt::Display for StateLimit {
             Self::Apps => "the signer has as many apps as it can keep",
             Self::Rules => "the app has as many rules as it can have",
             Self::Events => "more events in ten minutes than the signer can remember",
-            Self::Requests => "more requests in ten minutes than the signer can remember",
             Self::Relays => "more relays than one app or the signer can have",
         })
     }

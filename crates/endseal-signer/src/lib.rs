@@ -45,16 +45,15 @@ pub use keys::SigningKeys;
 pub use log::{LogBroken, LogFault, VerifyError, verify_log};
 pub use options::{Listening, Options};
 pub use records::app::{App, AppState, Flow, NotInvited};
-pub use records::event::EventRecord;
 pub use records::head::LogHead;
 pub use records::line::{LogEntry, LogLine, LogMethod, LogVerdict, Matter};
-pub use records::request::{RequestKey, RequestRecord};
 pub use records::rule::RuleRecord;
 pub use records::settings::Settings;
 pub use records::user::User;
 pub use service::RunError;
 pub use signer::Signer;
 pub use signer_store::SignerStore;
+pub use state::memory::Decision;
 pub use state::transaction::{Expired, StateTransaction};
 pub use state::{AppRules, State};
 pub use text::{BoundedText, TextTooLong};
@@ -62,8 +61,6 @@ pub use text::{BoundedText, TextTooLong};
 /// Limits of `docs/spec/signer.md`.
 pub mod limit {
     pub use crate::records::app::MAX_RELAYS;
-    pub use crate::state::{
-        KEPT_ENDED, KEPT_SEEN, MAX_APPS, MAX_EVENTS, MAX_REQUESTS, MAX_RULES, MAX_USERS,
-    };
+    pub use crate::state::{KEPT_ENDED, KEPT_SEEN, MAX_APPS, MAX_EVENTS, MAX_RULES, MAX_USERS};
     pub use crate::text::{MAX_NAME, MAX_TEXT};
 }

@@ -1,10 +1,8 @@
 //! Records, one kind a file (docs/spec/signer.md, "Records").
 
 pub(crate) mod app;
-pub(crate) mod event;
 pub(crate) mod head;
 pub(crate) mod line;
-pub(crate) mod request;
 pub(crate) mod rule;
 pub(crate) mod settings;
 pub(crate) mod user;

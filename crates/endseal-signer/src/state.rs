@@ -1,17 +1,17 @@
-//! The state in force: all records but the lines of the log, in memory.
+//! The state in force, in memory: all records but the lines of the log, and what the last of these
+//! say about events and requests.
 
 mod load;
+pub(crate) mod memory;
 pub(crate) mod transaction;
 
 use alloc::collections::BTreeMap;
-use std::collections::HashMap;
 
 use endseal_nostr::key::PublicKey;
 
+use self::memory::{Decision, Memory};
 use crate::records::app::App;
-use crate::records::event::EventRecord;
 use crate::records::head::LogHead;
-use crate::records::request::{RequestKey, RequestRecord};
 use crate::records::rule::RuleRecord;
 use crate::records::settings::Settings;
 use crate::records::user::User;
@@ -24,22 +24,19 @@ pub const MAX_APPS: usize = 1_000;
 pub const MAX_RULES: usize = 256;
 /// Most events that are remembered.
 pub const MAX_EVENTS: usize = 100_000;
-/// Most requests that are remembered.
-pub const MAX_REQUESTS: usize = 100_000;
 /// Seconds for which events and requests are remembered.
 pub const KEPT_SEEN: u64 = 600;
 /// Seconds after its end at which an app is removed.
 pub const KEPT_ENDED: u64 = 30 * 24 * 3_600;
 
-/// Everything but the lines of the log, as of the last commit, with the changes of the
+/// The state as of the last commit, with the changes of the
 /// [`StateTransaction`](crate::StateTransaction) that is open.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct State {
     settings: Settings,
     users: BTreeMap<PublicKey, User>,
     apps: BTreeMap<[u8; 32], AppRules>,
-    events: HashMap<[u8; 32], u64>,
-    requests: HashMap<RequestKey, RequestRecord>,
+    memory: Memory,
     head: LogHead,
 }
 
@@ -101,23 +98,23 @@ impl State {
     /// Returns true if an event was seen.
     #[must_use]
     pub fn has_event(&self, id: &[u8; 32]) -> bool {
-        self.events.contains_key(id)
+        self.memory.has_event(id)
     }
 
-    /// Events that were seen and not forgotten, in no order.
-    pub fn events(&self) -> impl ExactSizeIterator<Item = EventRecord> {
-        self.events.iter().map(|(id, created_at)| EventRecord::new(*id, *created_at))
+    /// Ids and `created_at` of events that were seen and not forgotten, in no order.
+    pub fn events(&self) -> impl ExactSizeIterator<Item = (&[u8; 32], u64)> {
+        self.memory.events()
     }
 
-    /// The decision about a request. It stands if the digest is that of the request.
+    /// The decision about the request of an app with this digest.
     #[must_use]
-    pub fn request(&self, key: &RequestKey) -> Option<&RequestRecord> {
-        self.requests.get(key)
+    pub fn request(&self, app: u32, digest: &[u8; 32]) -> Option<&Decision> {
+        self.memory.request(app, digest)
     }
 
-    /// Requests that were decided and not forgotten, in no order.
-    pub fn requests(&self) -> impl ExactSizeIterator<Item = (&RequestKey, &RequestRecord)> {
-        self.requests.iter()
+    /// Requests that were decided and not forgotten, by app and digest, in no order.
+    pub fn requests(&self) -> impl ExactSizeIterator<Item = (&(u32, [u8; 32]), &Decision)> {
+        self.memory.requests()
     }
 
     /// End of the audit log.

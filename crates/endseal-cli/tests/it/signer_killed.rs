@@ -163,7 +163,7 @@ fn a_kill_loses_nothing_that_was_answered_and_counts_nothing_twice() {
     for line in log.text().lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         if line["verdict"] == "allowed" && line["kind"] == 1 {
-            *lines.entry(line["digest"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+            *lines.entry(line["signed"].as_str().unwrap().to_owned()).or_insert(0) += 1;
         }
     }
     let ids: BTreeSet<String> = ledger.answered.values().map(signed_id).collect();

@@ -21,6 +21,8 @@ pub(crate) fn body(number: u64, matter: u8, text: &str) -> Vec<u8> {
         &[10; 32],
         &[11; 32],
         &[12; 32],
+        &[13; 32],
+        &(NOW - 1).to_le_bytes(),
         &text8(text),
     ]
     .concat()
@@ -35,11 +37,12 @@ pub(crate) fn write(dir: &Path) {
     let value = |body: &[u8]| [&hash(&[9; 32], body)[..], body].concat();
     let name = 4_u64.to_be_bytes().to_vec();
     let kind = Kind { dir, kind: "line", name, value: value(&body(4, 1, "phone")) };
-    let time = (NOW + 4).to_string();
+    let (time, created_at) = ((NOW + 4).to_string(), (NOW - 1).to_string());
     let fields = |matter, kind, text| {
         let numbers = [("number", "4"), ("time", time.as_str()), ("matter", matter), ("app", "5")];
         let more = [("rule", "3"), ("verdict", "1"), ("method", "2"), ("event_kind", kind)];
-        [&numbers[..], &more, &[("text", text)]].concat()
+        let carrier = [("created_at", created_at.as_str()), ("text", text)];
+        [&numbers[..], &more, &carrier].concat()
     };
     kind.ok("signed", "kind 1 was signed", &kind.value, &fields("1", "1", "\"phone\""));
     let none = kind.with(32 + 28, &[0xff; 4]);
@@ -61,7 +64,7 @@ pub(crate) fn write(dir: &Path) {
         ("verdict-7", "verdict 7", 26, &[7]),
         ("method-12", "method 12", 27, &[12]),
         ("kind-65536", "kind 65536", 28, &65_536_u32.to_le_bytes()),
-        ("not-utf-8", "the text is not UTF-8", 129, &[0xff]),
+        ("not-utf-8", "the text is not UTF-8", 169, &[0xff]),
     ] {
         kind.refused(what, comment, "value", &kind.with(32 + at, bytes));
     }

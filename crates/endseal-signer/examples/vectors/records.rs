@@ -1,4 +1,4 @@
-//! Settings, users, apps, rules, events, requests, heads.
+//! Settings, users, apps, rules, heads.
 
 use std::path::Path;
 
@@ -23,8 +23,6 @@ pub(crate) fn write(dir: &Path) {
     app(dir);
     app_stages(dir);
     rule(dir);
-    event(dir);
-    request(dir);
     head(dir);
 }
 
@@ -51,17 +49,22 @@ fn public(byte: u8) -> [u8; 32] {
 
 fn settings(dir: &Path) {
     let value = |next: u32, relays: &[u8]| {
-        [&[1][..], &(NOW - 700).to_le_bytes(), &next.to_le_bytes(), relays].concat()
+        let numbers = [NOW - 700, 9].map(u64::to_le_bytes).concat();
+        [&[1][..], &numbers, &next.to_le_bytes(), relays].concat()
     };
     let two = relays(&["wss://relay.example.com", "ws://[::1]:7777/path"]);
     let kind = Kind { dir, kind: "settings", name: Vec::new(), value: value(7, &two) };
     let floor = (NOW - 700).to_string();
-    let fields = |next, relays| [("floor", floor.as_str()), ("next_app", next), ("relays", relays)];
+    let fields = |next, relays| {
+        let numbers = [("floor", floor.as_str()), ("first_line", "9"), ("next_app", next)];
+        [&numbers[..], &[("relays", relays)]].concat()
+    };
     let both = "[\"wss://relay.example.com\", \"ws://[::1]:7777/path\"]";
     kind.ok("two-relays", "settings with two relays", &kind.value, &fields("7", both));
     kind.ok("first", "no app was made, there are no relays", &value(1, &[0]), &fields("1", "[]"));
     kind.lengths();
     kind.version(0);
+    kind.refused("line-0", "the first line is 0", "value", &kind.with(9, &[0; 8]));
     kind.refused("next-0", "the next app has number 0", "value", &value(0, &two));
     let nine = relays(&["wss://a"; 9]);
     kind.refused("nine-relays", "nine relays", "value", &value(7, &nine));
@@ -236,24 +239,6 @@ fn rule(dir: &Path) {
     let number = kind.with(40, &[0; 4]);
     let kind = Kind { name: name(0), value: number, ..kind };
     kind.refused("number-0", "number 0", "value", &kind.value);
-}
-
-fn event(dir: &Path) {
-    let value = NOW.to_le_bytes().to_vec();
-    let kind = Kind { dir, kind: "event", name: vec![6; 32], value };
-    kind.ok("plain", "an event", &kind.value, &[("created_at", &NOW.to_string())]);
-    kind.lengths();
-}
-
-fn request(dir: &Path) {
-    let name = [&public(2)[..], &sha256::digest(b"request-1")].concat();
-    let value = [&[7; 32][..], &[1], &[3, 0, 0, 0], &NOW.to_le_bytes()].concat();
-    let kind = Kind { dir, kind: "request", name, value };
-    let time = NOW.to_string();
-    let fields = [("verdict", "1"), ("rule", "3"), ("time", time.as_str())];
-    kind.ok("plain", "request-1 was allowed by rule 3", &kind.value, &fields);
-    kind.lengths();
-    kind.refused("verdict-7", "verdict 7", "value", &kind.with(32, &[7]));
 }
 
 fn head(dir: &Path) {

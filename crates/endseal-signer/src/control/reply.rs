@@ -211,8 +211,10 @@ pub struct LineView {
     pub verdict: Option<String>,
     /// Rule.
     pub rule: Option<u32>,
-    /// Id of the event that was signed, or digest of the request, in hexadecimal.
-    pub digest: Option<String>,
+    /// Id of the event that was signed, in hexadecimal.
+    pub signed: Option<String>,
+    /// Digest of the request, in hexadecimal.
+    pub request: Option<String>,
     /// Hash of the line in hexadecimal.
     pub hash: String,
 }

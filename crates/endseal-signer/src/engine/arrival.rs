@@ -12,11 +12,11 @@ use super::{answer, entry_of};
 use crate::error::{StateError, StateLimit};
 use crate::metrics::{Ignored, Outcome};
 use crate::records::app::{App, AppState};
-use crate::records::event::EventRecord;
 use crate::records::line::Matter;
 use crate::text::BoundedText;
 
 /// An event whose author and time are known.
+#[derive(Clone, Copy)]
 pub(super) struct Carrier {
     pub(super) transport: [u8; 32],
     pub(super) id: [u8; 32],
@@ -74,7 +74,7 @@ impl Batch<'_> {
             self.refuse_request(&transport, &request, Refusal::Busy);
             return Ok(());
         }
-        match self.transaction.note_event(EventRecord::new(carrier.id, carrier.created_at)) {
+        match self.transaction.note_event(carrier.id, carrier.created_at) {
             Ok(_) => Ok(self.decide(&carrier, &request)?),
             Err(StateError::Limit(StateLimit::Events)) => {
                 self.refuse_request(&transport, &request, Refusal::Busy);
@@ -124,7 +124,7 @@ impl Batch<'_> {
         client: PublicKey,
         metadata: &Metadata<'_>,
     ) -> Result<(), StateError> {
-        self.transaction.note_event(EventRecord::new(carrier.id, carrier.created_at))?;
+        self.transaction.note_event(carrier.id, carrier.created_at)?;
         let shown = |text: Option<_>| {
             text.map(|text| sanitise(text, SHOWN).to_string()).unwrap_or_default()
         };
@@ -140,7 +140,7 @@ impl Batch<'_> {
         let mut entry = entry;
         entry.time = self.now;
         entry.peer = client.to_bytes();
-        entry.carrier = carrier.id;
+        (entry.carrier, entry.created_at) = (carrier.id, carrier.created_at);
         self.append(entry)
     }
 

@@ -10,11 +10,11 @@ use endseal_nostr::policy::{Action, MAX_SCOPE_LIFETIME, Rule, Verdict, charge, d
 use super::arrival::Carrier;
 use super::batch::{Batch, record};
 use super::{buffer, entry_of, fresh, relays, user_key};
-use crate::error::{StateError, StateLimit};
+use crate::error::StateError;
 use crate::metrics::Outcome;
 use crate::records::app::{App, AppState};
 use crate::records::line::{LogEntry, LogMethod, LogVerdict, Matter};
-use crate::records::request::{RequestKey, RequestRecord};
+use crate::state::memory::Decision;
 
 /// Text for a wrap that does not open or may not be released, in a list of them.
 const UNWRAP_FAILED: &str = "decryption failed";
@@ -23,9 +23,8 @@ const UNWRAP_DENIED: &str = "not allowed";
 /// A request that is recorded when it is decided.
 pub(super) struct Decided<'r, 'a> {
     pub(super) transport: [u8; 32],
-    pub(super) key: RequestKey,
     pub(super) digest: [u8; 32],
-    pub(super) event: [u8; 32],
+    pub(super) carrier: Carrier,
     pub(super) request: &'r Request<'a>,
 }
 
@@ -37,28 +36,22 @@ impl Batch<'_> {
         request: &Request<'_>,
     ) -> Result<(), StateError> {
         let transport = carrier.transport;
-        let decided = Decided {
-            transport,
-            key: RequestKey::new(&transport, request.id),
-            digest: request.digest(),
-            event: carrier.id,
-            request,
-        };
+        let decided = Decided { transport, digest: request.digest(), carrier: *carrier, request };
         let Some(app) = self.transaction.app(&transport) else { return Ok(()) };
         if let Some(refusal) = ended(app.app(), self.now) {
             self.refuse_request(&transport, request, refusal);
             return Ok(());
         }
-        if self.parts.waiting.has(&decided.key, &decided.digest) {
+        if self.parts.waiting.has(&transport, &decided.digest) {
             // The answer to the one that waits has the same id.
             return Ok(());
         }
-        let recorded = self.transaction.request(&decided.key).copied();
-        let is_kept = |it: &RequestRecord| self.now.abs_diff(it.time) < MEMORY;
-        if let Some(recorded) = recorded.filter(|it| it.digest == decided.digest && is_kept(it))
-            && recorded.verdict != LogVerdict::Asks
+        let before = self.transaction.request(app.app().number(), &decided.digest).copied();
+        let is_kept = |it: &Decision| self.now.abs_diff(it.time) < MEMORY;
+        if let Some(before) = before.filter(is_kept)
+            && before.verdict != LogVerdict::Asks
         {
-            return self.repeat(&decided, recorded.verdict);
+            return self.repeat(&decided, before.verdict);
         }
         if self.parts.unwrap_batch
             && let Some(batch) = UnwrapBatch::of(request)
@@ -130,7 +123,7 @@ impl Batch<'_> {
             entry_of(app, Matter::AppLoggedOut, now)
         })?;
         entry.method = LogMethod::Logout;
-        entry.carrier = decided.event;
+        (entry.carrier, entry.created_at) = (decided.carrier.id, decided.carrier.created_at);
         self.append(entry)
     }
 
@@ -165,9 +158,6 @@ impl Batch<'_> {
         let rule = decision.rule.unwrap_or_default();
         let verdict = match decision.verdict {
             Verdict::Allow => {
-                if !self.record(decided, LogVerdict::Allowed, rule)? {
-                    return Ok(());
-                }
                 self.charge(transport, &mut rules, rule)?;
                 return self.execute(decided, call, Some(&action), rule, true);
             }
@@ -175,12 +165,10 @@ impl Batch<'_> {
             Verdict::Deny => LogVerdict::Denied,
             Verdict::Limit => LogVerdict::Limit,
         };
-        if self.record(decided, verdict, rule)? {
-            let entry = self.entry(decided, Some(&action), verdict, rule);
-            self.append(entry)?;
-            let refusal = decision.refusal().unwrap_or(Refusal::Denied);
-            self.refuse_request(transport, request, refusal);
-        }
+        let entry = self.entry(decided, Some(&action), verdict, rule);
+        self.append(entry)?;
+        let refusal = decision.refusal().unwrap_or(Refusal::Denied);
+        self.refuse_request(transport, request, refusal);
         Ok(())
     }
 
@@ -205,24 +193,6 @@ impl Batch<'_> {
         }
     }
 
-    /// Remembers the verdict. Returns false if there are too many, after an error as the answer.
-    pub(super) fn record(
-        &mut self,
-        decided: &Decided<'_, '_>,
-        verdict: LogVerdict,
-        rule: u32,
-    ) -> Result<bool, StateError> {
-        let record = RequestRecord::new(decided.digest, verdict, rule, self.now);
-        match self.transaction.note_request(decided.key, record) {
-            Ok(()) => Ok(true),
-            Err(StateError::Limit(StateLimit::Requests)) => {
-                self.refuse_request(&decided.transport, decided.request, Refusal::Busy);
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     /// Executes a request that is allowed, and answers it. With `is_new` it gets a line.
     pub(super) fn execute(
         &mut self,
@@ -237,9 +207,8 @@ impl Batch<'_> {
         let (user, random) = (user_key(&self.parts.keys, app), fresh(&mut self.parts.random));
         let (Some(user), Ok((nonce, _))) = (user, random) else {
             if is_new {
-                // Without a line no repetition may be executed.
-                self.record(decided, LogVerdict::Denied, rule)?;
-                let entry = self.entry(decided, action, LogVerdict::Failed, rule);
+                // No repetition of it may be executed without a line.
+                let entry = self.entry(decided, action, LogVerdict::Denied, rule);
                 self.append(entry)?;
             }
             self.refuse_request(&decided.transport, decided.request, Refusal::Locked);
@@ -256,7 +225,7 @@ impl Batch<'_> {
         if is_new {
             let mut entry = self.entry(decided, action, verdict, rule);
             if let Ok(Executed::Event(event)) = &executed {
-                entry.subject = event.id;
+                entry.signed = event.id;
             }
             self.append(entry)?;
         }
@@ -300,9 +269,6 @@ impl Batch<'_> {
         let Some(app) = self.transaction.app(transport) else { return Ok(()) };
         if user_key(&self.parts.keys, app.app()).is_none() {
             self.refuse_request(transport, request, Refusal::Locked);
-            return Ok(());
-        }
-        if !self.record(decided, LogVerdict::Allowed, 0)? {
             return Ok(());
         }
         let mut rules = self.rules(transport);
@@ -355,8 +321,8 @@ impl Batch<'_> {
         entry.method = decided.request.method.into();
         entry.kind = action.and_then(Action::kind);
         entry.peer = action.and_then(Action::peer).copied().unwrap_or_default();
-        entry.subject = decided.digest;
-        entry.carrier = decided.event;
+        entry.request = decided.digest;
+        (entry.carrier, entry.created_at) = (decided.carrier.id, decided.carrier.created_at);
         entry
     }
 }

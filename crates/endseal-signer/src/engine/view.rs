@@ -94,7 +94,8 @@ pub(super) fn line(line: &LogLine) -> LineView {
         peer: some_hex(&entry.peer),
         verdict: verdict(entry.verdict).map(str::to_owned),
         rule: some(entry.rule),
-        digest: some_hex(&entry.subject),
+        signed: some_hex(&entry.signed),
+        request: some_hex(&entry.request),
         hash: hex(&line.hash),
     }
 }

@@ -8,6 +8,7 @@ use endseal_nostr::event::{Tag, Template};
 use endseal_nostr::json::Text;
 use endseal_nostr::policy::{Action, Bound, Effect, Kinds, MAX_SCOPE_LIFETIME, Pattern};
 
+use super::arrival::Carrier;
 use super::batch::{Batch, record};
 use super::request::{Decided, ended};
 use super::{entry_of, user_key};
@@ -15,7 +16,6 @@ use crate::control::{CommandError, Remember, WaitingView};
 use crate::error::StateError;
 use crate::metrics::Outcome;
 use crate::records::line::{LogVerdict, Matter};
-use crate::records::request::RequestKey;
 use crate::text::BoundedText;
 
 /// Seconds until a request that waits is refused.
@@ -36,9 +36,8 @@ const MAX_VALUE: usize = 100;
 struct Entry {
     number: u32,
     transport: [u8; 32],
-    key: RequestKey,
     digest: [u8; 32],
-    event: [u8; 32],
+    carrier: Carrier,
     action: Action,
     /// JSON of the request.
     json: Zeroizing<Vec<u8>>,
@@ -68,8 +67,8 @@ impl Waiting {
     }
 
     /// Returns true if this request waits already.
-    pub(super) fn has(&self, key: &RequestKey, digest: &[u8; 32]) -> bool {
-        self.entries.iter().any(|it| it.key == *key && it.digest == *digest)
+    pub(super) fn has(&self, transport: &[u8; 32], digest: &[u8; 32]) -> bool {
+        self.entries.iter().any(|it| it.transport == *transport && it.digest == *digest)
     }
 
     /// Requests for people, in the order of their arrival.
@@ -169,9 +168,8 @@ impl Batch<'_> {
         waiting.entries.push(Entry {
             number,
             transport: *transport,
-            key: decided.key,
             digest: decided.digest,
-            event: decided.event,
+            carrier: decided.carrier,
             action: *action,
             json: json(request),
             until: self.now.saturating_add(PATIENCE),
@@ -211,7 +209,7 @@ impl Batch<'_> {
         if let Some(app) = self.transaction.app(&entry.transport) {
             let mut line = entry_of(app.app(), matter, self.now);
             line.rule = rule;
-            line.subject = entry.digest;
+            line.request = entry.digest;
             self.append(line)?;
         }
         let verdict =
@@ -229,14 +227,13 @@ impl Batch<'_> {
     }
 
     fn end(&mut self, entry: &mut Entry, verdict: LogVerdict, rule: u32) -> Result<(), StateError> {
-        let Entry { transport, key, digest, event, action, json, .. } = entry;
+        let Entry { transport, digest, carrier, action, json, .. } = entry;
         // It was read before.
         let Ok(request) = Request::parse(json) else { return Ok(()) };
         let decided = Decided {
             transport: *transport,
-            key: *key,
             digest: *digest,
-            event: *event,
+            carrier: *carrier,
             request: &request,
         };
         self.note(transport, request.id);
@@ -245,9 +242,6 @@ impl Batch<'_> {
         let end = app.and_then(|app| ended(app.app(), self.now));
         if let Some(refusal) = end.filter(|_| verdict == LogVerdict::Allowed) {
             self.refuse_request(transport, &request, refusal);
-            return Ok(());
-        }
-        if !self.record(&decided, verdict, rule)? {
             return Ok(());
         }
         if verdict == LogVerdict::Allowed {

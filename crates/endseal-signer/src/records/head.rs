@@ -18,7 +18,7 @@ pub struct LogHead {
 }
 
 impl LogHead {
-    pub(crate) const KIND: u32 = 8;
+    pub(crate) const KIND: u32 = 6;
 
     /// Head of a log without lines.
     pub const START: Self = Self { number: 0, hash: [0; sha256::LEN] };

@@ -127,10 +127,14 @@ pub struct LogEntry {
     pub kind: Option<u16>,
     /// Public key of the peer.
     pub peer: [u8; 32],
-    /// Id of the event that was signed, else the digest of the request.
-    pub subject: [u8; 32],
+    /// Id of the event that was signed.
+    pub signed: [u8; 32],
+    /// Digest of the request (docs/spec/nostr-connect.md, "Repetitions").
+    pub request: [u8; 32],
     /// Id of the event that carried the request.
     pub carrier: [u8; 32],
+    /// `created_at` of that event.
+    pub created_at: u64,
     /// Name of the app, text of the rule, or label of the user.
     pub text: BoundedText<MAX_TEXT>,
 }
@@ -148,8 +152,10 @@ impl LogEntry {
             method: LogMethod::None,
             kind: None,
             peer: [0; 32],
-            subject: [0; 32],
+            signed: [0; 32],
+            request: [0; 32],
             carrier: [0; 32],
+            created_at: 0,
             text: BoundedText::default(),
         }
     }
@@ -214,8 +220,10 @@ pub(crate) fn write_body(number: u64, entry: &LogEntry) -> Zeroizing<Vec<u8>> {
         .bytes(&[entry.verdict.code(), entry.method.code()])
         .u32(entry.kind.map_or(NO_KIND, u32::from))
         .bytes(&entry.peer)
-        .bytes(&entry.subject)
+        .bytes(&entry.signed)
+        .bytes(&entry.request)
         .bytes(&entry.carrier)
+        .u64(entry.created_at)
         .text(&entry.text)
         .finish()
 }
@@ -235,8 +243,10 @@ fn read_body(body: &[u8]) -> Result<(u64, LogEntry), RecordError> {
             kind => Some(u16::try_from(kind).map_err(|_| RecordError::Value)?),
         },
         peer: *fields.array()?,
-        subject: *fields.array()?,
+        signed: *fields.array()?,
+        request: *fields.array()?,
         carrier: *fields.array()?,
+        created_at: fields.u64()?,
         text: fields.text()?,
     };
     fields.end()?;
@@ -245,4 +255,4 @@ fn read_body(body: &[u8]) -> Result<(u64, LogEntry), RecordError> {
 
 const NO_KIND: u32 = u32::MAX;
 /// Greatest length of a body.
-const MAX_BODY: usize = 129 + MAX_TEXT;
+const MAX_BODY: usize = 169 + MAX_TEXT;

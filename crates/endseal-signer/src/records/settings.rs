@@ -13,6 +13,8 @@ use crate::text::{BoundedText, MAX_TEXT};
 pub struct Settings {
     /// Greatest `created_at` of the events that were forgotten: what is not above it is stale.
     pub floor: u64,
+    /// First line of the log that says what is remembered, from 1.
+    pub first_line: u64,
     /// Number of the next app, from 1.
     pub next_app: u32,
     /// Relays of new apps, at most 8.
@@ -24,7 +26,7 @@ impl Settings {
 
     /// Settings of a new signer.
     pub(crate) const fn new() -> Self {
-        Self { floor: 0, next_app: 1, relays: Vec::new() }
+        Self { floor: 0, first_line: 1, next_app: 1, relays: Vec::new() }
     }
 
     /// Reads a value. The name is empty.
@@ -35,17 +37,21 @@ impl Settings {
         let mut fields = Fields::versioned(value)?;
         let settings = Self {
             floor: fields.u64()?,
+            first_line: fields.u64()?,
             next_app: fields.u32()?,
             relays: fields.texts(MAX_RELAYS)?,
         };
         fields.end()?;
-        if settings.next_app == 0 { Err(RecordError::Value) } else { Ok(settings) }
+        if settings.first_line == 0 || settings.next_app == 0 {
+            return Err(RecordError::Value);
+        }
+        Ok(settings)
     }
 
     /// The value.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let writer = RecordWriter::versioned(0).u64(self.floor).u32(self.next_app);
-        writer.texts(&self.relays).finish()
+        let writer = RecordWriter::versioned(0).u64(self.floor).u64(self.first_line);
+        writer.u32(self.next_app).texts(&self.relays).finish()
     }
 }

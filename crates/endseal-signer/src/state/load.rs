@@ -1,24 +1,22 @@
 //! Loading of the state.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use std::collections::HashMap;
 
 use endseal_store::ReadTransaction;
 
-use super::{AppRules, MAX_APPS, MAX_EVENTS, MAX_REQUESTS, MAX_RULES, MAX_USERS, State};
+use super::memory::Memory;
+use super::{AppRules, MAX_APPS, MAX_RULES, MAX_USERS, State};
 use crate::error::{LoadError, RecordError};
 use crate::log;
 use crate::records::app::App;
-use crate::records::event::EventRecord;
 use crate::records::head::LogHead;
 use crate::records::line::LogLine;
-use crate::records::request::RequestRecord;
 use crate::records::rule::RuleRecord;
 use crate::records::settings::Settings;
 use crate::records::user::User;
 
 impl State {
-    /// Reads everything but the lines of the log, of which it reads the last.
+    /// Reads everything, and of the log the lines that say what is remembered.
     pub(crate) fn load(transaction: &ReadTransaction<'_>) -> Result<Self, LoadError> {
         let settings = transaction.record(Settings::KIND, &[])?;
         let settings = settings.ok_or(LoadError::Inconsistent("there are no settings"))?;
@@ -28,8 +26,7 @@ impl State {
             settings,
             users: BTreeMap::new(),
             apps: BTreeMap::new(),
-            events: HashMap::new(),
-            requests: HashMap::new(),
+            memory: Memory::default(),
             head: log::head(transaction)?,
         };
         each(transaction, User::KIND, MAX_USERS, |name, value| {
@@ -52,19 +49,29 @@ impl State {
             app.rules.insert(rule.number(), rule);
             Ok(())
         })?;
-        each(transaction, EventRecord::KIND, MAX_EVENTS, |name, value| {
-            let event = EventRecord::from_bytes(name, value)?;
-            state.events.insert(event.id, event.created_at);
-            Ok(())
-        })?;
-        each(transaction, RequestRecord::KIND, MAX_REQUESTS, |name, value| {
-            let (key, request) = RequestRecord::from_bytes(name, value)?;
-            state.requests.insert(key, request);
-            Ok(())
-        })?;
         state.check_apps()?;
         check_head(transaction, &state.head)?;
+        state.learn_lines(transaction)?;
         Ok(state)
+    }
+
+    /// Reads the lines from [`Settings::first_line`] to the last.
+    fn learn_lines(&mut self, transaction: &ReadTransaction<'_>) -> Result<(), LoadError> {
+        let Settings { first_line, floor, .. } = self.settings;
+        if first_line > self.head.number.saturating_add(1) {
+            return Err(LoadError::Inconsistent("the first line is behind the last"));
+        }
+        let mut name = LogLine::record_name(first_line.saturating_sub(1)).to_vec();
+        loop {
+            let page = transaction.records_after(LogLine::KIND, &name, PAGE)?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            name.clone_from(last);
+            for (name, value) in &page {
+                let line = LogLine::from_bytes(name, value)
+                    .map_err(|error| LoadError::Record(LogLine::KIND, error))?;
+                self.memory.learn(line.number, &line.entry, floor);
+            }
+        }
     }
 
     fn check_apps(&self) -> Result<(), LoadError> {

@@ -4,16 +4,11 @@ use core::ops::Deref;
 
 use endseal_store::{StoreError, WriteTransaction};
 
-use super::{
-    AppRules, KEPT_ENDED, KEPT_SEEN, MAX_APPS, MAX_EVENTS, MAX_REQUESTS, MAX_RULES, MAX_USERS,
-    State,
-};
+use super::{AppRules, KEPT_ENDED, KEPT_SEEN, MAX_APPS, MAX_EVENTS, MAX_RULES, MAX_USERS, State};
 use crate::error::{StateError, StateLimit};
 use crate::records::app::{App, check_relays};
-use crate::records::event::EventRecord;
 use crate::records::head::LogHead;
 use crate::records::line::{LogEntry, LogLine, write_body};
-use crate::records::request::{RequestKey, RequestRecord};
 use crate::records::rule::RuleRecord;
 use crate::records::settings::Settings;
 use crate::records::user::User;
@@ -32,7 +27,7 @@ pub struct StateTransaction<'s> {
     is_stale: &'s mut bool,
 }
 
-/// Numbers of records that were removed because their time was over.
+/// Numbers of those that were forgotten or removed because their time was over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expired {
@@ -72,13 +67,15 @@ impl<'s> StateTransaction<'s> {
         Ok(())
     }
 
-    /// Appends a line to the audit log. Returns its number and hash.
+    /// Appends a line to the audit log. Returns its number and hash. The event that carried the
+    /// request and the decision are remembered.
     ///
     /// # Errors
     /// [`StateError`].
     pub fn append(&mut self, entry: LogEntry) -> Result<LogHead, StateError> {
         let number = self.state.head.number.saturating_add(1);
         let head = self.state.head.after(&write_body(number, &entry));
+        self.state.memory.learn(number, &entry, 0);
         let line = LogLine { number, hash: head.hash, entry };
         self.put(LogLine::KIND, &LogLine::record_name(number), &line.to_bytes())?;
         self.put(LogHead::KIND, &[], &head.to_bytes())?;
@@ -193,71 +190,45 @@ impl<'s> StateTransaction<'s> {
     }
 
     /// Remembers an event, whose `created_at` the caller has compared with the clock. Returns false
-    /// if it was seen before.
+    /// if it was seen before. A restart forgets it unless a line names it.
     ///
     /// # Errors
     /// [`StateError::Floor`], [`StateError::Limit`].
-    pub fn note_event(&mut self, event: EventRecord) -> Result<bool, StateError> {
-        if self.has_event(&event.id) {
+    pub fn note_event(&mut self, id: [u8; 32], created_at: u64) -> Result<bool, StateError> {
+        if self.has_event(&id) {
             return Ok(false);
         }
-        if event.created_at <= self.settings.floor {
+        if created_at <= self.settings.floor {
             return Err(StateError::Floor);
         }
-        check(self.events.len(), MAX_EVENTS, StateLimit::Events)?;
-        self.put(EventRecord::KIND, &event.id, &event.to_bytes())?;
-        self.state.events.insert(event.id, event.created_at);
+        check(self.events().len(), MAX_EVENTS, StateLimit::Events)?;
+        *self.is_stale = true;
+        self.state.memory.note(id, created_at);
         Ok(true)
     }
 
-    /// Remembers the decision about a request, in the place of one with the same key.
-    ///
-    /// # Errors
-    /// [`StateError::Limit`].
-    pub fn note_request(
-        &mut self,
-        key: RequestKey,
-        request: RequestRecord,
-    ) -> Result<(), StateError> {
-        if !self.requests.contains_key(&key) {
-            check(self.requests.len(), MAX_REQUESTS, StateLimit::Requests)?;
-        }
-        self.put(RequestRecord::KIND, key.as_bytes(), &request.to_bytes())?;
-        self.state.requests.insert(key, request);
-        Ok(())
-    }
-
-    /// Removes events and requests that are older than 10 minutes, and apps that ended more than 30
-    /// days ago. Raises the floor to the last of the events. It looks at all of them: a caller
-    /// prunes every few seconds, and not in each transaction.
+    /// Forgets events and requests that are older than 10 minutes, and removes apps that ended more
+    /// than 30 days ago. Raises the floor to the last of the events. It looks at all of them: a
+    /// caller prunes once a minute, and not in each transaction.
     ///
     /// # Errors
     /// [`StateError`].
     pub fn prune(&mut self, now: u64) -> Result<Expired, StateError> {
         let is_old = |time: u64, kept: u64| time.saturating_add(kept) < now;
-        let old = self.events().filter(|event| is_old(event.created_at, KEPT_SEEN));
-        let events: Vec<EventRecord> = old.collect();
-        let old = self.requests().filter(|(_, request)| is_old(request.time, KEPT_SEEN));
-        let requests: Vec<RequestKey> = old.map(|(key, _)| *key).collect();
         let is_over = |app: &App| app.end().is_some_and(|end| is_old(end, KEPT_ENDED));
         let apps = self.apps().map(AppRules::app).filter(|app| is_over(app));
         let apps: Vec<[u8; 32]> = apps.map(App::record_name).collect();
 
-        let floor = events.iter().map(|event| event.created_at).max();
-        let floor = floor.filter(|floor| *floor > self.settings.floor);
-        if let Some(floor) = floor {
-            self.put_settings(Settings { floor, ..self.state.settings.clone() })?;
-        }
-        for event in &events {
-            self.remove(EventRecord::KIND, &event.id)?;
-            self.state.events.remove(&event.id);
-        }
-        for key in &requests {
-            self.remove(RequestRecord::KIND, key.as_bytes())?;
-            self.state.requests.remove(key);
+        *self.is_stale = true;
+        let forgotten = self.state.memory.forget(|time| is_old(time, KEPT_SEEN));
+        let floor = self.settings.floor.max(forgotten.last.unwrap_or_default());
+        let next = self.head.number.saturating_add(1);
+        let first_line = self.state.memory.first_line().unwrap_or(next);
+        if (floor, first_line) != (self.settings.floor, self.settings.first_line) {
+            self.put_settings(Settings { floor, first_line, ..self.state.settings.clone() })?;
         }
         apps.iter().try_for_each(|app| self.remove_app(app))?;
-        Ok(Expired { events: events.len(), requests: requests.len(), apps: apps.len() })
+        Ok(Expired { events: forgotten.events, requests: forgotten.requests, apps: apps.len() })
     }
 
     fn put_settings(&mut self, settings: Settings) -> Result<(), StateError> {
@@ -269,12 +240,6 @@ impl<'s> StateTransaction<'s> {
     fn put(&mut self, kind: u32, name: &[u8], value: &[u8]) -> Result<(), StateError> {
         *self.is_stale = true;
         Ok(self.store.put_record(kind, name, value)?)
-    }
-
-    fn remove(&mut self, kind: u32, name: &[u8]) -> Result<(), StateError> {
-        *self.is_stale = true;
-        self.store.remove_record(kind, name)?;
-        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use endseal_store::{OpenOptions, Store, WriteTransaction};
 use crate::world::{NOW, PASSPHRASE, World};
 
 const LINE: u32 = 5;
-const HEAD: u32 = 8;
+const HEAD: u32 = 6;
 
 fn entry(app: u32) -> LogEntry {
     let mut entry = LogEntry::new(Matter::Request, NOW);

@@ -9,8 +9,7 @@ use std::{env, fs, process};
 
 use endseal_crypto::sha256;
 use endseal_signer::{
-    EventRecord, LogEntry, LogVerdict, Matter, OpenSignerError, RequestKey, RequestRecord,
-    SignerStore, State, StateError,
+    LogEntry, LogVerdict, Matter, OpenSignerError, SignerStore, State, StateError,
 };
 use endseal_store::OpenOptions;
 use endseal_testing::{Scratch, SplitMix64};
@@ -71,7 +70,7 @@ fn work(directory: &Path, ack: &mut File) -> Option<()> {
                 signer.recover().map_err(drop)?;
             }
             // It may have happened, although the commit did not say so.
-            if signer.state().has_event(&event(number).id) {
+            if signer.state().has_event(&digest(number)) {
                 return Ok(());
             }
             decide(&mut signer, number).map_err(drop)
@@ -89,25 +88,21 @@ fn open(directory: &Path) -> Result<SignerStore, OpenSignerError> {
     SignerStore::open(directory, PASSPHRASE, OpenOptions::new())
 }
 
-fn event(number: u32) -> EventRecord {
-    EventRecord::new(sha256::digest(&number.to_le_bytes()), NOW)
-}
-
-fn request(number: u32) -> RequestKey {
-    RequestKey::new(&invitation(1).record_name(), &number.to_string())
+/// Id of the event that carries a request, and the digest of the request.
+fn digest(number: u32) -> [u8; 32] {
+    sha256::digest(&number.to_le_bytes())
 }
 
 /// Event, request, use and line of a request in one transaction.
 fn decide(signer: &mut SignerStore, number: u32) -> Result<(), StateError> {
     let app = invitation(1).record_name();
     let mut transaction = signer.begin()?;
-    assert!(transaction.note_event(event(number))?);
-    let record = RequestRecord::new([7; 32], LogVerdict::Allowed, 1, NOW);
-    transaction.note_request(request(number), record)?;
+    assert!(transaction.note_event(digest(number), NOW)?);
     let uses = transaction.app(&app).and_then(|it| it.rule(1)).map(used).unwrap();
     transaction.put_rule(&app, rule(1, uses + 1))?;
     let mut entry = LogEntry::new(Matter::Request, NOW);
-    entry.app = number;
+    (entry.app, entry.verdict) = (number, LogVerdict::Allowed);
+    (entry.request, entry.carrier, entry.created_at) = (digest(number), digest(number), NOW);
     transaction.append(entry)?;
     Ok(transaction.commit()?)
 }
@@ -118,8 +113,8 @@ fn count(signer: &mut SignerStore) -> u32 {
     let state: &State = signer.state();
     let there = u32::try_from(state.events().len()).unwrap();
     for number in 1..=there {
-        assert!(state.has_event(&event(number).id));
-        assert!(state.request(&request(number)).is_some());
+        assert!(state.has_event(&digest(number)));
+        assert_eq!(state.request(number, &digest(number)).unwrap().verdict, LogVerdict::Allowed);
     }
     let app = state.app(&invitation(1).record_name()).unwrap();
     assert_eq!(app.rule(1).map(used), Some(there));

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use endseal_signer::{
-    App, AppState, BoundedText, EventRecord, LogHead, LogLine, RecordError, RequestRecord,
-    RuleRecord, Settings, User,
+    App, AppState, BoundedText, LogHead, LogLine, RecordError, RuleRecord, Settings, User,
 };
 use endseal_testing::SplitMix64;
 use serde_json::Value;
@@ -21,8 +20,6 @@ fn rewritten(kind: &str, name: &[u8], value: &[u8]) -> Result<Vec<u8>, RecordErr
         "app" => App::from_bytes(name, value)?.to_bytes().to_vec(),
         "rule" => RuleRecord::from_bytes(name, value)?.1.to_bytes().to_vec(),
         "line" => LogLine::from_bytes(name, value)?.to_bytes().to_vec(),
-        "event" => EventRecord::from_bytes(name, value)?.to_bytes().to_vec(),
-        "request" => RequestRecord::from_bytes(name, value)?.1.to_bytes().to_vec(),
         "head" => LogHead::from_bytes(value)?.to_bytes().to_vec(),
         other => panic!("a record of kind {other}"),
     })

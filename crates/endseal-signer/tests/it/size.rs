@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::Instant;
 
-use endseal_signer::limit::{KEPT_SEEN, MAX_APPS, MAX_EVENTS, MAX_REQUESTS, MAX_RULES};
-use endseal_signer::{EventRecord, LogEntry, LogVerdict, Matter, RequestKey, RequestRecord};
+use endseal_signer::limit::{KEPT_SEEN, MAX_APPS, MAX_EVENTS, MAX_RULES};
+use endseal_signer::{LogEntry, LogVerdict, Matter};
 
 use crate::world::{NOW, World, invitation, rule};
 
@@ -51,11 +51,11 @@ fn as_much_as_is_remembered_is_loaded_and_forgotten() {
     let mut transaction = signer.begin().unwrap();
     let id = |number: usize| endseal_crypto::sha256::digest(&number.to_le_bytes());
     for number in 0..MAX_EVENTS {
-        transaction.note_event(EventRecord::new(id(number), NOW)).unwrap();
-    }
-    for number in 0..MAX_REQUESTS {
-        let request = RequestRecord::new([7; 32], LogVerdict::Allowed, 1, NOW);
-        transaction.note_request(RequestKey::new(&id(number), "request"), request).unwrap();
+        transaction.note_event(id(number), NOW).unwrap();
+        let mut entry = LogEntry::new(Matter::Request, NOW);
+        (entry.app, entry.verdict) = (1, LogVerdict::Allowed);
+        (entry.request, entry.carrier, entry.created_at) = (id(number), id(number), NOW);
+        transaction.append(entry).unwrap();
     }
     transaction.commit().unwrap();
     drop(signer);
@@ -69,7 +69,7 @@ fn as_much_as_is_remembered_is_loaded_and_forgotten() {
     assert_eq!(transaction.prune(NOW).unwrap().events, 0);
     println!("nothing pruned in {:?}", begin.elapsed());
     let expired = transaction.prune(NOW + KEPT_SEEN + 1).unwrap();
-    assert_eq!((expired.events, expired.requests), (MAX_EVENTS, MAX_REQUESTS));
+    assert_eq!((expired.events, expired.requests), (MAX_EVENTS, MAX_EVENTS));
     transaction.commit().unwrap();
     println!("all pruned in {:?}", begin.elapsed());
 }

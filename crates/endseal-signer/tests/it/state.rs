@@ -3,8 +3,8 @@
 use endseal_nostr::key::PublicKey;
 use endseal_signer::limit::{KEPT_ENDED, KEPT_SEEN, MAX_APPS, MAX_EVENTS, MAX_RULES};
 use endseal_signer::{
-    App, AppState, BoundedText, EventRecord, LoadError, LogEntry, LogVerdict, Matter,
-    OpenSignerError, RequestKey, RequestRecord, SignerStore, State, StateError, StateLimit,
+    App, AppState, BoundedText, LoadError, LogEntry, LogVerdict, Matter, OpenSignerError,
+    SignerStore, State, StateError, StateLimit, StateTransaction,
 };
 use endseal_store::{OpenOptions, StoreError, WriteTransaction};
 
@@ -22,17 +22,24 @@ fn content(state: &State) -> Vec<Vec<u8>> {
     }
     let mut seen: Vec<_> = state
         .events()
-        .map(|event| [&event.id[..], &event.to_bytes()].concat())
-        .chain(state.requests().map(|(key, it)| [&key.as_bytes()[..], &it.to_bytes()].concat()))
+        .map(|event| format!("{event:?}").into_bytes())
+        .chain(state.requests().map(|request| format!("{request:?}").into_bytes()))
         .collect();
     seen.sort();
     all.extend(seen);
     all
 }
 
-fn request(verdict: LogVerdict, time: u64) -> RequestRecord {
-    RequestRecord::new([7; 32], verdict, 1, time)
+/// Notes an event and decides about the request in it.
+fn decide(transaction: &mut StateTransaction<'_>, id: [u8; 32], verdict: LogVerdict, time: u64) {
+    assert!(transaction.note_event(id, time).unwrap());
+    let mut entry = LogEntry::new(Matter::Request, time);
+    (entry.app, entry.verdict, entry.request) = (1, verdict, DIGEST);
+    (entry.carrier, entry.created_at) = (id, time);
+    transaction.append(entry).unwrap();
 }
+
+const DIGEST: [u8; 32] = [7; 32];
 
 #[test]
 fn state_survives_reopening() {
@@ -55,11 +62,9 @@ fn state_survives_reopening() {
     assert!(transaction.remove_rule(&names[2], 1).unwrap());
     assert!(!transaction.remove_rule(&names[2], 1).unwrap());
     transaction.remove_app(&names[1]).unwrap();
-    let key = RequestKey::new(&names[0], "request");
-    transaction.note_request(key, request(LogVerdict::Denied, NOW)).unwrap();
-    transaction.note_request(key, request(LogVerdict::Allowed, NOW)).unwrap();
-    assert!(transaction.note_event(EventRecord::new([1; 32], NOW)).unwrap());
-    assert!(!transaction.note_event(EventRecord::new([1; 32], NOW)).unwrap());
+    decide(&mut transaction, [1; 32], LogVerdict::Asks, NOW);
+    decide(&mut transaction, [2; 32], LogVerdict::Allowed, NOW + 1);
+    assert!(!transaction.note_event([1; 32], NOW).unwrap());
     transaction.append(LogEntry::new(Matter::AppConnected, NOW)).unwrap();
     transaction.commit().unwrap();
 
@@ -78,9 +83,10 @@ fn state_survives_reopening() {
     let numbers: Vec<u32> = state.app(&names[2]).unwrap().rules().map(|it| it.number()).collect();
     assert_eq!(numbers, [2, 3]);
     assert_eq!(state.app(&names[2]).unwrap().rule(2), Some(&rule(2, 5)));
-    assert!(state.has_event(&[1; 32]) && !state.has_event(&[2; 32]));
-    assert_eq!(state.request(&key), Some(&request(LogVerdict::Allowed, NOW)));
-    assert_eq!(state.request(&RequestKey::new(&names[0], "other")), None);
+    assert!(state.has_event(&[1; 32]) && state.has_event(&[2; 32]) && !state.has_event(&[3; 32]));
+    let decision = state.request(1, &DIGEST).unwrap();
+    assert_eq!((decision.verdict, decision.time, decision.line), (LogVerdict::Allowed, NOW + 1, 2));
+    assert_eq!((state.request(2, &DIGEST), state.request(1, &[8; 32])), (None, None));
 
     // The same after it was loaded again.
     signer.recover().unwrap();
@@ -113,7 +119,6 @@ fn a_refusal_changes_nothing() {
     let before = content(signer.state());
     let mut transaction = signer.begin().unwrap();
     let nobody = [9; 32];
-    let (key, event) = (RequestKey::new(&nobody, "1"), EventRecord::new([1; 32], 0));
     let foreign = App::invite(1, public_key(9), secret_key(2_000), &connect_secret(), NOW, NOW);
     let relays = vec![BoundedText::cut("wss://a"); 9];
     for (refused, expected) in [
@@ -125,12 +130,11 @@ fn a_refusal_changes_nothing() {
         (transaction.update_app(&nobody, |_| ()), "UnknownApp"),
         (transaction.put_rule(&nobody, rule(1, 0)), "UnknownApp"),
         (transaction.remove_rule(&nobody, 1).map(drop), "UnknownApp"),
-        (transaction.note_event(event).map(drop), "Floor"),
+        (transaction.note_event([1; 32], 0).map(drop), "Floor"),
         (transaction.set_relays(relays), "Limit(Relays)"),
     ] {
         assert_eq!(format!("{:?}", refused.unwrap_err()), expected);
     }
-    assert_eq!(transaction.request(&key), None);
     drop(transaction);
     assert!(!signer.is_stale());
     assert_eq!(content(signer.state()), before);
@@ -158,10 +162,14 @@ fn pruning_removes_what_is_old_and_raises_the_floor() {
     let (world, mut signer) = World::with_user();
     let mut transaction = signer.begin().unwrap();
     for (id, age) in [(1, KEPT_SEEN + 1), (2, KEPT_SEEN), (3, KEPT_SEEN + 50)] {
-        transaction.note_event(EventRecord::new([id; 32], NOW - age)).unwrap();
-        let key = RequestKey::new(&[id; 32], "request");
-        transaction.note_request(key, request(LogVerdict::Allowed, NOW - age)).unwrap();
+        assert!(transaction.note_event([id; 32], NOW - age).unwrap());
+        let mut entry = LogEntry::new(Matter::Request, NOW - age);
+        (entry.app, entry.request, entry.carrier) = (1, [id; 32], [id; 32]);
+        entry.created_at = NOW - age;
+        transaction.append(entry).unwrap();
     }
+    // It has no line: a restart forgets it.
+    assert!(transaction.note_event([5; 32], NOW).unwrap());
     // Ended: by a person, by its time, by that of its invitation; not yet; never.
     let ends = [NOW - KEPT_ENDED - 1, NOW - KEPT_ENDED];
     for number in 1..=6 {
@@ -181,11 +189,17 @@ fn pruning_removes_what_is_old_and_raises_the_floor() {
     }
     let expired = transaction.prune(NOW).unwrap();
     assert_eq!((expired.events, expired.requests, expired.apps), (2, 2, 3));
+    assert_eq!(transaction.settings().first_line, 2);
     transaction.commit().unwrap();
+    assert!(signer.state().has_event(&[5; 32]));
+    signer.recover().unwrap();
+    assert!(!signer.state().has_event(&[5; 32]));
     let before = content(signer.state());
     drop(signer);
     let mut signer = world.open();
     assert_eq!(content(signer.state()), before);
+    assert!(signer.state().has_event(&[2; 32]) && signer.state().events().len() == 1);
+    assert!(signer.state().request(1, &[2; 32]).is_some() && signer.state().requests().len() == 1);
     let mut left: Vec<u32> = signer.state().apps().map(|app| app.app().number()).collect();
     left.sort_unstable();
     assert_eq!(left, [4, 5, 6]);
@@ -194,10 +208,10 @@ fn pruning_removes_what_is_old_and_raises_the_floor() {
     // A clock that goes back opens nothing: what was forgotten is not taken again.
     let mut transaction = signer.begin().unwrap();
     for (id, age) in [(1, KEPT_SEEN + 1), (3, KEPT_SEEN + 50)] {
-        let event = EventRecord::new([id; 32], NOW - age);
-        assert!(matches!(transaction.note_event(event), Err(StateError::Floor)));
+        let noted = transaction.note_event([id; 32], NOW - age);
+        assert!(matches!(noted, Err(StateError::Floor)));
     }
-    assert!(transaction.note_event(EventRecord::new([4; 32], NOW - KEPT_SEEN)).unwrap());
+    assert!(transaction.note_event([4; 32], NOW - KEPT_SEEN).unwrap());
     // The floor does not sink.
     transaction.prune(0).unwrap();
     assert_eq!(transaction.settings().floor, NOW - KEPT_SEEN - 1);
@@ -228,18 +242,11 @@ fn more_than_the_limits_is_refused() {
     };
     let most = u32::try_from(MAX_EVENTS).unwrap();
     for number in 0..most {
-        assert!(transaction.note_event(EventRecord::new(id(number), NOW)).unwrap());
-        let key = RequestKey::new(&id(number), "request");
-        transaction.note_request(key, request(LogVerdict::Allowed, NOW)).unwrap();
+        assert!(transaction.note_event(id(number), NOW).unwrap());
     }
-    let refused = transaction.note_event(EventRecord::new(id(most), NOW));
+    let refused = transaction.note_event(id(most), NOW);
     assert!(matches!(refused, Err(StateError::Limit(StateLimit::Events))));
-    assert!(!transaction.note_event(EventRecord::new(id(0), NOW)).unwrap());
-    let key = RequestKey::new(&id(most), "request");
-    let refused = transaction.note_request(key, request(LogVerdict::Allowed, NOW));
-    assert!(matches!(refused, Err(StateError::Limit(StateLimit::Requests))));
-    let key = RequestKey::new(&id(0), "request");
-    transaction.note_request(key, request(LogVerdict::Denied, NOW)).unwrap();
+    assert!(!transaction.note_event(id(0), NOW).unwrap());
 }
 
 /// Opens a signer after a change of its records by hand.
@@ -278,16 +285,20 @@ fn records_that_contradict_each_other_are_refused() {
             let other = App::invite(2, user_key(), secret_key(9), &connect_secret(), NOW, NOW);
             store.put_record(3, &other.record_name(), &other.to_bytes())
         }),
+        reopened(|store| {
+            // Lines begin to say what is remembered behind the next one.
+            let mut settings = store.record(1, &[])?.unwrap();
+            settings[9] = 2;
+            store.put_record(1, &[], &settings)
+        }),
+        reopened(|store| store.put_record(5, b"x", b"x")),
     ] {
         assert!(matches!(error, LoadError::Inconsistent(_)), "{error:?}");
     }
-    for kind in 2..=7 {
+    for kind in 2..=4 {
         let error = reopened(|store| store.put_record(kind, b"x", b"x"));
-        let is_line = kind == 5 && matches!(error, LoadError::Inconsistent(_));
-        assert!(is_line || matches!(error, LoadError::Record(it, _) if it == kind), "{error:?}");
-        if kind != 5 {
-            let error = reopened(|store| store.put_record(kind, &[], b"x"));
-            assert!(matches!(error, LoadError::Record(it, _) if it == kind), "{error:?}");
-        }
+        assert!(matches!(error, LoadError::Record(it, _) if it == kind), "{error:?}");
+        let error = reopened(|store| store.put_record(kind, &[], b"x"));
+        assert!(matches!(error, LoadError::Record(it, _) if it == kind), "{error:?}");
     }
 }

@@ -87,7 +87,8 @@ fn json_of(line: &LineView) -> Value {
         ("peer", line.peer.as_deref().into()),
         ("verdict", line.verdict.as_deref().into()),
         ("rule", line.rule.into()),
-        ("digest", line.digest.as_deref().into()),
+        ("signed", line.signed.as_deref().into()),
+        ("request", line.request.as_deref().into()),
         ("hash", line.hash.as_str().into()),
     ])
 }

@@ -1,0 +1,96 @@
+//! Events and requests that are remembered: what the last lines of the log say, and events whose
+//! requests have no line.
+
+use std::collections::HashMap;
+
+use crate::records::line::{LogEntry, LogVerdict, Matter};
+
+/// Events and requests, each with the line that recorded it.
+#[derive(Default)]
+pub(crate) struct Memory {
+    events: HashMap<[u8; 32], Seen>,
+    requests: HashMap<(u32, [u8; 32]), Decision>,
+}
+
+/// An event that was seen.
+struct Seen {
+    created_at: u64,
+    /// Number of its line. Without one a restart forgets it.
+    line: Option<u64>,
+}
+
+/// Decision about a request, which stands if the request is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Decision {
+    /// Verdict.
+    pub verdict: LogVerdict,
+    /// Time of the decision in seconds since 1970.
+    pub time: u64,
+    /// Number of the line that records it.
+    pub line: u64,
+}
+
+/// Numbers of those that were forgotten, and the last `created_at` of the events among them.
+pub(super) struct Forgotten {
+    pub(super) events: usize,
+    pub(super) requests: usize,
+    pub(super) last: Option<u64>,
+}
+
+impl Memory {
+    pub(super) fn has_event(&self, id: &[u8; 32]) -> bool {
+        self.events.contains_key(id)
+    }
+
+    pub(super) fn events(&self) -> impl ExactSizeIterator<Item = (&[u8; 32], u64)> {
+        self.events.iter().map(|(id, seen)| (id, seen.created_at))
+    }
+
+    pub(super) fn request(&self, app: u32, digest: &[u8; 32]) -> Option<&Decision> {
+        self.requests.get(&(app, *digest))
+    }
+
+    pub(super) fn requests(&self) -> impl ExactSizeIterator<Item = (&(u32, [u8; 32]), &Decision)> {
+        self.requests.iter()
+    }
+
+    /// Remembers an event that has no line yet.
+    pub(super) fn note(&mut self, id: [u8; 32], created_at: u64) {
+        self.events.insert(id, Seen { created_at, line: None });
+    }
+
+    /// Remembers what line `number` says of times above `floor`.
+    pub(super) fn learn(&mut self, number: u64, entry: &LogEntry, floor: u64) {
+        if entry.carrier != [0; 32] && entry.created_at > floor {
+            let seen = Seen { created_at: entry.created_at, line: Some(number) };
+            self.events.insert(entry.carrier, seen);
+        }
+        if entry.matter == Matter::Request && entry.request != [0; 32] && entry.time > floor {
+            let decision = Decision { verdict: entry.verdict, time: entry.time, line: number };
+            self.requests.insert((entry.app, entry.request), decision);
+        }
+    }
+
+    /// Forgets events by their `created_at` and requests by the time of the decision.
+    pub(super) fn forget(&mut self, is_old: impl Fn(u64) -> bool) -> Forgotten {
+        let (events, requests) = (self.events.len(), self.requests.len());
+        let mut last = None;
+        self.events.retain(|_, seen| {
+            let is_old = is_old(seen.created_at);
+            if is_old {
+                last = last.max(Some(seen.created_at));
+            }
+            !is_old
+        });
+        self.requests.retain(|_, decision| !is_old(decision.time));
+        let events = events - self.events.len();
+        Forgotten { events, requests: requests - self.requests.len(), last }
+    }
+
+    /// The first line that says what is remembered.
+    pub(super) fn first_line(&self) -> Option<u64> {
+        let events = self.events.values().filter_map(|seen| seen.line);
+        events.chain(self.requests.values().map(|decision| decision.line)).min()
+    }
+}
