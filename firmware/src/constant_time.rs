@@ -56,7 +56,8 @@ pub(crate) fn print() -> bool {
     });
     let nsec = compare("key_from_nsec", SHORT_RUNS, |spread| {
         let mut text = [0; key::BECH32_LEN];
-        let text = key::secret_to_nsec(&random.secret_key(), &mut text).expect("the buffer is large enough");
+        let text = key::secret_to_nsec(&random.secret_key(), &mut text)
+            .expect("the buffer is large enough");
         spread.add(|| drop(black_box(key::secret_from_nsec(text).expect("a key"))));
     });
     let curve = ecdh && public_key && sign;

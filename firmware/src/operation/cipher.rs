@@ -36,7 +36,8 @@ pub(crate) const AES_ENCRYPT: Operation = Operation {
     prepare: Workbench::load,
     run: |it| {
         let bytes = it.bytes;
-        black_box(aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, bytes)).expect("the buffer is large enough");
+        black_box(aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, bytes))
+            .expect("the buffer is large enough");
     },
     check: aes_is_right,
     is_long: false,
@@ -46,7 +47,8 @@ pub(crate) const AES_DECRYPT: Operation = Operation {
     name: "aes_decrypt",
     setup: |it| {
         it.load();
-        let len = aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, it.bytes).expect("the buffer is large enough");
+        let len = aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, it.bytes)
+            .expect("the buffer is large enough");
         it.keep(len);
     },
     prepare: Workbench::restore,
@@ -66,7 +68,8 @@ pub(crate) const AES_FIVE_ROUNDS: Operation = Operation {
     run: |it| {
         for _ in 0..FIVE {
             let bytes = it.bytes;
-            let len = aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, bytes).expect("the buffer is large enough");
+            let len = aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, bytes)
+                .expect("the buffer is large enough");
             aes_cbc::decrypt(&AES_KEY, &AES_IV, &mut it.work[..len]).expect("sound padding");
         }
     },

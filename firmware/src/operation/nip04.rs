@@ -17,7 +17,8 @@ pub(crate) const NIP04_ENCRYPT: Operation = Operation {
     prepare: nothing,
     run: |it| {
         let message = &it.message[..it.bytes];
-        black_box(it.nip04.encrypt(message, &IV, &mut it.work)).expect("the buffer is large enough");
+        black_box(it.nip04.encrypt(message, &IV, &mut it.work))
+            .expect("the buffer is large enough");
     },
     check: is_right,
     is_long: false,
@@ -68,7 +69,8 @@ pub(crate) const NIP04_ROUND_KEY: Operation = Operation {
 
 fn setup(it: &mut Workbench) {
     let message = &it.message[..it.bytes];
-    let len = it.nip04.encrypt(message, &IV, &mut it.work).expect("the buffer is large enough").len();
+    let len =
+        it.nip04.encrypt(message, &IV, &mut it.work).expect("the buffer is large enough").len();
     it.keep(len);
 }
 

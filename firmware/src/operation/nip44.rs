@@ -16,7 +16,8 @@ pub(crate) const NIP44_ENCRYPT: Operation = Operation {
     run: |it| {
         let message = &it.message[..it.bytes];
         let out = &mut it.work;
-        black_box(it.conversation.seal(message, &NONCE, Lengths::Extended, out)).expect("the buffer is large enough");
+        black_box(it.conversation.seal(message, &NONCE, Lengths::Extended, out))
+            .expect("the buffer is large enough");
     },
     check: is_right,
     is_long: false,
