@@ -44,8 +44,10 @@ rust_peer() {
 nostr_rs_relay() {
     [ -x "$cache/bin/nostr-rs-relay" ] && return 0
     say "building nostr-rs-relay (log: $cache/log/nostr-rs-relay)"
-    CARGO_TARGET_DIR="$cache/target" cargo install nostr-rs-relay --version 0.8.12 --locked --root "$cache" \
-        >"$cache/log/nostr-rs-relay" 2>&1
+    # Its locked dependencies do not compile with Rust from 1.80 on.
+    rustup toolchain install 1.79.0 --profile minimal --no-self-update >>"$cache/log/nostr-rs-relay" 2>&1
+    CARGO_TARGET_DIR="$cache/target" cargo +1.79.0 install nostr-rs-relay --version 0.8.12 --locked --root "$cache" \
+        >>"$cache/log/nostr-rs-relay" 2>&1
 }
 
 python_packages
