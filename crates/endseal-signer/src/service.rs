@@ -36,6 +36,7 @@ use crate::options::{Listening, Options};
 
 /// Events of relays that wait for the engine: 40 MiB at most.
 const EVENTS: usize = 64;
+const _: () = assert!(EVENTS * relays::MAX_MESSAGE <= 40 << 20, "as above");
 /// Longest wait for the first relay before the signer says that it serves.
 const FIRST_RELAY: Duration = Duration::from_secs(10);
 /// Time for answers to leave at the end.

@@ -3,6 +3,7 @@
 mod client;
 mod decisions;
 mod faults;
+mod limits;
 mod pairing;
 mod prompts;
 

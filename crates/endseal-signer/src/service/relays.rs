@@ -17,7 +17,7 @@ use crate::engine::{Outgoing, Subscription};
 /// Bytes of a message around its event: `["EVENT",…]`.
 const AROUND_EVENT: usize = 10;
 /// Longest message of a relay: an event of the longest kind that is read.
-const MAX_MESSAGE: usize = MAX_EVENT + 128 * 1024;
+pub(super) const MAX_MESSAGE: usize = MAX_EVENT + 128 * 1024;
 /// Seconds before now from which a new subscription asks for requests.
 const OVERLAP: u64 = 120;
 

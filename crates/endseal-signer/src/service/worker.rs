@@ -1,5 +1,8 @@
 //! The thread of the engine.
 
+#[cfg(test)]
+mod tests;
+
 use alloc::sync::Arc;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;

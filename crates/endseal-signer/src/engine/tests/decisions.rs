@@ -224,3 +224,22 @@ fn a_list_of_rules_is_no_scope() {
     assert_eq!(texts.len(), 3);
     assert!(texts[1].starts_with("sign:22242:#") && texts[2] == "sign:4");
 }
+
+#[test]
+fn the_line_of_a_removed_rule_has_its_text() {
+    let mut world = World::new();
+    let peer = "nip44_decrypt:npub10xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqpkge6d";
+    world.paired("web", vec![allow("sign:1-3").remove(0), grant(GrantEffect::Deny, peer)]);
+    for rule in [1, 2] {
+        assert!(world.command(Command::RemoveRule { app: "web".to_owned(), rule }).is_ok());
+    }
+    let again = world.command(Command::RemoveRule { app: "web".to_owned(), rule: 2 });
+    assert!(matches!(again, Err(CommandError::NoRule(2))));
+    let lines = world.lines().into_iter().filter(|it| it.matter == "rule_removed");
+    let lines: Vec<_> = lines.map(|it| (it.rule, it.app, it.name)).collect();
+    let second = format!("deny {peer}");
+    assert_eq!(
+        lines,
+        [(Some(1), Some(1), "allow sign:1-3".to_owned()), (Some(2), Some(1), second)]
+    );
+}

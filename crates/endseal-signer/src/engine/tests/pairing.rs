@@ -166,6 +166,33 @@ fn a_clients_uri_is_answered_by_its_secret() {
 }
 
 #[test]
+fn an_invited_app_is_subscribed_at_the_relays_that_its_uri_names() {
+    let mut world = World::new();
+    assert!(world.engine.new_subscriptions().unwrap().is_empty());
+    assert!(world.engine.new_subscriptions().is_none());
+    let other = "wss://other.example";
+    for (name, named, expected) in
+        [("own", &[][..], &[RELAY][..]), ("named", &[other], &[RELAY, other])]
+    {
+        let command = Command::Invite {
+            name: name.to_owned(),
+            user: None,
+            grants: Vec::new(),
+            lifetime: None,
+            invitation: 3_600,
+            relays: named.iter().map(|it| (*it).to_owned()).collect(),
+        };
+        let Ok(Reply::Invited { uri: Some(uri), .. }) = world.command(command) else { panic!() };
+        let client = Client::of_bunker(uri.expose_secret());
+        let subscriptions = world.engine.new_subscriptions().unwrap();
+        let of_app = subscriptions.iter().filter(|it| it.transport == client.signer.to_bytes());
+        let of_app: Vec<_> = of_app.flat_map(|it| it.relays.clone()).collect();
+        assert_eq!(of_app, expected, "{name}");
+        assert!(subscriptions.iter().all(|it| !it.is_foreign));
+    }
+}
+
+#[test]
 fn relays_of_a_bunker_stay_as_they_are() {
     let mut world = World::new();
     let client = world.paired("notes", Vec::new());
