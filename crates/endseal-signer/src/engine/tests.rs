@@ -2,6 +2,7 @@
 
 mod client;
 mod decisions;
+mod failing_store;
 mod faults;
 mod limits;
 mod pairing;

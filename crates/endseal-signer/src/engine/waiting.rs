@@ -52,7 +52,7 @@ pub(super) struct Waiting {
     last: u32,
     /// Number of the last request that waited before the transaction.
     last_before: u32,
-    /// Requests that the transaction forgets without an answer of its own.
+    /// Requests that the transaction forgets, and that wait again if it fails.
     removed: Vec<Entry>,
 }
 
@@ -84,12 +84,14 @@ impl Waiting {
         self.removed.clear();
     }
 
-    /// Forgets the requests of a transaction that failed: they are answered by an error.
+    /// Restores what waited before a transaction that failed. Requests that it added are forgotten:
+    /// they are answered by an error.
     pub(super) fn roll_back(&mut self) {
+        self.entries.append(&mut self.removed);
         let added = self.last.wrapping_sub(self.last_before);
         let last = self.last;
         self.entries.retain(|it| last.wrapping_sub(it.number) >= added);
-        self.entries.append(&mut self.removed);
+        self.entries.sort_by_key(|it| it.number);
     }
 
     /// Returns true if a request waits too long.
@@ -142,10 +144,8 @@ impl Batch<'_> {
 
     /// Refuses all requests that wait, as the signer ends.
     pub(super) fn refuse_all(&mut self) -> Result<(), StateError> {
-        for mut entry in mem::take(&mut self.parts.waiting.entries) {
-            self.end(&mut entry, LogVerdict::Timeout, 0)?;
-        }
-        Ok(())
+        let entries = mem::take(&mut self.parts.waiting.entries);
+        self.refuse_late(&entries)
     }
 
     /// Lets a request wait for a person.
@@ -192,17 +192,36 @@ impl Batch<'_> {
         effect: Effect,
         remember: Option<Remember>,
     ) -> Result<Result<(), CommandError>, StateError> {
-        let Some(mut entry) = self.parts.waiting.take(number) else {
+        let Some(entry) = self.parts.waiting.take(number) else {
             return Ok(Err(CommandError::NotWaiting(number)));
         };
+        let resolved = self.resolve_entry(&entry, effect, remember);
+        let waiting = &mut self.parts.waiting;
+        match resolved {
+            // It goes on waiting, in its place.
+            Ok(Err(_)) => {
+                waiting.entries.push(entry);
+                waiting.entries.sort_by_key(|it| it.number);
+            }
+            // A decision that is not written is none.
+            _ => waiting.removed.push(entry),
+        }
+        resolved
+    }
+
+    fn resolve_entry(
+        &mut self,
+        entry: &Entry,
+        effect: Effect,
+        remember: Option<Remember>,
+    ) -> Result<Result<(), CommandError>, StateError> {
         let app = self.transaction.app(&entry.transport);
         let is_locked = app.is_none_or(|it| user_key(&self.parts.keys, it.app()).is_none());
         if effect == Effect::Allow && is_locked {
-            self.parts.waiting.entries.push(entry);
             return Ok(Err(CommandError::Locked));
         }
         let rule = match remember {
-            Some(remember) => self.remember(&entry, effect, remember)?,
+            Some(remember) => self.remember(entry, effect, remember)?,
             None => 0,
         };
         let matter = if effect == Effect::Allow { Matter::Approved } else { Matter::Denied };
@@ -214,29 +233,41 @@ impl Batch<'_> {
         }
         let verdict =
             if effect == Effect::Allow { LogVerdict::Allowed } else { LogVerdict::Denied };
-        self.end(&mut entry, verdict, rule)?;
+        self.end(entry, verdict, rule)?;
         Ok(Ok(()))
     }
 
     /// Refuses requests that were not decided in time.
     pub(super) fn time_out(&mut self) -> Result<(), StateError> {
-        for mut entry in self.parts.waiting.take_late(self.now) {
-            self.end(&mut entry, LogVerdict::Timeout, 0)?;
-        }
-        Ok(())
+        let entries = self.parts.waiting.take_late(self.now);
+        self.refuse_late(&entries)
     }
 
-    fn end(&mut self, entry: &mut Entry, verdict: LogVerdict, rule: u32) -> Result<(), StateError> {
+    /// Refuses requests that had no decision. If one fails, the others are noted all the same, so
+    /// that each has its error.
+    fn refuse_late(&mut self, entries: &[Entry]) -> Result<(), StateError> {
+        let mut outcome = Ok(());
+        for entry in entries {
+            let transport = entry.transport;
+            if let Ok(request) = Request::parse(&mut entry.json.clone()) {
+                self.note(&transport, request.id);
+            }
+            outcome = outcome.and_then(|()| self.end(entry, LogVerdict::Timeout, 0));
+        }
+        outcome
+    }
+
+    fn end(&mut self, entry: &Entry, verdict: LogVerdict, rule: u32) -> Result<(), StateError> {
         let Entry { transport, digest, carrier, action, json, .. } = entry;
+        let mut json = json.clone();
         // It was read before.
-        let Ok(request) = Request::parse(json) else { return Ok(()) };
+        let Ok(request) = Request::parse(&mut json) else { return Ok(()) };
         let decided = Decided {
             transport: *transport,
             digest: *digest,
             carrier: *carrier,
             request: &request,
         };
-        self.note(transport, request.id);
         // An app that expired while its request waited has nothing executed.
         let app = self.transaction.app(transport);
         let end = app.and_then(|app| ended(app.app(), self.now));
