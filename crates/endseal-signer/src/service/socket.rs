@@ -1,17 +1,22 @@
 //! The socket for commands, from the signer's side.
 
+#[cfg(test)]
+mod tests;
+
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
+use core::time::Duration;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
-
-use core::time::Duration;
+use std::sync::{Mutex, PoisonError};
 
 use endseal_crypto::secret::Zeroizing;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::handle::Handle;
@@ -19,7 +24,9 @@ use crate::control::{self, CommandError, MAX_FRAME, Reply, SOCKET};
 
 /// Commands at once.
 const CONNECTIONS: usize = 16;
-/// Longest time of a request on the socket.
+/// Longest time until a connection has sent its command.
+const FIRST_FRAME: Duration = Duration::from_secs(1);
+/// Longest time for its secret, and for the reply.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Makes the socket. One that is there was left behind: the store has one holder at a time.
@@ -40,12 +47,30 @@ pub(super) fn remove(directory: &Path) {
     let _ = fs::remove_file(directory.join(SOCKET));
 }
 
+/// Connections that have not sent their request yet, in the order of their arrival.
+#[derive(Default)]
+struct Idle(Mutex<BTreeMap<u64, AbortHandle>>);
+
+impl Idle {
+    fn with<T>(&self, work: impl FnOnce(&mut BTreeMap<u64, AbortHandle>) -> T) -> T {
+        // Each change is whole.
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Closes the one that came first.
+    fn close_first(&self) {
+        if let Some((_, first)) = self.with(|idle| idle.pop_first()) {
+            first.abort();
+        }
+    }
+}
+
 /// Serves commands until it is dropped.
 pub(super) async fn serve(listener: UnixListener, handle: Handle) {
     let free = Arc::new(Semaphore::new(CONNECTIONS));
+    let idle = Arc::new(Idle::default());
     let own = fs::metadata("/proc/self").map(|it| it.uid()).ok();
-    loop {
-        let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return };
+    for number in 0_u64.. {
         let Ok((stream, _)) = listener.accept().await else {
             sleep(Duration::from_millis(20)).await;
             continue;
@@ -55,22 +80,43 @@ pub(super) async fn serve(listener: UnixListener, handle: Handle) {
         if own.is_some_and(|own| peer != Some(own)) {
             continue;
         }
-        let handle = handle.clone();
-        tokio::spawn(async move {
-            // The caller sees a connection that ends.
-            let _ = answer(stream, &handle).await;
-            drop(permit);
+        if free.available_permits() == 0 {
+            // Connections that say nothing keep no command out.
+            idle.close_first();
+        }
+        let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return };
+        let (handle, others) = (handle.clone(), Arc::clone(&idle));
+        idle.with(|idle| {
+            let task = tokio::spawn(async move {
+                let request = timeout(FIRST_FRAME + PATIENCE, read(stream)).await.ok().flatten();
+                others.with(|idle| idle.remove(&number));
+                if let Some((stream, json, secret)) = request {
+                    // The caller sees a connection that ends.
+                    let _ = answer(stream, &json, secret, &handle).await;
+                }
+                drop(permit);
+            });
+            idle.insert(number, task.abort_handle());
         });
     }
 }
 
-async fn answer(mut stream: UnixStream, handle: &Handle) -> Option<()> {
-    let reading = async {
-        let json = part(&mut stream).await?;
-        Some((json, part(&mut stream).await?))
-    };
-    let (json, secret) = timeout(PATIENCE, reading).await.ok()??;
-    let reply: Result<Reply, CommandError> = match serde_json::from_slice(&json) {
+type Secret = Zeroizing<Vec<u8>>;
+
+/// Reads a request: its JSON and its secret.
+async fn read(mut stream: UnixStream) -> Option<(UnixStream, Secret, Secret)> {
+    let json = timeout(FIRST_FRAME, part(&mut stream)).await.ok()??;
+    let secret = part(&mut stream).await?;
+    Some((stream, json, secret))
+}
+
+async fn answer(
+    mut stream: UnixStream,
+    json: &[u8],
+    secret: Secret,
+    handle: &Handle,
+) -> Option<()> {
+    let reply: Result<Reply, CommandError> = match serde_json::from_slice(json) {
         Ok(command) => handle.request(control::Request { command, secret }).await,
         Err(error) => Err(CommandError::Invalid(error.to_string())),
     };
