@@ -10,7 +10,7 @@ use crate::error::{
     CreateSignerError, ImportError, LoadError, OpenSignerError, StateError, UnlockError,
 };
 use crate::keys::SigningKeys;
-use crate::log::{self, VerifyError};
+use crate::log::{self, Verification, VerifyError};
 use crate::records::head::LogHead;
 use crate::records::line::{LogEntry, LogLine, Matter};
 use crate::records::settings::Settings;
@@ -145,6 +145,14 @@ impl SignerStore {
     /// [`VerifyError::Broken`].
     pub fn verify_log(&mut self, noted: Option<&LogHead>) -> Result<LogHead, VerifyError> {
         log::verify_log(&self.store.read()?, noted)
+    }
+
+    /// Verifies the next page of the log.
+    pub(crate) fn verify_page(
+        &mut self,
+        verification: &mut Verification,
+    ) -> Result<Option<LogHead>, VerifyError> {
+        verification.page(&self.store.read()?)
     }
 
     /// At most `limit` lines of the log behind number `after`. They are not verified.

@@ -20,7 +20,7 @@ use crate::control::{
     self, Command, CommandError, Grant, GrantEffect, Reply, SecretText, Status, UserView,
 };
 use crate::error::{ImportError, StateError, UnlockError};
-use crate::log::VerifyError;
+use crate::log::{Verification, VerifyError};
 use crate::records::app::App;
 use crate::records::line::{LogEntry, Matter};
 use crate::state::AppRules;
@@ -168,10 +168,10 @@ impl Engine {
     }
 
     fn verify(&mut self) -> Outcome {
-        match self.store.verify_log(None) {
-            Ok(head) => Ok(Reply::Verified { lines: head.number, hash: view::hex(&head.hash) }),
-            Err(VerifyError::Broken(broken)) => {
-                Err(CommandError::Broken(broken.at, broken.to_string()))
+        let mut verification = Verification::new(None);
+        loop {
+            if let Some(outcome) = self.verify_page(&mut verification) {
+                return outcome;
             }
             Err(error) => Err(CommandError::Store(error.to_string())),
         }
@@ -180,6 +180,18 @@ impl Engine {
     fn backup(&mut self, directory: &Path) -> Outcome {
         let copied = self.store.store().backup(directory);
         copied.map(|_| Reply::Done).map_err(|error| CommandError::Store(error.to_string()))
+    /// Verifies the next page of the log. Returns the reply after the last one.
+    pub(crate) fn verify_page(&mut self, verification: &mut Verification) -> Option<Outcome> {
+        let head = match self.store.verify_page(verification) {
+            Ok(head) => head?,
+            Err(VerifyError::Broken(broken)) => {
+                return Some(Err(CommandError::Broken(broken.at, broken.to_string())));
+            }
+            Err(error) => return Some(Err(CommandError::Store(error.to_string()))),
+        };
+        Some(Ok(Reply::Verified { lines: head.number, hash: view::hex(&head.hash) }))
+    }
+
     }
 
     /// Sets the relays of new apps.

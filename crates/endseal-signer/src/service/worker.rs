@@ -3,7 +3,9 @@
 #[cfg(test)]
 mod tests;
 
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use core::future;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -20,6 +22,7 @@ use super::relays::{Reaching, Relays};
 use crate::engine::{Engine, Outgoing};
 use crate::metrics::Metrics;
 
+use crate::log::Verification;
 /// Time after which a connection counts as subscribed.
 const UNSAID: Duration = Duration::from_secs(2);
 /// Most events of one transaction, and bytes of these.
@@ -36,6 +39,8 @@ pub(super) struct Worker {
     first_connection: Option<Instant>,
 }
 
+    /// Commands to verify the log. Requests are answered between the pages of one.
+    verifying: VecDeque<(Verification, oneshot::Sender<Result<Reply, CommandError>>)>,
 impl Worker {
     pub(super) fn new(
         engine: Engine,
@@ -52,6 +57,7 @@ impl Worker {
             first_connection: None,
         }
     }
+            verifying: VecDeque::new(),
 
     /// Works until it is told to stop. Connections are made on the runtime `sockets`.
     pub(super) fn run(
@@ -77,6 +83,7 @@ impl Worker {
                     Some(event) = events.recv() => self.receive(event, &mut events),
                     _ = second.tick() => {
                         // Some relays never say that they have subscribed.
+                    () = future::ready(()), if !self.verifying.is_empty() => self.verify_page(),
                         if self.first_connection.is_some_and(|it| it.elapsed() > UNSAID) {
                             self.begun();
                         }
@@ -96,12 +103,27 @@ impl Worker {
     fn command(&mut self, call: Call) {
         let (reply, outgoing) = self.engine.command(now(), call.request);
         self.publish(outgoing);
+        if matches!(call.request.command, Command::Verify) {
+            return self.verifying.push_back((Verification::new(None), call.reply));
+        }
         // The caller may be gone.
         let _ = call.reply.send(reply);
     }
 
     /// Takes what has arrived, and answers the events in it together.
     fn receive(
+    /// Verifies a page of the log, for the command that waits longest and whose caller is there.
+    fn verify_page(&mut self) {
+        let Some((mut verification, reply)) = self.verifying.pop_front() else { return };
+        match self.engine.verify_page(&mut verification) {
+            Some(outcome) => {
+                let _ = reply.send(outcome);
+            }
+            None if reply.is_closed() => {}
+            None => self.verifying.push_front((verification, reply)),
+        }
+    }
+
         &mut self,
         first: (usize, Notification),
         events: &mut mpsc::Receiver<(usize, Notification)>,

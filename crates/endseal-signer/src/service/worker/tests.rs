@@ -5,14 +5,22 @@ use endseal_store::KdfParams;
 use endseal_testing::Scratch;
 
 use super::*;
+use crate::log::PAGE;
+use crate::records::line::{LogEntry, Matter};
 use crate::signer_store::SignerStore;
 
 /// A worker without apps.
-fn worker(scratch: &Scratch, events: mpsc::Sender<(usize, Notification)>) -> Worker {
+fn worker(scratch: &Scratch, lines: usize, events: mpsc::Sender<(usize, Notification)>) -> Worker {
     let path = scratch.path("signer");
     let store = SignerStore::create(&path, "correct horse", KdfParams::MINIMUM, &mut OsRandom);
+    let mut store = store.unwrap();
+    let mut transaction = store.begin().unwrap();
+    for _ in 0..lines {
+        transaction.append(LogEntry::new(Matter::Unlocked, 1)).unwrap();
+    }
+    transaction.commit().unwrap();
     let metrics = Arc::new(Metrics::default());
-    let engine = Engine::new(path, store.unwrap(), Arc::clone(&metrics));
+    let engine = Engine::new(path, store, Arc::clone(&metrics));
     let reaching = Reaching { proxy: None, allow_private: false };
     Worker::new(engine, metrics, reaching, events, oneshot::channel().0)
 }
@@ -21,7 +29,7 @@ fn worker(scratch: &Scratch, events: mpsc::Sender<(usize, Notification)>) -> Wor
 fn events_that_wait_are_bounded_in_number_and_bytes() {
     let scratch = Scratch::new();
     let (sender, mut events) = mpsc::channel(2 * BATCH);
-    let mut worker = worker(&scratch, sender.clone());
+    let mut worker = worker(&scratch, 0, sender.clone());
     for (len, taken) in [(MAX_EVENT, BATCH_BYTES / MAX_EVENT), (MAX_EVENT + 1, 0), (1, BATCH)] {
         for _ in 0..taken + 100 {
             let event = Notification::Event(vec![b' '; len].into());
@@ -34,4 +42,33 @@ fn events_that_wait_are_bounded_in_number_and_bytes() {
         assert_eq!(events.len(), left, "{len}");
         while events.try_recv().is_ok() {}
     }
+}
+
+#[test]
+fn the_log_is_verified_between_answers() {
+    let scratch = Scratch::new();
+    let (sender, _events) = mpsc::channel(1);
+    let mut worker = worker(&scratch, 3 * PAGE + 5, sender);
+    let call = |command| {
+        let request = crate::control::Request { command, secret: Default::default() };
+        let (reply, replied) = oneshot::channel();
+        (Call { request, reply }, replied)
+    };
+    let (verify, mut verified) = call(Command::Verify);
+    worker.command(verify);
+    // One whose caller has gone costs a page at most.
+    worker.command(call(Command::Verify).0);
+    for page in 0..4 {
+        assert!(verified.try_recv().is_err(), "{page}");
+        // Another command is not delayed by it, and may add a line.
+        let (status, mut replied) = call(Command::Status);
+        worker.command(status);
+        assert!(replied.try_recv().unwrap().is_ok());
+        worker.verify_page();
+    }
+    let lines = u64::try_from(3 * PAGE + 5).unwrap();
+    let reply = verified.try_recv().unwrap();
+    assert!(matches!(reply, Ok(Reply::Verified { lines: all, .. }) if all == lines));
+    worker.verify_page();
+    assert!(worker.verifying.is_empty());
 }
