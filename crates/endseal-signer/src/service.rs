@@ -6,6 +6,7 @@
 mod handle;
 mod metrics_page;
 mod page;
+mod relay_lines;
 mod relays;
 mod socket;
 mod web;

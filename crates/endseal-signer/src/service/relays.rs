@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 use core::time::Duration;
+use std::time::Instant;
 
 use endseal_nostr::connect::{KIND, MAX_EVENT};
 use endseal_relay::Proxy;
@@ -12,6 +13,7 @@ use endseal_relay::message::Filter;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use super::relay_lines::{RelayLines, Said};
 use crate::engine::{Outgoing, Subscription};
 
 /// Bytes of a message around its event: `["EVENT",…]`.
@@ -35,6 +37,7 @@ struct Connection {
     keys: BTreeSet<[u8; 32]>,
     reach: Reach,
     is_connected: bool,
+    lines: RelayLines,
 }
 
 /// Connections by URL, one for each relay whatever apps use it.
@@ -102,7 +105,8 @@ impl Relays {
         let _guard = runtime.enter();
         let relay = Relay::start(settings, number, self.events.clone());
         relay.subscribe(Some(filter(&keys, now)));
-        Connection { number, address, relay, keys, reach, is_connected: false }
+        let lines = RelayLines::default();
+        Connection { number, address, relay, keys, reach, is_connected: false, lines }
     }
 
     /// Publishes an answer at all relays of its app. Returns false if it is too large for each.
@@ -129,6 +133,14 @@ impl Relays {
             connection.is_connected = is_connected;
         }
         self.connections.values().filter(|it| it.is_connected).count()
+    }
+
+    /// Counts a message of a relay. If it has a line in the log now: the relay, and the number of
+    /// messages that the line stands for.
+    pub(super) fn line(&mut self, number: usize, said: Said) -> Option<(String, u64)> {
+        let connection = self.connections.values_mut().find(|it| it.number == number)?;
+        let count = connection.lines.note(said, Instant::now())?;
+        Some((connection.address.to_string(), count))
     }
 
     pub(super) fn len(&self) -> usize {

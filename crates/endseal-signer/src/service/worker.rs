@@ -18,11 +18,13 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::GRACE;
 use super::handle::Call;
+use super::relay_lines::Said;
 use super::relays::{Reaching, Relays};
+use crate::control::{Command, CommandError, Reply};
 use crate::engine::{Engine, Outgoing};
+use crate::log::Verification;
 use crate::metrics::Metrics;
 
-use crate::log::Verification;
 /// Time after which a connection counts as subscribed.
 const UNSAID: Duration = Duration::from_secs(2);
 /// Most events of one transaction, and bytes of these.
@@ -37,10 +39,10 @@ pub(super) struct Worker {
     /// Told of the first connection, or that there is none to be made.
     first: Option<oneshot::Sender<()>>,
     first_connection: Option<Instant>,
-}
-
     /// Commands to verify the log. Requests are answered between the pages of one.
     verifying: VecDeque<(Verification, oneshot::Sender<Result<Reply, CommandError>>)>,
+}
+
 impl Worker {
     pub(super) fn new(
         engine: Engine,
@@ -55,9 +57,9 @@ impl Worker {
             relays: Relays::new(reaching, events),
             first: Some(first),
             first_connection: None,
+            verifying: VecDeque::new(),
         }
     }
-            verifying: VecDeque::new(),
 
     /// Works until it is told to stop. Connections are made on the runtime `sockets`.
     pub(super) fn run(
@@ -81,9 +83,9 @@ impl Worker {
                     _ = &mut stopped => break,
                     Some(call) = calls.recv() => self.command(call),
                     Some(event) = events.recv() => self.receive(event, &mut events),
+                    () = future::ready(()), if !self.verifying.is_empty() => self.verify_page(),
                     _ = second.tick() => {
                         // Some relays never say that they have subscribed.
-                    () = future::ready(()), if !self.verifying.is_empty() => self.verify_page(),
                         if self.first_connection.is_some_and(|it| it.elapsed() > UNSAID) {
                             self.begun();
                         }
@@ -101,17 +103,15 @@ impl Worker {
     }
 
     fn command(&mut self, call: Call) {
-        let (reply, outgoing) = self.engine.command(now(), call.request);
-        self.publish(outgoing);
         if matches!(call.request.command, Command::Verify) {
             return self.verifying.push_back((Verification::new(None), call.reply));
         }
+        let (reply, outgoing) = self.engine.command(now(), call.request);
+        self.publish(outgoing);
         // The caller may be gone.
         let _ = call.reply.send(reply);
     }
 
-    /// Takes what has arrived, and answers the events in it together.
-    fn receive(
     /// Verifies a page of the log, for the command that waits longest and whose caller is there.
     fn verify_page(&mut self) {
         let Some((mut verification, reply)) = self.verifying.pop_front() else { return };
@@ -124,6 +124,8 @@ impl Worker {
         }
     }
 
+    /// Takes what has arrived, and answers the events in it together.
+    fn receive(
         &mut self,
         first: (usize, Notification),
         events: &mut mpsc::Receiver<(usize, Notification)>,
@@ -168,11 +170,17 @@ impl Worker {
                 }
             }
             Notification::Result { id, accepted: false, reason } => {
-                tracing::warn!(target: "relay", reason, "an answer was refused");
+                if let Some((relay, count)) = self.relays.line(number, Said::Refusal) {
+                    tracing::warn!(target: "relay", relay, reason, count, "an answer was refused");
+                }
                 self.refused(&id);
             }
             Notification::Challenge(challenge) => self.authenticate(number, &challenge),
-            Notification::Notice(text) => tracing::info!(target: "relay", text, "notice"),
+            Notification::Notice(text) => {
+                if let Some((relay, count)) = self.relays.line(number, Said::Notice) {
+                    tracing::info!(target: "relay", relay, text, count, "notice");
+                }
+            }
             _ => {}
         }
     }
