@@ -6,7 +6,7 @@ use endseal_store::{StoreError, WriteTransaction};
 
 use super::{AppRules, KEPT_ENDED, KEPT_SEEN, MAX_APPS, MAX_EVENTS, MAX_RULES, MAX_USERS, State};
 use crate::error::{StateError, StateLimit};
-use crate::records::app::{App, check_relays};
+use crate::records::app::{App, AppState, check_relays};
 use crate::records::head::LogHead;
 use crate::records::line::{LogEntry, LogLine, write_body};
 use crate::records::rule::RuleRecord;
@@ -207,15 +207,19 @@ impl<'s> StateTransaction<'s> {
         Ok(true)
     }
 
-    /// Forgets events and requests that are older than 10 minutes, and removes apps that ended more
-    /// than 30 days ago. Raises the floor to the last of the events. It looks at all of them: a
-    /// caller prunes once a minute, and not in each transaction.
+    /// Forgets events and requests that are older than 10 minutes, and removes apps that were
+    /// revoked or logged out, or whose invitation expired, more than 30 days ago. Paired apps that
+    /// expired stay, as a clock that jumps must not remove them. Raises the floor to the last of the
+    /// events. It looks at all of them: a caller prunes once a minute, and not in each transaction.
     ///
     /// # Errors
     /// [`StateError`].
     pub fn prune(&mut self, now: u64) -> Result<Expired, StateError> {
         let is_old = |time: u64, kept: u64| time.saturating_add(kept) < now;
-        let is_over = |app: &App| app.end().is_some_and(|end| is_old(end, KEPT_ENDED));
+        let is_over = |app: &App| {
+            let is_paired = matches!(app.state(), AppState::Paired { .. });
+            !is_paired && app.end().is_some_and(|end| is_old(end, KEPT_ENDED))
+        };
         let apps = self.apps().map(AppRules::app).filter(|app| is_over(app));
         let apps: Vec<[u8; 32]> = apps.map(App::record_name).collect();
 

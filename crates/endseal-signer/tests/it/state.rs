@@ -170,9 +170,10 @@ fn pruning_removes_what_is_old_and_raises_the_floor() {
     }
     // It has no line: a restart forgets it.
     assert!(transaction.note_event([5; 32], NOW).unwrap());
-    // Ended: by a person, by its time, by that of its invitation; not yet; never.
+    // Ended: by a person, by its time before a client came, by that of its invitation; not yet;
+    // never; by its time, but paired.
     let ends = [NOW - KEPT_ENDED - 1, NOW - KEPT_ENDED];
-    for number in 1..=6 {
+    for number in 1..=7 {
         let transport = secret_key(1_000 + number);
         let until = if number == 3 { ends[0] } else { NOW };
         let mut app = App::invite(number, user_key(), transport, &connect_secret(), 1, until);
@@ -181,6 +182,10 @@ fn pruning_removes_what_is_old_and_raises_the_floor() {
             2 => app.expires = ends[0],
             4 => assert!(app.revoke(ends[1])),
             5 => app.pair(public_key(7)).unwrap(),
+            7 => {
+                app.pair(public_key(7)).unwrap();
+                app.expires = ends[0];
+            }
             _ => {}
         }
         let name = app.record_name();
@@ -202,7 +207,7 @@ fn pruning_removes_what_is_old_and_raises_the_floor() {
     assert!(signer.state().request(1, &[2; 32]).is_some() && signer.state().requests().len() == 1);
     let mut left: Vec<u32> = signer.state().apps().map(|app| app.app().number()).collect();
     left.sort_unstable();
-    assert_eq!(left, [4, 5, 6]);
+    assert_eq!(left, [4, 5, 6, 7]);
     assert_eq!(signer.state().settings().floor, NOW - KEPT_SEEN - 1);
 
     // A clock that goes back opens nothing: what was forgotten is not taken again.
