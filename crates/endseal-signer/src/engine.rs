@@ -32,7 +32,7 @@ use endseal_relay::auth::SignedEvent;
 
 use self::answer::Sent;
 use self::batch::Batch;
-use self::quota::{Budget, Quotas};
+use self::quota::{Budget, Quotas, Verifications};
 use self::waiting::Waiting;
 use crate::error::StateError;
 use crate::keys::SigningKeys;
@@ -88,6 +88,7 @@ struct Parts {
     app_conversations: Box<Cache<APP_CONVERSATIONS>>,
     waiting: Waiting,
     strangers: Budget,
+    verifications: Verifications,
     sent: Sent,
     /// URL before the path of a page where a person decides.
     page: Option<String>,
@@ -114,6 +115,7 @@ impl Engine {
             app_conversations: Box::new(Cache::new()),
             waiting: Waiting::from(first),
             strangers: Budget::default(),
+            verifications: Verifications::default(),
             sent: Sent::default(),
             page: None,
             unwrap_batch: false,
@@ -189,7 +191,8 @@ impl Engine {
         self.refuse(now, &[(transport, request_id)], Refusal::TooLarge)
     }
 
-    /// Events by which each transport key at a relay answers its challenge.
+    /// Events by which each transport key at a relay answers its challenge, but those of apps that
+    /// ended: they have only errors to expect.
     pub(crate) fn authenticate(
         &mut self,
         relay: &endseal_relay::address::Address,
@@ -199,12 +202,13 @@ impl Engine {
     ) -> Vec<SignedEvent> {
         let Self { store, parts, .. } = self;
         let apps = keys.iter().filter_map(|key| store.state().app(key));
-        apps.filter_map(|app| {
-            let mut aux = [0; 32];
-            parts.random.fill(&mut aux).ok()?;
-            Some(endseal_relay::auth::sign(challenge, relay, app.app().transport(), now, &aux))
-        })
-        .collect()
+        apps.filter(|app| is_live(app))
+            .filter_map(|app| {
+                let mut aux = [0; 32];
+                parts.random.fill(&mut aux).ok()?;
+                Some(endseal_relay::auth::sign(challenge, relay, app.app().transport(), now, &aux))
+            })
+            .collect()
     }
 
     /// All transport keys with their relays, if they changed since the last call.
@@ -252,10 +256,7 @@ impl Engine {
     }
 
     fn count_apps(&self) {
-        let is_live = |entry: &&AppRules| {
-            matches!(entry.app().state(), AppState::Invited | AppState::Paired { .. })
-        };
-        let apps = self.store.state().apps().filter(is_live).count();
+        let apps = self.store.state().apps().filter(|it| is_live(it)).count();
         self.parts.metrics.apps.store(apps as u64, Relaxed);
         self.parts.metrics.unlocked.store(self.parts.keys.is_some(), Relaxed);
         self.parts.metrics.waiting.store(self.parts.waiting.len() as u64, Relaxed);
@@ -334,6 +335,11 @@ impl Engine {
 /// The signing key of an app's user, if the signer is unlocked.
 fn user_key<'k>(keys: &'k Option<SigningKeys>, app: &App) -> Option<&'k SigningKey> {
     keys.as_ref()?.get(app.user())
+}
+
+/// Returns true if the app was not ended, which its time alone does not.
+fn is_live(entry: &AppRules) -> bool {
+    matches!(entry.app().state(), AppState::Invited | AppState::Paired { .. })
 }
 
 fn relays(settings: &Settings) -> Vec<String> {

@@ -250,6 +250,8 @@ pub enum UnlockError {
     Memory,
     /// The passphrase is right, and a user's key does not open under it or is another key.
     Key,
+    /// The log cannot be written, so that the keys stay encrypted.
+    Unwritten,
     /// The key file of the store cannot be read.
     Store(OpenStoreError),
 }
@@ -269,6 +271,7 @@ impl fmt::Display for UnlockError {
         f.write_str(match self {
             Self::Passphrase => "the passphrase is wrong",
             Self::Memory => "there is not as much memory as the derivation of a key needs",
+            Self::Unwritten => "the audit log cannot be written",
             Self::Key => "an encrypted user key does not open under the signer's passphrase",
             Self::Store(error) => return error.fmt(f),
         })

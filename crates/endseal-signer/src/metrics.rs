@@ -56,7 +56,7 @@ pub(crate) enum Ignored {
     Repeated,
     /// Id, signature or encryption is wrong, or no request is in it.
     Invalid,
-    /// Strangers sent more than is verified in a second.
+    /// More events without a request, or of strangers, than are verified in a second.
     Flood,
 }
 

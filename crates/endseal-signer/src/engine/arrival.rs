@@ -51,6 +51,11 @@ impl Batch<'_> {
         if self.transaction.has_event(&carrier.id) {
             return Err(Ignored::Repeated.into());
         }
+        // It is returned when a request is taken: an author is a claim, and time and method are
+        // cheap to choose.
+        if is_known && !self.parts.verifications.take(&transport) {
+            return Err(Ignored::Flood.into());
+        }
         let verified = incoming.verify().map_err(|_| Ignored::Invalid)?;
         if !is_known {
             return self.meet(&carrier, verified);
@@ -75,7 +80,10 @@ impl Batch<'_> {
             return Ok(());
         }
         match self.transaction.note_event(carrier.id, carrier.created_at) {
-            Ok(_) => Ok(self.decide(&carrier, &request)?),
+            Ok(_) => {
+                self.parts.verifications.give_back(&transport);
+                Ok(self.decide(&carrier, &request)?)
+            }
             Err(StateError::Limit(StateLimit::Events)) => {
                 self.refuse_request(&transport, &request, Refusal::Busy);
                 Ok(())

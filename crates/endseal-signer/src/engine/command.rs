@@ -15,7 +15,7 @@ use endseal_nostr::policy::{
 use endseal_relay::address::Address;
 
 use super::batch::{Batch, record, rules};
-use super::{Engine, Outgoing, answer, entry_of, view};
+use super::{Engine, Outgoing, answer, entry_of, is_live, view};
 use crate::control::{
     self, Command, CommandError, Grant, GrantEffect, Reply, SecretText, Status, UserView,
 };
@@ -24,7 +24,7 @@ use crate::log::{Verification, VerifyError};
 use crate::records::app::App;
 use crate::records::line::{LogEntry, Matter};
 use crate::state::AppRules;
-use crate::text::BoundedText;
+use crate::text::{BoundedText, MAX_NAME};
 
 /// Most lines of one reply.
 const MAX_LINES: u32 = 1_000;
@@ -118,8 +118,8 @@ impl Engine {
     /// Decrypts the users' keys.
     pub(crate) fn open_keys(&mut self, now: u64, passphrase: &str) -> Result<(), UnlockError> {
         let keys = self.store.unlock(passphrase)?;
-        if self.parts.keys.is_none() {
-            self.line(LogEntry::new(Matter::Unlocked, now));
+        if self.parts.keys.is_none() && !self.line(LogEntry::new(Matter::Unlocked, now)) {
+            return Err(UnlockError::Unwritten);
         }
         self.parts.keys = Some(keys);
         self.count_apps();
@@ -130,14 +130,18 @@ impl Engine {
         // The keys go first, whatever becomes of the line.
         if self.parts.keys.take().is_some() {
             *self.parts.user_conversations = Default::default();
-            self.line(LogEntry::new(Matter::Locked, now));
+            if !self.line(LogEntry::new(Matter::Locked, now)) {
+                let cause = "the signer is locked, but its log has no line of it";
+                return Err(CommandError::Store(cause.to_owned()));
+            }
         }
         Ok(Reply::Done)
     }
 
-    fn line(&mut self, entry: LogEntry) {
+    /// Writes a line. Returns false if it was not written.
+    fn line(&mut self, entry: LogEntry) -> bool {
         let time = entry.time;
-        self.transact(time, |batch| batch.append(entry));
+        self.transact(time, |batch| batch.append(entry)).is_committed
     }
 
     fn apps(&self, now: u64) -> Vec<control::AppView> {
@@ -173,13 +177,9 @@ impl Engine {
             if let Some(outcome) = self.verify_page(&mut verification) {
                 return outcome;
             }
-            Err(error) => Err(CommandError::Store(error.to_string())),
         }
     }
 
-    fn backup(&mut self, directory: &Path) -> Outcome {
-        let copied = self.store.store().backup(directory);
-        copied.map(|_| Reply::Done).map_err(|error| CommandError::Store(error.to_string()))
     /// Verifies the next page of the log. Returns the reply after the last one.
     pub(crate) fn verify_page(&mut self, verification: &mut Verification) -> Option<Outcome> {
         let head = match self.store.verify_page(verification) {
@@ -192,6 +192,9 @@ impl Engine {
         Some(Ok(Reply::Verified { lines: head.number, hash: view::hex(&head.hash) }))
     }
 
+    fn backup(&mut self, directory: &Path) -> Outcome {
+        let copied = self.store.store().backup(directory);
+        copied.map(|_| Reply::Done).map_err(|error| CommandError::Store(error.to_string()))
     }
 
     /// Sets the relays of new apps.
@@ -226,7 +229,7 @@ impl Batch<'_> {
                     return Ok(Err(CommandError::Invalid(cause)));
                 };
                 let claimed = client.metadata.name.map(|it| sanitise(it, SHOWN).to_string());
-                let name = name.or(claimed).unwrap_or_default();
+                let name = name.or_else(|| claimed.map(|it| valid_name(&it))).unwrap_or_default();
                 let wish = Wish { name: &name, user: user.as_deref(), grants: &grants, lifetime };
                 self.connect(&wish, &client, allow_private)
             }
@@ -444,6 +447,12 @@ impl Batch<'_> {
     }
 }
 
+/// The claimed name of an app, so that it may be the app's name: no number, and not too long.
+fn valid_name(claimed: &str) -> String {
+    let prefix = if claimed.parse::<u32>().is_ok() { "app " } else { "" };
+    BoundedText::<MAX_NAME>::cut(&format!("{prefix}{claimed}")).as_str().to_owned()
+}
+
 fn unwritten() -> CommandError {
     CommandError::Store("the change was not written".to_owned())
 }
@@ -584,12 +593,6 @@ fn find<'a>(
     });
     let found = named.max_by_key(|it| (is_live(it), it.app().number()));
     found.ok_or_else(|| CommandError::NoApp(name.to_owned()))
-}
-
-/// Returns true if the app was not ended.
-fn is_live(entry: &AppRules) -> bool {
-    use crate::records::app::AppState;
-    matches!(entry.app().state(), AppState::Invited | AppState::Paired { .. })
 }
 
 /// Checks relays.

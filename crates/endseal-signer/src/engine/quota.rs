@@ -31,25 +31,91 @@ impl Budget {
     }
 }
 
+/// Events in a second that name the client of a paired app as author, are verified, and have no
+/// request that is taken: of all apps, and beyond these of each app. So a flood in the name of one
+/// client leaves each other app its own.
+const FAILURES: u32 = 3_000;
+const FAILURES_OF_APP: u32 = 100;
+
+/// Verifications in the name of clients that are left in this second.
+pub(super) struct Verifications {
+    begun: Instant,
+    left: u32,
+    /// Taken of the own ones of each app.
+    of_apps: HashMap<[u8; 32], u32>,
+}
+
+impl Default for Verifications {
+    fn default() -> Self {
+        Self { begun: Instant::now(), left: FAILURES, of_apps: HashMap::new() }
+    }
+}
+
+impl Verifications {
+    /// Takes one before an event is verified. Returns false if none is left.
+    pub(super) fn take(&mut self, transport: &[u8; 32]) -> bool {
+        if self.begun.elapsed().as_secs() > 0 {
+            *self = Self::default();
+        }
+        if let Some(left) = self.left.checked_sub(1) {
+            self.left = left;
+            return true;
+        }
+        let of_app = self.of_apps.entry(*transport).or_default();
+        let has_left = *of_app < FAILURES_OF_APP;
+        *of_app += u32::from(has_left);
+        has_left
+    }
+
+    /// Returns one, as the event had a request that was taken.
+    pub(super) fn give_back(&mut self, transport: &[u8; 32]) {
+        match self.of_apps.get_mut(transport) {
+            Some(of_app) if *of_app > 0 => *of_app -= 1,
+            _ => self.left = (self.left + 1).min(FAILURES),
+        }
+    }
+}
+
 /// Requests of one app in ten minutes. Two windows are less than the signer remembers, so that one
 /// app cannot keep the others from being answered.
 const REQUESTS: u32 = 40_000;
 const WINDOW: Duration = Duration::from_secs(600);
+/// Requests of one app in that time that are denied with a line of the log.
+pub(super) const DENIALS: u32 = 1_000;
 
 /// Requests of each app.
 #[derive(Default)]
-pub(super) struct Quotas(HashMap<[u8; 32], (Instant, u32)>);
+pub(super) struct Quotas(HashMap<[u8; 32], Quota>);
+
+struct Quota {
+    begun: Instant,
+    requests: u32,
+    denials: u32,
+}
 
 impl Quotas {
     /// Counts a request. Returns false if the app has made too many.
     pub(super) fn take(&mut self, transport: &[u8; 32]) -> bool {
+        let quota = self.of(transport);
+        quota.requests = quota.requests.saturating_add(1);
+        quota.requests <= REQUESTS
+    }
+
+    /// Counts a denial. Returns false if the app had too many: they are not written any more.
+    pub(super) fn deny(&mut self, transport: &[u8; 32]) -> bool {
+        let quota = self.of(transport);
+        quota.denials = quota.denials.saturating_add(1);
+        quota.denials <= DENIALS
+    }
+
+    fn of(&mut self, transport: &[u8; 32]) -> &mut Quota {
         let now = Instant::now();
-        let (begun, used) = self.0.entry(*transport).or_insert((now, 0));
-        if now.duration_since(*begun) >= WINDOW {
-            (*begun, *used) = (now, 0);
+        let new = || Quota { begun: now, requests: 0, denials: 0 };
+        let quota = self.0.entry(*transport).or_insert_with(new);
+        if now.duration_since(quota.begun) >= WINDOW {
+            *quota = new();
         }
-        *used = used.saturating_add(1);
-        *used <= REQUESTS
+        quota
     }
 }
 
@@ -62,6 +128,23 @@ mod tests {
         let mut budget = Budget::default();
         let taken = (0..RATE * 2).filter(|_| budget.take()).count();
         assert!((RATE..2 * RATE).contains(&u32::try_from(taken).unwrap()), "{taken}");
+    }
+
+    #[test]
+    fn events_in_the_name_of_one_client_leave_others_theirs() {
+        let mut left = Verifications::default();
+        let taken = (0..4 * FAILURES).filter(|_| left.take(&[1; 32])).count();
+        // The second may have ended meanwhile, once.
+        let all = FAILURES + FAILURES_OF_APP;
+        assert!((all..=2 * all).contains(&u32::try_from(taken).unwrap()), "{taken}");
+        let mut left =
+            Verifications { begun: Instant::now(), left: 0, of_apps: HashMap::default() };
+        while left.take(&[1; 32]) && left.begun.elapsed().as_secs() == 0 {}
+        for _ in 0..10 * FAILURES_OF_APP {
+            // Those that have a request cost nothing.
+            assert!(left.take(&[2; 32]));
+            left.give_back(&[2; 32]);
+        }
     }
 
     #[test]

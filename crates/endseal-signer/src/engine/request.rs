@@ -165,6 +165,11 @@ impl Batch<'_> {
             Verdict::Deny => LogVerdict::Denied,
             Verdict::Limit => LogVerdict::Limit,
         };
+        if !self.parts.quotas.deny(transport) {
+            // Lines are never removed: an app does not fill the medium with them.
+            self.refuse_request(transport, request, Refusal::Busy);
+            return Ok(());
+        }
         let entry = self.entry(decided, Some(&action), verdict, rule);
         self.append(entry)?;
         let refusal = decision.refusal().unwrap_or(Refusal::Denied);

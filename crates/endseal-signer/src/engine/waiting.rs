@@ -221,7 +221,10 @@ impl Batch<'_> {
             return Ok(Err(CommandError::Locked));
         }
         let rule = match remember {
-            Some(remember) => self.remember(entry, effect, remember)?,
+            Some(remember) => match self.remember(entry, effect, remember)? {
+                Ok(number) => number,
+                Err(error) => return Ok(Err(error)),
+            },
             None => 0,
         };
         let matter = if effect == Effect::Allow { Matter::Approved } else { Matter::Denied };
@@ -289,13 +292,13 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Adds a rule for requests like this one. Returns its number, 0 if the app has too many.
+    /// Adds a rule for requests like this one. Returns its number.
     fn remember(
         &mut self,
         entry: &Entry,
         effect: Effect,
         remember: Remember,
-    ) -> Result<u32, StateError> {
+    ) -> Result<Result<u32, CommandError>, StateError> {
         let number = self.rules(&entry.transport).iter().map(|it| it.number).max();
         let number = number.unwrap_or_default().saturating_add(1);
         let pattern = pattern(&entry.action);
@@ -308,10 +311,15 @@ impl Batch<'_> {
             _ => remember.lifetime,
         };
         rule.expires = lifetime.map(|seconds| self.now.saturating_add(seconds.max(1)));
-        let Some(record) = rule.check().ok().and_then(|()| record(&rule)) else { return Ok(0) };
+        let Some(record) = rule.check().ok().and_then(|()| record(&rule)) else {
+            let cause = "no rule can remember this decision";
+            return Ok(Err(CommandError::Invalid(cause.to_owned())));
+        };
         match self.transaction.put_rule(&entry.transport, record) {
             Ok(()) => {}
-            Err(StateError::Limit(_)) => return Ok(0),
+            Err(StateError::Limit(limit)) => {
+                return Ok(Err(CommandError::Limit(limit.to_string())));
+            }
             Err(error) => return Err(error),
         }
         if let Some(app) = self.transaction.app(&entry.transport) {
@@ -320,7 +328,7 @@ impl Batch<'_> {
             line.text = BoundedText::cut(&format!("{effect} {pattern}"));
             self.append(line)?;
         }
-        Ok(number)
+        Ok(Ok(number))
     }
 }
 

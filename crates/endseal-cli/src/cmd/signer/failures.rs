@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use endseal_signer::control::{CallError, CommandError};
-use endseal_signer::{CreateSignerError, OpenSignerError, RunError};
+use endseal_signer::{CreateSignerError, OpenSignerError, RunError, UnlockError};
 use endseal_store::{CreateStoreError, OpenStoreError};
 
 use crate::failure::{Failure, Kind};
@@ -63,6 +63,7 @@ pub(super) fn run(error: RunError) -> Failure {
                 .because(&error)
                 .hint("end the process that listens there, or choose another address")
         }
+        RunError::Keys(UnlockError::Unwritten) => Failure::of(Kind::Environment, &error),
         RunError::Keys(_) => Failure::of(Kind::Configuration, &error),
         _ => Failure::of(Kind::Environment, &error),
     }

@@ -137,3 +137,26 @@ fn what_waits_stays_as_it_was_if_a_commit_fails() {
         assert!(waiting(&mut world).is_empty());
     });
 }
+
+#[test]
+fn a_lock_and_an_unlock_without_their_line_say_so() {
+    in_child("a_lock_and_an_unlock_without_their_line_say_so", || {
+        let mut world = World::new();
+        let client = world.paired("notes", allow("sign"));
+        let unlock = |world: &mut World| {
+            let secret = Zeroizing::new(PASSPHRASE.as_bytes().to_vec());
+            world.engine.command(world.now, Request { command: Command::Unlock, secret }).0
+        };
+        limit_files(Some(log_len(&world)));
+        assert!(matches!(world.command(Command::Lock), Err(CommandError::Store(_))));
+        // It is locked all the same, and stays so.
+        assert!(matches!(unlock(&mut world), Err(CommandError::Store(_))));
+        limit_files(None);
+        let locked = Answer::error("the signer is locked");
+        assert_eq!(world.call(&client, "sign_event", &[&note(1, "x")]), locked);
+        assert!(unlock(&mut world).is_ok());
+        assert!(world.call(&client, "sign_event", &[&note(1, "x")]).result.is_some());
+        let matters: Vec<_> = world.lines().into_iter().map(|line| line.matter).collect();
+        assert_eq!(matters[matters.len() - 2..], ["unlocked", "request"]);
+    });
+}

@@ -95,6 +95,53 @@ fn a_clock_that_jumps_opens_no_replay() {
 }
 
 #[test]
+fn a_clock_that_jumps_a_year_ahead_loses_no_app() {
+    let mut world = World::new();
+    let client = world.paired("notes", allow("sign"));
+    let command = Command::Invite {
+        name: "short".to_owned(),
+        user: None,
+        grants: allow("sign"),
+        lifetime: Some(3_600),
+        invitation: 60,
+        relays: Vec::new(),
+    };
+    let Ok(Reply::Invited { uri: Some(uri), .. }) = world.command(command) else { panic!() };
+    let short = Client::with_key(uri.expose_secret(), 13);
+    assert_eq!(world.send(&short, &short.connect(world.now)), [Answer::result("ack")]);
+    let right = world.now;
+    world.now += 365 * 86_400;
+    world.engine.tick(world.now);
+    world.now = right;
+    world.engine.tick(world.now);
+    world.now += 1;
+    for client in [&client, &short] {
+        let answer = world.call(client, "sign_event", &[&note(1, "x")]);
+        assert!(answer.result.is_some(), "{answer:?}");
+    }
+}
+
+#[test]
+fn relays_have_a_log_in_of_apps_that_did_not_end() {
+    let mut world = World::new();
+    let invited = Client::of_bunker(&world.invite("invited", Vec::new())).signer.to_bytes();
+    let paired = world.paired("paired", Vec::new());
+    let revoked = world.paired("revoked", Vec::new());
+    let gone = world.paired("gone", Vec::new());
+    assert!(world.command(Command::Revoke { app: "revoked".to_owned() }).is_ok());
+    assert_eq!(world.call(&gone, "logout", &[]), Answer::result("ack"));
+    let keys = [&paired, &revoked, &gone].map(|it| it.signer.to_bytes());
+    let keys = [&[invited][..], &keys].concat();
+    let relay = endseal_relay::address::Address::parse(RELAY).unwrap();
+    let events = world.engine.authenticate(&relay, &keys, "challenge", world.now);
+    let authors: Vec<_> = events
+        .iter()
+        .map(|it| endseal_nostr::event::Event::parse(&it.json).unwrap().pubkey)
+        .collect();
+    assert_eq!(authors, [invited, paired.signer.to_bytes()]);
+}
+
+#[test]
 fn nip04_is_refused_in_nip04() {
     let mut world = World::new();
     let client = world.paired("old", Vec::new());

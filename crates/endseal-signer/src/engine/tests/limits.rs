@@ -1,7 +1,15 @@
 //! Limits: of events that are remembered, of ids, of the time for which a decision stands.
 
+use core::time::Duration;
+use std::time::Instant;
+
+use endseal_nostr::nip04;
+
 use super::*;
-use crate::limit::{KEPT_SEEN, MAX_EVENTS};
+use crate::engine::quota::DENIALS;
+use crate::limit::{KEPT_SEEN, MAX_EVENTS, MAX_RULES};
+
+const BUSY: &str = "too many requests wait for a decision";
 
 /// Notes events until there is room for `left` more.
 fn fill(world: &mut World, left: usize) {
@@ -28,7 +36,7 @@ fn a_pairing_that_meets_a_limit_leaves_its_batch_alone() {
     let outgoing = world.engine.arrive(world.now, &mut events);
     let answers = client.read_all(&outgoing);
     assert!(answers.len() == 2 && answers[0].result.is_some(), "{answers:?}");
-    assert_eq!(answers[1].error.as_deref(), Some("too many requests wait for a decision"));
+    assert_eq!(answers[1].error.as_deref(), Some(BUSY));
     assert_eq!(late.read_all(&outgoing), []);
     assert_eq!(world.verdicts(), ["allowed"]);
     // It is paired as soon as there is room.
@@ -76,4 +84,114 @@ fn a_decision_stands_for_ten_minutes_across_restarts() {
         }
         assert_eq!(world.verdicts(), ["allowed", "limit"]);
     }
+}
+
+/// An event of the client with another signature.
+fn forged(event: &str) -> String {
+    let at = event.find("\"sig\":\"").unwrap() + 7;
+    let digit = if &event[at..=at] == "0" { "1" } else { "0" };
+    format!("{}{digit}{}", &event[..at], &event[at + 1..])
+}
+
+#[test]
+fn a_flood_in_the_name_of_one_client_leaves_the_others_theirs() {
+    let mut world = World::new();
+    let (first, second) = (world.paired("a", Vec::new()), world.paired("b", Vec::new()));
+    let ping = |client: &Client| client.request(NOW, "r1", "ping", &[]);
+    let (first_key, second_key) = (first.signer.to_bytes(), second.signer.to_bytes());
+    // A second is long enough, unless the machine sleeps.
+    let is_within_a_second = (0..5).any(|_| {
+        std::thread::sleep(Duration::from_secs(1));
+        let verifications = &mut world.engine.parts.verifications;
+        assert!(verifications.take(&first_key));
+        let begin = Instant::now();
+        while verifications.take(&first_key) && begin.elapsed().as_millis() < 500 {}
+        let ignored = world.send(&first, &forged(&ping(&first)));
+        let answered = world.send(&second, &ping(&second));
+        if begin.elapsed().as_millis() > 900 {
+            return false;
+        }
+        assert!(ignored.is_empty());
+        assert_eq!(answered, [Answer::result("pong")]);
+        let text = world.engine.parts.metrics.text();
+        assert!(text.contains("ignored_total{cause=\"flood\"} 1"), "{text}");
+        true
+    });
+    assert!(is_within_a_second);
+    // What ends without a request that is taken costs one, and a good request nothing.
+    let key = nip04::Key::new(second.key.secret_key(), &second.signer);
+    let json = "{\"id\":\"r1\",\"method\":\"ping\",\"params\":[]}";
+    let mut content = vec![0; nip04::content_len(json.len())];
+    let legacy = key.encrypt(json.as_bytes(), &[3; 16], &mut content).unwrap().to_owned();
+    let costs = [
+        (forged(&ping(&second)), 1),
+        (second.request(NOW - 1_000, "r1", "ping", &[]), 1),
+        (second.sign(NOW, &legacy), 1),
+        (second.sign(NOW, "not a payload"), 1),
+        (ping(&second), 0),
+    ];
+    for (event, cost) in costs {
+        let is_within_a_second = (0..5).any(|_| {
+            std::thread::sleep(Duration::from_secs(1));
+            assert!(world.engine.parts.verifications.take(&second_key));
+            world.engine.parts.verifications.give_back(&second_key);
+            let begin = Instant::now();
+            world.engine.arrive(NOW, &mut [event.clone().into_bytes()]);
+            let mut left = 0;
+            while world.engine.parts.verifications.take(&first_key) {
+                left += 1;
+            }
+            if begin.elapsed().as_millis() > 900 {
+                return false;
+            }
+            assert_eq!(left, 3_100 - cost, "{event}");
+            true
+        });
+        assert!(is_within_a_second);
+    }
+}
+
+#[test]
+fn denials_of_an_app_do_not_fill_the_log() {
+    let mut world = World::new();
+    let client = world.paired("eager", allow("sign:1"));
+    let head = |world: &World| world.engine.store.state().head().number;
+    let before = head(&world);
+    let request =
+        |id: u32| client.request(NOW, &id.to_string(), "sign_event", &[&note(4, &id.to_string())]);
+    let mut events: Vec<_> = (0..DENIALS).map(|id| request(id).into_bytes()).collect();
+    let outgoing = world.engine.arrive(world.now, &mut events);
+    let denied = Some("not allowed");
+    assert!(client.read_all(&outgoing).iter().all(|it| it.error.as_deref() == denied));
+    assert_eq!(head(&world) - before, u64::from(DENIALS));
+    let answers = world.send(&client, &request(DENIALS));
+    assert_eq!(answers[0].error.as_deref(), Some(BUSY));
+    assert_eq!(head(&world) - before, u64::from(DENIALS));
+    // What is allowed has its line, and another app its denials.
+    assert!(world.call(&client, "sign_event", &[&note(1, "x")]).result.is_some());
+    let other = world.paired("other", Vec::new());
+    assert_eq!(world.call(&other, "sign_event", &[&note(4, "x")]).error.as_deref(), denied);
+}
+
+#[test]
+fn a_decision_that_cannot_be_remembered_is_not_taken() {
+    let mut world = World::new();
+    let kinds: Vec<_> = (1..MAX_RULES).map(|kind| format!("sign:{}", 1_000 + kind)).collect();
+    let grants = vec![grant(GrantEffect::Ask, "sign"), grant(GrantEffect::Deny, &kinds.join(","))];
+    let client = world.paired("web", grants);
+    let event = client.request(world.now, "r1", "sign_event", &[&note(1, "x")]);
+    assert_eq!(world.send(&client, &event), []);
+    let id = |world: &mut World| match world.command(Command::Waiting) {
+        Ok(Reply::Waiting(list)) => list[0].id,
+        _ => panic!("no list"),
+    };
+    let id = id(&mut world);
+    let remember = Some(crate::control::Remember { lifetime: None });
+    for command in [Command::Deny { id, remember }, Command::Approve { id, remember }] {
+        assert!(matches!(world.command(command), Err(CommandError::Limit(_))));
+    }
+    assert_eq!(world.verdicts(), ["asks"]);
+    assert!(world.command(Command::Deny { id, remember: None }).is_ok());
+    assert_eq!(world.verdicts(), ["asks", "denied"]);
+    assert_eq!(world.rules("web").len(), MAX_RULES);
 }

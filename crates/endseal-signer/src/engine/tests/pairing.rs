@@ -166,6 +166,41 @@ fn a_clients_uri_is_answered_by_its_secret() {
 }
 
 #[test]
+fn an_app_without_a_name_has_that_of_its_uri_as_far_as_it_is_one() {
+    let mut world = World::new();
+    let long = "é".repeat(60);
+    for (claimed, expected) in [
+        ("mail", "mail".to_owned()),
+        ("123", "app 123".to_owned()),
+        (long.as_str(), "é".repeat(32)),
+        ("a\u{202e}\u{7}b", "a\u{fffd}\u{fffd}b".to_owned()),
+    ] {
+        let mut buffer = [0; MAX_URI];
+        let metadata =
+            endseal_nostr::connect::Metadata { name: Some(claimed.into()), ..Default::default() };
+        let uri = NostrConnect {
+            client: SecretKey::from_bytes(&[11; 32]).unwrap().public_key(),
+            relays: Relays::new(&["wss://their.example"]),
+            secret: ConnectSecret::new("s3cret").unwrap(),
+            permissions: Default::default(),
+            metadata,
+        };
+        let command = Command::Connect {
+            uri: SecretText::new(uri.write(&mut buffer).unwrap().to_owned()),
+            name: None,
+            user: None,
+            grants: Vec::new(),
+            lifetime: None,
+            allow_private: false,
+        };
+        let connected = world.command(command);
+        assert!(connected.is_ok(), "{claimed}: {:?}", connected.err());
+        let Ok(Reply::Apps(apps)) = world.command(Command::Apps) else { panic!() };
+        assert_eq!(apps.last().unwrap().name, expected);
+    }
+}
+
+#[test]
 fn an_invited_app_is_subscribed_at_the_relays_that_its_uri_names() {
     let mut world = World::new();
     assert!(world.engine.new_subscriptions().unwrap().is_empty());
