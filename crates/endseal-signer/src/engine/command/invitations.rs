@@ -1,0 +1,196 @@
+//! Invitations of apps, and connections that clients ask for.
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_nostr::Relays;
+use endseal_nostr::connect::{
+    Answer, Bunker, ConnectSecret, MAX_NAME as SHOWN, MAX_URI, NostrConnect, sanitise,
+};
+use endseal_nostr::key::{self, PublicKey, SecretKey};
+use endseal_nostr::policy::Pattern;
+
+use super::rules::patterns;
+use super::{Outcome, addresses};
+use crate::control::{CommandError, Grant, Reply, SecretText};
+use crate::engine::batch::Batch;
+use crate::engine::{self, answer, entry_of, is_live, view};
+use crate::error::StateError;
+use crate::records::app::App;
+use crate::records::line::Matter;
+use crate::text::{BoundedText, MAX_NAME};
+
+impl Batch<'_> {
+    pub(super) fn invite(
+        &mut self,
+        wish: &Wish<'_>,
+        invitation: u64,
+        relays: &[String],
+    ) -> Result<Outcome, StateError> {
+        let checked = (|| {
+            let own = engine::relays(self.transaction.settings());
+            if relays.is_empty() && own.is_empty() {
+                return Err(CommandError::NoRelays);
+            }
+            let named = addresses(if relays.is_empty() { &own } else { relays }, true)?;
+            let (user, patterns) = wish.check(self)?;
+            let secret = self.random_secret()?;
+            let transport = self.random_key()?;
+            Ok((own, named, user, patterns, secret, transport))
+        })();
+        let (own, named, user, patterns, secret, transport) = match checked {
+            Ok(checked) => checked,
+            Err(error) => return Ok(Err(error)),
+        };
+        let number = self.transaction.settings().next_app;
+        let signer = transport.public_key();
+        let until = self.now.saturating_add(invitation.max(1));
+        let mut app = App::invite(number, user, transport, &secret, self.now, until);
+        wish.fill(&mut app, self.now);
+        let listed: Vec<&str> = match relays {
+            [] => own.iter().map(String::as_str).collect(),
+            relays => relays.iter().map(String::as_str).collect(),
+        };
+        let bunker = Bunker { signer, relays: Relays::new(&listed), secret: Some(secret) };
+        let mut buffer = Zeroizing::new([0; MAX_URI]);
+        let uri = match bunker.write(&mut buffer[..]) {
+            Ok(uri) => SecretText::new(uri.to_owned()),
+            Err(error) => return Ok(Err(CommandError::Limit(error.to_string()))),
+        };
+        // They were checked, and are at most eight.
+        let _ = app.set_relays(named);
+        Ok(self
+            .add(app, Matter::AppInvited, &patterns)?
+            .map(|()| Reply::Invited { app: number, uri: Some(uri) }))
+    }
+
+    pub(super) fn connect(
+        &mut self,
+        wish: &Wish<'_>,
+        client: &NostrConnect<'_>,
+        allow_private: bool,
+    ) -> Result<Outcome, StateError> {
+        let checked = (|| {
+            let relays: Vec<_> = client.relays.iter().map(str::to_owned).collect();
+            let relays = addresses(&relays, allow_private)?;
+            let (user, patterns) = wish.check(self)?;
+            Ok((relays, user, patterns, self.random_key()?))
+        })();
+        let (relays, user, patterns, transport) = match checked {
+            Ok(checked) => checked,
+            Err(error) => return Ok(Err(error)),
+        };
+        let number = self.transaction.settings().next_app;
+        let name = transport.public_key().to_bytes();
+        let mut app =
+            App::connect(number, user, transport, &client.secret, self.now, client.client);
+        wish.fill(&mut app, self.now);
+        if let Some(url) = client.metadata.url {
+            app.claimed_url = BoundedText::cut(&sanitise(url, SHOWN).to_string());
+        }
+        if let Some(name) = client.metadata.name {
+            app.claimed_name = BoundedText::cut(&sanitise(name, SHOWN).to_string());
+        }
+        // As above.
+        let _ = app.set_relays(relays);
+        if let Err(error) = self.add(app, Matter::AppConnected, &patterns)? {
+            return Ok(Err(error));
+        }
+        let greeting = self.transaction.app(&name).and_then(|entry| {
+            let id = view::hex(&fresh_id(&mut self.parts.random)?);
+            let secret = Answer::Text(client.secret.expose_secret());
+            answer::write(entry.app(), &id, &secret, self.parts, self.now)
+        });
+        self.parts.sent.greetings.extend(greeting);
+        Ok(Ok(Reply::Invited { app: number, uri: None }))
+    }
+
+    /// Records an app with its rules and its line.
+    fn add(
+        &mut self,
+        app: App,
+        matter: Matter,
+        patterns: &[(Pattern, &Grant)],
+    ) -> Result<Result<(), CommandError>, StateError> {
+        let transport = app.record_name();
+        let entry = entry_of(&app, matter, self.now);
+        match self.transaction.add_app(app) {
+            Ok(()) => {}
+            Err(StateError::Limit(limit)) => {
+                return Ok(Err(CommandError::Limit(limit.to_string())));
+            }
+            Err(error) => return Err(error),
+        }
+        self.append(entry)?;
+        self.parts.has_new_subscriptions = true;
+        self.add_rules(&transport, patterns).map(|added| added.map(drop))
+    }
+
+    fn random_key(&mut self) -> Result<SecretKey, CommandError> {
+        SecretKey::generate(&mut self.parts.random)
+            .map_err(|error| CommandError::Store(error.to_string()))
+    }
+
+    /// 128 random bits in hexadecimal, which every client takes in a URL.
+    fn random_secret(&mut self) -> Result<ConnectSecret, CommandError> {
+        let bytes = fresh_id(&mut self.parts.random)
+            .ok_or_else(|| CommandError::Store("the system has no randomness".to_owned()))?;
+        let text = Zeroizing::new(view::hex(&bytes));
+        ConnectSecret::new(&text).map_err(|error| CommandError::Invalid(error.to_string()))
+    }
+}
+
+/// An app as a person wishes for it.
+pub(super) struct Wish<'w> {
+    pub(super) name: &'w str,
+    pub(super) user: Option<&'w str>,
+    pub(super) grants: &'w [Grant],
+    pub(super) lifetime: Option<u64>,
+}
+
+impl<'w> Wish<'w> {
+    #[allow(clippy::type_complexity, reason = "the user and its rules")]
+    fn check(
+        &self,
+        batch: &Batch<'_>,
+    ) -> Result<(PublicKey, Vec<(Pattern, &'w Grant)>), CommandError> {
+        if self.name.is_empty() || BoundedText::<64>::new(self.name).is_err() {
+            return Err(CommandError::Invalid("a name has 1 to 64 bytes".to_owned()));
+        }
+        if self.name.parse::<u32>().is_ok() || self.name.chars().any(char::is_control) {
+            let cause = "a name is no number and has no control characters";
+            return Err(CommandError::Invalid(cause.to_owned()));
+        }
+        let mut live = batch.transaction.apps().filter(|it| is_live(it));
+        if live.any(|it| it.app().name.as_str() == self.name) {
+            return Err(CommandError::NameTaken(self.name.to_owned()));
+        }
+        Ok((self.user(batch)?, patterns(self.grants, batch.now)?))
+    }
+
+    fn user(&self, batch: &Batch<'_>) -> Result<PublicKey, CommandError> {
+        let mut users = batch.transaction.users().map(|user| *user.key());
+        let Some(text) = self.user else {
+            let only = users.next().filter(|_| users.next().is_none());
+            let cause = "the signer has no user key, or several: name one";
+            return only.ok_or_else(|| CommandError::User(cause.to_owned()));
+        };
+        let parsed = key::public_from_hex(text).or_else(|_| key::public_from_npub(text));
+        let found = parsed.ok().filter(|user| users.any(|it| it == *user));
+        found.ok_or_else(|| CommandError::User(format!("the signer has no user key '{text}'")))
+    }
+
+    fn fill(&self, app: &mut App, now: u64) {
+        app.name = BoundedText::cut(self.name);
+        app.expires = self.lifetime.map_or(0, |seconds| now.saturating_add(seconds.max(1)));
+    }
+}
+
+/// The claimed name of an app, so that it may be the app's name: no number, and not too long.
+pub(super) fn valid_name(claimed: &str) -> String {
+    let prefix = if claimed.parse::<u32>().is_ok() { "app " } else { "" };
+    BoundedText::<MAX_NAME>::cut(&format!("{prefix}{claimed}")).as_str().to_owned()
+}
+
+fn fresh_id(random: &mut impl endseal_crypto::random::Random) -> Option<[u8; 16]> {
+    let mut bytes = [0; 16];
+    random.fill(&mut bytes).ok().map(|()| bytes)
+}

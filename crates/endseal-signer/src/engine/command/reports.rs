@@ -1,0 +1,104 @@
+//! Reports: status, apps, lines of the log, reasons of a decision.
+
+use endseal_nostr::policy::{Action, Bound, Pattern, Subject, decide, explain};
+
+use super::{Outcome, find};
+use crate::control::{AppView, CommandError, Reply, Status, UserView};
+use crate::engine::batch::rules;
+use crate::engine::{Engine, is_live, view};
+use crate::log::{Verification, VerifyError};
+
+/// Most lines of one reply.
+const MAX_LINES: u32 = 1_000;
+
+impl Engine {
+    pub(super) fn status(&self) -> Status {
+        let state = self.store.state();
+        let user = |user: &crate::User| UserView {
+            public_key: view::key(user.key()),
+            label: user.label().as_str().to_owned(),
+        };
+        Status {
+            unlocked: self.parts.keys.is_some(),
+            users: state.users().map(user).collect(),
+            relays: self.relays(),
+            apps: state.apps().filter(|it| is_live(it)).count(),
+            waiting: self.parts.waiting.len(),
+        }
+    }
+
+    pub(super) fn apps(&self, now: u64) -> Vec<AppView> {
+        let own = self.relays();
+        let mut apps: Vec<_> =
+            self.store.state().apps().map(|it| view::app(it, &own, now)).collect();
+        apps.sort_by_key(|app| app.number);
+        apps
+    }
+
+    pub(super) fn explain(&self, now: u64, app: &str, action: &str) -> Outcome {
+        let entry = find(self.store.state().apps(), app)?;
+        let action = action_of(action)?;
+        let rules = rules(entry);
+        let decision = decide(&rules, &action, now);
+        Ok(Reply::Explained {
+            verdict: format!("{:?}", decision.verdict).to_ascii_lowercase(),
+            rule: decision.rule,
+            reasons: explain(&rules, &action, now).to_string(),
+        })
+    }
+
+    pub(super) fn lines(&mut self, after: u64, limit: u32) -> Outcome {
+        let limit = usize::try_from(limit.min(MAX_LINES)).unwrap_or_default();
+        let lines = self.store.log_lines(after, limit);
+        let lines = lines.map_err(|error| CommandError::Store(error.to_string()))?;
+        Ok(Reply::Lines(lines.iter().map(view::line).collect()))
+    }
+
+    pub(super) fn verify(&mut self) -> Outcome {
+        let mut verification = Verification::new(None);
+        loop {
+            if let Some(outcome) = self.verify_page(&mut verification) {
+                return outcome;
+            }
+        }
+    }
+
+    /// Verifies the next page of the log. Returns the reply after the last one.
+    pub(crate) fn verify_page(&mut self, verification: &mut Verification) -> Option<Outcome> {
+        let head = match self.store.verify_page(verification) {
+            Ok(head) => head?,
+            Err(VerifyError::Broken(broken)) => {
+                return Some(Err(CommandError::Broken(broken.at, broken.to_string())));
+            }
+            Err(error) => return Some(Err(CommandError::Store(error.to_string()))),
+        };
+        Some(Ok(Reply::Verified { lines: head.number, hash: view::hex(&head.hash) }))
+    }
+}
+
+/// The action that a text names: one kind, or one peer.
+fn action_of(text: &str) -> Result<Action, CommandError> {
+    let invalid = |cause: &str| CommandError::Invalid(format!("'{text}': {cause}"));
+    let pattern = Pattern::parse(text).map_err(|error| invalid(&error.to_string()))?;
+    let kind = pattern.kinds.first;
+    if pattern.subject.has_kinds() && kind != pattern.kinds.last {
+        return Err(invalid("name one kind"));
+    }
+    let peer = match (pattern.subject.has_kinds(), pattern.bound) {
+        (true, _) => [0; 32],
+        (false, Bound::Peer(peer)) => peer,
+        (false, _) => return Err(invalid("name a peer")),
+    };
+    let scope = match pattern.bound {
+        Bound::Scope(scope) => Some(scope),
+        _ => None,
+    };
+    Ok(match pattern.subject {
+        Subject::Sign => Action::Sign { kind, scope },
+        Subject::Unwrap => Action::Unwrap { kind },
+        Subject::Nip04Encrypt => Action::Nip04Encrypt { peer },
+        Subject::Nip04Decrypt => Action::Nip04Decrypt { peer },
+        Subject::Nip44Encrypt => Action::Nip44Encrypt { peer },
+        Subject::Nip44Decrypt => Action::Nip44Decrypt { peer },
+    })
+}
