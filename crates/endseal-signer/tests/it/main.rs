@@ -12,6 +12,7 @@
 mod deploy;
 #[path = "../../../endseal-store/tests/faults/faults.rs"]
 mod faults;
+mod flood;
 mod log;
 mod media;
 mod records;

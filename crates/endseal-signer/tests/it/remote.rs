@@ -1,5 +1,6 @@
 //! A signer that serves, and its client, over a relay.
 
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::thread;
 use std::time::SystemTime;
@@ -11,7 +12,7 @@ use endseal_nostr::key::{SecretKey, SigningKey};
 use endseal_relay::server::{Server, Settings, faults::Faults};
 use endseal_signer::client::{RemoteError, RemoteSigner};
 use endseal_signer::control::{Command, Grant, GrantEffect, Reply, Request, call};
-use endseal_signer::{Options, RunError, Signer};
+use endseal_signer::{Listening, Options, RunError, Signer};
 use endseal_store::KdfParams;
 use endseal_testing::Scratch;
 use tokio::runtime::Builder;
@@ -23,14 +24,16 @@ use crate::world::{PASSPHRASE, public_key, secret_key};
 const SHORT: Duration = Duration::from_secs(1);
 
 /// A signer of user 1 that serves on a thread.
-struct Serving {
+pub(crate) struct Serving {
     directory: Scratch,
+    /// Address of its counters.
+    pub(crate) metrics: SocketAddr,
     stop: oneshot::Sender<()>,
     ended: oneshot::Receiver<Result<(), RunError>>,
 }
 
 impl Serving {
-    async fn start(relay: &Server) -> Self {
+    pub(crate) async fn start(relay: &Server) -> Self {
         let directory = Scratch::new();
         let mut signer =
             Signer::init(&directory.path("signer"), PASSPHRASE, KdfParams::MINIMUM).unwrap();
@@ -40,19 +43,22 @@ impl Serving {
         let (stop, stopped) = oneshot::channel();
         let (begin, begun) = oneshot::channel();
         let (end, ended) = oneshot::channel();
-        let options = Options { relays: vec![relay.url()], ..Options::default() };
+        let metrics = Some(([127, 0, 0, 1], 0).into());
+        let options = Options { relays: vec![relay.url()], metrics, ..Options::default() };
         let mut begin = Some(begin);
         thread::spawn(move || {
-            let mut begun = |_| begin.take().unwrap().send(()).is_ok();
+            let mut begun = |listening: Listening| {
+                begin.take().unwrap().send(listening.metrics.unwrap()).is_ok()
+            };
             let stop = async { stopped.await.unwrap() };
             end.send(signer.serve(now(), &options, &mut begun, stop)).unwrap();
         });
-        begun.await.unwrap();
-        Self { directory, stop, ended }
+        let metrics = begun.await.unwrap();
+        Self { directory, metrics, stop, ended }
     }
 
     /// A `bunker://` URI of an app that may do that.
-    fn invite(&self, rules: &str) -> String {
+    pub(crate) fn invite(&self, rules: &str) -> String {
         let (rules, effect) = (rules.to_owned(), GrantEffect::Allow);
         let grant = Grant { effect, rules, lifetime: None, uses: None, rate: None };
         let command = Command::Invite {
@@ -70,7 +76,7 @@ impl Serving {
         }
     }
 
-    async fn end(self) {
+    pub(crate) async fn end(self) {
         self.stop.send(()).unwrap();
         self.ended.await.unwrap().unwrap();
     }
@@ -107,7 +113,7 @@ pub(crate) fn parse<'b>(uri: &str, buffer: &'b mut [u8]) -> Bunker<'b> {
 }
 
 /// Client `number` of a URI, connected.
-async fn connected(uri: &str, number: u32) -> RemoteSigner<'static> {
+pub(crate) async fn connected(uri: &str, number: u32) -> RemoteSigner<'static> {
     let mut buffer = vec![0; uri.len()];
     let bunker = parse(uri, &mut buffer);
     let mut client = client_of(&bunker, number);
@@ -181,7 +187,7 @@ fn a_client_connects_to_a_signer_that_comes_later() {
     with_relay(Settings::default(), async |relay| {
         let signer = Serving::start(relay).await;
         let uri = signer.invite("sign:1");
-        let Serving { directory, stop, ended } = signer;
+        let Serving { directory, stop, ended, .. } = signer;
         stop.send(()).unwrap();
         ended.await.unwrap().unwrap();
         let (stop, stopped) = oneshot::channel();

@@ -1,0 +1,98 @@
+//! A stranger who sends without a pause, and an app that is answered all the same.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use endseal_nostr::connect::Call;
+use endseal_nostr::event::{Tags, Template};
+use endseal_nostr::key::SigningKey;
+use endseal_relay::address::Address;
+use endseal_relay::auth::SignedEvent;
+use endseal_relay::client::{self, Notification, Relay};
+use endseal_relay::server::Settings;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+
+use crate::remote::{Serving, connected, hex, now, parse, with_relay};
+use crate::world::secret_key;
+
+/// Events of the stranger in a second, and seconds.
+const RATE: usize = 2_000;
+const SECONDS: usize = 5;
+/// Events that are sent at a time.
+const STEP: usize = 40;
+/// Longest time to an answer.
+const LATE: Duration = Duration::from_secs(1);
+
+/// Events to the app by a key that is not its client's.
+fn strangers(signer: &str) -> Vec<SignedEvent> {
+    let key = SigningKey::new(secret_key(66));
+    let event = |number: usize| {
+        let content = format!("{number:0132}");
+        let tags: &[&[&str]] = &[&["p", signer]];
+        let (tags, content) = (Tags::List(tags), content.as_str().into());
+        let template = Template { pubkey: None, created_at: now(), kind: 24_133, tags, content };
+        SignedEvent::from(&template.sign(&key, &[0; 32]).unwrap())
+    };
+    (0..RATE * SECONDS).map(event).collect()
+}
+
+/// Sends them at that rate.
+async fn flood(relay: Relay, events: Vec<SignedEvent>) {
+    let mut ticks = interval(Duration::from_secs(1) / u32::try_from(RATE / STEP).unwrap());
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+    for events in events.chunks(STEP) {
+        ticks.tick().await;
+        for event in events {
+            assert!(relay.publish(event).is_empty(), "the connection is slower than the stranger");
+        }
+    }
+    relay.stop(Duration::from_secs(10)).await;
+}
+
+/// Events that were ignored because of their author.
+async fn ignored(metrics: SocketAddr) -> usize {
+    let mut stream = TcpStream::connect(metrics).await.unwrap();
+    let request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    let name = "endseal_signer_ignored_total{cause=\"stranger\"} ";
+    text.lines().find_map(|line| line.strip_prefix(name)).unwrap().parse().unwrap()
+}
+
+#[test]
+fn an_app_is_answered_within_a_second_while_a_stranger_sends_2000_events_a_second() {
+    with_relay(Settings::default(), async |relay| {
+        let signer = Serving::start(relay).await;
+        let uri = signer.invite("sign:1");
+        let mut app = connected(&uri, 7).await;
+        let transport = hex(&parse(&uri, &mut vec![0; uri.len()]).signer.to_bytes());
+        let events = strangers(&transport);
+        let (sender, mut notifications) = mpsc::channel(4_096);
+        let settings = client::Settings::new(Address::parse(&relay.url()).unwrap());
+        let stranger = Relay::start(settings, 0, sender);
+        while !matches!(notifications.recv().await, Some((_, Notification::Connected))) {}
+        tokio::spawn(async move { while notifications.recv().await.is_some() {} });
+        let flood = tokio::spawn(flood(stranger, events));
+        let (begin, mut answers) = (Instant::now(), 0);
+        while begin.elapsed() < Duration::from_secs(SECONDS as u64) {
+            let asked = Instant::now();
+            assert_eq!(*app.call(&Call::Ping, now()).await.unwrap(), "pong");
+            assert!(asked.elapsed() < LATE, "{:?}", asked.elapsed());
+            answers += 1;
+            sleep(Duration::from_millis(20)).await;
+        }
+        assert!(answers > SECONDS, "{answers}");
+        flood.await.unwrap();
+        // They reached the signer.
+        let end = Instant::now() + Duration::from_secs(10);
+        while ignored(signer.metrics).await < RATE * SECONDS {
+            assert!(Instant::now() < end, "{}", ignored(signer.metrics).await);
+            sleep(Duration::from_millis(50)).await;
+        }
+        signer.end().await;
+    });
+}
