@@ -209,8 +209,9 @@ impl<'s> StateTransaction<'s> {
 
     /// Forgets events and requests that are older than 10 minutes, and removes apps that were
     /// revoked or logged out, or whose invitation expired, more than 30 days ago. Paired apps that
-    /// expired stay, as a clock that jumps must not remove them. Raises the floor to the last of the
-    /// events. It looks at all of them: a caller prunes once a minute, and not in each transaction.
+    /// expired stay, as a clock that jumps must not remove them. Raises the floor to the last of
+    /// the events. It looks at all of them: a caller prunes once a minute, and not in each
+    /// transaction.
     ///
     /// # Errors
     /// [`StateError`].
