@@ -8,8 +8,6 @@ mod bech32m;
 mod identity;
 #[path = "vectors/identity_file.rs"]
 mod identity_file;
-#[path = "vectors/json.rs"]
-mod json;
 #[path = "vectors/peer_id.rs"]
 mod peer_id;
 #[path = "vectors/roster.rs"]

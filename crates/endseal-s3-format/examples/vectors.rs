@@ -5,8 +5,6 @@
 //! test; only chunks, key wrapping and digests come from libraries.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
-#[path = "vectors/json.rs"]
-mod json;
 #[path = "vectors/object.rs"]
 mod object;
 

@@ -9,8 +9,6 @@
 mod file;
 #[path = "vectors/first.rs"]
 mod first;
-#[path = "vectors/json.rs"]
-mod json;
 #[path = "vectors/olm.rs"]
 mod olm;
 
@@ -21,7 +19,7 @@ use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::hash;
 use endseal_crypto::label::{SESSION_SAFETY_NUMBER, SESSION_TAG};
 use endseal_crypto::x25519;
-use json::Vector;
+use endseal_testing::Vector;
 
 const MADE_AT: u64 = 1_767_225_600_000;
 /// u = p + 9, which is the base point in another encoding.

@@ -8,12 +8,12 @@
 
 #[path = "vectors/chain.rs"]
 mod chain;
+#[path = "vectors/kind.rs"]
+mod kind;
 #[path = "vectors/line.rs"]
 mod line;
 #[path = "vectors/records.rs"]
 mod records;
-#[path = "vectors/vector.rs"]
-mod vector;
 
 use std::env;
 use std::path::PathBuf;

@@ -6,15 +6,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 #![allow(clippy::std_instead_of_core, reason = "as in the crate")]
 
-#[path = "vectors/json.rs"]
-mod json;
-
 use std::env;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::mldsa65::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
-use json::Vector;
+use endseal_testing::Vector;
 
 fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use endseal_crypto::label::{IDENTITY_KEM_KEY, IDENTITY_STORE};
 use endseal_crypto::{ed25519, hash};
+use endseal_testing::Vector;
 
-use crate::json::Vector;
 use crate::{
     LOW_ORDER, NOT_CANONICAL, NOT_ON_CURVE, bech32m, kem_key_of_another, long, long_payload,
     mixed_order, owner, payload, short,

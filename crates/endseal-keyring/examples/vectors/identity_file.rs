@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use endseal_keyring::{KdfParams, Passphrase, hazmat};
+use endseal_testing::Vector;
 
-use crate::json::Vector;
 use crate::{kem_key_of_another, long, owner, short};
 
 const PASSPHRASE: &str = "correct horse battery staple";

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use endseal_crypto::peer_id::PeerId;
+use endseal_testing::Vector;
 
-use crate::json::Vector;
 use crate::{bech32m, owner, short};
 
 pub(crate) fn write(dir: &Path) {

@@ -6,9 +6,9 @@ use base64ct::{Base64, Encoding as _};
 use endseal_crypto::{hash, label};
 use endseal_keyring::Roster;
 use endseal_keyring::roster::{GroupId, Member, RosterChanges};
+use endseal_testing::Vector;
 
 use crate::identity::negated;
-use crate::json::Vector;
 use crate::{LOW_ORDER, bech32m, kem_key_of_another, long, mixed_order, owner, short};
 
 pub(crate) fn write(dir: &Path) {

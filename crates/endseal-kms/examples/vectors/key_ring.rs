@@ -6,8 +6,7 @@ use base64ct::{Base64, Encoding as _};
 use endseal_crypto::argon2id::KdfParams;
 use endseal_crypto::segment::{InputKey, KeySource, SliceSealer, chunks_len};
 use endseal_crypto::{hash, hazmat, label};
-
-use crate::json::{Vector, hex};
+use endseal_testing::{Vector, hex};
 
 #[path = "key_ring/file.rs"]
 mod file;

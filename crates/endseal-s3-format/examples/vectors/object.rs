@@ -7,8 +7,7 @@ use aes_gcm::{Aes256Gcm, KeyInit as _};
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use endseal_crypto::hazmat;
 use endseal_crypto::segment::{InputKey, KeySource, SliceSealer, chunks_len};
-
-use crate::json::{Vector, hex};
+use endseal_testing::{Vector, hex};
 
 #[path = "object/header.rs"]
 mod header;

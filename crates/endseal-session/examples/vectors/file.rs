@@ -4,8 +4,8 @@ use std::path::Path;
 
 use endseal_crypto::hash;
 use endseal_crypto::label::SESSION_FILE_ID;
+use endseal_testing::{Vector, hex};
 
-use crate::json::Vector;
 use crate::{NEUTRAL, NOT_CANONICAL, NOT_ON_CURVE, ed25519};
 
 const HEADER: &[u8] = b"endseal msgs v1\n";
@@ -18,10 +18,6 @@ struct Record {
     sender: String,
     recipient: String,
     message: String,
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn address(identity: [u8; 32], device: u32) -> Vec<u8> {

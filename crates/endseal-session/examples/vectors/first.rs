@@ -4,8 +4,8 @@ use std::path::Path;
 
 use endseal_crypto::hash;
 use endseal_crypto::label::SESSION_BINDING;
+use endseal_testing::Vector;
 
-use crate::json::Vector;
 use crate::{
     CERTIFICATE, MADE_AT, certificate, certificate_body, ed25519, replaced, signed, x25519,
 };

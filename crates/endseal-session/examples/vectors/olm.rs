@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use crate::json::Vector;
+use endseal_testing::Vector;
+
 use crate::x25519;
 
 const MAC: [u8; 8] = [0xac; 8];

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use endseal_testing::{Vector, hex};
+
 use crate::line::{body, hash};
-use crate::vector::{Vector, hex};
 
 /// Name and value of a line.
 type Record = (Vec<u8>, Vec<u8>);
@@ -66,7 +67,10 @@ fn accepted(dir: &Path) {
         let log = Log::of(count);
         let noted = noted.map(|number| (number, log.hash_of(number)));
         let vector = vector(what, comment, "ok", &log, noted);
-        vector.json("number", &count.to_string()).hex("hash", &log.hash_of(count)).write(dir);
+        vector
+            .with_json("number", &count.to_string())
+            .with_hex("hash", &log.hash_of(count))
+            .write(dir);
     }
 }
 
@@ -75,7 +79,7 @@ fn changed(dir: &Path) {
     let refuse = |what, comment, expect, at: u64, change: &dyn Fn(&mut Log)| {
         let mut log = Log::of(5);
         change(&mut log);
-        vector(what, comment, expect, &log, None).json("at", &at.to_string()).write(dir);
+        vector(what, comment, expect, &log, None).with_json("at", &at.to_string()).write(dir);
     };
     refuse("first-removed", "line 1 is absent", "missing", 1, &|log| drop(log.lines.remove(0)));
     refuse("removed", "line 3 is absent", "missing", 3, &|log| drop(log.lines.remove(2)));
@@ -119,7 +123,7 @@ fn ended(dir: &Path) {
     let refuse = |what, comment, expect, at: u64, noted, change: &dyn Fn(&mut Log)| {
         let mut log = Log::of(5);
         change(&mut log);
-        vector(what, comment, expect, &log, noted).json("at", &at.to_string()).write(dir);
+        vector(what, comment, expect, &log, noted).with_json("at", &at.to_string()).write(dir);
     };
     refuse("cut", "line 5 is absent", "missing", 5, None, &|log| drop(log.lines.pop()));
     refuse("all-removed", "all lines are absent", "missing", 1, None, &|log| log.lines.clear());
@@ -160,6 +164,6 @@ fn vector(
     let head = log.head.as_ref().map_or("null".into(), |head| format!("\"{}\"", hex(head)));
     let noted =
         noted.map_or("null".into(), |(number, hash)| format!("[{number}, \"{}\"]", hex(&hash)));
-    let vector = Vector::new(&format!("chain-{what}"), "chain", comment, expect);
-    vector.json("lines", &lines).json("head", &head).json("noted", &noted)
+    let vector = Vector::new(&format!("chain-{what}"), comment, expect).with("kind", "chain");
+    vector.with_json("lines", &lines).with_json("head", &head).with_json("noted", &noted)
 }

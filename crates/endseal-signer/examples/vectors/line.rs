@@ -4,8 +4,8 @@ use std::path::Path;
 
 use endseal_crypto::sha256;
 
+use crate::kind::{Kind, text8};
 use crate::records::NOW;
-use crate::vector::{Kind, text8};
 
 /// Body of a line of matter `matter` with this text.
 pub(crate) fn body(number: u64, matter: u8, text: &str) -> Vec<u8> {

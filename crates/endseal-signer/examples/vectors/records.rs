@@ -7,7 +7,7 @@ use endseal_crypto::sha256;
 use endseal_nostr::encrypted_key::{EncryptedKey, Handling, TEXT_LEN};
 use endseal_nostr::key::SecretKey;
 
-use crate::vector::{Kind, relays, text8};
+use crate::kind::{Kind, relays, text8};
 
 pub(crate) const NOW: u64 = 1_784_700_000;
 /// x = 5: no point has it.

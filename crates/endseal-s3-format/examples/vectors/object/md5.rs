@@ -5,12 +5,12 @@ use std::path::Path;
 use endseal_crypto::hazmat;
 use endseal_crypto::legacy_hash::Md5;
 use endseal_crypto::segment::{KeySource, SliceSealer};
+use endseal_testing::Vector;
 
 use super::{
     MD5_SALT, METADATA_SALT, base64, context, entry, flipped, header, key, pattern, record_head,
     salted, tail, vector, whole_object,
 };
-use crate::json::Vector;
 
 fn md5(content: &[u8]) -> [u8; 16] {
     let mut md5 = Md5::new();
@@ -88,7 +88,7 @@ pub(super) fn write(dir: &Path) {
     for (scenario, comment, text) in [
         ("md5-text-padding", "padding behind it", format!("{text}=")),
         ("md5-text-alphabet", "the alphabet of base64", format!("{}+", &text[..text.len() - 1])),
-        ("md5-text-hexadecimal", "in hexadecimal", crate::json::hex(&good)),
+        ("md5-text-hexadecimal", "in hexadecimal", endseal_testing::hex(&good)),
     ] {
         object(scenario, comment, "unauthentic", 9, &text).write(dir);
     }

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use endseal_crypto::hash;
+use endseal_testing::Vector;
 
 use super::{
     MIN, base64, context, entry, flipped, header, part_json, pattern, record_head, replaced,
     salted, tail, vector,
 };
-use crate::json::Vector;
 
 const NONE: [u8; 24] = [0; 24];
 

@@ -5,8 +5,7 @@ use std::path::Path;
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::hash;
 use endseal_crypto::label::S3_NAME_SECRET_CHECK;
-
-use crate::json::{Vector, hex};
+use endseal_testing::{Vector, hex};
 
 const SECRET: [u8; 32] = [0x5e; 32];
 

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use endseal_crypto::aes_siv::{self, SivKey};
 use endseal_crypto::hkdf;
+use endseal_testing::Vector;
 
 use super::{BUCKET, base64, context};
-use crate::json::Vector;
 
 const SECRET: [u8; 32] = [0x5e; 32];
 

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use endseal_crypto::hash;
 use endseal_crypto::label::S3_PARKED;
+use endseal_testing::{Vector, hex};
 
 use super::{KEY, base64};
-use crate::json::{Vector, hex};
 
 const BACKEND: &str = "2~backend-upload-id";
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use endseal_crypto::hash;
 use endseal_crypto::label::S3_TAG;
 use endseal_crypto::sha256;
+use endseal_testing::{Vector, hex};
 
 use super::upload_id::BACKEND;
 use super::{BUCKET, KEY, WRAPPING_KEY, base64, context, flipped, header, parked, pattern, salted};
-use crate::json::{Vector, hex};
 
 const SALT: [u8; 24] = [0x4e; 24];
 const PART_SALT: [u8; 24] = [0xa7; 24];

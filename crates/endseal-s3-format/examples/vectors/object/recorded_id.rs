@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use endseal_testing::Vector;
+
 use super::upload_id::{BACKEND, upload_id};
 use super::{BUCKET, KEY, WRAPPING_KEY, base64, flipped, header, parked, place};
-use crate::json::Vector;
 
 pub(super) fn write(dir: &Path) {
     let vector = |scenario: &str, comment: &str, expect: &str, listed: &str, record: &str| {

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use endseal_testing::Vector;
+
 use super::{MIN, sealed_len};
-use crate::json::Vector;
 
 pub(super) fn write(dir: &Path) {
     let mut lengths = Vec::new();

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use endseal_testing::Vector;
+
 use super::{BUCKET, KEY, WRAPPING_KEY, base64, context, flipped, header, place, salted};
-use crate::json::Vector;
 
 const SALT: [u8; 24] = [0x0d; 24];
 pub(super) const BACKEND: &str = "2~backend-upload-id";

@@ -57,7 +57,7 @@ fn successes(dir: &Path) {
 /// another key.
 fn markers(dir: &Path) {
     let marker = |scenario: &str, comment: &str, expect: &str, key: &str| {
-        crate::json::Vector::new(scenario, comment, expect)
+        endseal_testing::Vector::new(scenario, comment, expect)
             .with("kind", "object")
             .with("bucket", super::BUCKET)
             .with("key", key)
@@ -123,7 +123,7 @@ fn bodies(dir: &Path) {
         ("place-bucket", "in another bucket", "bucket2", KEY, 2),
         ("place-boundary", "bucket and key run together", "bucketfolder", "/key", 2),
     ] {
-        crate::json::Vector::new(scenario, comment, "unauthentic")
+        endseal_testing::Vector::new(scenario, comment, "unauthentic")
             .with("kind", "object")
             .with("bucket", bucket)
             .with("key", key)

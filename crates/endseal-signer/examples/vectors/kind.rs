@@ -1,44 +1,8 @@
-//! One scenario a file.
+//! Records of one kind.
 
-use core::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 
-/// An object of texts, numbers and JSON that is written already.
-pub(crate) struct Vector {
-    scenario: String,
-    text: String,
-}
-
-impl Vector {
-    pub(crate) fn new(scenario: &str, kind: &str, comment: &str, expect: &str) -> Self {
-        let own = Self { scenario: scenario.to_owned(), text: String::from("{\n") };
-        own.text("comment", comment).text("expect", expect).text("kind", kind)
-    }
-
-    /// `value` MUST need no escape.
-    pub(crate) fn text(self, field: &str, value: &str) -> Self {
-        assert!(value.chars().all(|c| matches!(c, ' '..='~') && c != '"' && c != '\\'), "{value}");
-        self.json(field, &format!("\"{value}\""))
-    }
-
-    pub(crate) fn hex(self, field: &str, bytes: &[u8]) -> Self {
-        self.text(field, &hex(bytes))
-    }
-
-    pub(crate) fn json(mut self, field: &str, json: &str) -> Self {
-        writeln!(self.text, "  \"{field}\": {json},").unwrap();
-        self
-    }
-
-    pub(crate) fn write(self, dir: &Path) {
-        fs::create_dir_all(dir).unwrap();
-        let text = format!("{}\n}}\n", self.text.strip_suffix(",\n").unwrap());
-        let path = dir.join(&self.scenario).with_extension("json");
-        assert!(!path.exists(), "{} comes twice", self.scenario);
-        fs::write(path, text).unwrap();
-    }
-}
+use endseal_testing::Vector;
 
 /// Vectors of one kind of record, with a record that is accepted.
 pub(crate) struct Kind<'a> {
@@ -51,21 +15,22 @@ pub(crate) struct Kind<'a> {
 impl Kind<'_> {
     /// A record that is accepted, with fields that are JSON already.
     pub(crate) fn ok(&self, what: &str, comment: &str, value: &[u8], fields: &[(&str, &str)]) {
-        let vector = self.vector(what, comment, "ok").hex("name", &self.name).hex("value", value);
-        let add = |vector: Vector, (field, json): &(&str, &str)| vector.json(field, json);
+        let vector =
+            self.vector(what, comment, "ok").with_hex("name", &self.name).with_hex("value", value);
+        let add = |vector: Vector, (field, json): &(&str, &str)| vector.with_json(field, json);
         fields.iter().fold(vector, add).write(self.dir);
     }
 
     /// A record that is refused, because its value is another.
     pub(crate) fn refused(&self, what: &str, comment: &str, expect: &str, value: &[u8]) {
         let vector = self.vector(what, comment, expect);
-        vector.hex("name", &self.name).hex("value", value).write(self.dir);
+        vector.with_hex("name", &self.name).with_hex("value", value).write(self.dir);
     }
 
     /// A record that is refused, because its name is another.
     pub(crate) fn refused_name(&self, what: &str, comment: &str, expect: &str, name: &[u8]) {
         let vector = self.vector(what, comment, expect);
-        vector.hex("name", name).hex("value", &self.value).write(self.dir);
+        vector.with_hex("name", name).with_hex("value", &self.value).write(self.dir);
     }
 
     /// The record with `bytes` at an offset.
@@ -92,12 +57,9 @@ impl Kind<'_> {
     }
 
     fn vector(&self, what: &str, comment: &str, expect: &str) -> Vector {
-        Vector::new(&format!("{}-{what}", self.kind), self.kind, comment, expect)
+        let scenario = format!("{}-{what}", self.kind);
+        Vector::new(&scenario, comment, expect).with("kind", self.kind)
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A text behind its length.
