@@ -12,6 +12,7 @@ use endseal_store::hazmat::{open_key_file, seal_key_file};
 use endseal_store::{
     GroupRow, KdfParams, OuterKey, ParkedRow, Protection, SessionRow, SessionStatus, Store, Unlock,
 };
+use endseal_testing::hex;
 
 fn main() {
     let folder = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
@@ -113,10 +114,6 @@ impl Vector {
             hex(&self.file)
         )
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Key files of the store that is kept: where `expect` is `ok`, they open it.

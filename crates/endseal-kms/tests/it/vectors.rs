@@ -4,13 +4,10 @@ use base64ct::{Base64, Encoding as _};
 use endseal_keyring::{KdfParams, Passphrase};
 use endseal_kms::ring::{OpenRingError, ParseRingError, ParsedRing};
 use endseal_kms::{Ring, RingProvider};
+use endseal_testing::hex;
 use serde_json::Value;
 
 use super::*;
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 fn unhex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..][..2], 16).unwrap()).collect()

@@ -17,6 +17,7 @@ use std::fs;
 use std::path::Path;
 
 use endseal_nostr::key::{SecretKey, SigningKey};
+pub(crate) use endseal_testing::hex;
 use serde_json::{Value, json};
 
 pub(crate) fn write(dir: &Path) {
@@ -41,10 +42,6 @@ pub(crate) fn write_cases<const N: usize>(folder: &Path, files: [(&str, Vec<Valu
 /// The key that signs.
 pub(crate) fn signing_key() -> SigningKey {
     SigningKey::new(SecretKey::from_bytes(&[3; 32]).expect("in range"))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn public_key() -> String {

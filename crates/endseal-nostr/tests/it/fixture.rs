@@ -6,6 +6,7 @@ use std::path::Path;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::secp256k1::{PublicKey, SecretKey};
 use endseal_crypto::sha256;
+pub(crate) use endseal_testing::hex;
 use serde_json::Value;
 
 /// A file below `vectors/`.
@@ -44,10 +45,6 @@ pub(crate) fn secret(case: &Value, field: &str) -> SecretKey {
 
 pub(crate) fn public(case: &Value, field: &str) -> PublicKey {
     PublicKey::from_bytes(&array(case, field)).unwrap()
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A secret key that is the same in each run.

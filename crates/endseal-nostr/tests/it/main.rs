@@ -22,14 +22,11 @@ mod unwrap_batch;
 mod vectors;
 
 use endseal_nostr::key::{self, SecretKey, SigningKey};
+use endseal_testing::hex;
 
 /// The key that signed the vectors.
 fn signing_key() -> SigningKey {
     SigningKey::new(SecretKey::from_bytes(&[3; 32]).unwrap())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Text of written bytes.

@@ -11,6 +11,7 @@ use endseal_relay::auth::SignedEvent;
 use endseal_relay::client::{Notification, Relay, Settings};
 use endseal_relay::message::Filter;
 use endseal_relay::server::{Server, Settings as ServerSettings};
+pub(crate) use endseal_testing::hex;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
@@ -21,10 +22,6 @@ pub(crate) const SOON: Duration = Duration::from_millis(300);
 
 pub(crate) fn key(label: &str) -> SigningKey {
     SigningKey::new(SecretKey::from_bytes(&sha256::digest(label.as_bytes())).unwrap())
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn public(label: &str) -> String {

@@ -2,6 +2,7 @@
 
 use endseal_s3_protocol::aws_chunked::{Form, Limits};
 use endseal_s3_protocol::sigv4::{ChunkSigner, Payload, PayloadHash, Signer};
+use endseal_testing::hex;
 
 use super::published::{chunked, chunked_with_trailer, now};
 use super::*;
@@ -17,10 +18,6 @@ fn seed() -> ChunkSigner {
         Payload::StreamingSigned { seed, trailer: true } => seed,
         payload => panic!("{payload:?}"),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Content in chunks of these lengths, signed if there is a signer.

@@ -4,13 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use endseal_session::{Address, DeviceId, FileRecord, FileRecordError, FileRecords, FileRoute};
+use endseal_testing::hex;
 use serde_json::Value;
 
 use crate::device::identity;
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 fn unhex(text: &str) -> Vec<u8> {
     let digits = text.as_bytes().chunks_exact(2);

@@ -1,5 +1,7 @@
 //! A case: an object of texts and numbers.
 
+pub(super) use endseal_testing::hex;
+
 /// Fields in their order, with their values in JSON.
 #[derive(Clone)]
 pub(super) struct Case(Vec<(&'static str, String)>);
@@ -38,10 +40,6 @@ pub(super) fn array(cases: &[Case]) -> String {
     };
     let objects: Vec<String> = cases.iter().map(object).collect();
     format!("[\n{}\n]\n", objects.join(",\n"))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Bytes that are the same in each run and differ by `label`.
