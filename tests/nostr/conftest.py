@@ -8,10 +8,11 @@ import tempfile
 import pytest
 
 from cells import Cell, Results
+from children import stop_all, stop_at_exit
 from clients import COMMANDS, FLOWS, USUAL, App
 from limits import limit
 from places import GO, built
-from processes import Process, stop_all, stop_at_exit
+from processes import Process
 from relays import RELAYS
 from signers import Endseal, StandIn, version
 

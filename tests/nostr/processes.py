@@ -1,59 +1,24 @@
 """Child processes that speak lines of JSON and never outlive this one."""
 
-import atexit
-import ctypes
 import json
 import os
 import queue
-import signal
-import socket
 import subprocess
-import sys
 import threading
 import time
 
-_running = []
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
+from children import Child
+
 # Beyond the time that an order has by itself.
 GRACE = 10
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def clean_environment():
-    """This environment less what would change how a program behaves."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("ENDSEAL_")
-        and name.lower() not in ("http_proxy", "https_proxy", "all_proxy", "node_options")
-    }
-
-
-class Process:
+class Process(Child):
     """A program without a terminal, whose standard error goes to a log file."""
 
     def __init__(self, arguments, log, folder=None):
-        self.arguments = [str(it) for it in arguments]
-        self.log = log
-        with open(log, "ab") as errors:
-            self.child = subprocess.Popen(
-                self.arguments,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                cwd=folder,
-                env=clean_environment(),
-                start_new_session=True,
-                # Also when this process is killed before it could stop the child.
-                preexec_fn=lambda: _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
-            )
-        _running.append(self)
+        pipe = subprocess.PIPE
+        super().__init__(arguments, log, stdin=pipe, stdout=pipe, cwd=folder, start_new_session=True)
         self._lines = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -88,15 +53,6 @@ class Process:
     def name(self):
         return " ".join(os.path.basename(it) for it in self.arguments[:3])
 
-    def tail(self):
-        with open(self.log, "rb") as log:
-            return log.read()[-1500:].decode(errors="replace")
-
-    def kill(self):
-        """SIGKILL, as a machine that loses its power."""
-        self.child.kill()
-        self._gone()
-
     def stop(self):
         """The end of its input; SIGTERM and SIGKILL for who does not listen."""
         try:
@@ -111,20 +67,3 @@ class Process:
             except subprocess.TimeoutExpired:
                 pass
         self._gone()
-
-    def _gone(self):
-        self.child.wait()
-        if self in _running:
-            _running.remove(self)
-
-
-def stop_all():
-    for process in list(_running):
-        process.kill()
-
-
-def stop_at_exit():
-    """However this program ends, its children end with it."""
-    atexit.register(stop_all)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(128 + number))

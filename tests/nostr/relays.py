@@ -4,8 +4,9 @@ import os
 import time
 import urllib.request
 
+from children import free_port
 from places import CACHE, GO
-from processes import Process, free_port
+from processes import Process
 
 
 class Relay:

@@ -14,8 +14,9 @@ import json
 import os
 import subprocess
 
+from children import clean_environment
 from places import NODE
-from processes import Process, clean_environment
+from processes import Process
 
 PASSPHRASE = "a passphrase of the tests"
 

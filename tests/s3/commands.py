@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from processes import clean_environment
+from children import clean_environment
 
 # What synchronisations are given: names and lengths.
 FILES = {

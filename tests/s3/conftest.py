@@ -9,8 +9,8 @@ import tempfile
 import pytest
 
 import proxy
+from children import stop_all, stop_at_exit
 from limits import limits
-from processes import stop_all, stop_at_exit
 from servers import SERVERS
 from world import World
 

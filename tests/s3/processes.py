@@ -1,52 +1,17 @@
-"""Child processes on free loopback ports, which never outlive this one."""
+"""Servers on free loopback ports, which never outlive this process."""
 
-import atexit
-import ctypes
-import os
 import signal
-import socket
 import subprocess
-import sys
 import time
 
-_running = []
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
+from children import Child
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def clean_environment():
-    """This environment less what would change how a client behaves."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("AWS_", "RCLONE_", "ENDSEAL_", "MINIO_", "VGW_", "ROOT_"))
-        and name.lower() not in ("http_proxy", "https_proxy", "all_proxy")
-    }
-
-
-class Process:
+class Process(Child):
     """A server with a log file and a port that answers."""
 
     def __init__(self, arguments, log, environment=None, ready=None, patience=60):
-        self.arguments = [str(it) for it in arguments]
-        self.log = log
-        with open(log, "ab") as output:
-            self.child = subprocess.Popen(
-                self.arguments,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env={**clean_environment(), **(environment or {})},
-                # Also when this process is killed before it could stop the child.
-                preexec_fn=lambda: _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
-            )
-        _running.append(self)
+        super().__init__(arguments, log, environment, stdin=subprocess.DEVNULL)
         if ready:
             try:
                 self._wait(ready, patience)
@@ -63,19 +28,8 @@ class Process:
                 raise RuntimeError(f"{self.arguments[0]} is not ready: {self.tail()}")
             time.sleep(0.05)
 
-    def tail(self):
-        with open(self.log, "rb") as log:
-            return log.read()[-1500:].decode(errors="replace")
-
     def alive(self):
         return self.child.poll() is None
-
-    def kill(self):
-        """SIGKILL, as a machine that loses its power."""
-        self.child.kill()
-        self.child.wait()
-        if self in _running:
-            _running.remove(self)
 
     def stop(self):
         """SIGTERM and, for who does not listen, SIGKILL. The exit status."""
@@ -86,9 +40,7 @@ class Process:
                 self.child.wait(timeout=10)
             except subprocess.TimeoutExpired:
                 self.child.kill()
-        self.child.wait()
-        if self in _running:
-            _running.remove(self)
+        self._gone()
         return self.child.returncode
 
     def pause(self):
@@ -105,15 +57,3 @@ class Process:
                 if line.startswith(f"{which}:"):
                     return int(line.split()[1]) * 1024
         raise RuntimeError(f"no {which}")
-
-
-def stop_all():
-    for process in list(_running):
-        process.stop()
-
-
-def stop_at_exit():
-    """However this program ends, its children end with it."""
-    atexit.register(stop_all)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(128 + number))

@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 
-from processes import Process, clean_environment, free_port
+from children import clean_environment, free_port
+from processes import Process
 from servers import REGION, answers
 
 # The clients' account. It is not the backend's, so that a request forwarded unsigned is found out.

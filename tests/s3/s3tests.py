@@ -22,7 +22,7 @@ import minio.credentials
 
 import proxy as proxies
 import servers
-from processes import clean_environment, stop_all, stop_at_exit
+from children import clean_environment, stop_all, stop_at_exit
 
 # Features that a proxy does not touch, or that one server alone has.
 MARKS = "not (%s)" % " or ".join(

@@ -5,7 +5,8 @@ import os
 import shutil
 import ssl
 
-from processes import Process, clean_environment, free_port
+from children import clean_environment, free_port
+from processes import Process
 
 ACCESS = "backendaccess"
 SECRET = "backend-secret-0123456789abcdefghij"

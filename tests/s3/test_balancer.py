@@ -6,9 +6,10 @@ import time
 
 import pytest
 
+from children import free_port
 from commands import write
 from content import MIB, content, same
-from processes import Process, free_port
+from processes import Process
 from servers import answers
 
 pytestmark = [pytest.mark.other_client, pytest.mark.needs_proxy]

@@ -12,9 +12,10 @@ import urllib.parse
 
 import pytest
 
+from children import free_port
 from commands import write
 from content import MIB, content, equal, same
-from processes import Process, free_port
+from processes import Process
 from servers import REGION, answers
 
 pytestmark = pytest.mark.other_client
