@@ -99,6 +99,15 @@ const SEALED: [&[u8]; 6] = [
     b"\x15\x80\x00\x01\x00at noon",
 ];
 
+/// Actions of `nostr_policy` at 1,000 or 5,000: a note, a log-in, a decryption, a rumor.
+const ACTIONS: [&[u8]; 5] = [
+    b"\x02\x00\x01\x00\0\xe8\x03\0\0\0\0\0\0",
+    b"\x02\x00\x01\x00\0\x88\x13\0\0\0\0\0\0",
+    b"\x02\x00\xe2\x56\x05\xe8\x03\0\0\0\0\0\0",
+    b"\x02\x04\x00\x00\x01\xe8\x03\0\0\0\0\0\0",
+    b"\x02\x05\x0e\x00\0\xe8\x03\0\0\0\0\0\0",
+];
+
 fn sources(target: &str) -> Vec<Source> {
     match target {
         "codec_view_vs_owned_vs_prost" => vec![source("codec", "hex", PLAIN)],
@@ -125,6 +134,16 @@ fn sources(target: &str) -> Vec<Source> {
             source("nostr", "plaintext", &[b"\x01", b"\x11", b"\x03\0\0\0\0\0"]),
             source("nostr", "plaintext", &[b"\x03\x01\0\x01\0\0", b"\x03\0\x01\x01\0\0"]),
             source("nostr", "plaintext", &[b"\x03\0\0\0\x01\0", b"\x03\0\0\0\x10\xff"]),
+        ],
+        "nostr_policy" => vec![
+            source("nostr-connect", "input", &[b"\x00", b"\x01"]),
+            source("nostr-connect", "rules", &ACTIONS),
+        ],
+        "nostr_session" => vec![
+            source("nostr-connect", "event", &[b"\x00", b"\x04"]),
+            source("nostr-connect", "input", &[b"\x01"]),
+            // Requests of each method: allowed, denied, by NIP-04.
+            source("nostr-events", "input", &[b"\x05", b"\x01", b"\x02"]),
         ],
         "nostr_unwrap" => vec![
             source("nostr", "wrap", &[b"\x00"]),
@@ -183,6 +202,7 @@ fn made(target: &str) -> Vec<Vec<u8>> {
         }
         "nostr_encrypted_key" => crate::nostr_encrypted_key::inputs(),
         "nostr_payload_vs_rust_nostr" => crate::nostr_encryption::inputs(),
+        "nostr_session" => vec![crate::nostr_session::batch()],
         "nostr_unwrap" => crate::nostr_gift_wrap::inputs(),
         "s3_authorization" => crate::s3::signed_requests(),
         "s3_aws_chunked" => crate::s3::uploads(),

@@ -15,6 +15,8 @@ mod nostr;
 mod nostr_encrypted_key;
 mod nostr_encryption;
 mod nostr_gift_wrap;
+mod nostr_policy;
+mod nostr_session;
 mod s3;
 mod s3_requests;
 mod session;
@@ -40,6 +42,8 @@ targets! {
     nostr_encrypted_key: nostr_encrypted_key;
     nostr_encryption: nostr_nip04, nostr_payload, nostr_payload_vs_rust_nostr;
     nostr_gift_wrap: nostr_unwrap;
+    nostr_policy: nostr_policy;
+    nostr_session: nostr_session;
     s3: s3_authorization, s3_aws_chunked, s3_object_header, s3_xml;
     s3_requests: s3_requests;
     session: bundle, certificate, mls_header, session_file, session_message, store_packs;

@@ -11,6 +11,7 @@ use endseal_s3_protocol::sigv4::{
     Access, Payload, PayloadHash, Rules, SecretKey, SecretKeys, SignedRequest, Signer, Verifier,
 };
 use endseal_s3_protocol::xml;
+use endseal_testing::hex;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::choice;
@@ -236,7 +237,3 @@ pub(crate) const DOCUMENTS: [&str; 10] = [
     "<CopyObjectResult><ETag>e</ETag><LastModified>2026-01-01T00:00:00Z</LastModified></CopyObjectResult>",
     "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>",
 ];
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
