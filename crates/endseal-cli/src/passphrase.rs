@@ -88,6 +88,17 @@ pub(crate) fn open<T>(
     attempt()
 }
 
+/// Returns true if the passphrase is the first line of standard input.
+pub(crate) fn is_on_standard_input(ctx: &mut Ctx) -> Result<bool, Failure> {
+    let path = match (&ctx.global.passphrase_file, ctx.global.passphrase_fd) {
+        (Some(path), _) => Some(path.clone()),
+        (None, Some(number)) => return Ok(number == 0),
+        (None, None) if (ctx.environment)(VARIABLE).is_some() => None,
+        (None, None) => ctx.config()?.passphrase_file,
+    };
+    Ok(path.is_some_and(|path| STANDARD_INPUT.iter().any(|name| path == Path::new(name))))
+}
+
 /// The passphrase that was given otherwise than on the terminal.
 fn given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
     if let Some(path) = ctx.global.passphrase_file.clone() {

@@ -432,3 +432,20 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(alice.rules(), ["1 allow sign:1"]);
     assert_eq!(alice.json(&["apps"])["apps"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn key_and_passphrase_are_not_both_standard_input() {
+    let scratch = Scratch::new();
+    let alice = Owner::without_key(&scratch, RELAY);
+    let both = format!("correct horse\n{}", key_text(1));
+    for source in [["--passphrase-file", "/dev/stdin"], ["--passphrase-fd", "0"]] {
+        let args = [&["signer"], &source[..], &["import"]].concat();
+        let ran = alice.0.feed(&args, both.as_bytes()).fails(2, "both be standard input");
+        assert!(ran.err.contains("name a file"), "{}", ran.err);
+    }
+    // Each alone is fine.
+    write_private(&scratch, "key", &key_text(1));
+    let args = ["signer", "--passphrase-file", "/dev/stdin", "import", "key"];
+    alice.0.feed(&args, b"correct horse\n").ok();
+    alice.feed(&["import"], key_text(2).as_bytes()).ok();
+}

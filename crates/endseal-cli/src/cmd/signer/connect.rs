@@ -35,7 +35,7 @@ pub(super) struct Args {
     /// The user whose key signs; needed if there are several
     #[arg(long, value_name = "NPUB")]
     user: Option<String>,
-    /// Use relays of the URI at private addresses and unencrypted ones, too
+    /// Accept unencrypted relays in the URI, too; private addresses need: run --allow-private
     #[arg(long)]
     allow_private: bool,
 }

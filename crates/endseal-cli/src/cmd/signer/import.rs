@@ -28,7 +28,12 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let directory = access::directory(ctx)?;
-    let (key, _) = secret::read(args.input.as_deref().unwrap_or(Path::new(DASH)), ctx)?;
+    let input = args.input.as_deref().unwrap_or(Path::new(DASH));
+    if input.as_os_str() == DASH && passphrase::is_on_standard_input(ctx)? {
+        return Err(Failure::usage("the key and the passphrase cannot both be standard input")
+            .hint("name a file for one of them"));
+    }
+    let (key, _) = secret::read(input, ctx)?;
     let now = ctx.now / 1000;
     let npub = peer::npub(&key.public_key());
     let reply = passphrase::open(PROMPT, ctx, |passphrase| {

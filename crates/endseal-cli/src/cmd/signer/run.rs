@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// SOCKS5 proxy for connections to relays
     #[arg(long, value_name = "IP:PORT")]
     proxy: Option<SocketAddr>,
-    /// Connect to relays at private addresses and to unencrypted ones, too
+    /// Connect to relays at private addresses that a client's URI names, too
     #[arg(long)]
     allow_private: bool,
     /// Method beyond NIP-46 that apps may use
