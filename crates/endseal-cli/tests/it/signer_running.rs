@@ -24,13 +24,21 @@ pub(crate) struct Running {
 impl Running {
     /// Starts it and waits until it runs.
     pub(crate) fn start(owner: &Owner<'_>, args: &[&str]) -> Self {
-        let mut command = owner.command(&[&["run", "--log", "off"], args].concat());
+        Self::of(owner.command(&[&["run", "--log", "off"], args].concat()))
+    }
+
+    /// Starts a command that runs it.
+    pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut first = String::new();
         stdout.read_line(&mut first).unwrap();
         assert!(!first.is_empty(), "it ended with {}", child.wait().unwrap());
         Self { child, first, stdout }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Interrupts it. Returns its exit code and what it still printed.
@@ -56,7 +64,7 @@ pub(crate) fn ask(owner: &Owner<'_>, args: &[&str]) -> Ran {
 }
 
 /// Makes an app with those options. Returns it connected.
-fn invite<'w>(owner: &Owner<'_>, world: &'w World, options: &[&str]) -> App<'w> {
+pub(crate) fn invite<'w>(owner: &Owner<'_>, world: &'w World, options: &[&str]) -> App<'w> {
     let ran = ask(owner, &[&["invite", "mail"], options].concat()).ok();
     App::of_bunker(world, ran.text().trim_end())
 }
