@@ -48,7 +48,8 @@ impl Ledger {
     fn fill(&mut self, app: &mut App<'_>) {
         while self.open.len() < IN_FLIGHT {
             self.next += 1;
-            let id = format!("k{}", self.next);
+            // In the order of their numbers.
+            let id = format!("k{:09}", self.next);
             let params = Self::content(&id);
             app.start_as(&id, "sign_event", &params);
             self.open.insert(id, params);
@@ -131,6 +132,7 @@ fn a_kill_loses_nothing_that_was_answered_and_counts_nothing_twice() {
         for (id, params) in &ledger.open {
             app.start_as(id, "sign_event", params);
         }
+        // The last: after ten minutes a repetition is a new request.
         let repeated: Vec<String> = ledger.answered.keys().rev().take(3).cloned().collect();
         for id in &repeated {
             app.start_as(id, "sign_event", &Ledger::content(id));
