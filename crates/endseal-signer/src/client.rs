@@ -29,10 +29,13 @@ use tokio::time::{Instant, timeout_at};
 
 pub use self::error::RemoteError;
 use self::path::Path;
+use crate::engine::PERSON;
 use crate::limit::MAX_RELAYS;
 
-/// Longest wait for an answer, unless another one is set.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest wait for an answer, unless another one is set: a signer that asks a person answers
+/// within this time, too.
+const PATIENCE: Duration = Duration::from_secs(70);
+const _: () = assert!(PATIENCE.as_secs() >= 10 + PERSON, "the signer's answer travels");
 /// Longest wait for an answer that a person gives.
 const PATIENCE_OF_PERSONS: Duration = Duration::from_secs(120);
 /// Time after which `connect` is sent again, as the signer may not have been there; doubled each
@@ -104,7 +107,7 @@ impl<'u> RemoteSigner<'u> {
         Ok(Self { key, signer, conversation, paths, notifications, patience, on_page })
     }
 
-    /// Sets the longest wait for an answer, 30 seconds at first. Once the signer names a page, a
+    /// Sets the longest wait for an answer, 70 seconds at first. Once the signer names a page, a
     /// person has two minutes.
     pub fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;

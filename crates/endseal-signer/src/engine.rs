@@ -17,6 +17,7 @@ mod waiting;
 
 pub(crate) use self::view::hex;
 
+pub(crate) use self::waiting::PATIENCE as PERSON;
 use alloc::sync::Arc;
 use core::mem;
 use core::sync::atomic::Ordering::Relaxed;

@@ -136,7 +136,11 @@ fn an_absent_signer_is_told_from_an_absent_relay() {
     write_private(&scratch, "url", alice.run(&invite).ok().text());
     let bob = Person { name: "bob", scratch: &scratch };
     let silent = sign(&bob, &["--kind", "1", "--timeout", "1s"]);
-    silent.fails(3, "the signer does not answer");
+    let ran = silent.fails(3, "the signer does not answer");
+    assert!(ran.err.contains("if its user must approve"), "{}", ran.err);
+    let help = bob.run(&["nostr", "event", "sign", "-h"]).ok();
+    // A signer without a page answers after 60 seconds.
+    assert!(help.text().contains("[default: 70s]"), "{}", help.text());
     drop(world);
     sign(&bob, &["--kind", "1"]).fails(3, "no relay of the signer can be reached");
     assert_eq!(sign(&bob, &["--kind", "1", "--json"]).code, 3);

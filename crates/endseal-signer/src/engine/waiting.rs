@@ -19,7 +19,7 @@ use crate::records::line::{LogVerdict, Matter};
 use crate::text::BoundedText;
 
 /// Seconds until a request that waits is refused.
-pub(super) const PATIENCE: u64 = 60;
+pub(crate) const PATIENCE: u64 = 60;
 /// Most requests of one app that wait.
 const MAX_OF_APP: usize = 8;
 /// Most requests that wait.

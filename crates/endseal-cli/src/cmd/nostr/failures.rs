@@ -94,7 +94,8 @@ impl From<RemoteError> for Failure {
             RemoteError::Refused(_) | RemoteError::Answer | RemoteError::Event => of(Kind::Refused),
             RemoteError::Relay(_) | RemoteError::Relays | RemoteError::Length => of(Kind::Usage),
             RemoteError::Silent => of(Kind::Environment).hint(
-                "see that it runs; a URL works for the first client that used it: ask for a new one",
+                "see that it runs, and if its user must approve: endseal signer waiting; a URL works \
+                 for the first client that used it, others ask for a new one",
             ),
             _ => of(Kind::Environment),
         }

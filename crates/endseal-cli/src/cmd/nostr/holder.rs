@@ -32,7 +32,10 @@ pub(super) struct HolderArgs {
     #[arg(long, value_name = "URL", group = "holder")]
     bunker: Option<String>,
     /// Give up if the remote signer has not answered after this time
-    #[arg(long, value_name = "TIME", default_value = "30s")]
+    ///
+    /// A signer that asks its user answers within 60s; if it shows a page, this command waits for
+    /// two minutes.
+    #[arg(long, value_name = "TIME", default_value = "70s")]
     #[arg(value_parser = duration::between(SECOND, 10 * MINUTE))]
     timeout: Duration,
 }
