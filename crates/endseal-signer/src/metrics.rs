@@ -96,12 +96,14 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
+    /// Counts a request, and logs it without names, ids and content.
     pub(crate) fn request(&self, method: &str, outcome: Outcome) {
         let row = METHODS.iter().position(|known| *known == method);
-        let column = Outcome::ALL.iter().position(|(known, _)| *known == outcome);
-        let row = &self.requests[row.unwrap_or(METHODS.len() - 1)];
-        if let Some(counter) = column.and_then(|column| row.get(column)) {
+        let row = row.unwrap_or(METHODS.len() - 1);
+        let outcomes = Outcome::ALL.iter().zip(&self.requests[row]);
+        for ((_, outcome), counter) in outcomes.filter(|((known, _), _)| *known == outcome) {
             counter.fetch_add(1, Relaxed);
+            tracing::info!(target: "signer", method = METHODS[row], outcome, "request");
         }
     }
 

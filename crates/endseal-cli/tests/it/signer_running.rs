@@ -214,6 +214,32 @@ fn status(url: &str) -> String {
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).unwrap();
     line.split(' ').nth(1).unwrap().to_owned()
+#[test]
+fn each_request_is_a_line_of_the_log_without_names() {
+    let (scratch, world) = (Scratch::new(), World::new());
+    let alice = Owner::new(&scratch, &world.url());
+    let mut command = alice.command(&["run", "--log", "info"]);
+    command.stderr(fs::File::create(scratch.path("log")).unwrap());
+    let signer = Running::of(command);
+    let mut app = invite(&alice, &world, &["--allow", "sign:1"]);
+    assert_eq!(app.sign(1), FIRST);
+    assert_eq!(app.sign(4), "not allowed");
+    assert_eq!(signer.end().0, Some(0));
+    let log = String::from_utf8(scratch.read("log")).unwrap();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for outcome in ["allowed", "refused"] {
+        let is_it = |line: &Value| {
+            line["message"] == "request"
+                && line["method"] == "sign_event"
+                && line["outcome"] == outcome
+        };
+        assert_eq!(lines.iter().filter(|line| is_it(line)).count(), 1, "{log}");
+    }
+    for private in ["mail", "at noon", FIRST] {
+        assert!(!log.contains(private), "{log}");
+    }
+}
+
 }
 
 #[test]
