@@ -177,7 +177,8 @@ fn a_client_that_shows_a_uri_is_connected() {
     let uri = app.uri("0123456789abcdef");
     let connect = ["signer", "connect", "-", "--allow", "sign:1", "--allow-private"];
     let ran = alice.0.feed(&connect, uri.as_bytes()).ok();
-    assert_eq!(ran.confirmation(), "app 1 is connected");
+    let said = "app 1 is added; the running signer greets its client over the relays of the URI";
+    assert_eq!(ran.confirmation(), said);
     app.accept("0123456789abcdef");
     assert_eq!(app.sign(1), FIRST);
     let apps = ask(&alice, &["apps"]).ok();

@@ -35,7 +35,9 @@ pub(super) struct Args {
     /// The user whose key signs; needed if there are several
     #[arg(long, value_name = "NPUB")]
     user: Option<String>,
-    /// Accept unencrypted relays in the URI, too; private addresses need: run --allow-private
+    /// Accept ws:// relays in the URI beyond this machine and .onion names, too
+    ///
+    /// To connect to them at private addresses, run needs its --allow-private as well.
     #[arg(long)]
     allow_private: bool,
 }
@@ -56,7 +58,12 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let reply = access::ask_running(command, ctx)?;
     let Reply::Invited { app, .. } = reply else { return Err(access::unexpected()) };
     advise(app, has_no_rules, true, ctx);
-    Ok(Outcome::done(format!("app {app} is connected"), json::object([("app", app.into())])))
+    Ok(Outcome::done(
+        format!(
+            "app {app} is added; the running signer greets its client over the relays of the URI"
+        ),
+        json::object([("app", app.into())]),
+    ))
 }
 
 fn read(typed: String, ctx: &mut Ctx) -> Result<SecretText, Failure> {

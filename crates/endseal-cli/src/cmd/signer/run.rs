@@ -30,7 +30,10 @@ pub(super) struct Args {
     /// SOCKS5 proxy for connections to relays
     #[arg(long, value_name = "IP:PORT")]
     proxy: Option<SocketAddr>,
-    /// Connect to relays at private addresses that a client's URI names, too
+    /// Connect to relays of nostrconnect:// URIs at private addresses, too
+    ///
+    /// Relays of init, run and invite may have any address without it. endseal signer connect has
+    /// an option of its own for unencrypted relays.
     #[arg(long)]
     allow_private: bool,
     /// Method beyond NIP-46 that apps may use
