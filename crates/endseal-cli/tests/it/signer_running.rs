@@ -198,7 +198,8 @@ fn a_running_signer_is_reached_by_its_owner_alone() {
     let socket = scratch.path("alice/signer/signer.sock");
     let signer = Running::start(&alice, &[]);
     assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
-    alice.run(&["run"]).fails(3, "cannot open the signer");
+    // Before it asks for a passphrase.
+    ask(&alice, &["run"]).fails(3, "runs already");
     ask(&alice, &["backup", "copy"]).ok();
     assert!(scratch.has("copy"));
     let ran = alice.feed(&["--json", "import"], crate::signer::key_text(2).as_bytes()).ok();

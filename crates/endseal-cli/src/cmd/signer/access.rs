@@ -75,6 +75,11 @@ pub(super) fn text(passphrase: &Passphrase) -> &str {
     core::str::from_utf8(passphrase.expose_secret()).unwrap_or_default()
 }
 
+/// Returns true if a signer runs with that directory, even if it gives no reply.
+pub(super) fn is_running(directory: &Path) -> bool {
+    !matches!(call(directory, &request(Command::Status)), Err(CallError::NotRunning))
+}
+
 /// Runs a command in the signer that runs, or else in its store.
 pub(super) fn ask(command: Command, ctx: &mut Ctx) -> Result<Reply, Failure> {
     Source::find(ctx)?.ask(command, ctx)

@@ -24,6 +24,12 @@ pub(super) fn exists(directory: &Path) -> Failure {
         .hint("use another state directory with --home, or move it away")
 }
 
+/// A signer runs already.
+pub(super) fn runs(directory: &Path) -> Failure {
+    let message = format!("the signer in '{}' runs already", directory.display());
+    Failure::new(Kind::Environment, message).hint("endseal signer status shows its relays")
+}
+
 /// A signer was not made.
 pub(super) fn create(directory: &Path, error: &CreateSignerError) -> Failure {
     if let CreateSignerError::Create(CreateStoreError::Exists) = error {

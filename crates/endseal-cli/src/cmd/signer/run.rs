@@ -54,6 +54,10 @@ enum Extension {
 
 pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let directory = access::directory(ctx)?;
+    // Before a person types a passphrase in vain.
+    if access::is_running(&directory) {
+        return Err(failures::runs(&directory));
+    }
     let signer = access::open(&directory, ctx)?;
     let level = if ctx.global.quiet { Level::Off } else { args.log };
     let _log = log::start(level).map_err(|error| {
