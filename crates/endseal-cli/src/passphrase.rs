@@ -99,6 +99,13 @@ pub(crate) fn is_on_standard_input(ctx: &mut Ctx) -> Result<bool, Failure> {
     Ok(path.is_some_and(|path| STANDARD_INPUT.iter().any(|name| path == Path::new(name))))
 }
 
+/// Returns true if the passphrase is given otherwise than on the terminal.
+pub(crate) fn is_given(ctx: &mut Ctx) -> Result<bool, Failure> {
+    let is_option = ctx.global.passphrase_file.is_some() || ctx.global.passphrase_fd.is_some();
+    let is_given = is_option || (ctx.environment)(VARIABLE).is_some();
+    Ok(is_given || ctx.config()?.passphrase_file.is_some())
+}
+
 /// The passphrase that was given otherwise than on the terminal.
 fn given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
     if let Some(path) = ctx.global.passphrase_file.clone() {

@@ -103,6 +103,10 @@ fn a_new_signer_has_its_relay_and_its_user() {
     assert_eq!(status["users"][0]["label"], "main");
     assert_eq!(status["relays"][0], RELAY);
     assert_eq!((&status["runs"], &status["unlocked"]), (&false.into(), &false.into()));
+    assert_eq!(status["connected"], Value::Array(Vec::new()));
+    // A passphrase that nobody gave is not asked for.
+    let ran = alice.0.run(&["signer", "status"]).ok();
+    assert_eq!(ran.text(), "signer   does not run\n");
     let ran = alice.run(&["status"]).ok();
     assert!(ran.text().starts_with("signer   does not run\n"), "{}", ran.text());
     assert!(ran.text().contains(&format!("user     {FIRST_NPUB} main\n")), "{}", ran.text());

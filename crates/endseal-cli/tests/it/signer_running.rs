@@ -85,9 +85,15 @@ fn an_invited_app_signs_what_its_rules_name() {
     let alice = Owner::new(&scratch, &world.url());
     let signer = Running::start(&alice, &[]);
     assert_eq!(signer.first, "the signer runs\n");
+    let relay = |state| {
+        let status = ask(&alice, &["status"]).ok();
+        status.text().contains(&format!("relay    {}  {state}\n", world.url()))
+    };
+    assert!(relay("not connected, as there is no app"));
     let mut app = invite(&alice, &world, &["--allow", "sign:1", "--for", "30d"]);
     assert_eq!(app.ask("get_public_key", &json!([]))["result"], FIRST);
     assert_eq!(app.sign(1), FIRST);
+    assert!(relay("connected"));
     assert_eq!(app.sign(4), "not allowed");
     ask(&alice, &["grant", "mail", "--allow", "sign:4", "--count", "1"]).ok();
     assert_eq!(app.sign(4), FIRST);
@@ -208,14 +214,6 @@ fn a_running_signer_is_reached_by_its_owner_alone() {
     assert_eq!(alice.json(&["status"])["users"].as_array().unwrap().len(), 2);
 }
 
-/// Status of a page.
-fn status(url: &str) -> String {
-    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
-    let mut stream = TcpStream::connect(host).unwrap();
-    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).unwrap();
-    line.split(' ').nth(1).unwrap().to_owned()
 #[test]
 fn each_request_is_a_line_of_the_log_without_names() {
     let (scratch, world) = (Scratch::new(), World::new());
@@ -242,6 +240,14 @@ fn each_request_is_a_line_of_the_log_without_names() {
     }
 }
 
+/// Status of a page.
+fn status(url: &str) -> String {
+    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    line.split(' ').nth(1).unwrap().to_owned()
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub struct Status {
     pub users: Vec<UserView>,
     /// Relays of the signer.
     pub relays: Vec<String>,
+    /// Those of them that are connected: while it runs and has an app.
+    pub connected: Vec<String>,
     /// Apps that have not ended.
     pub apps: usize,
     /// Requests that wait for a decision.

@@ -135,6 +135,13 @@ impl Relays {
         self.connections.values().filter(|it| it.is_connected).count()
     }
 
+    /// Returns true if the relay of a URL is connected.
+    pub(super) fn is_connected(&self, url: &str) -> bool {
+        let url = Address::parse_insecure(url).map(|address| address.to_string());
+        let connection = url.ok().and_then(|url| self.connections.get(&url));
+        connection.is_some_and(|it| it.is_connected)
+    }
+
     /// Counts a message of a relay. If it has a line in the log now: the relay, and the number of
     /// messages that the line stands for.
     pub(super) fn line(&mut self, number: usize, said: Said) -> Option<(String, u64)> {

@@ -106,7 +106,12 @@ impl Worker {
         if matches!(call.request.command, Command::Verify) {
             return self.verifying.push_back((Verification::new(None), call.reply));
         }
-        let (reply, outgoing) = self.engine.command(now(), call.request);
+        let (mut reply, outgoing) = self.engine.command(now(), call.request);
+        if let Ok(Reply::Status(status)) = &mut reply {
+            let relays = status.relays.iter();
+            status.connected =
+                relays.filter(|url| self.relays.is_connected(url)).cloned().collect();
+        }
         self.publish(outgoing);
         // The caller may be gone.
         let _ = call.reply.send(reply);

@@ -56,6 +56,11 @@ impl Source {
         self.opened.is_none()
     }
 
+    /// Returns true if a person would type the passphrase of a signer that does not run.
+    pub(super) fn would_ask(&self, ctx: &mut Ctx) -> Result<bool, Failure> {
+        Ok(!is_running(&self.directory) && !passphrase::is_given(ctx)?)
+    }
+
     /// Runs a command there.
     pub(super) fn ask(&mut self, command: Command, ctx: &mut Ctx) -> Result<Reply, Failure> {
         let request = request(command);
@@ -70,14 +75,14 @@ impl Source {
     }
 }
 
-/// The passphrase, which is made of a text.
-pub(super) fn text(passphrase: &Passphrase) -> &str {
-    core::str::from_utf8(passphrase.expose_secret()).unwrap_or_default()
-}
-
 /// Returns true if a signer runs with that directory, even if it gives no reply.
 pub(super) fn is_running(directory: &Path) -> bool {
     !matches!(call(directory, &request(Command::Status)), Err(CallError::NotRunning))
+}
+
+/// The passphrase, which is made of a text.
+pub(super) fn text(passphrase: &Passphrase) -> &str {
+    core::str::from_utf8(passphrase.expose_secret()).unwrap_or_default()
 }
 
 /// Runs a command in the signer that runs, or else in its store.

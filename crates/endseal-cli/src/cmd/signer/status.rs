@@ -12,11 +12,18 @@ use crate::json::{self, Value};
 use crate::printable::printable;
 
 /// Show if the signer runs, and its users and relays
+///
+/// Users and relays of a signer that does not run are shown if its passphrase is given by an
+/// option, the environment or the configuration: it is not asked for.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {}
 
 pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let mut source = Source::find(ctx)?;
+    if source.would_ask(ctx)? {
+        let json = json::object([("runs", false.into()), ("unlocked", false.into())]);
+        return Ok(Outcome::new("signer   does not run\n", json));
+    }
     let reply = source.ask(Command::Status, ctx)?;
     let Reply::Status(status) = reply else { return Err(access::unexpected()) };
     let runs = source.runs();
@@ -33,7 +40,13 @@ pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let _ = writeln!(text, "{}", line.trim_end());
     }
     for relay in &status.relays {
-        let _ = writeln!(text, "relay    {}", printable(relay));
+        let state = match (runs, status.connected.contains(relay), status.apps) {
+            (false, ..) => "",
+            (true, true, _) => "  connected",
+            (true, false, 0) => "  not connected, as there is no app",
+            (true, false, _) => "  not connected",
+        };
+        let _ = writeln!(text, "relay    {}{state}", printable(relay));
     }
     let _ = writeln!(text, "apps     {}\nwaiting  {}", status.apps, status.waiting);
     let json = json::object([
@@ -41,6 +54,7 @@ pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("unlocked", (runs && status.unlocked).into()),
         ("users", status.users.iter().map(user_json).collect()),
         ("relays", status.relays.into()),
+        ("connected", status.connected.into()),
         ("apps", status.apps.into()),
         ("waiting", status.waiting.into()),
     ]);

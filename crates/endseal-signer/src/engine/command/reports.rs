@@ -22,6 +22,7 @@ impl Engine {
             unlocked: self.parts.keys.is_some(),
             users: state.users().map(user).collect(),
             relays: self.relays(),
+            connected: Vec::new(),
             apps: state.apps().filter(|it| is_live(it)).count(),
             waiting: self.parts.waiting.len(),
         }
