@@ -15,9 +15,10 @@ mod tests;
 mod view;
 mod waiting;
 
+pub(crate) use self::command::check_relays;
 pub(crate) use self::view::hex;
-
 pub(crate) use self::waiting::PATIENCE as PERSON;
+
 use alloc::sync::Arc;
 use core::mem;
 use core::sync::atomic::Ordering::Relaxed;

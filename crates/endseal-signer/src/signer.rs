@@ -8,7 +8,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_store::{KdfParams, OpenOptions};
 
 use crate::control::{Command, CommandError, Reply, Request};
-use crate::engine::Engine;
+use crate::engine::{self, Engine};
 use crate::error::{CreateSignerError, OpenSignerError};
 use crate::metrics::Metrics;
 use crate::options::{Listening, Options};
@@ -72,6 +72,14 @@ impl Signer {
             return Err(CommandError::NotRunning);
         }
         self.engine.command(now, request).0
+    }
+
+    /// Checks URLs of relays as [`set_relays`](Self::set_relays) does.
+    ///
+    /// # Errors
+    /// [`CommandError::Invalid`], [`CommandError::Limit`].
+    pub fn check_relays(relays: &[String]) -> Result<(), CommandError> {
+        engine::check_relays(relays)
     }
 
     /// Sets the relays of new apps.

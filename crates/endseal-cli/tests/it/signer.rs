@@ -127,8 +127,12 @@ fn a_relay_that_is_none_is_told_when_the_signer_is_made() {
     let scratch = Scratch::new();
     write_private(&scratch, "pass", "correct horse\n");
     let alice = Owner(Person { name: "alice", scratch: &scratch });
-    let ran = alice.run(&["init", "--relay", "https://relay.example"]).fails(2, "without relays");
-    assert!(ran.err.contains("endseal signer run --relay URL"), "{}", ran.err);
+    for relay in ["https://relay.example", "relay.example"] {
+        let ran = alice.run(&["init", "--relay", RELAY, "--relay", relay]).fails(2, "neither");
+        assert!(ran.err.contains("wss://relay.example"), "{}", ran.err);
+        assert!(!scratch.has("alice"));
+    }
+    alice.run(&["init"]).ok();
     alice.feed(&["import"], key_text(1).as_bytes()).ok();
     let ran = alice.run(&["invite", "mail"]).fails(2, "no relays");
     assert!(ran.err.contains("--relay URL"), "{}", ran.err);

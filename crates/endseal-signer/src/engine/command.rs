@@ -148,6 +148,11 @@ fn find<'a>(
     found.ok_or_else(|| CommandError::NoApp(name.to_owned()))
 }
 
+/// Checks relays that the user names.
+pub(crate) fn check_relays(relays: &[String]) -> Result<(), CommandError> {
+    addresses(relays, true).map(drop)
+}
+
 /// Checks relays.
 fn addresses(
     relays: &[String],

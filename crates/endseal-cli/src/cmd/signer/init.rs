@@ -7,7 +7,7 @@ use endseal_store::KdfParams;
 use super::access::{self, FOLDER};
 use super::failures;
 use crate::ctx::{Ctx, Outcome};
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::{json, passphrase};
 
 /// Make the signer's store under a passphrase
@@ -22,6 +22,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    // Before anything is made.
+    Signer::check_relays(&args.relay).map_err(|error| {
+        Failure::of(Kind::Usage, &error).hint("a relay has a URL, for example wss://relay.example")
+    })?;
     let home = Home::create(&ctx.home_path()?)?;
     let directory = home.path().join(FOLDER);
     // Before a person types a passphrase in vain.
