@@ -414,6 +414,7 @@ fn fields_of_the_signer_are_documented() {
     let invited = seen.run(&alice, &invite).json();
     seen.run(&alice, &["signer", "grant", "mail", "--ask", "sign:4"]);
     seen.run(&alice, &["signer", "explain", "mail", "sign:4"]);
+    seen.run(&alice, &["signer", "invite", "news", "-o", "url"]);
     let mut app = App::of_bunker(&world, invited["uri"].as_str().unwrap());
     for decision in ["approve", "deny"] {
         app.start("sign_event", &template(4));
@@ -421,7 +422,7 @@ fn fields_of_the_signer_are_documented() {
         seen.run(&alice, &["signer", "waiting"]);
         seen.run(&alice, &["signer", decision, &found[0]["id"].to_string()]);
     }
-    let connect = ["signer", "connect", "-", "--allow-private", "--name", "news"];
+    let connect = ["signer", "connect", "-", "--allow-private", "--name", "blog"];
     seen.feed(&alice, &connect, App::new(&world).uri("0123456789").as_bytes());
     seen.run(&alice, &["signer", "grant", "mail", "--remove", "2"]);
     seen.run(&alice, &["signer", "apps"]);

@@ -209,6 +209,23 @@ fn an_invitation_is_a_line_with_a_secret_that_is_shown_once() {
 }
 
 #[test]
+fn an_invitation_is_a_new_file_of_its_owner() {
+    let scratch = Scratch::new();
+    let alice = Owner::new(&scratch, RELAY);
+    let ran = alice.run(&["invite", "mail", "-o", "url"]).ok();
+    assert!(ran.confirmation().ends_with("its URL is in 'url'"), "{}", ran.err);
+    let url = String::from_utf8(scratch.read("url")).unwrap();
+    assert!(url.starts_with("bunker://") && url.contains("secret="), "{url}");
+    let mode = fs::metadata(scratch.path("url")).unwrap().permissions();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
+    // No app is made without its URL.
+    alice.run(&["invite", "news", "-o", "url"]).fails(2, "exists already");
+    assert_eq!(scratch.read("url"), url.as_bytes());
+    assert_eq!(alice.json(&["apps"])["apps"].as_array().unwrap().len(), 1);
+    assert!(alice.run(&["invite", "news", "-o", "-"]).ok().text().starts_with("bunker://"));
+}
+
+#[test]
 fn an_invitation_is_a_qr_code_on_a_terminal() {
     let scratch = Scratch::new();
     let alice = Owner::new(&scratch, RELAY);

@@ -1,8 +1,11 @@
 //! `endseal signer invite`
 
 use core::time::Duration;
+use std::io::Write as _;
+use std::path::PathBuf;
 
 use endseal_crypto::secret::Zeroizing;
+use endseal_node::{AtomicFile, Existing, FileError, Readers};
 use endseal_signer::control::{Command, Reply};
 
 use super::access::{self, Source};
@@ -13,6 +16,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, MINUTE, WEEK};
 use crate::failure::Failure;
 use crate::json;
+use crate::output::DASH;
 
 /// Make an app with its rules, and print the bunker:// URL for its client
 ///
@@ -38,6 +42,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", default_value = "24h")]
     #[arg(value_parser = duration::between(MINUTE, 52 * WEEK))]
     valid: Duration,
+    /// Write the URL to a new file that only you can read [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -51,26 +58,44 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         relays: args.relay,
     };
     let mut source = Source::find(ctx)?;
+    let path = args.output.filter(|path| path.as_os_str() != DASH);
+    // Begun before the app is made, which would be in the way of another try.
+    let file = path.as_deref().map(|path| AtomicFile::create(path, Existing::Keep, Readers::Owner));
+    let file = file.transpose()?;
     let reply = source.ask(command, ctx)?;
     let Reply::Invited { app, uri: Some(uri) } = reply else { return Err(access::unexpected()) };
     let uri = uri.expose_secret();
-    if ctx.global.json {
+    let written = path.as_ref().map(|path| path.display().to_string());
+    if ctx.global.json && file.is_none() {
         let json = json::object([("app", app.into()), ("uri", uri.into())]);
         return Ok(Outcome::new("", json));
     }
     let mut text = Zeroizing::new(String::with_capacity(uri.len() + 1));
     text.push_str(uri);
     text.push('\n');
-    ctx.print(text.as_bytes())?;
-    if ctx.stdout_is_terminal && !ctx.global.quiet {
+    match file {
+        Some(file) => write(file, &text).map_err(|failure| {
+            failure.hint(format!("end that app with: endseal signer revoke {app}"))
+        })?,
+        None => ctx.print(text.as_bytes())?,
+    }
+    if written.is_none() && ctx.stdout_is_terminal && !ctx.global.quiet {
         print_code(uri, ctx)?;
     }
     advise(app, has_no_rules, source.runs(), ctx);
     let valid = duration::text(args.valid);
-    Ok(Outcome {
-        confirmation: Some(format!("app {app} waits {valid} for its client")),
-        ..Outcome::default()
-    })
+    let confirmation = Some(match &written {
+        Some(path) => format!("app {app} waits {valid} for its client; its URL is in '{path}'"),
+        None => format!("app {app} waits {valid} for its client"),
+    });
+    let json = json::object([("app", app.into()), ("output", written.into())]);
+    Ok(Outcome { confirmation, ..Outcome::new("", json) })
+}
+
+fn write(mut file: AtomicFile, text: &str) -> Result<(), Failure> {
+    let written = file.write_all(text.as_bytes());
+    written.map_err(|source| FileError::io("write", file.destination(), source))?;
+    Ok(file.commit()?)
 }
 
 /// The user's public key in hexadecimal.
