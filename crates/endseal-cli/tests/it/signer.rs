@@ -287,6 +287,8 @@ fn a_log_in_is_allowed_for_one_relay_and_minutes() {
         let ran = alice.run(&["grant", "mail", "--allow", rule, "--for", lifetime]);
         ran.fails(2, "22242");
     }
+    let ran = alice.run(&["grant", "mail", "--allow", &log_in, "--for", "1h"]).fails(2, "22242");
+    assert!(ran.err.contains("--for 10m"), "{}", ran.err);
     alice.run(&["grant", "mail", "--allow", &log_in]).fails(2, "22242");
     alice.run(&["grant", "mail", "--allow", &log_in, "--for", "10m"]).ok();
     assert_eq!(alice.json(&["explain", "mail", &log_in])["verdict"], "allow");

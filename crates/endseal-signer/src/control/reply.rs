@@ -238,6 +238,8 @@ pub enum CommandError {
     User(String),
     /// A text is malformed: of a rule, a URI, a relay, a name, an action.
     Invalid(String),
+    /// An allowance of kind 22242 or 27235 names no relay or URL, or lasts too long.
+    Credential(String),
     /// A limit is reached.
     Limit(String),
     /// The signer has no relays.
@@ -265,7 +267,10 @@ impl fmt::Display for CommandError {
             Self::NoRule(number) => write!(f, "the app has no rule {number}"),
             Self::NotWaiting(id) => write!(f, "no request {id} waits for a decision"),
             Self::NameTaken(name) => write!(f, "an app has the name '{name}'"),
-            Self::User(cause) | Self::Invalid(cause) | Self::Limit(cause) => f.write_str(cause),
+            Self::User(cause)
+            | Self::Invalid(cause)
+            | Self::Credential(cause)
+            | Self::Limit(cause) => f.write_str(cause),
             Self::NoRelays => f.write_str("the signer has no relays"),
             Self::Locked => f.write_str("the signer is locked"),
             Self::Passphrase => f.write_str("the passphrase is wrong"),

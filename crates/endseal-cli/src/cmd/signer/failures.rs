@@ -99,6 +99,8 @@ impl From<CommandError> for Failure {
             CommandError::User(_) if hints::has("--user") => {
                 of(Kind::Usage).hint("name one with --user; endseal signer status shows all")
             }
+            CommandError::Credential(_) if hints::has("--for") => of(Kind::Usage)
+                .hint("name the relay, or the method and its URL, and add: --for 10m"),
             CommandError::NoRelays => of(Kind::Usage).hint("name one with --relay URL"),
             CommandError::Passphrase | CommandError::Broken(..) => of(Kind::Refused),
             CommandError::Running => of(Kind::Environment).hint("stop it first"),

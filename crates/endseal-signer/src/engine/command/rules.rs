@@ -85,9 +85,9 @@ pub(super) fn patterns(grants: &[Grant], now: u64) -> Result<Vec<(Pattern, &Gran
         let mut add = |pattern: Pattern| {
             let text = pattern.to_string();
             rule_of(&pattern, grant, 1, now).check().map_err(|_| {
-                CommandError::Invalid(format!(
+                CommandError::Credential(format!(
                     "'{text}' cannot be granted so: kinds 22242 and 27235 are allowed for a relay or \
-                     a method with its URL, for {MAX_SCOPE_LIFETIME} seconds; rules that deny or ask \
+                     a method with its URL, for {MAX_SCOPE_LIFETIME} seconds at most; rules that deny or ask \
                      have no limits"
                 ))
             })?;

@@ -129,7 +129,8 @@ fn bearer_tokens_and_log_ins_are_bound_to_their_place() {
         ("sign:1:GET https://x.example/", Some(60)),
     ] {
         let refused = world.command(grant(rules, lifetime));
-        assert!(matches!(refused, Err(CommandError::Invalid(_))), "{rules}");
+        let is_malformed = matches!(refused, Err(CommandError::Invalid(_)));
+        assert!(is_malformed || matches!(refused, Err(CommandError::Credential(_))), "{rules}");
     }
     assert!(world.command(grant("sign:27235:GET https://x.example/", Some(600))).is_ok());
     let second = token("https://x.example/").replace(&NOW.to_string(), &(NOW + 3).to_string());
