@@ -4,8 +4,10 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use endseal_testing::Scratch;
+use serde_json::Value;
 
 use crate::listener::Listener;
+use crate::nostr_app::World;
 use crate::people::{PROGRAM, Person, Ran, run};
 
 const README: &str = include_str!("../../../../README.md");
@@ -44,7 +46,7 @@ fn serve(line: &str, scratch: &Scratch) -> Child {
     child
 }
 
-/// A signer of alice. It says that it runs, though its relay does not exist.
+/// A signer of alice.
 fn serve_apps(line: &str, scratch: &Scratch) -> Child {
     let mut command = Command::new(PROGRAM);
     command.args(line.split(' ').skip(1)).args(["--log", "off"]).env("ENDSEAL_PASSPHRASE", PASS);
@@ -65,13 +67,15 @@ fn commands_of_the_readme_work_in_their_order() {
         "[backend]\nfolder = \"objects\"\n[keys]\nprovider = \"ring\"\nfile = \"ring.key\"\n\
          [[client]]\naccess_key = \"alice\"\nsecret_key = \"0123456789\"\n",
     );
-    let mut listener = None;
+    let world = World::new();
+    let (mut listener, mut signer) = (None, None);
     let mut done = 0;
     for line in lines().into_iter().filter(|line| !line.starts_with("cargo ")) {
         let line = match line.strip_suffix("endsealpq1...") {
             Some(line) => format!("{line}{}", bob.identity_pq()),
             None => line.replace("endsealpeer1...", &bob.peer_id()),
         };
+        let line = line.replace("wss://relay.example", &world.url());
         done += 1;
         if line.starts_with("endseal s3 serve") {
             let mut child = serve(&line, &scratch);
@@ -80,9 +84,7 @@ fn commands_of_the_readme_work_in_their_order() {
             continue;
         }
         if line.starts_with("endseal signer run") {
-            let mut child = serve_apps(&line, &scratch);
-            child.kill().unwrap();
-            child.wait().unwrap();
+            signer = Some(serve_apps(&line, &scratch));
             continue;
         }
         if line.starts_with("endseal listen") {
@@ -109,6 +111,10 @@ fn commands_of_the_readme_work_in_their_order() {
         if line.starts_with("endseal open") {
             assert_eq!(scratch.read("copy.txt"), b"meet at noon\n");
         }
+        if line.starts_with("endseal nostr event sign") {
+            let event: Value = serde_json::from_slice(&ran.out).unwrap();
+            assert_eq!(event["content"], "meet at noon\n");
+        }
         if line.starts_with("endseal send") {
             assert_eq!(scratch.read("inbox/notes.txt"), b"meet at noon\n");
         }
@@ -116,7 +122,10 @@ fn commands_of_the_readme_work_in_their_order() {
             assert!(ran.text().contains("meet at noon"), "{}", ran.text());
         }
     }
-    assert_eq!(done, 29);
+    assert_eq!(done, 30);
     bob.feed(&["seal", "-g", "team"], b"at noon").ok();
     listener.expect("the README has a listener").kill();
+    let mut signer = signer.expect("the README has a signer");
+    signer.kill().unwrap();
+    signer.wait().unwrap();
 }
