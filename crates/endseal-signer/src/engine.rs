@@ -282,6 +282,7 @@ impl Engine {
         if let Err(cause) = self.store.recover() {
             tracing::error!(target: "signer", %cause, "the store cannot be read");
         }
+        self.parts.waiting.forget_decided(self.store.state());
         let outgoing = self.refuse(now, &requests, Refusal::Unrecorded);
         Transacted { outgoing, is_committed: false }
     }

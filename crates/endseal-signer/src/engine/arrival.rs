@@ -75,11 +75,13 @@ impl Batch<'_> {
             self.refuse_request(&transport, &request, Refusal::Stale);
             return Ok(());
         }
-        if !self.parts.quotas.take(&transport) {
-            self.refuse_request(&transport, &request, Refusal::Busy);
-            return Ok(());
-        }
+        let is_within_quota = self.parts.quotas.take(&transport);
+        // Also of a request that is refused: a repetition must not be decided when there is room.
         match self.transaction.note_event(carrier.id, carrier.created_at) {
+            Ok(_) if !is_within_quota => {
+                self.refuse_request(&transport, &request, Refusal::Busy);
+                Ok(())
+            }
             Ok(_) => {
                 self.parts.verifications.give_back(&transport);
                 Ok(self.decide(&carrier, &request)?)

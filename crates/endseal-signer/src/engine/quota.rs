@@ -76,9 +76,10 @@ impl Verifications {
     }
 }
 
-/// Requests of one app in ten minutes. Two windows are less than the signer remembers, so that one
-/// app cannot keep the others from being answered.
-const REQUESTS: u32 = 40_000;
+/// Requests of one app in ten minutes. An event is remembered for 15 minutes at most, which are
+/// part of three windows: these are less than half of what the signer remembers, so that one app
+/// cannot keep the others from being answered.
+const REQUESTS: u32 = 16_000;
 const WINDOW: Duration = Duration::from_secs(600);
 /// Requests of one app in that time that are denied with a line of the log.
 pub(super) const DENIALS: u32 = 1_000;

@@ -5,7 +5,9 @@ use endseal_nostr::connect::{
     Answer, Call, Connect, ExecuteError, MAX_BATCH, MEMORY, Outcome as Executed, Refusal, Request,
     ScopeError, UnwrapBatch, UnwrapResults, aux, execute, execute_len, unwrap_item,
 };
-use endseal_nostr::policy::{Action, MAX_SCOPE_LIFETIME, Rule, Verdict, charge, decide};
+use endseal_nostr::policy::{
+    Action, Effect, MAX_SCOPE_LIFETIME, Rule, Subject, Verdict, charge, decide,
+};
 
 use super::arrival::Carrier;
 use super::batch::{Batch, record};
@@ -57,7 +59,7 @@ impl Batch<'_> {
             && let Some(batch) = UnwrapBatch::of(request)
         {
             return match batch {
-                Ok(batch) => self.unwrap(&decided, &batch),
+                Ok(batch) => self.unwrap(&decided, &batch, true),
                 Err(error) => {
                     self.refuse_request(&transport, request, error.into());
                     Ok(())
@@ -165,14 +167,27 @@ impl Batch<'_> {
             Verdict::Deny => LogVerdict::Denied,
             Verdict::Limit => LogVerdict::Limit,
         };
+        let refusal = decision.refusal().unwrap_or(Refusal::Denied);
+        self.deny(decided, Some(&action), verdict, rule, refusal)
+    }
+
+    /// Refuses a request that no rule allows, with a line.
+    fn deny(
+        &mut self,
+        decided: &Decided<'_, '_>,
+        action: Option<&Action>,
+        verdict: LogVerdict,
+        rule: u32,
+        refusal: Refusal,
+    ) -> Result<(), StateError> {
+        let Decided { transport, request, .. } = decided;
         if !self.parts.quotas.deny(transport) {
             // Lines are never removed: an app does not fill the medium with them.
             self.refuse_request(transport, request, Refusal::Busy);
             return Ok(());
         }
-        let entry = self.entry(decided, Some(&action), verdict, rule);
+        let entry = self.entry(decided, action, verdict, rule);
         self.append(entry)?;
-        let refusal = decision.refusal().unwrap_or(Refusal::Denied);
         self.refuse_request(transport, request, refusal);
         Ok(())
     }
@@ -247,12 +262,17 @@ impl Batch<'_> {
     fn repeat(&mut self, decided: &Decided<'_, '_>, verdict: LogVerdict) -> Result<(), StateError> {
         let refusal = match verdict {
             LogVerdict::Allowed | LogVerdict::Failed => {
-                if let Some(Ok(batch)) = UnwrapBatch::of(decided.request) {
-                    return self.unwrap(decided, &batch);
+                if self.parts.unwrap_batch
+                    && let Some(Ok(batch)) = UnwrapBatch::of(decided.request)
+                {
+                    return self.unwrap(decided, &batch, false);
                 }
                 return match decided.request.call() {
                     Ok(call) => self.execute(decided, &call, None, 0, false),
-                    Err(_) => Ok(()),
+                    Err(error) => {
+                        self.refuse_request(&decided.transport, decided.request, error.into());
+                        Ok(())
+                    }
                 };
             }
             LogVerdict::Limit => Refusal::Limit,
@@ -263,12 +283,14 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Opens gift wraps. Each is decided by the kind of its rumor, those of a repetition anew: the
-    /// log does not tell which ones it released before.
+    /// Opens gift wraps, and with `is_new` gives the request a line. Each wrap is decided by the
+    /// kind of its rumor, those of a repetition anew: the log does not tell which ones it released
+    /// before. Nothing is opened for an app that may not have any of them.
     fn unwrap(
         &mut self,
         decided: &Decided<'_, '_>,
         batch: &UnwrapBatch<'_>,
+        is_new: bool,
     ) -> Result<(), StateError> {
         let Decided { transport, request, .. } = decided;
         let Some(app) = self.transaction.app(transport) else { return Ok(()) };
@@ -277,6 +299,16 @@ impl Batch<'_> {
             return Ok(());
         }
         let mut rules = self.rules(transport);
+        let may_any = rules
+            .iter()
+            .any(|rule| rule.effect == Effect::Allow && rule.pattern().subject == Subject::Unwrap);
+        if !may_any && is_new {
+            return self.deny(decided, None, LogVerdict::Denied, 0, Refusal::Denied);
+        }
+        if !may_any {
+            self.refuse_request(transport, request, Refusal::Denied);
+            return Ok(());
+        }
         let len: usize = batch.iter().map(|wrap| wrap.len() + UNWRAP_OVERHEAD).sum();
         let mut list = buffer(len + MAX_BATCH);
         let mut results = UnwrapResults::new(&mut list);
@@ -299,8 +331,10 @@ impl Batch<'_> {
             }
             self.charge(transport, &mut rules, decision.rule.unwrap_or_default())?;
         }
-        let entry = self.entry(decided, None, LogVerdict::Allowed, 0);
-        self.append(entry)?;
+        if is_new {
+            let entry = self.entry(decided, None, LogVerdict::Allowed, 0);
+            self.append(entry)?;
+        }
         match results.finish() {
             Ok(list) => self.succeed(decided, &Answer::Text(list)),
             Err(_) => self.refuse_request(transport, request, Refusal::TooLarge),

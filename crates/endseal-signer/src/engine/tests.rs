@@ -1,5 +1,6 @@
 //! The engine without sockets: events in, events out.
 
+mod circumstances;
 mod client;
 mod decisions;
 mod failing_store;

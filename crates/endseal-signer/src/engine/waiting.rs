@@ -16,6 +16,7 @@ use crate::control::{CommandError, Remember, WaitingView};
 use crate::error::StateError;
 use crate::metrics::Outcome;
 use crate::records::line::{LogVerdict, Matter};
+use crate::state::State;
 use crate::text::BoundedText;
 
 /// Seconds until a request that waits is refused.
@@ -92,6 +93,16 @@ impl Waiting {
         let last = self.last;
         self.entries.retain(|it| last.wrapping_sub(it.number) >= added);
         self.entries.sort_by_key(|it| it.number);
+    }
+
+    /// Forgets requests that were decided by a transaction whose commit failed and is durable all
+    /// the same.
+    pub(super) fn forget_decided(&mut self, state: &State) {
+        self.entries.retain(|it| {
+            let app = state.app(&it.transport).map(|app| app.app().number());
+            let decision = app.and_then(|app| state.request(app, &it.digest));
+            decision.is_none_or(|it| it.verdict == LogVerdict::Asks)
+        });
     }
 
     /// Returns true if a request waits too long.
@@ -195,6 +206,14 @@ impl Batch<'_> {
         let Some(entry) = self.parts.waiting.take(number) else {
             return Ok(Err(CommandError::NotWaiting(number)));
         };
+        let app = self.transaction.app(&entry.transport);
+        let has_ended = app.is_none_or(|app| ended(app.app(), self.now).is_some());
+        if is_late(&entry, self.now) || (effect == Effect::Allow && has_ended) {
+            // Its time is over, or that of its app, and the clock has not been asked yet.
+            let timed_out = self.refuse_late(core::slice::from_ref(&entry));
+            self.parts.waiting.removed.push(entry);
+            return timed_out.map(|()| Err(CommandError::NotWaiting(number)));
+        }
         let resolved = self.resolve_entry(&entry, effect, remember);
         let waiting = &mut self.parts.waiting;
         match resolved {

@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use endseal_store::ReadTransaction;
 
 use super::memory::Memory;
-use super::{AppRules, MAX_APPS, MAX_RULES, MAX_USERS, State};
+use super::{AppRules, KEPT_SEEN, MAX_APPS, MAX_RULES, MAX_USERS, State};
 use crate::error::{LoadError, RecordError};
 use crate::log;
 use crate::records::app::App;
@@ -62,16 +62,26 @@ impl State {
             return Err(LoadError::Inconsistent("the first line is behind the last"));
         }
         let mut name = LogLine::record_name(first_line.saturating_sub(1)).to_vec();
+        let (mut next, mut last_time) = (first_line, 0);
         loop {
             let page = transaction.records_after(LogLine::KIND, &name, PAGE)?;
-            let Some((last, _)) = page.last() else { return Ok(()) };
+            let Some((last, _)) = page.last() else { break };
             name.clone_from(last);
             for (name, value) in &page {
                 let line = LogLine::from_bytes(name, value)
                     .map_err(|error| LoadError::Record(LogLine::KIND, error))?;
+                if line.number != next {
+                    return Err(LoadError::Inconsistent("a line that is remembered is missing"));
+                }
+                (next, last_time) = (next.saturating_add(1), line.entry.time);
                 self.memory.learn(line.number, &line.entry, floor);
             }
+            // Decisions stand for ten minutes: a long log takes no more memory for that.
+            self.memory.forget_decisions(|time| time.abs_diff(last_time) > KEPT_SEEN);
         }
+        let is_whole = next == self.head.number.saturating_add(1);
+        let missing = LoadError::Inconsistent("a line that is remembered is missing");
+        if is_whole { Ok(()) } else { Err(missing) }
     }
 
     fn check_apps(&self) -> Result<(), LoadError> {

@@ -60,13 +60,16 @@ impl Memory {
         self.events.insert(id, Seen { created_at, line: None });
     }
 
-    /// Remembers what line `number` says of times above `floor`.
+    /// Remembers what line `number` says: of its event if that is above `floor`. An event whose
+    /// request waits for a person is seen while the signer runs: who waits in vain after a restart
+    /// is asked again when the event is repeated.
     pub(super) fn learn(&mut self, number: u64, entry: &LogEntry, floor: u64) {
-        if entry.carrier != [0; 32] && entry.created_at > floor {
+        let waits = entry.verdict == LogVerdict::Asks;
+        if entry.carrier != [0; 32] && entry.created_at > floor && !waits {
             let seen = Seen { created_at: entry.created_at, line: Some(number) };
             self.events.insert(entry.carrier, seen);
         }
-        if entry.matter == Matter::Request && entry.request != [0; 32] && entry.time > floor {
+        if entry.matter == Matter::Request && entry.request != [0; 32] {
             let decision = Decision { verdict: entry.verdict, time: entry.time, line: number };
             self.requests.insert((entry.app, entry.request), decision);
         }
@@ -86,6 +89,11 @@ impl Memory {
         self.requests.retain(|_, decision| !is_old(decision.time));
         let events = events - self.events.len();
         Forgotten { events, requests: requests - self.requests.len(), last }
+    }
+
+    /// Forgets requests by the time of the decision.
+    pub(super) fn forget_decisions(&mut self, is_old: impl Fn(u64) -> bool) {
+        self.requests.retain(|_, decision| !is_old(decision.time));
     }
 
     /// The first line that says what is remembered.

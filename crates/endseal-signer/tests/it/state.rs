@@ -62,7 +62,7 @@ fn state_survives_reopening() {
     assert!(transaction.remove_rule(&names[2], 1).unwrap());
     assert!(!transaction.remove_rule(&names[2], 1).unwrap());
     transaction.remove_app(&names[1]).unwrap();
-    decide(&mut transaction, [1; 32], LogVerdict::Asks, NOW);
+    decide(&mut transaction, [1; 32], LogVerdict::Denied, NOW);
     decide(&mut transaction, [2; 32], LogVerdict::Allowed, NOW + 1);
     assert!(!transaction.note_event([1; 32], NOW).unwrap());
     transaction.append(LogEntry::new(Matter::AppConnected, NOW)).unwrap();
@@ -204,7 +204,7 @@ fn pruning_removes_what_is_old_and_raises_the_floor() {
     let mut signer = world.open();
     assert_eq!(content(signer.state()), before);
     assert!(signer.state().has_event(&[2; 32]) && signer.state().events().len() == 1);
-    assert!(signer.state().request(1, &[2; 32]).is_some() && signer.state().requests().len() == 1);
+    assert!(signer.state().request(1, &[2; 32]).is_some());
     let mut left: Vec<u32> = signer.state().apps().map(|app| app.app().number()).collect();
     left.sort_unstable();
     assert_eq!(left, [4, 5, 6, 7]);

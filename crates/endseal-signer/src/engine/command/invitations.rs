@@ -13,9 +13,10 @@ use super::{Outcome, addresses};
 use crate::control::{CommandError, Grant, Reply, SecretText};
 use crate::engine::batch::Batch;
 use crate::engine::{self, answer, entry_of, is_live, view};
-use crate::error::StateError;
+use crate::error::{StateError, StateLimit};
 use crate::records::app::App;
 use crate::records::line::Matter;
+use crate::state::MAX_RULES;
 use crate::text::{BoundedText, MAX_NAME};
 
 impl Batch<'_> {
@@ -110,6 +111,9 @@ impl Batch<'_> {
         matter: Matter,
         patterns: &[(Pattern, &Grant)],
     ) -> Result<Result<(), CommandError>, StateError> {
+        if patterns.len() > MAX_RULES {
+            return Ok(Err(CommandError::Limit(StateLimit::Rules.to_string())));
+        }
         let transport = app.record_name();
         let entry = entry_of(&app, matter, self.now);
         match self.transaction.add_app(app) {

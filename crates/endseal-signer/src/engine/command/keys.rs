@@ -18,6 +18,10 @@ impl Engine {
             .map_err(|_| CommandError::Invalid("the label is longer than 64 bytes".to_owned()))?;
         let passphrase = str::from_utf8(passphrase).map_err(|_| CommandError::Passphrase)?;
         let public = view::key(&key.public_key());
+        if self.store.is_stale() {
+            let recovered = self.store.recover();
+            recovered.map_err(|error| CommandError::Store(error.to_string()))?;
+        }
         let random = &mut self.parts.random;
         match self.store.import(&key, passphrase, label, now, random) {
             Ok(_) => {}

@@ -180,9 +180,13 @@ fn nothing_is_executed_after_the_end_of_an_app_or_while_the_signer_is_locked() {
     let id = waiting(&mut world)[0].id;
     world.now += 30;
     let remember = Some(Remember { lifetime: None });
-    let answers = resolve(&mut world, &client, Command::Approve { id, remember });
-    assert_eq!(answers, [Answer::error("this connection has expired")]);
-    assert_eq!(world.verdicts(), ["asks", "asks"]);
+    let command = Command::Approve { id, remember };
+    let request = Request { command, secret: Zeroizing::new(Vec::new()) };
+    let (reply, outgoing) = world.engine.command(world.now, request);
+    assert!(matches!(reply, Err(CommandError::NotWaiting(_))));
+    let timeout = Answer::error("not allowed: no decision within 60 seconds");
+    assert_eq!(client.read_all(&outgoing), [timeout]);
+    assert_eq!(world.verdicts(), ["asks", "asks", "timeout"]);
 }
 
 #[test]
