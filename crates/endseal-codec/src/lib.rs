@@ -6,10 +6,11 @@
 //! | read one without copying | [`Codec::view`] |
 //! | tell apart what only a connection protects from what is sealed end to end | [`Direct`], [`Sealed`] |
 //! | delimit messages on a connection | [`frame::LiveHeader`], [`frame::LiveReader`] |
+//! | ask a hub, or answer as one | [`hub`] |
 //! | store messages, or let others pass them on | [`frame::StoredFrame`], [`frame::ReplayWindow`] |
 //!
-//! The encoding is Protocol Buffers; `proto/endseal/v1/message.proto` is the contract, and
-//! `docs/spec/codec.md` and `docs/spec/frame.md` say what it cannot. Readers are strict: they
+//! The encoding is Protocol Buffers; `proto/endseal/v1/` is the contract, and `docs/spec/codec.md`
+//! and `docs/spec/frame.md` say what it cannot. Readers are strict: they
 //! accept one form of a number, one occurrence of a field, lengths and counts within bounds. What
 //! they accept has one meaning, and costs at most twice its size and 4,096 bytes of heap.
 //!
@@ -28,6 +29,7 @@
 extern crate alloc;
 
 pub mod frame;
+pub mod hub;
 
 mod codec;
 mod error;
@@ -67,13 +69,14 @@ pub use schema::unknown::{Unknown, UnknownView};
 pub mod contract {
     use alloc::vec::Vec;
 
+    use crate::hub;
     pub use crate::schema::contract::{FieldContract, MessageContract, Presence, Type};
     use crate::{
         Attachment, BlobReference, Codec as _, Edit, FileAnswer, FileEnd, FileOffer, Mention,
         Message, Reaction, Receipt, RevokeNotice, RichMessage, SealedMessage, ShareNotice, Typing,
     };
 
-    /// All messages, in the order of the `.proto` file.
+    /// All messages, in the order of `message.proto` and `hub.proto`.
     #[must_use]
     pub fn messages() -> Vec<MessageContract> {
         Vec::from([
@@ -92,6 +95,25 @@ pub mod contract {
             FileOffer::contract(),
             FileAnswer::contract(),
             FileEnd::contract(),
+            hub::HubRequest::contract(),
+            hub::Hello::contract(),
+            hub::Register::contract(),
+            hub::Put::contract(),
+            hub::Subscribe::contract(),
+            hub::Credit::contract(),
+            hub::Acknowledge::contract(),
+            hub::Find::contract(),
+            hub::Publish::contract(),
+            hub::Take::contract(),
+            hub::HubAnswer::contract(),
+            hub::Welcome::contract(),
+            hub::Stored::contract(),
+            hub::Refused::contract(),
+            hub::Deliver::contract(),
+            hub::CaughtUp::contract(),
+            hub::Gap::contract(),
+            hub::Person::contract(),
+            hub::Prekey::contract(),
         ])
     }
 }

@@ -21,6 +21,13 @@ fn frame(message: SealedMessage, sequence: u64, timestamp: u64) -> Vec<u8> {
     StoredFrame::build(&sealed, stamp, SignatureScheme::Ed25519, Limits::default(), sign).unwrap()
 }
 
+fn vouched_frame(sequence: u64) -> Vec<u8> {
+    let sender = Sender::from_seed(SEED).id();
+    let stamp = Stamp { sequence, timestamp: 1_770_000_000_000, sender };
+    let sealed = Sealed::<Message>::from_message(sample::sealed());
+    StoredFrame::vouched(&sealed, stamp, Limits::default()).unwrap()
+}
+
 /// The same sequence and time as the first of Ed25519.
 fn ml_dsa_frame(context: &[u8]) -> Vec<u8> {
     let key = Sender::from_seed(SEED);
@@ -62,6 +69,7 @@ fn accepted(dir: &Path) {
     let message = SealedMessage { ciphertext: [0xc2; 1000].into(), ..sample::sealed() };
     accept("longer", "a longer payload", &frame(message, 7, time), 7, time);
     accept("ml_dsa", "signed with ML-DSA-65", &ml_dsa_frame(CONTEXT), 0, time);
+    accept("vouched", "without a signature", &vouched_frame(5), 5, time);
 }
 
 /// The checksum is put right again, so that it hides nothing.
@@ -93,7 +101,18 @@ fn refused(dir: &Path) {
         refuse("flags", &format!("reserved_{at}"), &comment, &changed(at, &[1])).write(dir);
     }
     refuse("scheme", "0", "scheme 0", &changed(60, &[0])).write(dir);
-    refuse("scheme", "3", "scheme 3", &changed(60, &[3])).write(dir);
+    refuse("scheme", "4", "scheme 4", &changed(60, &[4])).write(dir);
+    refuse("trailing", "vouched", "scheme 3 with a signature", &changed(60, &[3])).write(dir);
+    let vouched = vouched_frame(5);
+    let comment = "a byte less than a vouched frame";
+    refuse("truncated", "vouched", comment, &vouched[..vouched.len() - 1]).write(dir);
+    let mut hex = vouched.clone();
+    hex[24] ^= 1;
+    let comment = "vouched, of another sender than the connection's";
+    refuse("authentication", "vouched_sender", comment, &with_checksum(hex)).write(dir);
+    let mut hex = vouched;
+    *hex.last_mut().unwrap() ^= 1;
+    refuse("checksum", "vouched", "a bit of a vouched payload", &hex).write(dir);
     refuse("truncated", "ml_dsa", "scheme 2 with a signature of 64 bytes", &changed(60, &[2]))
         .write(dir);
     let length = u32::try_from(right.len() - 128).unwrap();

@@ -30,7 +30,7 @@ pub enum FrameError {
     Trailing,
     /// The checksum is wrong: the frame was damaged, not forged.
     Checksum,
-    /// The signature is not the sender's.
+    /// The signature is not the sender's, or nobody vouches for the frame.
     Authentication,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for FrameError {
             Self::Truncated => "the frame is cut short",
             Self::Trailing => "there are bytes behind the frame",
             Self::Checksum => "the frame is damaged",
-            Self::Authentication => "the frame is not signed by its sender",
+            Self::Authentication => "the frame is not authenticated as its sender's",
         })
     }
 }

@@ -1,6 +1,7 @@
-//! Frames that rest in a mailbox or pass relays: self-contained, and signed.
+//! Frames that rest in a mailbox or pass relays: self-contained, and signed or vouched for.
 
 use alloc::vec::Vec;
+use core::convert::Infallible;
 
 use super::{BuildError, FrameError, crc32c};
 use crate::codec::Codec as _;
@@ -25,6 +26,9 @@ pub enum SignatureScheme {
     /// ML-DSA-65 under [`context`](Self::context); the sender is the peer id, a digest of its
     /// public key.
     MlDsa65,
+    /// No signature; the sender is the peer id. Whoever takes the frame from its sender's connection
+    /// vouches for it, and its content authenticates itself.
+    Vouched,
 }
 
 impl SignatureScheme {
@@ -34,15 +38,16 @@ impl SignatureScheme {
         match self {
             Self::Ed25519 => 64,
             Self::MlDsa65 => 3309,
+            Self::Vouched => 0,
         }
     }
 
     /// Context string of the scheme: the label of the signature for ML-DSA-65 (FIPS 204), empty for
-    /// Ed25519, which has none.
+    /// the others, which have none.
     #[must_use]
     pub const fn context(self) -> &'static [u8] {
         match self {
-            Self::Ed25519 => &[],
+            Self::Ed25519 | Self::Vouched => &[],
             Self::MlDsa65 => SIGNATURE_LABEL,
         }
     }
@@ -51,6 +56,7 @@ impl SignatureScheme {
         match self {
             Self::Ed25519 => 1,
             Self::MlDsa65 => 2,
+            Self::Vouched => 3,
         }
     }
 }
@@ -68,7 +74,7 @@ pub struct Stamp {
     pub sender: [u8; 32],
 }
 
-/// A stored frame whose signature is the sender's.
+/// A stored frame whose sender is known: by its signature, or by who vouches for it.
 ///
 /// Next, refuse a sequence that was seen: [`ReplayWindow`](super::ReplayWindow).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +121,25 @@ impl<'a> StoredFrame<'a> {
         Ok(frame)
     }
 
+    /// A frame without a signature ([`SignatureScheme::Vouched`]), for a mailbox that knows its
+    /// sender by the connection.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if a reader would refuse the message.
+    pub fn vouched<T>(
+        message: &Sealed<T>,
+        stamp: Stamp,
+        limits: Limits,
+    ) -> Result<Vec<u8>, EncodeError> {
+        let unsigned = |_: &[u8]| Ok::<_, Infallible>(Vec::new());
+        match Self::build(message, stamp, SignatureScheme::Vouched, limits, unsigned) {
+            Ok(frame) => Ok(frame),
+            Err(BuildError::Encode(error)) => Err(error),
+            Err(BuildError::Sign(never)) => match never {},
+            Err(BuildError::Signature) => Err(EncodeError::Limit),
+        }
+    }
+
     /// Reads a frame that is all of `bytes`.
     ///
     /// # Errors
@@ -133,6 +158,7 @@ impl<'a> StoredFrame<'a> {
         let scheme = match header[60] {
             1 => SignatureScheme::Ed25519,
             2 => SignatureScheme::MlDsa65,
+            3 => SignatureScheme::Vouched,
             _ => return Err(FrameError::Scheme),
         };
         let length = u32::from_le_bytes(part(header, 4));
@@ -209,7 +235,7 @@ impl<'a> UnverifiedFrame<'a> {
 
     /// Verifies the signature. `verify` gets the signed bytes and the signature, and returns true
     /// if it is that of a key which the caller knows to be the sender's, under this scheme and its
-    /// [context](SignatureScheme::context).
+    /// [context](SignatureScheme::context). A frame that is vouched for has none, and is refused.
     ///
     /// # Errors
     /// [`FrameError::Authentication`] if `verify` says no.
@@ -218,15 +244,31 @@ impl<'a> UnverifiedFrame<'a> {
         verify: impl FnOnce(&[u8], &[u8]) -> bool,
     ) -> Result<StoredFrame<'a>, FrameError> {
         let signed = [SIGNATURE_LABEL, &self.header, self.payload].concat();
-        if !verify(&signed, self.signature) {
+        if self.scheme == SignatureScheme::Vouched || !verify(&signed, self.signature) {
             return Err(FrameError::Authentication);
         }
+        Ok(self.accepted())
+    }
+
+    /// Takes a frame without a signature that came over the connection of `peer`, or from whoever
+    /// vouches that it did.
+    ///
+    /// # Errors
+    /// [`FrameError::Authentication`] if it names another sender, or has a signature.
+    pub fn vouched_by(self, peer: &[u8; 32]) -> Result<StoredFrame<'a>, FrameError> {
+        if self.scheme != SignatureScheme::Vouched || self.sender() != *peer {
+            return Err(FrameError::Authentication);
+        }
+        Ok(self.accepted())
+    }
+
+    fn accepted(self) -> StoredFrame<'a> {
         let stamp = Stamp {
             sequence: u64::from_le_bytes(part(&self.header, 8)),
             timestamp: u64::from_le_bytes(part(&self.header, 16)),
             sender: self.sender(),
         };
-        Ok(StoredFrame { stamp, scheme: self.scheme, payload: self.payload })
+        StoredFrame { stamp, scheme: self.scheme, payload: self.payload }
     }
 }
 

@@ -16,9 +16,10 @@ struct Line {
 }
 
 #[test]
-fn the_proto_file_and_the_code_agree() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../proto/endseal/v1/message.proto");
-    let proto = Proto::parse(&fs::read_to_string(path).unwrap());
+fn the_proto_files_and_the_code_agree() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../proto/endseal/v1");
+    let text = |name: &str| fs::read_to_string(format!("{folder}/{name}.proto")).unwrap();
+    let proto = Proto::parse(&(text("message") + &text("hub")));
     let messages = contract::messages();
     let names: Vec<&str> = messages.iter().map(|message| message.name).collect();
     let mut expected: Vec<&str> = proto.messages.iter().map(|message| &*message.0).collect();

@@ -1,7 +1,9 @@
 //! Stored frames.
 
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
-use endseal_codec::frame::{BuildError, FrameError, SignatureScheme, Stamp, StoredFrame};
+use endseal_codec::frame::{
+    BuildError, FrameError, SignatureScheme, Stamp, StoredFrame, UnverifiedFrame,
+};
 use endseal_codec::{EncodeError, Limits, Message, Scheme, Sealed, SealedMessage};
 use serde_json::{Value, json};
 
@@ -25,6 +27,7 @@ fn build_with(scheme: SignatureScheme, sealed: &Sealed<Message>, stamp: Stamp) -
     let sign = |signed: &[u8]| {
         Ok::<_, ()>(match scheme {
             SignatureScheme::MlDsa65 => Sender::from_seed(SEED).sign(signed, scheme.context()),
+            SignatureScheme::Vouched => Vec::new(),
             _ => SigningKey::from_bytes(&SEED).sign(signed).to_bytes().to_vec(),
         })
     };
@@ -35,14 +38,17 @@ pub(crate) fn vector(vector: &Value) -> Result<(), FrameError> {
     let bytes = hex(&vector["hex"]);
     let unverified = StoredFrame::parse(&bytes, limits(vector))?;
     let scheme = unverified.scheme();
-    let frame = unverified.verify_with(|signed, signature| {
-        if scheme == SignatureScheme::MlDsa65 {
+    let frame = match scheme {
+        SignatureScheme::Vouched => unverified.vouched_by(&Sender::from_seed(SEED).id()),
+        SignatureScheme::MlDsa65 => unverified.verify_with(|signed, signature| {
             let sender = Sender::from_seed(SEED);
-            return unverified.sender() == sender.id() && sender.verify(signed, signature);
-        }
-        let sender = SigningKey::from_bytes(&SEED).verifying_key().to_bytes();
-        unverified.sender() == sender && verify(signed, signature)
-    })?;
+            unverified.sender() == sender.id() && sender.verify(signed, signature)
+        }),
+        _ => unverified.verify_with(|signed, signature| {
+            let sender = SigningKey::from_bytes(&SEED).verifying_key().to_bytes();
+            unverified.sender() == sender && verify(signed, signature)
+        }),
+    }?;
     assert_eq!(hex(&vector["seed"]), SEED);
     assert_eq!(vector["sequence"], json!(frame.stamp().sequence.to_string()));
     assert_eq!(vector["timestamp"], json!(frame.stamp().timestamp.to_string()));
@@ -50,7 +56,12 @@ pub(crate) fn vector(vector: &Value) -> Result<(), FrameError> {
     assert_eq!(hex(&vector["payload"]), frame.payload());
     assert_eq!(vector["length"], json!(frame.payload().len()));
     assert_eq!(frame.scheme(), scheme);
-    assert_eq!(vector["scheme"], if scheme == SignatureScheme::MlDsa65 { 2 } else { 1 });
+    let number = match scheme {
+        SignatureScheme::MlDsa65 => 2,
+        SignatureScheme::Vouched => 3,
+        _ => 1,
+    };
+    assert_eq!(vector["scheme"], number);
     let sealed = frame.message::<Message>(Limits::default()).unwrap();
     assert_eq!(build_with(scheme, &sealed, *frame.stamp()), bytes, "made anew");
     Ok(())
@@ -72,6 +83,28 @@ fn stamp() -> Stamp {
 #[test]
 fn every_flipped_bit_is_refused() {
     let bytes = build(&sealed(40), stamp());
+    for bit in 0..bytes.len() * 8 {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(StoredFrame::parse(&flipped, Limits::default()).is_err(), "bit {bit}");
+    }
+}
+
+/// A connection vouches for frames of its own peer without a signature, and for nothing else; no
+/// signature does for those.
+#[test]
+fn frames_are_vouched_for_by_the_connection_they_name() {
+    let sender = Sender::from_seed(SEED).id();
+    let stamp = Stamp { sender, ..stamp() };
+    let bytes = StoredFrame::vouched(&sealed(40), stamp, Limits::default()).unwrap();
+    fn parse(bytes: &[u8]) -> UnverifiedFrame<'_> {
+        StoredFrame::parse(bytes, Limits::default()).unwrap()
+    }
+    assert_eq!(parse(&bytes).vouched_by(&sender).unwrap().stamp(), &stamp);
+    assert_eq!(parse(&bytes).vouched_by(&[7; 32]).err(), Some(FrameError::Authentication));
+    assert_eq!(parse(&bytes).verify_with(|_, _| true).err(), Some(FrameError::Authentication));
+    let signed = build(&sealed(40), stamp);
+    assert_eq!(parse(&signed).vouched_by(&sender).err(), Some(FrameError::Authentication));
     for bit in 0..bytes.len() * 8 {
         let mut flipped = bytes.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);

@@ -1,0 +1,176 @@
+//! Answers of a hub.
+
+use crate::message::declare::*;
+use crate::message::open_enum;
+
+message! {
+    /// Payload of a frame of kind `control` from a hub to a node.
+    pub struct HubAnswer, HubAnswerView {
+        /// The answer.
+        1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 answer: OneOf<Answer, true>,
+    }
+}
+
+oneof! {
+    /// An answer of a hub.
+    pub enum Answer, AnswerView {
+        /// What the hub has of the node.
+        0 Welcome welcome: Nested<Welcome>,
+        /// Frames are durable.
+        1 Stored stored: Nested<Stored>,
+        /// A request or a frame was not accepted.
+        2 Refused refused: Nested<Refused>,
+        /// A frame of the mailbox.
+        3 Deliver deliver: Nested<Deliver>,
+        /// Nothing else is in the mailbox.
+        4 CaughtUp caught_up: Nested<CaughtUp>,
+        /// Frames were deleted before they were acknowledged.
+        5 Gap gap: Nested<Gap>,
+        /// A person and their devices.
+        6 Person person: Nested<Person>,
+        /// A prekey of a device.
+        7 Prekey prekey: Nested<Prekey>,
+    }
+}
+
+impl From<Answer> for HubAnswer {
+    fn from(answer: Answer) -> Self {
+        Self { answer }
+    }
+}
+
+message! {
+    /// What the hub has of the node.
+    pub struct Welcome, WelcomeView {
+        /// Epoch of the person record.
+        1 epoch: Implicit<Uint64>,
+        /// Digest of the person record.
+        2 digest: Required<Fixed<32>>,
+        /// One-time prekeys that are left.
+        3 prekeys: Implicit<Uint32>,
+        /// The highest sequence that was stored.
+        4 sequence: Optional<Uint64>,
+        /// Frames in the mailbox.
+        5 waiting: Implicit<Uint64>,
+    }
+}
+
+message! {
+    /// All frames of the exchange up to a sequence are durable, but those that were refused.
+    pub struct Stored, StoredView {
+        /// The sequence.
+        1 sequence: Implicit<Uint64>,
+    }
+}
+
+message! {
+    /// A request or a frame was not accepted.
+    pub struct Refused, RefusedView {
+        /// The reason.
+        1 code: Implicit<Open<Code>>,
+        /// Sequence of the frame that was refused.
+        2 sequence: Optional<Uint64>,
+        /// Mailboxes that are the reason, at most 1,024.
+        3 mailboxes: Repeated<Fixed<32>, 0, 1024>,
+        /// Milliseconds after which it may be tried again.
+        4 wait: Implicit<Uint64>,
+    }
+}
+
+open_enum! {
+    /// Reason of a refusal.
+    pub struct Code = "Code" {
+        /// The default; says nothing.
+        UNSPECIFIED = 0 "CODE_UNSPECIFIED",
+        /// Not a request that is allowed here.
+        REQUEST = 1 "CODE_REQUEST",
+        /// The peer is not registered.
+        REGISTERED = 2 "CODE_REGISTERED",
+        /// The person record does not have the device any more.
+        REVOKED = 3 "CODE_REVOKED",
+        /// No such invitation, or one that is used up or expired.
+        TOKEN = 4 "CODE_TOKEN",
+        /// Certificate or person record is not valid, or not the peer's.
+        CERTIFICATE = 5 "CODE_CERTIFICATE",
+        /// The hub has a later person record, or another one of its epoch.
+        PERSON = 6 "CODE_PERSON",
+        /// Not a vouched frame of the peer.
+        FRAME = 7 "CODE_FRAME",
+        /// The sequence is below the window.
+        OLD = 8 "CODE_OLD",
+        /// Targets or slots do not have the form that they must have.
+        TARGETS = 9 "CODE_TARGETS",
+        /// Mailboxes do not exist.
+        MAILBOX = 10 "CODE_MAILBOX",
+        /// Mailboxes are full.
+        FULL = 11 "CODE_FULL",
+        /// Too many frames in a time.
+        RATE = 12 "CODE_RATE",
+        /// The hub cannot write.
+        STORAGE = 13 "CODE_STORAGE",
+        /// There is no such person, or no prekey.
+        NONE = 14 "CODE_NONE",
+    }
+}
+
+message! {
+    /// A frame of the mailbox.
+    pub struct Deliver, DeliverView {
+        /// Its position.
+        1 position: Implicit<Uint64>,
+        /// Slot of the receiver; empty if the frame has none.
+        2 slot: Implicit<Bytes<0, UNBOUNDED>>,
+        /// A stored frame.
+        3 frame: Required<Bytes<64, UNBOUNDED>>,
+    }
+}
+
+message! {
+    /// Nothing else is in the mailbox.
+    pub struct CaughtUp, CaughtUpView {
+        /// Position of the last frame.
+        1 position: Implicit<Uint64>,
+    }
+}
+
+message! {
+    /// Frames were deleted before they were acknowledged.
+    pub struct Gap, GapView {
+        /// Number of them, 0 if it is not known.
+        1 count: Implicit<Uint64>,
+        /// The reason.
+        2 reason: Implicit<Open<GapReason>>,
+        /// Position that acknowledges it.
+        3 position: Implicit<Uint64>,
+    }
+}
+
+open_enum! {
+    /// Reason of a gap.
+    pub struct GapReason = "Reason" {
+        /// The default; says nothing.
+        UNSPECIFIED = 0 "REASON_UNSPECIFIED",
+        /// They were older than the retention.
+        EXPIRED = 1 "REASON_EXPIRED",
+        /// The database of the hub is one of earlier.
+        RESTORED = 2 "REASON_RESTORED",
+    }
+}
+
+message! {
+    /// A person and their devices.
+    pub struct Person, PersonView {
+        /// Person record, 1 to 65,536 bytes.
+        1 person: Required<Bytes<1, 65_536>>,
+        /// Certificates of 1 to 16 devices.
+        2 certificates: Repeated<Bytes<237, 237>, 1, 16>,
+    }
+}
+
+message! {
+    /// A prekey of a device.
+    pub struct Prekey, PrekeyView {
+        /// A prekey bundle.
+        1 bundle: Required<Bytes<343, 343>>,
+    }
+}

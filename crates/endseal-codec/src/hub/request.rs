@@ -1,0 +1,141 @@
+//! Requests of a node.
+
+use crate::message::declare::*;
+
+message! {
+    /// Payload of a frame of kind `control` from a node to a hub.
+    pub struct HubRequest, HubRequestView {
+        /// The request.
+        1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 request: OneOf<Request, true>,
+    }
+}
+
+oneof! {
+    /// A request of a node.
+    pub enum Request, RequestView {
+        /// Asks what the hub has of the node.
+        0 Hello hello: Nested<Hello>,
+        /// Registers the device of the connection.
+        1 Register register: Nested<Register>,
+        /// A frame for mailboxes.
+        2 Put put: Nested<Put>,
+        /// Asks for the frames of the peer's mailbox.
+        3 Subscribe subscribe: Nested<Subscribe>,
+        /// More credit.
+        4 Credit credit: Nested<Credit>,
+        /// All up to a position is durable at the node.
+        5 Acknowledge acknowledge: Nested<Acknowledge>,
+        /// Asks for a person.
+        6 Find find: Nested<Find>,
+        /// What others shall find.
+        7 Publish publish: Nested<Publish>,
+        /// Asks for a prekey of a device.
+        8 Take take: Nested<Take>,
+    }
+}
+
+impl From<Request> for HubRequest {
+    fn from(request: Request) -> Self {
+        Self { request }
+    }
+}
+
+message! {
+    /// Asks what the hub has of the node.
+    pub struct Hello, HelloView {
+        /// Version of the protocol, 1.
+        1 version: Implicit<Uint32>,
+    }
+}
+
+message! {
+    /// Registers the device of the connection.
+    pub struct Register, RegisterView {
+        /// Token of an invitation.
+        1 token: Required<Fixed<32>>,
+        /// Certificate of the device.
+        2 certificate: Required<Bytes<237, 237>>,
+        /// Person record of the identity, 1 to 65,536 bytes.
+        3 person: Required<Bytes<1, 65_536>>,
+    }
+}
+
+message! {
+    /// A frame for mailboxes.
+    pub struct Put, PutView {
+        /// Peer ids of 1 to 1,024 mailboxes, one after the other.
+        1 targets: Required<Bytes<32, 32_768>>,
+        /// One slot for each target, or empty.
+        2 slots: Implicit<Bytes<0, UNBOUNDED>>,
+        /// A stored frame.
+        3 frame: Required<Bytes<64, UNBOUNDED>>,
+    }
+}
+
+message! {
+    /// Asks for the frames of the peer's mailbox behind a position.
+    pub struct Subscribe, SubscribeView {
+        /// The position.
+        1 after: Implicit<Uint64>,
+        /// Frames that may be under way.
+        2 frames: Implicit<Uint64>,
+        /// Bytes that may be under way.
+        3 bytes: Implicit<Uint64>,
+    }
+}
+
+message! {
+    /// More credit.
+    pub struct Credit, CreditView {
+        /// Frames.
+        1 frames: Implicit<Uint64>,
+        /// Bytes.
+        2 bytes: Implicit<Uint64>,
+    }
+}
+
+message! {
+    /// All up to a position is durable at the node.
+    pub struct Acknowledge, AcknowledgeView {
+        /// The position.
+        1 position: Implicit<Uint64>,
+    }
+}
+
+message! {
+    /// Asks for a person.
+    pub struct Find, FindView {
+        /// The person, or one of their devices.
+        1 | 2 by: OneOf<By, true>,
+    }
+}
+
+oneof! {
+    /// Name under which a person is looked for.
+    pub enum By, ByView {
+        /// Ed25519 public key of the identity.
+        0 Identity identity: Fixed<32>,
+        /// Peer id of a device.
+        1 Peer peer: Fixed<32>,
+    }
+}
+
+message! {
+    /// What others shall find. What is absent stays as it is.
+    pub struct Publish, PublishView {
+        /// Certificate of the device; empty if it is absent.
+        1 certificate: Implicit<Bytes<0, 237>>,
+        /// Person record of the identity; empty if it is absent.
+        2 person: Implicit<Bytes<0, 65_536>>,
+        /// At most 128 prekey bundles of the device.
+        3 bundles: Repeated<Bytes<343, 343>, 0, 128>,
+    }
+}
+
+message! {
+    /// Asks for a prekey of a device.
+    pub struct Take, TakeView {
+        /// Peer id of the device.
+        1 peer: Required<Fixed<32>>,
+    }
+}
