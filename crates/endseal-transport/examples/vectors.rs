@@ -19,7 +19,6 @@ fn main() {
     spki(&dir);
     prefixes(&dir);
     early(&dir);
-    replays(&dir);
 }
 
 fn spki(dir: &Path) {
@@ -142,37 +141,5 @@ fn early(dir: &Path) {
         ("early-sequence", "what is no frame is not early", "sequence", &[0x11, 0, 1, 1, 0xdd]),
     ] {
         vector(scenario, comment, expect, bytes).write(dir);
-    }
-}
-
-/// The verdict is that on the last number.
-fn replays(dir: &Path) {
-    for (scenario, comment, expect, sequences) in [
-        ("replay-in-order", "one after the other", "ok", "0 1 2 3"),
-        ("replay-late", "1,024 behind the highest", "ok", "1024 0"),
-        ("replay-far-ahead", "the window jumps", "ok", "5 18446744073709551614"),
-        (
-            "replay-after-jump",
-            "a place that was used before the jump",
-            "ok",
-            "3 4099 4098 4097 3076",
-        ),
-        ("replay-last-number", "2^64 - 1", "ok", "7 18446744073709551615"),
-        ("replay-twice", "the highest again", "replayed", "7 7"),
-        ("replay-twice-late", "an older one again", "replayed", "7 9 8 7"),
-        (
-            "replay-twice-last",
-            "2^64 - 1 again",
-            "replayed",
-            "18446744073709551615 18446744073709551615",
-        ),
-        ("replay-twice-far", "1,024 behind the highest, again", "replayed", "0 1024 0"),
-        ("replay-old", "1,025 behind the highest", "replayed", "1025 0"),
-        ("replay-very-old", "long ago", "replayed", "18446744073709551614 1"),
-    ] {
-        Vector::new(scenario, comment, expect)
-            .with("kind", "replay")
-            .with("sequences", sequences)
-            .write(dir);
     }
 }

@@ -12,7 +12,6 @@
 //! | ask and answer | [`Connection::open_exchange`], [`Connection::accept_exchange`] |
 //! | keep coming back | [`PersistentConnection`] with a [`Backoff`] |
 //! | save a round trip with what may be replayed | [`Endpoint::connect_early`], [`IdempotentFrame`] |
-//! | refuse stored frames that come twice | [`ReplayWindows`] |
 //! | see what happens | [`HandshakeInfo`], [`Path`], [`Statistics`] |
 //!
 //! # Example
@@ -72,7 +71,6 @@ mod policy;
 mod prefix;
 mod receiver;
 mod renewal;
-mod replay;
 mod route;
 mod sender;
 mod shared;
@@ -98,7 +96,6 @@ pub use pin::Accept;
 pub use policy::{CodePoint, Policy};
 pub use prefix::{Prefix, PrefixError, StreamType};
 pub use receiver::FrameReceiver;
-pub use replay::{ReplayError, ReplayWindows};
 pub use sender::FrameSender;
 pub use statistics::Statistics;
 #[doc(hidden)]

@@ -7,7 +7,7 @@ const WORDS: usize = 16;
 /// The sequences that were accepted from one sender: the highest, and which of the
 /// [`Self::SIZE`] below it. What is older is refused, seen or not.
 ///
-/// Ask it only after the signature was verified: else anybody can use up a sender's numbers.
+/// Ask it only after the sender is known: else anybody can use up a sender's numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayWindow {
     highest: Option<u64>,
@@ -18,6 +18,8 @@ pub struct ReplayWindow {
 impl ReplayWindow {
     /// Number of sequences below the highest that are told apart.
     pub const SIZE: u64 = 64 * WORDS as u64;
+    /// Bytes of a window that is kept.
+    pub const LEN: usize = 8 + 8 * WORDS;
 
     /// A window that has seen nothing.
     #[must_use]
@@ -28,7 +30,7 @@ impl ReplayWindow {
     /// Accepts a sequence once.
     ///
     /// # Errors
-    /// [`Replayed`] if it was accepted before, or is too old to tell.
+    /// [`Replayed`]; the window is as it was.
     pub fn accept(&mut self, sequence: u64) -> Result<(), Replayed> {
         let Some(highest) = self.highest else {
             self.highest = Some(sequence);
@@ -38,11 +40,43 @@ impl ReplayWindow {
             self.advance(highest, sequence);
             return Ok(());
         }
-        if sequence == highest || highest - sequence > Self::SIZE || self.has(sequence) {
-            return Err(Replayed);
+        if highest - sequence > Self::SIZE {
+            return Err(Replayed::Old);
+        }
+        if sequence == highest || self.has(sequence) {
+            return Err(Replayed::Seen);
         }
         self.set(sequence, true);
         Ok(())
+    }
+
+    /// The highest sequence that was accepted.
+    #[must_use]
+    pub const fn highest(&self) -> Option<u64> {
+        self.highest
+    }
+
+    /// The window as bytes, to keep it: the highest (8), and the bits of those below it (128), in
+    /// little-endian order. `None` if it has seen nothing.
+    #[must_use]
+    pub fn to_bytes(&self) -> Option<[u8; Self::LEN]> {
+        let mut bytes = [0; Self::LEN];
+        let (highest, seen) = bytes.split_at_mut(8);
+        highest.copy_from_slice(&self.highest?.to_le_bytes());
+        for (word, bytes) in self.seen.iter().zip(seen.chunks_exact_mut(8)) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        Some(bytes)
+    }
+
+    /// Takes a window that was kept.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Self {
+        let mut words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+        let highest = words.next();
+        let mut seen = [0; WORDS];
+        seen.iter_mut().zip(words).for_each(|(word, kept)| *word = kept);
+        Self { highest, seen }
     }
 
     /// Moves the window up: what comes into it was not seen, but for the highest so far.
@@ -79,14 +113,22 @@ fn place(sequence: u64) -> (usize, u64) {
     (slot / 64, 1 << (slot % 64))
 }
 
-/// The sequence was accepted before, or is too old to tell.
+/// Why a sequence is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Replayed;
+#[expect(clippy::exhaustive_enums, reason = "a number is above, within or below the window")]
+pub enum Replayed {
+    /// It was accepted before.
+    Seen,
+    /// It is too old to tell.
+    Old,
+}
 
 impl fmt::Display for Replayed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the frame was received before, or is too old to tell")
+        formatter.write_str(match self {
+            Self::Seen => "the frame was received before",
+            Self::Old => "the frame is too old to tell whether it was received before",
+        })
     }
 }
 

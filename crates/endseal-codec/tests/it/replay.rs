@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use endseal_codec::frame::ReplayWindow;
+use endseal_codec::frame::{ReplayWindow, Replayed};
 
 use crate::random::Random;
 
@@ -28,8 +28,14 @@ fn the_window_answers_as_a_set_of_all_sequences_would() {
             let top = accepted.last().copied();
             let too_old =
                 top.is_some_and(|top| sequence < top && top - sequence > ReplayWindow::SIZE);
-            let fresh = !too_old && accepted.insert(sequence);
-            assert_eq!(window.accept(sequence).is_ok(), fresh, "{sequence} below {top:?}");
+            let expected = match too_old {
+                true => Err(Replayed::Old),
+                false if accepted.insert(sequence) => Ok(()),
+                false => Err(Replayed::Seen),
+            };
+            assert_eq!(window.accept(sequence), expected, "{sequence} below {top:?}");
+            assert_eq!(window.highest(), accepted.last().copied());
+            assert_eq!(ReplayWindow::from_bytes(&window.to_bytes().unwrap()), window);
             highest = accepted.last().copied().unwrap();
         }
     }

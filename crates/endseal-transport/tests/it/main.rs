@@ -17,7 +17,6 @@ mod prefix;
 mod proxy;
 mod raw;
 mod renewal;
-mod replay;
 mod round_trips;
 mod streams;
 mod vectors;

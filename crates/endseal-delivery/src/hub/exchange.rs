@@ -1,0 +1,205 @@
+//! An exchange, from its first request to its end.
+
+use endseal_codec::Codec as _;
+use endseal_codec::frame::StoredFrame;
+use endseal_codec::hub::{
+    ByView, Code, HubRequest, PublishView, PutView, RegisterView, RequestView,
+};
+use endseal_crypto::peer_id::PeerId;
+
+use super::standing::{Standing, allows};
+use crate::credit::Credit;
+use crate::limit::MAX_UNANSWERED;
+use crate::targets::Targets;
+use crate::{payload_limits, stored_limits};
+
+/// Purpose of an exchange: its first request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "the table of permissions has these rows")]
+pub enum Kind {
+    /// `hello`
+    Hello,
+    /// `register`
+    Register,
+    /// `put`
+    Put,
+    /// `subscribe`
+    Subscribe,
+    /// `find`
+    Find,
+    /// `publish`
+    Publish,
+    /// `take`
+    Take,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Hello,
+        Self::Register,
+        Self::Put,
+        Self::Subscribe,
+        Self::Find,
+        Self::Publish,
+        Self::Take,
+    ];
+
+    /// The exchange that a request begins, if it begins one.
+    #[must_use]
+    pub const fn begun_by(request: &RequestView<'_>) -> Option<Self> {
+        Some(match request {
+            RequestView::Hello(_) => Self::Hello,
+            RequestView::Register(_) => Self::Register,
+            RequestView::Put(_) => Self::Put,
+            RequestView::Subscribe(_) => Self::Subscribe,
+            RequestView::Find(_) => Self::Find,
+            RequestView::Publish(_) => Self::Publish,
+            RequestView::Take(_) => Self::Take,
+            _ => return None,
+        })
+    }
+}
+
+/// Work that a request asks for. After all but `Put`, `Credit` and `Acknowledge` its answer is the
+/// last of the exchange, and after `Subscribe` the answers are those of a
+/// [`Subscription`](super::Subscription).
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a hub that overlooks one answers nothing")]
+pub enum Action<'a> {
+    /// Say what there is of the node.
+    Hello,
+    /// Register the device.
+    Register(RegisterView<'a>),
+    /// Store a frame: its sequence, its mailboxes, its bytes.
+    Put(u64, Targets<'a>, &'a [u8]),
+    /// Deliver what is behind a position.
+    Subscribe(u64, Credit),
+    /// Deliver more.
+    Credit(Credit),
+    /// Delete what is up to a position.
+    Acknowledge(u64),
+    /// Look for a person.
+    Find(ByView<'a>),
+    /// Publish what others shall find.
+    Publish(PublishView<'a>),
+    /// Give a prekey of a device.
+    Take(PeerId),
+    /// Refuse the frame of a sequence, and go on.
+    RefuseFrame(u64, Code),
+    /// Refuse the request, and end the exchange.
+    Refuse(Code),
+}
+
+/// An exchange.
+#[derive(Debug, Default)]
+pub struct Exchange {
+    kind: Option<Kind>,
+    /// True after a refusal that ends it, or after the only request of its kind.
+    has_ended: bool,
+    /// Sequence of the last frame.
+    last: Option<u64>,
+    /// Frames without an answer.
+    unanswered: usize,
+}
+
+impl Exchange {
+    /// An exchange without a request yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Its purpose, after the first request.
+    #[must_use]
+    pub const fn kind(&self) -> Option<Kind> {
+        self.kind
+    }
+
+    /// Takes the payload of a frame of kind `control` that came from `peer`.
+    pub fn request<'a>(
+        &mut self,
+        payload: &'a [u8],
+        peer: &PeerId,
+        standing: Standing,
+    ) -> Action<'a> {
+        let action = match HubRequest::view(payload, payload_limits()) {
+            Ok(message) if !self.has_ended => self.take(message.request, peer, standing),
+            _ => Action::Refuse(Code::REQUEST),
+        };
+        self.has_ended = !matches!(
+            action,
+            Action::Put(..)
+                | Action::RefuseFrame(..)
+                | Action::Subscribe(..)
+                | Action::Credit(_)
+                | Action::Acknowledge(_)
+        );
+        action
+    }
+
+    /// Notes that a frame has its answer.
+    pub const fn answered(&mut self) {
+        self.unanswered = self.unanswered.saturating_sub(1);
+    }
+
+    fn take<'a>(
+        &mut self,
+        request: RequestView<'a>,
+        peer: &PeerId,
+        standing: Standing,
+    ) -> Action<'a> {
+        let begun = Kind::begun_by(&request);
+        match (self.kind, begun) {
+            (None, Some(kind)) => {
+                if let Err(code) = allows(standing, kind) {
+                    return Action::Refuse(code);
+                }
+                self.kind = Some(kind);
+            }
+            (Some(Kind::Put), Some(Kind::Put)) | (Some(Kind::Subscribe), None) => {
+                // A device may be revoked while its exchange is open.
+                if let Err(code) = allows(standing, Kind::Put) {
+                    return Action::Refuse(code);
+                }
+            }
+            _ => return Action::Refuse(Code::REQUEST),
+        }
+        match request {
+            RequestView::Hello(_) => Action::Hello,
+            RequestView::Register(register) => Action::Register(register),
+            RequestView::Put(put) => self.put(&put, peer),
+            RequestView::Subscribe(it) => {
+                Action::Subscribe(it.after, Credit { frames: it.frames, bytes: it.bytes })
+            }
+            RequestView::Credit(more) => {
+                Action::Credit(Credit { frames: more.frames, bytes: more.bytes })
+            }
+            RequestView::Acknowledge(acknowledge) => Action::Acknowledge(acknowledge.position),
+            RequestView::Find(find) => Action::Find(find.by),
+            RequestView::Publish(publish) => Action::Publish(publish),
+            RequestView::Take(take) => Action::Take(PeerId::from_bytes(take.peer)),
+            _ => Action::Refuse(Code::REQUEST),
+        }
+    }
+
+    fn put<'a>(&mut self, put: &PutView<'a>, peer: &PeerId) -> Action<'a> {
+        let parsed = StoredFrame::parse(put.frame, stored_limits());
+        let Ok(frame) = parsed.and_then(|frame| frame.vouched_by(peer.as_bytes())) else {
+            // It has no sequence that could be told apart from others.
+            return Action::Refuse(Code::FRAME);
+        };
+        let sequence = frame.stamp().sequence;
+        if self.last.is_some_and(|last| sequence <= last) || self.unanswered >= MAX_UNANSWERED {
+            return Action::Refuse(Code::REQUEST);
+        }
+        self.last = Some(sequence);
+        match Targets::read(put.targets, put.slots) {
+            Ok(targets) => {
+                self.unanswered += 1;
+                Action::Put(sequence, targets, put.frame)
+            }
+            Err(_) => Action::RefuseFrame(sequence, Code::TARGETS),
+        }
+    }
+}

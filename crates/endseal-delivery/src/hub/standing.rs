@@ -1,0 +1,30 @@
+//! Permission of a peer.
+
+use endseal_codec::hub::Code;
+
+use super::Kind;
+
+/// Standing of a peer at a hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the table of permissions has these columns")]
+pub enum Standing {
+    /// Its certificate and the person record of its identity are here.
+    Registered,
+    /// It was registered, and the person record does not have it any more.
+    Revoked,
+    /// The hub does not know it.
+    Unknown,
+}
+
+/// Permission for an exchange, as the table "Exchanges" of docs/spec/delivery.md gives it. A peer
+/// may do with its own mailbox and its own identity alone what it may do: no request names another.
+///
+/// # Errors
+/// The code of the refusal.
+pub const fn allows(standing: Standing, kind: Kind) -> Result<(), Code> {
+    match (standing, kind) {
+        (Standing::Registered, _) | (Standing::Unknown, Kind::Register) => Ok(()),
+        (Standing::Revoked, _) => Err(Code::REVOKED),
+        (Standing::Unknown, _) => Err(Code::REGISTERED),
+    }
+}

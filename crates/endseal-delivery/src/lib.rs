@@ -1,0 +1,67 @@
+//! Both sides of the delivery protocol (docs/spec/delivery.md): payloads of frames in, decisions
+//! out, without sockets, clocks or storage.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | answer the requests of a node | [`hub::Exchange`] |
+//! | hand frames to a hub | [`node::Puts`] |
+//! | take frames from a hub | [`node::Subscription`] |
+//! | recognise a delivery that comes again | [`MessageId`] |
+//! | number the frames of a mailbox | [`position_after`] |
+//!
+//! Both sides are driven by their callers: a payload that arrived goes in, and what comes out is
+//! done before the next one. Nothing here waits.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod hub;
+pub mod node;
+
+mod credit;
+mod message_id;
+mod position;
+mod targets;
+
+pub use credit::Credit;
+pub use message_id::MessageId;
+pub use position::position_after;
+pub use targets::{SlotLen, Targets, TargetsError};
+
+use endseal_codec::Limits;
+
+/// Limits of the protocol.
+pub mod limit {
+    /// Greatest payload of a frame between node and hub, in bytes.
+    pub const MAX_PAYLOAD: u32 = (1 << 20) + (128 << 10);
+    /// Greatest payload of a stored frame, in bytes.
+    pub const MAX_STORED_PAYLOAD: u32 = 1 << 20;
+    /// Most mailboxes of one frame.
+    pub const MAX_TARGETS: usize = 1_024;
+    /// Most frames of an exchange that have no answer.
+    pub const MAX_UNANSWERED: usize = 1_000;
+}
+
+/// Limits of requests and answers.
+#[must_use]
+pub fn payload_limits() -> Limits {
+    Limits::with_maximum(limit::MAX_PAYLOAD).unwrap_or_default()
+}
+
+/// Limits of stored frames.
+#[must_use]
+pub fn stored_limits() -> Limits {
+    Limits::with_maximum(limit::MAX_STORED_PAYLOAD).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{limit, payload_limits, stored_limits};
+
+    #[test]
+    fn limits_are_those_of_the_protocol() {
+        assert_eq!(payload_limits().maximum(), limit::MAX_PAYLOAD);
+        assert_eq!(stored_limits().maximum(), limit::MAX_STORED_PAYLOAD);
+    }
+}

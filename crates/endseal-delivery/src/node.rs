@@ -1,0 +1,42 @@
+//! The node's side.
+
+mod puts;
+mod subscription;
+
+pub use puts::{Puts, Settled};
+pub use subscription::{Arrival, Subscription};
+
+use core::fmt;
+
+/// The hub does not keep to the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HubFault {
+    /// The payload is no answer.
+    Answer,
+    /// An answer that does not belong to the exchange.
+    Unexpected,
+    /// A frame that was not sent is stored or refused.
+    Sequence,
+    /// A position that is not behind the one before.
+    Position,
+    /// More than the credit.
+    Credit,
+    /// A frame that is no vouched frame.
+    Frame,
+}
+
+impl fmt::Display for HubFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Answer => "the hub sent what is no answer",
+            Self::Unexpected => "the hub sent an answer to something else",
+            Self::Sequence => "the hub answered to a frame that was not sent",
+            Self::Position => "the hub delivered frames out of order",
+            Self::Credit => "the hub delivered more than it was asked for",
+            Self::Frame => "the hub delivered what is no frame",
+        })
+    }
+}
+
+impl core::error::Error for HubFault {}

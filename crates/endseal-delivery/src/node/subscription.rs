@@ -1,0 +1,100 @@
+//! Frames on their way to the node.
+
+use endseal_codec::Codec as _;
+use endseal_codec::frame::StoredFrame;
+use endseal_codec::hub::{AnswerView, GapView, HubAnswer, RefusedView};
+use endseal_crypto::peer_id::PeerId;
+
+use super::HubFault;
+use crate::credit::Credit;
+use crate::message_id::MessageId;
+use crate::{payload_limits, stored_limits};
+
+/// Frames of the node's mailbox, in order.
+#[derive(Debug)]
+pub struct Subscription {
+    credit: Credit,
+    position: u64,
+}
+
+/// Something that the hub sent.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "all are to be dealt with")]
+pub enum Arrival<'a> {
+    /// A frame. Its sender is the one that the hub vouches for.
+    Frame {
+        /// Position, to be acknowledged when the content is durable.
+        position: u64,
+        /// Slot of this node; empty if the frame has none.
+        slot: &'a [u8],
+        /// The frame.
+        frame: StoredFrame<'a>,
+        /// Name of the message.
+        id: MessageId,
+    },
+    /// Nothing is left.
+    CaughtUp,
+    /// Frames were deleted.
+    Gap(GapView<'a>),
+    /// The subscription was refused, or has ended.
+    Refused(RefusedView<'a>),
+}
+
+impl Subscription {
+    /// A subscription behind a position.
+    #[must_use]
+    pub const fn new(after: u64, credit: Credit) -> Self {
+        Self { credit, position: after }
+    }
+
+    /// Position of the last frame.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Credit that the hub has left.
+    #[must_use]
+    pub const fn credit(&self) -> Credit {
+        self.credit
+    }
+
+    /// Notes credit that is given.
+    pub const fn give(&mut self, more: Credit) {
+        self.credit.add(more);
+    }
+
+    /// Takes the payload of an answer.
+    ///
+    /// # Errors
+    /// [`HubFault`].
+    pub fn answer<'a>(&mut self, payload: &'a [u8]) -> Result<Arrival<'a>, HubFault> {
+        let answer = HubAnswer::view(payload, payload_limits()).map_err(|_| HubFault::Answer)?;
+        Ok(match answer.answer {
+            AnswerView::Deliver(deliver) => {
+                let frame = StoredFrame::parse(deliver.frame, stored_limits());
+                let frame = frame.map_err(|_| HubFault::Frame)?;
+                let sender = frame.sender();
+                let frame = frame.vouched_by(&sender).map_err(|_| HubFault::Frame)?;
+                if deliver.position <= self.position {
+                    return Err(HubFault::Position);
+                }
+                if !self.credit.take((deliver.frame.len() + deliver.slot.len()) as u64) {
+                    return Err(HubFault::Credit);
+                }
+                self.position = deliver.position;
+                let sender = PeerId::from_bytes(&sender);
+                let id = MessageId::of(&sender, frame.stamp().sequence);
+                Arrival::Frame { position: deliver.position, slot: deliver.slot, frame, id }
+            }
+            AnswerView::CaughtUp(_) => Arrival::CaughtUp,
+            AnswerView::Gap(gap) => {
+                // After the restoration of a hub the positions begin anew.
+                self.position = gap.position;
+                Arrival::Gap(gap)
+            }
+            AnswerView::Refused(refused) => Arrival::Refused(refused),
+            _ => return Err(HubFault::Unexpected),
+        })
+    }
+}
