@@ -8,12 +8,14 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 
 from blake3 import blake3
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA65PrivateKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+from mnemonic import Mnemonic
 
 import ed25519_cofactored as ed
 from endseal_envelope import (
@@ -28,7 +30,7 @@ MLKEM_EK, MLKEM_Q = 1184, 3329
 SHORT, LONG, PEER, SECRET = "endseal", "endsealpq", "endsealpeer", "endseal-secret-"
 PAYLOAD = {SHORT: 32, LONG: 32 + MLKEM_EK + 64, PEER: 32, SECRET: 96}
 MAX_BOOK, MAX_ENTRIES = 64 << 20, 65536
-MAX_FILE, SEALED = 4096, 168
+MAX_FILE, SEALED = 4096, (104, 168)
 NO_PASSPHRASE = "endseal without passphrase"
 
 
@@ -195,6 +197,37 @@ def store_key(ed25519_seed, mlkem768_seed):
     return derive("endseal/identity@v1 store key", ed25519_seed + mlkem768_seed)
 
 
+# ------------------------------------------------------------------------------- "Root seed"
+
+WORDS = Mnemonic("english").wordlist
+
+
+def seeds_of_root(root):
+    """The two seeds."""
+    label = "endseal/identity@v1 root "
+    kem = blake3(root, derive_key_context=label + "ml-kem-768 seed").digest(length=64)
+    return derive(label + "ed25519 seed", root), kem
+
+
+def paper(text):
+    """ "Paper": the root seed."""
+    words = [word for word in re.split(r"[ \t\n\f\r]+", text) if word]
+    check(len(words) == 24, "count")
+    bits = 0
+    for word in words:
+        lower = word.translate({upper: upper + 32 for upper in range(65, 91)})
+        check(lower in WORDS, "word")
+        bits = bits << 11 | WORDS.index(lower)
+    root = (bits >> 8).to_bytes(32, "big")
+    check(sha256(root).digest()[0] == bits & 0xFF, "checksum")
+    return root
+
+
+def paper_text(root):
+    bits = int.from_bytes(root + sha256(root).digest()[:1], "big")
+    return " ".join(WORDS[bits >> 11 * (23 - i) & 2047] for i in range(24))
+
+
 # ------------------------------------------------------------------------------- "Line format"
 
 
@@ -250,7 +283,7 @@ def decimal(text):
 
 
 def identity_file(text, passphrase):
-    """ "Opening": the two seeds.  Without a passphrase, those of a file that needs none."""
+    """ "Opening": the root seed or None, and the two seeds.  Without a passphrase, those of a file that needs none."""
     check(len(text.encode()) <= MAX_FILE, "limit")
     lines = Lines(text, "identity", IdentityError)
     public = lines.field("public")
@@ -259,7 +292,7 @@ def identity_file(text, passphrase):
     m, t, p, salt = kdf(lines, lines.field("kdf"))
     header = lines.before()
     sealed = unbase64(lines.field("sealed"))
-    lines.check(sealed is not None and len(sealed) == SEALED)
+    lines.check(sealed is not None and len(sealed) in SEALED)
     lines.end()
     if passphrase is None:
         check((m, t, p) == (8192, 1, 1), "authentication")
@@ -273,9 +306,10 @@ def identity_file(text, passphrase):
         seeds = decrypt_chunks(chunk_key, base, sealed[56:])
     except AuthenticationError:
         raise IdentityError("authentication") from None
-    ed25519_seed, mlkem768_seed = seeds[:32], seeds[32:]
-    check(Public.of_seeds(ed25519_seed, mlkem768_seed).text() == public, "mismatch")
-    return ed25519_seed, mlkem768_seed
+    root = seeds if len(seeds) == 32 else None
+    pair = seeds_of_root(root) if root else (seeds[:32], seeds[32:])
+    check(Public.of_seeds(*pair).text() == public, "mismatch")
+    return root, pair
 
 
 def kdf(lines, value):

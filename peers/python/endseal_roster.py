@@ -9,14 +9,17 @@ import ed25519_cofactored as ed
 from endseal_identity import (
     IdentityError,
     Lines,
+    Public,
+    check,
     decimal,
     is_name,
     public_identity,
+    seeds_of_root,
     unbase64,
     without_sign,
 )
 
-MAX_MEMBERS, MAX_LEN = 65536, 64 << 20
+MAX_MEMBERS, MAX_LEN, MAX_PERSON = 65536, 64 << 20, 65536
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Roster:
     members: int
     sealed_epoch_key: bytes
     context: bytes
+    named: dict
 
     def digest(self):
         return derive("endseal/roster@v1 digest", self.text.encode())
@@ -83,11 +87,12 @@ def roster(text):
     lines.end()
     message = b"endseal/roster@v1 signature\x00" + blake3(body.encode()).digest()
     lines.check(ed.verify(owner.ed25519, signature, message), "signature")
-    keys = {without_sign(identity(member).ed25519) for member in identities}
+    named = {name: identity(member) for name, member in zip(names, identities)}
+    keys = {without_sign(member.ed25519) for member in named.values()}
     lines.check(len(keys) == count, "duplicate")
     context = b"endseal/roster@v1 epoch key\x00" + id_ + epoch.to_bytes(8, "little")
     context += derive("endseal/roster@v1 head", head.encode())
-    return Roster(text, group, id_, epoch, previous, owner.ed25519, count, key, context)
+    return Roster(text, group, id_, epoch, previous, owner.ed25519, count, key, context, named)
 
 
 def identity(text):
@@ -95,6 +100,34 @@ def identity(text):
         return public_identity(text)
     except IdentityError:
         raise IdentityError("identity") from None
+
+
+def person(text):
+    """ "Person record": its devices by number"""
+    if len(text.encode()) > MAX_PERSON:
+        raise IdentityError("limit")
+    record = roster(text)
+    check(record.group == "person", "person")
+    root = record.named.get("root")
+    check(root and root.ed25519 == record.owner, "root")
+    check("user" in record.named, "user")
+    devices = {}
+    for name, member in record.named.items():
+        if name not in ("root", "user"):
+            number = decimal(name[7:]) if name.startswith("device-") else None
+            check(number and number < 2**32, "member")
+            devices[number] = member
+    check(1 <= len(devices) <= 16, "devices")
+    check(all(member.mlkem768 for member in record.named.values()), "short")
+    return record, devices
+
+
+def user_seed(record, epoch_key):
+    """The root seed of the user identity, compared with the record's."""
+    seed = derive("endseal/person@v1 user seed", epoch_key)
+    user = Public.of_seeds(*seeds_of_root(seed))
+    check(user == record.named["user"], "mismatch")
+    return seed
 
 
 def follows(new, held):

@@ -31,7 +31,14 @@ def secret_text(vector):
 
 
 def identity_file(vector):
-    return seeds(identity.identity_file(vector["input"], vector.get("passphrase")))
+    root, pair = identity.identity_file(vector["input"], vector.get("passphrase"))
+    return seeds(pair) | ({"root_seed": root.hex()} if root else {})
+
+
+def paper(vector):
+    root = identity.paper(vector["input"])
+    values = {"root_seed": root.hex(), "output": identity.paper_text(root)}
+    return seeds(identity.seeds_of_root(root)) | values
 
 
 def peer_id(vector):
@@ -54,16 +61,34 @@ def roster(vector):
     return values | {"digest": new.digest().hex()}
 
 
+def person(vector):
+    record, devices = rosters.person(vector["roster"])
+    if "previous" in vector:
+        rosters.follows(record, rosters.person(vector["previous"])[0])
+    seed = rosters.user_seed(record, bytes.fromhex(vector["epoch_key"]))
+    return {
+        "id": record.id.hex(),
+        "epoch": record.epoch,
+        "devices": {str(number): device.ed25519.hex() for number, device in devices.items()},
+        "root": record.owner.hex(),
+        "user": record.named["user"].ed25519.hex(),
+        "user_seed": seed.hex(),
+        "digest": record.digest().hex(),
+    }
+
+
 KINDS = {
     "public-text": public_text,
     "secret-text": secret_text,
+    "paper": paper,
     "identity-file": identity_file,
     "peer-id": peer_id,
     "contacts": lambda vector: {"output": identity.contacts(vector["input"])},
     "peers": lambda vector: {"output": identity.peers(vector["input"])},
     "roster": roster,
+    "person": person,
 }
-GIVEN = {"comment", "expect", "kind", "input", "passphrase", "roster", "previous"}
+GIVEN = {"comment", "expect", "kind", "input", "passphrase", "roster", "previous", "epoch_key"}
 
 
 def run(vector):

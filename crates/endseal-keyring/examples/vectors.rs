@@ -8,8 +8,12 @@ mod bech32m;
 mod identity;
 #[path = "vectors/identity_file.rs"]
 mod identity_file;
+#[path = "vectors/paper.rs"]
+mod paper;
 #[path = "vectors/peer_id.rs"]
 mod peer_id;
+#[path = "vectors/person.rs"]
+mod person;
 #[path = "vectors/roster.rs"]
 mod roster;
 
@@ -23,9 +27,11 @@ fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
     identity::write(&dir.join("identity"));
     identity_file::write(&dir.join("identity"));
+    paper::write(&dir.join("identity"));
     peer_id::write(&dir.join("identity"));
     peer_id::write_peers(&dir.join("identity"));
     roster::write(&dir.join("roster"));
+    person::write(&dir.join("roster"));
 }
 
 /// Both seeds are repeated bytes: `n` for Ed25519, its complement for ML-KEM-768.

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 
 use base64ct::{Base64, Encoding as _};
-use endseal_crypto::identity::{Identity, PublicIdentity};
+use endseal_crypto::identity::{Identity, PublicIdentity, RootSeed};
 use endseal_crypto::label;
 use endseal_crypto::random::Random;
 use endseal_crypto::secret::Zeroizing;
@@ -40,8 +40,8 @@ impl IdentityFile {
     /// Seals an identity under a passphrase.
     ///
     /// `key = BLAKE3-derive("endseal/identity-file@v1 file key", Argon2id(passphrase, salt) ||
-    /// header)`, and the seeds are a message of C2SP chunked encryption under `key`. It takes as
-    /// long as `params` say: about 0.16 s as recommended.
+    /// header)`. The root seed, or else the two seeds, is a message of C2SP chunked encryption under
+    /// `key`. It takes as long as `params` say: about 0.16 s as recommended.
     ///
     /// The caller MUST write [`Self::as_bytes`] to a place that only the owner reads, and MUST NOT
     /// overwrite another identity with it.
@@ -85,8 +85,13 @@ impl IdentityFile {
         let public_text = identity_text::encode(public);
         let header = format!("{MAGIC} v{VERSION}\n{PUBLIC} {public_text}\n{KDF} {protection}\n");
         let key = protection.file_key(passphrase, label::IDENTITY_FILE, &header)?;
-        let payload = SecretPayload::of(identity);
-        let sealed = seal_secret_with_salt(&key, chunk_salt, payload.expose_secret());
+        let sealed = match identity.root_seed() {
+            Some(seed) => seal_secret_with_salt(&key, chunk_salt, seed.expose_secret()),
+            None => {
+                let payload = SecretPayload::of(identity);
+                seal_secret_with_salt(&key, chunk_salt, payload.expose_secret())
+            }
+        };
         Ok(Self {
             text: format!("{header}{SEALED} {}\n", Base64::encode_string(&sealed)).into(),
             header_len: header.len(),
@@ -120,7 +125,7 @@ impl IdentityFile {
         let header_len = lines.before().len();
 
         let sealed = Base64::decode_vec(lines.field(SEALED)?).ok();
-        let sealed = sealed.filter(|sealed| sealed.len() == SEALED_LEN);
+        let sealed = sealed.filter(|sealed| SEALED_LENS.contains(&sealed.len()));
         let sealed = sealed.ok_or(lines.malformed(LineProblem::Value(SEALED)))?;
         let text = String::from(lines.before()).into();
         lines.end()?;
@@ -154,10 +159,13 @@ impl IdentityFile {
         let header = &self.text[..self.header_len];
         let key = self.protection.file_key(passphrase, label::IDENTITY_FILE, header)?;
         let payload = Zeroizing::new(segment::open(&key, &[], &self.sealed)?);
-        let payload = SecretPayload::from_bytes(
-            payload.as_slice().try_into().map_err(|_| OpenIdentityFileError::Authentication)?,
-        );
-        let identity = payload.to_identity();
+        let payload = payload.as_slice();
+        let identity = if let Ok(seed) = payload.try_into() {
+            Identity::from_root_seed(RootSeed::from_bytes(seed))
+        } else {
+            let seeds = payload.try_into().map_err(|_| OpenIdentityFileError::Authentication)?;
+            SecretPayload::from_bytes(seeds).to_identity()
+        };
         if *identity.public() != self.public {
             return Err(OpenIdentityFileError::OtherIdentity);
         }
@@ -191,8 +199,12 @@ const VERSION: &str = "1";
 const PUBLIC: &str = "public";
 const KDF: &str = "kdf";
 const SEALED: &str = "sealed";
-/// Salt, commitment, seeds and tag.
-const SEALED_LEN: usize = segment::PREFIX_LEN + SecretPayload::LEN + segment::TAG_LEN;
+/// Salt, commitment, root seed or the two seeds, and tag.
+const SEALED_LENS: [usize; 2] = [sealed_len(RootSeed::LEN), sealed_len(SecretPayload::LEN)];
+
+const fn sealed_len(secret_len: usize) -> usize {
+    segment::PREFIX_LEN + secret_len + segment::TAG_LEN
+}
 
 #[cfg(test)]
 mod tests {

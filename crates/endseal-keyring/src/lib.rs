@@ -7,9 +7,11 @@
 //! | print or read a peer id | [`PeerIdText`] |
 //! | keep a secret identity at rest | [`IdentityFile`] with a [`Passphrase`] |
 //! | move a secret identity by hand | [`SecretText`] |
+//! | keep a root seed on paper | [`PaperText`] |
 //! | keep the identities of others under names | [`Contacts`] |
 //! | the same with the machines that may connect | [`Peers`] |
 //! | say who belongs to a group, epoch by epoch | [`roster`] |
+//! | say which devices a person has | [`person`] |
 //!
 //! The formats are specified in `docs/spec/identity.md` and `docs/spec/roster.md`. A decoder
 //! accepts exactly what the encoder writes; the address book alone, which people edit, is read
@@ -25,6 +27,7 @@ extern crate alloc;
 pub mod address_book;
 pub mod hazmat;
 pub mod identity_file;
+pub mod person;
 pub mod protection;
 pub mod roster;
 
@@ -34,6 +37,7 @@ mod identity_text;
 mod lines;
 mod name;
 mod numerals;
+mod paper_text;
 mod passphrase;
 mod peer_id_text;
 mod peers;
@@ -45,8 +49,10 @@ pub use identity_file::IdentityFile;
 pub use identity_text::{ForeignKey, IdentityText, ParseIdentityError};
 pub use lines::{LineProblem, Malformed};
 pub use name::{InvalidName, Name};
+pub use paper_text::{PaperText, ParsePaperError};
 pub use passphrase::{InvalidPassphrase, Passphrase};
 pub use peer_id_text::{ParsePeerIdError, PeerIdText};
 pub use peers::Peers;
+pub use person::PersonRecord;
 pub use roster::Roster;
 pub use secret_text::{ParseSecretError, SecretText};

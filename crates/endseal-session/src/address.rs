@@ -52,6 +52,12 @@ impl From<NonZeroU32> for DeviceId {
     }
 }
 
+impl From<DeviceId> for NonZeroU32 {
+    fn from(device: DeviceId) -> Self {
+        device.0
+    }
+}
+
 impl fmt::Display for DeviceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -14,7 +14,23 @@ pub struct Identity {
     agreement: x25519::PreparedKey,
     kem: mlkem768::SecretKey,
     hedge: HedgeSecret,
+    root_seed: Option<RootSeed>,
     public: PublicIdentity,
+}
+
+crate::secret_bytes! {
+    /// Secret from which all keys of an identity follow ([`Identity::from_root_seed`]).
+    pub struct RootSeed[32];
+}
+
+impl RootSeed {
+    /// A new seed.
+    ///
+    /// # Errors
+    /// [`RandomError`] if the source fails.
+    pub fn generate(random: &mut impl Random) -> Result<Self, RandomError> {
+        Self::try_init_with(|out| random.fill(out))
+    }
 }
 
 crate::secret_bytes! {
@@ -36,6 +52,24 @@ impl Identity {
         Ok(Self::from_seeds(ed25519::Seed::generate(random)?, mlkem768::Seed::generate(random)?))
     }
 
+    /// The identity of a root seed, which it keeps. The Ed25519 seed is
+    /// `BLAKE3-derive("endseal/identity@v1 root ed25519 seed", seed)`, the ML-KEM-768 seed 64 bytes
+    /// of `BLAKE3-derive("endseal/identity@v1 root ml-kem-768 seed", seed)`.
+    #[must_use]
+    pub fn from_root_seed(seed: RootSeed) -> Self {
+        let root: [&[u8]; 1] = [seed.expose_secret()];
+        let mut identity = Self::from_seeds(
+            ed25519::Seed::init_with(|out| {
+                hash::derive_into(label::IDENTITY_ROOT_ED25519, &root, out);
+            }),
+            mlkem768::Seed::init_with(|out| {
+                hash::derive_into(label::IDENTITY_ROOT_MLKEM768, &root, out);
+            }),
+        );
+        identity.root_seed = Some(seed);
+        identity
+    }
+
     /// The identity of two seeds.
     #[must_use]
     pub fn from_seeds(ed25519: ed25519::Seed, mlkem768: mlkem768::Seed) -> Self {
@@ -52,8 +86,15 @@ impl Identity {
             signing,
             kem,
             hedge,
+            root_seed: None,
             public,
         }
+    }
+
+    /// The seed from which the identity was made, if it was made from one.
+    #[must_use]
+    pub fn root_seed(&self) -> Option<&RootSeed> {
+        self.root_seed.as_ref()
     }
 
     /// The public half.

@@ -69,12 +69,20 @@ labels! {
     IDENTITY_KEM_KEY = "endseal/identity@v1 kem key";
     /// Identity: the ML-DSA-65 seed from the other two.
     IDENTITY_MLDSA65 = "endseal/identity@v1 ml-dsa-65 seed";
+    /// Identity: the Ed25519 seed from the root seed.
+    IDENTITY_ROOT_ED25519 = "endseal/identity@v1 root ed25519 seed";
+    /// Identity: the ML-KEM-768 seed from the root seed.
+    IDENTITY_ROOT_MLKEM768 = "endseal/identity@v1 root ml-kem-768 seed";
     /// Identity: the outer key of its store's key file from the secret keys.
     IDENTITY_STORE = "endseal/identity@v1 store key";
     /// Identity file: the file key from the passphrase's output and the header.
     IDENTITY_FILE = "endseal/identity-file@v1 file key";
     /// Peer: its id from the `SubjectPublicKeyInfo` of its key.
     PEER_ID = "endseal/peer@v1 id";
+    /// Person record: the root seed of the user identity from the epoch key (docs/spec/roster.md).
+    PERSON_USER = "endseal/person@v1 user seed";
+    /// Person record: hedging of a new epoch key; internal, not part of the format.
+    PERSON_HEDGED_KEY = "endseal/person@v1 hedged epoch key";
     /// Roster: prefix of the message that the owner signs.
     ROSTER_SIGNATURE = "endseal/roster@v1 signature";
     /// Roster: digest that links an epoch to the one before.

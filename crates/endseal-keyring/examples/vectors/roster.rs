@@ -79,7 +79,7 @@ fn successes(dir: &Path) -> Vec<Roster> {
 }
 
 /// Signs the lines before the signature of `roster` again, as `owner(n)`.
-fn signed(roster: &str, n: u8) -> String {
+pub(crate) fn signed(roster: &str, n: u8) -> String {
     let body = &roster[..roster.find("signature ").unwrap()];
     let digest = hash::digest(body.as_bytes());
     let message = [label::ROSTER_SIGNATURE.as_str().as_bytes(), &[0], &digest].concat();

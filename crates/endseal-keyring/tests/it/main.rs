@@ -4,7 +4,9 @@
 mod contacts;
 mod identity_file;
 mod identity_text;
+mod paper;
 mod people;
+mod person;
 mod roster;
 mod roster_chain;
 #[cfg(target_os = "linux")]

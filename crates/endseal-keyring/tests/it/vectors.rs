@@ -8,10 +8,11 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::{ed25519, hash, mlkem768};
 use endseal_keyring::address_book::{AddressBook, EntryProblem, Listed, ParseBookError};
 use endseal_keyring::identity_file::{OpenIdentityFileError, ParseIdentityFileError};
-use endseal_keyring::roster::{InvalidMembers, ParseRosterError, RosterChainError};
+use endseal_keyring::person::{InvalidPerson, OtherUser, ParsePersonError};
+use endseal_keyring::roster::{EpochKey, InvalidMembers, ParseRosterError, RosterChainError};
 use endseal_keyring::{
-    IdentityFile, IdentityText, ParseIdentityError, ParsePeerIdError, ParseSecretError, Passphrase,
-    PeerIdText, Roster, SecretText,
+    IdentityFile, IdentityText, PaperText, ParseIdentityError, ParsePaperError, ParsePeerIdError,
+    ParseSecretError, Passphrase, PeerIdText, PersonRecord, Roster, SecretText,
 };
 use serde_json::{Value, json};
 
@@ -20,9 +21,10 @@ type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
 #[test]
 fn identity_vectors() {
-    run("identity", 118, |vector| match vector["kind"].as_str() {
+    run("identity", 142, |vector| match vector["kind"].as_str() {
         Some("public-text") => public_text(text(vector, "input")),
         Some("secret-text") => secret_text(text(vector, "input")),
+        Some("paper") => paper(text(vector, "input")),
         Some("identity-file") => {
             identity_file(text(vector, "input"), vector["passphrase"].as_str())
         }
@@ -35,7 +37,10 @@ fn identity_vectors() {
 
 #[test]
 fn roster_vectors() {
-    run("roster", 64, |vector| {
+    run("roster", 90, |vector| {
+        if vector["kind"] == "person" {
+            return person(vector);
+        }
         let roster = Roster::parse(text(vector, "roster").as_bytes());
         let roster = roster.map_err(|error| roster_class(&error))?;
         if let Some(previous) = vector["previous"].as_str() {
@@ -53,6 +58,43 @@ fn roster_vectors() {
             ("digest", hex(roster.digest().as_bytes())),
         ])
     });
+}
+
+fn person(vector: &Value) -> Outcome {
+    let record = PersonRecord::parse(text(vector, "roster").as_bytes());
+    let record = record.map_err(|error| match error {
+        ParsePersonError::TooLong => "limit",
+        ParsePersonError::Roster(error) => roster_class(&error),
+        ParsePersonError::Person(error) => match error {
+            InvalidPerson::Group => "person",
+            InvalidPerson::Member(_) => "member",
+            InvalidPerson::NoDevice | InvalidPerson::TooManyDevices => "devices",
+            InvalidPerson::Root => "root",
+            InvalidPerson::Short(_) => "short",
+            InvalidPerson::User => "user",
+            other => panic!("{other}"),
+        },
+        other => panic!("{other}"),
+    })?;
+    if let Some(previous) = vector["previous"].as_str() {
+        let previous = PersonRecord::parse(previous.as_bytes()).unwrap();
+        record.follows(&previous).map_err(chain_class)?;
+    }
+    let key = EpochKey::from_bytes(&unhex(text(vector, "epoch_key")));
+    let user = record.user_of(&key).map_err(|OtherUser { .. }| "mismatch")?;
+    let devices = record.devices().map(|(number, device)| {
+        assert_eq!(record.device(number), Some(device));
+        (number.to_string(), hex(device.ed25519().as_bytes()))
+    });
+    Ok(vec![
+        ("id", hex(record.id().as_bytes())),
+        ("epoch", json!(record.epoch())),
+        ("devices", Value::Object(devices.collect())),
+        ("root", hex(record.identity().ed25519().as_bytes())),
+        ("user", hex(record.user().ed25519().as_bytes())),
+        ("user_seed", hex(user.root_seed().unwrap().expose_secret())),
+        ("digest", hex(record.digest().as_bytes())),
+    ])
 }
 
 /// Runs all vectors of a folder, at least so many.
@@ -98,6 +140,19 @@ fn secret_text(input: &str) -> Outcome {
     assert_eq!(SecretText::encode(&identity).expose_secret(), input);
     let mut outputs = seeds(&identity);
     outputs.push(("store_key", hex(identity.store_key().expose_secret())));
+    Ok(outputs)
+}
+
+fn paper(input: &str) -> Outcome {
+    let seed = PaperText::decode(input).map_err(|error| match error {
+        ParsePaperError::Checksum => "checksum",
+        ParsePaperError::Count(_) => "count",
+        ParsePaperError::Word { .. } => "word",
+        other => panic!("{other}"),
+    })?;
+    let output = json!(PaperText::encode(&seed).expose_secret());
+    let mut outputs = seeds(&Identity::from_root_seed(seed));
+    outputs.push(("output", output));
     Ok(outputs)
 }
 
@@ -212,7 +267,9 @@ fn chain_class(error: RosterChainError) -> &'static str {
 }
 
 fn seeds(identity: &Identity) -> Vec<(&'static str, Value)> {
+    let root = identity.root_seed().map(|seed| hex(seed.expose_secret()));
     vec![
+        ("root_seed", root.unwrap_or_default()),
         ("ed25519_seed", hex(identity.signing().seed().expose_secret())),
         ("mlkem768_seed", hex(identity.kem().seed().expose_secret())),
     ]

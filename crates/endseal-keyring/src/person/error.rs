@@ -1,0 +1,127 @@
+//! Errors of a person record.
+
+use core::fmt;
+
+use endseal_crypto::random::RandomError;
+
+use super::{MAX_DEVICES, MAX_LEN};
+use crate::name::Name;
+use crate::roster::{ChangeRosterError, ParseRosterError};
+
+/// Why bytes are not a person record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParsePersonError {
+    /// It is a roster, and not that of a person.
+    Person(InvalidPerson),
+    /// It is not a roster.
+    Roster(ParseRosterError),
+    /// Longer than [`MAX_LEN`].
+    TooLong,
+}
+
+/// Why a roster is not that of a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidPerson {
+    /// The group's name is not `person`.
+    Group,
+    /// A member is neither `root` nor `user`, nor `device-` with a number.
+    Member(Name),
+    /// There is no device.
+    NoDevice,
+    /// There is no member `root`, or it is not the owner.
+    Root,
+    /// A member's identity lacks the ML-KEM-768 key.
+    Short(Name),
+    /// More than [`MAX_DEVICES`].
+    TooManyDevices,
+    /// There is no member `user`.
+    User,
+}
+
+/// Why there is no epoch with these devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChangePersonError {
+    /// A device to remove is not there, two have one number or key, or there is no further epoch.
+    Change(ChangeRosterError),
+    /// The result is not that of a person.
+    Person(InvalidPerson),
+    /// The source of randomness failed.
+    Random,
+}
+
+/// The user identity of a record is not the one of its epoch key: it was made to deceive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OtherUser;
+
+impl From<InvalidPerson> for ParsePersonError {
+    fn from(error: InvalidPerson) -> Self {
+        Self::Person(error)
+    }
+}
+
+impl From<InvalidPerson> for ChangePersonError {
+    fn from(error: InvalidPerson) -> Self {
+        Self::Person(error)
+    }
+}
+
+impl From<ChangeRosterError> for ChangePersonError {
+    fn from(error: ChangeRosterError) -> Self {
+        Self::Change(error)
+    }
+}
+
+impl From<RandomError> for ChangePersonError {
+    fn from(_: RandomError) -> Self {
+        Self::Random
+    }
+}
+
+impl fmt::Display for ParsePersonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Person(error) => error.fmt(f),
+            Self::Roster(error) => error.fmt(f),
+            Self::TooLong => write!(f, "a person record has at most {MAX_LEN} bytes"),
+        }
+    }
+}
+
+impl fmt::Display for InvalidPerson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Group => f.write_str("it is the roster of a group, not of a person"),
+            Self::Member(name) => write!(f, "'{name}' cannot be a member of a person record"),
+            Self::NoDevice => f.write_str("a person has at least one device"),
+            Self::Root => f.write_str("the person record lacks its owner as 'root'"),
+            Self::Short(name) => write!(f, "'{name}' lacks the ML-KEM-768 key"),
+            Self::TooManyDevices => write!(f, "a person has at most {MAX_DEVICES} devices"),
+            Self::User => f.write_str("the person record lacks 'user'"),
+        }
+    }
+}
+
+impl fmt::Display for ChangePersonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Change(error) => error.fmt(f),
+            Self::Person(error) => error.fmt(f),
+            Self::Random => f.write_str("the source of randomness failed"),
+        }
+    }
+}
+
+impl fmt::Display for OtherUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the user identity is not that of the epoch key")
+    }
+}
+
+impl core::error::Error for ParsePersonError {}
+impl core::error::Error for InvalidPerson {}
+impl core::error::Error for ChangePersonError {}
+impl core::error::Error for OtherUser {}
