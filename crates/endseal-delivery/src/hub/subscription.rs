@@ -30,6 +30,12 @@ impl Subscription {
         self.credit.add(more);
     }
 
+    /// Credit that is left.
+    #[must_use]
+    pub const fn credit(&self) -> Credit {
+        self.credit
+    }
+
     /// Returns true if a frame may go now.
     #[must_use]
     pub const fn is_open(&self) -> bool {

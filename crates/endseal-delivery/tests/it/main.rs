@@ -5,6 +5,7 @@
 
 mod exchange;
 mod simulator;
+mod vectors;
 
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{Answer, HubAnswer, HubRequest, Put, Request};

@@ -1,0 +1,279 @@
+//! Writes the test vectors of docs/spec/delivery.md:
+//! `cargo run -p endseal-delivery --example endseal-delivery-vectors -- vectors`.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use endseal_codec::frame::{Stamp, StoredFrame};
+use endseal_codec::hub::{
+    Acknowledge, Answer, By, CaughtUp, Code, Credit, Deliver, Find, Gap, GapReason, Hello,
+    HubAnswer, HubRequest, Person, Prekey, Publish, Put, Refused, Register, Request, Stored,
+    Subscribe, Take, Welcome,
+};
+use endseal_codec::{Codec as _, Message, Scheme, Sealed, SealedMessage};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::{MessageId, payload_limits, stored_limits};
+use serde_json::{Value, json};
+
+fn main() {
+    let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
+    let dir = dir.join("delivery");
+    fs::create_dir_all(&dir).unwrap();
+    requests(&dir);
+    refused_requests(&dir);
+    answers(&dir);
+    ids(&dir);
+    windows(&dir);
+    positions(&dir);
+    targets(&dir);
+}
+
+fn write(dir: &Path, name: &str, vector: &Value) {
+    let path = dir.join(format!("{name}.json"));
+    assert!(!path.exists(), "{name} twice");
+    fs::write(path, format!("{vector:#}\n")).unwrap();
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn sender() -> [u8; 32] {
+    [7; 32]
+}
+
+fn frame() -> Vec<u8> {
+    let ciphertext = [0xc3; 20].into();
+    let message =
+        SealedMessage { scheme: Scheme::PAIRWISE, ciphertext, ..SealedMessage::default() };
+    let stamp = Stamp { sequence: 3, timestamp: 1_790_000_000_000, sender: sender() };
+    let sealed = Sealed::<Message>::from_message(message);
+    StoredFrame::vouched(&sealed, stamp, stored_limits()).unwrap()
+}
+
+fn put(targets: &[u8], slots: &[u8], frame: &[u8]) -> Vec<u8> {
+    let put = Put { targets: targets.into(), slots: slots.into(), frame: frame.into() };
+    request(Request::Put(put))
+}
+
+fn request(request: Request) -> Vec<u8> {
+    HubRequest::from(request).to_vec(payload_limits()).unwrap()
+}
+
+/// The verdict of a hub on each, as the first request of a registered peer.
+fn requests(dir: &Path) {
+    let two = [[1; 32], [2; 32]].concat();
+    let put = Put { targets: two.as_slice().into(), slots: [9; 72].into(), frame: frame().into() };
+    for (name, comment, member) in [
+        ("hello", "a greeting", Request::Hello(Hello { version: 1 })),
+        (
+            "register",
+            "a registration, whose fields are verified later",
+            Request::Register(Register {
+                token: [4; 32],
+                certificate: [5; 237].into(),
+                person: (*b"endseal roster v1\n").into(),
+            }),
+        ),
+        ("put", "a frame with slots for two mailboxes", Request::Put(put)),
+        (
+            "subscribe",
+            "everything behind a position",
+            Request::Subscribe(Subscribe { after: 1_790_000_000_000_001, frames: 5_000, bytes: 9 }),
+        ),
+        ("find-identity", "a person", Request::Find(Find { by: By::Identity([6; 32]) })),
+        ("find-peer", "the person of a device", Request::Find(Find { by: By::Peer([6; 32]) })),
+        (
+            "publish",
+            "two prekey bundles",
+            Request::Publish(Publish {
+                bundles: vec![[1; 343].into(), [2; 343].into()],
+                ..Publish::default()
+            }),
+        ),
+        ("take", "a prekey", Request::Take(Take { peer: [8; 32] })),
+    ] {
+        let vector = json!({
+            "comment": comment, "expect": "ok", "kind": "request",
+            "member": name.split('-').next(), "peer": hex(&sender()), "bytes": hex(&request(member)),
+        });
+        write(dir, &format!("request-{name}"), &vector);
+    }
+}
+
+fn refused_requests(dir: &Path) {
+    let one = [1; 32];
+    let mut damaged = frame();
+    damaged[70] ^= 1;
+    for (name, comment, expect, bytes) in [
+        ("empty", "nothing", "request", Vec::new()),
+        ("two", "two requests in one", "request", {
+            let one = request(Request::Take(Take { peer: [8; 32] }));
+            [one, request(Request::Hello(Hello { version: 1 }))].concat()
+        }),
+        (
+            "credit",
+            "credit without a subscription",
+            "request",
+            request(Request::Credit(Credit { frames: 1, bytes: 1 })),
+        ),
+        (
+            "acknowledge",
+            "an acknowledgement without a subscription",
+            "request",
+            request(Request::Acknowledge(Acknowledge { position: 1 })),
+        ),
+        ("frame-damaged", "a changed bit of the frame", "frame", put(&one, &[], &damaged)),
+        ("frame-cut", "a frame that is cut", "frame", put(&one, &[], &frame()[..80])),
+        ("targets-cut", "63 bytes of targets", "targets", put(&[1; 63], &[], &frame())),
+        ("targets-twice", "one mailbox twice", "targets", put(&[1; 64], &[], &frame())),
+        ("slots-one", "one slot for two mailboxes", "targets", {
+            put(&[[1; 32], [2; 32]].concat(), &[9; 36], &frame())
+        }),
+        ("slots-length", "a slot of 35 bytes", "targets", put(&one, &[9; 35], &frame())),
+    ] {
+        let vector = json!({
+            "comment": comment, "expect": expect, "kind": "request", "peer": hex(&sender()),
+            "bytes": hex(&bytes),
+        });
+        write(dir, &format!("request-{expect}-{name}"), &vector);
+    }
+    let vector = json!({
+        "comment": "a frame of another peer", "expect": "frame", "kind": "request",
+        "peer": hex(&[8; 32]), "bytes": hex(&put(&one, &[], &frame())),
+    });
+    write(dir, "request-frame-another-peer", &vector);
+}
+
+fn answers(dir: &Path) {
+    for (name, comment, member) in [
+        (
+            "welcome",
+            "what there is of a node",
+            Answer::Welcome(Welcome {
+                epoch: 2,
+                digest: [3; 32],
+                prekeys: 80,
+                sequence: Some(7),
+                waiting: 5_000,
+            }),
+        ),
+        ("stored", "frames are durable", Answer::Stored(Stored { sequence: 9 })),
+        (
+            "refused",
+            "two mailboxes are full",
+            Answer::Refused(Refused {
+                code: Code::FULL,
+                sequence: Some(0),
+                mailboxes: vec![[1; 32], [2; 32]],
+                wait: 0,
+            }),
+        ),
+        (
+            "deliver",
+            "a frame with its slot",
+            Answer::Deliver(Deliver {
+                position: 1_790_000_000_000_001,
+                slot: [9; 36].into(),
+                frame: frame().into(),
+            }),
+        ),
+        ("caught_up", "nothing is left", Answer::CaughtUp(CaughtUp { position: 5 })),
+        (
+            "gap",
+            "three frames expired",
+            Answer::Gap(Gap { count: 3, reason: GapReason::EXPIRED, position: 4 }),
+        ),
+        (
+            "person",
+            "a person with one device",
+            Answer::Person(Person {
+                person: (*b"endseal roster v1\n").into(),
+                certificates: vec![[5; 237].into()],
+            }),
+        ),
+        ("prekey", "a prekey", Answer::Prekey(Prekey { bundle: [6; 343].into() })),
+    ] {
+        let bytes = HubAnswer::from(member).to_vec(payload_limits()).unwrap();
+        let vector = json!({
+            "comment": comment, "expect": "ok", "kind": "answer", "member": name,
+            "bytes": hex(&bytes),
+        });
+        write(dir, &format!("answer-{name}"), &vector);
+    }
+}
+
+fn ids(dir: &Path) {
+    for (name, sequence) in [("first", 0), ("third", 2), ("last", u64::MAX)] {
+        let id = MessageId::of(&PeerId::from_bytes(&sender()), sequence);
+        let vector = json!({
+            "comment": format!("the {name} frame of a sender"), "expect": "ok", "kind": "id",
+            "sender": hex(&sender()), "sequence": sequence.to_string(), "id": hex(id.as_bytes()),
+        });
+        write(dir, &format!("id-{name}"), &vector);
+    }
+}
+
+/// The verdict is that on the last number.
+fn windows(dir: &Path) {
+    for (name, comment, expect, sequences) in [
+        ("in-order", "one after the other", "ok", "0 1 2 3"),
+        ("late", "1,024 behind the highest", "ok", "1024 0"),
+        ("far-ahead", "the window jumps", "ok", "5 18446744073709551614"),
+        ("after-jump", "a place that was used before the jump", "ok", "3 4099 4098 4097 3076"),
+        ("last-number", "2^64 - 1", "ok", "7 18446744073709551615"),
+        ("twice", "the highest again", "seen", "7 7"),
+        ("twice-late", "an older one again", "seen", "7 9 8 7"),
+        ("twice-far", "1,024 behind the highest, again", "seen", "0 1024 0"),
+        ("old", "1,025 behind the highest", "old", "1025 0"),
+        ("very-old", "long ago", "old", "18446744073709551614 1"),
+    ] {
+        let vector = json!({
+            "comment": comment, "expect": expect, "kind": "window", "sequences": sequences,
+        });
+        write(dir, &format!("window-{name}"), &vector);
+    }
+}
+
+fn positions(dir: &Path) {
+    for (name, comment, last, now, next) in [
+        (
+            "first",
+            "the first of a mailbox",
+            0,
+            1_790_000_000_000_000_u64,
+            1_790_000_000_000_000_u64,
+        ),
+        ("same", "in the same microsecond", 8, 8, 9),
+        ("back", "the clock went back", 1_790_000_000_000_000, 5, 1_790_000_000_000_001),
+    ] {
+        let vector = json!({
+            "comment": comment, "expect": "ok", "kind": "position", "last": last.to_string(),
+            "now": now.to_string(), "next": next.to_string(),
+        });
+        write(dir, &format!("position-{name}"), &vector);
+    }
+}
+
+fn targets(dir: &Path) {
+    let ids: Vec<u8> = (0..1_025_u16)
+        .flat_map(|number| {
+            let mut id = [0; 32];
+            id[..2].copy_from_slice(&number.to_le_bytes());
+            id
+        })
+        .collect();
+    for (name, comment, expect, count) in [
+        ("most", "1,024 mailboxes", "ok", 1_024),
+        ("too-many", "1,025 mailboxes", "targets", 1_025),
+        ("none", "no mailbox", "targets", 0),
+    ] {
+        let vector = json!({
+            "comment": comment, "expect": expect, "kind": "targets",
+            "targets": hex(&ids[..32 * count]), "slots": "",
+        });
+        write(dir, &format!("targets-{name}"), &vector);
+    }
+}

@@ -1,0 +1,121 @@
+//! `vectors/delivery/`.
+
+use std::fs;
+use std::path::Path;
+
+use endseal_codec::Codec as _;
+use endseal_codec::frame::{ReplayWindow, Replayed};
+use endseal_codec::hub::{AnswerView, HubAnswer};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::hub::{Action, Exchange, Kind, Standing};
+use endseal_delivery::{MessageId, Targets, payload_limits, position_after};
+use serde_json::{Value, json};
+
+/// Outputs of a vector, or the class of its refusal.
+type Found = Result<Vec<(&'static str, Value)>, &'static str>;
+
+#[test]
+fn every_vector_is_read_as_it_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/delivery");
+    let mut counts = [0, 0];
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let vector: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let found = read(&vector);
+        assert_eq!(vector["expect"], found.as_ref().err().copied().unwrap_or("ok"), "{path:?}");
+        for (field, value) in found.iter().flatten() {
+            assert_eq!(&vector[field], value, "{field} of {}", path.display());
+        }
+        counts[usize::from(found.is_ok())] += 1;
+    }
+    assert!(counts[0] > 15 && counts[1] > 20, "{counts:?}");
+}
+
+fn read(vector: &Value) -> Found {
+    match text(&vector["kind"]) {
+        "request" => request(vector),
+        "answer" => {
+            let bytes = hex(&vector["bytes"]);
+            let answer = HubAnswer::view(&bytes, payload_limits()).map_err(|_| "answer")?;
+            Ok(vec![("member", json!(name(&answer.answer)))])
+        }
+        "targets" => {
+            let (targets, slots) = (hex(&vector["targets"]), hex(&vector["slots"]));
+            Targets::read(&targets, &slots).map_err(|_| "targets")?;
+            Ok(Vec::new())
+        }
+        "id" => {
+            let sender = PeerId::from_bytes(&hex(&vector["sender"]).try_into().unwrap());
+            let id = MessageId::of(&sender, number(&vector["sequence"]));
+            let id: String = id.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+            Ok(vec![("id", json!(id))])
+        }
+        "window" => {
+            let mut window = ReplayWindow::new();
+            let verdicts = text(&vector["sequences"]).split(' ');
+            let last = verdicts.map(|it| window.accept(it.parse().unwrap())).last().unwrap();
+            last.map(|()| Vec::new()).map_err(|refusal| match refusal {
+                Replayed::Seen => "seen",
+                Replayed::Old => "old",
+            })
+        }
+        "position" => {
+            let next = position_after(number(&vector["last"]), number(&vector["now"]));
+            Ok(vec![("next", json!(next.unwrap().to_string()))])
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn request(vector: &Value) -> Found {
+    let (bytes, peer) = (hex(&vector["bytes"]), hex(&vector["peer"]).try_into().unwrap());
+    let mut exchange = Exchange::new();
+    match exchange.request(&bytes, &PeerId::from_bytes(&peer), Standing::Registered) {
+        Action::Refuse(code) | Action::RefuseFrame(_, code) => Err(match code.value() {
+            1 => "request",
+            7 => "frame",
+            9 => "targets",
+            other => panic!("{other}"),
+        }),
+        _ => Ok(vec![(
+            "member",
+            json!(match exchange.kind().unwrap() {
+                Kind::Hello => "hello",
+                Kind::Register => "register",
+                Kind::Put => "put",
+                Kind::Subscribe => "subscribe",
+                Kind::Find => "find",
+                Kind::Publish => "publish",
+                Kind::Take => "take",
+            }),
+        )]),
+    }
+}
+
+fn name(answer: &AnswerView<'_>) -> &'static str {
+    match answer {
+        AnswerView::Welcome(_) => "welcome",
+        AnswerView::Stored(_) => "stored",
+        AnswerView::Refused(_) => "refused",
+        AnswerView::Deliver(_) => "deliver",
+        AnswerView::CaughtUp(_) => "caught_up",
+        AnswerView::Gap(_) => "gap",
+        AnswerView::Person(_) => "person",
+        AnswerView::Prekey(_) => "prekey",
+        other => panic!("{other:?}"),
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+fn number(value: &Value) -> u64 {
+    text(value).parse().unwrap()
+}
+
+fn hex(value: &Value) -> Vec<u8> {
+    let (pairs, []) = text(value).as_bytes().as_chunks::<2>() else { panic!("{value}") };
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(core::str::from_utf8(pair).unwrap(), 16);
+    pairs.iter().map(|pair| byte(pair).unwrap()).collect()
+}

@@ -1,0 +1,399 @@
+//! The rules of delivery, on the devices in memory and one transaction.
+
+use core::num::NonZeroU32;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use endseal_codec::frame::Replayed;
+use endseal_codec::hub::{Answer, Code, Person, Prekey, Refused, Welcome};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::position_after;
+use endseal_keyring::PersonRecord;
+use endseal_session::{Certificate, PrekeyKind};
+
+use crate::budget::Budget;
+use crate::command::{By, MailboxEnd, Publication, Put, Registration, refused};
+use crate::limits::HubLimits;
+use crate::store::{DeviceState, HubTransaction, StorageError};
+
+/// A device in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Device {
+    pub(crate) state: DeviceState,
+    budget: Budget,
+}
+
+impl Device {
+    pub(crate) const fn new(state: DeviceState, limits: &HubLimits, now: u64) -> Self {
+        Self { state, budget: Budget::full(limits.burst, now) }
+    }
+}
+
+/// A transaction with the devices that it changed. They are taken over after its commit.
+pub(crate) struct Desk<'t> {
+    devices: &'t HashMap<PeerId, Device>,
+    changed: BTreeMap<PeerId, Device>,
+    woken: HashSet<PeerId>,
+    transaction: &'t mut dyn HubTransaction,
+    limits: &'t HubLimits,
+    /// Microseconds since 1970.
+    now: u64,
+}
+
+/// Changes of a transaction.
+pub(crate) struct Changes {
+    pub(crate) devices: BTreeMap<PeerId, Device>,
+    pub(crate) woken: HashSet<PeerId>,
+}
+
+impl<'t> Desk<'t> {
+    pub(crate) fn new(
+        devices: &'t HashMap<PeerId, Device>,
+        transaction: &'t mut dyn HubTransaction,
+        limits: &'t HubLimits,
+        now: u64,
+    ) -> Self {
+        let (changed, woken) = (BTreeMap::new(), HashSet::new());
+        Self { devices, changed, woken, transaction, limits, now }
+    }
+
+    /// Writes what changed of the devices.
+    pub(crate) fn finish(self) -> Result<Changes, StorageError> {
+        for device in self.changed.values() {
+            self.transaction.update_device(&device.state)?;
+        }
+        Ok(Changes { devices: self.changed, woken: self.woken })
+    }
+
+    fn device(&self, peer: &PeerId) -> Option<&Device> {
+        self.changed.get(peer).or_else(|| self.devices.get(peer))
+    }
+
+    /// The device of a peer that may make requests.
+    fn registered(&self, peer: &PeerId) -> Result<&Device, Code> {
+        match self.device(peer) {
+            None => Err(Code::REGISTERED),
+            Some(device) if device.state.is_revoked => Err(Code::REVOKED),
+            Some(device) => Ok(device),
+        }
+    }
+
+    /// A device to be changed. `None` if there is none.
+    fn change(&mut self, peer: &PeerId) -> Option<&mut Device> {
+        if !self.changed.contains_key(peer) {
+            let device = self.devices.get(peer)?.clone();
+            self.changed.insert(*peer, device);
+        }
+        self.changed.get_mut(peer)
+    }
+
+    /// Stores a frame in all of its mailboxes, or refuses it.
+    pub(crate) fn put(&mut self, put: &Put) -> Result<Result<(), Refused>, StorageError> {
+        let window = match self.registered(&put.sender) {
+            Ok(device) => device.state.window.clone(),
+            Err(code) => return Ok(Err(refused(code))),
+        };
+        let mut next_window = window;
+        match next_window.accept(put.sequence) {
+            Ok(()) => {}
+            // The answer was lost, or the frame is put again before it came.
+            Err(Replayed::Seen) => return Ok(Ok(())),
+            Err(Replayed::Old) => return Ok(Err(refused(Code::OLD))),
+        }
+        let slot_len = put.slots.len().checked_div(put.targets.len()).unwrap_or_default();
+        let added = (put.frame.len() + slot_len) as u64;
+        for (code, is_refused) in [
+            (Code::MAILBOX, Self::is_absent as fn(&Self, &PeerId, u64) -> bool),
+            (Code::FULL, Self::is_full),
+        ] {
+            let found = put.targets.iter().filter(|it| is_refused(self, it, added));
+            let mailboxes: Vec<[u8; 32]> = found.map(|it| *it.as_bytes()).collect();
+            if !mailboxes.is_empty() {
+                return Ok(Err(Refused { code, mailboxes, ..Refused::default() }));
+            }
+        }
+        let (burst, rate, now) = (self.limits.burst, self.limits.rate, self.now);
+        let Some(sender) = self.change(&put.sender) else {
+            return Ok(Err(refused(Code::REGISTERED)));
+        };
+        if let Err(wait) = sender.budget.take(put.targets.len(), burst, rate, now) {
+            return Ok(Err(Refused { code: Code::RATE, wait, ..Refused::default() }));
+        }
+        sender.state.window = next_window;
+        let message = self.transaction.add_message(put.targets.len(), &put.frame)?;
+        for (number, target) in put.targets.iter().enumerate() {
+            let slot = put.slots.get(number * slot_len..(number + 1) * slot_len);
+            let Some(device) = self.change(target) else { continue };
+            let state = &mut device.state;
+            let position = position_after(state.last, now)
+                .ok_or(StorageError::Format("a mailbox has no positions left"))?;
+            (state.last, state.frames, state.bytes) =
+                (position, state.frames + 1, state.bytes + added);
+            let row = state.row;
+            self.transaction.add_delivery(row, position, message, slot.unwrap_or_default())?;
+            self.woken.insert(*target);
+        }
+        Ok(Ok(()))
+    }
+
+    fn is_absent(&self, target: &PeerId, _: u64) -> bool {
+        self.device(target).is_none_or(|device| device.state.is_revoked)
+    }
+
+    fn is_full(&self, target: &PeerId, added: u64) -> bool {
+        self.device(target).is_some_and(|device| {
+            device.state.frames >= self.limits.mailbox_frames
+                || device.state.bytes.saturating_add(added) > self.limits.mailbox_bytes
+        })
+    }
+
+    /// Deletes what a node has, and says where its mailbox ends.
+    pub(crate) fn acknowledge(
+        &mut self,
+        peer: &PeerId,
+        position: u64,
+    ) -> Result<Option<MailboxEnd>, StorageError> {
+        let Some(device) = self.device(peer) else { return Ok(None) };
+        let DeviceState { row, last, gap, .. } = device.state;
+        let up_to = position.min(last);
+        let deleted = self.transaction.delete_deliveries(row, up_to)?;
+        let is_told = gap.0 > 0 && position >= gap.1;
+        if (deleted.frames > 0 || is_told)
+            && let Some(device) = self.change(peer)
+        {
+            device.state.frames = device.state.frames.saturating_sub(deleted.frames);
+            device.state.bytes = device.state.bytes.saturating_sub(deleted.bytes);
+            if is_told {
+                device.state.gap = (0, 0);
+            }
+        }
+        let gap = self.device(peer).map_or((0, 0), |device| device.state.gap);
+        Ok(Some(MailboxEnd { last, gap }))
+    }
+
+    /// Deletes what is older than the retention, and notes the gaps.
+    pub(crate) fn expire(&mut self) -> Result<u64, StorageError> {
+        let retention = u64::try_from(self.limits.retention.as_micros()).unwrap_or(u64::MAX);
+        let before = self.now.saturating_sub(retention);
+        let filled: Vec<_> = self.devices.values().filter(|it| it.state.frames > 0).collect();
+        let filled: Vec<_> = filled.iter().map(|it| (it.state.peer, it.state.row)).collect();
+        let mut total = 0;
+        for (peer, row) in filled {
+            // A position is at least the time at which its frame came.
+            let deleted = self.transaction.delete_deliveries(row, before)?;
+            if deleted.frames == 0 {
+                continue;
+            }
+            total += deleted.frames;
+            if let Some(device) = self.change(&peer) {
+                let state = &mut device.state;
+                state.frames = state.frames.saturating_sub(deleted.frames);
+                state.bytes = state.bytes.saturating_sub(deleted.bytes);
+                state.gap = (state.gap.0 + deleted.frames, deleted.position);
+            }
+        }
+        Ok(total)
+    }
+
+    /// Says what there is of a node.
+    pub(crate) fn hello(&mut self, peer: &PeerId) -> Result<Answer, StorageError> {
+        let state = match self.registered(peer) {
+            Ok(device) => device.state.clone(),
+            Err(code) => return Ok(Answer::Refused(refused(code))),
+        };
+        let Some(person) = self.person(&state.identity)? else {
+            return Ok(Answer::Refused(refused(Code::REGISTERED)));
+        };
+        let prekeys = self.transaction.one_time_bundles(state.row)?;
+        Ok(Answer::Welcome(Welcome {
+            epoch: person.epoch(),
+            digest: *person.digest().as_bytes(),
+            prekeys: u32::try_from(prekeys).unwrap_or(u32::MAX),
+            sequence: state.window.highest(),
+            waiting: state.frames,
+        }))
+    }
+
+    fn person(&mut self, identity: &[u8; 32]) -> Result<Option<PersonRecord>, StorageError> {
+        let Some(record) = self.transaction.person(identity)? else { return Ok(None) };
+        let person = PersonRecord::parse(&record);
+        person.map(Some).map_err(|_| StorageError::Format("a person record cannot be read"))
+    }
+
+    /// Registers a device.
+    pub(crate) fn register(
+        &mut self,
+        peer: &PeerId,
+        registration: &Registration,
+    ) -> Result<Answer, StorageError> {
+        let Registration { token, certificate, person } = registration;
+        let refuse = |code| Ok(Answer::Refused(refused(code)));
+        if !fits(peer, certificate, person) {
+            return refuse(Code::CERTIFICATE);
+        }
+        match self.device(peer).map(|device| &device.state) {
+            Some(state) if state.is_revoked => return refuse(Code::REVOKED),
+            // The answer was lost.
+            Some(state) if state.certificate == *certificate.as_bytes() => {
+                return self.hello(peer);
+            }
+            Some(_) => return refuse(Code::CERTIFICATE),
+            None => {}
+        }
+        let identity = *person.identity().ed25519().as_bytes();
+        if let Err(code) = self.check_person(person)? {
+            return refuse(code);
+        }
+        if !self.transaction.use_invitation(token, self.now)? {
+            return refuse(Code::TOKEN);
+        }
+        self.put_person(person)?;
+        let row = self.transaction.add_device(peer, &identity, certificate.as_bytes())?;
+        let state = DeviceState {
+            row,
+            peer: *peer,
+            identity,
+            certificate: certificate.as_bytes().to_vec(),
+            is_revoked: false,
+            window: Default::default(),
+            last: 0,
+            gap: (0, 0),
+            frames: 0,
+            bytes: 0,
+        };
+        self.changed.insert(*peer, Device::new(state, self.limits, self.now));
+        self.hello(peer)
+    }
+
+    /// Checks that a person record is that of the hub, or a later one.
+    fn check_person(&mut self, person: &PersonRecord) -> Result<Result<(), Code>, StorageError> {
+        let identity = *person.identity().ed25519().as_bytes();
+        let is_right = match self.person(&identity)? {
+            None => true,
+            Some(held) => person.as_bytes() == held.as_bytes() || person.supersedes(&held).is_ok(),
+        };
+        Ok(if is_right { Ok(()) } else { Err(Code::PERSON) })
+    }
+
+    /// Writes a person record, and closes the mailboxes of devices that it does not have.
+    fn put_person(&mut self, person: &PersonRecord) -> Result<(), StorageError> {
+        let identity = *person.identity().ed25519().as_bytes();
+        self.transaction.put_person(&identity, person.as_bytes())?;
+        let all = self.devices.values().chain(self.changed.values());
+        let own = all.filter(|it| it.state.identity == identity && !it.state.is_revoked);
+        let own: HashSet<PeerId> = own.map(|it| it.state.peer).collect();
+        for peer in own {
+            let Some(device) = self.device(&peer) else { continue };
+            let certificate = Certificate::from_bytes(&device.state.certificate)
+                .map_err(|_| StorageError::Format("a certificate cannot be read"))?;
+            if has_device(person, &certificate) {
+                continue;
+            }
+            let (row, last) = (device.state.row, device.state.last);
+            self.transaction.delete_deliveries(row, last)?;
+            self.transaction.delete_bundles(row)?;
+            if let Some(device) = self.change(&peer) {
+                let state = &mut device.state;
+                (state.is_revoked, state.frames, state.bytes) = (true, 0, 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Publishes what others shall find.
+    pub(crate) fn publish(
+        &mut self,
+        peer: &PeerId,
+        publication: &Publication,
+    ) -> Result<Answer, StorageError> {
+        let refuse = |code| Ok(Answer::Refused(refused(code)));
+        let state = match self.registered(peer) {
+            Ok(device) => device.state.clone(),
+            Err(code) => return refuse(code),
+        };
+        let held = Certificate::from_bytes(&state.certificate)
+            .map_err(|_| StorageError::Format("a certificate cannot be read"))?;
+        let certificate = publication.certificate.as_ref().unwrap_or(&held);
+        let is_own = certificate.keys().peer_id == *peer
+            && certificate.address() == held.address()
+            && certificate.made_at() >= held.made_at();
+        if !is_own || publication.bundles.iter().any(|it| it.certificate() != certificate) {
+            return refuse(Code::CERTIFICATE);
+        }
+        if let Some(person) = &publication.person {
+            if *person.identity().ed25519() != held.address().identity {
+                return refuse(Code::CERTIFICATE);
+            }
+            if let Err(code) = self.check_person(person)? {
+                return refuse(code);
+            }
+            if person.devices().count() > self.limits.devices {
+                return refuse(Code::PERSON);
+            }
+            self.put_person(person)?;
+        }
+        if let Some(device) = self.change(peer) {
+            device.state.certificate = certificate.as_bytes().to_vec();
+        }
+        let mut room = self.limits.bundles;
+        room = room.saturating_sub(self.transaction.one_time_bundles(state.row)?);
+        for bundle in &publication.bundles {
+            let is_one_time = bundle.kind() == PrekeyKind::OneTime;
+            if is_one_time && room == 0 {
+                continue;
+            }
+            room -= u64::from(is_one_time);
+            self.transaction.add_bundle(state.row, is_one_time, bundle.as_bytes())?;
+        }
+        self.hello(peer)
+    }
+
+    /// Looks for a person.
+    pub(crate) fn find(&mut self, by: &By) -> Result<Answer, StorageError> {
+        let identity = match by {
+            By::Identity(identity) => Some(*identity),
+            By::Peer(peer) => self.device(peer).map(|device| device.state.identity),
+        };
+        let record = match identity {
+            Some(identity) => self.transaction.person(&identity)?,
+            None => None,
+        };
+        let Some(record) = record else { return Ok(Answer::Refused(refused(Code::NONE))) };
+        let unchanged = self.devices.iter().filter(|it| !self.changed.contains_key(it.0));
+        let all = unchanged.map(|it| it.1).chain(self.changed.values()).map(|it| &it.state);
+        let own = all.filter(|it| Some(it.identity) == identity && !it.is_revoked);
+        let certificates: Vec<Box<[u8]>> = own.map(|it| it.certificate.as_slice().into()).collect();
+        if certificates.is_empty() {
+            return Ok(Answer::Refused(refused(Code::NONE)));
+        }
+        Ok(Answer::Person(Person { person: record.into(), certificates }))
+    }
+
+    /// Gives a prekey of a device.
+    pub(crate) fn take(&mut self, peer: &PeerId, device: &PeerId) -> Result<Answer, StorageError> {
+        let asker = match self.registered(peer) {
+            Ok(asker) => asker.state.row,
+            Err(code) => return Ok(Answer::Refused(refused(code))),
+        };
+        let none = Answer::Refused(refused(Code::NONE));
+        let Ok(device) = self.registered(device) else { return Ok(none) };
+        let row = device.state.row;
+        let interval = u64::try_from(self.limits.bundle_interval.as_micros()).unwrap_or(u64::MAX);
+        let since = self.now.saturating_sub(interval);
+        let bundle = self.transaction.take_bundle(row, asker, since, self.now)?;
+        Ok(bundle.map_or(none, |bundle| Answer::Prekey(Prekey { bundle: bundle.into() })))
+    }
+}
+
+/// Returns true if certificate and person record belong to a peer and to each other.
+fn fits(peer: &PeerId, certificate: &Certificate, person: &PersonRecord) -> bool {
+    let keys = certificate.keys();
+    keys.peer_id == *peer
+        && certificate.address().identity == *person.identity().ed25519()
+        && has_device(person, certificate)
+}
+
+/// Returns true if a person record has the device of a certificate.
+fn has_device(person: &PersonRecord, certificate: &Certificate) -> bool {
+    NonZeroU32::new(certificate.keys().device.number())
+        .is_some_and(|it| person.device(it).is_some())
+}

@@ -1,0 +1,56 @@
+//! The devices that connections ask about.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::hub::Standing;
+use tokio::sync::Notify;
+
+use crate::store::DeviceRow;
+
+/// Standing of each device, and what wakes its subscription. The writer changes it after a commit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Directory(Arc<RwLock<HashMap<PeerId, Entry>>>);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) row: DeviceRow,
+    pub(crate) is_revoked: bool,
+    /// Something came into the mailbox, or the device was revoked.
+    pub(crate) news: Arc<Notify>,
+}
+
+impl Directory {
+    pub(crate) fn standing(&self, peer: &PeerId) -> Standing {
+        match self.entry(peer) {
+            None => Standing::Unknown,
+            Some(entry) if entry.is_revoked => Standing::Revoked,
+            Some(_) => Standing::Registered,
+        }
+    }
+
+    pub(crate) fn entry(&self, peer: &PeerId) -> Option<Entry> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(peer).cloned()
+    }
+
+    /// Notes a device, or its revocation.
+    pub(crate) fn set(&self, peer: PeerId, row: DeviceRow, is_revoked: bool) {
+        let mut devices = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let entry =
+            devices.entry(peer).or_insert_with(|| Entry { row, is_revoked, news: Arc::default() });
+        entry.is_revoked = is_revoked;
+        entry.news.notify_one();
+    }
+
+    /// Wakes the subscription of a device.
+    pub(crate) fn wake(&self, peer: &PeerId) {
+        if let Some(entry) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(peer) {
+            entry.news.notify_one();
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}

@@ -1,0 +1,169 @@
+//! Connections of nodes.
+
+mod exchange;
+mod puts;
+mod subscription;
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::hub::Standing;
+use endseal_delivery::limit::MAX_PAYLOAD;
+use endseal_transport::{
+    Accept, CloseCode, Connection, Endpoint, Limits, Policy, Statistics, TransportKey,
+};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use self::exchange::serve_exchange;
+use crate::command::Command;
+use crate::directory::Directory;
+use crate::error::ServeError;
+use crate::limits::HubLimits;
+use crate::reader::{self, Fetch};
+use crate::store::HubStore;
+use crate::writer;
+
+/// KiB of frames that wait for their commit.
+const WAITING_KIB: usize = 32 << 10;
+/// Time that a peer which is not registered has for its registration.
+const REGISTRATION: Duration = Duration::from_secs(10);
+/// Exchanges of a connection at once.
+const EXCHANGES: u32 = 16;
+/// Time between two looks for what expired.
+const EXPIRY: Duration = Duration::from_secs(600);
+
+/// A hub that serves until it is dropped.
+#[allow(missing_debug_implementations, reason = "its endpoint holds a key")]
+pub struct Hub {
+    endpoint: Endpoint,
+    office: Office,
+}
+
+/// What all exchanges share.
+#[derive(Clone)]
+pub(crate) struct Office {
+    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) fetches: mpsc::Sender<Fetch>,
+    pub(crate) directory: Directory,
+    /// Memory for frames that wait.
+    pub(crate) memory: Arc<Semaphore>,
+    /// Number of the last subscription of each peer: an earlier one ends.
+    pub(crate) subscriptions: Arc<Mutex<HashMap<PeerId, watch::Sender<u64>>>>,
+}
+
+impl Hub {
+    /// Opens the socket and starts to serve.
+    ///
+    /// # Errors
+    /// [`ServeError`].
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with I/O and time.
+    pub fn serve(
+        address: SocketAddr,
+        key: &TransportKey,
+        policy: Policy,
+        store: impl HubStore,
+        limits: HubLimits,
+    ) -> Result<Self, ServeError> {
+        let directory = Directory::default();
+        let fetches = reader::start(store.reader()?)?;
+        let commands = writer::start(store, limits, directory.clone())?;
+        let office = Office {
+            commands,
+            fetches,
+            directory,
+            memory: Arc::new(Semaphore::new(WAITING_KIB)),
+            subscriptions: Arc::default(),
+        };
+        let mut transport = Limits::default();
+        transport.frame = MAX_PAYLOAD;
+        transport.exchanges = EXCHANGES;
+        // Nodes send exchanges alone.
+        transport.messages = 1;
+        transport.connections_per_peer = 4;
+        let everybody = Accept::when(|_| true);
+        let endpoint = Endpoint::bind_with(address, key, policy, everybody, transport)?;
+        tokio::spawn(accept(endpoint.clone(), office.clone()));
+        tokio::spawn(expire(office.commands.downgrade()));
+        Ok(Self { endpoint, office })
+    }
+
+    /// The address of the socket.
+    ///
+    /// # Errors
+    /// That of the system.
+    pub fn local_address(&self) -> std::io::Result<SocketAddr> {
+        self.endpoint.local_address()
+    }
+
+    /// The hub's peer id.
+    #[must_use]
+    pub fn peer_id(&self) -> PeerId {
+        self.endpoint.peer_id()
+    }
+
+    /// Devices that were registered.
+    #[must_use]
+    pub fn devices(&self) -> usize {
+        self.office.directory.len()
+    }
+
+    /// Totals of the transport.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.endpoint.statistics()
+    }
+
+    /// Closes all connections and waits until their peers have been told. What was answered is
+    /// durable.
+    pub async fn close(self) {
+        self.endpoint.close(CloseCode::Done).await;
+    }
+}
+
+async fn accept(endpoint: Endpoint, office: Office) {
+    let mut connections = JoinSet::new();
+    while let Some(connection) = endpoint.accept().await {
+        while connections.try_join_next().is_some() {}
+        connections.spawn(serve_connection(connection, office.clone()));
+    }
+}
+
+async fn expire(commands: mpsc::WeakSender<Command>) {
+    let mut clock = interval(EXPIRY);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        clock.tick().await;
+        let Some(commands) = commands.upgrade() else { return };
+        if commands.send(Command::Expire).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn serve_connection(connection: Connection, office: Office) {
+    let peer = connection.peer();
+    if office.directory.standing(&peer) == Standing::Unknown {
+        // One exchange, for a registration, and no more.
+        let registered = async {
+            let (sender, receiver) = connection.accept_exchange().await.ok()?;
+            serve_exchange(peer, sender, receiver, office.clone()).await;
+            (office.directory.standing(&peer) == Standing::Registered).then_some(())
+        };
+        if timeout(REGISTRATION, registered).await.ok().flatten().is_none() {
+            connection.close(CloseCode::Refused).await;
+            return;
+        }
+    }
+    let mut exchanges = JoinSet::new();
+    while let Ok((sender, receiver)) = connection.accept_exchange().await {
+        while exchanges.try_join_next().is_some() {}
+        exchanges.spawn(serve_exchange(peer, sender, receiver, office.clone()));
+    }
+}

@@ -1,0 +1,110 @@
+//! One exchange: its first request says which.
+
+use endseal_codec::Codec as _;
+use endseal_codec::hub::{Answer, ByView, Code, HubAnswer, PublishView, RegisterView};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::hub::{Action, Exchange};
+use endseal_delivery::payload_limits;
+use endseal_keyring::PersonRecord;
+use endseal_session::{Certificate, PrekeyBundle};
+use endseal_transport::{Frame, FrameReceiver, FrameSender, Kind, SendError};
+use tokio::sync::oneshot;
+
+use super::{Office, puts, subscription};
+use crate::command::{By, Command, Publication, Registration, refused};
+use crate::token::Token;
+
+/// Serves an exchange to its end.
+pub(super) async fn serve_exchange(
+    peer: PeerId,
+    mut sender: FrameSender,
+    mut receiver: FrameReceiver,
+    office: Office,
+) {
+    let mut exchange = Exchange::new();
+    let Ok(Some(frame)) = receiver.receive().await else { return };
+    if frame.kind() != Kind::Control {
+        let _ = send(&mut sender, Answer::Refused(refused(Code::REQUEST))).await;
+        let _ = sender.end().await;
+        return;
+    }
+    let standing = office.directory.standing(&peer);
+    let answer = match exchange.request(&frame.payload, &peer, standing) {
+        action @ (Action::Put(..) | Action::RefuseFrame(..)) => {
+            let begun = puts::begin(action, &frame.payload);
+            return puts::serve(peer, sender, receiver, office, exchange, begun).await;
+        }
+        Action::Subscribe(after, credit) => {
+            let stream = subscription::Streams { sender, receiver, exchange };
+            return subscription::serve(peer, stream, office, after, credit).await;
+        }
+        action => single(action, peer, &office).await,
+    };
+    // The peer may be gone.
+    let _ = send(&mut sender, answer).await;
+    let _ = sender.end().await;
+}
+
+/// Answers a request that is alone in its exchange.
+async fn single(action: Action<'_>, peer: PeerId, office: &Office) -> Answer {
+    let (answer, answered) = oneshot::channel();
+    let command = match action {
+        Action::Hello => Command::Hello { peer, answer },
+        Action::Register(register) => match registration(&register) {
+            Some(register) => Command::Register { peer, register, answer },
+            None => return Answer::Refused(refused(Code::CERTIFICATE)),
+        },
+        Action::Publish(publish) => match publication(&publish) {
+            Some(publication) => Command::Publish { peer, publication, answer },
+            None => return Answer::Refused(refused(Code::CERTIFICATE)),
+        },
+        Action::Find(ByView::Identity(identity)) => {
+            Command::Find { by: By::Identity(*identity), answer }
+        }
+        Action::Find(ByView::Peer(device)) => {
+            Command::Find { by: By::Peer(PeerId::from_bytes(device)), answer }
+        }
+        Action::Take(device) => Command::Take { peer, device, answer },
+        Action::Refuse(code) => return Answer::Refused(refused(code)),
+        _ => return Answer::Refused(refused(Code::REQUEST)),
+    };
+    let storage = || Answer::Refused(refused(Code::STORAGE));
+    if office.commands.send(command).await.is_err() {
+        return storage();
+    }
+    answered.await.unwrap_or_else(|_| storage())
+}
+
+fn registration(register: &RegisterView<'_>) -> Option<Box<Registration>> {
+    Some(Box::new(Registration {
+        token: Token::from_bytes(register.token).digest(),
+        certificate: Certificate::from_bytes(register.certificate).ok()?,
+        person: PersonRecord::parse(register.person).ok()?,
+    }))
+}
+
+fn publication(publish: &PublishView<'_>) -> Option<Box<Publication>> {
+    let certificate = match publish.certificate {
+        [] => None,
+        bytes => Some(Certificate::from_bytes(bytes).ok()?),
+    };
+    let person = match publish.person {
+        [] => None,
+        bytes => Some(PersonRecord::parse(bytes).ok()?),
+    };
+    let bundles = publish.bundles.into_iter().map(|bytes| PrekeyBundle::from_bytes(bytes).ok());
+    Some(Box::new(Publication { certificate, person, bundles: bundles.collect::<Option<_>>()? }))
+}
+
+/// Sends an answer.
+pub(super) async fn send(sender: &mut FrameSender, answer: Answer) -> Result<(), SendError> {
+    feed(sender, answer).await?;
+    sender.flush().await
+}
+
+/// Sends an answer with those that follow.
+pub(super) async fn feed(sender: &mut FrameSender, answer: Answer) -> Result<(), SendError> {
+    // All that a hub says is within the limits: it was read within them.
+    let Ok(payload) = HubAnswer::from(answer).to_vec(payload_limits()) else { return Ok(()) };
+    sender.feed(&Frame::new(Kind::Control, payload)).await
+}

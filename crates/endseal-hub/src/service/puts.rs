@@ -1,0 +1,136 @@
+//! Frames that come from a node.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use endseal_codec::hub::{Answer, Code, Refused, Stored};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::hub::{Action, Exchange};
+use endseal_transport::{FrameReceiver, FrameSender, Kind, SendError};
+use tokio::sync::mpsc;
+
+use super::Office;
+use super::exchange::{feed, send};
+use crate::command::{Command, Put, PutAnswer, refused};
+
+/// Action for a frame, without the borrow of its payload.
+pub(super) enum Begun {
+    Put { sequence: u64, targets: Vec<PeerId>, slots: Bytes, frame: Bytes },
+    RefuseFrame(u64, Code),
+    Refuse(Code),
+}
+
+/// Takes an action over. `payload` is that of the request.
+pub(super) fn begin(action: Action<'_>, payload: &Bytes) -> Begun {
+    match action {
+        Action::Put(sequence, targets, frame) => {
+            let slots = targets.iter().map(|(_, slot)| slot).collect::<Vec<_>>().concat();
+            Begun::Put {
+                sequence,
+                targets: targets.iter().map(|(target, _)| target).collect(),
+                slots: slots.into(),
+                frame: payload.slice_ref(frame),
+            }
+        }
+        Action::RefuseFrame(sequence, code) => Begun::RefuseFrame(sequence, code),
+        Action::Refuse(code) => Begun::Refuse(code),
+        _ => Begun::Refuse(Code::REQUEST),
+    }
+}
+
+/// Takes frames and answers them until the node has no more, or breaks the protocol.
+pub(super) async fn serve(
+    peer: PeerId,
+    mut sender: FrameSender,
+    mut receiver: FrameReceiver,
+    office: Office,
+    mut exchange: Exchange,
+    first: Begun,
+) {
+    let (answer, mut answers) = mpsc::unbounded_channel();
+    let mut next = Some(first);
+    let mut waiting = 0_usize;
+    let mut is_ended = false;
+    loop {
+        if let Some(begun) = next.take() {
+            match begun {
+                Begun::Put { sequence, targets, slots, frame } => {
+                    let kib = (frame.len() + slots.len()) / 1_024 + 1;
+                    let kib = u32::try_from(kib).unwrap_or(u32::MAX);
+                    let memory = Arc::clone(&office.memory);
+                    let Ok(permit) = memory.acquire_many_owned(kib).await else { return };
+                    let answer = answer.clone();
+                    let put = Put {
+                        sender: peer,
+                        sequence,
+                        targets,
+                        slots,
+                        frame,
+                        answer,
+                        _permit: permit,
+                    };
+                    if office.commands.send(Command::Put(put)).await.is_err() {
+                        return;
+                    }
+                    waiting += 1;
+                }
+                Begun::RefuseFrame(sequence, code) => {
+                    drop(answer.send((sequence, Err(refused(code)))));
+                    waiting += 1;
+                }
+                Begun::Refuse(code) => {
+                    let _ = send(&mut sender, Answer::Refused(refused(code))).await;
+                    let _ = sender.end().await;
+                    return;
+                }
+            }
+        }
+        if is_ended && waiting == 0 {
+            let _ = sender.end().await;
+            return;
+        }
+        tokio::select! {
+            biased;
+            Some(first) = answers.recv() => {
+                let mut all = vec![first];
+                while let Ok(answer) = answers.try_recv() {
+                    all.push(answer);
+                }
+                waiting = waiting.saturating_sub(all.len());
+                all.iter().for_each(|_| exchange.answered());
+                if tell(&mut sender, all).await.is_err() {
+                    return;
+                }
+            }
+            received = receiver.receive(), if !is_ended => match received {
+                Ok(Some(frame)) if frame.kind() == Kind::Control => {
+                    let standing = office.directory.standing(&peer);
+                    let action = exchange.request(&frame.payload, &peer, standing);
+                    next = Some(begin(action, &frame.payload));
+                }
+                Ok(Some(_)) => next = Some(Begun::Refuse(Code::REQUEST)),
+                Ok(None) => is_ended = true,
+                // What was taken is stored, and not answered.
+                Err(_) => return,
+            },
+        }
+    }
+}
+
+/// Tells what became of frames: refusals first, then up to which the others are stored.
+async fn tell(sender: &mut FrameSender, answers: Vec<PutAnswer>) -> Result<(), SendError> {
+    let mut last = None;
+    for (sequence, result) in answers {
+        match result {
+            Ok(()) => last = Some(sequence),
+            Err(refusal) => {
+                let refusal = Refused { sequence: Some(sequence), ..refusal };
+                feed(sender, Answer::Refused(refusal)).await?;
+            }
+        }
+    }
+    if let Some(sequence) = last {
+        feed(sender, Answer::Stored(Stored { sequence })).await?;
+    }
+    sender.flush().await
+}

@@ -1,0 +1,181 @@
+//! Frames that go to a node.
+
+use std::sync::PoisonError;
+
+use endseal_codec::hub::{Answer, CaughtUp, Code, Deliver, Gap, GapReason};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::Credit;
+use endseal_delivery::hub::{Action, Exchange, Subscription};
+use endseal_transport::{FrameReceiver, FrameSender, Kind, SendError};
+use tokio::sync::{oneshot, watch};
+
+use super::Office;
+use super::exchange::{feed, send};
+use crate::command::{Command, MailboxEnd, refused};
+use crate::directory::Entry;
+use crate::reader::Fetch;
+
+/// Frames and bytes that are read at a time.
+const PAGE_FRAMES: u64 = 256;
+const PAGE_BYTES: u64 = 1 << 20;
+
+/// Both directions of the exchange, and its state.
+pub(super) struct Streams {
+    pub(super) sender: FrameSender,
+    pub(super) receiver: FrameReceiver,
+    pub(super) exchange: Exchange,
+}
+
+/// Delivers a mailbox until the node ends the exchange, begins another, or is revoked.
+pub(super) async fn serve(
+    peer: PeerId,
+    mut streams: Streams,
+    office: Office,
+    after: u64,
+    credit: Credit,
+) {
+    let refusal = match deliver(peer, &mut streams, &office, after, credit).await {
+        Ok(code) => code,
+        // The node is gone.
+        Err(_) => return,
+    };
+    if let Some(code) = refusal {
+        let _ = send(&mut streams.sender, Answer::Refused(refused(code))).await;
+    }
+    let _ = streams.sender.end().await;
+}
+
+/// Returns the code of the refusal that ends it, if one does.
+async fn deliver(
+    peer: PeerId,
+    streams: &mut Streams,
+    office: &Office,
+    after: u64,
+    credit: Credit,
+) -> Result<Option<Code>, SendError> {
+    let Some(entry) = office.directory.entry(&peer) else { return Ok(Some(Code::REGISTERED)) };
+    let mut replaced = replace(office, peer);
+    let Some(end) = acknowledge(office, peer, after).await else { return Ok(Some(Code::STORAGE)) };
+    let mut subscription = Subscription::new(after, credit);
+    for gap in gaps(after, end) {
+        subscription.skip_to(gap.position);
+        feed(&mut streams.sender, Answer::Gap(gap)).await?;
+    }
+    loop {
+        if office.directory.entry(&peer).is_none_or(|entry| entry.is_revoked) {
+            return Ok(Some(Code::REVOKED));
+        }
+        if !advance(&mut subscription, &entry, office, &mut streams.sender).await? {
+            return Ok(Some(Code::STORAGE));
+        }
+        tokio::select! {
+            () = entry.news.notified() => {}
+            _ = replaced.changed() => return Ok(None),
+            received = streams.receiver.receive() => {
+                let Ok(Some(frame)) = received else { return Ok(None) };
+                if frame.kind() != Kind::Control {
+                    return Ok(Some(Code::REQUEST));
+                }
+                let standing = office.directory.standing(&peer);
+                match streams.exchange.request(&frame.payload, &peer, standing) {
+                    Action::Credit(more) => subscription.add(more),
+                    Action::Acknowledge(position) => {
+                        let command = Command::Acknowledge { peer, position, answer: None };
+                        if office.commands.send(command).await.is_err() {
+                            return Ok(Some(Code::STORAGE));
+                        }
+                    }
+                    Action::Refuse(code) => return Ok(Some(code)),
+                    _ => return Ok(Some(Code::REQUEST)),
+                }
+            }
+        }
+    }
+}
+
+/// Makes this the only subscription of a peer.
+fn replace(office: &Office, peer: PeerId) -> watch::Receiver<u64> {
+    let mut all = office.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+    let sender = all.entry(peer).or_insert_with(|| watch::channel(0).0);
+    sender.send_modify(|number| *number += 1);
+    sender.subscribe()
+}
+
+/// What the node has is deleted, and the end of its mailbox is known.
+async fn acknowledge(office: &Office, peer: PeerId, position: u64) -> Option<MailboxEnd> {
+    let (answer, answered) = oneshot::channel();
+    let command = Command::Acknowledge { peer, position, answer: Some(answer) };
+    office.commands.send(command).await.ok()?;
+    answered.await.ok()
+}
+
+/// Gaps that a node is told of.
+fn gaps(after: u64, end: MailboxEnd) -> impl Iterator<Item = Gap> {
+    let is_restored = after > end.last;
+    let restored =
+        is_restored.then_some(Gap { count: 0, reason: GapReason::RESTORED, position: 0 });
+    let (count, position) = end.gap;
+    let expired = (count > 0 && (is_restored || position > after)).then_some(Gap {
+        count,
+        reason: GapReason::EXPIRED,
+        position,
+    });
+    restored.into_iter().chain(expired)
+}
+
+/// Sends what the credit allows. Returns false if the database fails.
+async fn advance(
+    subscription: &mut Subscription,
+    entry: &Entry,
+    office: &Office,
+    sender: &mut FrameSender,
+) -> Result<bool, SendError> {
+    while subscription.is_open() {
+        let Some(page) = fetch(subscription, entry, office).await else { return Ok(false) };
+        if page.is_empty() {
+            if subscription.caught_up() {
+                let position = subscription.position();
+                feed(sender, Answer::CaughtUp(CaughtUp { position })).await?;
+            }
+            break;
+        }
+        for delivery in page {
+            let bytes = delivery.frame.len() + delivery.slot.len();
+            if !subscription.deliver(delivery.position, bytes as u64) {
+                break;
+            }
+            let deliver = Deliver {
+                position: delivery.position,
+                slot: delivery.slot.into(),
+                frame: delivery.frame.into(),
+            };
+            feed(sender, Answer::Deliver(deliver)).await?;
+        }
+    }
+    sender.flush().await?;
+    Ok(true)
+}
+
+async fn fetch(
+    subscription: &Subscription,
+    entry: &Entry,
+    office: &Office,
+) -> Option<Vec<crate::store::Delivery>> {
+    let (answer, answered) = oneshot::channel();
+    let credit = subscription.credit();
+    let fetch = Fetch {
+        device: entry.row,
+        after: subscription.position(),
+        frames: credit.frames.min(PAGE_FRAMES),
+        bytes: credit.bytes.min(PAGE_BYTES),
+        answer,
+    };
+    office.fetches.send(fetch).await.ok()?;
+    match answered.await.ok()? {
+        Ok(page) => Some(page),
+        Err(cause) => {
+            tracing::error!(target: "hub", %cause, "a mailbox cannot be read");
+            None
+        }
+    }
+}

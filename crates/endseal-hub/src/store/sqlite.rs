@@ -1,0 +1,408 @@
+//! Storage in SQLite.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use endseal_codec::frame::ReplayWindow;
+use endseal_crypto::peer_id::PeerId;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, Transaction, params};
+
+use super::{
+    Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, StorageError,
+};
+
+/// Identifies the file: "ehub".
+const APPLICATION: i32 = 0x6568_7562;
+const VERSION: i32 = 1;
+/// Time that a command on the same machine may hold the database.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const SETTINGS: &str = "
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA fullfsync = ON;
+    PRAGMA checkpoint_fullfsync = ON;
+    PRAGMA secure_delete = ON;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA trusted_schema = OFF;
+    PRAGMA cell_size_check = ON;
+    PRAGMA cache_size = -8192;
+";
+
+/// A database file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl SqliteStore {
+    /// Opens the database of a hub, and makes it if there is none.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    pub fn open(path: &Path) -> Result<Self, StorageError> {
+        // SQLite would let others read what it makes.
+        let file =
+            OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
+        file.map_err(|_| StorageError::Format("it cannot be opened"))?;
+        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.execute_batch(SETTINGS)?;
+        let transaction = connection.transaction()?;
+        let number = |name: &str| -> Result<i32, rusqlite::Error> {
+            transaction.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
+        };
+        match (number("application_id")?, number("user_version")?) {
+            (0, 0) if number("schema_version")? == 0 => {
+                transaction.execute_batch(include_str!("schema.sql"))?;
+                transaction.pragma_update(None, "application_id", APPLICATION)?;
+                transaction.pragma_update(None, "user_version", VERSION)?;
+            }
+            (APPLICATION, VERSION) => {}
+            (APPLICATION, _) => return Err(StorageError::Format("it has another version")),
+            _ => return Err(StorageError::Format("it is another database")),
+        }
+        transaction.commit()?;
+        Ok(Self { path: path.to_owned(), connection })
+    }
+
+    /// Copies the database to a new file, while it is in use.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    pub fn backup(&self, to: &Path) -> Result<(), StorageError> {
+        let file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(to);
+        file.map_err(|_| StorageError::Format("the copy cannot be made"))?;
+        let mut copy = connect(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let backup = rusqlite::backup::Backup::new(&self.connection, &mut copy)?;
+        backup.run_to_completion(1_000, Duration::ZERO, None)?;
+        Ok(())
+    }
+
+    /// Looks at every page and every reference. Returns what is wrong.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    pub fn check(&self) -> Result<Vec<String>, StorageError> {
+        let mut wrong = Vec::new();
+        let mut statement = self.connection.prepare("PRAGMA integrity_check(100)")?;
+        for line in statement.query_map([], |row| row.get::<_, String>(0))? {
+            let line = line?;
+            if line != "ok" {
+                wrong.push(line);
+            }
+        }
+        for (query, fault) in CHECKS {
+            let count: i64 = self.connection.query_row(query, [], |row| row.get(0))?;
+            if count > 0 {
+                wrong.push(format!("{fault}: {count}"));
+            }
+        }
+        Ok(wrong)
+    }
+}
+
+/// Counts of what must not be.
+const CHECKS: [(&str, &str); 4] = [
+    (
+        "SELECT count(*) FROM delivery WHERE message NOT IN (SELECT id FROM message)
+            OR device NOT IN (SELECT id FROM device)",
+        "deliveries without a message or a device",
+    ),
+    (
+        "SELECT count(*) FROM message m WHERE mailboxes IS NOT
+            (SELECT count(*) FROM delivery d WHERE d.message = m.id)",
+        "messages in another number of mailboxes than they say",
+    ),
+    (
+        "SELECT count(*) FROM device v WHERE frames IS NOT
+            (SELECT count(*) FROM delivery d WHERE d.device = v.id)",
+        "mailboxes with another number of frames than they say",
+    ),
+    (
+        "SELECT count(*) FROM device WHERE identity NOT IN (SELECT identity FROM person)",
+        "devices without a person",
+    ),
+];
+
+fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, StorageError> {
+    let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+fn signed(number: u64) -> i64 {
+    // Positions are microseconds, lengths are of what is in memory: far below 2^63.
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(row: &Row<'_>, at: usize) -> Result<u64, rusqlite::Error> {
+    let number: i64 = row.get(at)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, number))
+}
+
+fn bytes<const N: usize>(row: &Row<'_>, at: usize) -> Result<[u8; N], rusqlite::Error> {
+    let value = row.get_ref(at)?.as_blob()?;
+    value.try_into().map_err(|_| rusqlite::Error::InvalidColumnIndex(at))
+}
+
+impl HubStore for SqliteStore {
+    fn devices(&mut self) -> Result<Vec<DeviceState>, StorageError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, peer, identity, certificate, revoked, seen, last, gap_count, gap_position,
+                frames, bytes FROM device",
+        )?;
+        let devices = statement.query_map([], |row| {
+            let seen: Option<Vec<u8>> = row.get(5)?;
+            let window = match seen {
+                None => ReplayWindow::new(),
+                Some(seen) => {
+                    let seen = seen.as_slice().try_into();
+                    ReplayWindow::from_bytes(
+                        &seen.map_err(|_| rusqlite::Error::InvalidColumnIndex(5))?,
+                    )
+                }
+            };
+            Ok(DeviceState {
+                row: DeviceRow(row.get(0)?),
+                peer: PeerId::from_bytes(&bytes(row, 1)?),
+                identity: bytes(row, 2)?,
+                certificate: row.get(3)?,
+                is_revoked: row.get(4)?,
+                window,
+                last: unsigned(row, 6)?,
+                gap: (unsigned(row, 7)?, unsigned(row, 8)?),
+                frames: unsigned(row, 9)?,
+                bytes: unsigned(row, 10)?,
+            })
+        })?;
+        Ok(devices.collect::<Result<_, _>>()?)
+    }
+
+    fn transact(
+        &mut self,
+        work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        let behaviour = rusqlite::TransactionBehavior::Immediate;
+        let mut transaction = Write(self.connection.transaction_with_behavior(behaviour)?);
+        work(&mut transaction)?;
+        Ok(transaction.0.commit()?)
+    }
+
+    fn reader(&self) -> Result<Box<dyn HubReader>, StorageError> {
+        Ok(Box::new(Read(connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?)))
+    }
+}
+
+struct Read(Connection);
+
+impl HubReader for Read {
+    fn deliveries(
+        &mut self,
+        device: DeviceRow,
+        after: u64,
+        frames: u64,
+        bytes: u64,
+    ) -> Result<Vec<Delivery>, StorageError> {
+        let mut statement = self.0.prepare_cached(
+            "SELECT position, slot, frame FROM delivery JOIN message ON message.id = message
+                WHERE device = ? AND position > ? ORDER BY position LIMIT ?",
+        )?;
+        let mut rows = statement.query(params![device.0, signed(after), signed(frames)])?;
+        let (mut found, mut total) = (Vec::new(), 0);
+        while total < bytes
+            && let Some(row) = rows.next()?
+        {
+            let delivery =
+                Delivery { position: unsigned(row, 0)?, slot: row.get(1)?, frame: row.get(2)? };
+            total += (delivery.frame.len() + delivery.slot.len()) as u64;
+            found.push(delivery);
+        }
+        Ok(found)
+    }
+}
+
+struct Write<'c>(Transaction<'c>);
+
+impl HubTransaction for Write<'_> {
+    fn add_message(&mut self, mailboxes: usize, frame: &[u8]) -> Result<i64, StorageError> {
+        let sql = "INSERT INTO message (mailboxes, frame) VALUES (?, ?)";
+        self.0.prepare_cached(sql)?.execute(params![signed(mailboxes as u64), frame])?;
+        Ok(self.0.last_insert_rowid())
+    }
+
+    fn add_delivery(
+        &mut self,
+        device: DeviceRow,
+        position: u64,
+        message: i64,
+        slot: &[u8],
+    ) -> Result<(), StorageError> {
+        let sql = "INSERT INTO delivery (device, position, message, slot) VALUES (?, ?, ?, ?)";
+        let mut statement = self.0.prepare_cached(sql)?;
+        statement.execute(params![device.0, signed(position), message, slot])?;
+        Ok(())
+    }
+
+    fn delete_deliveries(
+        &mut self,
+        device: DeviceRow,
+        up_to: u64,
+    ) -> Result<Deleted, StorageError> {
+        let mut select = self.0.prepare_cached(
+            "SELECT position, message, length(slot) FROM delivery
+                WHERE device = ? AND position <= ? ORDER BY position",
+        )?;
+        let mut found = Vec::new();
+        let mut rows = select.query(params![device.0, signed(up_to)])?;
+        while let Some(row) = rows.next()? {
+            found.push((unsigned(row, 0)?, row.get::<_, i64>(1)?, unsigned(row, 2)?));
+        }
+        let mut delete =
+            self.0.prepare_cached("DELETE FROM delivery WHERE device = ? AND position <= ?")?;
+        delete.execute(params![device.0, signed(up_to)])?;
+        let mut leave = self.0.prepare_cached(
+            "UPDATE message SET mailboxes = mailboxes - 1 WHERE id = ?
+                RETURNING mailboxes, length(frame)",
+        )?;
+        let mut remove = self.0.prepare_cached("DELETE FROM message WHERE id = ?")?;
+        let mut deleted = Deleted::default();
+        for (position, message, slot) in found {
+            let (left, frame) = leave.query_row(params![message], |row| {
+                Ok((row.get::<_, i64>(0)?, unsigned(row, 1)?))
+            })?;
+            if left <= 0 {
+                remove.execute(params![message])?;
+            }
+            deleted.frames += 1;
+            deleted.bytes += frame + slot;
+            deleted.position = position;
+        }
+        Ok(deleted)
+    }
+
+    fn add_device(
+        &mut self,
+        peer: &PeerId,
+        identity: &[u8; 32],
+        certificate: &[u8],
+    ) -> Result<DeviceRow, StorageError> {
+        let sql = "INSERT INTO device (peer, identity, certificate, revoked, last, gap_count,
+            gap_position, frames, bytes) VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0)";
+        let mut statement = self.0.prepare_cached(sql)?;
+        statement.execute(params![&peer.as_bytes()[..], &identity[..], certificate])?;
+        Ok(DeviceRow(self.0.last_insert_rowid()))
+    }
+
+    fn update_device(&mut self, device: &DeviceState) -> Result<(), StorageError> {
+        let sql = "UPDATE device SET certificate = ?, revoked = ?, seen = ?, last = ?,
+            gap_count = ?, gap_position = ?, frames = ?, bytes = ? WHERE id = ?";
+        let seen = device.window.to_bytes();
+        let mut statement = self.0.prepare_cached(sql)?;
+        statement.execute(params![
+            device.certificate,
+            device.is_revoked,
+            seen.as_ref().map(|seen| &seen[..]),
+            signed(device.last),
+            signed(device.gap.0),
+            signed(device.gap.1),
+            signed(device.frames),
+            signed(device.bytes),
+            device.row.0,
+        ])?;
+        Ok(())
+    }
+
+    fn person(&mut self, identity: &[u8; 32]) -> Result<Option<Vec<u8>>, StorageError> {
+        let mut statement =
+            self.0.prepare_cached("SELECT record FROM person WHERE identity = ?")?;
+        Ok(statement.query_row(params![&identity[..]], |row| row.get(0)).optional()?)
+    }
+
+    fn put_person(&mut self, identity: &[u8; 32], record: &[u8]) -> Result<(), StorageError> {
+        let sql = "INSERT INTO person (identity, record) VALUES (?, ?)
+            ON CONFLICT DO UPDATE SET record = excluded.record";
+        self.0.prepare_cached(sql)?.execute(params![&identity[..], record])?;
+        Ok(())
+    }
+
+    fn add_invitation(
+        &mut self,
+        token: &[u8; 32],
+        name: &str,
+        expires: u64,
+        uses: u32,
+    ) -> Result<(), StorageError> {
+        let sql = "INSERT INTO invitation (token, name, expires, uses) VALUES (?, ?, ?, ?)";
+        self.0.prepare_cached(sql)?.execute(params![&token[..], name, signed(expires), uses])?;
+        Ok(())
+    }
+
+    fn use_invitation(&mut self, token: &[u8; 32], now: u64) -> Result<bool, StorageError> {
+        let sql = "UPDATE invitation SET uses = uses - 1
+            WHERE token = ? AND expires > ? AND uses > 0";
+        let used = self.0.prepare_cached(sql)?.execute(params![&token[..], signed(now)])?;
+        Ok(used > 0)
+    }
+
+    fn add_bundle(
+        &mut self,
+        device: DeviceRow,
+        is_one_time: bool,
+        bundle: &[u8],
+    ) -> Result<(), StorageError> {
+        if !is_one_time {
+            let sql = "DELETE FROM prekey WHERE device = ? AND one_time = 0";
+            self.0.prepare_cached(sql)?.execute(params![device.0])?;
+        }
+        let sql = "INSERT INTO prekey (device, one_time, bundle) VALUES (?, ?, ?)
+            ON CONFLICT DO NOTHING";
+        self.0.prepare_cached(sql)?.execute(params![device.0, is_one_time, bundle])?;
+        Ok(())
+    }
+
+    fn one_time_bundles(&mut self, device: DeviceRow) -> Result<u64, StorageError> {
+        let sql = "SELECT count(*) FROM prekey WHERE device = ? AND one_time = 1";
+        let mut statement = self.0.prepare_cached(sql)?;
+        Ok(statement.query_row(params![device.0], |row| unsigned(row, 0))?)
+    }
+
+    fn take_bundle(
+        &mut self,
+        device: DeviceRow,
+        asker: DeviceRow,
+        since: u64,
+        now: u64,
+    ) -> Result<Option<Vec<u8>>, StorageError> {
+        let sql = "SELECT count(*) FROM taken WHERE device = ? AND asker = ? AND time > ?";
+        let mut statement = self.0.prepare_cached(sql)?;
+        let times: i64 =
+            statement.query_row(params![device.0, asker.0, signed(since)], |row| row.get(0))?;
+        if times == 0 {
+            let sql = "DELETE FROM prekey WHERE id =
+                (SELECT min(id) FROM prekey WHERE device = ? AND one_time = 1) RETURNING bundle";
+            let mut statement = self.0.prepare_cached(sql)?;
+            let bundle = statement.query_row(params![device.0], |row| row.get(0)).optional()?;
+            if bundle.is_some() {
+                let sql = "INSERT INTO taken (device, asker, time) VALUES (?, ?, ?)
+                    ON CONFLICT DO UPDATE SET time = excluded.time";
+                let mut statement = self.0.prepare_cached(sql)?;
+                statement.execute(params![device.0, asker.0, signed(now)])?;
+                return Ok(bundle);
+            }
+        }
+        let sql = "SELECT bundle FROM prekey WHERE device = ? AND one_time = 0";
+        let mut statement = self.0.prepare_cached(sql)?;
+        Ok(statement.query_row(params![device.0], |row| row.get(0)).optional()?)
+    }
+
+    fn delete_bundles(&mut self, device: DeviceRow) -> Result<(), StorageError> {
+        let sql = "DELETE FROM prekey WHERE device = ?";
+        self.0.prepare_cached(sql)?.execute(params![device.0])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! The thread that writes: what arrived together becomes one transaction.
+
+use std::collections::HashMap;
+use std::thread;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use endseal_codec::hub::{Answer, Code, Refused};
+use endseal_crypto::peer_id::PeerId;
+use tokio::sync::mpsc;
+
+use crate::command::{Command, MailboxEnd, refused};
+use crate::desk::{Changes, Desk, Device};
+use crate::directory::Directory;
+use crate::error::ServeError;
+use crate::limits::HubLimits;
+use crate::store::{HubStore, StorageError};
+
+/// Commands that wait for the writer.
+const WAITING: usize = 4_096;
+
+/// Starts the writer. It ends when all senders of commands are gone.
+pub(crate) fn start(
+    mut store: impl HubStore,
+    limits: HubLimits,
+    directory: Directory,
+) -> Result<mpsc::Sender<Command>, ServeError> {
+    let now = now();
+    let devices = store.devices()?.into_iter().map(|state| {
+        directory.set(state.peer, state.row, state.is_revoked);
+        (state.peer, Device::new(state, &limits, now))
+    });
+    let devices: HashMap<PeerId, Device> = devices.collect();
+    let (sender, receiver) = mpsc::channel(WAITING);
+    let writer = Writer { store, limits, directory, devices };
+    let thread = thread::Builder::new().name("hub-writer".to_owned());
+    thread.spawn(move || writer.run(receiver)).map_err(ServeError::Thread)?;
+    Ok(sender)
+}
+
+struct Writer<S> {
+    store: S,
+    limits: HubLimits,
+    directory: Directory,
+    devices: HashMap<PeerId, Device>,
+}
+
+/// Result of a command, which leaves after the commit.
+enum Outcome {
+    Put(Result<(), Refused>),
+    Mailbox(Option<MailboxEnd>),
+    Answer(Answer),
+    Expired(u64),
+}
+
+impl<S: HubStore> Writer<S> {
+    fn run(mut self, mut commands: mpsc::Receiver<Command>) {
+        let mut batch = Vec::new();
+        while let Some(first) = commands.blocking_recv() {
+            batch.push(first);
+            self.collect(&mut commands, &mut batch);
+            self.write(&mut batch);
+        }
+    }
+
+    /// Takes what arrives until the commit is due.
+    fn collect(&self, commands: &mut mpsc::Receiver<Command>, batch: &mut Vec<Command>) {
+        let due = Instant::now() + self.limits.commit_interval;
+        while batch.len() < self.limits.commit_commands {
+            match commands.try_recv() {
+                Ok(command) => batch.push(command),
+                Err(_) if Instant::now() >= due => return,
+                Err(_) => thread::sleep(self.limits.commit_interval / 8),
+            }
+        }
+    }
+
+    fn write(&mut self, batch: &mut Vec<Command>) {
+        let Self { store, limits, devices, directory } = self;
+        let mut done: Option<(Vec<Outcome>, Changes)> = None;
+        let written = store.transact(&mut |transaction| {
+            let mut desk = Desk::new(devices, transaction, limits, now());
+            let outcomes = batch.iter().map(|command| execute(&mut desk, command));
+            let outcomes = outcomes.collect::<Result<_, _>>()?;
+            done = Some((outcomes, desk.finish()?));
+            Ok(())
+        });
+        match (written, done) {
+            (Ok(()), Some((outcomes, changes))) => {
+                for (peer, device) in changes.devices {
+                    let state = &device.state;
+                    let before = devices.get(&peer).map(|device| device.state.is_revoked);
+                    if before != Some(state.is_revoked) {
+                        directory.set(peer, state.row, state.is_revoked);
+                    }
+                    devices.insert(peer, device);
+                }
+                batch
+                    .drain(..)
+                    .zip(outcomes)
+                    .for_each(|(command, outcome)| reply(command, outcome));
+                changes.woken.iter().for_each(|peer| directory.wake(peer));
+            }
+            (Err(cause), _) => {
+                tracing::error!(target: "hub", %cause, "a transaction failed");
+                batch.drain(..).for_each(refuse);
+            }
+            // The transaction is done only with its outcomes.
+            (Ok(()), None) => batch.clear(),
+        }
+    }
+}
+
+fn execute(desk: &mut Desk<'_>, command: &Command) -> Result<Outcome, StorageError> {
+    Ok(match command {
+        Command::Put(put) => Outcome::Put(desk.put(put)?),
+        Command::Acknowledge { peer, position, .. } => {
+            Outcome::Mailbox(desk.acknowledge(peer, *position)?)
+        }
+        Command::Hello { peer, .. } => Outcome::Answer(desk.hello(peer)?),
+        Command::Register { peer, register, .. } => Outcome::Answer(desk.register(peer, register)?),
+        Command::Publish { peer, publication, .. } => {
+            Outcome::Answer(desk.publish(peer, publication)?)
+        }
+        Command::Find { by, .. } => Outcome::Answer(desk.find(by)?),
+        Command::Take { peer, device, .. } => Outcome::Answer(desk.take(peer, device)?),
+        Command::Expire => Outcome::Expired(desk.expire()?),
+    })
+}
+
+/// Answers a command. Whoever asked may be gone.
+fn reply(command: Command, outcome: Outcome) {
+    match (command, outcome) {
+        (Command::Put(put), Outcome::Put(result)) => {
+            drop(put.answer.send((put.sequence, result)));
+        }
+        (Command::Acknowledge { answer: Some(to), .. }, Outcome::Mailbox(Some(end))) => {
+            let _ = to.send(end);
+        }
+        (
+            Command::Hello { answer, .. }
+            | Command::Register { answer, .. }
+            | Command::Publish { answer, .. }
+            | Command::Find { answer, .. }
+            | Command::Take { answer, .. },
+            Outcome::Answer(said),
+        ) => drop(answer.send(said)),
+        (_, Outcome::Expired(frames)) if frames > 0 => {
+            tracing::info!(target: "hub", frames, "frames expired");
+        }
+        _ => {}
+    }
+}
+
+/// Answers a command that was not done, as the database failed.
+fn refuse(command: Command) {
+    let refusal = || refused(Code::STORAGE);
+    match command {
+        Command::Put(put) => drop(put.answer.send((put.sequence, Err(refusal())))),
+        Command::Hello { answer, .. }
+        | Command::Register { answer, .. }
+        | Command::Publish { answer, .. }
+        | Command::Find { answer, .. }
+        | Command::Take { answer, .. } => drop(answer.send(Answer::Refused(refusal()))),
+        Command::Acknowledge { .. } | Command::Expire => {}
+    }
+}
+
+/// Microseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,222 @@
+//! Registration, persons, prekeys, and who may do what.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use endseal_codec::hub::{
+    Answer, By, Code, Find, Hello, Person, Publish, Put, Register, Request, Subscribe, Take,
+};
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::OsRandom;
+use endseal_delivery::hub::Kind;
+use endseal_keyring::PersonRecord;
+use endseal_keyring::person::PersonChanges;
+use endseal_session::{Certificate, PrekeyKind};
+
+use crate::puts::{put_one, subscribe};
+use crate::world::{World, certificate, identity, person_record, put};
+
+fn code(answer: &Answer) -> Option<Code> {
+    match answer {
+        Answer::Refused(refused) => Some(refused.code),
+        _ => None,
+    }
+}
+
+fn request(kind: Kind) -> Request {
+    match kind {
+        Kind::Hello => Request::Hello(Hello { version: 1 }),
+        Kind::Register => Request::Register(Register {
+            token: [1; 32],
+            certificate: [2; 237].into(),
+            person: [3].into(),
+        }),
+        Kind::Put => {
+            Request::Put(Put { targets: [1; 32].into(), slots: [].into(), frame: [0; 64].into() })
+        }
+        Kind::Subscribe => Request::Subscribe(Subscribe { after: 0, frames: 1, bytes: 1 }),
+        Kind::Find => Request::Find(Find { by: By::Identity([4; 32]) }),
+        Kind::Publish => Request::Publish(Publish::default()),
+        Kind::Take => Request::Take(Take { peer: [5; 32] }),
+    }
+}
+
+/// The table of exchange and credential, from the list of kinds.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_credential_gets_what_it_may() {
+    let world = World::new();
+    let root = identity();
+    for kind in Kind::ALL {
+        // None: a peer that is not registered.
+        let stranger = world.stranger(&root, 1).await;
+        let expected = match kind {
+            Kind::Register => Code::CERTIFICATE,
+            _ => Code::REGISTERED,
+        };
+        assert_eq!(code(&stranger.ask(request(kind)).await), Some(expected), "{kind:?}");
+        // And nothing after it: the connection is closed.
+        let closed = stranger.connection.closed();
+        tokio::time::timeout(Duration::from_secs(5), closed).await.unwrap();
+    }
+    let registered = world.registered().await;
+    for kind in Kind::ALL {
+        let mut exchange = registered.exchange().await;
+        exchange.send(request(kind)).await;
+        let answer = exchange.receive().await.unwrap();
+        let expected = match kind {
+            Kind::Hello | Kind::Publish | Kind::Subscribe => None,
+            Kind::Register => Some(Code::CERTIFICATE),
+            Kind::Put => Some(Code::FRAME),
+            Kind::Find | Kind::Take => Some(Code::NONE),
+        };
+        assert_eq!(code(&answer), expected, "{kind:?}: {answer:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_invitation_is_used_as_often_as_it_says_and_not_too_late() {
+    let world = World::new();
+    let far = u64::MAX / 4;
+    for (uses, expires, expected) in
+        [(1, far, None), (0, far, Some(Code::TOKEN)), (1, 5, Some(Code::TOKEN))]
+    {
+        let token = world.invite(uses, expires);
+        let node = world.stranger(&identity(), 1).await;
+        assert_eq!(code(&node.register(&token).await), expected);
+        if expected.is_none() {
+            // The answer may have been lost: it is given again, and nothing is used up.
+            let mut node = node;
+            node.reconnect(&world).await;
+            assert!(matches!(node.register(&token).await, Answer::Welcome(_)));
+            let other = world.stranger(&identity(), 1).await;
+            assert_eq!(code(&other.register(&token).await), Some(Code::TOKEN));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn certificate_and_record_must_be_the_peers_own() {
+    let world = World::new();
+    let (root, other) = (identity(), identity());
+    let node = world.stranger(&root, 1).await;
+    let theirs = world.stranger(&other, 1).await;
+    let token = world.invite(10, u64::MAX / 4);
+    let without = person_record(&root, 2, &node.device);
+    for (certificate, person) in [
+        (theirs.certificate.clone(), node.person.clone()),
+        (node.certificate.clone(), theirs.person.clone()),
+        (node.certificate.clone(), without),
+        (certificate(&root, 1, theirs.peer), node.person.clone()),
+        (certificate(&other, 1, node.peer), node.person.clone()),
+    ] {
+        let again = world_node(&world, &node).await;
+        let answer = again.register_as(&token, &certificate, &person).await;
+        assert_eq!(code(&answer), Some(Code::CERTIFICATE));
+    }
+    let again = world_node(&world, &node).await;
+    assert!(matches!(again.register(&token).await, Answer::Welcome(_)));
+    // The identity is known now: another record of its first epoch is a fork.
+    let mut second = world.stranger(&root, 2).await;
+    assert_eq!(code(&second.register(&token).await), Some(Code::PERSON));
+    second.reconnect(&world).await;
+    let next = next_record(&root, &node.person, &[], &[(2, &second.device)]);
+    let answer = second.register_as(&token, &second.certificate, &next).await;
+    assert!(matches!(answer, Answer::Welcome(welcome) if welcome.epoch == 2));
+}
+
+/// The same device with a new connection.
+async fn world_node(world: &World, node: &crate::world::Node) -> crate::world::Node {
+    let connection = node.endpoint.connect(world.peer, world.address).await.unwrap();
+    crate::world::Node {
+        endpoint: node.endpoint.clone(),
+        connection,
+        peer: node.peer,
+        device: identity(),
+        certificate: node.certificate.clone(),
+        person: node.person.clone(),
+    }
+}
+
+fn next_record(
+    root: &Identity,
+    held: &PersonRecord,
+    remove: &[u32],
+    add: &[(u32, &Identity)],
+) -> PersonRecord {
+    let number = |number: u32| NonZeroU32::new(number).unwrap();
+    let mut changes = PersonChanges::new();
+    for it in remove {
+        changes.remove(number(*it));
+    }
+    for (it, device) in add {
+        changes.add(number(*it), device.public().clone());
+    }
+    let draft = held.next_epoch(root, &changes, &mut OsRandom).unwrap();
+    draft.sign(root, b"a sealed key").unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_is_found_by_identity_and_device() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let identity = *bob.person.identity().ed25519().as_bytes();
+    for by in [By::Identity(identity), By::Peer(*bob.peer.as_bytes())] {
+        let Answer::Person(Person { person, certificates }) =
+            alice.ask(Request::Find(Find { by })).await
+        else {
+            panic!()
+        };
+        assert_eq!(&person[..], bob.person.as_bytes());
+        let [certificate] = &certificates[..] else { panic!() };
+        assert_eq!(Certificate::from_bytes(certificate).unwrap(), bob.certificate);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_device_has_no_mailbox_and_asks_for_nothing() {
+    let world = World::new();
+    let root = identity();
+    let (first, second) = (world.stranger(&root, 1).await, world.stranger(&root, 2).await);
+    let token = world.invite(2, u64::MAX / 4);
+    assert!(matches!(first.register(&token).await, Answer::Welcome(_)));
+    let both = next_record(&root, &first.person, &[], &[(2, &second.device)]);
+    let answer = second.register_as(&token, &second.certificate, &both).await;
+    assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+    let alice = world.registered().await;
+    let answer = put_one(&alice, put(&[&second], &alice.frame(1, b"text"))).await;
+    assert!(matches!(answer, Answer::Stored(_)));
+    let mut open = subscribe(&second, 0, 0).await;
+
+    let publish = |person: &PersonRecord| {
+        Request::Publish(Publish { person: person.as_bytes().into(), ..Publish::default() })
+    };
+    // An earlier record changes nothing.
+    assert_eq!(code(&first.ask(publish(&first.person)).await), Some(Code::PERSON));
+    let without = next_record(&root, &both, &[2], &[]);
+    assert!(matches!(first.ask(publish(&without)).await, Answer::Welcome(it) if it.epoch == 3));
+    // What was open ends, what is asked for is refused, and senders learn it.
+    assert_eq!(code(&open.receive().await.unwrap()), Some(Code::REVOKED));
+    for kind in Kind::ALL {
+        let answer = second.ask(request(kind)).await;
+        assert_eq!(code(&answer), Some(Code::REVOKED), "{kind:?}");
+    }
+    let answer = put_one(&alice, put(&[&second], &alice.frame(2, b"text"))).await;
+    assert_eq!(code(&answer), Some(Code::MAILBOX));
+    let Answer::Person(Person { certificates, .. }) =
+        alice.ask(Request::Find(Find { by: By::Peer(*first.peer.as_bytes()) })).await
+    else {
+        panic!()
+    };
+    assert_eq!(certificates.len(), 1);
+    assert!(world.store().check().unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bundles_that_the_device_did_not_sign_are_refused() {
+    let world = World::new();
+    let bob = world.registered().await;
+    let bundle = bob.bundle(PrekeyKind::OneTime, &identity());
+    let bundles = vec![bundle.as_bytes()[..].into()];
+    let answer = bob.ask(Request::Publish(Publish { bundles, ..Publish::default() })).await;
+    assert_eq!(code(&answer), Some(Code::CERTIFICATE));
+}

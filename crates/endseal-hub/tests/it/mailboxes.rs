@@ -1,0 +1,178 @@
+//! Mailboxes: credit, acknowledgements, replacement, gaps, restored databases.
+
+use std::fs;
+use std::time::Duration;
+
+use endseal_codec::hub::{Acknowledge, Answer, Code, Credit, Gap, GapReason, Request, Subscribe};
+use endseal_hub::{HubLimits, HubStore as _};
+
+use crate::puts::{put_one, subscribe};
+use crate::world::{Exchange, Node, World, put};
+
+async fn fill(from: &Node, to: &Node, sequences: core::ops::RangeInclusive<u64>) {
+    for sequence in sequences {
+        let answer = put_one(from, put(&[to], &from.frame(sequence, b"text"))).await;
+        assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    }
+}
+
+/// Position of the next frame.
+async fn position(exchange: &mut Exchange) -> u64 {
+    match exchange.receive().await {
+        Some(Answer::Deliver(deliver)) => deliver.position,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_delivered_beyond_the_credit() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    fill(&alice, &bob, 1..=6).await;
+    let mut exchange = bob.exchange().await;
+    exchange.send(Request::Subscribe(Subscribe { after: 0, frames: 0, bytes: 0 })).await;
+    assert!(exchange.is_silent().await);
+    exchange.send(Request::Credit(Credit { frames: 2, bytes: 1 << 20 })).await;
+    let first = position(&mut exchange).await;
+    assert!(position(&mut exchange).await > first && exchange.is_silent().await);
+    // One byte is enough for one frame.
+    exchange.send(Request::Credit(Credit { frames: 9, bytes: 0 })).await;
+    position(&mut exchange).await;
+    let rest = Request::Credit(Credit { frames: 0, bytes: 1 << 20 });
+    exchange.send(rest).await;
+    for _ in 0..3 {
+        position(&mut exchange).await;
+    }
+    assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
+    // It goes on by itself.
+    fill(&alice, &bob, 7..=7).await;
+    position(&mut exchange).await;
+    assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_acknowledged_is_gone_and_the_rest_comes_again() {
+    let mut world = World::new();
+    let (mut alice, mut bob) = (world.registered().await, world.registered().await);
+    fill(&alice, &bob, 1..=3).await;
+    let mut exchange = subscribe(&bob, 0, 10).await;
+    let first = position(&mut exchange).await;
+    let second = position(&mut exchange).await;
+    exchange.send(Request::Acknowledge(Acknowledge { position: first })).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    world.stop().await;
+    assert!(world.store().check().unwrap().is_empty());
+    world.start();
+    bob.reconnect(&world).await;
+    alice.reconnect(&world).await;
+    // From the beginning, and still not what was acknowledged.
+    let mut exchange = subscribe(&bob, 0, 10).await;
+    assert_eq!(position(&mut exchange).await, second);
+    let third = position(&mut exchange).await;
+    // A subscription behind a position acknowledges it.
+    let mut exchange = subscribe(&bob, third, 10).await;
+    assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
+    let welcome = bob.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
+    let Answer::Welcome(welcome) = welcome else { panic!() };
+    assert_eq!(welcome.waiting, 0);
+    fill(&alice, &bob, 4..=4).await;
+    assert!(position(&mut exchange).await > third);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_later_subscription_takes_the_place_of_the_one_before() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let mut first = subscribe(&bob, 0, 10).await;
+    assert!(matches!(first.receive().await, Some(Answer::CaughtUp(_))));
+    let mut second = subscribe(&bob, 0, 10).await;
+    assert!(matches!(second.receive().await, Some(Answer::CaughtUp(_))));
+    assert!(first.receive().await.is_none());
+    fill(&alice, &bob, 1..=1).await;
+    position(&mut second).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn expired_frames_are_told_until_they_are_acknowledged() {
+    let mut limits = HubLimits::default();
+    limits.retention = Duration::ZERO;
+    let mut world = World::with(limits);
+    let (mut alice, mut bob) = (world.registered().await, world.registered().await);
+    fill(&alice, &bob, 1..=3).await;
+    // The hub looks for what expired when it starts.
+    world.stop().await;
+    world.start();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    alice.reconnect(&world).await;
+    bob.reconnect(&world).await;
+    let mut last = 0;
+    for _ in 0..2 {
+        let mut exchange = subscribe(&bob, 0, 10).await;
+        let Some(Answer::Gap(Gap { count, reason, position })) = exchange.receive().await else {
+            panic!()
+        };
+        assert_eq!((count, reason), (3, GapReason::EXPIRED));
+        assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
+        last = position;
+    }
+    let mut exchange = subscribe(&bob, last, 10).await;
+    assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
+    let mut exchange = subscribe(&bob, 0, 10).await;
+    assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
+    assert!(world.store().check().unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restored_database_loses_no_later_frame() {
+    let mut world = World::new();
+    let (mut alice, mut bob) = (world.registered().await, world.registered().await);
+    fill(&alice, &bob, 1..=1).await;
+    world.stop().await;
+    let copy = world.folder.path("copy.db");
+    world.store().backup(&copy).unwrap();
+    world.start();
+    alice.reconnect(&world).await;
+    bob.reconnect(&world).await;
+    fill(&alice, &bob, 2..=3).await;
+    let mut exchange = subscribe(&bob, 0, 10).await;
+    let mut passed = 0;
+    for _ in 0..3 {
+        passed = position(&mut exchange).await;
+    }
+    world.stop().await;
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(world.folder.path(&format!("hub.db{suffix}")));
+    }
+    fs::copy(&copy, world.database()).unwrap();
+    world.start();
+    alice.reconnect(&world).await;
+    bob.reconnect(&world).await;
+    // The node sees that the hub knows less than it confirmed.
+    let hello = Request::Hello(endseal_codec::hub::Hello { version: 1 });
+    let Answer::Welcome(welcome) = alice.ask(hello).await else { panic!() };
+    assert_eq!(welcome.sequence, Some(1));
+    let mut exchange = subscribe(&bob, passed, 10).await;
+    let Some(Answer::Gap(gap)) = exchange.receive().await else { panic!() };
+    assert_eq!((gap.reason, gap.position), (GapReason::RESTORED, 0));
+    assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
+    fill(&alice, &bob, 4..=4).await;
+    assert!(position(&mut exchange).await > passed);
+    // Behind the passed position there is nothing to be told any more.
+    let mut exchange = subscribe(&bob, passed, 10).await;
+    position(&mut exchange).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_record_is_said_and_hinders_no_other() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let mut store = world.store();
+    store
+        .transact(&mut |it| it.put_person(bob.person.identity().ed25519().as_bytes(), b"damaged"))
+        .unwrap();
+    let hello = Request::Hello(endseal_codec::hub::Hello { version: 1 });
+    let Answer::Refused(refused) = bob.ask(hello).await else { panic!() };
+    assert_eq!(refused.code, Code::STORAGE);
+    // Others in other transactions are served.
+    fill(&bob, &alice, 1..=1).await;
+}

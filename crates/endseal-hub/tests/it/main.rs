@@ -1,0 +1,9 @@
+//! The hub from outside: real connections, a real database.
+#![forbid(unsafe_code)]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "tests have std")]
+
+mod directory;
+mod mailboxes;
+mod puts;
+mod world;

@@ -1,0 +1,245 @@
+//! A hub with a database, and nodes.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use endseal_codec::Codec as _;
+use endseal_codec::frame::{Stamp, StoredFrame};
+use endseal_codec::hub::{Answer, HubAnswer, HubRequest, Put, Register, Request};
+use endseal_codec::{Message, Scheme, Sealed, SealedMessage};
+use endseal_crypto::identity::Identity;
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::random::OsRandom;
+use endseal_crypto::x25519;
+use endseal_delivery::{payload_limits, stored_limits};
+use endseal_hub::{Hub, HubLimits, HubStore as _, SqliteStore, Token};
+use endseal_keyring::PersonRecord;
+use endseal_session::{Certificate, DeviceId, DeviceKeys, PrekeyBundle, PrekeyKind};
+use endseal_testing::Scratch;
+use endseal_transport::{
+    Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Limits, Policy,
+    TransportKey,
+};
+use tokio::time::timeout;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct World {
+    pub(crate) folder: Scratch,
+    key: TransportKey,
+    limits: HubLimits,
+    pub(crate) hub: Option<Hub>,
+    pub(crate) address: SocketAddr,
+    /// Nodes reach another port after a restart.
+    pub(crate) peer: PeerId,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let mut limits = HubLimits::default();
+        (limits.burst, limits.rate) = (1_000_000, 1_000_000);
+        Self::with(limits)
+    }
+
+    pub(crate) fn with(limits: HubLimits) -> Self {
+        let (folder, key) = (Scratch::new(), TransportKey::new(&identity()));
+        let here = "127.0.0.1:0".parse().unwrap();
+        let peer = key.peer_id();
+        let mut world = Self { folder, key, limits, hub: None, address: here, peer };
+        world.start();
+        world
+    }
+
+    pub(crate) fn database(&self) -> std::path::PathBuf {
+        self.folder.path("hub.db")
+    }
+
+    pub(crate) fn store(&self) -> SqliteStore {
+        SqliteStore::open(&self.database()).unwrap()
+    }
+
+    pub(crate) fn start(&mut self) {
+        let (store, limits) = (self.store(), self.limits.clone());
+        let here = "127.0.0.1:0".parse().unwrap();
+        let hub = Hub::serve(here, &self.key, Policy::default(), store, limits).unwrap();
+        self.address = hub.local_address().unwrap();
+        self.hub = Some(hub);
+    }
+
+    pub(crate) async fn stop(&mut self) {
+        self.hub.take().unwrap().close().await;
+        // The threads end with the last handle of the hub.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+
+    /// Adds an invitation.
+    pub(crate) fn invite(&self, uses: u32, expires: u64) -> Token {
+        let token = Token::try_init_with(|bytes| {
+            endseal_crypto::random::Random::fill(&mut OsRandom, bytes)
+        });
+        let token = token.unwrap();
+        let digest = token.digest();
+        self.store().transact(&mut |it| it.add_invitation(&digest, "test", expires, uses)).unwrap();
+        token
+    }
+
+    /// A person whose device is registered.
+    pub(crate) async fn registered(&self) -> Node {
+        let node = self.stranger(&identity(), 1).await;
+        let token = self.invite(1, u64::MAX / 4);
+        let answer = node.register(&token).await;
+        assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+        node
+    }
+
+    /// A device of a person, connected and not registered.
+    pub(crate) async fn stranger(&self, root: &Identity, number: u32) -> Node {
+        let device = identity();
+        let person = person_record(root, number, &device);
+        let key = TransportKey::new(&device);
+        let certificate = certificate(root, number, key.peer_id());
+        let here = "127.0.0.1:0".parse().unwrap();
+        let mut limits = Limits::default();
+        limits.frame = endseal_delivery::limit::MAX_PAYLOAD;
+        let policy = Policy::default();
+        let endpoint = Endpoint::bind_with(here, &key, policy, Accept::nobody(), limits).unwrap();
+        let connection = endpoint.connect(self.peer, self.address).await.unwrap();
+        Node { endpoint, connection, peer: key.peer_id(), device, certificate, person }
+    }
+}
+
+pub(crate) fn identity() -> Identity {
+    Identity::generate(&mut OsRandom).unwrap()
+}
+
+/// The first epoch of a person with this device. Nothing here opens its epoch key.
+pub(crate) fn person_record(root: &Identity, number: u32, device: &Identity) -> PersonRecord {
+    let number = NonZeroU32::new(number).unwrap();
+    let draft = PersonRecord::create(root, number, device.public().clone(), &mut OsRandom);
+    draft.unwrap().sign(root, b"a sealed key").unwrap()
+}
+
+pub(crate) fn certificate(root: &Identity, number: u32, peer_id: PeerId) -> Certificate {
+    let agreement = x25519::SecretKey::generate(&mut OsRandom).unwrap();
+    let keys = DeviceKeys {
+        device: DeviceId::new(number).unwrap(),
+        peer_id,
+        agreement: agreement.public_key(),
+        signing: *identity().public().ed25519(),
+        group: *identity().public().ed25519(),
+    };
+    Certificate::issue(root.signing(), &keys, 1_790_000_000_000)
+}
+
+/// A device and its connection.
+pub(crate) struct Node {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) connection: Connection,
+    pub(crate) peer: PeerId,
+    pub(crate) device: Identity,
+    pub(crate) certificate: Certificate,
+    pub(crate) person: PersonRecord,
+}
+
+impl Node {
+    pub(crate) async fn reconnect(&mut self, world: &World) {
+        self.connection = self.endpoint.connect(world.peer, world.address).await.unwrap();
+    }
+
+    pub(crate) async fn exchange(&self) -> Exchange {
+        let (sender, receiver) = self.connection.open_exchange().await.unwrap();
+        Exchange { sender, receiver }
+    }
+
+    /// The answer to a request that is alone in its exchange.
+    pub(crate) async fn ask(&self, request: Request) -> Answer {
+        let mut exchange = self.exchange().await;
+        exchange.send(request).await;
+        let answer = exchange.receive().await.expect("an answer");
+        assert!(exchange.receive().await.is_none(), "one answer");
+        answer
+    }
+
+    pub(crate) async fn register(&self, token: &Token) -> Answer {
+        self.register_as(token, &self.certificate, &self.person).await
+    }
+
+    pub(crate) async fn register_as(
+        &self,
+        token: &Token,
+        certificate: &Certificate,
+        person: &PersonRecord,
+    ) -> Answer {
+        self.ask(Request::Register(Register {
+            token: *token.expose_secret(),
+            certificate: certificate.as_bytes()[..].into(),
+            person: person.as_bytes().into(),
+        }))
+        .await
+    }
+
+    /// A frame of this node.
+    pub(crate) fn frame(&self, sequence: u64, text: &[u8]) -> Vec<u8> {
+        frame(self.peer, sequence, text)
+    }
+
+    /// A prekey bundle of this node. The key is new, the signature of a key that nobody has: it
+    /// must be refused.
+    pub(crate) fn bundle(&self, kind: PrekeyKind, signing: &Identity) -> PrekeyBundle {
+        let key = x25519::SecretKey::generate(&mut OsRandom).unwrap().public_key();
+        PrekeyBundle::issue(&self.certificate, kind, key, 1, |message| {
+            signing.signing().sign(message)
+        })
+    }
+}
+
+pub(crate) fn frame(sender: PeerId, sequence: u64, text: &[u8]) -> Vec<u8> {
+    let message = SealedMessage {
+        scheme: Scheme::PAIRWISE,
+        ciphertext: text.into(),
+        ..SealedMessage::default()
+    };
+    let stamp = Stamp { sequence, timestamp: 0, sender: *sender.as_bytes() };
+    let sealed = Sealed::<Message>::from_message(message);
+    StoredFrame::vouched(&sealed, stamp, stored_limits()).unwrap()
+}
+
+pub(crate) fn put(targets: &[&Node], frame: &[u8]) -> Request {
+    put_to(&targets.iter().map(|it| it.peer).collect::<Vec<_>>(), &[], frame)
+}
+
+pub(crate) fn put_to(targets: &[PeerId], slots: &[u8], frame: &[u8]) -> Request {
+    let targets: Vec<u8> = targets.iter().flat_map(|it| *it.as_bytes()).collect();
+    Request::Put(Put { targets: targets.into(), slots: slots.into(), frame: frame.into() })
+}
+
+/// An exchange with the hub.
+pub(crate) struct Exchange {
+    pub(crate) sender: FrameSender,
+    pub(crate) receiver: FrameReceiver,
+}
+
+impl Exchange {
+    pub(crate) async fn send(&mut self, request: Request) {
+        let payload = HubRequest::from(request).to_vec(payload_limits()).unwrap();
+        self.send_bytes(payload).await;
+    }
+
+    pub(crate) async fn send_bytes(&mut self, payload: Vec<u8>) {
+        // The hub may have ended the exchange.
+        let _ = self.sender.send(&Frame::new(Kind::Control, payload)).await;
+    }
+
+    /// The next answer; `None` at the end.
+    pub(crate) async fn receive(&mut self) -> Option<Answer> {
+        let received = timeout(PATIENCE, self.receiver.receive()).await.expect("in time");
+        let frame = received.ok()??;
+        Some(HubAnswer::decode(&frame.payload, payload_limits()).unwrap().answer)
+    }
+
+    /// Returns true if nothing comes for a moment.
+    pub(crate) async fn is_silent(&mut self) -> bool {
+        timeout(Duration::from_millis(300), self.receiver.receive()).await.is_err()
+    }
+}

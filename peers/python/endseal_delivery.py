@@ -1,0 +1,69 @@
+"""Delivery, version 1: an independent reader of docs/spec/delivery.md and of vouched frames."""
+
+from blake3 import blake3
+
+WINDOW = 1024
+SLOTS = (0, 36, 1124)
+
+
+class Refused(Exception):
+    """`kind` is the class of the refusal."""
+
+    def __init__(self, kind):
+        super().__init__(kind)
+        self.kind = kind
+
+
+def check(condition, kind):
+    if not condition:
+        raise Refused(kind)
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def vouched(frame, peer):
+    """The sequence of a stored frame with scheme 3 that came over the connection of a peer."""
+    check(len(frame) >= 64, "frame")
+    length = int.from_bytes(frame[4:8], "little")
+    check(frame[:4] == b"\x01\x01\x00\x00" and frame[60:64] == b"\x03\x00\x00\x00", "frame")
+    check(length <= 1 << 20 and len(frame) == 64 + length, "frame")
+    checksum = crc32c(frame[:56] + bytes(4) + frame[60:])
+    check(frame[56:60] == checksum.to_bytes(4, "little") and frame[24:56] == peer, "frame")
+    return int.from_bytes(frame[8:16], "little")
+
+
+def targets(ids, slots):
+    """Mailboxes with their slots."""
+    check(len(ids) % 32 == 0 and 1 <= len(ids) // 32 <= 1024, "targets")
+    ids = [ids[at : at + 32] for at in range(0, len(ids), 32)]
+    check(len(set(ids)) == len(ids), "targets")
+    each, rest = divmod(len(slots), len(ids))
+    check(rest == 0 and each in SLOTS, "targets")
+    return [(peer, slots[at * each : (at + 1) * each]) for at, peer in enumerate(ids)]
+
+
+def message_id(sender, sequence):
+    key = blake3(derive_key_context="endseal/delivery@v1 message id")
+    return key.update(sender + sequence.to_bytes(8, "little")).digest(16)
+
+
+def window(sequences):
+    """Refuses the last of them, if the window does."""
+    seen = set()
+    for sequence in sequences:
+        highest = max(seen, default=sequence)
+        verdict = "old" if sequence + WINDOW < highest else "seen" if sequence in seen else "ok"
+        if verdict == "ok":
+            seen.add(sequence)
+    check(verdict == "ok", verdict)
+
+
+def position_after(last, now):
+    return max(last + 1, now)
