@@ -13,21 +13,21 @@ from google.protobuf.message import DecodeError
 FIRST = ("hello", "register", "put", "subscribe", "find", "publish", "take")
 
 
-def message(kind, vector):
+def message(kind, vector, fault):
     """The member of a request or an answer, by name and value."""
     encoded = bytes.fromhex(vector["bytes"])
     try:
         decoded = kind.FromString(encoded)
     except DecodeError:
-        raise delivery.Refused("request") from None
+        raise delivery.Refused(fault) from None
     name = decoded.WhichOneof("request" if kind is hub_pb2.HubRequest else "answer")
     # Google's library takes the last of two members, and then writes one.
-    delivery.check(name is not None and decoded.SerializeToString() == encoded, "request")
+    delivery.check(name is not None and decoded.SerializeToString() == encoded, fault)
     return name, getattr(decoded, name)
 
 
 def request(vector):
-    name, value = message(hub_pb2.HubRequest, vector)
+    name, value = message(hub_pb2.HubRequest, vector, "request")
     delivery.check(name in FIRST, "request")
     if name == "put":
         delivery.vouched(value.frame, bytes.fromhex(vector["peer"]))
@@ -41,7 +41,7 @@ def found(vector):
     if kind == "request":
         return request(vector)
     if kind == "answer":
-        return {"member": message(hub_pb2.HubAnswer, vector)[0]}
+        return {"member": message(hub_pb2.HubAnswer, vector, "answer")[0]}
     if kind == "targets":
         delivery.targets(bytes.fromhex(vector["targets"]), bytes.fromhex(vector["slots"]))
         return {}

@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
+use std::env;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{
@@ -15,29 +15,19 @@ use endseal_codec::hub::{
 use endseal_codec::{Codec as _, Message, Scheme, Sealed, SealedMessage};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::{MessageId, payload_limits, stored_limits};
-use serde_json::{Value, json};
+use endseal_testing::Vector;
 
 fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
     let dir = dir.join("delivery");
-    fs::create_dir_all(&dir).unwrap();
     requests(&dir);
     refused_requests(&dir);
     answers(&dir);
+    refused_answers(&dir);
     ids(&dir);
     windows(&dir);
     positions(&dir);
     targets(&dir);
-}
-
-fn write(dir: &Path, name: &str, vector: &Value) {
-    let path = dir.join(format!("{name}.json"));
-    assert!(!path.exists(), "{name} twice");
-    fs::write(path, format!("{vector:#}\n")).unwrap();
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn sender() -> [u8; 32] {
@@ -95,11 +85,12 @@ fn requests(dir: &Path) {
         ),
         ("take", "a prekey", Request::Take(Take { peer: [8; 32] })),
     ] {
-        let vector = json!({
-            "comment": comment, "expect": "ok", "kind": "request",
-            "member": name.split('-').next(), "peer": hex(&sender()), "bytes": hex(&request(member)),
-        });
-        write(dir, &format!("request-{name}"), &vector);
+        Vector::new(&format!("request-{name}"), comment, "ok")
+            .with("kind", "request")
+            .with("member", name.split('-').next().unwrap_or_default())
+            .with_hex("peer", &sender())
+            .with_hex("bytes", &request(member))
+            .write(dir);
     }
 }
 
@@ -134,17 +125,17 @@ fn refused_requests(dir: &Path) {
         }),
         ("slots-length", "a slot of 35 bytes", "targets", put(&one, &[9; 35], &frame())),
     ] {
-        let vector = json!({
-            "comment": comment, "expect": expect, "kind": "request", "peer": hex(&sender()),
-            "bytes": hex(&bytes),
-        });
-        write(dir, &format!("request-{expect}-{name}"), &vector);
+        Vector::new(&format!("request-{expect}-{name}"), comment, expect)
+            .with("kind", "request")
+            .with_hex("peer", &sender())
+            .with_hex("bytes", &bytes)
+            .write(dir);
     }
-    let vector = json!({
-        "comment": "a frame of another peer", "expect": "frame", "kind": "request",
-        "peer": hex(&[8; 32]), "bytes": hex(&put(&one, &[], &frame())),
-    });
-    write(dir, "request-frame-another-peer", &vector);
+    Vector::new("request-frame-another-peer", "a frame of another peer", "frame")
+        .with("kind", "request")
+        .with_hex("peer", &[8; 32])
+        .with_hex("bytes", &put(&one, &[], &frame()))
+        .write(dir);
 }
 
 fn answers(dir: &Path) {
@@ -197,22 +188,42 @@ fn answers(dir: &Path) {
         ("prekey", "a prekey", Answer::Prekey(Prekey { bundle: [6; 343].into() })),
     ] {
         let bytes = HubAnswer::from(member).to_vec(payload_limits()).unwrap();
-        let vector = json!({
-            "comment": comment, "expect": "ok", "kind": "answer", "member": name,
-            "bytes": hex(&bytes),
-        });
-        write(dir, &format!("answer-{name}"), &vector);
+        Vector::new(&format!("answer-{name}"), comment, "ok")
+            .with("kind", "answer")
+            .with("member", name)
+            .with_hex("bytes", &bytes)
+            .write(dir);
+    }
+}
+
+fn refused_answers(dir: &Path) {
+    let stored = HubAnswer::from(Answer::Stored(Stored { sequence: 9 }));
+    let stored = stored.to_vec(payload_limits()).unwrap();
+    for (name, comment, bytes) in [
+        ("empty", "nothing", Vec::new()),
+        ("cut", "an answer that is cut", stored[..stored.len() - 1].to_vec()),
+        ("two", "two answers in one", {
+            let caught_up = HubAnswer::from(Answer::CaughtUp(CaughtUp { position: 1 }));
+            [stored.clone(), caught_up.to_vec(payload_limits()).unwrap()].concat()
+        }),
+        ("unknown", "an answer that the contract does not have", vec![0x4a, 0]),
+    ] {
+        Vector::new(&format!("answer-refused-{name}"), comment, "answer")
+            .with("kind", "answer")
+            .with_hex("bytes", &bytes)
+            .write(dir);
     }
 }
 
 fn ids(dir: &Path) {
     for (name, sequence) in [("first", 0), ("third", 2), ("last", u64::MAX)] {
         let id = MessageId::of(&PeerId::from_bytes(&sender()), sequence);
-        let vector = json!({
-            "comment": format!("the {name} frame of a sender"), "expect": "ok", "kind": "id",
-            "sender": hex(&sender()), "sequence": sequence.to_string(), "id": hex(id.as_bytes()),
-        });
-        write(dir, &format!("id-{name}"), &vector);
+        Vector::new(&format!("id-{name}"), &format!("the {name} frame of a sender"), "ok")
+            .with("kind", "id")
+            .with_hex("sender", &sender())
+            .with("sequence", &sequence.to_string())
+            .with_hex("id", id.as_bytes())
+            .write(dir);
     }
 }
 
@@ -226,14 +237,15 @@ fn windows(dir: &Path) {
         ("last-number", "2^64 - 1", "ok", "7 18446744073709551615"),
         ("twice", "the highest again", "seen", "7 7"),
         ("twice-late", "an older one again", "seen", "7 9 8 7"),
+        ("twice-last", "2^64 - 1 again", "seen", "18446744073709551615 18446744073709551615"),
         ("twice-far", "1,024 behind the highest, again", "seen", "0 1024 0"),
         ("old", "1,025 behind the highest", "old", "1025 0"),
         ("very-old", "long ago", "old", "18446744073709551614 1"),
     ] {
-        let vector = json!({
-            "comment": comment, "expect": expect, "kind": "window", "sequences": sequences,
-        });
-        write(dir, &format!("window-{name}"), &vector);
+        Vector::new(&format!("window-{name}"), comment, expect)
+            .with("kind", "window")
+            .with("sequences", sequences)
+            .write(dir);
     }
 }
 
@@ -249,11 +261,12 @@ fn positions(dir: &Path) {
         ("same", "in the same microsecond", 8, 8, 9),
         ("back", "the clock went back", 1_790_000_000_000_000, 5, 1_790_000_000_000_001),
     ] {
-        let vector = json!({
-            "comment": comment, "expect": "ok", "kind": "position", "last": last.to_string(),
-            "now": now.to_string(), "next": next.to_string(),
-        });
-        write(dir, &format!("position-{name}"), &vector);
+        Vector::new(&format!("position-{name}"), comment, "ok")
+            .with("kind", "position")
+            .with("last", &u64::to_string(&last))
+            .with("now", &u64::to_string(&now))
+            .with("next", &u64::to_string(&next))
+            .write(dir);
     }
 }
 
@@ -265,15 +278,24 @@ fn targets(dir: &Path) {
             id
         })
         .collect();
-    for (name, comment, expect, count) in [
-        ("most", "1,024 mailboxes", "ok", 1_024),
-        ("too-many", "1,025 mailboxes", "targets", 1_025),
-        ("none", "no mailbox", "targets", 0),
+    for (name, comment, expect, targets, slots) in [
+        ("most", "1,024 mailboxes", "ok", &ids[..32 * 1_024], 0),
+        ("hybrid", "two slots of the hybrid suite", "ok", &ids[..64], 2 * 1_124),
+        ("too-many", "1,025 mailboxes", "targets", &ids[..], 0),
+        ("none", "no mailbox", "targets", &[], 0),
+        ("cut", "a peer id of 31 bytes", "targets", &ids[..63], 0),
+        ("slot-35", "a slot of 35 bytes", "targets", &ids[..32], 35),
+        ("slot-37", "a slot of 37 bytes", "targets", &ids[..32], 37),
+        ("slot-20", "a slot of the compact suite", "targets", &ids[..32], 20),
+        ("slot-1123", "a slot of 1,123 bytes", "targets", &ids[..32], 1_123),
+        ("slots-71", "71 bytes of slots for two mailboxes", "targets", &ids[..64], 71),
+        ("slots-one", "one slot for two mailboxes", "targets", &ids[..64], 36),
+        ("slots-three", "three slots for two mailboxes", "targets", &ids[..64], 108),
     ] {
-        let vector = json!({
-            "comment": comment, "expect": expect, "kind": "targets",
-            "targets": hex(&ids[..32 * count]), "slots": "",
-        });
-        write(dir, &format!("targets-{name}"), &vector);
+        Vector::new(&format!("targets-{name}"), comment, expect)
+            .with("kind", "targets")
+            .with_hex("targets", targets)
+            .with_hex("slots", &vec![9; slots])
+            .write(dir);
     }
 }

@@ -1,9 +1,11 @@
 //! The hub's side.
 
 mod exchange;
+mod kind;
 mod standing;
 mod subscription;
 
-pub use exchange::{Action, Exchange, Kind};
+pub use exchange::{Action, Exchange};
+pub use kind::Kind;
 pub use standing::{Standing, allows};
 pub use subscription::Subscription;

@@ -1,5 +1,6 @@
 //! Connections of nodes.
 
+mod answer;
 mod exchange;
 mod puts;
 mod subscription;
@@ -44,7 +45,7 @@ pub struct Hub {
     office: Office,
 }
 
-/// What all exchanges share.
+/// State that all exchanges share.
 #[derive(Clone)]
 pub(crate) struct Office {
     pub(crate) commands: mpsc::Sender<Command>,

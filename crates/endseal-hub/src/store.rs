@@ -15,6 +15,7 @@ pub struct DeviceRow(pub(crate) i64);
 
 /// A device and its mailbox, as it is stored.
 #[derive(Clone, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
 pub struct DeviceState {
     /// Its number.
     pub row: DeviceRow,
@@ -40,6 +41,7 @@ pub struct DeviceState {
 
 /// A frame in a mailbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
 pub struct Delivery {
     /// Its position.
     pub position: u64,
@@ -51,6 +53,7 @@ pub struct Delivery {
 
 /// Frames and bytes that were deleted from a mailbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
 pub struct Deleted {
     /// Frames.
     pub frames: u64,

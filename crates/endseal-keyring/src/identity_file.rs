@@ -40,8 +40,8 @@ impl IdentityFile {
     /// Seals an identity under a passphrase.
     ///
     /// `key = BLAKE3-derive("endseal/identity-file@v1 file key", Argon2id(passphrase, salt) ||
-    /// header)`. The root seed, or else the two seeds, is a message of C2SP chunked encryption under
-    /// `key`. It takes as long as `params` say: about 0.16 s as recommended.
+    /// header)`. The root seed, or else the two seeds, is a message of C2SP chunked encryption
+    /// under `key`. It takes as long as `params` say: about 0.16 s as recommended.
     ///
     /// The caller MUST write [`Self::as_bytes`] to a place that only the owner reads, and MUST NOT
     /// overwrite another identity with it.

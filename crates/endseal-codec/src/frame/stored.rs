@@ -26,7 +26,7 @@ pub enum SignatureScheme {
     /// ML-DSA-65 under [`context`](Self::context); the sender is the peer id, a digest of its
     /// public key.
     MlDsa65,
-    /// No signature; the sender is the peer id. Whoever takes the frame from its sender's connection
+    /// No signature; the sender is the peer id. The taker of the frame, who knows its connection,
     /// vouches for it, and its content authenticates itself.
     Vouched,
 }

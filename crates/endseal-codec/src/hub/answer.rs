@@ -14,7 +14,7 @@ message! {
 oneof! {
     /// An answer of a hub.
     pub enum Answer, AnswerView {
-        /// What the hub has of the node.
+        /// The hub's knowledge of the node.
         0 Welcome welcome: Nested<Welcome>,
         /// Frames are durable.
         1 Stored stored: Nested<Stored>,
@@ -40,7 +40,7 @@ impl From<Answer> for HubAnswer {
 }
 
 message! {
-    /// What the hub has of the node.
+    /// The hub's knowledge of the node.
     pub struct Welcome, WelcomeView {
         /// Epoch of the person record.
         1 epoch: Implicit<Uint64>,

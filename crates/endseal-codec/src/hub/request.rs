@@ -27,7 +27,7 @@ oneof! {
         5 Acknowledge acknowledge: Nested<Acknowledge>,
         /// Asks for a person.
         6 Find find: Nested<Find>,
-        /// What others shall find.
+        /// Publishes what others shall find.
         7 Publish publish: Nested<Publish>,
         /// Asks for a prekey of a device.
         8 Take take: Nested<Take>,
@@ -121,7 +121,7 @@ oneof! {
 }
 
 message! {
-    /// What others shall find. What is absent stays as it is.
+    /// Publishes what others shall find. Fields that are absent stay as they are.
     pub struct Publish, PublishView {
         /// Certificate of the device; empty if it is absent.
         1 certificate: Implicit<Bytes<0, 237>>,

@@ -7,59 +7,12 @@ use endseal_codec::hub::{
 };
 use endseal_crypto::peer_id::PeerId;
 
+use super::kind::Kind;
 use super::standing::{Standing, allows};
 use crate::credit::Credit;
 use crate::limit::MAX_UNANSWERED;
 use crate::targets::Targets;
 use crate::{payload_limits, stored_limits};
-
-/// Purpose of an exchange: its first request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "the table of permissions has these rows")]
-pub enum Kind {
-    /// `hello`
-    Hello,
-    /// `register`
-    Register,
-    /// `put`
-    Put,
-    /// `subscribe`
-    Subscribe,
-    /// `find`
-    Find,
-    /// `publish`
-    Publish,
-    /// `take`
-    Take,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Hello,
-        Self::Register,
-        Self::Put,
-        Self::Subscribe,
-        Self::Find,
-        Self::Publish,
-        Self::Take,
-    ];
-
-    /// The exchange that a request begins, if it begins one.
-    #[must_use]
-    pub const fn begun_by(request: &RequestView<'_>) -> Option<Self> {
-        Some(match request {
-            RequestView::Hello(_) => Self::Hello,
-            RequestView::Register(_) => Self::Register,
-            RequestView::Put(_) => Self::Put,
-            RequestView::Subscribe(_) => Self::Subscribe,
-            RequestView::Find(_) => Self::Find,
-            RequestView::Publish(_) => Self::Publish,
-            RequestView::Take(_) => Self::Take,
-            _ => return None,
-        })
-    }
-}
 
 /// Work that a request asks for. After all but `Put`, `Credit` and `Acknowledge` its answer is the
 /// last of the exchange, and after `Subscribe` the answers are those of a

@@ -2,7 +2,7 @@
 
 use endseal_codec::hub::Code;
 
-use super::Kind;
+use super::kind::Kind;
 
 /// Standing of a peer at a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

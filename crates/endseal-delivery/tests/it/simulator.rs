@@ -17,7 +17,7 @@ use crate::{answer, frame, peer, put, request};
 const CREDIT: Credit = Credit { frames: 5, bytes: 2_000 };
 const NODES: u8 = 4;
 
-/// What the hub has on its disk.
+/// Disk of the hub.
 #[derive(Default)]
 struct HubDisk {
     windows: BTreeMap<PeerId, ReplayWindow>,
@@ -28,7 +28,7 @@ struct HubDisk {
 /// A frame that waits for the commit: sender, its connection, sequence, mailboxes, bytes.
 type Waiting = (PeerId, u64, u64, Vec<PeerId>, Vec<u8>);
 
-/// What a node has on its disk.
+/// Disk of a node.
 #[derive(Default)]
 struct NodeDisk {
     /// Frames that the hub has not confirmed, by sequence, with their mailboxes.
@@ -65,7 +65,7 @@ struct World {
     connections: Vec<Option<Connection>>,
     /// Connections that were made.
     made: u64,
-    /// Who sent what to whom.
+    /// Sender, sequence and mailboxes of each frame.
     sent: Vec<(PeerId, u64, Vec<PeerId>)>,
 }
 

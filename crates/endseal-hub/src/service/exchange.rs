@@ -1,15 +1,14 @@
 //! One exchange: its first request says which.
 
-use endseal_codec::Codec as _;
-use endseal_codec::hub::{Answer, ByView, Code, HubAnswer, PublishView, RegisterView};
+use endseal_codec::hub::{Answer, ByView, Code, PublishView, RegisterView};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::{Action, Exchange};
-use endseal_delivery::payload_limits;
 use endseal_keyring::PersonRecord;
 use endseal_session::{Certificate, PrekeyBundle};
-use endseal_transport::{Frame, FrameReceiver, FrameSender, Kind, SendError};
+use endseal_transport::{FrameReceiver, FrameSender, Kind};
 use tokio::sync::oneshot;
 
+use super::answer::send;
 use super::{Office, puts, subscription};
 use crate::command::{By, Command, Publication, Registration, refused};
 use crate::token::Token;
@@ -94,17 +93,4 @@ fn publication(publish: &PublishView<'_>) -> Option<Box<Publication>> {
     };
     let bundles = publish.bundles.into_iter().map(|bytes| PrekeyBundle::from_bytes(bytes).ok());
     Some(Box::new(Publication { certificate, person, bundles: bundles.collect::<Option<_>>()? }))
-}
-
-/// Sends an answer.
-pub(super) async fn send(sender: &mut FrameSender, answer: Answer) -> Result<(), SendError> {
-    feed(sender, answer).await?;
-    sender.flush().await
-}
-
-/// Sends an answer with those that follow.
-pub(super) async fn feed(sender: &mut FrameSender, answer: Answer) -> Result<(), SendError> {
-    // All that a hub says is within the limits: it was read within them.
-    let Ok(payload) = HubAnswer::from(answer).to_vec(payload_limits()) else { return Ok(()) };
-    sender.feed(&Frame::new(Kind::Control, payload)).await
 }

@@ -10,7 +10,7 @@ use endseal_transport::{FrameReceiver, FrameSender, Kind, SendError};
 use tokio::sync::mpsc;
 
 use super::Office;
-use super::exchange::{feed, send};
+use super::answer::{feed, send};
 use crate::command::{Command, Put, PutAnswer, refused};
 
 /// Action for a frame, without the borrow of its payload.

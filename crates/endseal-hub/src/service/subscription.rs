@@ -10,7 +10,7 @@ use endseal_transport::{FrameReceiver, FrameSender, Kind, SendError};
 use tokio::sync::{oneshot, watch};
 
 use super::Office;
-use super::exchange::{feed, send};
+use super::answer::{feed, send};
 use crate::command::{Command, MailboxEnd, refused};
 use crate::directory::Entry;
 use crate::reader::Fetch;
@@ -101,7 +101,7 @@ fn replace(office: &Office, peer: PeerId) -> watch::Receiver<u64> {
     sender.subscribe()
 }
 
-/// What the node has is deleted, and the end of its mailbox is known.
+/// Deletes what the node has. Returns the end of its mailbox.
 async fn acknowledge(office: &Office, peer: PeerId, position: u64) -> Option<MailboxEnd> {
     let (answer, answered) = oneshot::channel();
     let command = Command::Acknowledge { peer, position, answer: Some(answer) };

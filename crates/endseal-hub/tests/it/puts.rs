@@ -187,10 +187,10 @@ async fn bounds_of_targets_slots_and_payloads_hold() {
 fn varint(mut number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number > 0x7f {
-        bytes.push((number & 0x7f) as u8 | 0x80);
+        bytes.push(u8::try_from(number & 0x7f).unwrap() | 0x80);
         number >>= 7;
     }
-    bytes.push(number as u8);
+    bytes.push(u8::try_from(number).unwrap());
     bytes
 }
 
