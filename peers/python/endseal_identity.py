@@ -28,6 +28,7 @@ from endseal_envelope import (
 
 MLKEM_EK, MLKEM_Q = 1184, 3329
 SHORT, LONG, PEER, SECRET = "endseal", "endsealpq", "endsealpeer", "endseal-secret-"
+JOIN = "endsealjoin"
 PAYLOAD = {SHORT: 32, LONG: 32 + MLKEM_EK + 64, PEER: 32, SECRET: 96}
 MAX_BOOK, MAX_ENTRIES = 64 << 20, 65536
 MAX_FILE, SEALED = 4096, (104, 168)
@@ -101,12 +102,13 @@ def bech32m(prefix, payload):
     return prefix + "1" + "".join(ALPHABET[v] for v in values)
 
 
-def unbech32m(prefix, text, letters="a-z"):
+def unbech32m(prefix, text, letters="a-z", sizes=None):
     """The payload of a text that begins with prefix and "1"; steps 2 to 6 of "Public identity"."""
-    data, size = text[len(prefix) + 1 :], PAYLOAD[prefix]
+    data = text[len(prefix) + 1 :]
+    size = PAYLOAD[prefix] if sizes is None else (len(data) - 6) * 5 // 8
     count = -(-size * 8 // 5)
     check(re.fullmatch(f"[0-9{letters}]*", data), "character")
-    check(len(data) == count + 6, "length")
+    check(len(data) == count + 6 and (sizes is None or size in sizes), "length")
     data = data.lower()
     check(all(c in ALPHABET for c in data), "character")
     values = [ALPHABET.index(c) for c in data]
@@ -172,6 +174,19 @@ def peer_id(text):
     if not text.startswith(PEER + "1"):
         refuse_prefix(text, (PEER,))
     return unbech32m(PEER, text)
+
+
+def invitation(text):
+    """ "Invitation": hub, token, addresses."""
+    if not text.startswith(JOIN + "1"):
+        refuse_prefix(text, (JOIN,))
+    payload = unbech32m(JOIN, text, sizes=range(65 + 3, 65 + 256))
+    check(payload[0] == 1, "version")
+    addresses = payload[65:]
+    each = rb"[!-~]+:0*[1-9][0-9]*"
+    check(re.fullmatch(rb"%s( %s)*" % (each, each), addresses), "addresses")
+    check(all(int(it.rsplit(b":", 1)[1]) < 65536 for it in addresses.split(b" ")), "addresses")
+    return payload[1:33], payload[33:65], addresses.decode()
 
 
 def secret(text):

@@ -41,6 +41,11 @@ def paper(vector):
     return seeds(identity.seeds_of_root(root)) | values
 
 
+def invitation(vector):
+    hub, token, addresses = identity.invitation(vector["input"])
+    return {"hub": hub.hex(), "token": token.hex(), "addresses": addresses}
+
+
 def peer_id(vector):
     found = identity.peer_id(vector["input"])
     pair = bytes.fromhex(vector["ed25519_seed"]), bytes.fromhex(vector["mlkem768_seed"])
@@ -83,6 +88,7 @@ KINDS = {
     "paper": paper,
     "identity-file": identity_file,
     "peer-id": peer_id,
+    "invitation": invitation,
     "contacts": lambda vector: {"output": identity.contacts(vector["input"])},
     "peers": lambda vector: {"output": identity.peers(vector["input"])},
     "roster": roster,

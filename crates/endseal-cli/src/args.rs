@@ -59,6 +59,7 @@ pub(crate) enum Command {
     S3(cmd::s3::Args),
     Nostr(cmd::nostr::Args),
     Signer(cmd::signer::Args),
+    Hub(cmd::hub::Args),
     Listen(cmd::listen::Args),
     Send(cmd::send::Args),
     Ping(cmd::ping::Args),

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod contacts;
 pub(crate) mod demo;
 pub(crate) mod group;
+pub(crate) mod hub;
 pub(crate) mod id;
 pub(crate) mod init;
 pub(crate) mod inspect;

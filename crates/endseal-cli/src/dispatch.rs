@@ -22,6 +22,7 @@ pub(crate) fn dispatch(command: Command, ctx: &mut Ctx) -> Result<Outcome, Failu
         Command::Store(args) => cmd::store::run(args, ctx),
         Command::S3(args) => cmd::s3::run(&args, ctx),
         Command::Nostr(args) => cmd::nostr::run(args, ctx),
+        Command::Hub(args) => cmd::hub::run(&args, ctx),
         Command::Signer(args) => cmd::signer::run(args, ctx),
         Command::Listen(args) => cmd::listen::run(&args, ctx),
         Command::Send(args) => cmd::send::run(&args, ctx),

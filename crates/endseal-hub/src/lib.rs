@@ -20,7 +20,6 @@ mod limits;
 mod reader;
 mod service;
 mod store;
-mod token;
 mod writer;
 
 pub use error::ServeError;
@@ -30,4 +29,3 @@ pub use store::{
     Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, SqliteStore,
     StorageError,
 };
-pub use token::Token;

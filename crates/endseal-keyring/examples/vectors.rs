@@ -8,6 +8,8 @@ mod bech32m;
 mod identity;
 #[path = "vectors/identity_file.rs"]
 mod identity_file;
+#[path = "vectors/invitation.rs"]
+mod invitation;
 #[path = "vectors/paper.rs"]
 mod paper;
 #[path = "vectors/peer_id.rs"]
@@ -27,6 +29,7 @@ fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
     identity::write(&dir.join("identity"));
     identity_file::write(&dir.join("identity"));
+    invitation::write(&dir.join("identity"));
     paper::write(&dir.join("identity"));
     peer_id::write(&dir.join("identity"));
     peer_id::write_peers(&dir.join("identity"));

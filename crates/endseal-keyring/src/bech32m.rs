@@ -42,6 +42,13 @@ pub(crate) const fn data_len(payload: usize) -> usize {
     (payload * 8).div_ceil(5) + CHECKSUM_LEN
 }
 
+/// Bytes of the payload of an encoding of `data` characters without the prefix. `None` if no
+/// payload has that many.
+pub(crate) fn payload_len(data: usize) -> Option<usize> {
+    let len = data.checked_sub(CHECKSUM_LEN)? * 5 / 8;
+    (data_len(len) == data).then_some(len)
+}
+
 /// Appends data part and checksum of `payload` to `out`. `prefix` is the human-readable part in
 /// lower case, without the separator.
 pub(crate) fn encode(prefix: &str, payload: &[u8], case: Case, out: &mut String) {

@@ -3,7 +3,7 @@
 use endseal_codec::hub::{Answer, ByView, Code, PublishView, RegisterView};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::{Action, Exchange};
-use endseal_keyring::PersonRecord;
+use endseal_keyring::{JoinToken, PersonRecord};
 use endseal_session::{Certificate, PrekeyBundle};
 use endseal_transport::{FrameReceiver, FrameSender, Kind};
 use tokio::sync::oneshot;
@@ -11,7 +11,6 @@ use tokio::sync::oneshot;
 use super::answer::send;
 use super::{Office, puts, subscription};
 use crate::command::{By, Command, Publication, Registration, refused};
-use crate::token::Token;
 
 /// Serves an exchange to its end.
 pub(super) async fn serve_exchange(
@@ -76,7 +75,7 @@ async fn single(action: Action<'_>, peer: PeerId, office: &Office) -> Answer {
 
 fn registration(register: &RegisterView<'_>) -> Option<Box<Registration>> {
     Some(Box::new(Registration {
-        token: Token::from_bytes(register.token).digest(),
+        token: JoinToken::from_bytes(register.token).digest(),
         certificate: Certificate::from_bytes(register.certificate).ok()?,
         person: PersonRecord::parse(register.person).ok()?,
     }))

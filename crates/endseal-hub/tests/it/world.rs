@@ -13,8 +13,8 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::x25519;
 use endseal_delivery::{payload_limits, stored_limits};
-use endseal_hub::{Hub, HubLimits, HubStore as _, SqliteStore, Token};
-use endseal_keyring::PersonRecord;
+use endseal_hub::{Hub, HubLimits, HubStore as _, SqliteStore};
+use endseal_keyring::{JoinToken, PersonRecord};
 use endseal_session::{Certificate, DeviceId, DeviceKeys, PrekeyBundle, PrekeyKind};
 use endseal_testing::Scratch;
 use endseal_transport::{
@@ -74,8 +74,8 @@ impl World {
     }
 
     /// Adds an invitation.
-    pub(crate) fn invite(&self, uses: u32, expires: u64) -> Token {
-        let token = Token::try_init_with(|bytes| {
+    pub(crate) fn invite(&self, uses: u32, expires: u64) -> JoinToken {
+        let token = JoinToken::try_init_with(|bytes| {
             endseal_crypto::random::Random::fill(&mut OsRandom, bytes)
         });
         let token = token.unwrap();
@@ -161,13 +161,13 @@ impl Node {
         answer
     }
 
-    pub(crate) async fn register(&self, token: &Token) -> Answer {
+    pub(crate) async fn register(&self, token: &JoinToken) -> Answer {
         self.register_as(token, &self.certificate, &self.person).await
     }
 
     pub(crate) async fn register_as(
         &self,
-        token: &Token,
+        token: &JoinToken,
         certificate: &Certificate,
         person: &PersonRecord,
     ) -> Answer {

@@ -11,8 +11,9 @@ use endseal_keyring::identity_file::{OpenIdentityFileError, ParseIdentityFileErr
 use endseal_keyring::person::{InvalidPerson, OtherUser, ParsePersonError};
 use endseal_keyring::roster::{EpochKey, InvalidMembers, ParseRosterError, RosterChainError};
 use endseal_keyring::{
-    IdentityFile, IdentityText, PaperText, ParseIdentityError, ParsePaperError, ParsePeerIdError,
-    ParseSecretError, Passphrase, PeerIdText, PersonRecord, Roster, SecretText,
+    IdentityFile, IdentityText, Invitation, JoinToken, PaperText, ParseIdentityError,
+    ParsePaperError, ParsePeerIdError, ParseSecretError, Passphrase, PeerIdText, PersonRecord,
+    Roster, SecretText,
 };
 use serde_json::{Value, json};
 
@@ -25,6 +26,7 @@ fn identity_vectors() {
         Some("public-text") => public_text(text(vector, "input")),
         Some("secret-text") => secret_text(text(vector, "input")),
         Some("paper") => paper(text(vector, "input")),
+        Some("invitation") => invitation(text(vector, "input")),
         Some("identity-file") => {
             identity_file(text(vector, "input"), vector["passphrase"].as_str())
         }
@@ -154,6 +156,19 @@ fn paper(input: &str) -> Outcome {
     let mut outputs = seeds(&Identity::from_root_seed(seed));
     outputs.push(("output", output));
     Ok(outputs)
+}
+
+fn invitation(input: &str) -> Outcome {
+    let invitation = Invitation::parse(input).map_err(|error| error.code())?;
+    let addresses: Vec<&str> = invitation.addresses().collect();
+    let token = JoinToken::from_bytes(invitation.token().expose_secret());
+    let again = Invitation::new(invitation.hub(), token, &addresses).unwrap();
+    assert_eq!(again.to_text().as_str(), input);
+    Ok(vec![
+        ("hub", hex(invitation.hub().as_bytes())),
+        ("token", hex(invitation.token().expose_secret())),
+        ("addresses", json!(addresses.join(" "))),
+    ])
 }
 
 fn identity_file(input: &str, passphrase: Option<&str>) -> Outcome {

@@ -1,0 +1,45 @@
+//! `endseal hub`
+
+mod backup;
+mod check;
+mod invite;
+mod people;
+mod place;
+mod serve;
+mod stats;
+
+use clap::Subcommand;
+
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+
+/// Keep messages for people who are away, without reading any
+///
+/// serve makes the hub's key and database, and runs it; invite prints a text with which one device
+/// may join. The hub learns who writes to whom, when and how much, and nothing of the content.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Args),
+    Invite(invite::Args),
+    People(people::Args),
+    Stats(stats::Args),
+    Backup(backup::Args),
+    Check(check::Args),
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    match &args.command {
+        Command::Serve(args) => serve::run(args, ctx),
+        Command::Invite(args) => invite::run(args, ctx),
+        Command::People(args) => people::run(args, ctx),
+        Command::Stats(args) => stats::run(args, ctx),
+        Command::Backup(args) => backup::run(args, ctx),
+        Command::Check(args) => check::run(args, ctx),
+    }
+}

@@ -1,0 +1,25 @@
+//! `endseal hub check`
+
+use super::place::{self, Place};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json::{self, Value};
+
+/// Read the whole database and compare its counts
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let store = args.place.open(ctx)?.store()?;
+    let wrong = store.check().map_err(|error| place::storage(&error))?;
+    let list = wrong.iter().map(|fault| Value::from(fault.as_str())).collect();
+    let json = json::object([("faults", Value::Array(list))]);
+    let text = match wrong.as_slice() {
+        [] => "the database is whole\n".to_owned(),
+        faults => faults.join("\n") + "\n",
+    };
+    Ok(Outcome { refused: !wrong.is_empty(), ..Outcome::new(text, json) })
+}

@@ -1,0 +1,71 @@
+//! `endseal hub invite`
+
+use core::time::Duration;
+
+use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_crypto::secret::Zeroizing;
+use endseal_hub::HubStore as _;
+use endseal_keyring::{Invitation, JoinToken, Name};
+
+use super::place::{self, Place};
+use crate::ctx::{Ctx, Outcome};
+use crate::duration::{self, MINUTE, WEEK};
+use crate::failure::{Failure, Kind};
+use crate::json;
+
+/// Print a text with which a device may join
+///
+/// Whoever has the text may register as often as it says: give it to nobody else. It can be made
+/// while the hub runs.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Name under which the invitation is listed
+    name: Name,
+    /// Where the hub is reached; repeatable
+    #[arg(long, value_name = "HOST:PORT", required = true)]
+    address: Vec<String>,
+    /// Devices that may register with it
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    uses: u32,
+    /// It expires after this time
+    #[arg(long, value_name = "TIME", default_value = "7d")]
+    #[arg(value_parser = duration::between(MINUTE, 52 * WEEK))]
+    valid: Duration,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let folder = args.place.open(ctx)?;
+    let (key, mut store) = (folder.key()?, folder.store()?);
+    let token = JoinToken::try_init_with(|token| OsRandom.fill(token));
+    let token = token.map_err(|error| Failure::of(Kind::Environment, &error))?;
+    let digest = token.digest();
+    let addresses: Vec<&str> = args.address.iter().map(String::as_str).collect();
+    let invitation = Invitation::new(key.peer_id(), token, &addresses).ok_or_else(|| {
+        Failure::usage("an address is not HOST:PORT, or there are too many")
+            .hint("--address hub.example.org:4433")
+    })?;
+    // The database counts microseconds.
+    let valid = u64::try_from(args.valid.as_micros()).unwrap_or(u64::MAX);
+    let expires = ctx.now.saturating_mul(1_000).saturating_add(valid);
+    let added = store.transact(&mut |transaction| {
+        transaction.add_invitation(&digest, args.name.as_str(), expires, args.uses)
+    });
+    added.map_err(|error| place::storage(&error))?;
+    let text = invitation.to_text();
+    if ctx.global.json {
+        let json = json::object([("invitation", text.as_str().into())]);
+        return Ok(Outcome::new("", json));
+    }
+    let mut line = Zeroizing::new(String::with_capacity(text.len() + 1));
+    line.push_str(&text);
+    line.push('\n');
+    ctx.print(line.as_bytes())?;
+    let (uses, valid) = (args.uses, duration::text(args.valid));
+    Ok(Outcome {
+        confirmation: Some(format!("{uses} to join within {valid}: endseal join TEXT")),
+        ..Outcome::default()
+    })
+}

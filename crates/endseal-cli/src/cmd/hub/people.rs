@@ -1,0 +1,62 @@
+//! `endseal hub people`
+
+use core::fmt::Write as _;
+
+use endseal_crypto::ed25519;
+use endseal_crypto::identity::PublicIdentity;
+use endseal_hub::HubStore as _;
+use endseal_keyring::{IdentityText, PeerIdText};
+use endseal_session::Certificate;
+
+use super::place::{self, Place};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json::{self, Value};
+
+/// List who has joined, with their devices and what waits for each
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let mut store = args.place.open(ctx)?.store()?;
+    let mut devices = store.devices().map_err(|error| place::storage(&error))?;
+    devices.sort_by_key(|device| (device.identity, device.row));
+    let (mut text, mut list, mut last) = (String::new(), Vec::new(), None);
+    for device in &devices {
+        let identity = identity(&device.identity);
+        if last != Some(device.identity) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{identity}");
+            last = Some(device.identity);
+        }
+        let peer = PeerIdText::from(device.peer);
+        let number = Certificate::from_bytes(&device.certificate)
+            .map_or(0, |certificate| certificate.keys().device.number());
+        let state = if device.is_revoked { "revoked" } else { "registered" };
+        let _ = writeln!(
+            text,
+            "  device {number}  {state}  {} waiting, {} bytes  {peer}",
+            device.frames, device.bytes
+        );
+        list.push(json::object([
+            ("identity", identity.into()),
+            ("device", number.into()),
+            ("peer_id", peer.to_string().into()),
+            ("state", state.into()),
+            ("waiting", device.frames.into()),
+            ("bytes", device.bytes.into()),
+        ]));
+    }
+    Ok(Outcome::new(text, json::object([("devices", Value::Array(list))])))
+}
+
+/// The public identity of a person as text.
+fn identity(key: &[u8; 32]) -> String {
+    match ed25519::PublicKey::from_bytes(key) {
+        Ok(key) => IdentityText::from(PublicIdentity::short(key)).to_string(),
+        Err(_) => "?".to_owned(),
+    }
+}

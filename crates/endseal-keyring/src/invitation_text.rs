@@ -1,0 +1,197 @@
+//! The text of an invitation to a hub (docs/spec/identity.md, "Invitation").
+
+use alloc::string::{String, ToString as _};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::{hash, label};
+
+use crate::bech32m::{self, Case, DecodeError};
+
+const PREFIX: &str = "endsealjoin";
+const VERSION: u8 = 1;
+/// Bytes before the addresses.
+const FIXED_LEN: usize = 1 + PeerId::LEN + 32;
+/// Longest list of addresses in bytes.
+const MAX_ADDRESSES: usize = 255;
+
+endseal_crypto::secret_bytes! {
+    /// Token of an invitation: who shows it to the hub may register a device.
+    ///
+    /// ```compile_fail,E0277
+    /// println!("{:?}", endseal_keyring::JoinToken::from_bytes(&[7; 32]));
+    /// ```
+    pub struct JoinToken[32];
+}
+
+impl JoinToken {
+    /// BLAKE3-derive("endseal/delivery@v1 token", token): what the hub keeps.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        hash::derive(label::DELIVERY_TOKEN, &[self.expose_secret()])
+    }
+}
+
+/// An invitation: the hub, the token, and where the hub is.
+#[allow(missing_debug_implementations, reason = "it holds a secret")]
+pub struct Invitation {
+    hub: PeerId,
+    token: JoinToken,
+    addresses: String,
+}
+
+impl Invitation {
+    /// An invitation to a hub at `addresses`, each `host:port`. `None` if there is none, one is not
+    /// printable ASCII without spaces, or they have more than 255 bytes with a space between two.
+    #[must_use]
+    pub fn new(hub: PeerId, token: JoinToken, addresses: &[&str]) -> Option<Self> {
+        let joined = addresses.join(" ");
+        let is_right = is_list(&joined) && joined.split(' ').count() == addresses.len();
+        is_right.then_some(Self { hub, token, addresses: joined })
+    }
+
+    /// Reads an invitation.
+    ///
+    /// # Errors
+    /// [`ParseInvitationError`].
+    pub fn parse(text: &str) -> Result<Self, ParseInvitationError> {
+        let (prefix, data) = text.split_once('1').unwrap_or_default();
+        if prefix != PREFIX {
+            let is_upper_case = prefix.eq_ignore_ascii_case(PREFIX);
+            return Err(match is_upper_case {
+                true => ParseInvitationError::Character,
+                false => ParseInvitationError::Prefix,
+            });
+        }
+        let len = bech32m::payload_len(data.len()).ok_or(ParseInvitationError::Length)?;
+        if !(FIXED_LEN + 3..=FIXED_LEN + MAX_ADDRESSES).contains(&len) {
+            return Err(ParseInvitationError::Length);
+        }
+        let mut payload = Zeroizing::new(vec![0; len]);
+        bech32m::decode(PREFIX, data, Case::Lower, &mut payload).map_err(|error| match error {
+            DecodeError::Checksum => ParseInvitationError::Checksum,
+            DecodeError::Length(_) => ParseInvitationError::Length,
+            DecodeError::Padding => ParseInvitationError::Padding,
+            DecodeError::Case | DecodeError::Character(_) => ParseInvitationError::Character,
+        })?;
+        let Some((fixed, addresses)) = payload.split_first_chunk::<FIXED_LEN>() else {
+            return Err(ParseInvitationError::Length);
+        };
+        let (version, keys) = (fixed[0], &fixed[1..]);
+        if version != VERSION {
+            return Err(ParseInvitationError::Version);
+        }
+        let addresses = str::from_utf8(addresses).map_err(|_| ParseInvitationError::Addresses)?;
+        let ([hub, token], []) = keys.as_chunks::<32>() else {
+            return Err(ParseInvitationError::Length);
+        };
+        if !is_list(addresses) {
+            return Err(ParseInvitationError::Addresses);
+        }
+        Ok(Self {
+            hub: PeerId::from_bytes(hub),
+            token: JoinToken::from_bytes(token),
+            addresses: addresses.to_string(),
+        })
+    }
+
+    /// The text, which is a secret.
+    #[must_use]
+    pub fn to_text(&self) -> Zeroizing<String> {
+        let mut payload = Zeroizing::new(Vec::with_capacity(FIXED_LEN + MAX_ADDRESSES));
+        payload.push(VERSION);
+        payload.extend_from_slice(self.hub.as_bytes());
+        payload.extend_from_slice(self.token.expose_secret());
+        payload.extend_from_slice(self.addresses.as_bytes());
+        let len = PREFIX.len() + 1 + bech32m::data_len(payload.len());
+        let mut text = Zeroizing::new(String::with_capacity(len));
+        text.push_str(PREFIX);
+        text.push('1');
+        bech32m::encode(PREFIX, &payload, Case::Lower, &mut text);
+        text
+    }
+
+    /// The hub's peer id.
+    #[must_use]
+    pub const fn hub(&self) -> PeerId {
+        self.hub
+    }
+
+    /// The token.
+    #[must_use]
+    pub const fn token(&self) -> &JoinToken {
+        &self.token
+    }
+
+    /// The addresses of the hub, each `host:port`.
+    pub fn addresses(&self) -> impl Iterator<Item = &str> {
+        self.addresses.split(' ')
+    }
+}
+
+/// Returns true if a text has addresses, one space between two.
+fn is_list(text: &str) -> bool {
+    let is_address = |address: &str| {
+        let port = address.rsplit_once(':').and_then(|(host, port)| {
+            (!host.is_empty() && port.bytes().all(|it| it.is_ascii_digit())).then_some(port)
+        });
+        port.is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
+            && address.bytes().all(|it| it.is_ascii_graphic())
+    };
+    text.len() <= MAX_ADDRESSES && text.split(' ').all(is_address)
+}
+
+/// Why a text is not an invitation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseInvitationError {
+    /// It does not begin with `endsealjoin1`.
+    Prefix,
+    /// A character that the form does not have.
+    Character,
+    /// It is cut or extended.
+    Length,
+    /// The checksum is wrong: a typing error.
+    Checksum,
+    /// Bits after the payload are set.
+    Padding,
+    /// Another version: the hub's program is newer.
+    Version,
+    /// The addresses are no list of `host:port`.
+    Addresses,
+}
+
+impl ParseInvitationError {
+    /// A stable name of the class.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Prefix => "prefix",
+            Self::Character => "character",
+            Self::Length => "length",
+            Self::Checksum => "checksum",
+            Self::Padding => "padding",
+            Self::Version => "version",
+            Self::Addresses => "addresses",
+        }
+    }
+}
+
+impl fmt::Display for ParseInvitationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Prefix => "an invitation begins with \"endsealjoin1\"",
+            Self::Character => "the invitation has a character that does not belong into it",
+            Self::Length => "the invitation is cut short or too long: copied in part?",
+            Self::Checksum => "the invitation's checksum is wrong: a typing error?",
+            Self::Padding => "the invitation's last character is not canonical",
+            Self::Version => "the invitation is of another version of endseal",
+            Self::Addresses => "the invitation names no address of a hub",
+        })
+    }
+}
+
+impl core::error::Error for ParseInvitationError {}
