@@ -115,6 +115,8 @@ const SIGNER: [&str; 18] = [
     "signer status",
 ];
 const DEMO: [&str; 2] = ["demo", "demo signer"];
+const HUB: [&str; 6] =
+    ["hub serve", "hub invite", "hub people", "hub stats", "hub backup", "hub check"];
 const OTHERS: [&str; 2] = ["man", "an error"];
 
 /// Words in backticks, without what stands in parentheses.
@@ -238,7 +240,8 @@ impl Seen {
 #[test]
 fn every_row_is_compared_with_a_command() {
     let compared =
-        [&FILES[..], &SESSIONS, &GROUPS, &NETWORK, &S3, &NOSTR, &SIGNER, &DEMO, &OTHERS].concat();
+        [&FILES[..], &SESSIONS, &GROUPS, &NETWORK, &S3, &NOSTR, &SIGNER, &HUB, &DEMO, &OTHERS]
+            .concat();
     let compared: BTreeSet<_> = compared.into_iter().map(str::to_owned).collect();
     assert_eq!(table().into_keys().collect::<BTreeSet<_>>(), compared);
 }
@@ -464,6 +467,30 @@ fn fields_of_the_network_are_documented() {
     listener.interrupt();
     seen.run(&alice, &["peers", "remove", "bob"]);
     seen.check(&NETWORK);
+}
+
+#[test]
+fn fields_of_the_hub_are_documented() {
+    use endseal_hub::{HubStore as _, SqliteStore};
+    let scratch = Scratch::new();
+    let mut seen = Seen::default();
+    let owner = Person { name: "owner", scratch: &scratch };
+    let serve = ["--json", "hub", "serve", "--listen", "127.0.0.1:0", "--quiet"];
+    let hub = Listener::of(owner.command(&serve));
+    seen.lines("hub serve", &hub.first);
+    drop(hub);
+    seen.run(&owner, &["hub", "invite", "bob", "--address", "hub.example.org:4433"]);
+    let peer = endseal_transport::PeerId::from_bytes(&[1; 32]);
+    let add = SqliteStore::open(&scratch.path("owner/hub/hub.db")).unwrap().transact(&mut |it| {
+        it.put_person(&[2; 32], b"a record")?;
+        it.add_device(&peer, &[2; 32], b"a certificate").map(drop)
+    });
+    add.unwrap();
+    seen.run(&owner, &["hub", "people"]);
+    seen.run(&owner, &["hub", "stats"]);
+    seen.run(&owner, &["hub", "backup", "copy.db"]);
+    seen.run(&owner, &["hub", "check"]);
+    seen.check(&HUB);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod exit_codes;
 mod files;
 mod groups;
 mod help;
+mod hub;
 mod identities;
 mod interrupted;
 mod json_fields;

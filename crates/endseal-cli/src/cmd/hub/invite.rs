@@ -15,8 +15,7 @@ use crate::json;
 
 /// Print a text with which a device may join
 ///
-/// Whoever has the text may register as often as it says: give it to nobody else. It can be made
-/// while the hub runs.
+/// The text is a secret: give it to nobody but who shall join. It can be made while the hub runs.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Name under which the invitation is listed
@@ -65,7 +64,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     ctx.print(line.as_bytes())?;
     let (uses, valid) = (args.uses, duration::text(args.valid));
     Ok(Outcome {
-        confirmation: Some(format!("{uses} to join within {valid}: endseal join TEXT")),
+        confirmation: Some(format!("lets {uses} join within {valid}")),
         ..Outcome::default()
     })
 }

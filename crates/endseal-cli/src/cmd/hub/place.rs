@@ -1,12 +1,14 @@
 //! The folder of a hub: its key and its database.
 
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_hub::{SqliteStore, StorageError};
 use endseal_keyring::IdentityFile;
-use endseal_node::{Existing, Home, IdentityError};
+use endseal_node::{Existing, FileError, Home, IdentityError};
 use endseal_transport::TransportKey;
 
 use crate::ctx::Ctx;
@@ -63,6 +65,21 @@ impl Folder {
             Failure::new(Kind::Configuration, "the hub's key is under a passphrase")
         })?;
         Ok(TransportKey::new(&identity))
+    }
+
+    /// Keeps other hubs out of the folder while it lives.
+    pub(super) fn occupy(&self) -> Result<File, Failure> {
+        let path = self.0.path().join("serving");
+        let mut options = OpenOptions::new();
+        let file = options.create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let file = file.map_err(|source| FileError::io("open", &path, source))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                Err(Failure::new(Kind::Environment, "the hub of this folder runs already"))
+            }
+            Err(TryLockError::Error(source)) => Err(FileError::io("lock", &path, source).into()),
+        }
     }
 
     pub(super) fn store(&self) -> Result<SqliteStore, Failure> {

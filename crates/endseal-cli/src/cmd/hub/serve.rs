@@ -31,6 +31,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let folder = args.place.make(ctx)?;
+    let _occupied = folder.occupy()?;
     let (key, store) = (folder.key()?, folder.store()?);
     let level = if ctx.global.quiet { Level::Off } else { args.log };
     let _log = log::start(level).map_err(|error| {
