@@ -12,7 +12,7 @@ const SERVE: [&str; 5] = ["hub", "serve", "--listen", "127.0.0.1:0", "--quiet"];
 fn a_hub_is_made_served_and_looked_at() {
     let scratch = Scratch::new();
     let owner = Person { name: "owner", scratch: &scratch };
-    let invite = ["hub", "invite", "bob", "--address", "hub.example.org:4433"];
+    let invite = ["hub", "invite", "bob", "--at", "hub.example.org:4433"];
     owner.run(&invite).fails(4, "endseal hub serve makes a hub");
     owner.run(&["hub", "stats"]).fails(4, "there is no state directory");
 
@@ -25,7 +25,7 @@ fn a_hub_is_made_served_and_looked_at() {
     assert_eq!(endseal_keyring::PeerIdText::from(invitation.hub()).to_string(), peer);
     assert!(invitation.addresses().eq(["hub.example.org:4433"]));
     assert!(ran.err.contains("lets 1 join within"), "{}", ran.err);
-    owner.run(&["hub", "invite", "bob", "--address", "nowhere"]).fails(2, "HOST:PORT");
+    owner.run(&["hub", "invite", "bob", "--at", "nowhere"]).fails(2, "HOST:PORT");
     let stats = owner.run(&["--json", "hub", "stats"]).ok().json();
     assert_eq!((&stats["people"], &stats["waiting"]), (&0.into(), &0.into()));
     assert_eq!(owner.run(&["hub", "check"]).ok().text(), "the database is whole\n");

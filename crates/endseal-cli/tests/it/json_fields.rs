@@ -479,7 +479,7 @@ fn fields_of_the_hub_are_documented() {
     let hub = Listener::of(owner.command(&serve));
     seen.lines("hub serve", &hub.first);
     drop(hub);
-    seen.run(&owner, &["hub", "invite", "bob", "--address", "hub.example.org:4433"]);
+    seen.run(&owner, &["hub", "invite", "bob", "--at", "hub.example.org:4433"]);
     let peer = endseal_transport::PeerId::from_bytes(&[1; 32]);
     let add = SqliteStore::open(&scratch.path("owner/hub/hub.db")).unwrap().transact(&mut |it| {
         it.put_person(&[2; 32], b"a record")?;

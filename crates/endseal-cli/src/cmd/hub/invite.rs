@@ -22,7 +22,7 @@ pub(super) struct Args {
     name: Name,
     /// Where the hub is reached; repeatable
     #[arg(long, value_name = "HOST:PORT", required = true)]
-    address: Vec<String>,
+    at: Vec<String>,
     /// Devices that may register with it
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
@@ -41,10 +41,10 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let token = JoinToken::try_init_with(|token| OsRandom.fill(token));
     let token = token.map_err(|error| Failure::of(Kind::Environment, &error))?;
     let digest = token.digest();
-    let addresses: Vec<&str> = args.address.iter().map(String::as_str).collect();
+    let addresses: Vec<&str> = args.at.iter().map(String::as_str).collect();
     let invitation = Invitation::new(key.peer_id(), token, &addresses).ok_or_else(|| {
         Failure::usage("an address is not HOST:PORT, or there are too many")
-            .hint("--address hub.example.org:4433")
+            .hint("--at hub.example.org:4433")
     })?;
     // The database counts microseconds.
     let valid = u64::try_from(args.valid.as_micros()).unwrap_or(u64::MAX);
