@@ -4,8 +4,10 @@
 mod contacts;
 mod identity_file;
 mod identity_text;
+#[cfg(feature = "std")]
 mod paper;
 mod people;
+#[cfg(feature = "std")]
 mod person;
 mod roster;
 mod roster_chain;
