@@ -158,7 +158,9 @@ fn power_cuts_keep_what_came_again_after_a_failed_batch() {
             let mut worker = case.work_with(&place, 40, threads, Durability::AtEnd);
             let mut medium = Medium::of(place.path());
             let fault = Fault { at, kind, errno, sticky: false };
-            case.shim.fail_and_record(&mut worker, place.path(), fault, &log);
+            let output = case.shim.fail_and_record(&mut worker, place.path(), fault, &log);
+            let end = output.status.code();
+            assert!(end == Some(0) || end == Some(GAVE_UP), "{fault:?}: {:?}", output.status);
             let mut said = String::new();
             for action in read_log(&log) {
                 medium.apply(&action);
