@@ -146,7 +146,9 @@ impl<'t> Desk<'t> {
         })
     }
 
-    /// Deletes what a node has, and says where its mailbox ends.
+    /// Deletes what a node has, and says where its mailbox ends. A position that the mailbox has
+    /// not reached deletes nothing: the database is an earlier copy, whose frames are delivered
+    /// again.
     pub(crate) fn acknowledge(
         &mut self,
         peer: &PeerId,
@@ -154,8 +156,10 @@ impl<'t> Desk<'t> {
     ) -> Result<Option<MailboxEnd>, StorageError> {
         let Some(device) = self.device(peer) else { return Ok(None) };
         let DeviceState { row, last, gap, .. } = device.state;
-        let up_to = position.min(last);
-        let deleted = self.transaction.delete_deliveries(row, up_to)?;
+        if position > last {
+            return Ok(Some(MailboxEnd { last, gap }));
+        }
+        let deleted = self.transaction.delete_deliveries(row, position)?;
         let is_told = gap.0 > 0 && position >= gap.1;
         if (deleted.frames > 0 || is_told)
             && let Some(device) = self.change(peer)

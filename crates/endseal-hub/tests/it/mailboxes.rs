@@ -154,11 +154,29 @@ async fn a_restored_database_loses_no_later_frame() {
     let mut exchange = subscribe(&bob, passed, 10).await;
     let Some(Answer::Gap(gap)) = exchange.receive().await else { panic!() };
     assert_eq!((gap.reason, gap.position), (GapReason::RESTORED, 0));
+    // What the copy has comes again, although the node has it: nothing is deleted unseen.
+    position(&mut exchange).await;
     assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
     fill(&alice, &bob, 4..=4).await;
     assert!(position(&mut exchange).await > passed);
     // Behind the passed position there is nothing to be told any more.
     let mut exchange = subscribe(&bob, passed, 10).await;
+    position(&mut exchange).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_position_that_was_never_given_deletes_nothing() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    fill(&alice, &bob, 1..=2).await;
+    let mut exchange = subscribe(&bob, u64::MAX, 10).await;
+    assert!(matches!(exchange.receive().await, Some(Answer::Gap(_))));
+    let first = position(&mut exchange).await;
+    position(&mut exchange).await;
+    exchange.send(Request::Acknowledge(Acknowledge { position: u64::MAX - 1 })).await;
+    assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
+    let mut exchange = subscribe(&bob, 0, 10).await;
+    assert_eq!(position(&mut exchange).await, first);
     position(&mut exchange).await;
 }
 
