@@ -330,22 +330,19 @@ impl<'t> Desk<'t> {
             if let Err(code) = self.check_person(person)? {
                 return refuse(code);
             }
-            if person.devices().count() > self.limits.devices {
-                return refuse(Code::PERSON);
-            }
             self.put_person(person)?;
         }
         if let Some(device) = self.change(peer) {
             device.state.certificate = certificate.as_bytes().to_vec();
         }
-        let mut room = self.limits.bundles;
-        room = room.saturating_sub(self.transaction.one_time_bundles(state.row)?);
+        let stored = self.transaction.one_time_bundles(state.row)?;
+        let mut left = self.limits.bundles.saturating_sub(stored);
         for bundle in &publication.bundles {
             let is_one_time = bundle.kind() == PrekeyKind::OneTime;
-            if is_one_time && room == 0 {
+            if is_one_time && left == 0 {
                 continue;
             }
-            room -= u64::from(is_one_time);
+            left -= u64::from(is_one_time);
             self.transaction.add_bundle(state.row, is_one_time, bundle.as_bytes())?;
         }
         self.hello(peer)

@@ -16,14 +16,10 @@ pub struct HubLimits {
     pub rate: u32,
     /// Time after which a frame expires. Default 30 days.
     pub retention: Duration,
-    /// Devices of a person. Default 16.
-    pub devices: usize,
     /// One-time prekey bundles of a device. Default 256.
     pub bundles: u64,
     /// Time in which an asker gets one one-time bundle of a device. Default 10 minutes.
     pub bundle_interval: Duration,
-    /// Longest time between the first frame of a transaction and its commit. Default 2 ms.
-    pub commit_interval: Duration,
     /// Most commands of a transaction. Default 1,000.
     pub commit_commands: usize,
 }
@@ -36,10 +32,8 @@ impl Default for HubLimits {
             burst: 1_000,
             rate: 50,
             retention: Duration::from_secs(30 * 24 * 3_600),
-            devices: 16,
             bundles: 256,
             bundle_interval: Duration::from_secs(600),
-            commit_interval: Duration::from_millis(2),
             commit_commands: 1_000,
         }
     }

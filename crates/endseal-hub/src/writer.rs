@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::thread;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use endseal_codec::hub::{Answer, Code, Refused};
 use endseal_crypto::peer_id::PeerId;
@@ -55,22 +55,9 @@ enum Outcome {
 impl<S: HubStore> Writer<S> {
     fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         let mut batch = Vec::new();
-        while let Some(first) = commands.blocking_recv() {
-            batch.push(first);
-            self.collect(&mut commands, &mut batch);
+        // What arrives during a commit is the next transaction.
+        while commands.blocking_recv_many(&mut batch, self.limits.commit_commands) > 0 {
             self.write(&mut batch);
-        }
-    }
-
-    /// Takes what arrives until the commit is due.
-    fn collect(&self, commands: &mut mpsc::Receiver<Command>, batch: &mut Vec<Command>) {
-        let due = Instant::now() + self.limits.commit_interval;
-        while batch.len() < self.limits.commit_commands {
-            match commands.try_recv() {
-                Ok(command) => batch.push(command),
-                Err(_) if Instant::now() >= due => return,
-                Err(_) => thread::sleep(self.limits.commit_interval / 8),
-            }
         }
     }
 
@@ -127,7 +114,7 @@ fn execute(desk: &mut Desk<'_>, command: &Command) -> Result<Outcome, StorageErr
     })
 }
 
-/// Answers a command. Whoever asked may be gone.
+/// Answers a command. Its connection may be gone.
 fn reply(command: Command, outcome: Outcome) {
     match (command, outcome) {
         (Command::Put(put), Outcome::Put(result)) => {
