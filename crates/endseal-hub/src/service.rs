@@ -33,6 +33,10 @@ use crate::writer;
 const WAITING_KIB: usize = 32 << 10;
 /// Time that a peer which is not registered has for its registration.
 const REGISTRATION: Duration = Duration::from_secs(10);
+/// Connections of peers that are not registered, at once.
+const STRANGERS: usize = 64;
+/// Longest request of such a peer: a registration.
+const REGISTRATION_LEN: usize = 65_536 + 4_096;
 /// Exchanges of a connection at once.
 const EXCHANGES: u32 = 16;
 /// Time between two looks for what expired.
@@ -53,6 +57,8 @@ pub(crate) struct Office {
     pub(crate) directory: Directory,
     /// Memory for frames that wait.
     pub(crate) memory: Arc<Semaphore>,
+    /// Connections that peers which are not registered may have.
+    pub(crate) strangers: Arc<Semaphore>,
     /// Number of the last subscription of each peer: an earlier one ends.
     pub(crate) subscriptions: Arc<Mutex<HashMap<PeerId, watch::Sender<u64>>>>,
 }
@@ -80,6 +86,7 @@ impl Hub {
             fetches,
             directory,
             memory: Arc::new(Semaphore::new(WAITING_KIB)),
+            strangers: Arc::new(Semaphore::new(STRANGERS)),
             subscriptions: Arc::default(),
         };
         let mut transport = Limits::default();
@@ -151,6 +158,11 @@ async fn expire(commands: mpsc::WeakSender<Command>) {
 async fn serve_connection(connection: Connection, office: Office) {
     let peer = connection.peer();
     if office.directory.standing(&peer) == Standing::Unknown {
+        // They take no connection of a registered peer.
+        let Ok(_permit) = office.strangers.try_acquire() else {
+            connection.close(CloseCode::Busy).await;
+            return;
+        };
         // One exchange, for a registration, and no more.
         let registered = async {
             let (sender, receiver) = connection.accept_exchange().await.ok()?;

@@ -2,14 +2,14 @@
 
 use endseal_codec::hub::{Answer, ByView, Code, PublishView, RegisterView};
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::hub::{Action, Exchange};
+use endseal_delivery::hub::{Action, Exchange, Standing};
 use endseal_keyring::{JoinToken, PersonRecord};
 use endseal_session::{Certificate, PrekeyBundle};
 use endseal_transport::{FrameReceiver, FrameSender, Kind};
 use tokio::sync::oneshot;
 
 use super::answer::send;
-use super::{Office, puts, subscription};
+use super::{Office, REGISTRATION_LEN, puts, subscription};
 use crate::command::{By, Command, Publication, Registration, refused};
 
 /// Serves an exchange to its end.
@@ -21,12 +21,13 @@ pub(super) async fn serve_exchange(
 ) {
     let mut exchange = Exchange::new();
     let Ok(Some(frame)) = receiver.receive().await else { return };
-    if frame.kind() != Kind::Control {
+    let standing = office.directory.standing(&peer);
+    let is_too_long = standing == Standing::Unknown && frame.payload.len() > REGISTRATION_LEN;
+    if frame.kind() != Kind::Control || is_too_long {
         let _ = send(&mut sender, Answer::Refused(refused(Code::REQUEST))).await;
         let _ = sender.end().await;
         return;
     }
-    let standing = office.directory.standing(&peer);
     let answer = match exchange.request(&frame.payload, &peer, standing) {
         action @ (Action::Put(..) | Action::RefuseFrame(..)) => {
             let begun = puts::begin(action, &frame.payload);

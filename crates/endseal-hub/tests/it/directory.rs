@@ -12,6 +12,8 @@ use endseal_delivery::hub::Kind;
 use endseal_keyring::PersonRecord;
 use endseal_keyring::person::PersonChanges;
 use endseal_session::{Certificate, PrekeyKind};
+use endseal_transport::{CloseCode, Closed, ConnectError};
+use tokio::time::timeout;
 
 use crate::puts::{put_one, subscribe};
 use crate::world::{World, certificate, identity, person_record, put};
@@ -56,7 +58,7 @@ async fn each_credential_gets_what_it_may() {
         assert_eq!(code(&stranger.ask(request(kind)).await), Some(expected), "{kind:?}");
         // And nothing after it: the connection is closed.
         let closed = stranger.connection.closed();
-        tokio::time::timeout(Duration::from_secs(5), closed).await.unwrap();
+        timeout(Duration::from_secs(5), closed).await.unwrap();
     }
     let registered = world.registered().await;
     for kind in Kind::ALL {
@@ -71,6 +73,37 @@ async fn each_credential_gets_what_it_may() {
         };
         assert_eq!(code(&answer), expected, "{kind:?}: {answer:?}");
     }
+}
+
+/// Peers that are not registered and stay silent keep no registered one out.
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_take_no_connection_of_a_registered_peer() {
+    let world = World::new();
+    let mut node = world.registered().await;
+    let mut strangers = Vec::new();
+    for _ in 0..64 {
+        strangers.push(world.stranger(&identity(), 1).await);
+    }
+    // The refusal may come before the handshake is confirmed.
+    match world.connect(&identity(), 1).await {
+        Ok(last) => {
+            let closed = timeout(Duration::from_secs(5), last.connection.closed()).await;
+            assert_eq!(closed.unwrap(), Closed::ByPeer(CloseCode::Busy));
+        }
+        Err(error) => assert_eq!(error, ConnectError::Busy),
+    }
+    node.reconnect(&world).await;
+    assert!(matches!(node.ask(request(Kind::Hello)).await, Answer::Welcome(_)));
+    drop(strangers);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_request_of_a_stranger_is_short() {
+    let world = World::new();
+    let stranger = world.stranger(&identity(), 1).await;
+    let mut exchange = stranger.exchange().await;
+    exchange.send_bytes(vec![0x12; 65_536 + 4_097]).await;
+    assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::REQUEST));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,8 +18,8 @@ use endseal_keyring::{JoinToken, PersonRecord};
 use endseal_session::{Certificate, DeviceId, DeviceKeys, PrekeyBundle, PrekeyKind};
 use endseal_testing::Scratch;
 use endseal_transport::{
-    Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Limits, Policy,
-    TransportKey,
+    Accept, ConnectError, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Limits,
+    Policy, TransportKey,
 };
 use tokio::time::timeout;
 
@@ -95,6 +95,11 @@ impl World {
 
     /// A device of a person, connected and not registered.
     pub(crate) async fn stranger(&self, root: &Identity, number: u32) -> Node {
+        self.connect(root, number).await.unwrap()
+    }
+
+    /// As `stranger`, if the hub takes the connection.
+    pub(crate) async fn connect(&self, root: &Identity, number: u32) -> Result<Node, ConnectError> {
         let device = identity();
         let person = person_record(root, number, &device);
         let key = TransportKey::new(&device);
@@ -104,8 +109,8 @@ impl World {
         limits.frame = endseal_delivery::limit::MAX_PAYLOAD;
         let policy = Policy::default();
         let endpoint = Endpoint::bind_with(here, &key, policy, Accept::nobody(), limits).unwrap();
-        let connection = endpoint.connect(self.peer, self.address).await.unwrap();
-        Node { endpoint, connection, peer: key.peer_id(), device, certificate, person }
+        let connection = endpoint.connect(self.peer, self.address).await?;
+        Ok(Node { endpoint, connection, peer: key.peer_id(), device, certificate, person })
     }
 }
 
@@ -184,8 +189,7 @@ impl Node {
         frame(self.peer, sequence, text)
     }
 
-    /// A prekey bundle of this node. The key is new, the signature of a key that nobody has: it
-    /// must be refused.
+    /// A prekey bundle of this node with a new key, signed by `signing`.
     pub(crate) fn bundle(&self, kind: PrekeyKind, signing: &Identity) -> PrekeyBundle {
         let key = x25519::SecretKey::generate(&mut OsRandom).unwrap().public_key();
         PrekeyBundle::issue(&self.certificate, kind, key, 1, |message| {
