@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use endseal_codec::Codec as _;
-use endseal_codec::frame::{ReplayWindow, Replayed, StoredFrame};
+use endseal_codec::frame::{ReplayWindow, Replayed};
 use endseal_codec::hub::{Acknowledge, Answer, CaughtUp, Deliver, Request, Stored, Subscribe};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::{Action, Exchange, Standing, Subscription as Mailbox};
 use endseal_delivery::node::{Arrival, Puts, Settled, Subscription};
-use endseal_delivery::{Credit, MessageId, position_after, stored_limits};
+use endseal_delivery::{Credit, MessageId, position_after};
 use endseal_testing::SplitMix64;
 
 use crate::{answer, frame, peer, put, request};
@@ -318,19 +317,4 @@ fn every_message_arrives_once_and_in_order() {
         }
     }
     assert!(total > 100_000, "{total}");
-}
-
-#[test]
-fn a_frame_is_read_as_it_was_put() {
-    let bytes = frame(peer(1), 7, b"text");
-    let put = put(&[peer(2)], &[], &bytes);
-    let mut exchange = Exchange::new();
-    let Action::Put(7, targets, stored) = exchange.request(&put, &peer(1), Standing::Registered)
-    else {
-        panic!()
-    };
-    assert!(targets.iter().map(|it| it.0).eq([peer(2)]));
-    assert_eq!(stored, bytes);
-    assert!(StoredFrame::parse(stored, stored_limits()).is_ok());
-    let _ = endseal_codec::hub::HubRequest::view(&put, endseal_delivery::payload_limits()).unwrap();
 }
