@@ -62,7 +62,8 @@ impl State {
             return Err(LoadError::Inconsistent("the first line is behind the last"));
         }
         let mut name = LogLine::record_name(first_line.saturating_sub(1)).to_vec();
-        let (mut next, mut last_time) = (first_line, 0);
+        let last_time = self.last_time(transaction)?;
+        let mut next = first_line;
         loop {
             let page = transaction.records_after(LogLine::KIND, &name, PAGE)?;
             let Some((last, _)) = page.last() else { break };
@@ -73,7 +74,7 @@ impl State {
                 if line.number != next {
                     return Err(LoadError::Inconsistent("a line that is remembered is missing"));
                 }
-                (next, last_time) = (next.saturating_add(1), line.entry.time);
+                next = next.saturating_add(1);
                 self.memory.learn(line.number, &line.entry, floor);
             }
             // Decisions stand for ten minutes: a long log takes no more memory for that.
@@ -82,6 +83,14 @@ impl State {
         let is_whole = next == self.head.number.saturating_add(1);
         let missing = LoadError::Inconsistent("a line that is remembered is missing");
         if is_whole { Ok(()) } else { Err(missing) }
+    }
+
+    /// Time of the last line of the log, 0 if it has none.
+    fn last_time(&self, transaction: &ReadTransaction<'_>) -> Result<u64, LoadError> {
+        let name = LogLine::record_name(self.head.number);
+        let Some(value) = transaction.record(LogLine::KIND, &name)? else { return Ok(0) };
+        let line = LogLine::from_bytes(&name, &value);
+        line.map(|line| line.entry.time).map_err(|error| LoadError::Record(LogLine::KIND, error))
     }
 
     fn check_apps(&self) -> Result<(), LoadError> {
