@@ -26,7 +26,7 @@ pub(crate) fn start(mut reader: Box<dyn HubReader>) -> Result<mpsc::Sender<Fetch
     let read = move || {
         while let Some(fetch) = receiver.blocking_recv() {
             let Fetch { device, after, frames, bytes, answer } = fetch;
-            // Whoever asked may be gone.
+            // The connection may be gone.
             drop(answer.send(reader.deliveries(device, after, frames, bytes)));
         }
     };

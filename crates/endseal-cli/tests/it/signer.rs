@@ -104,7 +104,7 @@ fn a_new_signer_has_its_relay_and_its_user() {
     assert_eq!(status["relays"][0], RELAY);
     assert_eq!((&status["runs"], &status["unlocked"]), (&false.into(), &false.into()));
     assert_eq!(status["connected"], Value::Array(Vec::new()));
-    // A passphrase that nobody gave is not asked for.
+    // Neither command asks for a passphrase.
     let ran = alice.0.run(&["signer", "status"]).ok();
     assert_eq!(ran.text(), "signer   does not run\n");
     let ran = alice.run(&["status"]).ok();

@@ -30,7 +30,8 @@ pub enum FrameError {
     Trailing,
     /// The checksum is wrong: the frame was damaged, not forged.
     Checksum,
-    /// The signature is not the sender's, or nobody vouches for the frame.
+    /// The signature is not the sender's, or the frame has none and did not come over the
+    /// sender's connection.
     Authentication,
 }
 

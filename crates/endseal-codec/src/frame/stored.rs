@@ -250,8 +250,8 @@ impl<'a> UnverifiedFrame<'a> {
         Ok(self.accepted())
     }
 
-    /// Takes a frame without a signature that came over the connection of `peer`, or from whoever
-    /// vouches that it did.
+    /// Takes a frame without a signature that came over the connection of `peer`, or from a hub
+    /// that vouches that it did.
     ///
     /// # Errors
     /// [`FrameError::Authentication`] if it names another sender, or has a signature.

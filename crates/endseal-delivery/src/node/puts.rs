@@ -35,7 +35,7 @@ impl Puts {
 
     /// Returns true if another frame may be sent now.
     #[must_use]
-    pub fn has_room(&self) -> bool {
+    pub fn can_send(&self) -> bool {
         self.unanswered.len() < MAX_UNANSWERED
     }
 
@@ -45,10 +45,10 @@ impl Puts {
         self.unanswered.len()
     }
 
-    /// Notes that a frame is sent. Returns false, and notes nothing, if there is no room or the
-    /// sequence is not above that of the frame before: the caller MUST NOT send it then.
+    /// Notes that a frame is sent. Returns false, and notes nothing, if too many wait for an answer
+    /// or the sequence is not above that of the frame before: the caller MUST NOT send it then.
     pub fn send(&mut self, sequence: u64) -> bool {
-        if !self.has_room() || self.last.is_some_and(|last| sequence <= last) {
+        if !self.can_send() || self.last.is_some_and(|last| sequence <= last) {
             return false;
         }
         self.last = Some(sequence);

@@ -104,8 +104,8 @@ async fn targets_that_cannot_take_a_frame_refuse_all_of_it() {
     let world = World::with(limits);
     let (alice, bob, carol) =
         (world.registered().await, world.registered().await, world.registered().await);
-    let nobody = PeerId::from_bytes(&[9; 32]);
-    let targets = [bob.peer, nobody];
+    let unregistered = PeerId::from_bytes(&[9; 32]);
+    let targets = [bob.peer, unregistered];
     let answer = put_one(&alice, put_to(&targets, &[], &alice.frame(1, b"text"))).await;
     let Answer::Refused(Refused { code, mailboxes, sequence, .. }) = answer else { panic!() };
     assert_eq!((code, mailboxes, sequence), (Code::MAILBOX, vec![[9; 32]], Some(1)));
@@ -119,7 +119,7 @@ async fn targets_that_cannot_take_a_frame_refuse_all_of_it() {
     // Nothing of it came to the other.
     let mut subscription = subscribe(&carol, 0, 10).await;
     assert!(matches!(subscription.receive().await, Some(Answer::CaughtUp(_))));
-    // After an acknowledgement there is room, also for the same number.
+    // After an acknowledgement the quota is free, also for the same number.
     let mut subscription = subscribe(&bob, 0, 10).await;
     let Some(Answer::Deliver(_)) = subscription.receive().await else { panic!() };
     let Some(Answer::Deliver(deliver)) = subscription.receive().await else { panic!() };

@@ -117,7 +117,7 @@ fn devices_come_and_go_within_the_limits() {
 }
 
 #[test]
-fn nobody_but_the_root_signs() {
+fn only_the_root_signs() {
     assert_eq!(first().sign(&identity(2), b"sealed").err(), Some(SignRosterError::NotOwner));
     let other = record().next_epoch(&identity(3), &PersonChanges::new(), &mut OsRandom);
     let signed = other.ok().unwrap().sign(&identity(3), b"sealed");

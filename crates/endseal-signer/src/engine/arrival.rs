@@ -76,7 +76,7 @@ impl Batch<'_> {
             return Ok(());
         }
         let is_within_quota = self.parts.quotas.take(&transport);
-        // Also of a request that is refused: a repetition must not be decided when there is room.
+        // Also of a request that is refused: a repetition must not be decided later.
         match self.transaction.note_event(carrier.id, carrier.created_at) {
             Ok(_) if !is_within_quota => {
                 self.refuse_request(&transport, &request, Refusal::Busy);

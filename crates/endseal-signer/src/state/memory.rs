@@ -61,8 +61,8 @@ impl Memory {
     }
 
     /// Remembers what line `number` says: of its event if that is above `floor`. An event whose
-    /// request waits for a person is seen while the signer runs: who waits in vain after a restart
-    /// is asked again when the event is repeated.
+    /// request waits for a person is seen only while the signer runs: after a restart a repetition
+    /// asks the person again.
     pub(super) fn learn(&mut self, number: u64, entry: &LogEntry, floor: u64) {
         let waits = entry.verdict == LogVerdict::Asks;
         if entry.carrier != [0; 32] && entry.created_at > floor && !waits {

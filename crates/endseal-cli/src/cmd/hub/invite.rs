@@ -15,7 +15,8 @@ use crate::json;
 
 /// Print a text with which a device may join
 ///
-/// The text is a secret: give it to nobody but who shall join. It can be made while the hub runs.
+/// The text is a secret: give it only to the person that shall join. It can be made while the hub
+/// runs.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Name under which the invitation is listed

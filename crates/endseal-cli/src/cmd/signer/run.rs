@@ -54,7 +54,7 @@ enum Extension {
 
 pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let directory = access::directory(ctx)?;
-    // Before a person types a passphrase in vain.
+    // Checked before a person is asked for the passphrase.
     if access::is_running(&directory) {
         return Err(failures::runs(&directory));
     }

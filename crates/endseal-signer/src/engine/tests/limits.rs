@@ -11,7 +11,7 @@ use crate::limit::{KEPT_SEEN, MAX_EVENTS, MAX_RULES};
 
 const BUSY: &str = "too many requests wait for a decision";
 
-/// Notes events until there is room for `left` more.
+/// Notes events until `left` more can be noted.
 fn fill(world: &mut World, left: usize) {
     let mut transaction = world.engine.store.begin().unwrap();
     let there = transaction.events().len();
@@ -39,7 +39,7 @@ fn a_pairing_that_meets_a_limit_leaves_its_batch_alone() {
     assert_eq!(answers[1].error.as_deref(), Some(BUSY));
     assert_eq!(late.read_all(&outgoing), []);
     assert_eq!(world.verdicts(), ["allowed"]);
-    // It is paired as soon as there is room.
+    // It is paired as soon as the old events are forgotten.
     world.now += KEPT_SEEN + 1;
     world.engine.tick(world.now);
     assert_eq!(world.send(&late, &late.connect(world.now)), [Answer::result("ack")]);
