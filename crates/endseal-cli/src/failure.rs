@@ -10,9 +10,10 @@ use endseal_crypto::identity::PublicIdentity;
 use endseal_envelope::{OpenError, RecipientsError, SealError};
 use endseal_keyring::IdentityText;
 use endseal_keyring::identity_file::{OpenIdentityFileError, SealIdentityFileError};
+use endseal_node::person::PersonError;
 use endseal_node::{
-    AddressBookError, FileError, GroupError, HomeError, IdentityError, ImportError, OpenFileError,
-    SealFileError,
+    AddressBookError, FileError, GroupError, HomeError, IdentityError, ImportError, InstallError,
+    OpenFileError, SealFileError,
 };
 
 use crate::hints;
@@ -231,12 +232,28 @@ impl From<IdentityError> for Failure {
                  under another name)",
             ),
             IdentityError::File(error) => in_home(error),
+            IdentityError::Missing(path) if path.ends_with("device.endseal") => failure.hint(
+                "put a backup in its place, or make a new device: endseal init --paper --force",
+            ),
             IdentityError::Missing(_) => failure.hint("make one with: endseal init"),
             IdentityError::Parse { .. } => failure.hint(
                 "nothing was changed; put a backup in its place, or begin anew with: endseal init \
                  --force",
             ),
             _ => failure,
+        }
+    }
+}
+
+impl From<InstallError> for Failure {
+    fn from(error: InstallError) -> Self {
+        match error {
+            InstallError::File(error) | InstallError::Person(PersonError::File(error)) => {
+                IdentityError::File(error).into()
+            }
+            InstallError::Identity(error) => error.into(),
+            InstallError::Sessions(error) => error.into(),
+            _ => Self::of(Kind::Environment, &error),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::secret::Zeroizing;
-use endseal_keyring::Passphrase;
+use endseal_keyring::{IdentityFile, Passphrase};
 use endseal_node::{FileError, Home};
 
 use crate::ctx::Ctx;
@@ -56,12 +56,33 @@ pub(crate) fn of_key(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     }
 }
 
-/// Opens the identity of the state directory. A person at the terminal may try three times.
+/// The passphrase for the file of a new device: that of its identity if it was given, or asked for
+/// twice.
+pub(crate) fn choose_for_device(root: Passphrase, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
+    let global = &ctx.global;
+    let is_given = global.passphrase_file.is_some()
+        || global.passphrase_fd.is_some()
+        || (ctx.environment)(VARIABLE).is_some()
+        || ctx.config()?.passphrase_file.is_some();
+    if is_given { Ok(root) } else { choose_for("Passphrase for this device: ", ctx) }
+}
+
+/// Opens the root identity of the state directory. A person at the terminal may try three times.
 pub(crate) fn unlock(ctx: &mut Ctx, home: &Home) -> Result<Identity, Failure> {
     let file = ctx.identity(home)?;
+    unlock_file(&file, "Passphrase: ", ctx)
+}
+
+/// Opens the device of the state directory, which seldom has a passphrase.
+pub(crate) fn unlock_device(ctx: &mut Ctx, home: &Home) -> Result<Identity, Failure> {
+    ctx.detail(&format!("device file '{}'", home.device_path().display()));
+    unlock_file(&home.device()?, "Passphrase of this device: ", ctx)
+}
+
+fn unlock_file(file: &IdentityFile, prompt: &str, ctx: &mut Ctx) -> Result<Identity, Failure> {
     match file.open_without_passphrase()? {
         Some(identity) => Ok(identity),
-        None => open("Passphrase: ", ctx, |passphrase| Ok(file.open(passphrase)?)),
+        None => open(prompt, ctx, |passphrase| Ok(file.open(passphrase)?)),
     }
 }
 

@@ -82,7 +82,7 @@ impl PaperText {
         Ok(seed)
     }
 
-    /// The words. A person who sees them can act as the identity.
+    /// The words: the whole identity.
     #[must_use]
     pub fn expose_secret(&self) -> &str {
         &self.0

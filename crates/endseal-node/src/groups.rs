@@ -24,7 +24,8 @@ mod error;
 pub use error::{GroupError, ImportError};
 
 const FOLDER: &str = "groups";
-const SUFFIX: &str = ".roster";
+/// End of the name of a roster's file; before it is the epoch.
+pub(crate) const SUFFIX: &str = ".roster";
 /// Groups and epochs that are listed at most.
 const MAX_LISTED: usize = 1 << 20;
 
@@ -71,11 +72,7 @@ impl Groups<'_> {
     /// # Errors
     /// [`GroupError::Unknown`], those of the file system.
     pub fn epochs(&self, group: &Name) -> Result<Vec<u64>, GroupError> {
-        let mut epochs: Vec<u64> = entries(&self.folder_of(group))?
-            .iter()
-            .filter_map(|name| name.strip_suffix(SUFFIX)?.parse().ok())
-            .collect();
-        epochs.sort_unstable();
+        let epochs = epochs_in(&self.folder_of(group))?;
         if epochs.is_empty() { Err(GroupError::Unknown(group.clone())) } else { Ok(epochs) }
     }
 
@@ -239,16 +236,35 @@ pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, Group
     key.map(EpochKey::from_bytes).map_err(|_| GroupError::EpochKeyLength)
 }
 
-/// Seals a fresh epoch key to the members of a draft and signs it. The suite is hybrid if each
-/// member has the key for it: callers tell the owner who has none (docs/spec/roster.md).
+/// Seals a fresh epoch key to the members of a draft and signs it.
 fn sign(draft: RosterDraft, owner: &Identity) -> Result<Roster, GroupError> {
     let key = EpochKey::generate(&mut OsRandom, owner, &draft).map_err(|_| GroupError::Random)?;
-    let identities = draft.members().iter().map(Member::identity);
-    let to = Recipients::from_identities(identities).map_err(GroupError::Recipients)?;
-    let context = draft.context();
-    let sealer = Sealer::new(owner, &to, &context).suite(to.suite());
-    let sealed = sealer.seal(key.expose_secret(), &mut OsRandom).map_err(GroupError::Seal)?;
+    let sealed = seal_epoch_key(owner, &key, draft.members(), &draft.context())?;
     draft.sign(owner, &sealed).map_err(GroupError::Sign)
+}
+
+/// Seals an epoch key to members. The suite is hybrid if each member has the key for it: callers
+/// tell the owner who has none (docs/spec/roster.md).
+pub(crate) fn seal_epoch_key(
+    owner: &Identity,
+    key: &EpochKey,
+    members: &[Member],
+    context: &[u8],
+) -> Result<Vec<u8>, GroupError> {
+    let to = Recipients::from_identities(members.iter().map(Member::identity))
+        .map_err(GroupError::Recipients)?;
+    let sealer = Sealer::new(owner, &to, context).suite(to.suite());
+    sealer.seal(key.expose_secret(), &mut OsRandom).map_err(GroupError::Seal)
+}
+
+/// Epochs of the rosters in a folder, the newest last; none if there is no such folder.
+pub(crate) fn epochs_in(folder: &Path) -> Result<Vec<u64>, FileError> {
+    let mut epochs: Vec<u64> = entries(folder)?
+        .iter()
+        .filter_map(|name| name.strip_suffix(SUFFIX)?.parse().ok())
+        .collect();
+    epochs.sort_unstable();
+    Ok(epochs)
 }
 
 /// Names in a folder that are text; none if there is no such folder.

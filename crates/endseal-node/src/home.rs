@@ -197,6 +197,25 @@ pub(crate) fn keep_aside(path: &Path) -> Result<Option<PathBuf>, FileError> {
     Err(FileError::Exists(path.to_owned()))
 }
 
+/// Renames a folder to a name that is free, `NAME.old-1` and so on. `None` if there is no such
+/// folder. The lock of the state directory keeps others from taking that name.
+pub(crate) fn move_aside(folder: &Path, _lock: &HomeLock) -> Result<Option<PathBuf>, FileError> {
+    if folder.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    for number in 1..=MAX_ASIDE {
+        let mut aside = folder.as_os_str().to_owned();
+        aside.push(format!(".old-{number}"));
+        let aside = PathBuf::from(aside);
+        if aside.symlink_metadata().is_err() {
+            let moved = fs::rename(folder, &aside);
+            moved.map_err(|source| FileError::io("keep aside", folder, source))?;
+            return Ok(Some(aside));
+        }
+    }
+    Err(FileError::Exists(folder.to_owned()))
+}
+
 /// Why there is no state directory to use.
 #[derive(Debug)]
 #[non_exhaustive]

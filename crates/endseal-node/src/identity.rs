@@ -1,4 +1,4 @@
-//! The identity of the state directory.
+//! The identities of the state directory: root and device.
 
 use core::{error, fmt};
 use std::path::PathBuf;
@@ -10,26 +10,51 @@ use crate::atomic::{Existing, Readers, write_file};
 use crate::error::FileError;
 use crate::home::{Home, HomeLock, keep_aside, read_private};
 
-/// Name of the identity file.
-const NAME: &str = "identity.endseal";
+/// Name of the root's identity file.
+const ROOT: &str = "identity.endseal";
+/// Name of the device's identity file.
+const DEVICE: &str = "device.endseal";
 
 impl Home {
     /// Where the identity file is.
     #[must_use]
     pub fn identity_path(&self) -> PathBuf {
-        self.file(NAME)
+        self.file(ROOT)
     }
 
-    /// Reads the identity file.
+    /// Where the device file is.
+    #[must_use]
+    pub fn device_path(&self) -> PathBuf {
+        self.file(DEVICE)
+    }
+
+    /// Reads the identity file, which holds the root.
     ///
     /// # Errors
     /// [`IdentityError`].
     pub fn identity(&self) -> Result<IdentityFile, IdentityError> {
-        let path = self.identity_path();
-        let Some(content) = read_private(&path, MAX_LEN)? else {
-            return Err(IdentityError::Missing(path));
-        };
-        IdentityFile::parse(&content).map_err(|error| IdentityError::Parse { path, error })
+        read(self.identity_path())
+    }
+
+    /// Reads the device file, which holds the identity of this device: peer id and store key follow
+    /// from it.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub fn device(&self) -> Result<IdentityFile, IdentityError> {
+        read(self.device_path())
+    }
+
+    /// Writes the device file. An old one is kept under the name that is given back.
+    pub(crate) fn store_device(
+        &self,
+        device: &IdentityFile,
+        _lock: &HomeLock,
+    ) -> Result<Option<PathBuf>, FileError> {
+        let path = self.device_path();
+        let aside = keep_aside(&path)?;
+        write_file(&path, device.as_bytes(), Existing::Replace, Readers::Owner)?;
+        Ok(aside)
     }
 
     /// Writes the identity file. If it may replace one, the old one is kept under the name that is
@@ -51,6 +76,13 @@ impl Home {
         write_file(&path, identity.as_bytes(), existing, Readers::Owner)?;
         Ok(aside)
     }
+}
+
+fn read(path: PathBuf) -> Result<IdentityFile, IdentityError> {
+    let Some(content) = read_private(&path, MAX_LEN)? else {
+        return Err(IdentityError::Missing(path));
+    };
+    IdentityFile::parse(&content).map_err(|error| IdentityError::Parse { path, error })
 }
 
 /// Why there is no identity.

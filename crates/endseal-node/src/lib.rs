@@ -8,7 +8,9 @@
 //! | seal and open files of any length | [`seal`], [`Incoming`] |
 //! | see what a stranger sees of a file | [`Inspection`] |
 //! | send files and messages to a peer, and receive them | [`transfer`] |
+//! | make root, device, store and person record | [`Home::install`] |
 //! | keep groups, epoch by epoch | [`Groups`] |
+//! | keep person records, and open them | [`person`] |
 //! | keep sessions, and carry their messages in files | [`sessions`] |
 //! | see all of it work | [`demo`] |
 //!
@@ -27,6 +29,8 @@ mod groups;
 mod home;
 mod identity;
 mod inspect;
+mod install;
+pub mod person;
 pub mod sessions;
 pub mod transfer;
 
@@ -38,3 +42,4 @@ pub use groups::{GroupError, Groups, ImportError, Imported, epoch_key, recipient
 pub use home::{HOME_VARIABLE, Home, HomeError, HomeLock, read_bounded, read_private, read_public};
 pub use identity::IdentityError;
 pub use inspect::{Inspection, check_start};
+pub use install::{InstallError, Installed, NewIdentity};

@@ -1,7 +1,7 @@
 //! The store of the state directory, and the sessions in it.
 //!
-//! The store is `store/`, under a key that follows from the identity's secrets: whoever opens the
-//! identity opens the store ([`Identity::store_key`]).
+//! The store is `store/`, under a key that follows from the device's secrets: whoever opens the
+//! device file opens the store ([`Identity::store_key`]).
 
 mod error;
 mod receive;
@@ -40,9 +40,9 @@ impl Home {
     ///
     /// # Errors
     /// [`SessionsError`].
-    pub fn store(&self, identity: &Identity, wait: Duration) -> Result<Store, SessionsError> {
+    pub fn store(&self, device: &Identity, wait: Duration) -> Result<Store, SessionsError> {
         let path = self.store_path();
-        let key = outer_key(identity);
+        let key = outer_key(device);
         Store::open(&path, Unlock::OuterKey(&key), OpenOptions::new().wait(wait)).map_err(|error| {
             match error {
                 OpenStoreError::Missing if path.symlink_metadata().is_err() => {
@@ -57,26 +57,27 @@ impl Home {
     ///
     /// # Errors
     /// [`SessionsError`].
-    pub fn sessions(&self, identity: &Identity, wait: Duration) -> Result<Engine, SessionsError> {
-        own(Engine::open(self.store(identity, wait)?)?, identity)
+    pub fn sessions(&self, device: &Identity, wait: Duration) -> Result<Engine, SessionsError> {
+        own(Engine::open(self.store(device, wait)?)?, device)
     }
 
-    /// Opens the store, making it if there is none, and a device in it if there is none: `device`,
-    /// or a random number that no other device of the identity is likely to have. `now` is in
-    /// milliseconds since 1970.
+    /// Opens the store, making it if there is none, and a device in it if there is none: of the
+    /// number `number`, or a random one that no other device of the root is likely to have. `root`
+    /// signs its certificate. `now` is in milliseconds since 1970.
     ///
     /// # Errors
     /// [`SessionsError`]; [`SessionsError::OtherDevice`] if there is a device of another number.
     pub fn make_sessions(
         &self,
-        identity: &Identity,
-        device: Option<DeviceId>,
+        root: &Identity,
+        device: &Identity,
+        number: Option<DeviceId>,
         now: u64,
         wait: Duration,
     ) -> Result<Engine, SessionsError> {
-        let mut store = match self.store(identity, wait) {
+        let mut store = match self.store(device, wait) {
             Err(SessionsError::Missing(path)) => {
-                let key = outer_key(identity);
+                let key = outer_key(device);
                 let made = Store::create(&path, Protection::OuterKey(&key), &mut OsRandom);
                 made.map_err(|error| SessionsError::Create { path, error })?
             }
@@ -87,20 +88,23 @@ impl Home {
             Engine::open(store)?
         } else {
             let new = NewDevice {
-                identity: identity.signing(),
-                device: match device {
-                    Some(device) => device,
+                identity: root.signing(),
+                device: match number {
+                    Some(number) => number,
                     None => random_device()?,
                 },
-                peer_id: PeerId::of_spki(&identity.transport_key().public_key().to_spki()),
+                peer_id: peer_id(device),
                 now,
             };
             Engine::create(store, new, &mut OsRandom)?
         };
-        let engine = own(engine, identity)?;
-        let there = engine.address().device;
-        match device {
-            Some(device) if device != there => Err(SessionsError::OtherDevice(there)),
+        let engine = own(engine, device)?;
+        let there = engine.address();
+        if there.identity != *root.public().ed25519() {
+            return Err(EngineError::Damaged("the device is of another identity").into());
+        }
+        match number {
+            Some(number) if number != there.device => Err(SessionsError::OtherDevice(there.device)),
             _ => Ok(engine),
         }
     }
@@ -109,12 +113,8 @@ impl Home {
     ///
     /// # Errors
     /// [`SessionsError::Restore`]; nothing was changed then.
-    pub fn restore_store(
-        &self,
-        backup: &Path,
-        identity: &Identity,
-    ) -> Result<Store, SessionsError> {
-        let key = outer_key(identity);
+    pub fn restore_store(&self, backup: &Path, device: &Identity) -> Result<Store, SessionsError> {
+        let key = outer_key(device);
         Store::restore(backup, &self.store_path(), Unlock::OuterKey(&key))
             .map_err(|error| SessionsError::Restore { backup: backup.to_owned(), error })
     }
@@ -131,15 +131,19 @@ pub fn is_verified(
 
 /// The key fits, so the store was made with these secrets; what it says of itself is checked all
 /// the same.
-fn own(engine: Engine, identity: &Identity) -> Result<Engine, SessionsError> {
-    if engine.address().identity != *identity.public().ed25519() {
-        return Err(EngineError::Damaged("the device is of another identity").into());
+fn own(engine: Engine, device: &Identity) -> Result<Engine, SessionsError> {
+    if engine.certificate().keys().peer_id != peer_id(device) {
+        return Err(EngineError::Damaged("the certificate is of another device").into());
     }
     Ok(engine)
 }
 
-fn outer_key(identity: &Identity) -> OuterKey {
-    OuterKey::from_bytes(identity.store_key().expose_secret())
+fn outer_key(device: &Identity) -> OuterKey {
+    OuterKey::from_bytes(device.store_key().expose_secret())
+}
+
+fn peer_id(device: &Identity) -> PeerId {
+    PeerId::of_spki(&device.transport_key().public_key().to_spki())
 }
 
 fn random_device() -> Result<DeviceId, SessionsError> {

@@ -4,17 +4,18 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::secret::Zeroizing;
-use endseal_keyring::{IdentityText, PeerIdText, SecretText};
+use endseal_keyring::{IdentityText, PaperText, SecretText};
 use endseal_node::{Existing, Readers, read_bounded, write_file};
 
-use crate::cmd::init::{self, Protection};
+use crate::cmd::init::{self, Creation};
 use crate::ctx::{Ctx, Outcome};
-use crate::failure::{self, Failure};
+use crate::failure::{self, Failure, Kind};
 use crate::output::{DASH, Input};
 use crate::{exposed, json, passphrase};
 
+/// Words in a line, so that 24 of them are copied without losing the place.
+const WORDS_OF_A_LINE: usize = 6;
 /// Longest secret text that is looked at.
 const MAX_SECRET_LEN: usize = 4096;
 
@@ -34,7 +35,7 @@ enum Command {
         pq: bool,
         /// Print the peer id, by which other machines know this one
         ///
-        /// The peer id is derived from the secret key, so that the passphrase is needed.
+        /// The peer id is derived from the secret key of the device, not of the identity.
         #[arg(long, conflicts_with = "pq")]
         peer: bool,
     },
@@ -50,10 +51,21 @@ enum Command {
         #[arg(short, long)]
         force: bool,
     },
-    /// Import a secret identity that was exported
+    /// Print the identity as 24 words, to keep on paper
+    ///
+    /// endseal init --paper makes the identity of these words again, with a new device. Write the
+    /// words by hand: a printer or a photograph keeps copies.
+    Paper {
+        /// Print to a file or pipe, too
+        #[arg(short, long)]
+        force: bool,
+    },
+    /// Import a secret identity that was exported, with a new device
+    ///
+    /// It has no 24 words: those that endseal id paper printed are another form of it.
     Import {
         #[command(flatten)]
-        protection: Protection,
+        creation: Creation,
         /// The file [default: standard input]
         file: Option<PathBuf>,
     },
@@ -64,7 +76,8 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Show { peer: true, .. } => show_peer(ctx),
         Command::Show { pq, .. } => show(pq, ctx),
         Command::Export { secret: _, output, force } => export(output.as_deref(), force, ctx),
-        Command::Import { protection, file } => import(protection, file.as_deref(), ctx),
+        Command::Paper { force } => paper(force, ctx),
+        Command::Import { creation, file } => import(creation, file.as_deref(), ctx),
     }
 }
 
@@ -85,10 +98,43 @@ fn show(pq: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 fn show_peer(ctx: &mut Ctx) -> Result<Outcome, Failure> {
     // The key follows from the secret ones, and stands in no file.
     let home = ctx.home()?;
-    let key = passphrase::unlock(ctx, &home)?.transport_key();
-    let text = PeerIdText::from(PeerId::of_spki(&key.public_key().to_spki())).to_string();
+    let text = init::peer_id(&passphrase::unlock_device(ctx, &home)?);
     let json = json::object([("peer_id", text.clone().into())]);
     Ok(Outcome::new(text + "\n", json))
+}
+
+fn paper(force: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    if !ctx.stdout_is_terminal && !force {
+        return Err(Failure::usage("the words are printed to a terminal only")
+            .hint("copy them by hand, or insist with --force"));
+    }
+    let home = ctx.home()?;
+    let identity = passphrase::unlock(ctx, &home)?;
+    let Some(seed) = identity.root_seed() else {
+        return Err(Failure::new(Kind::Refused, "the identity has no words")
+            .because_text("it was imported without the seed that they stand for".to_owned())
+            .hint("keep a copy with: endseal id export --secret -o FILE"));
+    };
+    let words = PaperText::encode(seed);
+    let (before, after) = if ctx.global.json { (r#"{"words":""#, "\"}\n") } else { ("", "\n") };
+    let len = before.len() + words.expose_secret().len() + after.len();
+    let mut text = Zeroizing::new(String::with_capacity(len));
+    text.push_str(before);
+    for (i, word) in words.expose_secret().split(' ').enumerate() {
+        match i {
+            0 => {}
+            _ if i % WORDS_OF_A_LINE == 0 && !ctx.global.json => text.push('\n'),
+            _ => text.push(' '),
+        }
+        text.push_str(word);
+    }
+    text.push_str(after);
+    ctx.note(
+        "warning: these words are the whole identity, without a passphrase; keep them on paper, \
+         away from this machine",
+    );
+    ctx.stdout.write_all(text.as_bytes()).map_err(|error| failure::standard(&error))?;
+    Ok(Outcome { data_on_stdout: true, ..Outcome::default() })
 }
 
 fn export(output: Option<&Path>, force: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -122,7 +168,8 @@ fn export(output: Option<&Path>, force: bool, ctx: &mut Ctx) -> Result<Outcome, 
     Ok(Outcome::done(format!("secret identity in '{}'", path.display()), json))
 }
 
-fn import(protection: Protection, file: Option<&Path>, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+fn import(creation: Creation, file: Option<&Path>, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    creation.check(ctx)?;
     let name = file.unwrap_or(Path::new("standard input")).to_owned();
     if let Some(file) = file {
         exposed::warn(file, ctx);
@@ -133,5 +180,5 @@ fn import(protection: Protection, file: Option<&Path>, ctx: &mut Ctx) -> Result<
     let identity = SecretText::decode(text).map_err(|error| {
         Failure::usage(format!("'{}' holds no secret identity", name.display())).because(&error)
     })?;
-    init::store(&identity, protection, ctx)
+    init::store(&identity, creation, ctx)
 }

@@ -1,76 +1,170 @@
 //! `endseal init`
 
-use endseal_crypto::identity::Identity;
-use endseal_crypto::random::OsRandom;
-use endseal_keyring::{IdentityFile, IdentityText, KdfParams};
-use endseal_node::{Existing, FileError, Home, IdentityError};
+use core::num::NonZeroU32;
+use std::io;
+use std::path::Path;
+
+use endseal_crypto::identity::{Identity, RootSeed};
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::random::{OsRandom, RandomError};
+use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::{IdentityFile, IdentityText, KdfParams, PaperText, Passphrase, PeerIdText};
+use endseal_node::{Existing, FileError, Home, IdentityError, NewIdentity, read_bounded};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
-use crate::json;
-use crate::passphrase;
+use crate::output::Input;
+use crate::terminal::Terminal;
+use crate::{json, passphrase};
 
-/// Make an identity and print its public half
+/// Most bytes of 24 words and the blanks between them.
+const MAX_WORDS_LEN: usize = 4096;
+
+/// Make an identity with this device, and print its public half
 ///
-/// The state directory is made if it is missing.
+/// The identity is a person's: others seal to it, and it signs which devices it has. Its passphrase
+/// is asked for then, and not when messages come and go. The device has keys of its own: its peer
+/// id, and the store of its conversations. The state directory is made if it is missing.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    protection: Protection,
+    creation: Creation,
+    /// Make the identity of 24 words on standard input again, with a new device
+    #[arg(long)]
+    paper: bool,
 }
 
-/// Protection of a new identity file.
+/// Options of a new identity and device.
 #[derive(clap::Args, Clone, Copy, Debug)]
-pub(crate) struct Protection {
+pub(crate) struct Creation {
     /// Use no passphrase: whoever can read the identity file has the identity
     #[arg(long, conflicts_with_all = ["passphrase_file", "passphrase_fd"])]
     no_passphrase: bool,
-    /// Begin anew if there is an identity; the old file is kept under another name
+    /// Protect the device's keys and store by a passphrase, too
+    ///
+    /// Commands that send and receive ask for it then. A person chooses one for the device; one
+    /// that is given, as by --passphrase-file, serves for both.
+    #[arg(long, conflicts_with = "no_passphrase")]
+    protect_device: bool,
+    /// Number of this device [default: random]
+    #[arg(long, value_name = "N")]
+    device: Option<NonZeroU32>,
+    /// Begin anew if there is an identity; the old files are kept under other names
     #[arg(short, long)]
     force: bool,
 }
 
-pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let identity = Identity::generate(&mut OsRandom)
-        .map_err(|error| Failure::of(Kind::Environment, &error))?;
-    store(&identity, args.protection, ctx)
+impl Creation {
+    /// Fails if there is an identity, before a person types in vain.
+    pub(crate) fn check(self, ctx: &Ctx) -> Result<(), Failure> {
+        let Ok(home) = Home::open(&ctx.home_path()?) else { return Ok(()) };
+        let path = home.identity_path();
+        if !self.force && path.symlink_metadata().is_ok() {
+            return Err(IdentityError::File(FileError::Exists(path)).into());
+        }
+        Ok(())
+    }
 }
 
-/// Puts an identity into the state directory, and says so.
+pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    args.creation.check(ctx)?;
+    let seed = match args.paper {
+        true => of_paper(ctx)?,
+        false => RootSeed::generate(&mut OsRandom).map_err(|error| no_random(&error))?,
+    };
+    store(&Identity::from_root_seed(seed), args.creation, ctx)
+}
+
+/// Reads 24 words: from a terminal without showing them, or else from standard input.
+fn of_paper(ctx: &mut Ctx) -> Result<RootSeed, Failure> {
+    let words = if ctx.stdin_is_terminal {
+        let typed = Terminal::open().and_then(|terminal| terminal.ask("24 words, in a line: "));
+        typed.map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => Failure::new(Kind::Interrupted, "interrupted"),
+            _ => Failure::new(Kind::Environment, "cannot ask for the words").because(&error),
+        })?
+    } else {
+        let input = Input::open(None, ctx)?;
+        let content = read_bounded(input.reader, Path::new("standard input"), MAX_WORDS_LEN)?;
+        Zeroizing::new(core::str::from_utf8(&content).unwrap_or_default().to_owned())
+    };
+    PaperText::decode(&words)
+        .map_err(|error| Failure::usage("these are not the words of an identity").because(&error))
+}
+
+/// The text of a device's peer id.
+pub(super) fn peer_id(device: &Identity) -> String {
+    let key = device.transport_key();
+    PeerIdText::from(PeerId::of_spki(&key.public_key().to_spki())).to_string()
+}
+
+fn seal(identity: &Identity, passphrase: Option<&Passphrase>) -> Result<IdentityFile, Failure> {
+    Ok(match passphrase {
+        Some(passphrase) => {
+            IdentityFile::seal(identity, passphrase, KdfParams::RECOMMENDED, &mut OsRandom)?
+        }
+        None => IdentityFile::seal_without_passphrase(identity, &mut OsRandom)?,
+    })
+}
+
+fn no_random(error: &RandomError) -> Failure {
+    Failure::of(Kind::Environment, error)
+}
+
+/// Puts an identity with a new device into the state directory, and says so.
 pub(crate) fn store(
-    identity: &Identity,
-    protection: Protection,
+    root: &Identity,
+    creation: Creation,
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
     let home = Home::create(&ctx.home_path()?)?;
-    let path = home.identity_path();
-    // Before a person types a passphrase in vain.
-    if !protection.force && path.symlink_metadata().is_ok() {
-        return Err(IdentityError::File(FileError::Exists(path)).into());
-    }
-    let file = if protection.no_passphrase {
+    let passphrase = if creation.no_passphrase { None } else { Some(passphrase::choose(ctx)?) };
+    let root_file = seal(root, passphrase.as_ref())?;
+    let passphrase = match passphrase {
+        Some(passphrase) if creation.protect_device => {
+            Some(passphrase::choose_for_device(passphrase, ctx)?)
+        }
+        _ => None,
+    };
+    let device = Identity::generate(&mut OsRandom).map_err(|error| no_random(&error))?;
+    let device_file = seal(&device, passphrase.as_ref())?;
+    drop(passphrase);
+    if creation.no_passphrase {
         ctx.note(
             "warning: without a passphrase, whoever can read the identity file has the identity",
         );
-        IdentityFile::seal_without_passphrase(identity, &mut OsRandom)?
-    } else {
-        let passphrase = passphrase::choose(ctx)?;
-        IdentityFile::seal(identity, &passphrase, KdfParams::RECOMMENDED, &mut OsRandom)?
+    }
+    let new = NewIdentity {
+        root,
+        root_file: &root_file,
+        device: &device,
+        device_file: &device_file,
+        number: creation.device.map(Into::into),
+        now: ctx.now,
     };
-    let existing = if protection.force { Existing::Replace } else { Existing::Keep };
-    let aside = home.store_identity(&file, existing, &home.lock()?)?;
-    ctx.note(&format!("identity in '{}'", path.display()));
-    if let Some(aside) = &aside {
+    let existing = if creation.force { Existing::Replace } else { Existing::Keep };
+    let made = home.install(&new, existing, &home.lock()?)?;
+    let path = home.identity_path();
+    ctx.note(&format!("identity in '{}', device {} beside it", path.display(), made.number));
+    for aside in made.old_identity.iter().chain(&made.old) {
         ctx.note(&format!("the old one is kept as '{}'", aside.display()));
     }
+    if !creation.protect_device && !creation.no_passphrase {
+        ctx.note(
+            "note: the device's file has no passphrase, so that its mode protects it; with \
+             --protect-device it has one",
+        );
+    }
     ctx.note("the line below is public: give it to those who seal to you");
-    let long = IdentityText::from(identity.public().clone());
+    let long = IdentityText::from(root.public().clone());
     let short = long.short().to_string();
     let json = json::object([
         ("identity", short.clone().into()),
         ("identity_pq", long.to_string().into()),
+        ("device", made.number.number().into()),
+        ("peer_id", peer_id(&device).into()),
         ("file", path.display().to_string().into()),
-        ("old_file", aside.map(|aside| aside.display().to_string()).into()),
+        ("old_file", made.old_identity.map(|aside| aside.display().to_string()).into()),
     ]);
     Ok(Outcome::new(short + "\n", json))
 }

@@ -55,17 +55,17 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let peers = home.peers()?;
     let accepted = accepted(&args.from, &peers)?;
     output::make_folder(&args.dir)?;
-    let identity = passphrase::unlock(ctx, &home)?;
-    let key = TransportKey::new(&identity);
+    let device = passphrase::unlock_device(ctx, &home)?;
+    let key = TransportKey::new(&device);
     let reception = Reception {
         folder: args.dir.clone(),
         max_size: args.max_size,
         quota: TransferQuota::new(MAX_UNFINISHED, args.max_size),
         stall: args.idle,
-        own: *identity.public().ed25519().as_bytes(),
+        own: *device.public().ed25519().as_bytes(),
         now: ctx::now,
     };
-    drop(identity);
+    drop(device);
     let printer = Rc::new(Printer::new(ctx, peers, args.once));
     network::run(ctx.global.json, async |mut interrupt| {
         let bound = Endpoint::bind(args.listen, &key, Policy::default(), Accept::pinned(accepted));

@@ -35,7 +35,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
     let peer = args.to.peer.find(&home.peers()?)?;
-    let key = TransportKey::new(&passphrase::unlock(ctx, &home)?);
+    let key = TransportKey::new(&passphrase::unlock_device(ctx, &home)?);
     network::run(ctx.global.json, async |mut interrupt| {
         let to = (&args.to, peer);
         interrupt

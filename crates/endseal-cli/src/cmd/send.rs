@@ -53,9 +53,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let path = args.file.as_deref().filter(|path| path.as_os_str() != DASH);
     let name = if args.lines { None } else { Some(name(args.name.clone(), path)?) };
     let input = Input::open(path, ctx)?;
-    let identity = passphrase::unlock(ctx, &home)?;
-    let key = TransportKey::new(&identity);
-    let own = *identity.public().ed25519().as_bytes();
+    let device = passphrase::unlock_device(ctx, &home)?;
+    let key = TransportKey::new(&device);
+    let own = *device.public().ed25519().as_bytes();
     let total = input.len.filter(|_| !args.lines);
     let mut progress = Progress::new(ctx, "sending", total);
     let wanted = !args.lines;

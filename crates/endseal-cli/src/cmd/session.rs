@@ -11,7 +11,6 @@ mod reset;
 mod send;
 mod verify;
 
-use core::num::NonZeroU32;
 use core::time::Duration;
 use std::io;
 use std::path::Path;
@@ -21,7 +20,7 @@ use endseal_crypto::ed25519;
 use endseal_crypto::identity::{Identity, PublicIdentity};
 use endseal_keyring::{Contacts, IdentityText};
 use endseal_node::Home;
-use endseal_session::{Correspondent, DeviceId, Engine};
+use endseal_session::{Correspondent, Engine};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, WEEK};
@@ -35,8 +34,7 @@ use crate::{passphrase, recipients};
 /// Each message has its own key, which is erased after decryption. The other side hands out a
 /// bundle (session bundle), with which you begin a session (session begin). session send writes
 /// messages to a session file, session receive reads the file into the inbox. The store is in the
-/// state directory, encrypted under a key derived from the identity. The first bundle, key package,
-/// session or group creates it.
+/// state directory, encrypted under a key derived from the device. endseal init creates both.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -97,38 +95,16 @@ fn with<T>(
     ctx: &mut Ctx,
     work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let (home, identity) = unlock(ctx)?;
-    let engine = home.sessions(&identity, wait)?;
-    drop(identity);
-    work_and_close(engine, ctx, work)
-}
-
-/// [`with`], making store and device if there are none.
-fn with_made<T>(
-    device: Option<NonZeroU32>,
-    wait: Duration,
-    ctx: &mut Ctx,
-    work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let (home, identity) = unlock(ctx)?;
-    let is_new = home.store_path().symlink_metadata().is_err();
-    let mut engine = home.make_sessions(&identity, device.map(DeviceId::from), ctx.now, wait)?;
-    drop(identity);
-    if is_new {
-        let path = home.store_path();
-        ctx.note(&format!(
-            "store in '{}'; this is device {}",
-            path.display(),
-            device_of(&mut engine)
-        ));
-    }
+    let (home, device) = unlock(ctx)?;
+    let engine = home.sessions(&device, wait)?;
+    drop(device);
     work_and_close(engine, ctx, work)
 }
 
 fn unlock(ctx: &mut Ctx) -> Result<(Home, Identity), Failure> {
     let home = ctx.home()?;
-    let identity = passphrase::unlock(ctx, &home)?;
-    Ok((home, identity))
+    let device = passphrase::unlock_device(ctx, &home)?;
+    Ok((home, device))
 }
 
 fn work_and_close<T>(
@@ -160,10 +136,6 @@ fn ask(question: &str) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::new(Kind::Refused, "nothing was changed")),
     }
-}
-
-fn device_of(engine: &mut Engine) -> u32 {
-    engine.address().device.number()
 }
 
 /// Somebody who was named, and what to call them.

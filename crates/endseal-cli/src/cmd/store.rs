@@ -98,8 +98,8 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 
 fn open(wait: Duration, ctx: &mut Ctx) -> Result<Store, Failure> {
     let home = ctx.home()?;
-    let identity = passphrase::unlock(ctx, &home)?;
-    Ok(home.store(&identity, wait)?)
+    let device = passphrase::unlock_device(ctx, &home)?;
+    Ok(home.store(&device, wait)?)
 }
 
 fn check(depth: Depth, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -123,8 +123,8 @@ fn check(depth: Depth, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure
 
 fn restore(dir: &Path, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
-    let identity = passphrase::unlock(ctx, &home)?;
-    let store = home.restore_store(dir, &identity)?;
+    let device = passphrase::unlock_device(ctx, &home)?;
+    let store = home.restore_store(dir, &device)?;
     let waits = store.is_restored();
     store.close()?;
     if waits {

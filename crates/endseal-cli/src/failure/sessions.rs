@@ -18,11 +18,11 @@ impl From<SessionsError> for Failure {
         match error {
             SessionsError::Engine(error) => error.into(),
             SessionsError::Missing(_) => failure.hint(
-                "endseal session bundle and endseal session begin make one when they need it",
+                "put a backup in its place: endseal store restore DIR; or make a new device: \
+                 endseal init --paper --force",
             ),
             SessionsError::Open { error, .. } => failure.opening(&error),
-            SessionsError::OtherDevice(_) => Self { kind: Kind::Usage, ..failure }
-                .hint("the number of a device does not change; leave --device away"),
+            SessionsError::OtherDevice(_) => Self { kind: Kind::Usage, ..failure },
             SessionsError::Restore { error: RestoreError::Place(error), .. } => match error {
                 CreateStoreError::Exists => Self { kind: Kind::Usage, ..failure }
                     .hint("a store is never replaced: move 'store' in the state directory away"),
@@ -51,8 +51,8 @@ impl Failure {
             OpenStoreError::Locked => Self { kind: Kind::Environment, ..self }
                 .hint("try again when it has ended, or wait for it with --wait TIME"),
             OpenStoreError::Authentication => self.hint(
-                "it was made with another identity (perhaps one that is kept as \
-                 identity.endseal.old-N), or its key file was changed; nothing was changed now",
+                "it was made by another device (perhaps one that is kept as \
+                 device.endseal.old-N), or its key file was changed; nothing was changed now",
             ),
             OpenStoreError::Damaged(_) => self.hint(
                 "nothing was changed; move it away, and put a backup in its place with: endseal \

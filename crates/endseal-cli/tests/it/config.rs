@@ -24,7 +24,7 @@ fn home_and_passphrase_come_from_the_configuration() {
     let scratch = Scratch::new();
     write(&scratch, "home = \"state\"\npassphrase_file = \"passphrase\"\n");
     scratch.write("config/endseal/passphrase", "correct horse\n");
-    run(&mut configured(&scratch, &["init"])).ok();
+    run(&mut configured(&scratch, &["init", "--protect-device"])).ok();
     assert!(scratch.has("config/endseal/state/identity.endseal"));
     run(&mut configured(&scratch, &["id", "show", "--peer"])).ok();
     // The option and the variable come first.

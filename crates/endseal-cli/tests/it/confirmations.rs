@@ -99,14 +99,15 @@ fn details_name_the_files_that_are_read() {
     let told = |args: &[&str]| {
         run(alice.command(args).env("XDG_CONFIG_HOME", scratch.path("config"))).ok().err
     };
-    told(&["init"]);
+    told(&["init", "--protect-device"]);
     let path = |name: &str| format!("'{}'", scratch.path(name).display());
     let configuration = format!("configuration file {}\n", path("config/endseal/config.toml"));
     let identity = format!("identity file {}\n", path("alice/identity.endseal"));
+    let device = format!("device file {}\n", path("alice/device.endseal"));
     let passphrase = format!("passphrase from {}\n", path("config/endseal/word"));
     let peer = ["id", "show", "--peer"];
     let all = told(&[&["-v"], &peer[..]].concat());
-    for detail in [&configuration, &identity, &passphrase] {
+    for detail in [&configuration, &device, &passphrase] {
         assert!(all.contains(detail), "{detail} is not in {all}");
     }
     let given = told(&[&["-v", "--passphrase-file", "other"], &peer[..]].concat());

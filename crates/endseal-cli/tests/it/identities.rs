@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::{ed25519, mlkem768};
@@ -9,7 +10,7 @@ use endseal_keyring::IdentityText;
 use endseal_testing::Scratch;
 use serde_json::json;
 
-use crate::people::{Person, program, run};
+use crate::people::{PROGRAM, Person, program, run};
 
 #[test]
 fn init_prints_the_public_identity_and_nothing_else_to_standard_output() {
@@ -91,6 +92,114 @@ fn an_exported_secret_is_a_field_of_an_object_if_asked_for() {
     let ran = bob.run(&["--json", "id", "export", "--secret", "-o", "moved"]).ok();
     assert_eq!(ran.json(), json!({ "output": "moved", "secret": null }));
     assert_eq!(scratch.read("moved"), format!("{secret}\n").as_bytes());
+}
+
+#[test]
+fn the_device_works_while_the_identity_is_locked() {
+    let scratch = Scratch::new();
+    scratch.write("word", "correct horse\n");
+    let alice = Person { name: "alice", scratch: &scratch };
+    let made = ["--json", "--passphrase-file", "word", "init", "--device", "7"];
+    let made = alice.run(&made).ok().json();
+    assert_eq!(made["device"], 7);
+    for path in ["alice/device.endseal", "alice/person/1.roster"] {
+        let mode = fs::metadata(scratch.path(path)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{path}");
+    }
+    assert_eq!(made["peer_id"], alice.peer_id());
+    alice.run(&["session", "bundle", "-o", "bundle"]).ok();
+    alice.run(&["store", "check"]).ok();
+    alice.run(&["id", "export", "--secret"]).fails(2, "a passphrase is needed");
+    alice.run(&["session", "list"]).ok();
+    fs::set_permissions(scratch.path("alice/device.endseal"), Permissions::from_mode(0o640))
+        .unwrap();
+    alice.run(&["session", "list"]).fails(4, "chmod 600");
+    alice.run(&["id", "show", "--peer"]).fails(4, "chmod 600");
+    fs::remove_file(scratch.path("alice/device.endseal")).unwrap();
+    alice.run(&["session", "list"]).fails(4, "init --paper --force");
+}
+
+#[test]
+fn a_protected_device_asks_for_a_passphrase() {
+    let scratch = Scratch::new();
+    scratch.write("word", "correct horse\n");
+    scratch.write("wrong", "battery staple\n");
+    let alice = Person { name: "alice", scratch: &scratch };
+    // Through a pipe, which gives the line once.
+    let init =
+        format!("cat word | '{PROGRAM}' --home alice init --protect-device --passphrase-fd 0");
+    run(Command::new("sh").arg("-c").arg(init).current_dir(scratch.folder())).ok();
+    alice.run(&["id", "show", "--peer"]).fails(2, "a passphrase is needed");
+    alice.run(&["--passphrase-file", "wrong", "session", "list"]).fails(1, "passphrase is wrong");
+    alice.run(&["--passphrase-file", "word", "session", "list"]).ok();
+    alice.run(&["--passphrase-file", "word", "id", "paper", "--force"]).ok();
+    let ran = alice.run(&["init", "--no-passphrase", "--protect-device", "--force"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+}
+
+#[test]
+fn words_on_paper_make_the_identity_again_with_a_new_device() {
+    let scratch = Scratch::new();
+    let alice = Person::new("alice", &scratch);
+    alice.run(&["id", "paper"]).fails(2, "to a terminal only");
+    let ran = alice.run(&["id", "paper", "--force"]).ok();
+    assert!(ran.err.starts_with("warning: these words are the whole identity"), "{}", ran.err);
+    let words = ran.text().to_owned();
+    assert_eq!((words.lines().count(), words.split_whitespace().count()), (4, 24));
+    let json = alice.run(&["--json", "id", "paper", "--force"]).ok().json();
+    assert_eq!(json, json!({ "words": words.trim_end().replace('\n', " ") }));
+    let forms = [words.clone(), words.to_uppercase(), words.replace(' ', "\r\n\t ")];
+    for (name, form) in ["one", "two", "three"].into_iter().zip(&forms) {
+        let other = Person { name, scratch: &scratch };
+        other.feed(&["init", "--paper", "--no-passphrase"], form.as_bytes()).ok();
+        assert_eq!(other.identity_pq(), alice.identity_pq());
+        assert_ne!(other.peer_id(), alice.peer_id());
+        assert_eq!(other.run(&["id", "paper", "--force"]).ok().text(), words);
+    }
+    let sealed = alice.feed(&["seal", "--to-self"], b"before").ok().out;
+    let one = Person { name: "one", scratch: &scratch };
+    assert_eq!(one.feed(&["open"], &sealed).ok().text(), "before");
+    // The device is replaced, and nothing is lost.
+    let device = scratch.read("alice/device.endseal");
+    alice.feed(&["init", "--paper", "--no-passphrase"], words.as_bytes()).fails(2, "exists");
+    alice.feed(&["init", "--paper", "--no-passphrase", "--force"], words.as_bytes()).ok();
+    assert_eq!(scratch.read("alice/device.endseal.old-1"), device);
+    assert!(scratch.has("alice/store.old-1") && scratch.has("alice/person.old-1"));
+}
+
+#[test]
+fn wrong_words_are_refused_and_not_repeated() {
+    let scratch = Scratch::new();
+    let alice = Person { name: "alice", scratch: &scratch };
+    let init = ["init", "--paper", "--no-passphrase"];
+    let zeros = "abandon ".repeat(23);
+    for (words, why) in [
+        (String::new(), "24 words are expected, not 0"),
+        (zeros.clone(), "24 words are expected, not 23"),
+        (format!("{zeros}sesame"), "word 24 is not of the list"),
+        (format!("{zeros}abandon"), "checksum is wrong"),
+        ("\u{e9} ".repeat(24), "word 1 is not of the list"),
+    ] {
+        let ran = alice.feed(&init, words.as_bytes()).fails(2, why);
+        assert!(!ran.err.contains("abandon") && !ran.err.contains("sesame"), "{}", ran.err);
+    }
+    alice.feed(&init, &[b'x'; 5000]).fails(3, "longer than");
+    alice.feed(&init, &[0xff; 10]).fails(2, "not 0");
+    assert!(!scratch.has("alice"));
+    alice.feed(&init, format!("{zeros}art").as_bytes()).ok();
+}
+
+#[test]
+fn an_imported_identity_has_no_words() {
+    let scratch = Scratch::new();
+    let bob = Person::new("bob", &scratch);
+    bob.run(&["id", "export", "--secret", "-o", "moved"]).ok();
+    let other = Person { name: "other", scratch: &scratch };
+    other.run(&["id", "import", "--no-passphrase", "moved"]).ok();
+    assert_eq!(other.identity_pq(), bob.identity_pq());
+    assert_ne!(other.peer_id(), bob.peer_id());
+    let ran = other.run(&["id", "paper", "--force"]).fails(1, "the identity has no words");
+    assert!(ran.err.contains("imported without the seed"), "{}", ran.err);
 }
 
 #[test]

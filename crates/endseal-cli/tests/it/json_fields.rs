@@ -16,9 +16,10 @@ use crate::signer_running::{Running, waiting};
 
 const DOCUMENT: &str = include_str!("../../../../docs/json.md");
 
-const FILES: [&str; 19] = [
+const FILES: [&str; 20] = [
     "init",
     "id show",
+    "id paper",
     "id export",
     "id import",
     "contacts add",
@@ -255,6 +256,7 @@ fn fields_of_files_and_people_are_documented() {
     seen.run(&alice, &["init", "--no-passphrase", "--force"]);
     seen.run(&alice, &["id", "show"]);
     seen.run(&alice, &["id", "show", "--peer"]);
+    seen.run(&alice, &["id", "paper", "--force"]);
     seen.run(&alice, &["id", "export", "--secret"]);
     seen.run(&alice, &["id", "export", "--secret", "-o", "secret"]);
     let carol = Person { name: "carol", scratch: &scratch };

@@ -4,17 +4,17 @@ use std::fs;
 
 use endseal_testing::Scratch;
 
-use crate::people::{Person, run};
+use crate::people::Person;
 use crate::session_groups::found;
 use crate::sessions::{correspondents, texts};
 
 #[test]
-fn the_store_is_under_the_identity() {
+fn the_store_is_under_the_device() {
     let scratch = Scratch::new();
     scratch.write("right", "correct horse\n");
     scratch.write("wrong", "battery staple\n");
     let alice = Person { name: "alice", scratch: &scratch };
-    alice.run(&["--passphrase-file", "right", "init"]).ok();
+    alice.run(&["--passphrase-file", "right", "init", "--protect-device"]).ok();
     alice.run(&["--passphrase-file", "right", "session", "bundle", "-o", "b"]).ok();
     let file = "alice/store/store.db";
     let before = scratch.read(file);
@@ -22,18 +22,16 @@ fn the_store_is_under_the_identity() {
     alice.run(&["session", "list"]).fails(2, "a passphrase is needed");
     assert_eq!(scratch.read(file), before);
     alice.run(&["--passphrase-file", "right", "session", "list"]).ok();
-    // Another identity does not open it.
+    // Another device does not open it.
     alice.run(&["init", "--force", "--no-passphrase"]).ok();
+    fs::rename(scratch.path("alice/store"), scratch.path("alice/store.new")).unwrap();
+    fs::rename(scratch.path("alice/store.old-1"), scratch.path("alice/store")).unwrap();
     let ran = alice.run(&["session", "list"]).fails(4, "cannot open the store");
-    assert!(ran.err.contains("another identity"), "{}", ran.err);
-    // A new passphrase of the same identity does: nothing of the store depends on it.
-    let old = fs::read(scratch.path("alice/identity.endseal.old-1")).unwrap();
-    scratch.write("alice/identity.endseal", old);
-    let secret =
-        run(&mut alice.command(&["--passphrase-file", "right", "id", "export", "--secret"])).ok();
-    let args = ["--passphrase-file", "wrong", "id", "import", "--force"];
-    alice.feed(&args, &secret.out).ok();
-    alice.run(&["--passphrase-file", "wrong", "session", "list"]).ok();
+    assert!(ran.err.contains("another device"), "{}", ran.err);
+    // The old one does, whatever the identity is.
+    let old = fs::read(scratch.path("alice/device.endseal.old-1")).unwrap();
+    scratch.write("alice/device.endseal", old);
+    alice.run(&["--passphrase-file", "right", "session", "list"]).ok();
 }
 
 #[test]

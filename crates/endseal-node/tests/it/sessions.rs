@@ -24,7 +24,7 @@ fn identity() -> Identity {
 }
 
 fn make(home: &Home, identity: &Identity, device: Option<u32>) -> Result<Engine, SessionsError> {
-    home.make_sessions(identity, device.and_then(DeviceId::new), NOW, Duration::ZERO)
+    home.make_sessions(identity, identity, device.and_then(DeviceId::new), NOW, Duration::ZERO)
 }
 
 #[test]

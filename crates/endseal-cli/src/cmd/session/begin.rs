@@ -1,13 +1,12 @@
 //! `endseal session begin`
 
-use core::num::NonZeroU32;
 use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 use endseal_node::read_bounded;
 use endseal_session::PrekeyBundle;
 
-use super::{MAX_BUNDLE_LEN, Partner, called, with_made};
+use super::{MAX_BUNDLE_LEN, Partner, called, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json;
@@ -23,9 +22,6 @@ pub(crate) struct Args {
     name: String,
     /// The bundle [default: standard input]
     bundle: Option<PathBuf>,
-    /// Number of this device, if the store is made now [default: random]
-    #[arg(long, value_name = "N")]
-    device: Option<NonZeroU32>,
 }
 
 pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -45,7 +41,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         let message = format!("the bundle is not one of {}", partner.name);
         return Err(Failure::new(Kind::Refused, message).because_text(format!("it is of {whose}")));
     }
-    let own = with_made(args.device, wait, ctx, |engine, _| {
+    let own = with(wait, ctx, |engine, _| {
         engine.transaction(|transaction| transaction.begin_session(theirs, &bundle))?;
         Ok(engine.address().device.number())
     })?;

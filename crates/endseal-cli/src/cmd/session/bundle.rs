@@ -1,13 +1,12 @@
 //! `endseal session bundle`
 
-use core::num::NonZeroU32;
 use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 use endseal_node::{Existing, Readers, write_file};
 use endseal_session::{EngineError, PrekeyBundle, PrekeyKind};
 
-use super::{shown, with_made};
+use super::{shown, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
@@ -34,9 +33,6 @@ pub(crate) struct Args {
     /// Replace the file
     #[arg(short, long)]
     force: bool,
-    /// Number of this device, if the store is made now [default: random]
-    #[arg(long, value_name = "N")]
-    device: Option<NonZeroU32>,
 }
 
 pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -54,7 +50,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         return Err(endseal_node::FileError::Exists(args.output.clone()).into());
     }
     let now = ctx.now;
-    let (device, files) = with_made(args.device, wait, ctx, |engine, _| {
+    let (device, files) = with(wait, ctx, |engine, _| {
         let count = args.count.into();
         let bundles = engine.transaction(|it| {
             if args.fallback {

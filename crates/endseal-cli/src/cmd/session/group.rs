@@ -6,7 +6,6 @@ mod leave;
 mod list;
 mod send;
 
-use core::num::NonZeroU32;
 use core::time::Duration;
 use std::path::PathBuf;
 
@@ -18,7 +17,7 @@ use endseal_session::{ConversationId, Engine, GroupChangeError, GroupSummary};
 pub(crate) use self::list::{device, member_json};
 
 use super::inbox::group_name;
-use super::with_made;
+use super::with;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
@@ -50,9 +49,6 @@ enum Command {
     Create {
         /// Its name, 1 to 63 bytes; it is the same for all members
         group: String,
-        /// Number of this device, if the store is made now [default: random]
-        #[arg(long, value_name = "N")]
-        device: Option<NonZeroU32>,
     },
     Add(change::Add),
     Remove(change::Remove),
@@ -114,7 +110,7 @@ impl Out {
 pub(crate) fn run(args: Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match args.command {
         Command::KeyPackage(args) => key_package::run(&args, wait, ctx),
-        Command::Create { group, device } => create(&group, device, wait, ctx),
+        Command::Create { group } => create(&group, wait, ctx),
         Command::Add(args) => change::add(&args, wait, ctx),
         Command::Remove(args) => change::remove(&args, wait, ctx),
         Command::Update { group, out } => change::update(&group, &out, wait, ctx),
@@ -128,19 +124,14 @@ pub(crate) fn run(args: Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, 
     }
 }
 
-fn create(
-    name: &str,
-    device: Option<NonZeroU32>,
-    wait: Duration,
-    ctx: &mut Ctx,
-) -> Result<Outcome, Failure> {
+fn create(name: &str, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if !(1..=MAX_GROUP_ID_LEN).contains(&name.len()) || printable(name) != name {
         let shown = typed::shown(name);
         return Err(Failure::usage(format!("'{shown}' is not the name of a group"))
             .hint("1 to 63 bytes that a terminal shows"));
     }
     let now = Duration::from_millis(ctx.now);
-    with_made(device, wait, ctx, |engine, _| {
+    with(wait, ctx, |engine, _| {
         engine.transaction(|transaction| transaction.create_group(name.as_bytes(), now))?;
         Ok(())
     })?;

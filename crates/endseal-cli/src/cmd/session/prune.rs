@@ -32,9 +32,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let now = Duration::from_millis(ctx.now);
     let policy = PrunePolicy::new(now).tombstones(args.older_than).strangers(args.strangers);
-    let (home, identity) = unlock(ctx)?;
-    let mut engine = home.sessions(&identity, wait)?;
-    drop(identity);
+    let (home, device) = unlock(ctx)?;
+    let mut engine = home.sessions(&device, wait)?;
+    drop(device);
     let ended = engine.expire(ctx.now)? as u64;
     let all = work_and_close(engine, ctx, |engine, _| {
         let mut all = Pruned::default();

@@ -1,6 +1,5 @@
 //! `endseal session group key-package`
 
-use core::num::NonZeroU32;
 use core::time::Duration;
 use std::path::PathBuf;
 
@@ -8,7 +7,7 @@ use endseal_node::{Existing, Readers, write_file};
 use endseal_session::GroupChangeError;
 use endseal_session::group::Suite;
 
-use crate::cmd::session::{shown, with_made};
+use crate::cmd::session::{shown, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
@@ -26,9 +25,6 @@ pub(crate) struct Args {
     /// Replace the file
     #[arg(short, long)]
     force: bool,
-    /// Number of this device, if the store is made now [default: random]
-    #[arg(long, value_name = "N")]
-    device: Option<NonZeroU32>,
 }
 
 pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -40,7 +36,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         return Err(endseal_node::FileError::Exists(args.output.clone()).into());
     }
     let now = Duration::from_millis(ctx.now);
-    let device = with_made(args.device, wait, ctx, |engine, _| {
+    let device = with(wait, ctx, |engine, _| {
         let package = engine.transaction(|it| it.key_package(Suite::default(), now));
         let package = package.map_err(|error: GroupChangeError| Failure::from(error))?;
         write_file(&args.output, &package, existing, Readers::Umask)?;

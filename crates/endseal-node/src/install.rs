@@ -1,0 +1,144 @@
+//! A state directory's root and device, made together.
+
+use core::time::Duration;
+use core::{error, fmt};
+use std::path::PathBuf;
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::OsRandom;
+use endseal_keyring::{IdentityFile, PersonRecord};
+use endseal_session::{DeviceId, EngineError};
+
+use crate::atomic::Existing;
+use crate::error::FileError;
+use crate::home::{Home, HomeLock, move_aside};
+use crate::identity::IdentityError;
+use crate::person::{self, PersonError};
+use crate::sessions::SessionsError;
+
+/// Parts of a state directory that are made together.
+#[allow(missing_debug_implementations, reason = "it holds secrets")]
+#[allow(clippy::exhaustive_structs, reason = "all that is needed")]
+pub struct NewIdentity<'a> {
+    /// The root identity.
+    pub root: &'a Identity,
+    /// The root in its file.
+    pub root_file: &'a IdentityFile,
+    /// The identity of this device.
+    pub device: &'a Identity,
+    /// The device in its file.
+    pub device_file: &'a IdentityFile,
+    /// The number of this device, or a random one.
+    pub number: Option<DeviceId>,
+    /// Milliseconds since 1970, for the certificate.
+    pub now: u64,
+}
+
+/// Result of [`Home::install`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Installed {
+    /// The number of this device.
+    pub number: DeviceId,
+    /// Other name of an identity file that was replaced.
+    pub old_identity: Option<PathBuf>,
+    /// Other names of device file, store and person records that were replaced.
+    pub old: Vec<PathBuf>,
+}
+
+impl Home {
+    /// Makes device file, store with certificate, person record and, last, identity file: where
+    /// that is, everything is. Replaces an identity only with [`Existing::Replace`]. Files that are
+    /// replaced, or were left by a process that was killed here, are kept under other names.
+    ///
+    /// # Errors
+    /// [`InstallError`].
+    pub fn install(
+        &self,
+        new: &NewIdentity<'_>,
+        existing: Existing,
+        lock: &HomeLock,
+    ) -> Result<Installed, InstallError> {
+        let path = self.identity_path();
+        if matches!(existing, Existing::Keep) && path.symlink_metadata().is_ok() {
+            return Err(FileError::Exists(path).into());
+        }
+        let old = [
+            move_aside(&self.store_path(), lock)?,
+            move_aside(&self.file(person::FOLDER), lock)?,
+            self.store_device(new.device_file, lock)?,
+        ];
+        let engine =
+            self.make_sessions(new.root, new.device, new.number, new.now, Duration::ZERO)?;
+        let number = engine.address().device;
+        let closed = engine.into_store().close().map_err(EngineError::from);
+        closed.map_err(SessionsError::from)?;
+
+        let device = new.device.public().clone();
+        let draft = PersonRecord::create(new.root, number.into(), device, &mut OsRandom);
+        let record = person::sign(draft.map_err(PersonError::from)?, new.root)?;
+        self.store_person(&record, lock)?;
+        let old_identity = self.store_identity(new.root_file, existing, lock)?;
+        Ok(Installed { number, old_identity, old: old.into_iter().flatten().collect() })
+    }
+}
+
+/// Why a state directory has no new root and device.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InstallError {
+    /// A file or folder cannot be written or moved aside.
+    File(FileError),
+    /// The identity file.
+    Identity(IdentityError),
+    /// The person record.
+    Person(PersonError),
+    /// The store.
+    Sessions(SessionsError),
+}
+
+impl From<FileError> for InstallError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<IdentityError> for InstallError {
+    fn from(error: IdentityError) -> Self {
+        Self::Identity(error)
+    }
+}
+
+impl From<PersonError> for InstallError {
+    fn from(error: PersonError) -> Self {
+        Self::Person(error)
+    }
+}
+
+impl From<SessionsError> for InstallError {
+    fn from(error: SessionsError) -> Self {
+        Self::Sessions(error)
+    }
+}
+
+impl fmt::Display for InstallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::Identity(error) => error.fmt(f),
+            Self::Person(error) => error.fmt(f),
+            Self::Sessions(error) => error.fmt(f),
+        }
+    }
+}
+
+impl error::Error for InstallError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::File(error) => error.source(),
+            Self::Identity(error) => error.source(),
+            Self::Person(error) => error.source(),
+            Self::Sessions(error) => error.source(),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Person records of the state directory, `person/EPOCH.roster`, and what they seal.
+//!
+//! Nothing is replaced: the record of an earlier epoch opens letters to its user identity.
+
+use core::{error, fmt};
+use std::path::PathBuf;
+
+use endseal_crypto::identity::Identity;
+use endseal_keyring::PersonRecord;
+use endseal_keyring::person::{
+    ChangePersonError, MAX_LEN, OtherUser, ParsePersonError, PersonDraft,
+};
+use endseal_keyring::roster::SignRosterError;
+
+use crate::atomic::{Existing, Readers, write_file};
+use crate::error::FileError;
+use crate::groups::{self, GroupError, SUFFIX};
+use crate::home::{Home, HomeLock, read_private};
+
+/// Name of the folder.
+pub(crate) const FOLDER: &str = "person";
+
+impl Home {
+    /// The newest person record that is known of this person.
+    ///
+    /// # Errors
+    /// [`PersonError`].
+    pub fn person(&self) -> Result<PersonRecord, PersonError> {
+        let folder = self.file(FOLDER);
+        match groups::epochs_in(&folder)?.last() {
+            Some(epoch) => self.person_in_epoch(*epoch),
+            None => Err(PersonError::Missing(folder)),
+        }
+    }
+
+    /// The person record of one epoch.
+    ///
+    /// # Errors
+    /// [`PersonError`].
+    pub fn person_in_epoch(&self, epoch: u64) -> Result<PersonRecord, PersonError> {
+        let path = self.person_path(epoch);
+        let Some(content) = read_private(&path, MAX_LEN)? else {
+            return Err(PersonError::Missing(path));
+        };
+        PersonRecord::parse(&content).map_err(|error| PersonError::Parse { path, error })
+    }
+
+    /// Keeps the record of another epoch.
+    ///
+    /// # Errors
+    /// [`FileError::Exists`] if there is one of this epoch; those of the file system.
+    pub fn store_person(&self, record: &PersonRecord, _lock: &HomeLock) -> Result<(), PersonError> {
+        self.folder(FOLDER)?;
+        let path = self.person_path(record.epoch());
+        Ok(write_file(&path, record.as_bytes(), Existing::Keep, Readers::Owner)?)
+    }
+
+    fn person_path(&self, epoch: u64) -> PathBuf {
+        self.file(FOLDER).join(format!("{epoch}{SUFFIX}"))
+    }
+}
+
+/// Seals the epoch key of a draft to its members and signs the record.
+///
+/// # Errors
+/// [`PersonError`].
+pub fn sign(draft: PersonDraft, root: &Identity) -> Result<PersonRecord, PersonError> {
+    let (key, context) = (draft.epoch_key(), draft.context());
+    let sealed = groups::seal_epoch_key(root, key, draft.members(), &context);
+    let sealed = sealed.map_err(PersonError::Key)?;
+    draft.sign(root, &sealed).map_err(PersonError::Sign)
+}
+
+/// The user identity of a record, which a member opens: a device or the root. Letters to the person
+/// in that epoch are sealed to it.
+///
+/// # Errors
+/// [`PersonError::Key`] if `member` cannot open the epoch key, [`PersonError::OtherUser`] if the
+/// record names another user identity: it MUST NOT be used.
+pub fn user_identity(member: &Identity, record: &PersonRecord) -> Result<Identity, PersonError> {
+    let key = groups::epoch_key(member, record.roster()).map_err(PersonError::Key)?;
+    record.user_of(&key).map_err(PersonError::OtherUser)
+}
+
+/// Why a person record was not read, made or opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PersonError {
+    /// The devices cannot be so.
+    Change(ChangePersonError),
+    /// A file cannot be read or written.
+    File(FileError),
+    /// The epoch key cannot be sealed or opened.
+    Key(GroupError),
+    /// There is none.
+    Missing(PathBuf),
+    /// The user identity is another one than the epoch key's.
+    OtherUser(OtherUser),
+    /// A record is damaged.
+    Parse {
+        /// Which file.
+        path: PathBuf,
+        /// Fault of the record.
+        error: ParsePersonError,
+    },
+    /// The record could not be signed.
+    Sign(SignRosterError),
+}
+
+impl From<FileError> for PersonError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<ChangePersonError> for PersonError {
+    fn from(error: ChangePersonError) -> Self {
+        Self::Change(error)
+    }
+}
+
+impl fmt::Display for PersonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Change(error) => error.fmt(f),
+            Self::File(error) => error.fmt(f),
+            Self::Key(_) => f.write_str("the epoch key of the person record"),
+            Self::Missing(path) => write!(f, "there is no person record '{}'", path.display()),
+            Self::OtherUser(_) => f.write_str("the person record was made to deceive"),
+            Self::Parse { path, .. } => write!(f, "cannot use '{}'", path.display()),
+            Self::Sign(_) => f.write_str("cannot sign the person record"),
+        }
+    }
+}
+
+impl error::Error for PersonError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Change(error) => error.source(),
+            Self::File(error) => error.source(),
+            Self::Key(error) => Some(error),
+            Self::Missing(_) => None,
+            Self::OtherUser(error) => Some(error),
+            Self::Parse { error, .. } => Some(error),
+            Self::Sign(error) => Some(error),
+        }
+    }
+}
