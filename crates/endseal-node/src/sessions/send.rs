@@ -44,7 +44,7 @@ impl<R: Read> Texts<R> {
         Self { input: BufReader::with_capacity(1 << 16, input), lines, number: 0, text }
     }
 
-    fn next(&mut self) -> Result<Option<&[u8]>, TextError> {
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, TextError> {
         self.text.clear();
         let limit = MAX_PLAINTEXT_LEN as u64 + 2;
         let mut rest = (&mut self.input).take(limit);

@@ -1,5 +1,6 @@
 //! Several things in one transaction.
 
+mod application;
 mod groups;
 mod parked;
 
