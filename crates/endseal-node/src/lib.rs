@@ -12,6 +12,7 @@
 //! | keep groups, epoch by epoch | [`Groups`] |
 //! | keep person records, and open them | [`person`] |
 //! | keep sessions, and carry their messages in files | [`sessions`] |
+//! | write, send, receive and read over a hub | [`messages`] |
 //! | see all of it work | [`demo`] |
 //!
 //! Everything that is read has a limit. Nothing that could be a key is ever deleted or overwritten:
@@ -30,6 +31,7 @@ mod home;
 mod identity;
 mod inspect;
 mod install;
+pub mod messages;
 pub mod person;
 pub mod sessions;
 pub mod transfer;

@@ -8,6 +8,7 @@ mod demo;
 mod groups;
 mod home;
 mod install;
+mod messages;
 mod pair;
 mod person;
 mod quota;

@@ -1,0 +1,43 @@
+//! Conversations over a hub (docs/spec/node.md): texts that are written, sent, received and read.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | register at a hub | [`join`] |
+//! | write a text | [`say`] |
+//! | send and receive | [`sync`] |
+//! | read what arrived | [`unread`], [`mark_read`] |
+//! | read what was written and read | [`history`] |
+//! | see what waits and what went wrong | [`status`], [`problems`] |
+//!
+//! Nothing is encrypted before it can be sent: a text goes to the devices that a person has then.
+
+mod directory;
+mod drain;
+mod error;
+mod history;
+mod hub;
+mod inbox;
+mod membership;
+mod outbox;
+mod payload;
+mod problem;
+mod puts;
+mod records;
+mod report;
+mod status;
+mod sync;
+mod text;
+mod unsent;
+
+pub use error::{HubError, JoinError, SayError, SyncError};
+pub use history::{HistoryRow, history};
+pub use hub::{HubClient, hub_limits};
+pub use inbox::{Unread, mark_read, unread};
+pub use membership::{Membership, join, membership};
+pub use outbox::say;
+pub use payload::Payload;
+pub use problem::{Problem, ProblemClass, problems};
+pub use report::{Lost, Skipped, SkippedReason, SyncReport};
+pub use status::{Status, status};
+pub use sync::sync;
+pub use text::{MAX_TEXT_LEN, Text};

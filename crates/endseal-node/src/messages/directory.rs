@@ -1,0 +1,82 @@
+//! Devices of persons, as the hub names them and their roots sign them.
+
+use endseal_codec::hub::{Answer, By, Code, Find, Request, Take};
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::node::HubFault;
+use endseal_keyring::PersonRecord;
+use endseal_session::{Address, Certificate, Engine, PrekeyBundle};
+
+use super::error::{HubError, SyncError};
+use super::hub::HubClient;
+use super::records::PERSON;
+
+/// Result of looking for a person.
+pub(super) enum Found {
+    /// The devices that are registered and that the newest person record has.
+    Devices(Vec<Certificate>),
+    /// The hub knows no such person.
+    Nobody,
+    /// The hub's answer is not signed by the person, or is older than what is known.
+    Refused,
+}
+
+/// Asks for a person, and keeps the person record if it is later than the known one.
+pub(super) async fn find(
+    hub: &HubClient<'_>,
+    engine: &mut Engine,
+    identity: &PublicKey,
+) -> Result<Found, SyncError> {
+    let by = By::Identity(*identity.as_bytes());
+    let person = match hub.ask(Request::Find(Find { by })).await {
+        Ok(Answer::Person(person)) => person,
+        Ok(_) => return Err(HubFault::Unexpected.into()),
+        Err(HubError::Refused(Code::NONE)) => return Ok(Found::Nobody),
+        Err(error) => return Err(error.into()),
+    };
+    let Ok(record) = PersonRecord::parse(&person.person) else { return Ok(Found::Refused) };
+    if record.identity().ed25519() != identity {
+        return Ok(Found::Refused);
+    }
+    let name = identity.as_bytes();
+    let known = engine.transaction(|transaction| transaction.record(PERSON, name))?;
+    if known.as_deref().map(Vec::as_slice) != Some(record.as_bytes()) {
+        let known = known.and_then(|known| PersonRecord::parse(&known).ok());
+        if known.is_some_and(|known| record.supersedes(&known).is_err()) {
+            return Ok(Found::Refused);
+        }
+        engine
+            .transaction(|transaction| transaction.put_record(PERSON, name, record.as_bytes()))?;
+    }
+    let mut devices = Vec::new();
+    for bytes in &person.certificates {
+        let Ok(certificate) = Certificate::from_bytes(bytes) else { return Ok(Found::Refused) };
+        let Address { identity: of, device } = certificate.address();
+        if of != *identity {
+            return Ok(Found::Refused);
+        }
+        // A device that was revoked is not written to.
+        if record.device(device.into()).is_some() {
+            devices.push(certificate);
+        }
+    }
+    Ok(Found::Devices(devices))
+}
+
+/// Takes a prekey bundle of a device; `None` if there is none, or it is of another device.
+pub(super) async fn take(
+    hub: &HubClient<'_>,
+    device: &Certificate,
+) -> Result<Option<PrekeyBundle>, SyncError> {
+    let peer: &PeerId = &device.keys().peer_id;
+    let bundle = match hub.ask(Request::Take(Take { peer: *peer.as_bytes() })).await {
+        Ok(Answer::Prekey(prekey)) => prekey.bundle,
+        Ok(_) => return Err(HubFault::Unexpected.into()),
+        Err(HubError::Refused(Code::NONE)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(PrekeyBundle::from_bytes(&bundle).ok().filter(|bundle| {
+        let of = bundle.certificate();
+        of.address() == device.address() && of.keys().peer_id == *peer
+    }))
+}

@@ -1,0 +1,197 @@
+//! Frames of the mailbox become messages of the inbox (docs/spec/node.md, "Receiving").
+
+use std::collections::HashMap;
+use std::thread;
+
+use bytes::Bytes;
+use endseal_codec::frame::StoredFrame;
+use endseal_codec::hub::{Acknowledge, Credit as CreditRequest, GapReason, Request, Subscribe};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::node::{Arrival, Subscription};
+use endseal_delivery::{Credit, MessageId};
+use endseal_session::{Address, BatchOptions, Engine, EngineError, Envelope, Outcome};
+
+use super::error::{HubError, SyncError};
+use super::hub::{HubClient, HubExchange};
+use super::payload::{ADDRESS_LEN, Payload};
+use super::problem::{self, ProblemClass};
+use super::records::{self, QUEUE};
+use super::report::{Lost, SyncReport};
+
+/// Frames of a transaction at most.
+const BATCH_FRAMES: usize = 5_000;
+/// Bytes of frames after which a transaction begins.
+const BATCH_BYTES: usize = 8 << 20;
+/// Credit of two batches: one is on its way while the other is opened.
+const CREDIT: Credit = Credit { frames: 2 * BATCH_FRAMES as u64, bytes: 2 * BATCH_BYTES as u64 };
+/// Threads that decrypt at most.
+const MAX_THREADS: usize = 8;
+
+/// Receives what is in the mailbox until nothing is left.
+pub(super) async fn drain(
+    hub: &HubClient<'_>,
+    engine: &mut Engine,
+    report: &mut SyncReport,
+) -> Result<(), SyncError> {
+    let cursor = engine.transaction(|transaction| transaction.cursor(QUEUE))?;
+    let after = match cursor {
+        Some(bytes) => records::number(&bytes).ok_or(EngineError::Damaged("cursor"))?,
+        None => 0,
+    };
+    let mut exchange = hub.open().await?;
+    let Credit { frames, bytes } = CREDIT;
+    exchange.send(Request::Subscribe(Subscribe { after, frames, bytes })).await?;
+    let mut subscription = Subscription::new(after, CREDIT);
+    let mut backlog = Backlog::new();
+    loop {
+        let payload = exchange.next().await?;
+        match subscription.answer(&payload)? {
+            Arrival::Frame { position, frame, id, .. } => {
+                backlog.add(position, id, &frame, &payload);
+                if backlog.is_full() {
+                    let credit = backlog.credit();
+                    backlog.deliver(engine, report)?;
+                    acknowledge(&mut exchange, position).await?;
+                    subscription.give(credit);
+                    let Credit { frames, bytes } = credit;
+                    exchange.send(Request::Credit(CreditRequest { frames, bytes })).await?;
+                }
+            }
+            Arrival::Gap(gap) => {
+                let class = match gap.reason {
+                    GapReason::EXPIRED => ProblemClass::EXPIRED,
+                    _ => ProblemClass::RESTORED,
+                };
+                let peer = PeerId::from_bytes(&[0; PeerId::LEN]);
+                backlog.problems.push(Problem { class, peer, position: gap.position });
+                backlog.position = Some(gap.position);
+                report
+                    .gaps
+                    .push(Lost { count: gap.count, is_expired: class == ProblemClass::EXPIRED });
+            }
+            Arrival::CaughtUp => break,
+            Arrival::Refused(refused) => return Err(HubError::Refused(refused.code).into()),
+        }
+    }
+    if let Some(position) = backlog.position {
+        backlog.deliver(engine, report)?;
+        acknowledge(&mut exchange, position).await?;
+    }
+    // Otherwise the connection could end before the hub has the last acknowledgement.
+    Ok(exchange.finish().await?)
+}
+
+async fn acknowledge(exchange: &mut HubExchange, position: u64) -> Result<(), HubError> {
+    exchange.send(Request::Acknowledge(Acknowledge { position })).await
+}
+
+/// Frames that are opened together.
+struct Backlog {
+    frames: Vec<Arrived>,
+    /// Their length in bytes.
+    len: usize,
+    problems: Vec<Problem>,
+    /// Position behind which all is done when this is delivered.
+    position: Option<u64>,
+    /// Addresses that were decoded: that costs more than the rest of a frame.
+    addresses: HashMap<[u8; ADDRESS_LEN], Option<Address>>,
+}
+
+/// A ciphertext with what the hub says about it.
+struct Arrived {
+    id: MessageId,
+    peer: PeerId,
+    from: Address,
+    position: [u8; 8],
+    ciphertext: Bytes,
+}
+
+struct Problem {
+    class: &'static str,
+    peer: PeerId,
+    position: u64,
+}
+
+impl Backlog {
+    fn new() -> Self {
+        Self {
+            frames: Vec::new(),
+            len: 0,
+            problems: Vec::new(),
+            position: None,
+            addresses: HashMap::new(),
+        }
+    }
+
+    /// Adds a frame, a part of `payload`.
+    fn add(&mut self, position: u64, id: MessageId, frame: &StoredFrame<'_>, payload: &Bytes) {
+        self.len += payload.len();
+        self.position = Some(position);
+        let peer = PeerId::from_bytes(&frame.stamp().sender);
+        match self.ciphertext(frame) {
+            Some((from, ciphertext)) => {
+                let ciphertext = payload.slice_ref(ciphertext);
+                let position = position.to_le_bytes();
+                self.frames.push(Arrived { id, peer, from, position, ciphertext });
+            }
+            None => self.problems.push(Problem { class: ProblemClass::FRAME, peer, position }),
+        }
+    }
+
+    fn ciphertext<'a>(&mut self, frame: &StoredFrame<'a>) -> Option<(Address, &'a [u8])> {
+        let payload = Payload::read(frame.payload())?;
+        let from = self.addresses.entry(*payload.context).or_insert_with(|| payload.sender());
+        Some(((*from)?, payload.ciphertext))
+    }
+
+    fn is_full(&self) -> bool {
+        self.frames.len() + self.problems.len() >= BATCH_FRAMES || self.len >= BATCH_BYTES
+    }
+
+    fn credit(&self) -> Credit {
+        let frames = self.frames.len() + self.problems.len();
+        Credit { frames: frames as u64, bytes: self.len as u64 }
+    }
+
+    /// Opens the frames in one transaction with the position, and then notes what went wrong. After
+    /// that all of it may be acknowledged.
+    fn deliver(&mut self, engine: &mut Engine, report: &mut SyncReport) -> Result<(), SyncError> {
+        let envelopes: Vec<_> = self
+            .frames
+            .iter()
+            .map(|it| {
+                Envelope::from_device(it.id.as_bytes(), it.from, &it.ciphertext).at(&it.position)
+            })
+            .collect();
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        let options = BatchOptions::whole().threads(threads).queue(QUEUE);
+        let opened = engine.decrypt_batch(&envelopes, &options).map_err(|error| error.cause)?;
+        for (outcome, arrived) in opened.outcomes.iter().zip(&self.frames) {
+            match outcome {
+                Outcome::Delivered(_) => report.received += 1,
+                Outcome::Failed(failure) => self.problems.push(Problem {
+                    class: failure.code(),
+                    peer: arrived.peer,
+                    position: u64::from_le_bytes(arrived.position),
+                }),
+                _ => {}
+            }
+        }
+        report.received += opened.released.iter().filter(|it| it.outcome.is_kept()).count() as u64;
+        report.problems += self.problems.len() as u64;
+        if !self.problems.is_empty() {
+            engine.transaction(|transaction| {
+                for Problem { class, peer, position } in &self.problems {
+                    problem::note(transaction, class, peer, *position)?;
+                }
+                problem::forget_old(transaction)?;
+                let position = self.position.unwrap_or_default().to_le_bytes();
+                transaction.set_cursor(QUEUE, &position)
+            })?;
+        }
+        (self.frames, self.len, self.position) = (Vec::new(), 0, None);
+        self.problems.clear();
+        self.addresses.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! The hub at which this device is registered.
+
+use endseal_codec::hub::{Answer, Publish, Register, Request};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::node::HubFault;
+use endseal_keyring::{Invitation, PersonRecord};
+use endseal_session::{Engine, EngineError};
+
+use super::error::{HubError, JoinError};
+use super::hub::HubClient;
+use super::records::{self, HUB, Transaction};
+
+const VERSION: u8 = 1;
+/// One-time prekeys that the hub shall have.
+const PREKEYS: u32 = 100;
+
+/// A registration at a hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Membership {
+    /// The hub.
+    pub hub: PeerId,
+    /// Where it is: `host:port`, a space between two.
+    pub addresses: String,
+    /// Highest sequence that the hub has stored, 0 if none.
+    pub sequence: u64,
+    /// When the hub said so, in milliseconds since 1970.
+    pub time: u64,
+}
+
+impl Membership {
+    /// Reads a record of the store; `None` if it is none.
+    #[must_use]
+    pub fn read(value: &[u8]) -> Option<Self> {
+        let (&version, rest) = value.split_first()?;
+        let (hub, rest) = rest.split_first_chunk::<{ PeerId::LEN }>()?;
+        let (sequence, rest) = rest.split_first_chunk::<8>()?;
+        let (time, addresses) = rest.split_first_chunk::<8>()?;
+        let addresses = str::from_utf8(addresses).ok()?;
+        (version == VERSION && !addresses.is_empty()).then(|| Self {
+            hub: PeerId::from_bytes(hub),
+            addresses: addresses.to_owned(),
+            sequence: u64::from_le_bytes(*sequence),
+            time: u64::from_le_bytes(*time),
+        })
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        bytes.extend_from_slice(self.hub.as_bytes());
+        bytes.extend_from_slice(&self.sequence.to_le_bytes());
+        bytes.extend_from_slice(&self.time.to_le_bytes());
+        bytes.extend_from_slice(self.addresses.as_bytes());
+        bytes
+    }
+
+    pub(super) fn put(&self, transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
+        transaction.put_record(HUB, &[], &self.to_bytes())
+    }
+}
+
+/// The hub at which this device is registered.
+///
+/// # Errors
+/// [`EngineError`].
+pub fn membership(engine: &mut Engine) -> Result<Option<Membership>, EngineError> {
+    engine.transaction(|transaction| membership_in(transaction))
+}
+
+pub(super) fn membership_in(
+    transaction: &Transaction<'_, '_>,
+) -> Result<Option<Membership>, EngineError> {
+    let Some(value) = transaction.record(HUB, &[])? else { return Ok(None) };
+    Membership::read(&value).map(Some).ok_or(EngineError::Damaged("hub"))
+}
+
+/// Registers this device, with the record of its person, and publishes prekeys. May be repeated.
+///
+/// # Errors
+/// [`JoinError`].
+pub async fn join(
+    hub: &HubClient<'_>,
+    engine: &mut Engine,
+    invitation: &Invitation,
+    person: &PersonRecord,
+) -> Result<(), JoinError> {
+    if membership(engine)?.is_some_and(|known| known.hub != invitation.hub()) {
+        return Err(JoinError::OtherHub);
+    }
+    let certificate = engine.certificate().as_bytes()[..].into();
+    let answer = hub.ask(Request::Register(Register {
+        token: *invitation.token().expose_secret(),
+        certificate,
+        person: person.as_bytes().into(),
+    }));
+    let Answer::Welcome(welcome) = answer.await? else {
+        return Err(HubError::Fault(HubFault::Unexpected).into());
+    };
+    let addresses = invitation.addresses().collect::<Vec<_>>().join(" ");
+    engine.transaction(|transaction| {
+        let known = membership_in(transaction)?;
+        let (sequence, time) = known.map_or((0, 0), |known| (known.sequence, known.time));
+        Membership { hub: invitation.hub(), addresses, sequence, time }.put(transaction)
+    })?;
+    publish_prekeys(hub, engine, welcome.prekeys).await
+}
+
+/// Publishes prekeys so that the hub has 100, if it has fewer than half.
+pub(super) async fn publish_prekeys<E: From<EngineError> + From<HubError>>(
+    hub: &HubClient<'_>,
+    engine: &mut Engine,
+    there: u32,
+) -> Result<(), E> {
+    let lost = engine.prekeys_lost()?;
+    if there > PREKEYS / 2 && !lost {
+        return Ok(());
+    }
+    let count = PREKEYS.saturating_sub(if lost { 0 } else { there });
+    let count = usize::try_from(count).unwrap_or_default();
+    let bundles =
+        engine.transaction(|transaction| transaction.prekey_bundles(count, records::now()))?;
+    let publish = Publish {
+        bundles: bundles.iter().map(|bundle| bundle.as_bytes()[..].into()).collect(),
+        ..Publish::default()
+    };
+    let Answer::Welcome(_) = hub.ask(Request::Publish(publish)).await? else {
+        return Err(HubError::Fault(HubFault::Unexpected).into());
+    };
+    Ok(engine.transaction(|transaction| transaction.published(&bundles))?)
+}

@@ -1,0 +1,112 @@
+//! Problems: what arrived and cannot be shown, and what was sent and cannot arrive.
+
+use core::fmt;
+
+use endseal_crypto::peer_id::PeerId;
+use endseal_session::{Engine, EngineError};
+
+use super::records::{self, PROBLEM, Transaction};
+
+/// Problems that are kept.
+const KEPT: u64 = 1_000;
+
+/// Something that went wrong with a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// Its number: later ones have higher numbers.
+    pub number: u64,
+    /// When it was noted, in milliseconds since 1970.
+    pub time: u64,
+    /// Position in the mailbox, or the sequence of a frame that was sent.
+    pub position: u64,
+    /// Other device: the sender, or the receiver of a frame that was sent.
+    pub peer: PeerId,
+    /// Its class.
+    pub class: ProblemClass,
+}
+
+/// Class of a problem (docs/spec/node.md, "Store").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProblemClass(Box<str>);
+
+impl ProblemClass {
+    /// A frame of another form.
+    pub(super) const FRAME: &str = "frame";
+    /// The hub deleted frames that were too old.
+    pub(super) const EXPIRED: &str = "gap-expired";
+    /// The hub lost its memory.
+    pub(super) const RESTORED: &str = "gap-restored";
+    /// The sequence is below the hub's window.
+    pub(super) const OLD: &str = "old";
+    /// The mailbox does not exist.
+    pub(super) const MAILBOX: &str = "mailbox";
+
+    /// The name of the class.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ProblemClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Problem {
+    /// Reads a record of the store; `None` if it is none.
+    #[must_use]
+    pub fn read(name: &[u8], value: &[u8]) -> Option<Self> {
+        let number = records::number_in_name(name)?;
+        let (time, rest) = value.split_first_chunk::<8>()?;
+        let (position, rest) = rest.split_first_chunk::<8>()?;
+        let (peer, class) = rest.split_first_chunk::<{ PeerId::LEN }>()?;
+        let class = str::from_utf8(class).ok()?;
+        let is_class = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+        (!class.is_empty() && class.bytes().all(is_class)).then(|| Self {
+            number,
+            time: u64::from_le_bytes(*time),
+            position: u64::from_le_bytes(*position),
+            peer: PeerId::from_bytes(peer),
+            class: ProblemClass(class.into()),
+        })
+    }
+}
+
+/// Notes a problem. The caller MUST call [`forget_old`] in the same transaction.
+pub(super) fn note(
+    transaction: &Transaction<'_, '_>,
+    class: &str,
+    peer: &PeerId,
+    position: u64,
+) -> Result<(), EngineError> {
+    let number = records::next_number(transaction)?;
+    let time = records::now().to_le_bytes();
+    let value = [&time, &position.to_le_bytes(), &peer.as_bytes()[..], class.as_bytes()].concat();
+    transaction.put_record(PROBLEM, &number.to_be_bytes(), &value)
+}
+
+/// Forgets the oldest of more than 1,000.
+pub(super) fn forget_old(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
+    let old = records::count(transaction, PROBLEM)?.saturating_sub(KEPT);
+    let old = usize::try_from(old).unwrap_or(usize::MAX);
+    for (name, _) in transaction.records_after(PROBLEM, &[], old)? {
+        transaction.remove_record(PROBLEM, &name)?;
+    }
+    Ok(())
+}
+
+/// The problems that are kept, the oldest first.
+///
+/// # Errors
+/// [`EngineError`].
+pub fn problems(engine: &mut Engine) -> Result<Vec<Problem>, EngineError> {
+    let limit = usize::try_from(KEPT).unwrap_or(usize::MAX);
+    let found = engine.transaction(|transaction| transaction.records_after(PROBLEM, &[], limit))?;
+    found
+        .iter()
+        .map(|(name, value)| Problem::read(name, value).ok_or(EngineError::Damaged("problem")))
+        .collect()
+}

@@ -1,0 +1,66 @@
+//! Kinds of the node's records in the store, and their numbers (docs/spec/node.md, "Store").
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use endseal_session::olm::OlmAccount;
+use endseal_session::{EngineError, EngineTransaction};
+
+/// A transaction of the store with its sessions.
+pub(super) type Transaction<'t, 's> = EngineTransaction<'t, 's, OlmAccount>;
+
+/// The last number that was given to a row.
+pub(super) const COUNTER: u16 = 0;
+/// The hub: see [`Membership`](super::Membership).
+pub(super) const HUB: u16 = 1;
+/// Person records of others by their identities.
+pub(super) const PERSON: u16 = 2;
+/// See [`HistoryRow`](super::HistoryRow).
+pub(super) const HISTORY: u16 = 3;
+/// Texts that are not encrypted yet: the identity of the person by the number of the row.
+pub(super) const UNSENT: u16 = 4;
+/// See [`Target`](super::outbox::Target).
+pub(super) const FRAME: u16 = 5;
+/// See [`Problem`](super::Problem).
+pub(super) const PROBLEM: u16 = 6;
+
+/// Queue of the engine whose cursor is the position in the mailbox.
+pub(super) const QUEUE: &[u8] = b"hub";
+
+/// Gives a number to a row.
+pub(super) fn next_number(transaction: &Transaction<'_, '_>) -> Result<u64, EngineError> {
+    let last = match transaction.record(COUNTER, &[])? {
+        Some(value) => number(&value).ok_or(EngineError::Damaged("counter"))?,
+        None => 0,
+    };
+    let next = last.checked_add(1).ok_or(EngineError::Damaged("counter"))?;
+    transaction.put_record(COUNTER, &[], &next.to_le_bytes())?;
+    Ok(next)
+}
+
+/// Reads a number of 8 bytes, little-endian.
+pub(super) fn number(bytes: &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// Reads the name of a record that is a number.
+pub(super) fn number_in_name(name: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(name.try_into().ok()?))
+}
+
+/// Counts the records of a kind.
+pub(super) fn count(transaction: &Transaction<'_, '_>, kind: u16) -> Result<u64, EngineError> {
+    const PAGE: usize = 512;
+    let (mut after, mut count) = (Vec::new(), 0);
+    loop {
+        let page = transaction.records_after(kind, &after, PAGE)?;
+        let Some((last, _)) = page.last() else { return Ok(count) };
+        after.clone_from(last);
+        count += page.len() as u64;
+    }
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

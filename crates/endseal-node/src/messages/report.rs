@@ -1,0 +1,61 @@
+//! Results of a visit at the hub.
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_session::Address;
+
+/// Results of a visit, also of one that failed.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SyncReport {
+    /// Messages that arrived in the inbox.
+    pub received: u64,
+    /// Texts that were encrypted.
+    pub encrypted: u64,
+    /// Frames that the hub has taken.
+    pub sent: u64,
+    /// Problems that were noted.
+    pub problems: u64,
+    /// Frames that the hub has deleted.
+    pub gaps: Vec<Lost>,
+    /// Persons and devices to which nothing was encrypted.
+    pub skipped: Vec<Skipped>,
+    /// True if a mailbox is full, so that frames wait here.
+    pub mailbox_full: bool,
+    /// When the hub acknowledged the last frame that it has forgotten, in milliseconds since 1970:
+    /// its database is one of earlier.
+    pub hub_forgot: Option<u64>,
+}
+
+/// Frames that were deleted before this device had them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lost {
+    /// Number of them, 0 if the hub does not know.
+    pub count: u64,
+    /// True if they were too old; otherwise the hub lost its memory.
+    pub is_expired: bool,
+}
+
+/// A person, or one of their devices, to which nothing was encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// The person.
+    pub person: PublicKey,
+    /// The device, if it is one.
+    pub device: Option<Address>,
+    /// Why.
+    pub reason: SkippedReason,
+}
+
+/// Reason why nothing was encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SkippedReason {
+    /// The hub does not know the person.
+    Unknown,
+    /// The hub has no prekey of the device.
+    NoPrekey,
+    /// The answer of the hub is not signed by the person, or is older than what is known.
+    Directory,
+}

@@ -1,0 +1,39 @@
+//! Numbers of what waits.
+
+use endseal_session::{Engine, EngineError};
+
+use super::membership::{Membership, membership_in};
+use super::records::{self, FRAME, PROBLEM, UNSENT};
+
+/// Numbers of what waits in a store.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// The hub at which this device is registered.
+    pub membership: Option<Membership>,
+    /// Messages that were not read.
+    pub unread: u64,
+    /// Texts that are not encrypted yet.
+    pub unsent: u64,
+    /// Frames that the hub does not have yet.
+    pub frames: u64,
+    /// Problems that are kept.
+    pub problems: u64,
+}
+
+/// Counts what waits.
+///
+/// # Errors
+/// [`EngineError`].
+pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
+    let unread = engine.inbox().len()?;
+    engine.transaction(|transaction| {
+        Ok(Status {
+            membership: membership_in(transaction)?,
+            unread,
+            unsent: records::count(transaction, UNSENT)?,
+            frames: records::count(transaction, FRAME)?,
+            problems: records::count(transaction, PROBLEM)?,
+        })
+    })
+}

@@ -1,0 +1,52 @@
+//! One visit at the hub: what waits there is received, what waits here is sent.
+
+use endseal_codec::hub::{Answer, Hello, Publish, Request};
+use endseal_delivery::node::HubFault;
+use endseal_keyring::PersonRecord;
+use endseal_session::Engine;
+
+use super::drain::drain;
+use super::error::SyncError;
+use super::hub::HubClient;
+use super::membership::{membership, publish_prekeys};
+use super::puts::put_all;
+use super::report::SyncReport;
+use super::unsent::encrypt_unsent;
+
+const VERSION: u32 = 1;
+
+/// Receives all that waits at the hub, and sends all that waits here. `person` is the newest record
+/// of this identity. The report also holds what was done before a failure.
+///
+/// # Errors
+/// [`SyncError`]; it may be called again.
+pub async fn sync(
+    hub: &HubClient<'_>,
+    engine: &mut Engine,
+    person: &PersonRecord,
+    report: &mut SyncReport,
+) -> Result<(), SyncError> {
+    let membership = membership(engine)?.ok_or(SyncError::NotJoined)?;
+    if engine.store().restorations() > 0 {
+        return Err(SyncError::Restored);
+    }
+    let hello = Request::Hello(Hello { version: VERSION });
+    let Answer::Welcome(welcome) = hub.ask(hello).await? else {
+        return Err(HubFault::Unexpected.into());
+    };
+    if welcome.sequence.unwrap_or_default() < membership.sequence {
+        report.hub_forgot = Some(membership.time);
+    }
+    if welcome.epoch < person.epoch() {
+        let certificate = engine.certificate().as_bytes()[..].into();
+        let publish =
+            Publish { certificate, person: person.as_bytes().into(), ..Publish::default() };
+        let Answer::Welcome(_) = hub.ask(Request::Publish(publish)).await? else {
+            return Err(HubFault::Unexpected.into());
+        };
+    }
+    publish_prekeys::<SyncError>(hub, engine, welcome.prekeys).await?;
+    drain(hub, engine, report).await?;
+    encrypt_unsent(hub, engine, report).await?;
+    put_all(hub, engine, report).await
+}

@@ -1,0 +1,61 @@
+//! Texts (docs/spec/node.md, "Texts").
+
+use endseal_codec::{
+    Body, BodyView, Codec as _, Content, ContentView, Limits, Message, RichMessage,
+};
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::random::{OsRandom, Random as _, RandomError};
+use endseal_crypto::secret::Zeroizing;
+
+/// The longest text in bytes.
+pub const MAX_TEXT_LEN: usize = 1_000_000;
+
+/// A text that was read.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations, reason = "it is secret")]
+#[non_exhaustive]
+pub struct Text<'a> {
+    /// When it was written, in milliseconds since 1970, as its writer says.
+    pub time: u64,
+    /// The text.
+    pub text: &'a str,
+}
+
+impl<'a> Text<'a> {
+    /// Reads a plaintext that `sender` wrote to `receiver`. `None` if it is of another form, or
+    /// names another sender or receiver.
+    #[must_use]
+    pub fn read(plaintext: &'a [u8], sender: &PublicKey, receiver: &PublicKey) -> Option<Self> {
+        let message = Message::view(plaintext, Limits::default()).ok()?;
+        let Some(ContentView::Rich(rich)) = message.content else { return None };
+        if rich.sender != sender.as_bytes() || rich.conversation != receiver.as_bytes() {
+            return None;
+        }
+        let text = rich.body.map(BodyView::as_str)?;
+        Some(Self { time: rich.timestamp, text })
+    }
+}
+
+/// The plaintext of a text that `sender` writes to `receiver` at `time`. `None` if it is longer
+/// than [`MAX_TEXT_LEN`].
+pub(super) fn plaintext(
+    sender: &PublicKey,
+    receiver: &PublicKey,
+    time: u64,
+    text: &str,
+) -> Result<Option<Zeroizing<Vec<u8>>>, RandomError> {
+    if text.len() > MAX_TEXT_LEN {
+        return Ok(None);
+    }
+    let mut id = [0; 16];
+    OsRandom.fill(&mut id)?;
+    let message = Message::from(Content::Rich(RichMessage {
+        id,
+        conversation: receiver.as_bytes()[..].into(),
+        sender: *sender.as_bytes(),
+        timestamp: time,
+        body: Some(Body::Text(text.into())),
+        ..RichMessage::default()
+    }));
+    Ok(message.to_vec(Limits::default()).ok().map(Zeroizing::new))
+}

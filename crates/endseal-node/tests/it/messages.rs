@@ -1,0 +1,5 @@
+//! Conversations over a hub, in one process.
+
+mod hostile;
+mod texts;
+mod world;

@@ -1,0 +1,93 @@
+//! Members and hubs that do not keep to the protocol.
+
+use endseal_codec::frame::{Stamp, StoredFrame};
+use endseal_codec::hub::{Answer, HubAnswer, HubRequest, Put, Request};
+use endseal_codec::{Codec as _, Message, Scheme, Sealed, SealedMessage};
+use endseal_delivery::{payload_limits, stored_limits};
+use endseal_node::messages::problems;
+use endseal_transport::{Frame, Kind};
+
+use super::world::{Person, World};
+
+/// Puts a frame with any payload into the mailbox of `to`.
+async fn put(world: &World, from: &Person, to: &Person, sequence: u64, message: SealedMessage) {
+    let (_endpoint, connection) = world.connect(&from.key()).await;
+    let sender = *from.engine.certificate().keys().peer_id.as_bytes();
+    let sealed = Sealed::<Message>::from_message(message);
+    let stamp = Stamp { sequence, timestamp: 0, sender };
+    let frame = StoredFrame::vouched(&sealed, stamp, stored_limits()).unwrap();
+    let targets = to.engine.certificate().keys().peer_id.as_bytes()[..].into();
+    let put = Put { targets, frame: frame.into(), ..Put::default() };
+    let request = HubRequest::from(Request::Put(put)).to_vec(payload_limits()).unwrap();
+    let (mut sender, mut receiver) = connection.open_exchange().await.unwrap();
+    sender.send(&Frame::new(Kind::Control, request)).await.unwrap();
+    let frame = receiver.receive().await.unwrap().unwrap();
+    let answer = HubAnswer::decode(&frame.payload, payload_limits()).unwrap().answer;
+    assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_that_cannot_be_opened_cost_no_other() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let mallory = world.member("mallory").await;
+    let address = |person: &Person| {
+        let device = person.engine.address().device.number().to_le_bytes();
+        [&person.identity.as_bytes()[..], &device].concat()
+    };
+    let message = |scheme, context: &[u8]| SealedMessage {
+        scheme,
+        context: context.into(),
+        ciphertext: [7; 100].into(),
+        ..SealedMessage::default()
+    };
+    let hostile = [
+        message(Scheme::MLS, &address(&mallory)),
+        message(Scheme::PAIRWISE, &[0; 36]),
+        message(Scheme::PAIRWISE, b"short"),
+        // No message of a session, and in the name of somebody else.
+        message(Scheme::PAIRWISE, &address(&mallory)),
+        message(Scheme::PAIRWISE, &address(&alice)),
+    ];
+    let mut sequence = 0;
+    for hostile in hostile {
+        sequence += 1;
+        put(&world, &mallory, &bob, sequence, hostile).await;
+        alice.say(&bob.identity, &sequence.to_string());
+        alice.sync(&world).await;
+    }
+    let report = bob.sync(&world).await;
+    assert_eq!((report.received, report.problems), (5, 5));
+    let texts: Vec<_> = bob.read().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["1", "2", "3", "4", "5"]);
+    let found = problems(&mut bob.engine).unwrap();
+    let classes: Vec<_> = found.iter().map(|it| it.class.as_str()).collect();
+    assert_eq!(classes, ["frame", "frame", "frame", "malformed", "malformed"]);
+    let peer = mallory.engine.certificate().keys().peer_id;
+    assert!(found.iter().all(|it| it.peer == peer));
+    // They are acknowledged, and do not come again.
+    assert_eq!(bob.sync(&world).await.problems, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ciphertext_that_another_repeats_is_no_second_text() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let mallory = world.member("mallory").await;
+    alice.say(&bob.identity, "once");
+    alice.sync(&world).await;
+    // What a hub that helps Mallory would hand out.
+    let mut store = world.store();
+    let bytes = endseal_hub::HubStore::devices(&mut store).unwrap();
+    let row = bytes.iter().find(|it| it.frames > 0).unwrap().row;
+    let mut reader = endseal_hub::HubStore::reader(&store).unwrap();
+    let deliveries = reader.deliveries(row, 0, 10, 1 << 20).unwrap();
+    let frame = StoredFrame::parse(&deliveries[0].frame, stored_limits()).unwrap();
+    let sender = frame.sender();
+    let frame = frame.vouched_by(&sender).unwrap();
+    let message = SealedMessage::decode(frame.payload(), stored_limits()).unwrap();
+    put(&world, &mallory, &bob, 1, message).await;
+    let report = bob.sync(&world).await;
+    assert_eq!((report.received, report.problems), (1, 1));
+    assert_eq!(bob.read(), [(alice.identity, "once".to_owned())]);
+}

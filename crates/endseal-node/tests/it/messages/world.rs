@@ -1,0 +1,177 @@
+//! A hub with a database, and nodes with state directories.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::identity::{Identity, RootSeed};
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_hub::{Hub, HubLimits, HubStore as _, SqliteStore};
+use endseal_keyring::{IdentityFile, Invitation, JoinToken, PersonRecord};
+use endseal_node::messages::{
+    self, HubClient, SyncError, SyncReport, hub_limits, join, mark_read, sync, unread,
+};
+use endseal_node::sessions::Texts;
+use endseal_node::{Existing, Home, NewIdentity};
+use endseal_session::{DeviceId, Engine};
+use endseal_testing::Scratch;
+use endseal_transport::{Accept, Connection, Endpoint, Policy, TransportKey};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) struct World {
+    pub(crate) folder: Scratch,
+    key: TransportKey,
+    pub(crate) hub: Option<Hub>,
+    pub(crate) address: SocketAddr,
+    limits: HubLimits,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let mut limits = HubLimits::default();
+        (limits.burst, limits.rate) = (1_000_000, 1_000_000);
+        Self::with(limits)
+    }
+
+    pub(crate) fn with(limits: HubLimits) -> Self {
+        let key = TransportKey::new(&Identity::generate(&mut OsRandom).unwrap());
+        let address = "127.0.0.1:0".parse().unwrap();
+        let mut world = Self { folder: Scratch::new(), key, hub: None, address, limits };
+        world.start();
+        world
+    }
+
+    pub(crate) fn store(&self) -> SqliteStore {
+        SqliteStore::open(&self.folder.path("hub.db")).unwrap()
+    }
+
+    pub(crate) fn start(&mut self) {
+        let here = "127.0.0.1:0".parse().unwrap();
+        let limits = self.limits.clone();
+        let hub = Hub::serve(here, &self.key, Policy::default(), self.store(), limits).unwrap();
+        self.address = hub.local_address().unwrap();
+        self.hub = Some(hub);
+    }
+
+    pub(crate) async fn stop(&mut self) {
+        self.hub.take().unwrap().close().await;
+        // The threads end with the last handle of the hub.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+
+    pub(crate) fn hub(&self) -> PeerId {
+        self.key.peer_id()
+    }
+
+    pub(crate) fn invitation(&self) -> Invitation {
+        let token = JoinToken::try_init_with(|bytes| OsRandom.fill(bytes)).unwrap();
+        let (digest, expires) = (token.digest(), u64::MAX / 4);
+        self.store().transact(&mut |it| it.add_invitation(&digest, "test", expires, 1)).unwrap();
+        Invitation::new(self.hub(), token, &["127.0.0.1:1"]).unwrap()
+    }
+
+    /// A person with one device.
+    pub(crate) fn person(&self, name: &str) -> Person {
+        let home = Home::create(&self.folder.path(name)).unwrap();
+        let root = Identity::from_root_seed(RootSeed::generate(&mut OsRandom).unwrap());
+        let device = Identity::generate(&mut OsRandom).unwrap();
+        let file =
+            |identity| IdentityFile::seal_without_passphrase(identity, &mut OsRandom).unwrap();
+        let new = NewIdentity {
+            root: &root,
+            root_file: &file(&root),
+            device: &device,
+            device_file: &file(&device),
+            number: DeviceId::new(1),
+            now: 1_790_000_000_000,
+        };
+        home.install(&new, Existing::Keep, &home.lock().unwrap()).unwrap();
+        let engine = home.sessions(&device, Duration::ZERO).unwrap();
+        let record = home.person().unwrap();
+        Person { identity: *root.public().ed25519(), root, device, home, engine, record }
+    }
+
+    /// A person whose device is registered.
+    pub(crate) async fn member(&self, name: &str) -> Person {
+        let mut person = self.person(name);
+        person.join(self).await;
+        person
+    }
+
+    pub(crate) async fn connect(&self, key: &TransportKey) -> (Endpoint, Connection) {
+        let here = "127.0.0.1:0".parse().unwrap();
+        let policy = Policy::default();
+        let endpoint =
+            Endpoint::bind_with(here, key, policy, Accept::nobody(), hub_limits()).unwrap();
+        let connection = endpoint.connect(self.hub(), self.address).await.unwrap();
+        (endpoint, connection)
+    }
+}
+
+pub(crate) struct Person {
+    pub(crate) identity: PublicKey,
+    pub(crate) root: Identity,
+    pub(crate) device: Identity,
+    pub(crate) home: Home,
+    pub(crate) engine: Engine,
+    pub(crate) record: PersonRecord,
+}
+
+impl Person {
+    pub(crate) fn key(&self) -> TransportKey {
+        TransportKey::new(&self.device)
+    }
+
+    pub(crate) async fn join(&mut self, world: &World) {
+        let (_endpoint, connection) = world.connect(&self.key()).await;
+        let hub = HubClient::new(&connection, PATIENCE);
+        join(&hub, &mut self.engine, &world.invitation(), &self.record).await.unwrap();
+    }
+
+    pub(crate) fn say(&mut self, to: &PublicKey, text: &str) {
+        let said = messages::say(&mut self.engine, to, Texts::whole(text.as_bytes()));
+        assert_eq!(said.unwrap(), 1);
+    }
+
+    pub(crate) async fn sync(&mut self, world: &World) -> SyncReport {
+        let (report, result) = self.try_sync(world).await;
+        result.unwrap();
+        report
+    }
+
+    pub(crate) async fn try_sync(&mut self, world: &World) -> (SyncReport, Result<(), SyncError>) {
+        let (_endpoint, connection) = world.connect(&self.key()).await;
+        let hub = HubClient::new(&connection, PATIENCE);
+        let mut report = SyncReport::default();
+        let result = sync(&hub, &mut self.engine, &self.record, &mut report).await;
+        (report, result)
+    }
+
+    /// All texts that were not read, with their writers; they are read then.
+    pub(crate) fn read(&mut self) -> Vec<(PublicKey, String)> {
+        let mut texts = Vec::new();
+        let mut after = 0;
+        loop {
+            let (page, next) = unread(&mut self.engine, after).unwrap();
+            for it in &page {
+                let text = it.text(&self.identity).map_or("(none)", |it| it.text);
+                texts.push((it.from, text.to_owned()));
+            }
+            mark_read(&mut self.engine, &page).unwrap();
+            match next {
+                Some(next) => after = next,
+                None => return texts,
+            }
+        }
+    }
+
+    /// Opens the store again, as another process would.
+    pub(crate) fn restart(self) -> Self {
+        let Self { identity, root, device, home, engine, record } = self;
+        drop(engine);
+        let engine = home.sessions(&device, Duration::ZERO).unwrap();
+        Self { identity, root, device, home, engine, record }
+    }
+}
