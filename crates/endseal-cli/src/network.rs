@@ -21,9 +21,9 @@ use tokio::time;
 use crate::duration::{self, HOUR, MINUTE, SECOND};
 use crate::failure::{Failure, Kind};
 use crate::interrupt;
-use crate::peer_address::PeerAddress;
+use crate::peer_address::HostAddress;
 
-/// Addresses of one host that are tried.
+/// Addresses that are tried.
 const MAX_ADDRESSES: usize = 8;
 /// Time to tell others that this side is leaving, and for threads to finish.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -38,7 +38,7 @@ pub(crate) struct Timeouts {
     /// Give up if the peer stands still for this time
     #[arg(long, value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = duration::between(SECOND, HOUR))]
-    idle: Duration,
+    pub(crate) idle: Duration,
 }
 
 impl From<Timeouts> for transfer::StallTimeout {
@@ -85,6 +85,15 @@ pub(crate) fn run<T>(
     outcome
 }
 
+/// Peer of a connection, and ways to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Destination<'a> {
+    pub(crate) peer: PeerId,
+    pub(crate) hosts: &'a [HostAddress],
+    pub(crate) timeouts: Timeouts,
+    pub(crate) limits: Limits,
+}
+
 /// Comes true when somebody interrupts the program.
 pub(crate) struct Interrupt(oneshot::Receiver<()>);
 
@@ -100,13 +109,11 @@ impl Interrupt {
     pub(crate) async fn with_connection<T>(
         &mut self,
         key: &TransportKey,
-        to: (&PeerAddress, PeerId),
-        timeouts: Timeouts,
+        to: &Destination<'_>,
         work: impl AsyncFnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let (address, peer) = to;
         let dialed = tokio::select! {
-            dialed = dial(key, address, peer, timeouts) => dialed,
+            dialed = dial(key, to) => dialed,
             () = self.wait() => Err(interrupted()),
         };
         let (endpoint, connection) = dialed?;
@@ -129,21 +136,17 @@ pub(crate) fn interrupted() -> Failure {
     Failure::new(Kind::Interrupted, "interrupted")
 }
 
-/// Tries all addresses of a host at once: an unused one answers nothing and would cost its whole
+/// Tries all addresses of all hosts at once: an unused one answers nothing and would cost its whole
 /// patience.
-async fn dial(
-    key: &TransportKey,
-    address: &PeerAddress,
-    peer: PeerId,
-    Timeouts { timeout: patience, .. }: Timeouts,
-) -> Result<(Endpoint, Connection), Failure> {
-    let found = time::timeout(patience, address.resolve()).await;
+async fn dial(key: &TransportKey, to: &Destination<'_>) -> Result<(Endpoint, Connection), Failure> {
+    let (peer, patience) = (to.peer, to.timeouts.timeout);
+    let found = time::timeout(patience, resolve(to.hosts)).await;
     let found =
         found.map_err(|_| Failure::new(Kind::Environment, "cannot find the host in time"))?;
-    let mut limits = Limits::default();
+    let mut limits = to.limits.clone();
     limits.handshake_timeout = patience;
     let mut attempts = JoinSet::new();
-    for remote in found?.take(MAX_ADDRESSES) {
+    for remote in found?.into_iter().take(MAX_ADDRESSES) {
         let here: IpAddr = match remote {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -175,6 +178,21 @@ async fn dial(
     Err(best.map_or_else(|| Failure::new(Kind::Environment, "cannot connect"), |best| best.1))
 }
 
+/// Addresses of hosts. Fails if none has any.
+async fn resolve(hosts: &[HostAddress]) -> Result<Vec<SocketAddr>, Failure> {
+    let (mut addresses, mut failed) = (Vec::new(), None);
+    for host in hosts {
+        match host.resolve().await {
+            Ok(found) => addresses.extend(found),
+            Err(failure) => failed = Some(failure),
+        }
+    }
+    match failed {
+        Some(failure) if addresses.is_empty() => Err(failure),
+        _ => Ok(addresses),
+    }
+}
+
 async fn connect(
     endpoint: &Endpoint,
     peer: PeerId,
@@ -203,7 +221,7 @@ fn refused(remote: SocketAddr, error: &ConnectError, patience: Duration) -> Fail
             failure.hint("the other side must know you: endseal peers add NAME PEERID, there")
         }
         ConnectError::TimedOut => failure.hint(format!(
-            "waited {}: does endseal listen run there, and does UDP get through?",
+            "waited {}: does the other side run, and does UDP get through?",
             duration::text(patience)
         )),
         ConnectError::Busy => failure.hint("try again later"),

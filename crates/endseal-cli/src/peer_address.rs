@@ -51,6 +51,12 @@ impl FromStr for PeerArg {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PeerAddress {
     pub(crate) peer: PeerArg,
+    pub(crate) host: HostAddress,
+}
+
+/// `HOST[:PORT]`, IPv6 in brackets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostAddress {
     host: String,
     port: u16,
 }
@@ -62,7 +68,14 @@ impl FromStr for PeerAddress {
         let Some((peer, address)) = text.split_once('@') else {
             return Err("expected PEER@ADDRESS, for example bob@192.0.2.7:4433".into());
         };
-        let peer = peer.parse()?;
+        Ok(Self { peer: peer.parse()?, host: address.parse()? })
+    }
+}
+
+impl FromStr for HostAddress {
+    type Err = String;
+
+    fn from_str(address: &str) -> Result<Self, String> {
         let (host, port) = match address.strip_prefix('[') {
             Some(rest) => {
                 let Some((host, rest)) = rest.split_once(']') else {
@@ -86,18 +99,18 @@ impl FromStr for PeerAddress {
             },
         };
         if host.is_empty() {
-            return Err("there is no host behind the @".into());
+            return Err("there is no host".into());
         }
         let port = match port.map(|text| (text, text.parse())) {
             None => DEFAULT_PORT,
             Some((_, Ok(port))) if port != 0 => port,
             Some((text, _)) => return Err(format!("'{text}' is no port: 1 to 65535")),
         };
-        Ok(Self { peer, host: host.to_owned(), port })
+        Ok(Self { host: host.to_owned(), port })
     }
 }
 
-impl PeerAddress {
+impl HostAddress {
     /// All addresses of the host.
     pub(crate) async fn resolve(&self) -> Result<vec::IntoIter<SocketAddr>, Failure> {
         let failed = || Failure::new(Kind::Environment, format!("cannot find '{}'", self.host));
@@ -119,7 +132,7 @@ mod tests {
         let parts = |text: &str| {
             let parsed: PeerAddress = text.parse().unwrap();
             assert_eq!(parsed.peer, PeerArg::Name(Name::new("bob").unwrap()));
-            (parsed.host, parsed.port)
+            (parsed.host.host, parsed.host.port)
         };
         assert_eq!(parts("bob@192.0.2.7:99"), ("192.0.2.7".into(), 99));
         assert_eq!(parts("bob@192.0.2.7"), ("192.0.2.7".into(), 4433));

@@ -4,12 +4,12 @@ use core::time::Duration;
 
 use endseal_keyring::PeerIdText;
 use endseal_node::transfer::Echo;
-use endseal_transport::TransportKey;
+use endseal_transport::{Limits, TransportKey};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
-use crate::network::{self, Timeouts};
+use crate::network::{self, Destination, Timeouts};
 use crate::passphrase;
 use crate::peer_address::PeerAddress;
 
@@ -37,9 +37,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let peer = args.to.peer.find(&home.peers()?)?;
     let key = TransportKey::new(&passphrase::unlock_device(ctx, &home)?);
     network::run(ctx.global.json, async |mut interrupt| {
-        let to = (&args.to, peer);
+        let hosts = core::slice::from_ref(&args.to.host);
+        let to = Destination { peer, hosts, timeouts: args.timeouts, limits: Limits::default() };
         interrupt
-            .with_connection(&key, to, args.timeouts, async |connection| {
+            .with_connection(&key, &to, async |connection| {
                 let mut echo = Echo::open(connection, args.timeouts.into()).await?;
                 let mut times = Vec::new();
                 for _ in 0..args.count {

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use endseal_node::transfer::{self, FileName, OutgoingFile, OutgoingMessage};
-use endseal_transport::TransportKey;
+use endseal_transport::{Limits, TransportKey};
 use tokio::sync::mpsc;
 
 use crate::ctx::{self, Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json;
-use crate::network::{self, Timeouts};
+use crate::network::{self, Destination, Timeouts};
 use crate::output::{DASH, Input};
 use crate::passphrase;
 use crate::peer_address::PeerAddress;
@@ -65,9 +65,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
     };
     network::run(ctx.global.json, async |mut interrupt| {
-        let to = (&args.to, peer);
+        let hosts = core::slice::from_ref(&args.to.host);
+        let to = Destination { peer, hosts, timeouts: args.timeouts, limits: Limits::default() };
         interrupt
-            .with_connection(&key, to, args.timeouts, async |connection| match name {
+            .with_connection(&key, &to, async |connection| match name {
                 Some(name) => {
                     let shown = name.as_str().to_owned();
                     let (size, content) = (input.len, input.reader);
