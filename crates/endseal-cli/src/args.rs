@@ -54,6 +54,12 @@ pub(crate) enum Command {
     Peers(cmd::peers::Args),
     Seal(cmd::seal::Args),
     Open(cmd::open::Args),
+    Join(cmd::join::Args),
+    Say(cmd::say::Args),
+    Sync(cmd::sync::Args),
+    Inbox(cmd::inbox::Args),
+    History(cmd::history::Args),
+    Status(cmd::status::Args),
     Session(cmd::session::Args),
     Store(cmd::store::Args),
     S3(cmd::s3::Args),
@@ -93,7 +99,7 @@ Examples:
   endseal seal -r bob -o notes.es notes.txt
   endseal open -o notes.txt notes.es
   tar c photos | endseal seal -r bob > photos.es
-  endseal session begin bob bob.bundle && endseal session send bob -o out.msgs < notes.txt
+  endseal join bob.invite && endseal say bob 'at noon' && endseal sync && endseal inbox
   endseal peers add bob endsealpeer1... && endseal listen --dir inbox
   endseal send bob@192.0.2.7 notes.txt
   endseal demo";

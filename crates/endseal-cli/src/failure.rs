@@ -248,11 +248,22 @@ impl From<IdentityError> for Failure {
 impl From<InstallError> for Failure {
     fn from(error: InstallError) -> Self {
         match error {
-            InstallError::File(error) | InstallError::Person(PersonError::File(error)) => {
-                IdentityError::File(error).into()
-            }
+            InstallError::File(error) => IdentityError::File(error).into(),
+            InstallError::Person(error) => error.into(),
             InstallError::Identity(error) => error.into(),
             InstallError::Sessions(error) => error.into(),
+            _ => Self::of(Kind::Environment, &error),
+        }
+    }
+}
+
+impl From<PersonError> for Failure {
+    fn from(error: PersonError) -> Self {
+        match error {
+            PersonError::File(error) => IdentityError::File(error).into(),
+            PersonError::Missing(_) | PersonError::Parse { .. } => {
+                Self::of(Kind::Configuration, &error)
+            }
             _ => Self::of(Kind::Environment, &error),
         }
     }

@@ -1,5 +1,7 @@
 //! Text for a terminal.
 
+use endseal_crypto::secret::Zeroizing;
+
 /// The text without what could command a terminal, begin a new line or turn the order of characters
 /// around: each such character becomes U+FFFD.
 pub(crate) fn printable(text: &str) -> String {
@@ -17,6 +19,17 @@ pub(crate) fn is_printable(c: char) -> bool {
         | '\u{2066}'..='\u{2069}');
     let ends_line = matches!(c, '\u{2028}' | '\u{2029}');
     !(c.is_control() || turns || ends_line)
+}
+
+/// Appends a text of several lines, the further ones indented, so that none looks like another
+/// message.
+pub(crate) fn indent(text: &str, line: &mut String) {
+    let mut lines = text.split('\n').map(printable).map(Zeroizing::new);
+    line.push_str(&lines.next().unwrap_or_default());
+    for further in lines {
+        line.push_str("\n    ");
+        line.push_str(&further);
+    }
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 }
 
 /// Opens the store, works, and closes it.
-fn with<T>(
+pub(crate) fn with<T>(
     wait: Duration,
     ctx: &mut Ctx,
     work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
@@ -101,13 +101,13 @@ fn with<T>(
     work_and_close(engine, ctx, work)
 }
 
-fn unlock(ctx: &mut Ctx) -> Result<(Home, Identity), Failure> {
+pub(crate) fn unlock(ctx: &mut Ctx) -> Result<(Home, Identity), Failure> {
     let home = ctx.home()?;
     let device = passphrase::unlock_device(ctx, &home)?;
     Ok((home, device))
 }
 
-fn work_and_close<T>(
+pub(crate) fn work_and_close<T>(
     mut engine: Engine,
     ctx: &mut Ctx,
     work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
@@ -139,13 +139,13 @@ fn ask(question: &str) -> Result<(), Failure> {
 }
 
 /// Somebody who was named, and what to call them.
-struct Partner {
-    identity: ed25519::PublicKey,
-    name: String,
+pub(crate) struct Partner {
+    pub(crate) identity: ed25519::PublicKey,
+    pub(crate) name: String,
 }
 
 impl Partner {
-    fn find(text: &str, ctx: &Ctx) -> Result<Self, Failure> {
+    pub(crate) fn find(text: &str, ctx: &Ctx) -> Result<Self, Failure> {
         let identity = *recipients::person(text, ctx)?.ed25519();
         let name = match ctx.home()?.contacts()?.name_of(&identity) {
             Some(name) => name.to_string(),
@@ -162,12 +162,12 @@ impl Partner {
     }
 }
 
-fn identity_text(key: ed25519::PublicKey) -> String {
+pub(crate) fn identity_text(key: ed25519::PublicKey) -> String {
     IdentityText::from(PublicIdentity::short(key)).to_string()
 }
 
 /// The name of a contact, or else the identity.
-fn called(key: ed25519::PublicKey, contacts: &Contacts) -> String {
+pub(crate) fn called(key: ed25519::PublicKey, contacts: &Contacts) -> String {
     contacts.name_of(&key).map_or_else(|| identity_text(key), ToString::to_string)
 }
 

@@ -14,7 +14,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::{self, Failure};
 use crate::json::{self, Value};
 use crate::output::{AtTerminal, Output};
-use crate::printable::{plural, printable};
+use crate::printable::{indent, plural, printable};
 
 /// Messages that are in memory at once.
 const PAGE: usize = 64;
@@ -93,12 +93,7 @@ fn line(message: &Received, contacts: &Contacts, as_json: bool) -> Zeroizing<Str
         line.push_str("> ");
         match core::str::from_utf8(&message.plaintext) {
             Ok(text) => {
-                let mut lines = text.split('\n').map(printable).map(Zeroizing::new);
-                line.push_str(&lines.next().unwrap_or_default());
-                for further in lines {
-                    line.push_str("\n    ");
-                    line.push_str(&further);
-                }
+                indent(text, &mut line);
             }
             Err(_) => {
                 let _ = write!(line, "({} bytes that are no text)", message.plaintext.len());

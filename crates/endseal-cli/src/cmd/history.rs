@@ -1,0 +1,90 @@
+//! `endseal history`
+
+use std::collections::VecDeque;
+
+use endseal_node::messages::{HistoryRow, history};
+
+use super::inbox::shown;
+use super::session::{Partner, StoreArgs, with};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json;
+use crate::time::rfc3339;
+
+/// Rows that are in memory at once.
+const PAGE: usize = 256;
+
+/// Print what was written to a person, and what was read
+///
+/// The order is that of writing and reading on this device.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Contact or identity
+    name: String,
+    /// Only texts with all of these words, in any case
+    #[arg(long, value_name = "WORDS")]
+    search: Option<String>,
+    /// Only the last texts
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    last: Option<u16>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let partner = Partner::find(&args.name, ctx)?;
+    let words: Vec<String> = args
+        .search
+        .iter()
+        .flat_map(|words| words.split_whitespace())
+        .map(str::to_lowercase)
+        .collect();
+    with(args.store.wait, ctx, |engine, ctx| {
+        let own = engine.address().identity;
+        let other = partner.identity;
+        let matches = |row: &HistoryRow| {
+            if words.is_empty() {
+                return true;
+            }
+            let text = row.text(&own, &other).map(|it| it.text.to_lowercase());
+            text.is_some_and(|text| words.iter().all(|word| text.contains(word)))
+        };
+        let print = |row: &HistoryRow, ctx: &mut Ctx| {
+            let text = row.text(&own, &other);
+            if ctx.global.json {
+                let object = json::object([
+                    ("number", row.number.into()),
+                    ("sent", row.is_sent.into()),
+                    ("device", row.writer.device.number().into()),
+                    ("time", text.map(|it| rfc3339(it.time)).into()),
+                    ("text", text.map(|it| it.text).into()),
+                ]);
+                return ctx.print(format!("{object}\n").as_bytes());
+            }
+            let name = if row.is_sent { "me" } else { &partner.name };
+            ctx.print(shown(name, text).as_bytes())
+        };
+        let (mut after, mut last) = (0, VecDeque::new());
+        loop {
+            let page = history(engine, &other, after, PAGE)?;
+            let Some(end) = page.last() else { break };
+            after = end.number;
+            for row in page.into_iter().filter(&matches) {
+                match args.last {
+                    None => print(&row, ctx)?,
+                    Some(count) => {
+                        if last.len() == usize::from(count) {
+                            last.pop_front();
+                        }
+                        last.push_back(row);
+                    }
+                }
+            }
+        }
+        for row in &last {
+            print(row, ctx)?;
+        }
+        Ok(Outcome::default())
+    })
+}

@@ -1,0 +1,118 @@
+//! `endseal inbox`
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::{Contacts, PeerIdText};
+use endseal_node::messages::{Unread, mark_read, problems, unread};
+
+use super::session::{StoreArgs, called, identity_text, with};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::json::{self, Value};
+use crate::printable::indent;
+use crate::time::rfc3339;
+
+/// Print the texts that arrived and were not read
+///
+/// Each is "TIME NAME> text", with the time at which it was written; further lines of a text are
+/// indented, and control characters are replaced. With --json each text is one object on its own
+/// line, exactly as it was sent. What was printed is in endseal history from then on.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Leave them unread
+    #[arg(long)]
+    keep: bool,
+    /// List what arrived and cannot be shown, and what cannot be sent
+    #[arg(long, conflicts_with = "keep")]
+    problems: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    if args.problems {
+        return list_problems(args, ctx);
+    }
+    let contacts = ctx.home()?.contacts()?;
+    with(args.store.wait, ctx, |engine, ctx| {
+        let own = engine.address().identity;
+        let mut after = 0;
+        loop {
+            let (page, next) = unread(engine, after)?;
+            for message in &page {
+                let line = line(message, &own, &contacts, ctx.global.json);
+                ctx.print(line.as_bytes())?;
+            }
+            // Printed first: a text may be shown twice, and not never.
+            if !args.keep {
+                mark_read(engine, &page)?;
+            }
+            match next {
+                Some(next) => after = next,
+                None => return Ok(Outcome::default()),
+            }
+        }
+    })
+}
+
+fn line(
+    message: &Unread,
+    own: &PublicKey,
+    contacts: &Contacts,
+    as_json: bool,
+) -> Zeroizing<String> {
+    let text = message.text(own);
+    if as_json {
+        let name = contacts.name_of(&message.from).map(ToString::to_string);
+        let object = json::object([
+            ("number", message.received.number.into()),
+            ("from", identity_text(message.from).into()),
+            ("name", name.into()),
+            ("device", message.received.sender.device.number().into()),
+            ("time", text.map(|it| rfc3339(it.time)).into()),
+            ("text", text.map(|it| it.text).into()),
+        ]);
+        return Zeroizing::new(format!("{object}\n"));
+    }
+    shown(&called(message.from, contacts), text)
+}
+
+/// A text for people, with its line end.
+pub(super) fn shown(
+    name: &str,
+    text: Option<endseal_node::messages::Text<'_>>,
+) -> Zeroizing<String> {
+    let len = text.map_or(0, |it| it.text.len());
+    let mut line = Zeroizing::new(String::with_capacity(2 * len + 128));
+    match text {
+        Some(text) => {
+            line.push_str(&rfc3339(text.time));
+            line.push(' ');
+            line.push_str(name);
+            line.push_str("> ");
+            indent(text.text, &mut line);
+        }
+        None => {
+            line.push_str(name);
+            line.push_str("> (a message that this version cannot show)");
+        }
+    }
+    line.push('\n');
+    line
+}
+
+fn list_problems(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let found = with(args.store.wait, ctx, |engine, _| Ok(problems(engine)?))?;
+    let (mut text, mut list) = (String::new(), Vec::new());
+    for problem in &found {
+        let (time, peer) = (rfc3339(problem.time), PeerIdText::from(problem.peer).to_string());
+        text.push_str(&format!("{time} {} {peer}\n", problem.class));
+        list.push(json::object([
+            ("time", time.into()),
+            ("class", problem.class.as_str().into()),
+            ("peer_id", peer.into()),
+            ("position", problem.position.into()),
+        ]));
+    }
+    Ok(Outcome::new(text, json::object([("problems", Value::Array(list))])))
+}

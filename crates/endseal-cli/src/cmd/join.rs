@@ -1,0 +1,94 @@
+//! `endseal join`
+
+use std::path::{Path, PathBuf};
+
+use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::Invitation;
+use endseal_node::messages::{HubClient, JoinError, hub_limits, join};
+use endseal_node::read_bounded;
+use endseal_transport::TransportKey;
+
+use super::session::{StoreArgs, unlock, work_and_close};
+use crate::ctx::{Ctx, Outcome};
+use crate::exposed;
+use crate::failure::Failure;
+use crate::json;
+use crate::network::{self, Destination, Timeouts};
+use crate::output::Input;
+use crate::peer_address::HostAddress;
+
+/// Longest invitation that is looked at, in bytes.
+const MAX_LEN: usize = 4_096;
+
+/// Register this device at a hub, with an invitation of endseal hub invite
+///
+/// The hub keeps messages for this device while it is away. It learns which devices a person has,
+/// who writes to whom and when, and never what. An invitation is a secret until it was used: it is
+/// read from a file or standard input.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The file [default: standard input]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    timeouts: Timeouts,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    if let Some(file) = &args.file {
+        exposed::warn(file, ctx);
+    }
+    let invitation = read(args.file.as_deref(), ctx)?;
+    let hosts = hosts(invitation.addresses())?;
+    let (home, device) = unlock(ctx)?;
+    let person = home.person()?;
+    let key = TransportKey::new(&device);
+    let engine = home.sessions(&device, args.store.wait)?;
+    drop(device);
+    let as_json = ctx.global.json;
+    work_and_close(engine, ctx, |engine, _| {
+        network::run(as_json, async |mut interrupt| {
+            let (peer, timeouts) = (invitation.hub(), args.timeouts);
+            let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };
+            let joined = interrupt.with_connection(&key, &to, async |connection| {
+                let hub = HubClient::new(connection, timeouts.idle);
+                Ok(join(&hub, engine, &invitation, &person).await?)
+            });
+            joined.await
+        })
+    })?;
+    let hub = invitation.addresses().next().unwrap_or_default();
+    let json = json::object([("hub", hub.into())]);
+    Ok(Outcome::done(format!("this device is registered at {hub}"), json))
+}
+
+fn read(file: Option<&Path>, ctx: &mut Ctx) -> Result<Invitation, Failure> {
+    let name = file.unwrap_or(Path::new("standard input")).to_owned();
+    let input = Input::open(file, ctx)?;
+    let content: Zeroizing<Vec<u8>> = read_bounded(input.reader, &name, MAX_LEN)?;
+    let text = core::str::from_utf8(&content).unwrap_or_default().trim();
+    Invitation::parse(text).map_err(|error| {
+        Failure::usage(format!("'{}' holds no invitation", name.display()))
+            .because(&error)
+            .hint("ask the hub's owner for what endseal hub invite prints")
+    })
+}
+
+/// Hosts of a hub.
+pub(super) fn hosts<'a>(
+    addresses: impl Iterator<Item = &'a str>,
+) -> Result<Vec<HostAddress>, Failure> {
+    let parsed = addresses.map(str::parse).collect::<Result<Vec<_>, String>>();
+    parsed.map_err(|error| Failure::usage("the invitation names no address").because_text(error))
+}
+
+impl From<JoinError> for Failure {
+    fn from(error: JoinError) -> Self {
+        match error {
+            JoinError::Hub(error) => error.into(),
+            JoinError::Engine(error) => error.into(),
+            _ => Self::usage(error.to_string()).hint("endseal status shows which"),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `endseal sync`
+
+use core::fmt::Write as _;
+
+use endseal_crypto::random::OsRandom;
+use endseal_keyring::Contacts;
+use endseal_node::messages::{
+    HubClient, HubError, SkippedReason, Status, SyncError, SyncReport, hub_limits, membership,
+    status, sync,
+};
+use endseal_transport::{Backoff, Failures, TransportKey};
+
+use super::join::hosts;
+use super::session::{StoreArgs, called, unlock, work_and_close};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json::{self, Value};
+use crate::network::{self, Destination, Timeouts};
+use crate::printable::plural;
+use crate::time::rfc3339;
+
+/// Attempts: about a minute of waiting between them.
+const ATTEMPTS: u32 = 8;
+
+/// Receive what waits at the hub, and send what waits here
+///
+/// Each text is received once, also if a process or the hub dies in between. A failed connection is
+/// tried again for about a minute.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Try once
+    #[arg(long)]
+    once: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    timeouts: Timeouts,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let (home, device) = unlock(ctx)?;
+    let person = home.person()?;
+    let contacts = home.contacts()?;
+    let key = TransportKey::new(&device);
+    let engine = home.sessions(&device, args.store.wait)?;
+    drop(device);
+    let as_json = ctx.global.json;
+    let (report, waiting) = work_and_close(engine, ctx, |engine, _| {
+        let known = membership(engine)?.ok_or(SyncError::NotJoined)?;
+        let hosts = hosts(known.addresses.split(' '))?;
+        let mut report = SyncReport::default();
+        let done = network::run(as_json, async |mut interrupt| {
+            let (peer, timeouts) = (known.hub, args.timeouts);
+            let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };
+            let mut backoff = Backoff::default();
+            backoff.attempts = Some(if args.once { 1 } else { ATTEMPTS });
+            let is_transient = |failure: &Failure| failure.kind == Kind::Environment;
+            let mut failures = Failures::default();
+            let attempt = async || {
+                report.skipped.clear();
+                let visit = interrupt.with_connection(&key, &to, async |connection| {
+                    let hub = HubClient::new(connection, timeouts.idle);
+                    Ok(sync(&hub, engine, &person, &mut report).await?)
+                });
+                visit.await
+            };
+            backoff.retry(&mut OsRandom, &mut failures, is_transient, attempt).await
+        });
+        // Received and sent is what was, whatever came then.
+        done.map_err(|failure| match report.received {
+            0 => failure,
+            received => failure.hint(format!("{} are in the inbox", plural(received, "message"))),
+        })?;
+        Ok((report, status(engine)?))
+    })?;
+    tell(&report, &contacts, ctx);
+    let mut text = format!("{} received, {} sent", report.received, report.sent);
+    match waiting.unsent + waiting.frames {
+        0 => {}
+        // Writing to a string cannot fail.
+        left => drop(write!(text, "; {left} cannot be sent now, and wait")),
+    }
+    Ok(Outcome::done(text, object(&report, &waiting)))
+}
+
+/// Tells what did not go as people expect.
+fn tell(report: &SyncReport, contacts: &Contacts, ctx: &mut Ctx) {
+    for lost in &report.gaps {
+        ctx.note(&match (lost.is_expired, lost.count) {
+            (true, count) => {
+                let messages = plural(count, "message");
+                format!("warning: {messages} waited too long at the hub, and are lost")
+            }
+            (false, _) => "warning: the hub lost its memory, and perhaps messages".to_owned(),
+        });
+    }
+    if let Some(time) = report.hub_forgot {
+        let time = rfc3339(time);
+        ctx.note(&format!(
+            "warning: the hub has forgotten what it took until {time}: messages of that time may \
+             not have arrived"
+        ));
+    }
+    for skipped in &report.skipped {
+        let name = called(skipped.person, contacts);
+        ctx.note(&match (skipped.reason, skipped.device) {
+            (SkippedReason::Unknown, _) => format!("note: {name} has not joined the hub"),
+            (SkippedReason::NoPrekey, Some(device)) => {
+                format!("note: the hub has no key of device {} of {name}", device.device)
+            }
+            _ => format!("warning: what the hub says of {name} is not signed by {name}, or is old"),
+        });
+    }
+    if report.mailbox_full {
+        ctx.note("note: a mailbox is full; its texts wait here");
+    }
+    if report.problems > 0 {
+        let problems = plural(report.problems, "problem");
+        ctx.note(&format!("warning: {problems}, see endseal inbox --problems"));
+    }
+}
+
+fn object(report: &SyncReport, waiting: &Status) -> Value {
+    let lost: u64 = report.gaps.iter().map(|gap| gap.count).sum();
+    json::object([
+        ("received", report.received.into()),
+        ("sent", report.sent.into()),
+        ("problems", report.problems.into()),
+        ("lost", lost.into()),
+        ("unread", waiting.unread.into()),
+        ("unsent", waiting.unsent.into()),
+        ("waiting", waiting.frames.into()),
+        ("mailbox_full", report.mailbox_full.into()),
+        ("hub_forgot", report.hub_forgot.into()),
+    ])
+}
+
+impl From<SyncError> for Failure {
+    fn from(error: SyncError) -> Self {
+        match error {
+            SyncError::Hub(error) => error.into(),
+            SyncError::Engine(error) => error.into(),
+            SyncError::NotJoined => Self::of(Kind::Configuration, &error)
+                .hint("ask the hub's owner for an invitation, then: endseal join FILE"),
+            SyncError::Restored => Self::of(Kind::Refused, &error)
+                .hint("make a new device: endseal init --paper --force, then: endseal join FILE"),
+            _ => Self::of(Kind::Refused, &error),
+        }
+    }
+}
+
+impl From<HubError> for Failure {
+    fn from(error: HubError) -> Self {
+        let kind = if error.is_transient() { Kind::Environment } else { Kind::Refused };
+        Self::of(kind, &error)
+    }
+}
