@@ -131,7 +131,7 @@ fn object(report: &SyncReport, waiting: &Status) -> Value {
         ("unsent", waiting.unsent.into()),
         ("waiting", waiting.frames.into()),
         ("mailbox_full", report.mailbox_full.into()),
-        ("hub_forgot", report.hub_forgot.into()),
+        ("hub_forgot", report.hub_forgot.map(rfc3339).into()),
     ])
 }
 

@@ -9,6 +9,7 @@ use endseal_testing::Scratch;
 use serde_json::Value;
 
 use crate::listener::Listener;
+use crate::messages::Hub;
 use crate::nostr_app::{App, World, template};
 use crate::people::{Person, Ran, program, run};
 use crate::signer::Owner;
@@ -118,6 +119,7 @@ const SIGNER: [&str; 18] = [
 const DEMO: [&str; 2] = ["demo", "demo signer"];
 const HUB: [&str; 6] =
     ["hub serve", "hub invite", "hub people", "hub stats", "hub backup", "hub check"];
+const MESSAGES: [&str; 6] = ["join", "say", "sync", "inbox", "history", "status"];
 const OTHERS: [&str; 2] = ["man", "an error"];
 
 /// Words in backticks, without what stands in parentheses.
@@ -240,9 +242,20 @@ impl Seen {
 
 #[test]
 fn every_row_is_compared_with_a_command() {
-    let compared =
-        [&FILES[..], &SESSIONS, &GROUPS, &NETWORK, &S3, &NOSTR, &SIGNER, &HUB, &DEMO, &OTHERS]
-            .concat();
+    let compared = [
+        &FILES[..],
+        &SESSIONS,
+        &GROUPS,
+        &NETWORK,
+        &S3,
+        &NOSTR,
+        &SIGNER,
+        &HUB,
+        &MESSAGES,
+        &DEMO,
+        &OTHERS,
+    ]
+    .concat();
     let compared: BTreeSet<_> = compared.into_iter().map(str::to_owned).collect();
     assert_eq!(table().into_keys().collect::<BTreeSet<_>>(), compared);
 }
@@ -493,6 +506,29 @@ fn fields_of_the_hub_are_documented() {
     seen.run(&owner, &["hub", "backup", "copy.db"]);
     seen.run(&owner, &["hub", "check"]);
     seen.check(&HUB);
+}
+
+#[test]
+fn fields_of_conversations_are_documented() {
+    let scratch = Scratch::new();
+    let mut seen = Seen::default();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
+    for (one, other) in [(&alice, &bob), (&bob, &alice)] {
+        one.knows(other);
+        seen.run(one, &["join", &hub.invite(one.name)]);
+    }
+    hub.back_up("empty.db");
+    seen.run(&alice, &["say", "bob", "text"]);
+    seen.run(&alice, &["sync"]);
+    seen.run(&bob, &["sync"]);
+    seen.run(&bob, &["inbox"]);
+    seen.run(&bob, &["history", "alice"]);
+    seen.run(&bob, &["status"]);
+    let _hub = hub.restored("empty.db");
+    seen.run(&bob, &["sync"]);
+    seen.run(&bob, &["inbox", "--problems"]);
+    seen.check(&MESSAGES);
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod killed;
 mod killed_at_the_end;
 mod listener;
 mod memory;
+mod messages;
 mod network;
 mod nostr;
 mod nostr_app;

@@ -129,7 +129,7 @@ fn a_bundle_serves_once_and_a_fallback_again() {
     files.sort_by_key(|file| file.contains("fallback"));
     assert_eq!(files.len(), 3);
     let greet = |person: &Person<'_>, bundle: &str, code, failures: &str| {
-        person.run(&["session", "begin", "bob", bundle]).ok();
+        person.run(&["session", "begin", "-f", "bob", bundle]).ok();
         person.feed(&["session", "send", "bob", "-fo", "out"], b"hello").ok();
         let ran = bob.run(&["--json", "session", "receive", "out"]);
         assert_eq!((ran.code, ran.json()["failures"].to_string().as_str()), (code, failures));
@@ -164,6 +164,8 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
     scratch.write("long.bundle", [0; 344]);
     alice.run(&["session", "begin", "bob", "long.bundle"]).fails(3, "longer than 343 bytes");
     bob.run(&["session", "begin", &bob.identity(), "bob.bundle"]).fails(2, "of this device");
+    // Messages on a second session from a bundle that was used would be lost.
+    alice.run(&["session", "begin", "bob", "bob.bundle"]).fails(2, "there is a session with bob");
     bob.run(&["session", "bundle", "--count", "2", "-o", "x"]).fails(2, "is not a folder");
     bob.run(&["session", "bundle", "-o", "bob.bundle"]).fails(2, "exists already");
     let ran = bob.feed(&["session", "send", "alice", "-o", "x"], b"too early");

@@ -1,17 +1,21 @@
 //! `endseal hub invite`
 
 use core::time::Duration;
+use std::io::Write as _;
+use std::path::PathBuf;
 
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_crypto::secret::Zeroizing;
 use endseal_hub::HubStore as _;
 use endseal_keyring::{Invitation, JoinToken, Name};
+use endseal_node::{AtomicFile, Existing, FileError, Readers};
 
 use super::place::{self, Place};
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, MINUTE, WEEK};
 use crate::failure::{Failure, Kind};
 use crate::json;
+use crate::output::DASH;
 
 /// Print a text with which a device may join
 ///
@@ -32,6 +36,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", default_value = "7d")]
     #[arg(value_parser = duration::between(MINUTE, 52 * WEEK))]
     valid: Duration,
+    /// Write the text to a new file that only you can read [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     place: Place,
 }
@@ -39,6 +46,10 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let folder = args.place.open(ctx)?;
     let (key, mut store) = (folder.key()?, folder.store()?);
+    let path = args.output.as_deref().filter(|path| path.as_os_str() != DASH);
+    // Begun before the invitation is made, which would stay valid.
+    let file = path.map(|path| AtomicFile::create(path, Existing::Keep, Readers::Owner));
+    let file = file.transpose()?;
     let token = JoinToken::try_init_with(|token| OsRandom.fill(token));
     let token = token.map_err(|error| Failure::of(Kind::Environment, &error))?;
     let digest = token.digest();
@@ -55,6 +66,16 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     });
     added.map_err(|error| place::storage(&error))?;
     let text = invitation.to_text();
+    let (uses, valid) = (args.uses, duration::text(args.valid));
+    let confirmation = Some(format!("lets {uses} join within {valid}"));
+    if let Some(mut file) = file {
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n"));
+        written.map_err(|source| FileError::io("write", file.destination(), source))?;
+        let output = file.destination().display().to_string();
+        file.commit()?;
+        let json = json::object([("output", output.into())]);
+        return Ok(Outcome { confirmation, ..Outcome::new("", json) });
+    }
     if ctx.global.json {
         let json = json::object([("invitation", text.as_str().into())]);
         return Ok(Outcome::new("", json));
@@ -63,9 +84,5 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     line.push_str(&text);
     line.push('\n');
     ctx.print(line.as_bytes())?;
-    let (uses, valid) = (args.uses, duration::text(args.valid));
-    Ok(Outcome {
-        confirmation: Some(format!("lets {uses} join within {valid}")),
-        ..Outcome::default()
-    })
+    Ok(Outcome { confirmation, ..Outcome::default() })
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use endseal_node::read_bounded;
 use endseal_session::PrekeyBundle;
+use endseal_store::SessionStatus;
 
 use super::{MAX_BUNDLE_LEN, Partner, called, with};
 use crate::ctx::{Ctx, Outcome};
@@ -22,6 +23,9 @@ pub(crate) struct Args {
     name: String,
     /// The bundle [default: standard input]
     bundle: Option<PathBuf>,
+    /// Begin anew although there is a session with the device
+    #[arg(short, long)]
+    force: bool,
 }
 
 pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -42,7 +46,14 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         return Err(Failure::new(Kind::Refused, message).because_text(format!("it is of {whose}")));
     }
     let own = with(wait, ctx, |engine, _| {
-        engine.transaction(|transaction| transaction.begin_session(theirs, &bundle))?;
+        engine.transaction(|transaction| {
+            let sessions = transaction.sessions(theirs)?;
+            let is_there = sessions.iter().any(|it| it.standing == SessionStatus::Active);
+            if is_there && !args.force {
+                return Err(there_already(&partner, theirs.device.number()));
+            }
+            Ok(transaction.begin_session(theirs, &bundle)?)
+        })?;
         Ok(engine.address().device.number())
     })?;
     let device = theirs.device.number();
@@ -53,4 +64,13 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         ("own_device", own.into()),
     ]);
     Ok(Outcome::done(text, json))
+}
+
+/// A bundle that was used before, as one that is given twice, would begin a session that the other
+/// side cannot open: what is written on it would be lost.
+fn there_already(partner: &Partner, device: u32) -> Failure {
+    let name = &partner.name;
+    Failure::usage(format!("there is a session with {name}, device {device}")).hint(
+        "write on it; if they lost theirs, begin anew with a new bundle of theirs and --force",
+    )
 }

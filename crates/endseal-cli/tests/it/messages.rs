@@ -1,0 +1,187 @@
+//! Conversations over a hub: `hub serve`, `join`, `say`, `sync`, `inbox`, `history`, `status`.
+
+use endseal_testing::Scratch;
+
+use crate::listener::Listener;
+use crate::people::{Person, Ran};
+
+/// A hub that runs.
+pub(crate) struct Hub<'a> {
+    owner: Person<'a>,
+    listener: Listener,
+}
+
+impl<'a> Hub<'a> {
+    pub(crate) fn start(scratch: &'a Scratch) -> Self {
+        Self::at(scratch, "127.0.0.1:0")
+    }
+
+    fn at(scratch: &'a Scratch, address: &str) -> Self {
+        let owner = Person { name: "owner", scratch };
+        let serve = ["hub", "serve", "--listen", address, "--quiet"];
+        let listener = Listener::of(owner.command(&serve));
+        Self { owner, listener }
+    }
+
+    pub(crate) fn back_up(&self, file: &str) {
+        self.owner.run(&["hub", "backup", file]).ok();
+    }
+
+    /// The hub with the database of a backup.
+    pub(crate) fn restored(self, backup: &str) -> Self {
+        let Self { owner, listener } = self;
+        let address = listener.host().to_owned();
+        drop(listener);
+        let folder = owner.scratch.path("owner/hub");
+        for end in ["", "-wal", "-shm"] {
+            // The last two may not be there.
+            let _ = std::fs::remove_file(folder.join(format!("hub.db{end}")));
+        }
+        std::fs::rename(owner.scratch.path(backup), folder.join("hub.db")).unwrap();
+        Self::at(owner.scratch, &address)
+    }
+
+    /// Writes an invitation for a person to the file NAME.invite.
+    pub(crate) fn invite(&self, name: &str) -> String {
+        let file = format!("{name}.invite");
+        let invite = ["hub", "invite", name, "--at", self.listener.host(), "-o", &file];
+        self.owner.run(&invite).ok();
+        file
+    }
+}
+
+/// Alice and Bob, who have each other as contacts and have joined the hub.
+pub(crate) fn members<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2] {
+    let people = ["alice", "bob"].map(|name| Person::new(name, scratch));
+    let [alice, bob] = &people;
+    alice.knows(bob);
+    bob.knows(alice);
+    for person in &people {
+        let ran = person.run(&["join", &hub.invite(person.name)]).ok();
+        assert!(ran.confirmation().starts_with("this device is registered at 127.0.0.1:"));
+    }
+    people
+}
+
+/// Lines without the time at which each was written.
+fn texts(ran: &Ran) -> Vec<&str> {
+    ran.text().lines().map(|line| line.get(21..).unwrap_or(line)).collect()
+}
+
+#[test]
+fn texts_go_over_a_hub() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    let ran = alice.run(&["say", "bob", "at noon"]).ok();
+    assert_eq!(ran.confirmation(), "1 text for bob waits for endseal sync");
+    let ran = alice.feed(&["say", "bob", "-", "--lines"], b"one\ntwo\n").ok();
+    assert_eq!(ran.confirmation(), "2 texts for bob wait for endseal sync");
+    assert_eq!(alice.run(&["--json", "status"]).ok().json()["unsent"], 3);
+    assert_eq!(alice.run(&["sync"]).ok().confirmation(), "0 received, 3 sent");
+    assert_eq!(bob.run(&["sync"]).ok().confirmation(), "3 received, 0 sent");
+    assert_eq!(bob.run(&["status"]).ok().text().lines().nth(1), Some("unread    3"));
+    for kept in [&["inbox", "--keep"][..], &["inbox"]] {
+        let ran = bob.run(kept).ok();
+        assert_eq!(texts(&ran), ["alice> at noon", "alice> one", "alice> two"]);
+    }
+    assert_eq!(bob.run(&["inbox"]).ok().text(), "");
+
+    bob.feed(&["say", "alice", "-"], b"a \x1b[2J line\nand another").ok();
+    bob.run(&["sync"]).ok();
+    assert_eq!(alice.run(&["--json", "sync"]).ok().json()["received"], 1);
+    let ran = alice.run(&["--json", "inbox"]).ok().json();
+    assert_eq!(
+        (&ran["name"], &ran["text"]),
+        (&"bob".into(), &"a \u{1b}[2J line\nand another".into())
+    );
+    let ran = alice.run(&["history", "bob"]).ok();
+    let expected =
+        ["me> at noon", "me> one", "me> two", "bob> a \u{fffd}[2J line", "    and another"];
+    assert_eq!(ran.text().lines().count(), 5);
+    assert!(ran.text().lines().zip(expected).all(|(line, end)| line.ends_with(end)));
+    let ran = alice.run(&["history", "bob", "--search", "NOON at"]).ok();
+    assert_eq!(texts(&ran), ["me> at noon"]);
+    let ran = alice.run(&["history", "bob", "--search", "o", "--last", "1"]).ok();
+    assert!(ran.text().contains("and another"), "{}", ran.text());
+    assert_eq!(alice.run(&["inbox", "--problems"]).ok().text(), "");
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    let carol = Person::new("carol", &scratch);
+    carol.run(&["sync"]).fails(4, "this device is registered at no hub");
+    carol.run(&["join", "bob.invite"]).fails(1, "the invitation is used up");
+    carol.run(&["join", "/dev/null"]).fails(2, "holds no invitation");
+    alice.run(&["say", "carol", "x"]).fails(2, "carol");
+    alice.run(&["say", "bob", "x", "--lines"]).fails(2, "--lines");
+    alice.feed(&["say", "bob", "-"], b"\xff").fails(2, "is not UTF-8");
+    alice.run(&["say", &carol.identity(), "to one who is not there"]).ok();
+    let ran = alice.run(&["sync"]).ok();
+    assert_eq!(ran.confirmation(), "0 received, 0 sent; 1 cannot be sent now, and wait");
+    assert!(ran.err.contains("has not joined the hub"), "{}", ran.err);
+    // Registering again costs no invitation.
+    alice.run(&["join", "alice.invite"]).ok();
+    drop(hub);
+    bob.run(&["say", "alice", "later"]).ok();
+    bob.run(&["sync", "--once", "--timeout", "1s"]).fails(3, "cannot connect");
+    assert_eq!(bob.run(&["--json", "status"]).ok().json()["unsent"], 1);
+}
+
+#[test]
+fn a_hub_that_is_away_for_a_moment_is_tried_again() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    let address = hub.listener.host().to_owned();
+    drop(hub);
+    alice.run(&["say", "bob", "late"]).ok();
+    let mut sync = alice.command(&["sync", "--timeout", "1s"]).spawn().unwrap();
+    std::thread::sleep(core::time::Duration::from_millis(1_500));
+    let _hub = Hub::at(&scratch, &address);
+    assert!(sync.wait().unwrap().success());
+    assert_eq!(bob.run(&["sync"]).ok().confirmation(), "1 received, 0 sent");
+}
+
+#[test]
+fn a_restored_store_asks_for_a_new_device() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, _bob] = members(&scratch, &hub);
+    alice.run(&["store", "backup", "copy"]).ok();
+    alice.run(&["say", "bob", "x"]).ok();
+    alice.run(&["sync"]).ok();
+    std::fs::remove_dir_all(scratch.path("alice/store")).unwrap();
+    alice.run(&["store", "restore", "copy"]).ok();
+    alice.run(&["sync"]).fails(1, "restored from a copy");
+}
+
+#[test]
+fn a_hub_that_was_restored_is_found_out() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    hub.back_up("copy.db");
+    for text in ["one", "two"] {
+        alice.run(&["say", "bob", text]).ok();
+        alice.run(&["sync"]).ok();
+        if text == "one" {
+            bob.run(&["sync"]).ok();
+        }
+    }
+    let _hub = hub.restored("copy.db");
+    let ran = alice.run(&["sync"]).ok();
+    assert!(ran.err.contains("the hub has forgotten what it took until 20"), "{}", ran.err);
+    let ran = bob.run(&["sync"]).ok();
+    assert!(ran.err.contains("the hub lost its memory"), "{}", ran.err);
+    let ran = bob.run(&["inbox", "--problems"]).ok();
+    assert!(ran.text().contains(" gap-restored "), "{}", ran.text());
+    // What comes then arrives.
+    alice.run(&["say", "bob", "three"]).ok();
+    alice.run(&["sync"]).ok();
+    bob.run(&["sync"]).ok();
+    assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice> one", "alice> three"]);
+}
