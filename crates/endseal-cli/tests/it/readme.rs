@@ -15,7 +15,7 @@ const README: &str = include_str!("../../../../README.md");
 const PASS: &str = "correct horse battery staple";
 
 /// Commands of bob; all others are alice's.
-const OF_BOB: [&str; 4] = ["group import", "session bundle", "session receive", "session inbox"];
+const OF_BOB: [&str; 2] = ["group import", "# bob"];
 
 /// Lines of the blocks of commands.
 fn lines() -> Vec<&'static str> {
@@ -68,7 +68,7 @@ fn commands_of_the_readme_work_in_their_order() {
          [[client]]\naccess_key = \"alice\"\nsecret_key = \"0123456789\"\n",
     );
     let world = World::new();
-    let (mut listener, mut signer) = (None, None);
+    let (mut hub, mut listener, mut signer) = (None, None, None);
     let mut done = 0;
     for line in lines().into_iter().filter(|line| !line.starts_with("cargo ")) {
         let line = match line.strip_suffix("endsealpq1...") {
@@ -77,6 +77,15 @@ fn commands_of_the_readme_work_in_their_order() {
         };
         let line = line.replace("wss://relay.example", &world.url());
         done += 1;
+        if line.starts_with("endseal hub serve") {
+            let mut command = Command::new(PROGRAM);
+            command.args(["--home", "alice", "hub", "serve", "--listen", "127.0.0.1:0"]);
+            command.current_dir(scratch.folder());
+            hub = Some(Listener::of(command));
+            continue;
+        }
+        let host = hub.as_ref().map_or("", Listener::host);
+        let line = line.replace("hub.example.org:4433", host);
         if line.starts_with("endseal s3 serve") {
             let mut child = serve(&line, &scratch);
             child.kill().unwrap();
@@ -118,11 +127,11 @@ fn commands_of_the_readme_work_in_their_order() {
         if line.starts_with("endseal send") {
             assert_eq!(scratch.read("inbox/notes.txt"), b"meet at noon\n");
         }
-        if line.starts_with("endseal session inbox") {
-            assert!(ran.text().contains("meet at noon"), "{}", ran.text());
+        if line.starts_with("endseal inbox") {
+            assert!(ran.text().contains("> at noon"), "{}", ran.text());
         }
     }
-    assert_eq!(done, 30);
+    assert_eq!(done, 34);
     bob.feed(&["seal", "-g", "team"], b"at noon").ok();
     listener.expect("the README has a listener").kill();
     let mut signer = signer.expect("the README has a signer");
