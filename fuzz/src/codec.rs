@@ -1,6 +1,6 @@
 //! Messages and frames.
 
-use endseal_codec::frame::{FrameError, LiveHeader, LiveReader, StoredFrame};
+use endseal_codec::frame::{FrameError, LiveHeader, LiveReader, SignatureScheme, StoredFrame};
 use endseal_codec::{Codec as _, Content, Limits, Message, Unknown};
 use prost::Message as _;
 
@@ -98,11 +98,17 @@ const CHECKSUM: core::ops::Range<usize> = 56..60;
 
 fn stored(data: &[u8]) {
     let Ok(frame) = StoredFrame::parse(data, Limits::default()) else { return };
+    let is_vouched = frame.scheme() == SignatureScheme::Vouched;
+    assert_eq!(is_vouched, frame.vouched_by(&frame.sender()).is_ok());
     let mut signed_len = 0;
     let verified = frame.verify_with(|signed, signature| {
         signed_len = signed.len() + signature.len();
         true
     });
+    if is_vouched {
+        assert!(verified.is_err() && signed_len == 0, "nothing is signed");
+        return;
+    }
     let frame = verified.expect("the verdict is that of the closure");
     assert!(signed_len > data.len(), "all of the frame and a label are signed");
     if let Ok(message) = frame.message::<Message>(Limits::default()) {

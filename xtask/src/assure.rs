@@ -121,7 +121,11 @@ fn corpus(place: &Place<'_>) -> Result<Count, String> {
     // It shares what the workspace's tests have built.
     command.env("CARGO_TARGET_DIR", place.root.join("target"));
     let output = output_of(&mut command)?;
-    summary_in(&output, "corpus").ok_or_else(|| format!("no result in:\n{output}"))
+    let count = summary_in(&output, "corpus").ok_or_else(|| format!("no result in:\n{output}"))?;
+    if count.failures > 0 {
+        println!("{output}");
+    }
+    Ok(count)
 }
 
 /// Text that the program wrote to both streams, whatever its verdict.
