@@ -1,5 +1,7 @@
 //! Conversations over a hub, in one process.
 
 mod hostile;
+mod hostile_hub;
+mod liar;
 mod texts;
 mod world;

@@ -190,3 +190,19 @@ async fn the_longest_text_arrives() {
     assert_eq!(bob.sync(&world).await.received, 12);
     assert!(bob.read().iter().all(|(_, it)| *it == text));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_text_is_in_the_files_of_the_hub() {
+    let mut world = World::new();
+    let (mut alice, bob) = (world.member("alice").await, world.member("bob").await);
+    alice.say(&bob.identity, "canary-in-the-hub");
+    alice.sync(&world).await;
+    world.stop().await;
+    let mut frames = 0;
+    for name in world.folder.names().iter().filter(|name| name.starts_with("hub.db")) {
+        let bytes = world.folder.read(name);
+        assert!(!bytes.windows(17).any(|it| it == b"canary-in-the-hub"), "{name}");
+        frames += bytes.windows(36).filter(|it| it.starts_with(alice.identity.as_bytes())).count();
+    }
+    assert!(frames > 0, "the address of the sender is there");
+}

@@ -1,0 +1,246 @@
+//! Hubs that lie about persons, prekeys and frames.
+
+use core::num::NonZeroU32;
+use std::time::Instant;
+
+use endseal_codec::frame::{Stamp, StoredFrame};
+use endseal_codec::hub::{
+    Answer, CaughtUp, Code, Deliver, Gap, GapReason, Person as PersonAnswer, Prekey, Refused,
+    Request, Stored, Welcome,
+};
+use endseal_crypto::identity::Identity;
+use endseal_crypto::random::OsRandom;
+use endseal_delivery::node::HubFault;
+use endseal_delivery::stored_limits;
+use endseal_keyring::PersonRecord;
+use endseal_keyring::person::PersonChanges;
+use endseal_node::messages::{HubError, Payload, SkippedReason, SyncError, problems, status};
+use endseal_node::person;
+
+use super::liar::Liar;
+use super::world::{Person, World};
+
+/// Answers of a hub that has nothing to say.
+fn quiet(request: &Request) -> Option<Vec<Answer>> {
+    Some(match request {
+        Request::Hello(_) | Request::Publish(_) => {
+            vec![Answer::Welcome(Welcome { prekeys: 100, epoch: 1, ..Welcome::default() })]
+        }
+        Request::Subscribe(_) => vec![Answer::CaughtUp(CaughtUp::default())],
+        Request::Put(put) => {
+            let frame = StoredFrame::parse(&put.frame, stored_limits()).unwrap();
+            let sender = frame.sender();
+            let sequence = frame.vouched_by(&sender).unwrap().stamp().sequence;
+            vec![Answer::Stored(Stored { sequence })]
+        }
+        Request::Find(_) | Request::Take(_) => vec![refused(Code::NONE)],
+        _ => Vec::new(),
+    })
+}
+
+fn refused(code: Code) -> Answer {
+    Answer::Refused(Refused { code, ..Refused::default() })
+}
+
+/// A bundle of a person.
+fn bundle(person: &mut Person) -> Vec<u8> {
+    let bundles = person.engine.transaction(|it| it.prekey_bundles(1, 1)).unwrap();
+    bundles[0].as_bytes().to_vec()
+}
+
+/// The answer to `find` with a record and certificates.
+fn found(record: &PersonRecord, certificates: &[&Person]) -> Answer {
+    let certificates =
+        certificates.iter().map(|it| it.engine.certificate().as_bytes()[..].into()).collect();
+    Answer::Person(PersonAnswer { person: record.as_bytes().into(), certificates })
+}
+
+/// The next record of a person.
+fn next(person: &Person, changes: &PersonChanges) -> PersonRecord {
+    let draft = person.record.next_epoch(&person.root, changes, &mut OsRandom).unwrap();
+    person::sign(draft, &person.root).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_is_not_signed_gets_nothing() {
+    let world = World::new();
+    let (mut alice, bob) = (world.member("alice").await, world.person("bob"));
+    let mut mallory = world.person("mallory");
+    alice.say(&bob.identity, "for bob alone");
+    let bundle = bundle(&mut mallory);
+    // Bob's record with a device of Mallory; and all of it Mallory's.
+    for answer in [
+        found(&bob.record, &[&mallory]),
+        found(&mallory.record, &[&mallory]),
+        Answer::Person(PersonAnswer {
+            person: (*b"x").into(),
+            certificates: vec![[1; 237].into()],
+        }),
+    ] {
+        let bundle = bundle.clone();
+        let hub = Liar::new(move |request| match request {
+            Request::Find(_) => Some(vec![answer.clone()]),
+            Request::Take(_) => {
+                Some(vec![Answer::Prekey(Prekey { bundle: bundle.as_slice().into() })])
+            }
+            other => quiet(other),
+        });
+        let (report, result) = hub.visit(&mut alice).await;
+        result.unwrap();
+        assert_eq!((report.encrypted, report.sent), (0, 0));
+        assert_eq!(report.skipped[0].reason, SkippedReason::Directory);
+    }
+    assert_eq!(status(&mut alice.engine).unwrap().unsent, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bundle_of_another_device_begins_nothing() {
+    let world = World::new();
+    let (mut alice, bob) = (world.member("alice").await, world.person("bob"));
+    let mut mallory = world.person("mallory");
+    alice.say(&bob.identity, "for bob alone");
+    let (answer, bundle) = (found(&bob.record, &[&bob]), bundle(&mut mallory));
+    let hub = Liar::new(move |request| match request {
+        Request::Find(_) => Some(vec![answer.clone()]),
+        Request::Take(_) => Some(vec![Answer::Prekey(Prekey { bundle: bundle.as_slice().into() })]),
+        other => quiet(other),
+    });
+    let (report, result) = hub.visit(&mut alice).await;
+    result.unwrap();
+    assert_eq!((report.encrypted, report.skipped[0].reason), (0, SkippedReason::NoPrekey));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_record_is_refused_and_a_revoked_device_gets_nothing() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.person("bob"));
+    let other = Identity::generate(&mut OsRandom).unwrap();
+    let mut changes = PersonChanges::new();
+    changes.remove(NonZeroU32::MIN).add(NonZeroU32::new(2).unwrap(), other.public().clone());
+    let later = next(&bob, &changes);
+    let bundle = bundle(&mut bob);
+    alice.say(&bob.identity, "for a device that is not revoked");
+    // The hub still names the certificate of the revoked device, and then the record from before.
+    for (answer, skipped) in [
+        (found(&later, &[&bob]), None),
+        (found(&bob.record, &[&bob]), Some(SkippedReason::Directory)),
+    ] {
+        let bundle = bundle.clone();
+        let hub = Liar::new(move |request| match request {
+            Request::Find(_) => Some(vec![answer.clone()]),
+            Request::Take(_) => {
+                Some(vec![Answer::Prekey(Prekey { bundle: bundle.as_slice().into() })])
+            }
+            other => quiet(other),
+        });
+        let (report, result) = hub.visit(&mut alice).await;
+        result.unwrap();
+        assert_eq!((report.encrypted, report.sent), (0, 0));
+        assert_eq!(report.skipped.first().map(|it| it.reason), skipped);
+    }
+}
+
+/// A frame with a ciphertext that no session opens.
+fn junk(from: &Person, sequence: u64) -> Vec<u8> {
+    let sender = *from.engine.certificate().keys().peer_id.as_bytes();
+    let stamp = Stamp { sequence, timestamp: 0, sender };
+    let sealed = Payload::seal(&from.engine.address(), vec![9; 50]);
+    StoredFrame::vouched(&sealed, stamp, stored_limits()).unwrap()
+}
+
+fn deliver(position: u64, frame: &[u8]) -> Answer {
+    Answer::Deliver(Deliver { position, frame: frame.into(), ..Deliver::default() })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_that_breaks_the_protocol_is_left() {
+    let world = World::new();
+    let (mut alice, bob) = (world.member("alice").await, world.person("bob"));
+    let frame = junk(&bob, 1);
+    for (answers, fault) in [
+        (vec![deliver(2, &frame), deliver(2, &frame)], HubFault::Position),
+        (vec![deliver(1, &[7; 64])], HubFault::Frame),
+        (vec![Answer::Stored(Stored { sequence: 1 })], HubFault::Unexpected),
+    ] {
+        let hub = Liar::new(move |request| match request {
+            Request::Subscribe(_) => Some(answers.clone()),
+            other => quiet(other),
+        });
+        let (_, result) = hub.visit(&mut alice).await;
+        let Err(SyncError::Hub(HubError::Fault(found))) = result else {
+            panic!("{fault:?}: {result:?}")
+        };
+        assert_eq!(found, fault);
+    }
+    // What was not acknowledged left nothing.
+    assert_eq!(status(&mut alice.engine).unwrap().problems, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_flood_a_thousand_problems_are_kept() {
+    let world = World::new();
+    let (mut alice, bob) = (world.member("alice").await, world.person("bob"));
+    let frame = junk(&bob, 1);
+    let mut flood: Vec<_> = (1..=10_001).map(|position| deliver(position, &frame)).collect();
+    flood.push(Answer::CaughtUp(CaughtUp { position: 10_001 }));
+    let hub = Liar::new(move |request| match request {
+        Request::Subscribe(_) => Some(flood.clone()),
+        other => quiet(other),
+    });
+    let (report, result) = hub.visit(&mut alice).await;
+    result.unwrap();
+    assert_eq!((report.received, report.problems), (0, 10_001));
+    let kept = problems(&mut alice.engine).unwrap();
+    assert_eq!((kept.len(), kept[999].position), (1_000, 10_001));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_hub_is_given_up() {
+    let world = World::new();
+    let mut alice = world.member("alice").await;
+    for silent in 0..3 {
+        let hub = Liar::new(move |request| match (request, silent) {
+            (Request::Hello(_), 0) | (Request::Subscribe(_), 1) | (Request::Find(_), 2) => None,
+            (other, _) => quiet(other),
+        });
+        alice.say(&alice.identity.clone(), "to myself");
+        let begun = Instant::now();
+        let (_, result) = hub.visit(&mut alice).await;
+        assert!(matches!(result, Err(SyncError::Hub(HubError::Stalled))), "{silent}: {result:?}");
+        assert!(begun.elapsed().as_secs() < 10);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_are_typed() {
+    let world = World::new();
+    let mut alice = world.member("alice").await;
+    for code in [Code::REGISTERED, Code::REVOKED, Code::STORAGE, Code::UNSPECIFIED] {
+        let hub = Liar::new(move |request| match request {
+            Request::Hello(_) => Some(vec![refused(code)]),
+            other => quiet(other),
+        });
+        let (_, result) = hub.visit(&mut alice).await;
+        let Err(error) = result else { panic!("{code:?}") };
+        assert_eq!(error.is_transient(), code == Code::STORAGE, "{error:?}");
+        assert!(matches!(error, SyncError::Hub(HubError::Refused(found)) if found == code));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gaps_are_told_once_for_each_visit() {
+    let world = World::new();
+    let mut alice = world.member("alice").await;
+    let hub = Liar::new(|request| match request {
+        Request::Subscribe(_) => Some(vec![
+            Answer::Gap(Gap { count: 3, reason: GapReason::EXPIRED, position: u64::MAX }),
+            Answer::CaughtUp(CaughtUp { position: u64::MAX }),
+        ]),
+        other => quiet(other),
+    });
+    let (report, result) = hub.visit(&mut alice).await;
+    result.unwrap();
+    assert_eq!((report.gaps[0].count, report.gaps[0].is_expired), (3, true));
+    let found = problems(&mut alice.engine).unwrap();
+    assert_eq!((found[0].class.as_str(), found[0].position), ("gap-expired", u64::MAX));
+}
