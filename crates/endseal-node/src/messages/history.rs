@@ -55,7 +55,8 @@ impl HistoryRow {
     /// Reads a record of the store; `None` if it is none.
     #[must_use]
     pub fn read(name: &[u8], value: &[u8]) -> Option<Self> {
-        let number = records::number_in_name(name.get(33..)?)?;
+        let (&PERSON, rest) = name.split_first()? else { return None };
+        let number = records::number_in_name(rest.get(32..)?)?;
         let (&direction, rest) = value.split_first()?;
         let (writer, rest) = rest.split_first_chunk::<ADDRESS_LEN>()?;
         let (time, plaintext) = rest.split_first_chunk::<8>()?;
