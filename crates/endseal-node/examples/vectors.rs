@@ -1,7 +1,11 @@
-//! Writes the test vectors of docs/spec/transfer.md:
+//! Writes the test vectors of docs/spec/transfer.md and docs/spec/node.md:
 //! `cargo run -p endseal-node --example endseal-node-vectors -- vectors`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
+#[path = "vectors/node.rs"]
+mod node;
+#[path = "vectors/node_records.rs"]
+mod node_records;
 #[path = "vectors/transfer.rs"]
 mod transfer;
 
@@ -11,4 +15,6 @@ use std::path::PathBuf;
 fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
     transfer::write_all(&dir.join("transfer"));
+    node::write_all(&dir.join("node"));
+    node_records::write_all(&dir.join("node"));
 }

@@ -9,6 +9,7 @@ mod groups;
 mod home;
 mod install;
 mod messages;
+mod node_vectors;
 mod pair;
 mod person;
 mod quota;

@@ -1,0 +1,261 @@
+//! Payloads and texts: docs/spec/node.md.
+
+use std::path::Path;
+
+use endseal_codec::{
+    Attachment, Body, Codec as _, Content, Limits, Message, Receipt, ReceiptKind, RichMessage,
+    Source,
+};
+use endseal_crypto::ed25519::{Seed, SigningKey};
+use endseal_testing::Vector;
+
+pub(crate) const TIME: u64 = 1_790_000_000_000;
+/// y = 1, the neutral element.
+pub(crate) const NEUTRAL: [u8; 32] = {
+    let mut y = [0; 32];
+    y[0] = 1;
+    y
+};
+/// y = 2: no point has it.
+pub(crate) const NOT_ON_CURVE: [u8; 32] = {
+    let mut y = [0; 32];
+    y[0] = 2;
+    y
+};
+/// y = p + 3.
+pub(crate) const NOT_CANONICAL: [u8; 32] = {
+    let mut y = [0xff; 32];
+    y[0] = 0xf0;
+    y[31] = 0x7f;
+    y
+};
+/// Field 15 with an empty value: no message of the contract has it.
+const UNKNOWN: [u8; 2] = [0x7a, 0];
+
+pub(crate) fn write_all(dir: &Path) {
+    payloads(dir);
+    refused_payloads(dir);
+    texts(dir);
+    refused_texts(dir);
+}
+
+/// Public key of the seed of 32 times `n`.
+pub(crate) fn identity(n: u8) -> [u8; 32] {
+    *SigningKey::from_seed(Seed::from_bytes(&[n; 32])).public_key().as_bytes()
+}
+
+pub(crate) fn address(identity: &[u8], device: u32) -> Vec<u8> {
+    [identity, &device.to_le_bytes()].concat()
+}
+
+/// A field of Protocol Buffers with a length.
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut out = vec![number << 3 | 2];
+    let mut len = content.len();
+    while len >= 0x80 {
+        out.push(u8::try_from(len & 0x7f).unwrap() | 0x80);
+        len >>= 7;
+    }
+    out.push(u8::try_from(len).unwrap());
+    out.extend(content);
+    out
+}
+
+fn scheme(number: u8) -> Vec<u8> {
+    vec![1 << 3, number]
+}
+
+fn payload(context: &[u8], ciphertext: &[u8]) -> Vec<u8> {
+    [scheme(2), field(2, context), field(3, ciphertext)].concat()
+}
+
+fn payloads(dir: &Path) {
+    let (alice, message) = (identity(1), [0xc3; 20]);
+    let context = address(&alice, 1);
+    let plain = payload(&context, &message);
+    let fields = [field(3, &message), field(2, &context), scheme(2)];
+    for (name, comment, bytes, device, ciphertext) in [
+        ("plain", "a message of a session", plain.clone(), 1, &message[..]),
+        (
+            "last-device",
+            "the highest number of a device, and a ciphertext of one byte",
+            payload(&address(&alice, u32::MAX), &[9]),
+            u32::MAX,
+            &[9],
+        ),
+        (
+            "device-bytes",
+            "the number of the device is little-endian",
+            payload(&address(&alice, 0x0102_0304), &message),
+            0x0102_0304,
+            &message,
+        ),
+        ("other-order", "fields in another order", fields.concat(), 1, &message),
+        ("unknown-field", "a field of a later version", [&plain[..], &UNKNOWN].concat(), 1, {
+            &message
+        }),
+    ] {
+        Vector::new(&format!("payload-{name}"), comment, "ok")
+            .with("kind", "payload")
+            .with_hex("bytes", &bytes)
+            .with_hex("identity", &alice)
+            .with("device", &device.to_string())
+            .with_hex("ciphertext", ciphertext)
+            .write(dir);
+    }
+}
+
+fn refused_payloads(dir: &Path) {
+    let (alice, message) = (identity(1), [0xc3; 20]);
+    let context = address(&alice, 1);
+    let plain = payload(&context, &message);
+    let with_scheme = |scheme: &[u8]| [scheme, &plain[2..]].concat();
+    let from = |identity: &[u8]| payload(&address(identity, 1), &message);
+    for (name, comment, bytes) in [
+        ("empty", "nothing", Vec::new()),
+        ("scheme-1", "an envelope", with_scheme(&scheme(1))),
+        ("scheme-3", "a message of a group", with_scheme(&scheme(3))),
+        ("scheme-0", "the scheme that no message may have", with_scheme(&scheme(0))),
+        ("no-scheme", "no scheme", with_scheme(&[])),
+        ("scheme-twice", "the scheme twice", with_scheme(&[scheme(2), scheme(2)].concat())),
+        ("scheme-long", "the scheme in two bytes", with_scheme(&[8, 0x82, 0])),
+        ("scheme-above", "2^32 + 2 as the scheme", with_scheme(&[8, 0x82, 0x80, 0x80, 0x80, 0x10])),
+        ("no-context", "no context", [scheme(2), field(3, &message)].concat()),
+        ("context-35", "a context of 35 bytes", payload(&context[..35], &message)),
+        ("context-37", "a context of 37 bytes", payload(&[&context[..], &[0]].concat(), &message)),
+        ("device-0", "device 0", payload(&address(&alice, 0), &message)),
+        ("identity-not-on-curve", "y = 2, no point", from(&NOT_ON_CURVE)),
+        ("identity-not-canonical", "y = p + 3", from(&NOT_CANONICAL)),
+        ("identity-neutral", "y = 1, of low order", from(&NEUTRAL)),
+        ("ciphertext-empty", "an empty ciphertext", payload(&context, &[])),
+        ("no-ciphertext", "no ciphertext", [scheme(2), field(2, &context)].concat()),
+        ("trailing-byte", "a byte that is no tag", [&plain[..], &[0]].concat()),
+        ("cut", "the last byte is missing", plain[..plain.len() - 1].to_vec()),
+        ("cut-context", "the end lies in the context", plain[..20].to_vec()),
+    ] {
+        Vector::new(&format!("payload-refused-{name}"), comment, "frame")
+            .with("kind", "payload")
+            .with_hex("bytes", &bytes)
+            .write(dir);
+    }
+}
+
+/// A text of `identity(1)` to `identity(2)`.
+fn rich(body: Option<Body>) -> RichMessage {
+    RichMessage {
+        id: [0x11; 16],
+        conversation: identity(2).into(),
+        sender: identity(1),
+        timestamp: TIME,
+        body,
+        ..RichMessage::default()
+    }
+}
+
+pub(crate) fn message(content: Content) -> Vec<u8> {
+    Message::from(content).to_vec(Limits::default()).unwrap()
+}
+
+pub(crate) fn text(text: &str) -> RichMessage {
+    rich(Some(Body::Text(text.into())))
+}
+
+fn texts(dir: &Path) {
+    let noon = "at noon, by the river";
+    let attachment = Attachment {
+        name: "notes.txt".into(),
+        media_type: "text/plain".into(),
+        size: 2,
+        source: Source::Inline((*b"hi").into()),
+    };
+    let with_more =
+        RichMessage { attachments: vec![attachment], reply_to: Some([0x22; 16]), ..text(noon) };
+    let plain = message(Content::Rich(text(noon)));
+    let markdown = rich(Some(Body::Markdown("at *noon*".into())));
+    let letters = "\u{e9}t\u{e9} \u{1f511}\n\"2\"";
+    let timeless = RichMessage { timestamp: 0, ..text(noon) };
+    let latest = RichMessage { timestamp: u64::MAX, ..text(noon) };
+    for (name, comment, bytes, said, time) in [
+        ("plain", "a text", plain.clone(), noon, TIME),
+        ("empty", "a text without characters", message(Content::Rich(text(""))), "", TIME),
+        ("letters", "letters beyond ASCII", message(Content::Rich(text(letters))), letters, TIME),
+        (
+            "markdown",
+            "marks are shown as they are",
+            message(Content::Rich(markdown)),
+            { "at *noon*" },
+            TIME,
+        ),
+        ("no-time", "the writer has no clock", message(Content::Rich(timeless)), noon, 0),
+        ("last-time", "the last time", message(Content::Rich(latest)), noon, u64::MAX),
+        ("more", "an attachment and an answer", message(Content::Rich(with_more)), noon, TIME),
+        ("unknown-field", "a field of a later version", [&plain[..], &UNKNOWN].concat(), noon, {
+            TIME
+        }),
+    ] {
+        read_text(&format!("text-{name}"), comment, "ok", &bytes)
+            .with("text", said)
+            .with("time", &time.to_string())
+            .write(dir);
+    }
+}
+
+fn read_text(scenario: &str, comment: &str, expect: &str, bytes: &[u8]) -> Vector {
+    Vector::new(scenario, comment, expect)
+        .with("kind", "text")
+        .with_hex("bytes", bytes)
+        .with_hex("sender", &identity(1))
+        .with_hex("receiver", &identity(2))
+}
+
+fn refused_texts(dir: &Path) {
+    let plain = message(Content::Rich(text("noon")));
+    let of = |sender: u8, receiver: u8| {
+        let conversation = identity(receiver).into();
+        message(Content::Rich(RichMessage {
+            conversation,
+            sender: identity(sender),
+            ..text("noon")
+        }))
+    };
+    let receipt = Receipt {
+        conversation: identity(2).into(),
+        sender: identity(1),
+        kind: ReceiptKind::DELIVERED,
+        messages: vec![[0x22; 16]],
+        ..Receipt::default()
+    };
+    let head = |id: &[u8]| {
+        [field(1, id), field(2, &identity(2)), field(3, &identity(1)), field(5, b"noon")].concat()
+    };
+    let good = head(&[0x11; 16]);
+    let raw = |more: &[u8]| field(1, &[&good[..], more].concat());
+    for (name, comment, bytes) in [
+        ("other-sender", "another writer than the session proves", of(3, 2)),
+        ("other-receiver", "written to another person", of(1, 3)),
+        ("both-swapped", "written by the reader to the writer", of(2, 1)),
+        ("to-itself", "written to the writer", of(1, 1)),
+        ("conversation-31", "31 bytes of the reader's identity", {
+            let conversation = identity(2)[..31].into();
+            message(Content::Rich(RichMessage { conversation, ..text("noon") }))
+        }),
+        ("receipt", "a receipt", message(Content::Receipt(receipt))),
+        ("later-content", "content of a later version", UNKNOWN.to_vec()),
+        ("nothing", "no content", Vec::new()),
+        ("no-body", "a message without a body", message(Content::Rich(rich(None)))),
+        ("two-bodies", "a text and a text with marks", raw(&field(6, b"eve"))),
+        ("two-texts", "two texts", raw(&field(5, b"eve"))),
+        ("two-senders", "the writer twice", raw(&field(3, &identity(1)))),
+        ("two-contents", "two messages in one", [&plain[..], &plain].concat()),
+        ("id-15", "an id of 15 bytes", field(1, &head(&[0x11; 15]))),
+        ("no-id", "no id", field(1, &good[18..])),
+        ("not-utf8", "a text that is not UTF-8", {
+            field(1, &[&good[..good.len() - 6], &field(5, b"no\xffn")].concat())
+        }),
+        ("cut", "the last byte is missing", plain[..plain.len() - 1].to_vec()),
+        ("trailing-byte", "a byte that is no tag", [&plain[..], &[0]].concat()),
+        ("no-message", "bytes that are none", b"\xff\xff".to_vec()),
+    ] {
+        read_text(&format!("text-refused-{name}"), comment, "text", &bytes).write(dir);
+    }
+}
