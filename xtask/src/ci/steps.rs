@@ -30,6 +30,7 @@ const PEERS: &[Peer] = &[
     Peer { script: "peers/python/run-codec.sh", needs: "python3" },
     Peer { script: "peers/python/run-signer.sh", needs: "python3" },
     Peer { script: "peers/python/run-delivery.sh", needs: "python3" },
+    Peer { script: "peers/python/run-node.sh", needs: "python3" },
     Peer { script: "peers/node-codec/run-vectors.sh", needs: "npm" },
     Peer { script: "peers/node-nostr/run-vectors.sh", needs: "npm" },
     Peer { script: "peers/rust-mls/run.sh", needs: "cargo" },

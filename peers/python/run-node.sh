@@ -1,0 +1,14 @@
+#!/bin/sh
+# Runs this implementation on vectors/node, or on the directory given.
+set -eu
+
+here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+vectors=${1:-$here/../../vectors/node}
+proto=$here/../../proto
+
+"$here/prepare.sh"
+generated=$(mktemp -d)
+trap 'rm -rf "$generated"' EXIT
+"$here/.venv/bin/python" -m grpc_tools.protoc --proto_path="$proto" --python_out="$generated" \
+    "$proto/endseal/v1/message.proto"
+PYTHONPATH="$generated" "$here/.venv/bin/python" "$here/run_node.py" "$vectors"
