@@ -2,6 +2,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 
+extern crate alloc;
+
 mod atomic;
 mod both_ways;
 mod demo;

@@ -1,8 +1,8 @@
 //! A hub that says what a test wants.
 
+use alloc::sync::Arc;
 use core::net::SocketAddr;
 use core::time::Duration;
-use alloc::sync::Arc;
 
 use endseal_codec::Codec as _;
 use endseal_codec::hub::{Answer, HubAnswer, HubRequest, Request};
