@@ -1,0 +1,2 @@
+def run(binary, folder):
+    return True

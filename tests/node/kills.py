@@ -1,0 +1,150 @@
+"""One process is killed at one fsync, and nothing is lost or comes twice."""
+
+import shutil
+
+from frames import frames, key_of
+from processes import KILLED, Hub, Killer, NoKiller, Person, compiled_shim
+
+ROLES = ("hub", "alice", "bob")
+OTHER = {"alice": "bob", "bob": "alice"}
+# A text of each of 20 `say`, the fourth of which has 50 lines, and visits in between.
+LINES = [f"line {number}" for number in range(50)]
+
+
+def script():
+    """Steps: the person, and the texts of a `say` or None for a `sync`."""
+    steps = []
+    for number in range(10):
+        texts = LINES if number == 3 else [f"alice {number}"]
+        steps.append(("alice", texts))
+        if number % 3 == 2:
+            steps.append(("alice", None))
+        steps.append(("bob", [f"bob {number}"]))
+        if number % 4 == 3:
+            steps.append(("bob", None))
+    return steps + [(name, None) for name in ("alice", "bob", "alice", "bob", "alice")]
+
+
+def said_by(name):
+    return [text for person, texts in script() if person == name and texts for text in texts]
+
+
+def prepare(binary, folder):
+    """Alice and Bob, who have joined a hub that does not run any more. Returns its address."""
+    folder.mkdir()
+    hub = Hub(binary, folder, NoKiller())
+    owner = Person(binary, folder, "owner", NoKiller())
+    people = [Person(binary, folder, name, NoKiller()) for name in OTHER]
+    for person in people:
+        person.ok("init", "--no-passphrase")
+    for person, other in zip(people, reversed(people)):
+        identity = other.ok("id", "show").out.strip()
+        person.ok("contacts", "add", other.name, identity)
+        file = folder / f"{person.name}.invite"
+        owner.ok("hub", "invite", person.name, "--at", hub.address, "-o", file)
+        person.ok("join", file)
+    hub.stop()
+    return hub.address
+
+
+class Case:
+    def __init__(self, binary, folder, killer, address):
+        self.hub = Hub(binary, folder, killer, address)
+        self.people = {name: Person(binary, folder, name, killer) for name in OTHER}
+        # Frames by sender and sequence, and messages by sender and key.
+        self.by_sequence, self.by_key = {}, {}
+        self.kills, self.reused = 0, 0
+
+    def command(self, name, *words, stdin=b""):
+        """Runs a command; False if it was killed."""
+        ran = self.people[name].run(*words, stdin=stdin)
+        if ran.code == KILLED:
+            self.kills += 1
+            return False
+        assert ran.code == 0, f"{name} {words}: {ran.code}: {ran.err}"
+        return True
+
+    def say(self, name, texts):
+        stdin = "".join(f"{text}\n" for text in texts).encode()
+        while not self.command(name, "say", OTHER[name], "-", "--lines", stdin=stdin):
+            written = [row["text"] for row in self.history(name) if row["sent"]]
+            taken = [text for text in texts if text in written]
+            assert taken in ([], texts), f"a part was taken: {taken}"
+            if taken:
+                return
+
+    def history(self, name):
+        while True:
+            ran = self.people[name].run("--json", "history", OTHER[name])
+            if ran.code != KILLED:
+                assert ran.code == 0, ran.err
+                return ran.lines()
+            self.kills += 1
+
+    def look(self):
+        """Remembers the frames that wait at the hub."""
+        for frame in frames(self.hub.database()):
+            sender, sequence, key = key_of(frame)
+            before = self.by_sequence.setdefault((sender, sequence), frame)
+            self.reused += before != frame
+            before = self.by_key.setdefault((sender, key), frame)
+            self.reused += before != frame
+
+    def run(self):
+        for name, texts in script():
+            if texts is not None:
+                self.say(name, texts)
+                continue
+            while not self.command(name, "sync", "--timeout", "2s"):
+                self.look()
+            self.look()
+        lost = twice = 0
+        for name, other in OTHER.items():
+            while not self.command(name, "inbox"):
+                pass
+            arrived = [row["text"] for row in self.history(name) if not row["sent"]]
+            expected = said_by(other)
+            lost += len(set(expected) - set(arrived))
+            twice += len(arrived) - len(set(arrived))
+            assert lost or twice or arrived == expected, f"another order: {arrived}"
+        self.hub.stop()
+        return lost, twice
+
+
+def count_frames():
+    return len(said_by("alice")) + len(said_by("bob"))
+
+
+def run(binary, folder, limit):
+    shim = compiled_shim(folder)
+    address = prepare(binary, folder / "template")
+
+    def one(role, at):
+        place = folder / "case"
+        shutil.copytree(folder / "template", place)
+        killer = Killer(shim, place, role, at)
+        case = Case(binary, place, killer, address)
+        lost, twice = case.run()
+        assert len(case.by_sequence) == count_frames(), len(case.by_sequence)
+        kills = case.hub.starts - 1 if role == "hub" else case.kills
+        count = killer.count()
+        shutil.rmtree(place)
+        return lost, twice, case.reused, kills, count
+
+    points = []
+    for role in ROLES:
+        *nothing, count = one(role, 0)
+        assert nothing == [0, 0, 0, 0], nothing
+        print(f"{role}: {count} fsyncs", flush=True)
+        points += [(role, at) for at in range(1, count + 1)]
+    if limit:
+        points = [points[at * len(points) // limit] for at in range(min(limit, len(points)))]
+    total = [0, 0, 0, 0]
+    for role, at in points:
+        *found, _ = one(role, at)
+        total = [a + b for a, b in zip(total, found)]
+        if any(found[:3]) or found[3] != 1:
+            print(f"{role} at {at}: lost, twice, keys used twice, kills: {found}", flush=True)
+    lost, twice, reused, kills = total
+    print(f"{kills} kills, {lost} lost, {twice} twice, {reused} keys used twice")
+    return bool(lost or twice or reused or kills < len(points) * 9 // 10)
