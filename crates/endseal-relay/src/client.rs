@@ -61,10 +61,13 @@ impl Relay {
         Self { shared, task }
     }
 
-    /// Replaces the subscription; `None` ends it. The filter's `since` counts for the first request
-    /// alone: later ones ask for what came after the last frame, less [`Timing::overlap`].
-    pub fn subscribe(&self, filter: Option<Filter>) {
-        self.shared.subscribe(filter);
+    /// Replaces the subscription; `None` ends it. The earlier one stays until the relay has
+    /// confirmed the new one. The filter's `since` counts for the first request alone: later ones
+    /// ask for what came after the last frame, less [`Timing::overlap`].
+    ///
+    /// Returns the number that [`Notification::Subscribed`] has for it, after each connection.
+    pub fn subscribe(&self, filter: Option<Filter>) -> u64 {
+        self.shared.subscribe(filter)
     }
 
     /// Queues an event. Returns the ids of events that were dropped to make space, the oldest

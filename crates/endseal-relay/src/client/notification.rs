@@ -15,9 +15,9 @@ use crate::connect::ConnectError;
 pub enum Notification {
     /// The connection is made; the subscription is requested next.
     Connected,
-    /// The relay has sent what it stored (EOSE): requests that are made from now on arrive. Some
-    /// relays never say so.
-    Subscribed,
+    /// The relay has sent what it stored for the subscription of this number (EOSE): events that
+    /// others publish from now on arrive. Some relays never say so.
+    Subscribed(u64),
     /// The connection ended or was not made. The next attempt follows by itself.
     Disconnected {
         /// The reason.

@@ -2,12 +2,14 @@
 
 use alloc::collections::VecDeque;
 use core::future::poll_fn;
+use core::ops::Range;
 use core::pin::Pin;
 use core::task::Poll;
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use endseal_nostr::json::Text;
 use futures_util::{Sink as _, SinkExt as _, Stream as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -19,9 +21,6 @@ use super::shared::Shared;
 use super::{LARGE, MAX_CHALLENGES, backoff};
 use crate::connect::Socket;
 use crate::message::{self, RelayMessage, printable};
-
-/// Id of the subscription. It tells a relay nothing about the program.
-const SUBSCRIPTION: &str = "1";
 
 /// Prefix of reasons for want of authentication (NIP-42).
 const AUTH_REQUIRED: &str = "auth-required:";
@@ -68,7 +67,10 @@ pub(super) struct Session<'s> {
     /// Time since which the socket takes no more.
     stalled_since: Option<Instant>,
     filter_version: u64,
-    is_subscribed: bool,
+    /// Subscriptions that the relay was asked for, the oldest first: two at most.
+    subscriptions: Vec<Subscription>,
+    /// Filter whose subscription the relay ended.
+    refused_version: Option<u64>,
     request_at: Option<Instant>,
     closed: u32,
     challenge: Option<String>,
@@ -79,6 +81,14 @@ pub(super) struct Session<'s> {
     is_authenticated: bool,
     /// Last large event, and the time when it was written.
     large: Option<([u8; 32], Option<Instant>)>,
+}
+
+/// A subscription. It stays until the relay has confirmed its successor: no event is missed.
+struct Subscription {
+    /// Version of its filter.
+    version: u64,
+    /// The same as its id. It tells a relay nothing about the program.
+    id: String,
 }
 
 enum Writing {
@@ -113,7 +123,8 @@ impl<'s> Session<'s> {
             stalled_since: None,
             // The version of a filter that was set is above it.
             filter_version: 0,
-            is_subscribed: false,
+            subscriptions: Vec::new(),
+            refused_version: None,
             request_at: None,
             closed: 0,
             challenge: None,
@@ -208,26 +219,39 @@ impl<'s> Session<'s> {
     /// Subscribes with the current filter, or ends the subscription if there is none.
     fn request(&mut self) {
         let filter = self.shared.state().filter.clone();
-        let message = match filter {
-            Some(mut filter) => {
-                let now = unix_time();
-                let overlap = self.settings.timing.overlap.as_secs();
-                filter.since = match (self.last_seen, filter.since) {
-                    (None, Some(since)) => Some(since),
-                    (None, None) => Some(now.saturating_sub(overlap)),
-                    // A clock that was set back must not hide what comes.
-                    (Some(seen), _) => Some(seen.min(now).saturating_sub(overlap)),
-                };
-                self.is_subscribed = true;
-                message::request(SUBSCRIPTION, &[filter])
-            }
-            None if self.is_subscribed => {
-                self.is_subscribed = false;
-                message::close(SUBSCRIPTION)
-            }
-            None => return,
+        let Some(mut filter) = filter else { return self.unsubscribe(0..self.subscriptions.len()) };
+        let now = unix_time();
+        let overlap = self.settings.timing.overlap.as_secs();
+        filter.since = match (self.last_seen, filter.since) {
+            (None, Some(since)) => Some(since),
+            (None, None) => Some(now.saturating_sub(overlap)),
+            // A clock that was set back must not hide what comes.
+            (Some(seen), _) => Some(seen.min(now).saturating_sub(overlap)),
         };
-        self.control.push_back(Message::text(message));
+        let version = self.filter_version;
+        if self.refused_version == Some(version) {
+            // Some relays allow one subscription.
+            self.unsubscribe(0..self.subscriptions.len());
+        }
+        let id = version.to_string();
+        self.control.push_back(Message::text(message::request(&id, &[filter])));
+        if self.subscriptions.iter().all(|it| it.version != version) {
+            self.subscriptions.push(Subscription { version, id });
+        }
+        // The oldest may be the one that is confirmed.
+        self.unsubscribe(1..self.subscriptions.len().saturating_sub(1).max(1));
+    }
+
+    /// Ends the subscriptions at these places.
+    fn unsubscribe(&mut self, range: Range<usize>) {
+        for Subscription { id, .. } in self.subscriptions.drain(range) {
+            self.control.push_back(Message::text(message::close(&id)));
+        }
+    }
+
+    /// Place of a subscription that the relay was asked for.
+    fn position(&self, subscription: Text<'_>) -> Option<usize> {
+        self.subscriptions.iter().position(|it| subscription.is(&it.id))
     }
 
     fn is_finished(&self) -> bool {
@@ -333,16 +357,17 @@ impl<'s> Session<'s> {
 
     fn answer(&mut self, frame: &Bytes, message: RelayMessage<'_>) -> Option<Notification> {
         match message {
-            RelayMessage::Event { subscription, event } => (self.is_subscribed
-                && subscription.is(SUBSCRIPTION))
-            .then(|| Notification::Event(frame.slice_ref(event.as_bytes()))),
+            RelayMessage::Event { subscription, event } => self
+                .position(subscription)
+                .map(|_| Notification::Event(frame.slice_ref(event.as_bytes()))),
             RelayMessage::Result { id, accepted, reason } => {
                 let reason = printable(reason);
                 self.result(id, accepted, reason)
             }
             RelayMessage::Notice(text) => Some(Notification::Notice(printable(text))),
             RelayMessage::Closed { subscription, reason } => {
-                if subscription.is(SUBSCRIPTION) && self.is_subscribed {
+                let ended = self.subscriptions.remove(self.position(subscription)?);
+                if ended.version == self.filter_version {
                     self.subscription_closed(&printable(reason));
                 }
                 None
@@ -356,7 +381,12 @@ impl<'s> Session<'s> {
                 self.challenge = Some(challenge.clone());
                 Some(Notification::Challenge(challenge))
             }
-            RelayMessage::EndOfStored(_) => Some(Notification::Subscribed),
+            RelayMessage::EndOfStored(subscription) => {
+                let position = self.position(subscription)?;
+                let version = self.subscriptions[position].version;
+                self.unsubscribe(0..position);
+                Some(Notification::Subscribed(version))
+            }
             RelayMessage::Unknown => None,
         }
     }
@@ -395,7 +425,7 @@ impl<'s> Session<'s> {
 
     fn subscription_closed(&mut self, reason: &str) {
         self.closed += 1;
-        self.is_subscribed = false;
+        self.refused_version = Some(self.filter_version);
         // An authentication requests by itself; the long wait is for relays without a challenge.
         let waits_for_auth = reason.starts_with(AUTH_REQUIRED) && !self.is_authenticated;
         let timing = &self.settings.timing;

@@ -56,12 +56,15 @@ impl Shared {
         }
     }
 
-    pub(super) fn subscribe(&self, filter: Option<Filter>) {
+    /// Sets the filter. Returns its version.
+    pub(super) fn subscribe(&self, filter: Option<Filter>) -> u64 {
         let mut state = self.state();
         state.filter = filter;
         state.filter_version += 1;
+        let version = state.filter_version;
         drop(state);
         self.changed.notify_one();
+        version
     }
 
     pub(super) fn publish(&self, event: &SignedEvent) -> Vec<[u8; 32]> {

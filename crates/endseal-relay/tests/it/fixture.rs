@@ -125,6 +125,15 @@ impl Client {
             .await;
     }
 
+    /// Number of the subscription that the relay confirms next.
+    pub(crate) async fn subscribed_to(&mut self) -> u64 {
+        self.find(|notification| match notification {
+            Notification::Subscribed(number) => Some(*number),
+            _ => None,
+        })
+        .await
+    }
+
     /// JSON of the next event.
     pub(crate) async fn event(&mut self) -> Vec<u8> {
         self.find(|notification| match notification {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use endseal_nostr::event::Event;
 use endseal_relay::client::Notification;
-use endseal_relay::message::Filter;
+use endseal_relay::message::{ClientMessage, Filter};
 use endseal_relay::server::Settings as ServerSettings;
 
+use super::bad_relays::{Peer, listen};
 use super::fixture::*;
 
 #[tokio::test]
@@ -46,6 +47,78 @@ async fn the_subscription_changes_while_it_runs() {
     sender.publish(&message_to("bob", "no more"));
     client.relay.subscribe(None);
     until(async || server.subscriptions() == 0).await;
+}
+
+/// The next request of a subscription, or the id of one that ends.
+async fn asked(peer: &mut Peer) -> (String, bool) {
+    let text = peer.text().await;
+    match ClientMessage::parse(text.as_bytes()).unwrap() {
+        ClientMessage::Request { subscription, .. } => (subscription.to_string(), true),
+        ClientMessage::Close(id) => (id.to_string(), false),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_ends_when_its_successor_is_confirmed() {
+    let (url, mut relay) = listen().await;
+    let mut client = Client::start(settings(&url));
+    let mut peer = relay.accept().await;
+    assert_eq!(client.relay.subscribe(Some(filter(&["bob"]))), 1);
+    assert_eq!(asked(&mut peer).await, ("1".into(), true));
+    peer.say(r#"["EOSE","1"]"#).await;
+    assert_eq!(client.subscribed_to().await, 1);
+    assert_eq!(client.relay.subscribe(Some(filter(&["bob", "carol"]))), 2);
+    assert_eq!(asked(&mut peer).await, ("2".into(), true));
+    // Events arrive on both. What the relay says of the first confirms nothing.
+    peer.say(r#"["EVENT","1",{"a":1}]"#).await;
+    peer.say(r#"["EOSE","1"]"#).await;
+    peer.say(r#"["EVENT","2",{"a":2}]"#).await;
+    assert_eq!(client.event().await, br#"{"a":1}"#);
+    assert_eq!(client.subscribed_to().await, 1);
+    assert_eq!(client.event().await, br#"{"a":2}"#);
+    peer.say(r#"["EOSE","2"]"#).await;
+    assert_eq!(client.subscribed_to().await, 2);
+    assert_eq!(asked(&mut peer).await, ("1".into(), false));
+    peer.say(r#"["EVENT","1",{"a":3}]"#).await;
+    client.hears_nothing().await;
+}
+
+#[tokio::test]
+async fn unconfirmed_subscriptions_do_not_pile_up() {
+    let (url, mut relay) = listen().await;
+    let client = Client::start(settings(&url));
+    let mut peer = relay.accept().await;
+    for number in 1..=4 {
+        client.relay.subscribe(Some(filter(&["bob"])));
+        assert_eq!(asked(&mut peer).await, (number.to_string(), true));
+        if number > 2 {
+            assert_eq!(asked(&mut peer).await, ((number - 1).to_string(), false));
+        }
+    }
+    client.relay.subscribe(None);
+    assert_eq!(asked(&mut peer).await, ("1".into(), false));
+    assert_eq!(asked(&mut peer).await, ("4".into(), false));
+}
+
+#[tokio::test]
+async fn a_relay_of_one_subscription_gets_the_new_one() {
+    let (url, mut relay) = listen().await;
+    let mut settings = settings(&url);
+    // The event arrives before the next attempt.
+    settings.timing.first_wait = Duration::from_secs(2);
+    settings.timing.longest_wait = Duration::from_secs(2);
+    let mut client = Client::start(settings);
+    let mut peer = relay.accept().await;
+    client.relay.subscribe(Some(filter(&["bob"])));
+    assert_eq!(asked(&mut peer).await, ("1".into(), true));
+    client.relay.subscribe(Some(filter(&["carol"])));
+    assert_eq!(asked(&mut peer).await, ("2".into(), true));
+    peer.say(r#"["CLOSED","2","error: too many subscriptions"]"#).await;
+    peer.say(r#"["EVENT","1",{"a":1}]"#).await;
+    assert_eq!(client.event().await, br#"{"a":1}"#);
+    assert_eq!(asked(&mut peer).await, ("1".into(), false));
+    assert_eq!(asked(&mut peer).await, ("2".into(), true));
 }
 
 #[tokio::test]
