@@ -23,8 +23,6 @@ use tokio::time::timeout;
 const KIND: u16 = 24_133;
 /// Longer than an answer takes on a busy machine.
 const LATE: Duration = Duration::from_secs(30);
-/// Wait before `connect` is sent again: the signer may not have subscribed yet.
-const AGAIN: Duration = Duration::from_secs(2);
 
 /// A relay that serves while it lives.
 pub(crate) struct World {
@@ -84,16 +82,9 @@ impl<'w> App<'w> {
         let (signer, query) = uri.strip_prefix("bunker://").unwrap().split_once('?').unwrap();
         let secret = query.split('&').find_map(|it| it.strip_prefix("secret=")).unwrap();
         app.signer = Some(key::public_from_hex(signer).unwrap());
-        let params = json!([signer, secret.trim_end()]);
-        let end = Instant::now() + LATE;
-        loop {
-            let id = app.start("connect", &params);
-            if let Some(answer) = app.answer_within(&id, AGAIN) {
-                assert_eq!(answer["result"], "ack", "{answer}");
-                return app;
-            }
-            assert!(Instant::now() < end, "the signer does not answer");
-        }
+        let answer = app.ask("connect", &json!([signer, secret.trim_end()]));
+        assert_eq!(answer["result"], "ack", "{answer}");
+        app
     }
 
     /// The URI with which it asks a signer for a connection.

@@ -11,7 +11,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_websockets::{CloseCode, Message, Payload, ServerBuilder, WebSocketStream};
 
 use super::hub::{Hub, Member, Messages};
@@ -159,6 +159,9 @@ impl Connection<'_> {
                 }
                 if faults.demand_auth && self.keys == 0 {
                     return self.refuse(message::closed(&id, AUTH_REQUIRED)).await;
+                }
+                if let Some(delay) = faults.delay_subscriptions {
+                    sleep(delay).await;
                 }
                 let Some(stored) = self.member.subscribe(&id, filters) else {
                     let reason = "rate-limited: too many subscriptions";

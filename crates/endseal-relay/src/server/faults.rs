@@ -1,5 +1,7 @@
 //! Faults of the relay, an aid for tests: each is what a relay in use does sometimes.
 
+use core::time::Duration;
+
 /// Faults of the relay. The default has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "tests make them")]
@@ -14,6 +16,8 @@ pub struct Faults {
     pub alter: Option<Lie>,
     /// Reports no fate of events and authentications.
     pub no_result: bool,
+    /// Time from the arrival of a subscription until events are forwarded to it.
+    pub delay_subscriptions: Option<Duration>,
     /// Reports no end of stored events.
     pub no_end_of_stored: bool,
     /// Refuses all events with this reason.

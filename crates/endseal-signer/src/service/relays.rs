@@ -36,9 +36,24 @@ struct Connection {
     relay: Relay,
     keys: BTreeSet<[u8; 32]>,
     reach: Reach,
+    /// Number of the latest subscription, and of the one that the relay confirmed last.
+    subscription: u64,
+    confirmed: u64,
     is_connected: bool,
+    /// An attempt to connect ended, with a connection or without.
+    was_tried: bool,
     lines: RelayLines,
 }
+
+impl Connection {
+    /// Returns true if the relay may confirm this subscription soon.
+    fn is_expected(&self, subscription: u64) -> bool {
+        self.confirmed < subscription && (self.is_connected || !self.was_tried)
+    }
+}
+
+/// A subscription: number of its connection, and its own.
+pub(super) type SubscriptionId = (usize, u64);
 
 /// Connections by URL, one for each relay whatever apps use it.
 pub(super) struct Relays {
@@ -53,8 +68,14 @@ impl Relays {
         Self { reaching, events, connections: BTreeMap::new(), next: 0 }
     }
 
-    /// Connects to the relays of all apps, and to no others.
-    pub(super) fn subscribe(&mut self, subscriptions: &[Subscription], runtime: &Handle, now: u64) {
+    /// Connects to the relays of all apps, and to no others. Returns the subscriptions that have a
+    /// key which their relays do not know yet.
+    pub(super) fn subscribe(
+        &mut self,
+        subscriptions: &[Subscription],
+        runtime: &Handle,
+        now: u64,
+    ) -> Vec<SubscriptionId> {
         let mut wanted: BTreeMap<String, (Address, BTreeSet<[u8; 32]>, Reach)> = BTreeMap::new();
         for subscription in subscriptions {
             for url in &subscription.relays {
@@ -73,19 +94,40 @@ impl Relays {
             }
         }
         self.connections.retain(|url, it| wanted.get(url).is_some_and(|new| new.2 == it.reach));
+        let mut grown = Vec::new();
         for (url, (address, keys, reach)) in wanted {
             match self.connections.get_mut(&url) {
                 Some(connection) if connection.keys == keys => {}
                 Some(connection) => {
-                    connection.relay.subscribe(Some(filter(&keys, now)));
+                    connection.subscription = connection.relay.subscribe(Some(filter(&keys, now)));
+                    if !keys.is_subset(&connection.keys) {
+                        grown.push((connection.number, connection.subscription));
+                    }
                     connection.keys = keys;
                 }
                 None => {
                     let connection = self.connect(address, keys, reach, runtime, now);
+                    grown.push((connection.number, connection.subscription));
                     self.connections.insert(url, connection);
                 }
             }
         }
+        grown
+    }
+
+    /// Notes that a relay has confirmed a subscription, and those before it.
+    pub(super) fn confirmed(&mut self, number: usize, subscription: u64) {
+        if let Some(connection) = self.connections.values_mut().find(|it| it.number == number) {
+            connection.confirmed = connection.confirmed.max(subscription);
+        }
+    }
+
+    /// Returns true if the relay of one of these may confirm it soon.
+    pub(super) fn is_expected(&self, subscriptions: &[SubscriptionId]) -> bool {
+        self.connections.values().any(|connection| {
+            let mut own = subscriptions.iter().filter(|(number, _)| *number == connection.number);
+            own.any(|(_, subscription)| connection.is_expected(*subscription))
+        })
     }
 
     fn connect(
@@ -104,9 +146,19 @@ impl Relays {
         self.next += 1;
         let _guard = runtime.enter();
         let relay = Relay::start(settings, number, self.events.clone());
-        relay.subscribe(Some(filter(&keys, now)));
-        let lines = RelayLines::default();
-        Connection { number, address, relay, keys, reach, is_connected: false, lines }
+        let subscription = relay.subscribe(Some(filter(&keys, now)));
+        Connection {
+            number,
+            address,
+            relay,
+            keys,
+            reach,
+            subscription,
+            confirmed: 0,
+            is_connected: false,
+            was_tried: false,
+            lines: RelayLines::default(),
+        }
     }
 
     /// Publishes an answer at all relays of its app. Returns false if it is too large for each.
@@ -131,6 +183,7 @@ impl Relays {
     pub(super) fn note(&mut self, number: usize, is_connected: bool) -> usize {
         if let Some(connection) = self.connections.values_mut().find(|it| it.number == number) {
             connection.is_connected = is_connected;
+            connection.was_tried = true;
         }
         self.connections.values().filter(|it| it.is_connected).count()
     }

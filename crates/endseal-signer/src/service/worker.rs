@@ -5,9 +5,9 @@ mod tests;
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
-use core::future;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
+use core::{future, mem};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use endseal_nostr::connect::MAX_EVENT;
@@ -19,7 +19,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::GRACE;
 use super::handle::Call;
 use super::relay_lines::Said;
-use super::relays::{Reaching, Relays};
+use super::relays::{Reaching, Relays, SubscriptionId};
 use crate::control::{Command, CommandError, Reply};
 use crate::engine::{Engine, Outgoing};
 use crate::log::Verification;
@@ -31,6 +31,16 @@ const UNSAID: Duration = Duration::from_secs(2);
 const BATCH: usize = 256;
 const BATCH_BYTES: usize = 4 << 20;
 
+/// A command that was executed, and waits until relays forward requests to its app.
+struct Subscribing {
+    subscriptions: Vec<SubscriptionId>,
+    since: Instant,
+    /// First message to the app.
+    greetings: Vec<Outgoing>,
+    outcome: Result<Reply, CommandError>,
+    reply: oneshot::Sender<Result<Reply, CommandError>>,
+}
+
 /// The engine with its relays.
 pub(super) struct Worker {
     engine: Engine,
@@ -39,6 +49,8 @@ pub(super) struct Worker {
     /// Told of the first connection, or that there is none to be made.
     first: Option<oneshot::Sender<()>>,
     first_connection: Option<Instant>,
+    /// Commands whose apps cannot be reached yet, in the order of their arrival.
+    subscribing: Vec<Subscribing>,
     /// Commands to verify the log. Requests are answered between the pages of one.
     verifying: VecDeque<(Verification, oneshot::Sender<Result<Reply, CommandError>>)>,
 }
@@ -57,6 +69,7 @@ impl Worker {
             relays: Relays::new(reaching, events),
             first: Some(first),
             first_connection: None,
+            subscribing: Vec::new(),
             verifying: VecDeque::new(),
         }
     }
@@ -81,7 +94,7 @@ impl Worker {
             loop {
                 tokio::select! {
                     _ = &mut stopped => break,
-                    Some(call) = calls.recv() => self.command(call),
+                    Some(call) = calls.recv() => self.command(call, sockets),
                     Some(event) = events.recv() => self.receive(event, &mut events),
                     () = future::ready(()), if !self.verifying.is_empty() => self.verify_page(),
                     _ = second.tick() => {
@@ -94,6 +107,10 @@ impl Worker {
                     }
                 }
                 self.subscribe(sockets);
+                self.reply_subscribed();
+            }
+            for command in mem::take(&mut self.subscribing) {
+                self.reply(command);
             }
             let outgoing = self.engine.stop(now());
             self.publish(outgoing);
@@ -102,7 +119,7 @@ impl Worker {
         });
     }
 
-    fn command(&mut self, call: Call) {
+    fn command(&mut self, call: Call, sockets: &Handle) {
         if matches!(call.request.command, Command::Verify) {
             return self.verifying.push_back((Verification::new(None), call.reply));
         }
@@ -113,8 +130,34 @@ impl Worker {
                 relays.filter(|url| self.relays.is_connected(url)).cloned().collect();
         }
         self.publish(outgoing);
+        let subscriptions = self.subscribe(sockets);
+        self.subscribing.push(Subscribing {
+            subscriptions,
+            since: Instant::now(),
+            greetings: self.engine.greetings(),
+            outcome: reply,
+            reply: call.reply,
+        });
+        self.reply_subscribed();
+    }
+
+    /// Replies to the commands whose apps can be reached now, or whose relays do not say so.
+    fn reply_subscribed(&mut self) {
+        let is_expected = |it: &Subscribing| {
+            it.since.elapsed() <= UNSAID && self.relays.is_expected(&it.subscriptions)
+        };
+        let (subscribing, ready): (Vec<_>, Vec<_>) =
+            mem::take(&mut self.subscribing).into_iter().partition(is_expected);
+        self.subscribing = subscribing;
+        for command in ready {
+            self.reply(command);
+        }
+    }
+
+    fn reply(&mut self, command: Subscribing) {
+        self.publish(command.greetings);
         // The caller may be gone.
-        let _ = call.reply.send(reply);
+        let _ = command.reply.send(command.outcome);
     }
 
     /// Verifies a page of the log, for the command that waits longest and whose caller is there.
@@ -163,7 +206,10 @@ impl Worker {
                 self.connected(number, true);
                 self.first_connection.get_or_insert_with(Instant::now);
             }
-            Notification::Subscribed => self.begun(),
+            Notification::Subscribed(subscription) => {
+                self.relays.confirmed(number, subscription);
+                self.begun();
+            }
             Notification::Disconnected { reason, suspect } => {
                 self.metrics.disconnects.fetch_add(1, Relaxed);
                 self.connected(number, false);
@@ -224,10 +270,11 @@ impl Worker {
         }
     }
 
-    /// Follows changes of apps.
-    fn subscribe(&mut self, sockets: &Handle) {
+    /// Follows changes of apps. Returns the subscriptions that have new keys.
+    fn subscribe(&mut self, sockets: &Handle) -> Vec<SubscriptionId> {
+        let mut grown = Vec::new();
         if let Some(subscriptions) = self.engine.new_subscriptions() {
-            self.relays.subscribe(&subscriptions, sockets, now());
+            grown = self.relays.subscribe(&subscriptions, sockets, now());
             self.metrics.relays.store(self.relays.len() as u64, Relaxed);
             if self.relays.len() == 0
                 && let Some(first) = self.first.take()
@@ -235,9 +282,8 @@ impl Worker {
                 // Without an app there is nothing to wait for.
                 let _ = first.send(());
             }
-            let greetings = self.engine.greetings();
-            self.publish(greetings);
         }
+        grown
     }
 }
 

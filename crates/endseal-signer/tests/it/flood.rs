@@ -67,7 +67,7 @@ async fn ignored(metrics: SocketAddr) -> usize {
 fn an_app_is_answered_within_a_second_while_a_stranger_sends_2000_events_a_second() {
     with_relay(Settings::default(), async |relay| {
         let signer = Serving::start(relay).await;
-        let uri = signer.invite("sign:1");
+        let uri = signer.invite("sign:1").await;
         let mut app = connected(&uri, 7).await;
         let transport = hex(&parse(&uri, &mut vec![0; uri.len()]).signer.to_bytes());
         let events = strangers(&transport);

@@ -17,6 +17,8 @@ use endseal_store::KdfParams;
 use endseal_testing::Scratch;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
 
 use crate::world::{PASSPHRASE, public_key, secret_key};
 
@@ -58,11 +60,15 @@ impl Serving {
     }
 
     /// A `bunker://` URI of an app that may do that.
-    pub(crate) fn invite(&self, rules: &str) -> String {
+    pub(crate) async fn invite(&self, rules: &str) -> String {
+        self.invite_as("notes", rules).await
+    }
+
+    async fn invite_as(&self, name: &str, rules: &str) -> String {
         let (rules, effect) = (rules.to_owned(), GrantEffect::Allow);
         let grant = Grant { effect, rules, lifetime: None, uses: None, rate: None };
         let command = Command::Invite {
-            name: "notes".to_owned(),
+            name: name.to_owned(),
             user: None,
             grants: vec![grant],
             lifetime: None,
@@ -70,7 +76,9 @@ impl Serving {
             relays: Vec::new(),
         };
         let request = Request { command, secret: Zeroizing::new(Vec::new()) };
-        match call(&self.directory.path("signer"), &request) {
+        let directory = self.directory.path("signer");
+        // The relay serves on this thread meanwhile.
+        match spawn_blocking(move || call(&directory, &request)).await.unwrap() {
             Ok(Reply::Invited { uri: Some(uri), .. }) => uri.expose_secret().to_owned(),
             _ => panic!("no invitation"),
         }
@@ -134,7 +142,8 @@ pub(crate) fn note(kind: u16) -> Template<'static> {
 fn a_client_has_events_signed_and_texts_encrypted() {
     with_relay(Settings::default(), async |relay| {
         let signer = Serving::start(relay).await;
-        let uri = signer.invite("sign:1,nip44_encrypt,nip44_decrypt,nip04_encrypt,nip04_decrypt");
+        let uri =
+            signer.invite("sign:1,nip44_encrypt,nip44_decrypt,nip04_encrypt,nip04_decrypt").await;
         let mut client = connected(&uri, 7).await;
         let (json, author) = client.sign(&note(1), now()).await.unwrap();
         assert_eq!(author, public_key(1));
@@ -170,13 +179,31 @@ fn a_client_has_events_signed_and_texts_encrypted() {
 }
 
 #[test]
+fn an_invitation_appears_when_the_relay_forwards_its_requests() {
+    with_relay(Settings::default(), async |relay| {
+        let signer = Serving::start(relay).await;
+        let delay_subscriptions = Some(Duration::from_millis(500));
+        // The first app makes the connection, the second changes its subscription.
+        for (name, number) in [("notes", 7), ("mail", 8)] {
+            relay.set_faults(Faults { delay_subscriptions, ..Faults::default() });
+            let uri = signer.invite_as(name, "sign:1").await;
+            // The client's subscription is not delayed, the signer's has arrived.
+            sleep(Duration::from_millis(100)).await;
+            relay.set_faults(Faults::default());
+            timeout(SHORT, connected(&uri, number)).await.expect("an answer");
+        }
+        signer.end().await;
+    });
+}
+
+#[test]
 fn a_client_proves_its_key_to_a_relay_that_asks() {
     let mut settings = Settings::default();
     settings.auth = true;
     with_relay(settings, async |relay| {
         relay.set_faults(Faults { demand_auth: true, ..Faults::default() });
         let signer = Serving::start(relay).await;
-        let mut client = connected(&signer.invite("sign:1"), 7).await;
+        let mut client = connected(&signer.invite("sign:1").await, 7).await;
         client.sign(&note(1), now()).await.unwrap();
         signer.end().await;
     });
@@ -186,7 +213,7 @@ fn a_client_proves_its_key_to_a_relay_that_asks() {
 fn a_client_connects_to_a_signer_that_comes_later() {
     with_relay(Settings::default(), async |relay| {
         let signer = Serving::start(relay).await;
-        let uri = signer.invite("sign:1");
+        let uri = signer.invite("sign:1").await;
         let Serving { directory, stop, ended, .. } = signer;
         stop.send(()).unwrap();
         ended.await.unwrap().unwrap();
@@ -203,7 +230,7 @@ fn a_client_connects_to_a_signer_that_comes_later() {
         client.sign(&note(1), now()).await.unwrap();
         stop.send(()).unwrap();
         while !thread.is_finished() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            sleep(Duration::from_millis(10)).await;
         }
         thread.join().unwrap();
     });

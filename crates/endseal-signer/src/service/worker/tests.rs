@@ -54,15 +54,17 @@ fn the_log_is_verified_between_answers() {
         let (reply, replied) = oneshot::channel();
         (Call { request, reply }, replied)
     };
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let sockets = runtime.handle();
     let (verify, mut verified) = call(Command::Verify);
-    worker.command(verify);
+    worker.command(verify, sockets);
     // One whose caller has gone costs a page at most.
-    worker.command(call(Command::Verify).0);
+    worker.command(call(Command::Verify).0, sockets);
     for page in 0..4 {
         assert!(verified.try_recv().is_err(), "{page}");
         // Another command is not delayed by it, and may add a line.
         let (status, mut replied) = call(Command::Status);
-        worker.command(status);
+        worker.command(status, sockets);
         assert!(replied.try_recv().unwrap().is_ok());
         worker.verify_page();
     }
