@@ -11,7 +11,7 @@ from places import TABLE
 Cell = collections.namedtuple("Cell", "relay client flow")
 
 RELAY_RESTARTS = "relay restarts"
-WORDS = {"passed": "yes", "failed": "NO", "skipped": "–", "xfailed": "no"}
+WORDS = {"passed": "yes", "failed": "NO", "skipped": "–", "xfailed": "no", "late": "late"}
 
 
 class Results:
@@ -23,7 +23,7 @@ class Results:
 
     def add(self, cell, check, outcome, reason):
         self.outcomes[cell][check] = outcome
-        if outcome in ("xfailed", "skipped"):
+        if outcome in ("xfailed", "skipped", "late"):
             self.reasons[reason].add(check)
         if check == RELAY_RESTARTS and cell.client in DEAF:
             self.reasons[DEAF[cell.client]].add(check)
@@ -36,8 +36,9 @@ class Results:
             "",
             "Written by `tests/nostr/run --write`: a line for each client, flow and relay. Checks are tests",
             "of [tests/nostr](../../tests/nostr/README.md). *yes*: the client got what it asked for, or the",
-            "error that it had to get. *–*: the client has no such call, see below. `ms` is the slowest",
-            "answer of the cell, with the library's own delays.",
+            "error that it had to get. *late*: the same, after ten seconds; *no* and *–*: the library does not do",
+            "it; see below. Empty: not tried. `ms` is the slowest answer of the cell, with the library's own",
+            "delays.",
             "",
             f"{signer}; {', '.join(relays)}; {', '.join(versions)}. {machine()}.",
             "",
@@ -45,7 +46,7 @@ class Results:
             f"|{'---|' * (len(checks) + 4)}",
         ]
         for cell in cells:
-            marks = [WORDS.get(self.outcomes[cell].get(check), "–") for check in checks]
+            marks = [WORDS.get(self.outcomes[cell].get(check), " ") for check in checks]
             lines.append(f"| {' | '.join([*cell, *marks, str(self.slowest[cell])])} |")
         lines += ["", "| check | what the library does not do |", "|---|---|"]
         lines += [f"| {', '.join(sorted(it))} | {why} |" for why, it in sorted(self.reasons.items())]

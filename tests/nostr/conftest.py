@@ -10,7 +10,7 @@ import pytest
 from cells import Cell, Results
 from children import stop_all, stop_at_exit
 from clients import COMMANDS, FLOWS, USUAL, App
-from limits import limit
+from limits import LATE_CHECKS, late_reason, lateness, limit
 from places import GO, built
 from processes import Process
 from relays import RELAYS
@@ -71,8 +71,10 @@ def pytest_collection_modifyitems(config, items):
         wanted = any(fnmatch.fnmatch(name, f"*{it}*") for it in option.only or ["*"])
         if option.stand_in and item.get_closest_marker("ours"):
             wanted = False
-        (chosen if wanted else others).append(item)
         cell = item.callspec.params.get("cell") if hasattr(item, "callspec") else None
+        if cell and lateness(cell) and check(item) not in LATE_CHECKS:
+            wanted = False
+        (chosen if wanted else others).append(item)
         if cell and (reason := limit(cell, check(item), option.stand_in)):
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
     items[:] = chosen
@@ -167,6 +169,8 @@ def pytest_runtest_makereport(item, call):
     reason = getattr(report, "wasxfail", "")
     if outcome == "skipped":
         reason = report.longrepr[2].removeprefix("Skipped: ")
+    if outcome == "passed" and lateness(cell):
+        outcome, reason = "late", late_reason(cell)
     results.add(cell, name, outcome, reason)
 
 
