@@ -49,6 +49,7 @@ const NODE_PEER: &str = "peers/node/package-lock.json";
 const RUST_PEERS: &str = "peers/rust/Cargo.toml";
 const S3_TESTS: &str = "tests/s3/run";
 const S3_DEPLOYMENT: &str = "deploy/s3/check";
+const NODE_TESTS: &str = "tests/node/run";
 const SIGNER_TESTS: &str = "tests/nostr/run";
 const SIGNER_DEPLOYMENT: &str = "deploy/signer/check";
 const FIRMWARE: &str = "firmware/Cargo.toml";
@@ -125,6 +126,11 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             "signer",
             "Nostr clients of others sign through the signer, over a relay of others",
             signer(root, &packages),
+        ),
+        step(
+            "node",
+            "hub and nodes are killed, and nothing is lost or comes twice",
+            node(root, &packages),
         ),
         step("peer-codec", "two libraries read messages alike", vec![peer_codec(root)]),
         step(
@@ -303,6 +309,14 @@ fn signer(root: &Path, packages: &[&str]) -> Vec<Job> {
         return vec![Job::Skip(format!("{missing} is not installed"))];
     }
     let run = format!("{SIGNER_TESTS} --signer-bin target/release/endseal");
+    vec![cargo(BUILD_SHIPPED), program(&run)]
+}
+
+fn node(root: &Path, packages: &[&str]) -> Vec<Job> {
+    if !packages.contains(&CLI) || !root.join(NODE_TESTS).exists() {
+        return vec![Job::Skip(format!("there is no {CLI} or no {NODE_TESTS}"))];
+    }
+    let run = format!("{NODE_TESTS} --kill 20 --endseal target/release/endseal");
     vec![cargo(BUILD_SHIPPED), program(&run)]
 }
 

@@ -1,2 +1,0 @@
-def run(binary, folder):
-    return True
