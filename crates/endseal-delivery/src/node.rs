@@ -22,8 +22,6 @@ pub enum HubFault {
     Position,
     /// More than the credit.
     Credit,
-    /// A frame that is no vouched frame.
-    Frame,
 }
 
 impl fmt::Display for HubFault {
@@ -34,7 +32,6 @@ impl fmt::Display for HubFault {
             Self::Sequence => "the hub answered to a frame that was not sent",
             Self::Position => "the hub delivered frames out of order",
             Self::Credit => "the hub delivered more than it was asked for",
-            Self::Frame => "the hub delivered what is no frame",
         })
     }
 }

@@ -32,6 +32,11 @@ pub enum Arrival<'a> {
         /// Name of the message.
         id: MessageId,
     },
+    /// Bytes that are no vouched frame: they were damaged at the hub.
+    Damaged {
+        /// Position, to be acknowledged when this is noted.
+        position: u64,
+    },
     /// Nothing is left.
     CaughtUp,
     /// Frames were deleted.
@@ -72,10 +77,6 @@ impl Subscription {
         let answer = HubAnswer::view(payload, payload_limits()).map_err(|_| HubFault::Answer)?;
         Ok(match answer.answer {
             AnswerView::Deliver(deliver) => {
-                let frame = StoredFrame::parse(deliver.frame, stored_limits());
-                let frame = frame.map_err(|_| HubFault::Frame)?;
-                let sender = frame.sender();
-                let frame = frame.vouched_by(&sender).map_err(|_| HubFault::Frame)?;
                 if deliver.position <= self.position {
                     return Err(HubFault::Position);
                 }
@@ -83,7 +84,10 @@ impl Subscription {
                     return Err(HubFault::Credit);
                 }
                 self.position = deliver.position;
-                let sender = PeerId::from_bytes(&sender);
+                let Some(frame) = vouched(deliver.frame) else {
+                    return Ok(Arrival::Damaged { position: deliver.position });
+                };
+                let sender = PeerId::from_bytes(&frame.stamp().sender);
                 let id = MessageId::of(&sender, frame.stamp().sequence);
                 Arrival::Frame { position: deliver.position, slot: deliver.slot, frame, id }
             }
@@ -97,4 +101,10 @@ impl Subscription {
             _ => return Err(HubFault::Unexpected),
         })
     }
+}
+
+/// Reads a frame for whose sender the hub vouches.
+fn vouched(frame: &[u8]) -> Option<StoredFrame<'_>> {
+    let frame = StoredFrame::parse(frame, stored_limits()).ok()?;
+    frame.vouched_by(&frame.sender()).ok()
 }

@@ -48,15 +48,8 @@ pub(super) async fn drain(
         match subscription.answer(&payload)? {
             Arrival::Frame { position, frame, id, .. } => {
                 backlog.add(position, id, &frame, &payload);
-                if backlog.is_full() {
-                    let credit = backlog.credit();
-                    backlog.deliver(engine, report)?;
-                    acknowledge(&mut exchange, position).await?;
-                    subscription.give(credit);
-                    let Credit { frames, bytes } = credit;
-                    exchange.send(Request::Credit(CreditRequest { frames, bytes })).await?;
-                }
             }
+            Arrival::Damaged { position } => backlog.add_damaged(position, &payload),
             Arrival::Gap(gap) => {
                 let class = match gap.reason {
                     GapReason::EXPIRED => ProblemClass::EXPIRED,
@@ -71,6 +64,14 @@ pub(super) async fn drain(
             }
             Arrival::CaughtUp => break,
             Arrival::Refused(refused) => return Err(HubError::Refused(refused.code).into()),
+        }
+        if let Some(position) = backlog.position.filter(|_| backlog.is_full()) {
+            let credit = backlog.credit();
+            backlog.deliver(engine, report)?;
+            acknowledge(&mut exchange, position).await?;
+            subscription.give(credit);
+            let Credit { frames, bytes } = credit;
+            exchange.send(Request::Credit(CreditRequest { frames, bytes })).await?;
         }
     }
     if let Some(position) = backlog.position {
@@ -136,6 +137,14 @@ impl Backlog {
             }
             None => self.problems.push(Problem { class: ProblemClass::FRAME, peer, position }),
         }
+    }
+
+    /// Adds bytes that are no frame: they were damaged at the hub.
+    fn add_damaged(&mut self, position: u64, payload: &Bytes) {
+        self.len += payload.len();
+        self.position = Some(position);
+        let peer = PeerId::from_bytes(&[0; PeerId::LEN]);
+        self.problems.push(Problem { class: ProblemClass::FRAME, peer, position });
     }
 
     fn ciphertext<'a>(&mut self, frame: &StoredFrame<'a>) -> Option<(Address, &'a [u8])> {

@@ -13,6 +13,8 @@ use endseal_transport::{ReceiveError, SendError};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HubError {
+    /// A request would be longer than the protocol allows.
+    TooLong,
     /// Nothing came for too long.
     Stalled,
     /// The connection ended while sending.
@@ -33,7 +35,7 @@ impl HubError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Stalled | Self::Send(_) | Self::Receive(_) | Self::Ended => true,
-            Self::Fault(_) => false,
+            Self::Fault(_) | Self::TooLong => false,
             Self::Refused(code) => matches!(*code, Code::STORAGE | Code::RATE),
         }
     }
@@ -60,6 +62,7 @@ impl From<HubFault> for HubError {
 impl fmt::Display for HubError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::TooLong => "a request is longer than a hub takes",
             Self::Stalled => "the hub does not answer",
             Self::Send(_) | Self::Receive(_) => "the connection to the hub ended",
             Self::Ended => "the hub ended an exchange",
@@ -85,7 +88,7 @@ impl error::Error for HubError {
             Self::Send(error) => Some(error),
             Self::Receive(error) => Some(error),
             Self::Fault(error) => Some(error),
-            Self::Stalled | Self::Ended | Self::Refused(_) => None,
+            Self::TooLong | Self::Stalled | Self::Ended | Self::Refused(_) => None,
         }
     }
 }

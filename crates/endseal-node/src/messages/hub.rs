@@ -76,9 +76,8 @@ impl HubExchange {
 
     /// Adds a request to what is sent with the next [`Self::flush`].
     pub(super) async fn feed(&mut self, request: Request) -> Result<(), HubError> {
-        // What a reader would refuse is not sent: the limits are those of the protocol.
         let payload = HubRequest::from(request).to_vec(payload_limits());
-        let frame = Frame::new(Kind::Control, payload.map_err(|_| HubFault::Frame)?);
+        let frame = Frame::new(Kind::Control, payload.map_err(|_| HubError::TooLong)?);
         let fed = timeout(self.patience, self.sender.feed(&frame)).await;
         Ok(fed.map_err(|_| HubError::Stalled)??)
     }

@@ -157,7 +157,7 @@ fn put(engine: &Engine, pending: Pending, target: &Target) -> Result<Request, Hu
     let sealed = Payload::seal(&engine.address(), pending.body);
     let frame = StoredFrame::vouched(&sealed, stamp, stored_limits());
     let targets = target.peer.as_bytes()[..].into();
-    let frame = frame.map_err(|_| HubFault::Frame)?.into();
+    let frame = frame.map_err(|_| HubError::TooLong)?.into();
     Ok(Request::Put(Put { targets, frame, ..Put::default() }))
 }
 

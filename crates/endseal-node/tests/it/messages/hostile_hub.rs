@@ -159,7 +159,6 @@ async fn a_hub_that_breaks_the_protocol_is_left() {
     let frame = junk(&bob, 1);
     for (answers, fault) in [
         (vec![deliver(2, &frame), deliver(2, &frame)], HubFault::Position),
-        (vec![deliver(1, &[7; 64])], HubFault::Frame),
         (vec![Answer::Stored(Stored { sequence: 1 })], HubFault::Unexpected),
     ] {
         let hub = Liar::new(move |request| match request {
@@ -243,4 +242,25 @@ async fn gaps_are_told_once_for_each_visit() {
     assert_eq!((report.gaps[0].count, report.gaps[0].is_expired), (3, true));
     let found = problems(&mut alice.engine).unwrap();
     assert_eq!((found[0].class.as_str(), found[0].position), ("gap-expired", u64::MAX));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frame_that_was_damaged_at_the_hub_is_noted_once() {
+    let world = World::new();
+    let (mut alice, bob) = (world.member("alice").await, world.person("bob"));
+    let mut damaged = junk(&bob, 1);
+    damaged[70] ^= 1;
+    let hub = Liar::new(move |request| match request {
+        Request::Subscribe(subscribe) if subscribe.after < 9 => {
+            Some(vec![deliver(9, &damaged), Answer::CaughtUp(CaughtUp { position: 9 })])
+        }
+        other => quiet(other),
+    });
+    for expected in [1, 0] {
+        let (report, result) = hub.visit(&mut alice).await;
+        result.unwrap();
+        assert_eq!(report.problems, expected);
+    }
+    let found = problems(&mut alice.engine).unwrap();
+    assert_eq!((found[0].class.as_str(), found[0].position, found.len()), ("frame", 9, 1));
 }
