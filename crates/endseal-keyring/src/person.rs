@@ -109,7 +109,8 @@ impl PersonRecord {
     /// # Errors
     /// [`RosterChainError`], which says what does not fit.
     pub fn follows(&self, previous: &Self) -> Result<(), RosterChainError> {
-        self.0.follows(&previous.0)
+        self.0.follows(&previous.0)?;
+        self.keeps_numbers(previous)
     }
 
     /// Checks that this is a later epoch of the same person than `known`, which the caller trusts,
@@ -118,7 +119,17 @@ impl PersonRecord {
     /// # Errors
     /// [`RosterChainError`], which says what does not fit.
     pub fn supersedes(&self, known: &Self) -> Result<(), RosterChainError> {
-        self.0.supersedes(&known.0)
+        self.0.supersedes(&known.0)?;
+        self.keeps_numbers(known)
+    }
+
+    /// Checks that no number of a device has another key than before: certificates name devices by
+    /// their numbers, and one of the earlier key would count for the later.
+    fn keeps_numbers(&self, before: &Self) -> Result<(), RosterChainError> {
+        let keeps = |(number, key): (NonZeroU32, &PublicIdentity)| {
+            before.device(number).is_none_or(|it| it.ed25519() == key.ed25519())
+        };
+        if self.devices().all(keeps) { Ok(()) } else { Err(RosterChainError::OtherDevice) }
     }
 
     /// The devices, sorted by their names: by the digits of their numbers.

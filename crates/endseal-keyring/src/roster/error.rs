@@ -93,6 +93,8 @@ pub enum RosterChainError {
         /// The epoch offered.
         offered: u64,
     },
+    /// The number of a device was given to another key.
+    OtherDevice,
     /// Another group.
     OtherGroup,
     /// Another owner signed.
@@ -204,6 +206,7 @@ impl fmt::Display for RosterChainError {
             Self::Gap { held, offered } => {
                 write!(f, "epochs are missing between {held} and {offered}")
             }
+            Self::OtherDevice => f.write_str("a device's number was given to another key"),
             Self::OtherGroup => f.write_str("the roster of another group"),
             Self::OtherOwner => f.write_str("another owner signed the roster"),
             Self::Rollback { held, offered } => {

@@ -1,0 +1,142 @@
+//! Proofs of faults (audit). Each test says what the specification promises, and fails.
+
+use std::time::Duration;
+
+use endseal_codec::hub::{
+    Acknowledge, Answer, Code, Credit, Gap, Publish, Put, Request, Subscribe, Take,
+};
+use endseal_crypto::peer_id::PeerId;
+use endseal_hub::{HubLimits, HubStore as _};
+use endseal_session::PrekeyKind;
+
+use crate::puts::put_one;
+use crate::world::{Exchange, World, identity, put, put_to};
+
+/// Lets 630 s pass for timers, so that what is too old expires; connections live on.
+async fn wait_for_expiry() {
+    for _ in 0..90 {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(7)).await;
+        tokio::time::resume();
+        tokio::time::sleep(Duration::from_millis(15)).await;
+    }
+}
+
+async fn drain(exchange: &mut Exchange) -> (Vec<Gap>, Vec<u64>) {
+    let (mut gaps, mut frames) = (Vec::new(), Vec::new());
+    loop {
+        match exchange.receive().await {
+            Some(Answer::Gap(gap)) => gaps.push(gap),
+            Some(Answer::Deliver(deliver)) => frames.push(deliver.position),
+            Some(Answer::CaughtUp(_)) => return (gaps, frames),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// docs/spec/delivery.md: `gap` is sent in the place of what is missing. What expires during a
+/// subscription is told neither there nor, as the acknowledgement of what follows clears it, later.
+#[tokio::test]
+async fn what_expires_under_a_subscription_is_told() {
+    let mut limits = HubLimits::default();
+    limits.retention = Duration::ZERO;
+    let world = World::with(limits);
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let mut exchange = bob.exchange().await;
+    exchange.send(Request::Subscribe(Subscribe { after: 0, frames: 0, bytes: 0 })).await;
+    assert!(exchange.is_silent().await);
+    for sequence in 1..=3 {
+        let answer = put_one(&alice, put(&[&bob], &alice.frame(sequence, b"text"))).await;
+        assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    }
+    wait_for_expiry().await;
+    let device = world.store().devices().unwrap();
+    let device = device.iter().find(|it| it.peer == bob.peer).unwrap();
+    assert_eq!((device.frames, device.gap.0), (0, 3), "three frames have expired");
+    let answer = put_one(&alice, put(&[&bob], &alice.frame(4, b"text"))).await;
+    assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    exchange.send(Request::Credit(Credit { frames: 9, bytes: 1 << 20 })).await;
+    let (mut gaps, frames) = drain(&mut exchange).await;
+    assert_eq!(frames.len(), 1);
+    exchange.send(Request::Acknowledge(Acknowledge { position: frames[0] })).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for after in [0, frames[0]] {
+        let mut exchange = bob.exchange().await;
+        let subscribe = Subscribe { after, frames: 9, bytes: 1 << 20 };
+        exchange.send(Request::Subscribe(subscribe)).await;
+        gaps.extend(drain(&mut exchange).await.0);
+    }
+    assert_eq!(gaps.first().map(|it| it.count), Some(3), "nobody was told of three lost frames");
+}
+
+/// docs/spec/delivery.md, "hello and publish": each once. A bundle that was given away is taken
+/// again, and given to another.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bundle_that_was_given_is_not_given_again() {
+    let world = World::new();
+    let (bob, signing) = {
+        let signing = identity();
+        let token = world.invite(1, u64::MAX / 4);
+        let mut bob = world.stranger(&identity(), 1).await;
+        let keys = endseal_session::DeviceKeys {
+            signing: *signing.public().ed25519(),
+            ..*bob.certificate.keys()
+        };
+        let root = identity();
+        bob.person = crate::world::person_record(&root, 1, &bob.device);
+        bob.certificate =
+            endseal_session::Certificate::issue(root.signing(), &keys, 1_790_000_000_000);
+        assert!(matches!(bob.register(&token).await, Answer::Welcome(_)));
+        (bob, signing)
+    };
+    let (alice, carol) = (world.registered().await, world.registered().await);
+    let bundle = bob.bundle(PrekeyKind::OneTime, &signing);
+    let publish =
+        || Publish { bundles: vec![bundle.as_bytes()[..].into()], ..Publish::default() };
+    assert!(matches!(bob.ask(Request::Publish(publish())).await, Answer::Welcome(_)));
+    let take = || Request::Take(Take { peer: *bob.peer.as_bytes() });
+    assert!(matches!(alice.ask(take()).await, Answer::Prekey(_)));
+    // The answer to the publication was lost: the node repeats it.
+    assert!(matches!(bob.ask(Request::Publish(publish())).await, Answer::Welcome(_)));
+    let answer = carol.ask(take()).await;
+    assert!(matches!(&answer, Answer::Refused(it) if it.code == Code::NONE), "{answer:?}");
+}
+
+/// docs/spec/delivery.md: 1 to 1,024 targets. With the budget of 1,000 at once, more than 1,000 are
+/// never taken, and the hub says "wait 0 ms" for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frame_for_1_024_mailboxes_can_be_stored() {
+    let world = World::with(HubLimits::default());
+    let alice = world.registered().await;
+    let person = endseal_crypto::hash::derive(
+        endseal_crypto::label::DELIVERY_MESSAGE_ID,
+        &[b"a certificate"],
+    );
+    let mut peers = Vec::new();
+    let record = alice.person.as_bytes().to_vec();
+    let certificate = alice.certificate.as_bytes().to_vec();
+    let identity = *alice.person.identity().ed25519().as_bytes();
+    let mut world = world;
+    world.stop().await;
+    world
+        .store()
+        .transact(&mut |it| {
+            for number in 0..1_024_u32 {
+                let mut bytes = person.as_ref().to_vec();
+                bytes[..4].copy_from_slice(&number.to_le_bytes());
+                let peer = PeerId::from_bytes(&bytes[..32].try_into().unwrap());
+                it.put_person(&identity, &record)?;
+                it.add_device(&peer, &identity, &certificate)?;
+                peers.push(peer);
+            }
+            Ok(())
+        })
+        .unwrap();
+    world.start();
+    let mut alice = alice;
+    alice.reconnect(&world).await;
+    let request = put_to(&peers[..1_024], &[], &alice.frame(1, b"text"));
+    let answer = put_one(&alice, request).await;
+    assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    let _ = Put::default();
+}
