@@ -1,5 +1,7 @@
 //! Work for the writer.
 
+use std::sync::{Arc, OnceLock};
+
 use bytes::Bytes;
 use endseal_codec::hub::{Answer, Code, Refused};
 use endseal_crypto::peer_id::PeerId;
@@ -12,7 +14,13 @@ pub(crate) enum Command {
     /// Store a frame.
     Put(Put),
     /// Delete what a node has, and say where its mailbox ends.
-    Acknowledge { peer: PeerId, position: u64, answer: Option<oneshot::Sender<MailboxEnd>> },
+    /// `told` is the position of the last gap that the node was told of.
+    Acknowledge {
+        peer: PeerId,
+        position: u64,
+        told: u64,
+        answer: Option<oneshot::Sender<MailboxEnd>>,
+    },
     /// Say what there is of a node.
     Hello { peer: PeerId, answer: oneshot::Sender<Answer> },
     /// Register a device.
@@ -36,6 +44,8 @@ pub(crate) struct Put {
     pub(crate) slots: Bytes,
     pub(crate) frame: Bytes,
     pub(crate) answer: mpsc::UnboundedSender<PutAnswer>,
+    /// Refusal after which nothing more is taken in this exchange: later frames must not pass it.
+    pub(crate) stopped: Arc<OnceLock<Code>>,
     /// Memory that the frame takes until it is answered.
     pub(crate) _permit: OwnedSemaphorePermit,
 }
@@ -64,6 +74,8 @@ pub(crate) struct Publication {
     pub(crate) certificate: Option<Certificate>,
     pub(crate) person: Option<PersonRecord>,
     pub(crate) bundles: Vec<PrekeyBundle>,
+    /// The one-time bundles that are there are deleted.
+    pub(crate) replace: bool,
 }
 
 /// Name of a person.

@@ -20,11 +20,13 @@ use crate::store::{DeviceState, HubTransaction, StorageError};
 pub(crate) struct Device {
     pub(crate) state: DeviceState,
     budget: Budget,
+    /// Position of the last gap that the node was told of since the hub started.
+    told: u64,
 }
 
 impl Device {
     pub(crate) const fn new(state: DeviceState, limits: &HubLimits, now: u64) -> Self {
-        Self { state, budget: Budget::full(limits.burst, now) }
+        Self { state, budget: Budget::full(limits.burst, now), told: 0 }
     }
 }
 
@@ -33,6 +35,7 @@ pub(crate) struct Desk<'t> {
     devices: &'t HashMap<PeerId, Device>,
     changed: BTreeMap<PeerId, Device>,
     woken: HashSet<PeerId>,
+    expired: HashSet<PeerId>,
     transaction: &'t mut dyn HubTransaction,
     limits: &'t HubLimits,
     /// Microseconds since 1970.
@@ -43,6 +46,8 @@ pub(crate) struct Desk<'t> {
 pub(crate) struct Changes {
     pub(crate) devices: BTreeMap<PeerId, Device>,
     pub(crate) woken: HashSet<PeerId>,
+    /// Devices of which frames expired.
+    pub(crate) expired: HashSet<PeerId>,
 }
 
 impl<'t> Desk<'t> {
@@ -52,8 +57,8 @@ impl<'t> Desk<'t> {
         limits: &'t HubLimits,
         now: u64,
     ) -> Self {
-        let (changed, woken) = (BTreeMap::new(), HashSet::new());
-        Self { devices, changed, woken, transaction, limits, now }
+        let (changed, woken, expired) = (BTreeMap::new(), HashSet::new(), HashSet::new());
+        Self { devices, changed, woken, expired, transaction, limits, now }
     }
 
     /// Writes what changed of the devices.
@@ -61,7 +66,7 @@ impl<'t> Desk<'t> {
         for device in self.changed.values() {
             self.transaction.update_device(&device.state)?;
         }
-        Ok(Changes { devices: self.changed, woken: self.woken })
+        Ok(Changes { devices: self.changed, woken: self.woken, expired: self.expired })
     }
 
     fn device(&self, peer: &PeerId) -> Option<&Device> {
@@ -88,6 +93,17 @@ impl<'t> Desk<'t> {
 
     /// Stores a frame in all of its mailboxes, or refuses it.
     pub(crate) fn put(&mut self, put: &Put) -> Result<Result<(), Refused>, StorageError> {
+        if let Some(code) = put.stopped.get() {
+            return Ok(Err(refused(*code)));
+        }
+        let result = self.store(put)?;
+        if let Err(Refused { code: code @ (Code::FULL | Code::RATE), .. }) = &result {
+            let _ = put.stopped.set(*code);
+        }
+        Ok(result)
+    }
+
+    fn store(&mut self, put: &Put) -> Result<Result<(), Refused>, StorageError> {
         let window = match self.registered(&put.sender) {
             Ok(device) => device.state.window.clone(),
             Err(code) => return Ok(Err(refused(code))),
@@ -153,14 +169,20 @@ impl<'t> Desk<'t> {
         &mut self,
         peer: &PeerId,
         position: u64,
+        told: u64,
     ) -> Result<Option<MailboxEnd>, StorageError> {
         let Some(device) = self.device(peer) else { return Ok(None) };
+        let told = told.max(device.told);
+        let is_news = told > device.told;
         let DeviceState { row, last, gap, .. } = device.state;
+        if is_news && let Some(device) = self.change(peer) {
+            device.told = told;
+        }
         if position > last {
             return Ok(Some(MailboxEnd { last, gap }));
         }
         let deleted = self.transaction.delete_deliveries(row, position)?;
-        let is_told = gap.0 > 0 && position >= gap.1;
+        let is_told = gap.0 > 0 && position >= gap.1 && told >= gap.1;
         if (deleted.frames > 0 || is_told)
             && let Some(device) = self.change(peer)
         {
@@ -193,6 +215,7 @@ impl<'t> Desk<'t> {
                 state.frames = state.frames.saturating_sub(deleted.frames);
                 state.bytes = state.bytes.saturating_sub(deleted.bytes);
                 state.gap = (state.gap.0 + deleted.frames, deleted.position);
+                self.expired.insert(peer);
             }
         }
         Ok(total)
@@ -247,6 +270,10 @@ impl<'t> Desk<'t> {
         if let Err(code) = self.check_person(person)? {
             return refuse(code);
         }
+        // A number is never given to another key.
+        if self.is_number_taken(&identity, certificate) {
+            return refuse(Code::CERTIFICATE);
+        }
         if !self.transaction.use_invitation(token, self.now)? {
             return refuse(Code::TOKEN);
         }
@@ -266,6 +293,15 @@ impl<'t> Desk<'t> {
         };
         self.changed.insert(*peer, Device::new(state, self.limits, self.now));
         self.hello(peer)
+    }
+
+    /// Returns true if another device of the identity has or had the number of a certificate.
+    fn is_number_taken(&self, identity: &[u8; 32], certificate: &Certificate) -> bool {
+        let number = certificate.keys().device;
+        let all = self.devices.values().chain(self.changed.values()).map(|it| &it.state);
+        all.filter(|it| it.identity == *identity)
+            .filter_map(|it| Certificate::from_bytes(&it.certificate).ok())
+            .any(|it| it.keys().device == number && it.keys().peer_id != certificate.keys().peer_id)
     }
 
     /// Checks that a person record is that of the hub, or a later one.
@@ -334,6 +370,9 @@ impl<'t> Desk<'t> {
         }
         if let Some(device) = self.change(peer) {
             device.state.certificate = certificate.as_bytes().to_vec();
+        }
+        if publication.replace {
+            self.transaction.delete_one_time_bundles(state.row)?;
         }
         let stored = self.transaction.one_time_bundles(state.row)?;
         let mut left = self.limits.bundles.saturating_sub(stored);

@@ -1,6 +1,7 @@
 //! The devices that connections ask about.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use endseal_crypto::peer_id::PeerId;
@@ -19,6 +20,8 @@ pub(crate) struct Entry {
     pub(crate) is_revoked: bool,
     /// Something came into the mailbox, or the device was revoked.
     pub(crate) news: Arc<Notify>,
+    /// True if frames expired since a subscription looked.
+    pub(crate) has_expired: Arc<AtomicBool>,
 }
 
 impl Directory {
@@ -37,10 +40,22 @@ impl Directory {
     /// Notes a device, or its revocation.
     pub(crate) fn set(&self, peer: PeerId, row: DeviceRow, is_revoked: bool) {
         let mut devices = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let entry =
-            devices.entry(peer).or_insert_with(|| Entry { row, is_revoked, news: Arc::default() });
+        let entry = devices.entry(peer).or_insert_with(|| Entry {
+            row,
+            is_revoked,
+            news: Arc::default(),
+            has_expired: Arc::default(),
+        });
         entry.is_revoked = is_revoked;
         entry.news.notify_one();
+    }
+
+    /// Tells the subscription of a device that frames expired.
+    pub(crate) fn note_expiry(&self, peer: &PeerId) {
+        if let Some(entry) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(peer) {
+            entry.has_expired.store(true, Ordering::Release);
+            entry.news.notify_one();
+        }
     }
 
     /// Wakes the subscription of a device.

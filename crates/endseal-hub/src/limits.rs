@@ -10,7 +10,7 @@ pub struct HubLimits {
     pub mailbox_frames: u64,
     /// Bytes of frames and slots in a mailbox. Default 256 MiB.
     pub mailbox_bytes: u64,
-    /// Frames that a sender may put at once; each mailbox counts. Default 1,000.
+    /// Frames that a sender may put at once; each mailbox counts. Default 1,024.
     pub burst: u32,
     /// Frames that a sender may put in a second on average. Default 50.
     pub rate: u32,
@@ -29,7 +29,7 @@ impl Default for HubLimits {
         Self {
             mailbox_frames: 100_000,
             mailbox_bytes: 256 << 20,
-            burst: 1_000,
+            burst: 1_024,
             rate: 50,
             retention: Duration::from_secs(30 * 24 * 3_600),
             bundles: 256,

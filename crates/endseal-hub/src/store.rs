@@ -188,6 +188,12 @@ pub trait HubTransaction {
         bundle: &[u8],
     ) -> Result<(), StorageError>;
 
+    /// Deletes the one-time bundles of a device.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    fn delete_one_time_bundles(&mut self, device: DeviceRow) -> Result<(), StorageError>;
+
     /// Number of one-time bundles of a device.
     ///
     /// # Errors

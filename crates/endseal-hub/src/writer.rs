@@ -85,6 +85,7 @@ impl<S: HubStore> Writer<S> {
                     .drain(..)
                     .zip(outcomes)
                     .for_each(|(command, outcome)| reply(command, outcome));
+                changes.expired.iter().for_each(|peer| directory.note_expiry(peer));
                 changes.woken.iter().for_each(|peer| directory.wake(peer));
             }
             (Err(cause), _) => {
@@ -100,8 +101,8 @@ impl<S: HubStore> Writer<S> {
 fn execute(desk: &mut Desk<'_>, command: &Command) -> Result<Outcome, StorageError> {
     Ok(match command {
         Command::Put(put) => Outcome::Put(desk.put(put)?),
-        Command::Acknowledge { peer, position, .. } => {
-            Outcome::Mailbox(desk.acknowledge(peer, *position)?)
+        Command::Acknowledge { peer, position, told, .. } => {
+            Outcome::Mailbox(desk.acknowledge(peer, *position, *told)?)
         }
         Command::Hello { peer, .. } => Outcome::Answer(desk.hello(peer)?),
         Command::Register { peer, register, .. } => Outcome::Answer(desk.register(peer, register)?),
@@ -142,7 +143,10 @@ fn reply(command: Command, outcome: Outcome) {
 fn refuse(command: Command) {
     let refusal = || refused(Code::STORAGE);
     match command {
-        Command::Put(put) => drop(put.answer.send((put.sequence, Err(refusal())))),
+        Command::Put(put) => {
+            let _ = put.stopped.set(Code::STORAGE);
+            drop(put.answer.send((put.sequence, Err(refusal()))));
+        }
         Command::Hello { answer, .. }
         | Command::Register { answer, .. }
         | Command::Publish { answer, .. }

@@ -129,6 +129,8 @@ message! {
         2 person: Implicit<Bytes<0, 65_536>>,
         /// At most 128 prekey bundles of the device.
         3 bundles: Repeated<Bytes<343, 343>, 0, 128>,
+        /// True if they take the place of all one-time bundles that are there.
+        4 replace: Implicit<Bool>,
     }
 }
 

@@ -92,5 +92,6 @@ fn publication(publish: &PublishView<'_>) -> Option<Box<Publication>> {
         bytes => Some(PersonRecord::parse(bytes).ok()?),
     };
     let bundles = publish.bundles.into_iter().map(|bytes| PrekeyBundle::from_bytes(bytes).ok());
-    Some(Box::new(Publication { certificate, person, bundles: bundles.collect::<Option<_>>()? }))
+    let bundles = bundles.collect::<Option<_>>()?;
+    Some(Box::new(Publication { certificate, person, bundles, replace: publish.replace }))
 }

@@ -51,6 +51,7 @@ pub(super) async fn serve(
     let mut next = Some(first);
     let mut waiting = 0_usize;
     let mut is_ended = false;
+    let stopped = Arc::default();
     loop {
         if let Some(begun) = next.take() {
             match begun {
@@ -67,6 +68,7 @@ pub(super) async fn serve(
                         slots,
                         frame,
                         answer,
+                        stopped: Arc::clone(&stopped),
                         _permit: permit,
                     };
                     if office.commands.send(Command::Put(put)).await.is_err() {

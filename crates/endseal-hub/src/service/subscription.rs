@@ -1,6 +1,7 @@
 //! Frames that go to a node.
 
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use endseal_codec::hub::{Answer, CaughtUp, Code, Deliver, Gap, GapReason};
 use endseal_crypto::peer_id::PeerId;
@@ -55,13 +56,29 @@ async fn deliver(
 ) -> Result<Option<Code>, SendError> {
     let Some(entry) = office.directory.entry(&peer) else { return Ok(Some(Code::REGISTERED)) };
     let mut replaced = replace(office, peer);
-    let Some(end) = acknowledge(office, peer, after).await else { return Ok(Some(Code::STORAGE)) };
+    entry.has_expired.store(false, Ordering::Release);
+    let Some(end) = acknowledge(office, peer, after, 0).await else {
+        return Ok(Some(Code::STORAGE));
+    };
     let mut subscription = Subscription::new(after, credit);
-    for gap in gaps(after, end) {
-        subscription.skip_to(gap.position);
+    let mut told = 0;
+    if after > end.last {
+        subscription.skip_to(0);
+        let gap = Gap { count: 0, reason: GapReason::RESTORED, position: 0 };
         feed(&mut streams.sender, Answer::Gap(gap)).await?;
     }
+    if !tell(&mut subscription, end, &mut told, streams, office, peer).await? {
+        return Ok(Some(Code::STORAGE));
+    }
     loop {
+        if entry.has_expired.swap(false, Ordering::AcqRel) {
+            let Some(end) = acknowledge(office, peer, 0, told).await else {
+                return Ok(Some(Code::STORAGE));
+            };
+            if !tell(&mut subscription, end, &mut told, streams, office, peer).await? {
+                return Ok(Some(Code::STORAGE));
+            }
+        }
         if office.directory.entry(&peer).is_none_or(|entry| entry.is_revoked) {
             return Ok(Some(Code::REVOKED));
         }
@@ -80,7 +97,7 @@ async fn deliver(
                 match streams.exchange.request(&frame.payload, &peer, standing) {
                     Action::Credit(more) => subscription.add(more),
                     Action::Acknowledge(position) => {
-                        let command = Command::Acknowledge { peer, position, answer: None };
+                        let command = Command::Acknowledge { peer, position, told, answer: None };
                         if office.commands.send(command).await.is_err() {
                             return Ok(Some(Code::STORAGE));
                         }
@@ -102,25 +119,39 @@ fn replace(office: &Office, peer: PeerId) -> watch::Receiver<u64> {
 }
 
 /// Deletes what the node has. Returns the end of its mailbox.
-async fn acknowledge(office: &Office, peer: PeerId, position: u64) -> Option<MailboxEnd> {
+async fn acknowledge(
+    office: &Office,
+    peer: PeerId,
+    position: u64,
+    told: u64,
+) -> Option<MailboxEnd> {
     let (answer, answered) = oneshot::channel();
-    let command = Command::Acknowledge { peer, position, answer: Some(answer) };
+    let command = Command::Acknowledge { peer, position, told, answer: Some(answer) };
     office.commands.send(command).await.ok()?;
     answered.await.ok()
 }
 
-/// Gaps that a node is told of.
-fn gaps(after: u64, end: MailboxEnd) -> impl Iterator<Item = Gap> {
-    let is_restored = after > end.last;
-    let restored =
-        is_restored.then_some(Gap { count: 0, reason: GapReason::RESTORED, position: 0 });
+/// Tells what expired, if anything did that was not told. Returns false if the hub ends.
+async fn tell(
+    subscription: &mut Subscription,
+    end: MailboxEnd,
+    told: &mut u64,
+    streams: &mut Streams,
+    office: &Office,
+    peer: PeerId,
+) -> Result<bool, SendError> {
     let (count, position) = end.gap;
-    let expired = (count > 0 && (is_restored || position > after)).then_some(Gap {
-        count,
-        reason: GapReason::EXPIRED,
-        position,
-    });
-    restored.into_iter().chain(expired)
+    if count == 0 || position <= *told {
+        return Ok(true);
+    }
+    *told = position;
+    if position > subscription.position() {
+        subscription.skip_to(position);
+    }
+    let gap = Gap { count, reason: GapReason::EXPIRED, position };
+    feed(&mut streams.sender, Answer::Gap(gap)).await?;
+    let command = Command::Acknowledge { peer, position: 0, told: position, answer: None };
+    Ok(office.commands.send(command).await.is_ok())
 }
 
 /// Sends what the credit allows. Returns false if the database fails.

@@ -13,3 +13,5 @@ CREATE TABLE prekey (id INTEGER PRIMARY KEY, device INTEGER NOT NULL, one_time I
     bundle BLOB NOT NULL, UNIQUE (device, bundle));
 CREATE TABLE taken (device INTEGER NOT NULL, asker INTEGER NOT NULL, time INTEGER NOT NULL,
     PRIMARY KEY (device, asker)) WITHOUT ROWID;
+CREATE TABLE given (device INTEGER NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (device, digest))
+    WITHOUT ROWID;

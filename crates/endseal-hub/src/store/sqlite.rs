@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use endseal_codec::frame::ReplayWindow;
+use endseal_crypto::hash;
 use endseal_crypto::peer_id::PeerId;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, Transaction, params};
 
@@ -359,9 +360,17 @@ impl HubTransaction for Write<'_> {
             let sql = "DELETE FROM prekey WHERE device = ? AND one_time = 0";
             self.0.prepare_cached(sql)?.execute(params![device.0])?;
         }
-        let sql = "INSERT INTO prekey (device, one_time, bundle) VALUES (?, ?, ?)
+        let sql = "INSERT INTO prekey (device, one_time, bundle) SELECT ?1, ?2, ?3
+            WHERE NOT EXISTS (SELECT 1 FROM given WHERE device = ?1 AND digest = ?4)
             ON CONFLICT DO NOTHING";
-        self.0.prepare_cached(sql)?.execute(params![device.0, is_one_time, bundle])?;
+        let digest = digest(bundle);
+        self.0.prepare_cached(sql)?.execute(params![device.0, is_one_time, bundle, digest])?;
+        Ok(())
+    }
+
+    fn delete_one_time_bundles(&mut self, device: DeviceRow) -> Result<(), StorageError> {
+        let sql = "DELETE FROM prekey WHERE device = ? AND one_time = 1";
+        self.0.prepare_cached(sql)?.execute(params![device.0])?;
         Ok(())
     }
 
@@ -386,13 +395,17 @@ impl HubTransaction for Write<'_> {
             let sql = "DELETE FROM prekey WHERE id =
                 (SELECT min(id) FROM prekey WHERE device = ? AND one_time = 1) RETURNING bundle";
             let mut statement = self.0.prepare_cached(sql)?;
-            let bundle = statement.query_row(params![device.0], |row| row.get(0)).optional()?;
-            if bundle.is_some() {
+            let bundle: Option<Vec<u8>> =
+                statement.query_row(params![device.0], |row| row.get(0)).optional()?;
+            if let Some(bundle) = bundle {
+                let sql = "INSERT OR IGNORE INTO given (device, digest) VALUES (?, ?)";
+                let mut statement = self.0.prepare_cached(sql)?;
+                statement.execute(params![device.0, digest(&bundle)])?;
                 let sql = "INSERT INTO taken (device, asker, time) VALUES (?, ?, ?)
                     ON CONFLICT DO UPDATE SET time = excluded.time";
                 let mut statement = self.0.prepare_cached(sql)?;
                 statement.execute(params![device.0, asker.0, signed(now)])?;
-                return Ok(bundle);
+                return Ok(Some(bundle));
             }
         }
         let sql = "SELECT bundle FROM prekey WHERE device = ? AND one_time = 0";
@@ -401,8 +414,16 @@ impl HubTransaction for Write<'_> {
     }
 
     fn delete_bundles(&mut self, device: DeviceRow) -> Result<(), StorageError> {
-        let sql = "DELETE FROM prekey WHERE device = ?";
-        self.0.prepare_cached(sql)?.execute(params![device.0])?;
+        for sql in ["DELETE FROM prekey WHERE device = ?", "DELETE FROM given WHERE device = ?"] {
+            self.0.prepare_cached(sql)?.execute(params![device.0])?;
+        }
         Ok(())
     }
+}
+
+/// Name of a bundle that was given: 16 bytes of its digest.
+fn digest(bundle: &[u8]) -> [u8; 16] {
+    let mut name = [0; 16];
+    name.copy_from_slice(&hash::digest(bundle)[..16]);
+    name
 }

@@ -1,4 +1,4 @@
-//! Proofs of faults (audit). Each test says what the specification promises, and fails.
+//! Faults that were found in the hub.
 
 use std::time::Duration;
 
@@ -91,8 +91,7 @@ async fn a_bundle_that_was_given_is_not_given_again() {
     };
     let (alice, carol) = (world.registered().await, world.registered().await);
     let bundle = bob.bundle(PrekeyKind::OneTime, &signing);
-    let publish =
-        || Publish { bundles: vec![bundle.as_bytes()[..].into()], ..Publish::default() };
+    let publish = || Publish { bundles: vec![bundle.as_bytes()[..].into()], ..Publish::default() };
     assert!(matches!(bob.ask(Request::Publish(publish())).await, Answer::Welcome(_)));
     let take = || Request::Take(Take { peer: *bob.peer.as_bytes() });
     assert!(matches!(alice.ask(take()).await, Answer::Prekey(_)));
