@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
+use endseal_keyring::person::PersonChanges;
 use endseal_keyring::{IdentityFile, PersonRecord};
 use endseal_session::{DeviceId, EngineError};
 
@@ -63,6 +64,7 @@ impl Home {
         if matches!(existing, Existing::Keep) && path.symlink_metadata().is_ok() {
             return Err(FileError::Exists(path).into());
         }
+        let before = self.person().ok().filter(|it| it.identity() == new.root.public());
         let old = [
             move_aside(&self.store_path(), lock)?,
             move_aside(&self.file(person::FOLDER), lock)?,
@@ -75,7 +77,18 @@ impl Home {
         closed.map_err(SessionsError::from)?;
 
         let device = new.device.public().clone();
-        let draft = PersonRecord::create(new.root, number.into(), device, &mut OsRandom);
+        let draft = match &before {
+            None => PersonRecord::create(new.root, number.into(), device, &mut OsRandom),
+            // The same person: a hub that knows the record takes what follows it.
+            Some(before) => {
+                let mut changes = PersonChanges::new();
+                for (number, _) in before.devices() {
+                    changes.remove(number);
+                }
+                changes.add(number.into(), device);
+                before.next_epoch(new.root, &changes, &mut OsRandom)
+            }
+        };
         let record = person::sign(draft.map_err(PersonError::from)?, new.root)?;
         self.store_person(&record, lock)?;
         let old_identity = self.store_identity(new.root_file, existing, lock)?;

@@ -26,6 +26,7 @@ mod atomic;
 pub mod demo;
 mod error;
 mod file;
+mod frame_target;
 mod groups;
 mod home;
 mod identity;

@@ -25,6 +25,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let _ = writeln!(text, "unread    {}", status.unread);
     let _ = writeln!(text, "unsent    {}", status.unsent);
     let _ = writeln!(text, "waiting   {}", status.frames);
+    let _ = writeln!(text, "parked    {}", status.parked);
     let _ = writeln!(text, "problems  {}", status.problems);
     let json = json::object([
         ("hub", hub.map(|hub| hub.addresses.clone()).into()),
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("unread", status.unread.into()),
         ("unsent", status.unsent.into()),
         ("waiting", status.frames.into()),
+        ("parked", status.parked.into()),
         ("problems", status.problems.into()),
     ]);
     Ok(Outcome::new(text, json))

@@ -108,11 +108,18 @@ fn tell(report: &SyncReport, contacts: &Contacts, ctx: &mut Ctx) {
             (SkippedReason::NoPrekey, Some(device)) => {
                 format!("note: the hub has no key of device {} of {name}", device.device)
             }
+            (SkippedReason::NoSession, Some(device)) => {
+                format!("note: the session with device {} of {name} cannot send", device.device)
+            }
             _ => format!("warning: what the hub says of {name} is not signed by {name}, or is old"),
         });
     }
     if report.mailbox_full {
         ctx.note("note: a mailbox is full; its texts wait here");
+    }
+    if report.parked > 0 {
+        let parked = plural(report.parked, "message");
+        ctx.note(&format!("note: {parked} cannot be opened before others that are missing"));
     }
     if report.problems > 0 {
         let problems = plural(report.problems, "problem");

@@ -55,6 +55,11 @@ pub(super) async fn find(
         if of != *identity {
             return Ok(Found::Refused);
         }
+        let peer = certificate.keys().peer_id;
+        let is_same = |it: &Certificate| it.address().device == device || it.keys().peer_id == peer;
+        if devices.iter().any(is_same) {
+            return Ok(Found::Refused);
+        }
         // A device that was revoked is not written to.
         if record.device(device.into()).is_some() {
             devices.push(certificate);

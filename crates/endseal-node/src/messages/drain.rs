@@ -7,12 +7,13 @@ use bytes::Bytes;
 use endseal_codec::frame::StoredFrame;
 use endseal_codec::hub::{Acknowledge, Credit as CreditRequest, GapReason, Request, Subscribe};
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::node::{Arrival, Subscription};
+use endseal_delivery::node::{Arrival, HubFault, Subscription};
 use endseal_delivery::{Credit, MessageId};
 use endseal_session::{Address, BatchOptions, Engine, EngineError, Envelope, Outcome};
 
 use super::error::{HubError, SyncError};
 use super::hub::{HubClient, HubExchange};
+use super::membership::replace_prekeys;
 use super::payload::{ADDRESS_LEN, Payload};
 use super::problem::{self, ProblemClass};
 use super::records::{self, QUEUE};
@@ -24,6 +25,8 @@ const BATCH_FRAMES: usize = 5_000;
 const BATCH_BYTES: usize = 8 << 20;
 /// Credit of two batches: one is on its way while the other is opened.
 const CREDIT: Credit = Credit { frames: 2 * BATCH_FRAMES as u64, bytes: 2 * BATCH_BYTES as u64 };
+/// Gaps that a hub may tell of in a visit.
+const MAX_GAPS: usize = 64;
 /// Threads that decrypt at most.
 const MAX_THREADS: usize = 8;
 
@@ -42,7 +45,7 @@ pub(super) async fn drain(
     let Credit { frames, bytes } = CREDIT;
     exchange.send(Request::Subscribe(Subscribe { after, frames, bytes })).await?;
     let mut subscription = Subscription::new(after, CREDIT);
-    let mut backlog = Backlog::new();
+    let (mut backlog, mut gaps) = (Backlog::new(), 0);
     loop {
         let payload = exchange.next().await?;
         match subscription.answer(&payload)? {
@@ -51,13 +54,21 @@ pub(super) async fn drain(
             }
             Arrival::Damaged { position } => backlog.add_damaged(position, &payload),
             Arrival::Gap(gap) => {
+                // One of each reason at the beginning, and what expires in between.
+                gaps += 1;
+                if gaps > MAX_GAPS {
+                    return Err(HubFault::Unexpected.into());
+                }
                 let class = match gap.reason {
                     GapReason::EXPIRED => ProblemClass::EXPIRED,
-                    _ => ProblemClass::RESTORED,
+                    _ => {
+                        replace_prekeys::<SyncError>(hub, engine).await?;
+                        ProblemClass::RESTORED
+                    }
                 };
                 let peer = PeerId::from_bytes(&[0; PeerId::LEN]);
                 backlog.problems.push(Problem { class, peer, position: gap.position });
-                backlog.position = Some(gap.position);
+                backlog.position = backlog.position.max(Some(gap.position));
                 report
                     .gaps
                     .push(Lost { count: gap.count, is_expired: class == ProblemClass::EXPIRED });
@@ -103,7 +114,7 @@ struct Arrived {
     id: MessageId,
     peer: PeerId,
     from: Address,
-    position: [u8; 8],
+    position: u64,
     ciphertext: Bytes,
 }
 
@@ -132,7 +143,6 @@ impl Backlog {
         match self.ciphertext(frame) {
             Some((from, ciphertext)) => {
                 let ciphertext = payload.slice_ref(ciphertext);
-                let position = position.to_le_bytes();
                 self.frames.push(Arrived { id, peer, from, position, ciphertext });
             }
             None => self.problems.push(Problem { class: ProblemClass::FRAME, peer, position }),
@@ -162,42 +172,40 @@ impl Backlog {
         Credit { frames: frames as u64, bytes: self.len as u64 }
     }
 
-    /// Opens the frames in one transaction with the position, and then notes what went wrong. After
-    /// that all of it may be acknowledged.
+    /// Opens the frames in one transaction, and then notes what went wrong with the position behind
+    /// them. After that all of it may be acknowledged. A process that is killed in between opens
+    /// the frames again: those that were delivered are recognised, and the others fail again.
     fn deliver(&mut self, engine: &mut Engine, report: &mut SyncReport) -> Result<(), SyncError> {
         let envelopes: Vec<_> = self
             .frames
             .iter()
-            .map(|it| {
-                Envelope::from_device(it.id.as_bytes(), it.from, &it.ciphertext).at(&it.position)
-            })
+            .map(|it| Envelope::from_device(it.id.as_bytes(), it.from, &it.ciphertext))
             .collect();
         let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-        let options = BatchOptions::whole().threads(threads).queue(QUEUE);
+        let options = BatchOptions::whole().threads(threads);
         let opened = engine.decrypt_batch(&envelopes, &options).map_err(|error| error.cause)?;
         for (outcome, arrived) in opened.outcomes.iter().zip(&self.frames) {
             match outcome {
                 Outcome::Delivered(_) => report.received += 1,
+                Outcome::Parked(_) | Outcome::Buffered(_) => report.parked += 1,
                 Outcome::Failed(failure) => self.problems.push(Problem {
                     class: failure.code(),
                     peer: arrived.peer,
-                    position: u64::from_le_bytes(arrived.position),
+                    position: arrived.position,
                 }),
                 _ => {}
             }
         }
         report.received += opened.released.iter().filter(|it| it.outcome.is_kept()).count() as u64;
         report.problems += self.problems.len() as u64;
-        if !self.problems.is_empty() {
-            engine.transaction(|transaction| {
-                for Problem { class, peer, position } in &self.problems {
-                    problem::note(transaction, class, peer, *position)?;
-                }
-                problem::forget_old(transaction)?;
-                let position = self.position.unwrap_or_default().to_le_bytes();
-                transaction.set_cursor(QUEUE, &position)
-            })?;
-        }
+        engine.transaction(|transaction| {
+            for Problem { class, peer, position } in &self.problems {
+                problem::note(transaction, class, peer, *position)?;
+            }
+            problem::forget_old(transaction)?;
+            let position = self.position.unwrap_or_default().to_le_bytes();
+            transaction.set_cursor(QUEUE, &position)
+        })?;
         (self.frames, self.len, self.position) = (Vec::new(), 0, None);
         self.problems.clear();
         self.addresses.clear();

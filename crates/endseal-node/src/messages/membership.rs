@@ -111,20 +111,38 @@ pub(super) async fn publish_prekeys<E: From<EngineError> + From<HubError>>(
     engine: &mut Engine,
     there: u32,
 ) -> Result<(), E> {
-    let lost = engine.prekeys_lost()?;
-    if there > PREKEYS / 2 && !lost {
+    if there > PREKEYS / 2 && !engine.prekeys_lost()? {
         return Ok(());
     }
-    let count = PREKEYS.saturating_sub(if lost { 0 } else { there });
+    publish(hub, engine, PREKEYS.saturating_sub(there), false).await
+}
+
+/// Replaces the prekeys at the hub: it lost its memory, and may have given them out before.
+pub(super) async fn replace_prekeys<E: From<EngineError> + From<HubError>>(
+    hub: &HubClient<'_>,
+    engine: &mut Engine,
+) -> Result<(), E> {
+    publish(hub, engine, PREKEYS, true).await
+}
+
+async fn publish<E: From<EngineError> + From<HubError>>(
+    hub: &HubClient<'_>,
+    engine: &mut Engine,
+    count: u32,
+    replace: bool,
+) -> Result<(), E> {
     let count = usize::try_from(count).unwrap_or_default();
     let bundles =
         engine.transaction(|transaction| transaction.prekey_bundles(count, records::now()))?;
     let publish = Publish {
         bundles: bundles.iter().map(|bundle| bundle.as_bytes()[..].into()).collect(),
+        replace,
         ..Publish::default()
     };
-    let Answer::Welcome(_) = hub.ask(Request::Publish(publish)).await? else {
-        return Err(HubError::Fault(HubFault::Unexpected).into());
-    };
-    Ok(engine.transaction(|transaction| transaction.published(&bundles))?)
+    // Noted before: a process that is killed in between wastes prekeys, and gives none twice.
+    engine.transaction(|transaction| transaction.published(&bundles))?;
+    match hub.ask(Request::Publish(publish)).await? {
+        Answer::Welcome(_) => Ok(()),
+        _ => Err(HubError::Fault(HubFault::Unexpected).into()),
+    }
 }

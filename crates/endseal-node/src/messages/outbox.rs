@@ -1,14 +1,13 @@
-//! Texts that are written, and ciphertexts on their way to the hub.
+//! Texts that are written.
 
 use std::io::Read;
 
 use endseal_crypto::ed25519::PublicKey;
-use endseal_crypto::peer_id::PeerId;
-use endseal_session::{Engine, EngineError};
+use endseal_session::Engine;
 
 use super::error::SayError;
 use super::history::HistoryRow;
-use super::records::{self, FRAME, Transaction, UNSENT};
+use super::records::{self, Transaction, UNSENT};
 use super::text;
 use crate::sessions::{TextError, Texts};
 
@@ -43,49 +42,4 @@ pub fn say(
             transaction.put_record(UNSENT, &number.to_be_bytes(), to.as_bytes())?;
         }
     })
-}
-
-/// Device for which a ciphertext of the outbox is, and the text in it.
-pub(super) struct Target {
-    pub(super) peer: PeerId,
-    /// Number of the row in the history.
-    pub(super) row: u64,
-}
-
-impl Target {
-    pub(super) fn put(
-        &self,
-        transaction: &Transaction<'_, '_>,
-        sequence: u64,
-    ) -> Result<(), EngineError> {
-        let value = [&self.peer.as_bytes()[..], &self.row.to_le_bytes()].concat();
-        transaction.put_record(FRAME, &sequence.to_be_bytes(), &value)
-    }
-
-    /// The target of a ciphertext; `None` if it is not for a hub.
-    pub(super) fn of(
-        transaction: &Transaction<'_, '_>,
-        sequence: u64,
-    ) -> Result<Option<Self>, EngineError> {
-        let Some(value) = transaction.record(FRAME, &sequence.to_be_bytes())? else {
-            return Ok(None);
-        };
-        Self::read(&value).map(Some).ok_or(EngineError::Damaged("frame"))
-    }
-
-    /// Reads a record.
-    pub(super) fn read(value: &[u8]) -> Option<Self> {
-        let (peer, row) = value.split_first_chunk::<{ PeerId::LEN }>()?;
-        Some(Self { peer: PeerId::from_bytes(peer), row: records::number(row)? })
-    }
-
-    /// Removes a ciphertext that need not be sent any more.
-    pub(super) fn settle(
-        transaction: &Transaction<'_, '_>,
-        sequence: u64,
-    ) -> Result<(), EngineError> {
-        transaction.sent(sequence)?;
-        transaction.remove_record(FRAME, &sequence.to_be_bytes())?;
-        Ok(())
-    }
 }

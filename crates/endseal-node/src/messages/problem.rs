@@ -37,6 +37,8 @@ impl ProblemClass {
     pub(super) const EXPIRED: &str = "gap-expired";
     /// The hub lost its memory.
     pub(super) const RESTORED: &str = "gap-restored";
+    /// The hub has forgotten frames that it had taken.
+    pub(super) const FORGOT: &str = "hub-forgot";
     /// The sequence is below the hub's window.
     pub(super) const OLD: &str = "old";
     /// The mailbox does not exist.

@@ -1,10 +1,12 @@
 //! Ciphertexts of the outbox go to the hub.
 
 use core::time::Duration;
+use std::collections::HashSet;
 
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{Code, Put, RefusedView, Request};
-use endseal_delivery::node::{HubFault, Puts, Settled};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::node::{Puts, Settled};
 use endseal_delivery::stored_limits;
 use endseal_session::{Engine, EngineError, Pending};
 use tokio::time::sleep;
@@ -12,64 +14,102 @@ use tokio::time::sleep;
 use super::error::{HubError, SyncError};
 use super::hub::{HubClient, HubExchange};
 use super::membership::membership_in;
-use super::outbox::Target;
 use super::payload::Payload;
 use super::problem::{self, ProblemClass};
-use super::records::{self, FRAME};
+use super::records;
 use super::report::SyncReport;
+use crate::frame_target::{FRAME, Target};
 
 /// Frames that are read from the store at once.
 const PAGE: usize = 32;
 /// Frames on their way at once.
 const WINDOW: usize = 512;
+/// Numbers of the outbox between the first frame that waits and the last one that is put: the hub's
+/// window has 1,024.
+const SPAN: u64 = 1_000;
+/// Exchanges in a row in which the hub takes nothing.
+const MAX_IN_VAIN: u32 = 8;
 /// Longest wait that a hub may ask for.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// Puts all frames of the outbox. Those that the hub cannot take now stay.
+/// Puts all frames of the outbox, those of a mailbox in their order. Those that the hub cannot take
+/// now stay.
 pub(super) async fn put_all(
     hub: &HubClient<'_>,
     engine: &mut Engine,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
+    let (mut full, mut in_vain) = (HashSet::new(), 0);
     loop {
+        let before = report.sent;
+        let mut round = Round { puts: Puts::new(), after: 0, full: &mut full, refusal: None };
+        let mut next = round.next(engine)?;
         // An exchange begins with a request.
-        if engine.transaction(|transaction| transaction.records_after(FRAME, &[], 1))?.is_empty() {
-            return Ok(());
+        if next.is_empty() {
+            break;
         }
-        let mut round = Round { puts: Puts::new(), after: 0, wait: None, is_full: false };
         let mut exchange = hub.open().await?;
-        round.run(&mut exchange, engine, report).await?;
+        round.run(&mut exchange, engine, &mut next, report).await?;
         exchange.finish().await?;
-        match round.wait {
+        in_vain = if report.sent > before { 0 } else { in_vain + 1 };
+        match round.refusal {
+            None => break,
+            Some(_) if in_vain > MAX_IN_VAIN => return Err(HubError::Refused(Code::RATE).into()),
             Some(wait) => sleep(wait).await,
-            None => {
-                report.mailbox_full = round.is_full;
-                return Ok(());
-            }
         }
     }
+    report.mailbox_full = !full.is_empty();
+    Ok(())
 }
 
-/// One exchange.
-struct Round {
+/// One exchange. After the first refusal nothing more is put in it, and the hub takes nothing more:
+/// no frame passes another one of its mailbox.
+struct Round<'f> {
     puts: Puts,
     /// Number in the outbox behind which nothing was put yet.
     after: u64,
-    /// Time after which another exchange may go on, if the hub asked for it.
-    wait: Option<Duration>,
-    is_full: bool,
+    /// Mailboxes that are full.
+    full: &'f mut HashSet<PeerId>,
+    /// Time after which another exchange may go on, if a frame was refused.
+    refusal: Option<Duration>,
 }
 
-impl Round {
+impl Round<'_> {
+    /// The next frames that can be put. The hub forgets sequences that are too far back: none is
+    /// put that is too far ahead of the first that waits.
+    fn next(&mut self, engine: &mut Engine) -> Result<Vec<(Pending, Target)>, EngineError> {
+        let waiting = engine.transaction(|it| it.records_after(FRAME, &[], 1))?;
+        let Some((first, _)) = waiting.first() else { return Ok(Vec::new()) };
+        let first = records::number_in_name(first).ok_or(EngineError::Damaged("frame"))?;
+        let end = first.saturating_add(SPAN);
+        let mut found = Vec::new();
+        while found.is_empty() {
+            let mut page = engine.outbox().pending(self.after, PAGE)?;
+            page.retain(|it| it.number < end);
+            let Some(last) = page.last() else { break };
+            self.after = last.number;
+            for pending in page {
+                let number = pending.number;
+                let target = engine.transaction(|transaction| Target::of(transaction, number))?;
+                // Those without a target leave in files.
+                if let Some(target) = target.filter(|it| !self.full.contains(&it.peer)) {
+                    found.push((pending, target));
+                }
+            }
+        }
+        Ok(found)
+    }
+
     async fn run(
         &mut self,
         exchange: &mut HubExchange,
         engine: &mut Engine,
+        next: &mut Vec<(Pending, Target)>,
         report: &mut SyncReport,
     ) -> Result<(), SyncError> {
         loop {
-            if self.wait.is_none() {
-                self.feed(exchange, engine).await?;
+            if self.refusal.is_none() {
+                self.feed(exchange, engine, next).await?;
             }
             if self.puts.unanswered() == 0 {
                 return Ok(());
@@ -95,24 +135,21 @@ impl Round {
         &mut self,
         exchange: &mut HubExchange,
         engine: &mut Engine,
+        next: &mut Vec<(Pending, Target)>,
     ) -> Result<(), SyncError> {
         if self.puts.unanswered() > WINDOW / 2 {
             return Ok(());
         }
-        while self.puts.unanswered() < WINDOW {
-            let page = engine.outbox().pending(self.after, PAGE)?;
-            let Some(last) = page.last() else { break };
-            self.after = last.number;
-            for pending in page {
-                let number = pending.number;
-                let target = engine.transaction(|transaction| Target::of(transaction, number))?;
-                // The others leave in files.
-                if let Some(target) = target
-                    && self.puts.send(number)
-                {
+        if next.is_empty() {
+            *next = self.next(engine)?;
+        }
+        while self.puts.unanswered() < WINDOW && !next.is_empty() {
+            for (pending, target) in core::mem::take(next) {
+                if self.puts.send(pending.number) {
                     exchange.feed(put(engine, pending, &target)?).await?;
                 }
             }
+            *next = self.next(engine)?;
         }
         Ok(exchange.flush().await?)
     }
@@ -125,13 +162,13 @@ impl Round {
         refused: &RefusedView<'_>,
     ) -> Result<(), SyncError> {
         let class = match refused.code {
-            Code::FULL => {
-                self.is_full = true;
-                return Ok(());
-            }
-            Code::RATE => {
-                let wait = Duration::from_millis(refused.wait.max(1)).min(MAX_WAIT);
-                self.wait = Some(self.wait.map_or(wait, |before| before.max(wait)));
+            code @ (Code::FULL | Code::RATE) => {
+                let mailboxes = refused.mailboxes.iter().map(PeerId::from_bytes);
+                if code == Code::FULL {
+                    self.full.extend(mailboxes);
+                }
+                let wait = Duration::from_millis(refused.wait).min(MAX_WAIT);
+                self.refusal = self.refusal.max(Some(wait));
                 return Ok(());
             }
             Code::OLD => ProblemClass::OLD,

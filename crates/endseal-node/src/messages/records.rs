@@ -18,8 +18,6 @@ pub(super) const PERSON: u16 = 2;
 pub(super) const HISTORY: u16 = 3;
 /// Texts that are not encrypted yet: the identity of the person by the number of the row.
 pub(super) const UNSENT: u16 = 4;
-/// See [`Target`](super::outbox::Target).
-pub(super) const FRAME: u16 = 5;
 /// See [`Problem`](super::Problem).
 pub(super) const PROBLEM: u16 = 6;
 

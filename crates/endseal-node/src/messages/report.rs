@@ -9,6 +9,8 @@ use endseal_session::Address;
 pub struct SyncReport {
     /// Messages that arrived in the inbox.
     pub received: u64,
+    /// Messages that arrived and cannot be opened yet.
+    pub parked: u64,
     /// Texts that were encrypted.
     pub encrypted: u64,
     /// Frames that the hub has taken.
@@ -56,6 +58,8 @@ pub enum SkippedReason {
     Unknown,
     /// The hub has no prekey of the device.
     NoPrekey,
+    /// The session with the device does not send any more.
+    NoSession,
     /// The answer of the hub is not signed by the person, or is older than what is known.
     Directory,
 }

@@ -3,7 +3,8 @@
 use endseal_session::{Engine, EngineError};
 
 use super::membership::{Membership, membership_in};
-use super::records::{self, FRAME, PROBLEM, UNSENT};
+use super::records::{self, PROBLEM, UNSENT};
+use crate::frame_target::FRAME;
 
 /// Numbers of what waits in a store.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct Status {
     pub unsent: u64,
     /// Frames that the hub does not have yet.
     pub frames: u64,
+    /// Messages that arrived and cannot be opened yet.
+    pub parked: u64,
     /// Problems that are kept.
     pub problems: u64,
 }
@@ -27,12 +30,14 @@ pub struct Status {
 /// [`EngineError`].
 pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
     let unread = engine.inbox().len()?;
+    let parked = engine.parked()?.iter().map(|it| it.messages).sum();
     engine.transaction(|transaction| {
         Ok(Status {
             membership: membership_in(transaction)?,
             unread,
             unsent: records::count(transaction, UNSENT)?,
             frames: records::count(transaction, FRAME)?,
+            parked,
             problems: records::count(transaction, PROBLEM)?,
         })
     })

@@ -8,7 +8,8 @@ use endseal_session::Engine;
 use super::drain::drain;
 use super::error::SyncError;
 use super::hub::HubClient;
-use super::membership::{membership, publish_prekeys};
+use super::membership::{Membership, membership, publish_prekeys, replace_prekeys};
+use super::problem::{self, ProblemClass};
 use super::puts::put_all;
 use super::report::SyncReport;
 use super::unsent::encrypt_unsent;
@@ -34,8 +35,16 @@ pub async fn sync(
     let Answer::Welcome(welcome) = hub.ask(hello).await? else {
         return Err(HubFault::Unexpected.into());
     };
-    if welcome.sequence.unwrap_or_default() < membership.sequence {
+    let sequence = welcome.sequence.unwrap_or_default();
+    if sequence < membership.sequence {
         report.hub_forgot = Some(membership.time);
+        replace_prekeys::<SyncError>(hub, engine).await?;
+        // Noted before anything is put, and once.
+        engine.transaction(|transaction| {
+            problem::note(transaction, ProblemClass::FORGOT, &membership.hub, sequence)?;
+            problem::forget_old(transaction)?;
+            Membership { sequence, ..membership.clone() }.put(transaction)
+        })?;
     }
     if welcome.epoch < person.epoch() {
         let certificate = engine.certificate().as_bytes()[..].into();

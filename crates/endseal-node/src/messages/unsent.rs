@@ -11,9 +11,9 @@ use super::directory::{self, Found};
 use super::error::SyncError;
 use super::history::HistoryRow;
 use super::hub::HubClient;
-use super::outbox::Target;
 use super::records::{self, HISTORY, Transaction, UNSENT};
 use super::report::{Skipped, SkippedReason, SyncReport};
+use crate::frame_target::Target;
 
 /// Texts of a transaction.
 const PAGE: usize = 256;
@@ -44,17 +44,24 @@ pub(super) async fn encrypt_unsent(
             }
             texts.push((number, to));
         }
+        let mut left_out = HashSet::new();
         let sent = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
             let mut sent = HashSet::new();
             for (number, to) in &texts {
                 let devices = persons.get(to).map(Vec::as_slice).unwrap_or_default();
-                if encrypt(transaction, *number, to, devices)? {
+                let mut left_out = |device| left_out.insert((*to, device));
+                if encrypt(transaction, *number, to, devices, &mut left_out)? {
                     sent.insert(*number);
                 }
             }
             Ok::<_, EngineError>(sent)
         })?;
         report.encrypted += sent.len() as u64;
+        report.skipped.extend(left_out.into_iter().map(|(person, device)| Skipped {
+            person,
+            device: Some(device),
+            reason: SkippedReason::NoSession,
+        }));
     }
 }
 
@@ -105,12 +112,14 @@ async fn reach(
     Ok(reached)
 }
 
-/// Encrypts one text to devices. Returns false, and leaves the text unsent, if there is none.
+/// Encrypts one text to devices. Returns false, and leaves the text unsent, if there is none. Tells
+/// which have no session after all.
 fn encrypt(
     transaction: &mut Transaction<'_, '_>,
     number: u64,
     to: &PublicKey,
     devices: &[Certificate],
+    left_out: &mut dyn FnMut(Address) -> bool,
 ) -> Result<bool, EngineError> {
     let name = HistoryRow::name(to, number);
     let value = transaction.record(HISTORY, &name)?.ok_or(EngineError::Damaged("history"))?;
@@ -120,8 +129,10 @@ fn encrypt(
         let sequence = match transaction.encrypt(device.address(), &row.plaintext) {
             Ok(sequence) => sequence,
             Err(SendError::Engine(error)) => return Err(error),
-            // The session was replaced in between; the next time there is another one.
-            Err(_) => continue,
+            Err(_) => {
+                left_out(device.address());
+                continue;
+            }
         };
         let target = Target { peer: device.keys().peer_id, row: number };
         target.put(transaction, sequence)?;

@@ -12,6 +12,7 @@ use endseal_session::{
 use super::TextError;
 use crate::atomic::AtomicFile;
 use crate::error::FileError;
+use crate::frame_target::Target;
 
 /// Ciphertexts that are in memory at once.
 const PAGE: usize = 64;
@@ -152,12 +153,26 @@ fn count(
 ) -> Result<u64, EngineError> {
     let (mut after, mut count) = (0, 0);
     loop {
-        let page = engine.outbox().pending(after, PAGE)?;
+        let mut page = engine.outbox().pending(after, PAGE)?;
         let Some(last) = page.last() else { return Ok(count) };
         after = last.number;
+        without_frames(engine, &mut page)?;
         let found = page.iter().filter(|it| it.conversation == *conversation && part.contains(it));
         count += found.count() as u64;
     }
+}
+
+/// Leaves out what is for a hub.
+fn without_frames(engine: &mut Engine, page: &mut Vec<Pending>) -> Result<(), EngineError> {
+    engine.transaction(|transaction| {
+        let mut targets = Vec::with_capacity(page.len());
+        for pending in page.iter() {
+            targets.push(Target::of(transaction, pending.number)?.is_some());
+        }
+        let mut targets = targets.into_iter();
+        page.retain(|_| !targets.next().unwrap_or_default());
+        Ok(())
+    })
 }
 
 /// Writes the messages and commits of a conversation that wait in the outbox to a session file
@@ -198,9 +213,10 @@ fn write(
     file.write_all(FileRecord::HEADER).map_err(failed)?;
     let (mut after, mut numbers, mut records) = (0, Vec::new(), Vec::new());
     loop {
-        let page = engine.outbox().pending(after, PAGE)?;
+        let mut page = engine.outbox().pending(after, PAGE)?;
         let Some(last) = page.last() else { break };
         after = last.number;
+        without_frames(engine, &mut page)?;
         records.clear();
         for pending in &page {
             if pending.conversation != *conversation || !part.contains(pending) {

@@ -1,5 +1,6 @@
 //! Conversations over a hub, in one process.
 
+mod faults;
 mod hostile;
 mod hostile_hub;
 mod liar;
