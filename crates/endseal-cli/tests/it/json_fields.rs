@@ -495,6 +495,7 @@ fn fields_of_the_hub_are_documented() {
     seen.lines("hub serve", &hub.first);
     drop(hub);
     seen.run(&owner, &["hub", "invite", "bob", "--at", "hub.example.org:4433"]);
+    seen.run(&owner, &["hub", "invite", "bob", "--at", "hub.example.org:4433", "-o", "bob.invite"]);
     let peer = endseal_transport::PeerId::from_bytes(&[1; 32]);
     let add = SqliteStore::open(&scratch.path("owner/hub/hub.db")).unwrap().transact(&mut |it| {
         it.put_person(&[2; 32], b"a record")?;
