@@ -1,0 +1,536 @@
+"""Everything that persons do with each other over a hub, once."""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import time
+import traceback
+
+from processes import Hub, NoKiller, Person
+
+CHECKS = []
+CANARY = "canary in a text"
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+class World:
+    """A hub, persons, and what they have done so far."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.folder = binary, folder
+        folder.mkdir()
+        self.hub = Hub(binary, folder, NoKiller())
+        self.owner = Person(binary, folder, "owner", NoKiller())
+        names = ("alice", "bob", "carol", "dave")
+        self.people = {name: Person(binary, folder, name, NoKiller()) for name in names}
+        self.identities = {}
+        for name, person in self.people.items():
+            person.ok("init", "--no-passphrase")
+            self.identities[name] = person.ok("id", "show").out.strip()
+        for name, person in self.people.items():
+            for other, identity in self.identities.items():
+                if other != name:
+                    person.ok("contacts", "add", other, identity)
+
+    def __getattr__(self, name):
+        return self.people[name]
+
+    def invite(self, name, *words):
+        file = self.folder / f"{name}.invite"
+        self.owner.ok("hub", "invite", name, "--at", self.hub.address, "-o", file, *words)
+        return file
+
+    def status(self, name, field):
+        return json.loads(self.people[name].ok("--json", "status").out)[field]
+
+    def sync(self, name):
+        return json.loads(self.people[name].ok("--json", "sync").out)
+
+    def inbox(self, name):
+        return [(row["name"], row["text"]) for row in self.people[name].ok("--json", "inbox").lines()]
+
+    def deliver(self, sender, receiver, *texts):
+        """Texts that are said, sent, received and read."""
+        for text in texts:
+            self.people[sender].ok("say", receiver, text)
+        self.sync(sender)
+        self.sync(receiver)
+        return self.inbox(receiver)
+
+    def restart(self, meanwhile=lambda: None):
+        """Stops the hub and starts it again, at the same address."""
+        self.hub.stop()
+        meanwhile()
+        self.hub = Hub(self.binary, self.folder, NoKiller(), self.hub.address)
+
+
+def fails(ran, code, words):
+    assert ran.code == code, (ran.code, ran.err)
+    assert words in ran.err, ran.err
+    assert ran.out == "", ran.out
+
+
+@check
+def a_device_is_registered_nowhere_at_first(world):
+    assert world.status("alice", "hub") is None
+
+
+@check
+def without_a_hub_nothing_is_sent(world):
+    fails(world.alice.run("sync"), 4, "registered at no hub")
+
+
+@check
+def a_text_waits_before_there_is_a_hub(world):
+    world.alice.ok("say", "bob", "early")
+    assert world.status("alice", "unsent") == 1
+
+
+@check
+def an_invitation_in_a_file_lets_join(world):
+    ran = world.alice.ok("join", world.invite("alice"))
+    assert f"registered at {world.hub.address}" in ran.err, ran.err
+
+
+@check
+def status_names_the_hub(world):
+    assert world.status("alice", "hub") == world.hub.address
+
+
+@check
+def joining_again_costs_nothing(world):
+    world.alice.ok("join", world.folder / "alice.invite")
+
+
+@check
+def an_invitation_serves_once(world):
+    fails(world.dave.run("join", world.folder / "alice.invite"), 1, "used up")
+
+
+@check
+def a_text_that_is_no_invitation_is_refused(world):
+    fails(world.dave.run("join", "/dev/null"), 2, "holds no invitation")
+
+
+@check
+def an_invitation_that_was_cut_is_refused(world):
+    text = world.invite("cut").read_bytes()
+    fails(world.dave.run("join", stdin=text[:-9]), 2, "holds no invitation")
+
+
+@check
+def an_invitation_that_was_changed_is_refused(world):
+    text = bytearray((world.folder / "cut.invite").read_bytes())
+    text[40] = ord("q") if text[40] != ord("q") else ord("p")
+    fails(world.dave.run("join", stdin=bytes(text)), 2, "holds no invitation")
+
+
+@check
+def an_invitation_of_another_hub_is_refused(world):
+    other = world.folder / "other"
+    other.mkdir()
+    hub = Hub(world.binary, other, NoKiller())
+    owner = Person(world.binary, other, "owner", NoKiller())
+    owner.ok("hub", "invite", "x", "--at", world.hub.address, "-o", other / "x.invite")
+    assert hub.stop() == 0
+    fails(world.dave.run("join", other / "x.invite", "--timeout", "2s"), 1, "cannot connect")
+
+
+@check
+def a_person_who_has_not_joined_is_named(world):
+    ran = world.alice.ok("sync")
+    assert "bob has not joined the hub" in ran.err and "1 cannot be sent" in ran.err, ran.err
+
+
+@check
+def an_invitation_on_standard_input_lets_join(world):
+    world.bob.ok("join", stdin=world.invite("bob").read_bytes())
+
+
+@check
+def a_text_from_before_arrives(world):
+    assert world.sync("alice")["sent"] == 1
+    assert world.sync("bob")["received"] == 1
+    assert world.inbox("bob") == [("alice", "early")]
+
+
+@check
+def what_was_read_is_not_shown_again(world):
+    assert world.inbox("bob") == []
+
+
+@check
+def nothing_comes_twice(world):
+    assert world.sync("bob")["received"] == 0
+
+
+@check
+def an_answer_arrives(world):
+    assert world.deliver("bob", "alice", "answer") == [("bob", "answer")]
+
+
+@check
+def many_texts_keep_their_order(world):
+    lines = [f"line {number}" for number in range(300)]
+    world.alice.ok("say", "bob", "-", "--lines", stdin="\n".join(lines).encode())
+    assert world.sync("alice")["sent"] == 300
+    world.sync("bob")
+    assert world.inbox("bob") == [("alice", line) for line in lines]
+
+
+@check
+def a_text_of_several_lines_is_one(world):
+    world.alice.ok("say", "bob", "-", stdin=b"one\ntwo\n")
+    assert world.deliver("alice", "bob") == [("alice", "one\ntwo\n")]
+
+
+@check
+def an_empty_text_arrives(world):
+    assert world.deliver("alice", "bob", "") == [("alice", "")]
+
+
+@check
+def all_characters_arrive_in_json(world):
+    text = "\u00e9\u6f22\U0001f43b \x1b[2J \u202e"
+    world.alice.ok("say", "bob", "-", stdin=text.encode())
+    assert world.deliver("alice", "bob") == [("alice", text)]
+
+
+@check
+def a_text_commands_no_terminal(world):
+    world.alice.ok("say", "bob", "-", stdin=b"a \x1b[2J line\nbob> forged")
+    world.sync("alice")
+    world.sync("bob")
+    shown = world.bob.ok("inbox").out
+    assert "\x1b" not in shown and "\n    bob> forged" in shown, shown
+
+
+@check
+def the_longest_text_arrives(world):
+    text = "x" * 1_000_000
+    world.alice.ok("say", "bob", "-", stdin=text.encode())
+    assert world.deliver("alice", "bob") == [("alice", text)]
+
+
+@check
+def a_longer_text_is_refused(world):
+    fails(world.alice.run("say", "bob", "-", stdin=b"x" * 1_000_001), 2, "longer than")
+
+
+@check
+def bytes_that_are_no_text_are_refused(world):
+    fails(world.alice.run("say", "bob", "-", stdin=b"\xff"), 2, "is not UTF-8")
+
+
+@check
+def of_lines_that_are_refused_none_is_taken(world):
+    ran = world.alice.run("say", "bob", "-", "--lines", stdin=b"good\n\xff\n")
+    fails(ran, 2, "text 2 is not UTF-8")
+    assert world.status("alice", "unsent") == 0
+
+
+@check
+def an_unknown_contact_is_refused(world):
+    fails(world.alice.run("say", "mallory", "x"), 2, "mallory")
+
+
+@check
+def lines_come_from_standard_input_alone(world):
+    fails(world.alice.run("say", "bob", "x", "--lines"), 2, "--lines")
+
+
+@check
+def an_identity_serves_as_a_name(world):
+    world.alice.ok("say", world.identities["bob"], "by identity")
+    assert world.deliver("alice", "bob") == [("alice", "by identity")]
+
+
+@check
+def the_history_has_both_directions(world):
+    rows = world.alice.ok("--json", "history", "bob").lines()
+    assert [row["text"] for row in rows if not row["sent"]] == ["answer"]
+    assert rows[0]["text"] == "early" and rows[0]["sent"]
+
+
+@check
+def the_history_is_searched_by_all_words(world):
+    rows = world.alice.ok("--json", "history", "bob", "--search", "LINE 299").lines()
+    assert [row["text"] for row in rows] == ["line 299"]
+
+
+@check
+def the_history_shows_the_last(world):
+    rows = world.alice.ok("--json", "history", "bob", "--last", "1").lines()
+    assert [row["text"] for row in rows] == ["by identity"]
+
+
+@check
+def the_history_of_others_is_empty(world):
+    assert world.alice.ok("--json", "history", "carol").out == ""
+
+
+@check
+def texts_are_kept_unread(world):
+    world.alice.ok("say", "bob", "kept")
+    world.sync("alice")
+    world.sync("bob")
+    assert "kept" in world.bob.ok("inbox", "--keep").out
+    assert world.status("bob", "unread") == 1
+    assert world.inbox("bob") == [("alice", "kept")]
+
+
+@check
+def there_are_no_problems(world):
+    assert world.alice.ok("inbox", "--problems").out == ""
+    assert world.status("bob", "problems") == 0
+
+
+@check
+def an_invitation_may_serve_twice(world):
+    file = world.invite("two", "--uses", "2")
+    world.carol.ok("join", file)
+    world.dave.ok("join", file)
+
+
+@check
+def two_who_begin_at_once_understand_each_other(world):
+    world.carol.ok("say", "dave", "from carol")
+    world.dave.ok("say", "carol", "from dave")
+    for name in ("carol", "dave", "carol"):
+        world.sync(name)
+    assert world.inbox("dave") == [("carol", "from carol")]
+    assert world.inbox("carol") == [("dave", "from dave")]
+
+
+@check
+def texts_of_two_writers_arrive(world):
+    world.alice.ok("say", "dave", "from alice")
+    world.bob.ok("say", "dave", "from bob")
+    for name in ("alice", "bob", "dave"):
+        world.sync(name)
+    assert sorted(world.inbox("dave")) == [("alice", "from alice"), ("bob", "from bob")]
+
+
+@check
+def a_stranger_is_named_by_identity(world):
+    world.dave.ok("contacts", "remove", "carol")
+    world.carol.ok("say", "dave", "who is it")
+    world.sync("carol")
+    world.sync("dave")
+    row = world.dave.ok("--json", "inbox").lines()[0]
+    assert (row["from"], row["name"]) == (world.identities["carol"], None)
+
+
+@check
+def the_owner_sees_who_has_joined(world):
+    devices = json.loads(world.owner.ok("--json", "hub", "people").out)["devices"]
+    assert {device["identity"] for device in devices} == set(world.identities.values())
+
+
+@check
+def the_owner_sees_what_waits(world):
+    world.alice.ok("say", "bob", "waits")
+    world.sync("alice")
+    stats = json.loads(world.owner.ok("--json", "hub", "stats").out)
+    assert (stats["people"], stats["waiting"]) == (4, 1)
+
+
+@check
+def the_database_is_whole(world):
+    assert world.owner.ok("hub", "check").out == "the database is whole\n"
+
+
+@check
+def a_second_hub_of_the_folder_is_refused(world):
+    fails(world.owner.run("hub", "serve", "--listen", "127.0.0.1:0"), 3, "runs already")
+
+
+@check
+def a_hub_that_restarts_loses_nothing(world):
+    world.restart()
+    world.sync("bob")
+    assert world.inbox("bob") == [("alice", "waits")]
+
+
+@check
+def a_hub_that_is_killed_loses_nothing(world):
+    world.alice.ok("say", "bob", "before the kill")
+    world.sync("alice")
+    world.hub.process.kill()
+    time.sleep(0.5)
+    world.sync("bob")
+    assert world.inbox("bob") == [("alice", "before the kill")]
+
+
+@check
+def a_hub_that_is_away_is_an_error_in_bounded_time(world):
+    def visit():
+        begun = time.monotonic()
+        fails(world.alice.run("sync", "--once", "--timeout", "1s"), 3, "cannot connect")
+        assert time.monotonic() - begun < 10
+
+    world.restart(visit)
+
+
+@check
+def texts_wait_while_the_hub_is_away(world):
+    world.restart(lambda: world.alice.ok("say", "bob", "meanwhile"))
+    assert world.deliver("alice", "bob") == [("alice", "meanwhile")]
+
+
+@check
+def two_commands_do_not_use_the_store_at_once(world):
+    command = [world.binary, "--home", world.folder / "alice", "say", "bob", "-"]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    time.sleep(0.5)
+    fails(world.alice.run("status"), 3, "another process")
+    holder.communicate(b"held")
+    assert holder.returncode == 0
+    assert world.deliver("alice", "bob") == [("alice", "held")]
+
+
+@check
+def a_command_waits_for_the_store(world):
+    command = [world.binary, "--home", world.folder / "alice", "say", "bob", "-"]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    time.sleep(0.5)
+    waiting = subprocess.Popen(
+        [world.binary, "--home", world.folder / "alice", "status", "--wait", "30s"],
+        stdout=subprocess.DEVNULL,
+    )
+    time.sleep(0.3)
+    holder.communicate(b"first")
+    assert waiting.wait(60) == 0
+    assert world.deliver("alice", "bob") == [("alice", "first")]
+
+
+@check
+def no_text_and_no_name_is_at_the_hub(world):
+    world.alice.ok("contacts", "rename", "bob", "canary-name")
+    world.alice.ok("say", "canary-name", CANARY)
+    world.sync("alice")
+    world.alice.ok("contacts", "rename", "canary-name", "bob")
+    files = [path for path in (world.folder / "owner").rglob("*") if path.is_file()]
+    assert len(files) > 2, files
+    for path in files:
+        content = path.read_bytes()
+        assert CANARY.encode() not in content and b"canary-name" not in content, path
+
+
+@check
+def no_text_is_in_the_clear_at_its_writer(world):
+    files = [path for path in (world.folder / "alice" / "store").rglob("*") if path.is_file()]
+    assert files and not any(CANARY.encode() in path.read_bytes() for path in files)
+    world.sync("bob")
+    assert world.inbox("bob") == [("alice", CANARY)]
+
+
+def damage(database):
+    with sqlite3.connect(database) as connection:
+        (row, frame) = connection.execute("SELECT id, frame FROM message").fetchone()
+        frame = bytearray(frame)
+        frame[80] ^= 1
+        connection.execute("UPDATE message SET frame = ? WHERE id = ?", (bytes(frame), row))
+    connection.close()
+
+
+@check
+def a_flipped_byte_at_the_hub_is_a_problem(world):
+    world.alice.ok("say", "bob", "damaged")
+    world.sync("alice")
+    world.restart(lambda: damage(world.hub.database()))
+    assert world.sync("bob")["problems"] == 1
+    assert " frame " in world.bob.ok("inbox", "--problems").out
+
+
+@check
+def what_comes_after_a_problem_arrives(world):
+    assert world.deliver("alice", "bob", "after") == [("alice", "after")]
+    assert world.sync("bob")["problems"] == 0
+
+
+@check
+def a_hub_with_yesterdays_database_is_found_out(world):
+    copy = world.folder / "yesterday.db"
+    world.owner.ok("hub", "backup", copy)
+    world.deliver("alice", "bob", "today")
+
+    def restore():
+        database = world.hub.database()
+        for end in ("-wal", "-shm"):
+            database.with_name(database.name + end).unlink(missing_ok=True)
+        shutil.copy(copy, database)
+
+    world.restart(restore)
+    assert "has forgotten" in world.alice.ok("sync").err
+    assert "lost its memory" in world.bob.ok("sync").err
+
+
+@check
+def that_is_told_once_and_kept(world):
+    assert "has forgotten" not in world.alice.ok("sync").err
+    assert " hub-forgot " in world.alice.ok("inbox", "--problems").out
+    assert " gap-restored " in world.bob.ok("inbox", "--problems").out
+
+
+@check
+def texts_arrive_at_a_hub_that_lost_its_memory(world):
+    assert world.deliver("alice", "bob", "tomorrow") == [("alice", "tomorrow")]
+
+
+@check
+def a_first_text_arrives_at_a_hub_that_lost_its_memory(world):
+    assert world.deliver("carol", "bob", "hello") == [("carol", "hello")]
+
+
+@check
+def a_restored_store_does_not_send(world):
+    world.carol.ok("store", "backup", world.folder / "carol.backup")
+    world.deliver("carol", "bob", "after the backup")
+    shutil.rmtree(world.folder / "carol" / "store")
+    world.carol.ok("store", "restore", world.folder / "carol.backup")
+    fails(world.carol.run("sync"), 1, "restored from a copy")
+
+
+@check
+def a_new_device_of_the_person_joins(world):
+    words = world.carol.ok("id", "paper", "--force").out if has_words(world) else None
+    assert words, "init makes an identity with words"
+    world.carol.ok("init", "--paper", "--force", "--no-passphrase", stdin=words.encode())
+    world.carol.ok("join", world.invite("carol"))
+
+
+def has_words(world):
+    return world.carol.run("id", "paper", "--force").code == 0
+
+
+@check
+def texts_go_to_the_new_device(world):
+    assert world.deliver("bob", "carol", "welcome back") == [("bob", "welcome back")]
+
+
+@check
+def the_hub_stops_when_it_is_asked(world):
+    assert world.hub.stop() == 0
+
+
+def run(binary, folder):
+    world = World(binary, folder / "world")
+    failed = 0
+    for function in CHECKS:
+        try:
+            function(world)
+            print(f"ok      {function.__name__}")
+        except Exception:
+            failed += 1
+            print(f"FAILED  {function.__name__}\n{traceback.format_exc()}")
+    world.hub.stopping = True
+    if world.hub.process.poll() is None:
+        world.hub.process.kill()
+    print(f"{len(CHECKS) - failed} passed, {failed} failed")
+    return failed > 0
