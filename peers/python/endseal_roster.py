@@ -142,3 +142,11 @@ def follows(new, held):
     ):
         if wrong:
             raise IdentityError(kind)
+
+
+def person_follows(new, held):
+    """ "Chain" and "Person record": no number gets another key"""
+    follows(new[0], held[0])
+    for number, device in new[1].items():
+        before = held[1].get(number, device)
+        check(before.ed25519 == device.ed25519, "device")

@@ -69,7 +69,7 @@ def roster(vector):
 def person(vector):
     record, devices = rosters.person(vector["roster"])
     if "previous" in vector:
-        rosters.follows(record, rosters.person(vector["previous"])[0])
+        rosters.person_follows((record, devices), rosters.person(vector["previous"]))
     seed = rosters.user_seed(record, bytes.fromhex(vector["epoch_key"]))
     return {
         "id": record.id.hex(),

@@ -92,16 +92,22 @@ fn successes(dir: &Path) -> [Epoch; 2] {
     write("person-second", "device 7 was removed, two were added", &second, Some(&first));
 
     let mut changes = PersonChanges::new();
-    for n in 1..=14 {
+    // The second record has device 10.
+    for n in (1..=9).chain(11..=15) {
         changes.add(number(u32::from(n)), public(0x40 + n));
     }
-    // The second record has device 10.
-    changes.remove(number(10));
-    changes.add(number(15), public(0x4f));
     let draft = second.0.next_epoch(&owner(1), &changes, &mut Repeated(0xd3));
     // As long as an envelope of the hybrid suite for 18 recipients.
     let third = Epoch::of(draft.unwrap(), &[7; 20_500]);
     write("person-16-devices", "as many devices as a person can have", &third, Some(&second));
+    let mut changes = PersonChanges::new();
+    changes.remove(number(10)).add(number(10), public(0x50));
+    let draft = second.0.next_epoch(&owner(1), &changes, &mut Repeated(0xd4));
+    let replaced = Epoch::of(draft.unwrap(), b"epoch key 3");
+    vector("person-other-device", "device 10 has another key", "device", &replaced.text())
+        .with("previous", &second.text())
+        .with_hex("epoch_key", &replaced.1)
+        .write(dir);
     [first, second]
 }
 

@@ -273,6 +273,7 @@ fn chain_class(error: RosterChainError) -> &'static str {
     match error {
         RosterChainError::Fork => "fork",
         RosterChainError::Gap { .. } => "gap",
+        RosterChainError::OtherDevice => "device",
         RosterChainError::OtherGroup => "group",
         RosterChainError::OtherOwner => "owner",
         RosterChainError::Rollback { .. } => "rollback",
