@@ -251,6 +251,9 @@ impl From<InstallError> for Failure {
             InstallError::File(error) => IdentityError::File(error).into(),
             InstallError::Person(error) => error.into(),
             InstallError::Identity(error) => error.into(),
+            InstallError::NumberUsed(_) => {
+                Self::of(Kind::Usage, &error).hint("choose another --device")
+            }
             InstallError::Sessions(error) => error.into(),
             _ => Self::of(Kind::Environment, &error),
         }

@@ -50,7 +50,8 @@ pub struct Installed {
 impl Home {
     /// Makes device file, store with certificate, person record and, last, identity file: where
     /// that is, everything is. Replaces an identity only with [`Existing::Replace`]. Files that are
-    /// replaced, or were left by a process that was killed here, are kept under other names.
+    /// replaced, or were left by a process that was killed here, are kept under other names. If the
+    /// root is the same, its newest person record gets a next epoch with this device alone.
     ///
     /// # Errors
     /// [`InstallError`].
@@ -65,9 +66,16 @@ impl Home {
             return Err(FileError::Exists(path).into());
         }
         let before = self.person().ok().filter(|it| it.identity() == new.root.public());
+        if let (Some(before), Some(number)) = (&before, new.number)
+            && before.device(number.into()).is_some()
+        {
+            return Err(InstallError::NumberUsed(number));
+        }
+        // Records of the same person stay: who is killed here goes on from them the next time.
+        let folder = before.is_none().then(|| self.file(person::FOLDER));
         let old = [
             move_aside(&self.store_path(), lock)?,
-            move_aside(&self.file(person::FOLDER), lock)?,
+            folder.map_or(Ok(None), |folder| move_aside(&folder, lock))?,
             self.store_device(new.device_file, lock)?,
         ];
         let engine =
@@ -104,6 +112,8 @@ pub enum InstallError {
     File(FileError),
     /// The identity file.
     Identity(IdentityError),
+    /// Another device of the identity has that number: it is never given to another key.
+    NumberUsed(DeviceId),
     /// The person record.
     Person(PersonError),
     /// The store.
@@ -139,6 +149,7 @@ impl fmt::Display for InstallError {
         match self {
             Self::File(error) => error.fmt(f),
             Self::Identity(error) => error.fmt(f),
+            Self::NumberUsed(number) => write!(f, "{number} is the number of another device"),
             Self::Person(error) => error.fmt(f),
             Self::Sessions(error) => error.fmt(f),
         }
@@ -150,6 +161,7 @@ impl error::Error for InstallError {
         match self {
             Self::File(error) => error.source(),
             Self::Identity(error) => error.source(),
+            Self::NumberUsed(_) => None,
             Self::Person(error) => error.source(),
             Self::Sessions(error) => error.source(),
         }

@@ -55,7 +55,7 @@ pub(crate) struct Creation {
 }
 
 impl Creation {
-    /// Fails if there is an identity, before a person types in vain.
+    /// Fails if there is an identity, before a person is asked for a passphrase.
     pub(crate) fn check(self, ctx: &Ctx) -> Result<(), Failure> {
         let Ok(home) = Home::open(&ctx.home_path()?) else { return Ok(()) };
         let path = home.identity_path();
