@@ -77,13 +77,16 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                         if last.len() == usize::from(count) {
                             last.pop_front();
                         }
-                        last.push_back(row);
+                        last.push_back(row.number);
                     }
                 }
             }
         }
-        for row in &last {
-            print(row, ctx)?;
+        // Rows may be long: the numbers alone are kept.
+        for number in last {
+            for row in history(engine, &other, number - 1, 1)? {
+                print(&row, ctx)?;
+            }
         }
         Ok(Outcome::default())
     })
