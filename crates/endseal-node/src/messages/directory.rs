@@ -16,7 +16,7 @@ pub(super) enum Found {
     /// The devices that are registered and that the newest person record has.
     Devices(Vec<Certificate>),
     /// The hub knows no such person.
-    Nobody,
+    Unknown,
     /// The hub's answer is not signed by the person, or is older than what is known.
     Refused,
 }
@@ -31,7 +31,7 @@ pub(super) async fn find(
     let person = match hub.ask(Request::Find(Find { by })).await {
         Ok(Answer::Person(person)) => person,
         Ok(_) => return Err(HubFault::Unexpected.into()),
-        Err(HubError::Refused(Code::NONE)) => return Ok(Found::Nobody),
+        Err(HubError::Refused(Code::NONE)) => return Ok(Found::Unknown),
         Err(error) => return Err(error.into()),
     };
     let Ok(record) = PersonRecord::parse(&person.person) else { return Ok(Found::Refused) };

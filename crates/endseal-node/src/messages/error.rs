@@ -147,6 +147,8 @@ pub enum SayError {
     TooLong(u64),
     /// A text is not UTF-8: which, counted from 1.
     NotUtf8(u64),
+    /// The receiver is the writer.
+    Own,
     /// No random bytes.
     Random(RandomError),
     /// The store.
@@ -165,6 +167,7 @@ impl fmt::Display for SayError {
             Self::Input(_) => f.write_str("cannot read the texts"),
             Self::TooLong(number) => write!(f, "text {number} is longer than 1,000,000 bytes"),
             Self::NotUtf8(number) => write!(f, "text {number} is not UTF-8"),
+            Self::Own => f.write_str("this is your own identity"),
             Self::Random(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
         }
@@ -175,7 +178,7 @@ impl error::Error for SayError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Self::Input(error) => Some(error),
-            Self::TooLong(_) | Self::NotUtf8(_) => None,
+            Self::TooLong(_) | Self::NotUtf8(_) | Self::Own => None,
             Self::Random(error) => error.source(),
             Self::Engine(error) => error.source(),
         }

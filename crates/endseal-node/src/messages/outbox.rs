@@ -22,6 +22,9 @@ pub fn say(
     mut texts: Texts<impl Read>,
 ) -> Result<u64, SayError> {
     let own = engine.address();
+    if own.identity == *to {
+        return Err(SayError::Own);
+    }
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         let mut count = 0;
         loop {

@@ -79,7 +79,7 @@ async fn reach(
     };
     let devices = match directory::find(hub, engine, to).await? {
         Found::Devices(devices) => devices,
-        Found::Nobody => {
+        Found::Unknown => {
             skip(None, SkippedReason::Unknown);
             return Ok(Vec::new());
         }
