@@ -21,7 +21,7 @@ use super::liar::Liar;
 use super::world::{Person, World};
 
 /// Answers of a hub that has nothing to say.
-fn quiet(request: &Request) -> Option<Vec<Answer>> {
+fn quiet(request: Request) -> Option<Vec<Answer>> {
     Some(match request {
         Request::Hello(_) | Request::Publish(_) => {
             vec![Answer::Welcome(Welcome { prekeys: 100, epoch: 1, ..Welcome::default() })]
@@ -55,6 +55,16 @@ fn found(record: &PersonRecord, certificates: &[&Person]) -> Answer {
     Answer::Person(PersonAnswer { person: record.as_bytes().into(), certificates })
 }
 
+/// A hub with these answers to `find` and `take`.
+fn hub_of(found: Answer, bundle: &[u8]) -> Liar {
+    let prekey = Answer::Prekey(Prekey { bundle: bundle.into() });
+    Liar::new(move |_, request| match request {
+        Request::Find(_) => Some(vec![found.clone()]),
+        Request::Take(_) => Some(vec![prekey.clone()]),
+        other => quiet(other),
+    })
+}
+
 /// The next record of a person.
 fn next(person: &Person, changes: &PersonChanges) -> PersonRecord {
     let draft = person.record.next_epoch(&person.root, changes, &mut OsRandom).unwrap();
@@ -77,14 +87,7 @@ async fn a_person_who_is_not_signed_gets_nothing() {
             certificates: vec![[1; 237].into()],
         }),
     ] {
-        let bundle = bundle.clone();
-        let hub = Liar::new(move |request| match request {
-            Request::Find(_) => Some(vec![answer.clone()]),
-            Request::Take(_) => {
-                Some(vec![Answer::Prekey(Prekey { bundle: bundle.as_slice().into() })])
-            }
-            other => quiet(other),
-        });
+        let hub = hub_of(answer, &bundle);
         let (report, result) = hub.visit(&mut alice).await;
         result.unwrap();
         assert_eq!((report.encrypted, report.sent), (0, 0));
@@ -100,11 +103,7 @@ async fn a_bundle_of_another_device_begins_nothing() {
     let mut mallory = world.person("mallory");
     alice.say(&bob.identity, "for bob alone");
     let (answer, bundle) = (found(&bob.record, &[&bob]), bundle(&mut mallory));
-    let hub = Liar::new(move |request| match request {
-        Request::Find(_) => Some(vec![answer.clone()]),
-        Request::Take(_) => Some(vec![Answer::Prekey(Prekey { bundle: bundle.as_slice().into() })]),
-        other => quiet(other),
-    });
+    let hub = hub_of(answer, &bundle);
     let (report, result) = hub.visit(&mut alice).await;
     result.unwrap();
     assert_eq!((report.encrypted, report.skipped[0].reason), (0, SkippedReason::NoPrekey));
@@ -125,14 +124,7 @@ async fn an_older_record_is_refused_and_a_revoked_device_gets_nothing() {
         (found(&later, &[&bob]), None),
         (found(&bob.record, &[&bob]), Some(SkippedReason::Directory)),
     ] {
-        let bundle = bundle.clone();
-        let hub = Liar::new(move |request| match request {
-            Request::Find(_) => Some(vec![answer.clone()]),
-            Request::Take(_) => {
-                Some(vec![Answer::Prekey(Prekey { bundle: bundle.as_slice().into() })])
-            }
-            other => quiet(other),
-        });
+        let hub = hub_of(answer, &bundle);
         let (report, result) = hub.visit(&mut alice).await;
         result.unwrap();
         assert_eq!((report.encrypted, report.sent), (0, 0));
@@ -161,7 +153,7 @@ async fn a_hub_that_breaks_the_protocol_is_left() {
         (vec![deliver(2, &frame), deliver(2, &frame)], HubFault::Position),
         (vec![Answer::Stored(Stored { sequence: 1 })], HubFault::Unexpected),
     ] {
-        let hub = Liar::new(move |request| match request {
+        let hub = Liar::new(move |_, request| match request {
             Request::Subscribe(_) => Some(answers.clone()),
             other => quiet(other),
         });
@@ -182,7 +174,7 @@ async fn of_a_flood_a_thousand_problems_are_kept() {
     let frame = junk(&bob, 1);
     let mut flood: Vec<_> = (1..=10_001).map(|position| deliver(position, &frame)).collect();
     flood.push(Answer::CaughtUp(CaughtUp { position: 10_001 }));
-    let hub = Liar::new(move |request| match request {
+    let hub = Liar::new(move |_, request| match request {
         Request::Subscribe(_) => Some(flood.clone()),
         other => quiet(other),
     });
@@ -196,13 +188,13 @@ async fn of_a_flood_a_thousand_problems_are_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_hub_is_given_up() {
     let world = World::new();
-    let mut alice = world.member("alice").await;
+    let (mut alice, bob) = (world.member("alice").await, world.person("bob"));
     for silent in 0..3 {
-        let hub = Liar::new(move |request| match (request, silent) {
+        let hub = Liar::new(move |_, request| match (request, silent) {
             (Request::Hello(_), 0) | (Request::Subscribe(_), 1) | (Request::Find(_), 2) => None,
             (other, _) => quiet(other),
         });
-        alice.say(&alice.identity.clone(), "to myself");
+        alice.say(&bob.identity, "text");
         let begun = Instant::now();
         let (_, result) = hub.visit(&mut alice).await;
         assert!(matches!(result, Err(SyncError::Hub(HubError::Stalled))), "{silent}: {result:?}");
@@ -215,7 +207,7 @@ async fn refusals_are_typed() {
     let world = World::new();
     let mut alice = world.member("alice").await;
     for code in [Code::REGISTERED, Code::REVOKED, Code::STORAGE, Code::UNSPECIFIED] {
-        let hub = Liar::new(move |request| match request {
+        let hub = Liar::new(move |_, request| match request {
             Request::Hello(_) => Some(vec![refused(code)]),
             other => quiet(other),
         });
@@ -230,7 +222,7 @@ async fn refusals_are_typed() {
 async fn gaps_are_told_once_for_each_visit() {
     let world = World::new();
     let mut alice = world.member("alice").await;
-    let hub = Liar::new(|request| match request {
+    let hub = Liar::new(|_, request| match request {
         Request::Subscribe(_) => Some(vec![
             Answer::Gap(Gap { count: 3, reason: GapReason::EXPIRED, position: u64::MAX }),
             Answer::CaughtUp(CaughtUp { position: u64::MAX }),
@@ -250,7 +242,7 @@ async fn a_frame_that_was_damaged_at_the_hub_is_noted_once() {
     let (mut alice, bob) = (world.member("alice").await, world.person("bob"));
     let mut damaged = junk(&bob, 1);
     damaged[70] ^= 1;
-    let hub = Liar::new(move |request| match request {
+    let hub = Liar::new(move |_, request| match request {
         Request::Subscribe(subscribe) if subscribe.after < 9 => {
             Some(vec![deliver(9, &damaged), Answer::CaughtUp(CaughtUp { position: 9 })])
         }

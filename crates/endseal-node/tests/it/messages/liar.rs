@@ -10,13 +10,19 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_delivery::payload_limits;
-use endseal_node::messages::{HubClient, SyncError, SyncReport, hub_limits, sync};
-use endseal_transport::{Accept, Endpoint, Frame, Kind, Policy, TransportKey};
+use endseal_keyring::{Invitation, JoinToken};
+use endseal_node::messages::{HubClient, SyncError, SyncReport, hub_limits, join, sync};
+use endseal_transport::{
+    Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Policy, TransportKey,
+};
 
-use super::world::Person;
+use super::world::{Person, World};
 
-/// Answers to a request; none at all if the hub is silent.
-type Script = dyn Fn(&Request) -> Option<Vec<Answer>> + Send + Sync;
+/// Time that a node waits for an answer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Answers to a request of a peer; none at all if the hub is silent.
+type Script = dyn Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync;
 
 pub(crate) struct Liar {
     peer: PeerId,
@@ -27,7 +33,7 @@ pub(crate) struct Liar {
 impl Liar {
     /// A hub that gives these answers to each request.
     pub(crate) fn new(
-        script: impl Fn(&Request) -> Option<Vec<Answer>> + Send + Sync + 'static,
+        script: impl Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync + 'static,
     ) -> Self {
         let key = TransportKey::new(&Identity::generate(&mut OsRandom).unwrap());
         let here = "127.0.0.1:0".parse().unwrap();
@@ -41,7 +47,8 @@ impl Liar {
                 let script: Arc<Script> = script.clone();
                 tokio::spawn(async move {
                     while let Ok((sender, receiver)) = connection.accept_exchange().await {
-                        tokio::spawn(answer(sender, receiver, Arc::clone(&script)));
+                        let script = Arc::clone(&script);
+                        tokio::spawn(answer(connection.peer(), sender, receiver, script));
                     }
                 });
             }
@@ -49,15 +56,31 @@ impl Liar {
         Self { peer: key.peer_id(), address, _endpoint: endpoint }
     }
 
-    /// A visit of a person who is registered there.
-    pub(crate) async fn visit(&self, person: &mut Person) -> (SyncReport, Result<(), SyncError>) {
+    /// A connection of a person.
+    async fn connect(&self, person: &Person) -> (Endpoint, Connection) {
         let here = "127.0.0.1:0".parse().unwrap();
-        let key = person.key();
-        let accept = Accept::nobody();
+        let (key, accept) = (person.key(), Accept::nobody());
         let endpoint = Endpoint::bind_with(here, &key, Policy::default(), accept, hub_limits());
         let endpoint = endpoint.unwrap();
         let connection = endpoint.connect(self.peer, self.address).await.unwrap();
-        let hub = HubClient::new(&connection, Duration::from_secs(2));
+        (endpoint, connection)
+    }
+
+    /// A person who is registered there.
+    pub(crate) async fn member(&self, world: &World, name: &str) -> Person {
+        let mut person = world.person(name);
+        let token = JoinToken::from_bytes(&[7; 32]);
+        let invitation = Invitation::new(self.peer, token, &["127.0.0.1:1"]).unwrap();
+        let (_endpoint, connection) = self.connect(&person).await;
+        let hub = HubClient::new(&connection, PATIENCE);
+        join(&hub, &mut person.engine, &invitation, &person.record).await.unwrap();
+        person
+    }
+
+    /// A visit of a person who is registered at a hub.
+    pub(crate) async fn visit(&self, person: &mut Person) -> (SyncReport, Result<(), SyncError>) {
+        let (_endpoint, connection) = self.connect(person).await;
+        let hub = HubClient::new(&connection, PATIENCE);
         let mut report = SyncReport::default();
         let result = sync(&hub, &mut person.engine, &person.record, &mut report).await;
         (report, result)
@@ -65,16 +88,19 @@ impl Liar {
 }
 
 async fn answer(
-    mut sender: endseal_transport::FrameSender,
-    mut receiver: endseal_transport::FrameReceiver,
+    peer: PeerId,
+    mut sender: FrameSender,
+    mut receiver: FrameReceiver,
     script: Arc<Script>,
 ) {
     while let Ok(Some(frame)) = receiver.receive().await {
         let request = HubRequest::decode(&frame.payload, payload_limits()).unwrap().request;
-        let Some(answers) = script(&request) else { return core::future::pending().await };
+        let Some(answers) = script(peer, request) else { return core::future::pending().await };
         for answer in answers {
             let payload = HubAnswer::from(answer).to_vec(payload_limits()).unwrap();
-            sender.send(&Frame::new(Kind::Control, payload)).await.unwrap();
+            if sender.send(&Frame::new(Kind::Control, payload)).await.is_err() {
+                return;
+            }
         }
     }
     let _ = sender.end().await;

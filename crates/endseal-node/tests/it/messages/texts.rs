@@ -164,8 +164,8 @@ fn texts_have_limits() {
     let world = tokio::runtime::Runtime::new().unwrap();
     let _guard = world.enter();
     let world = World::new();
-    let mut alice = world.person("alice");
-    let to = alice.identity;
+    let (mut alice, bob) = (world.person("alice"), world.person("bob"));
+    let to = bob.identity;
     let mut say = |bytes: &[u8]| messages::say(&mut alice.engine, &to, Texts::lines(bytes));
     assert_eq!(say(b"one\ntwo\n").unwrap(), 2);
     assert_eq!(say(&[b'x'; messages::MAX_TEXT_LEN]).unwrap(), 1);
@@ -173,6 +173,8 @@ fn texts_have_limits() {
     long.extend_from_slice(&[b'x'; messages::MAX_TEXT_LEN + 1]);
     assert!(matches!(say(&long), Err(SayError::TooLong(2))));
     assert!(matches!(say(b"one\n\xff"), Err(SayError::NotUtf8(2))));
+    let own = messages::say(&mut alice.engine, &alice.identity, Texts::whole(&b"x"[..]));
+    assert!(matches!(own, Err(SayError::Own)));
     // Of what was refused nothing was taken.
     assert_eq!(status(&mut alice.engine).unwrap().unsent, 3);
     assert_eq!(problems(&mut alice.engine).unwrap(), []);
