@@ -159,12 +159,13 @@ fn words_on_paper_make_the_identity_again_with_a_new_device() {
     let sealed = alice.feed(&["seal", "--to-self"], b"before").ok().out;
     let one = Person { name: "one", scratch: &scratch };
     assert_eq!(one.feed(&["open"], &sealed).ok().text(), "before");
-    // The device is replaced, and nothing is lost.
+    // The device is replaced, and nothing is lost. The record goes on, since it is the person's.
     let device = scratch.read("alice/device.endseal");
     alice.feed(&["init", "--paper", "--no-passphrase"], words.as_bytes()).fails(2, "exists");
     alice.feed(&["init", "--paper", "--no-passphrase", "--force"], words.as_bytes()).ok();
     assert_eq!(scratch.read("alice/device.endseal.old-1"), device);
-    assert!(scratch.has("alice/store.old-1") && scratch.has("alice/person.old-1"));
+    assert!(scratch.has("alice/store.old-1"));
+    assert!(scratch.has("alice/person") && !scratch.has("alice/person.old-1"));
 }
 
 #[test]
