@@ -53,6 +53,17 @@ const NODE_TESTS: &str = "tests/node/run";
 const SIGNER_TESTS: &str = "tests/nostr/run";
 const SIGNER_DEPLOYMENT: &str = "deploy/signer/check";
 const FIRMWARE: &str = "firmware/Cargo.toml";
+/// Packages with a lock file of their own.
+const LOCKED: [&str; 8] = [
+    "firmware",
+    "fuzz",
+    "peers/rust",
+    "peers/rust-codec",
+    "peers/rust-iroh",
+    "peers/rust-mls",
+    "peers/rust-nostr",
+    "tests/constant-time",
+];
 const RUST_CODEC: &str = "peers/rust-codec/Cargo.toml";
 /// Messages and mutants of each: seconds, and a difference shows within the first hundreds.
 const AGREE: &str = "agree 5000 20";
@@ -75,6 +86,12 @@ pub(super) enum Job {
     Skip(String),
 }
 
+fn locks() -> Vec<Job> {
+    let tree =
+        |folder| format!("tree --locked --quiet --depth 0 --manifest-path {folder}/Cargo.toml");
+    LOCKED.map(|folder| cargo(&tree(folder))).to_vec()
+}
+
 pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
     let rows = workspace::rows(root)?;
     let portable = rows.iter().filter(|row| row.number <= LAST_PORTABLE_ROW);
@@ -90,6 +107,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
     Ok(vec![
         step("fmt", "the code is formatted", vec![cargo("fmt --all --check")]),
         step("tidy", "the house rules hold", vec![check_tidiness()]),
+        step("locks", "lock files beside the workspace's fit", locks()),
         step("deny", "licences, duplicates and sources of what we depend on", vec![deny()]),
         step(
             "clippy",
