@@ -113,7 +113,7 @@ async fn serve(
     until: impl Future<Output = ()>,
 ) -> Result<(), RunError> {
     let directory = engine.directory().to_owned();
-    let listener = socket::listen(&directory).map_err(RunError::Socket)?;
+    let control = socket::listen(&directory).map_err(RunError::Socket)?;
     let metrics_listener = listen(options.metrics).await?;
     let page_listener = listen(options.page).await?;
     let listening = Listening {
@@ -142,7 +142,8 @@ async fn serve(
     });
     let thread = thread.map_err(RunError::System)?;
 
-    tokio::spawn(socket::serve(listener, handle.clone()));
+    let commands = handle.clone();
+    let commands = tokio::spawn(async move { socket::serve(&control, commands).await });
     if let Some((listener, _)) = metrics_listener {
         tokio::spawn(metrics_page::serve(listener, metrics));
     }
@@ -159,7 +160,8 @@ async fn serve(
     } else {
         Err(RunError::Untold)
     };
-    socket::remove(&directory);
+    // The socket goes with it.
+    commands.abort();
     // The engine publishes what it has decided, and the relays send it.
     let _ = stop.send(());
     let _ = timeout(GRACE * 2, has_ended).await;

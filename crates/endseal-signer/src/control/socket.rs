@@ -2,11 +2,11 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::io;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use super::{CommandError, FrameError, Reply, Request, frame};
+use endseal_transport::control::{ControlClient, ControlConnectError, ControlFrameError};
+
+use super::{CommandError, Reply, Request};
 
 /// Name of the socket in the signer's directory; its mode is 0600.
 pub const SOCKET: &str = "signer.sock";
@@ -21,7 +21,7 @@ pub enum CallError {
     /// No signer listens there.
     NotRunning,
     /// The message was not sent or the reply not read.
-    Frame(FrameError),
+    Frame(ControlFrameError),
     /// The command failed.
     Command(CommandError),
 }
@@ -43,15 +43,12 @@ impl core::error::Error for CallError {}
 /// # Errors
 /// [`CallError`].
 pub fn call(directory: &Path, request: &Request) -> Result<Reply, CallError> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => CallError::NotRunning,
-        _ => CallError::Frame(error.into()),
-    };
-    let mut stream = UnixStream::connect(directory.join(SOCKET)).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
-    frame::write(&mut stream, &request.command, &request.secret).map_err(CallError::Frame)?;
-    let (reply, _) =
-        frame::read::<Result<Reply, CommandError>>(&mut stream).map_err(CallError::Frame)?;
+    let client = ControlClient::connect(&directory.join(SOCKET), Some(PATIENCE));
+    let mut client = client.map_err(|error| match error {
+        ControlConnectError::Io(error) => CallError::Frame(error.into()),
+        _ => CallError::NotRunning,
+    })?;
+    client.send(&request.command, &request.secret).map_err(CallError::Frame)?;
+    let (reply, _) = client.receive::<Result<Reply, CommandError>>().map_err(CallError::Frame)?;
     reply.map_err(CallError::Command)
 }

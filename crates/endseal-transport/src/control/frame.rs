@@ -6,35 +6,37 @@ use std::io::{self, Read, Write};
 use endseal_crypto::secret::Zeroizing;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::UnixStream;
 
-/// Most bytes of the JSON of a message, and of its secret: 4 MiB. A list of 1,000 apps has less.
-pub const MAX_FRAME: usize = 4 << 20;
+/// Most bytes of the JSON of a message, and of its secret: 4 MiB.
+pub const MAX_CONTROL_FRAME: usize = 4 << 20;
 
 /// Cause why a message was not read or written.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum FrameError {
+pub enum ControlFrameError {
     /// The socket failed.
     Io(io::Error),
-    /// A length is above [`MAX_FRAME`].
+    /// A length is above [`MAX_CONTROL_FRAME`].
     Length,
     /// The JSON is none of a message.
     Json(serde_json::Error),
 }
 
-impl From<io::Error> for FrameError {
+impl From<io::Error> for ControlFrameError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<serde_json::Error> for FrameError {
+impl From<serde_json::Error> for ControlFrameError {
     fn from(error: serde_json::Error) -> Self {
         Self::Json(error)
     }
 }
 
-impl fmt::Display for FrameError {
+impl fmt::Display for ControlFrameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
@@ -44,49 +46,60 @@ impl fmt::Display for FrameError {
     }
 }
 
-impl core::error::Error for FrameError {}
+impl core::error::Error for ControlFrameError {}
 
 /// Bytes of a message.
 pub(crate) fn to_bytes(
     json: &impl Serialize,
     secret: &[u8],
-) -> Result<Zeroizing<Vec<u8>>, FrameError> {
+) -> Result<Zeroizing<Vec<u8>>, ControlFrameError> {
     let json = Zeroizing::new(serde_json::to_vec(json)?);
     let mut bytes = Zeroizing::new(Vec::with_capacity(8 + json.len() + secret.len()));
     for part in [&json[..], secret] {
-        let len = u32::try_from(part.len()).ok().filter(|_| part.len() <= MAX_FRAME);
-        bytes.extend_from_slice(&len.ok_or(FrameError::Length)?.to_le_bytes());
+        let len = u32::try_from(part.len()).ok().filter(|_| part.len() <= MAX_CONTROL_FRAME);
+        bytes.extend_from_slice(&len.ok_or(ControlFrameError::Length)?.to_le_bytes());
         bytes.extend_from_slice(part);
     }
     Ok(bytes)
 }
 
 /// Writes a message.
-pub(super) fn write(
+pub(crate) fn write(
     stream: &mut impl Write,
     json: &impl Serialize,
     secret: &[u8],
-) -> Result<(), FrameError> {
+) -> Result<(), ControlFrameError> {
     Ok(stream.write_all(&to_bytes(json, secret)?)?)
 }
 
 /// Reads a message and its secret.
-pub(super) fn read<T: DeserializeOwned>(
+pub(crate) fn read<T: DeserializeOwned>(
     stream: &mut impl Read,
-) -> Result<(T, Zeroizing<Vec<u8>>), FrameError> {
+) -> Result<(T, Zeroizing<Vec<u8>>), ControlFrameError> {
     let json = part(stream)?;
     let secret = part(stream)?;
     Ok((serde_json::from_slice(&json)?, secret))
 }
 
-fn part(stream: &mut impl Read) -> Result<Zeroizing<Vec<u8>>, FrameError> {
+fn part(stream: &mut impl Read) -> Result<Zeroizing<Vec<u8>>, ControlFrameError> {
     let mut len = [0; 4];
     stream.read_exact(&mut len)?;
-    let len = usize::try_from(u32::from_le_bytes(len)).map_err(|_| FrameError::Length)?;
-    if len > MAX_FRAME {
-        return Err(FrameError::Length);
+    let len = usize::try_from(u32::from_le_bytes(len)).map_err(|_| ControlFrameError::Length)?;
+    if len > MAX_CONTROL_FRAME {
+        return Err(ControlFrameError::Length);
     }
     let mut bytes = Zeroizing::new(vec![0; len]);
     stream.read_exact(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Reads the JSON or the secret of a message; `None` if the peer sends none.
+pub(crate) async fn receive(stream: &mut UnixStream) -> Option<Zeroizing<Vec<u8>>> {
+    let len = usize::try_from(stream.read_u32_le().await.ok()?).ok()?;
+    if len > MAX_CONTROL_FRAME {
+        return None;
+    }
+    let mut bytes = Zeroizing::new(vec![0; len]);
+    stream.read_exact(&mut bytes).await.ok()?;
+    Some(bytes)
 }

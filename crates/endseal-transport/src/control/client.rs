@@ -1,0 +1,75 @@
+//! The caller's side of the socket.
+
+use core::fmt;
+use core::time::Duration;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use endseal_crypto::secret::Zeroizing;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::frame::{self, ControlFrameError};
+
+/// Cause why there is no connection.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ControlConnectError {
+    /// No process listens there.
+    NotRunning,
+    /// The socket failed.
+    Io(io::Error),
+}
+
+impl fmt::Display for ControlConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRunning => f.write_str("no process listens at the socket"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ControlConnectError {}
+
+/// A connection to a process that listens.
+#[derive(Debug)]
+pub struct ControlClient(UnixStream);
+
+impl ControlClient {
+    /// Connects. `patience` is the longest wait for a reply, or for ever.
+    ///
+    /// # Errors
+    /// [`ControlConnectError`].
+    pub fn connect(socket: &Path, patience: Option<Duration>) -> Result<Self, ControlConnectError> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                ControlConnectError::NotRunning
+            }
+            _ => ControlConnectError::Io(error),
+        };
+        let stream = UnixStream::connect(socket).map_err(failed)?;
+        stream.set_read_timeout(patience).map_err(failed)?;
+        stream.set_write_timeout(patience).map_err(failed)?;
+        Ok(Self(stream))
+    }
+
+    /// Sends the call.
+    ///
+    /// # Errors
+    /// [`ControlFrameError`].
+    pub fn send(&mut self, json: &impl Serialize, secret: &[u8]) -> Result<(), ControlFrameError> {
+        frame::write(&mut self.0, json, secret)
+    }
+
+    /// Receives a reply and its secret.
+    ///
+    /// # Errors
+    /// [`ControlFrameError`].
+    pub fn receive<T: DeserializeOwned>(
+        &mut self,
+    ) -> Result<(T, Zeroizing<Vec<u8>>), ControlFrameError> {
+        frame::read(&mut self.0)
+    }
+}

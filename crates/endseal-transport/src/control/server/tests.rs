@@ -1,0 +1,100 @@
+//! Connections that send nothing, and bytes that are no call.
+
+use std::time::Instant;
+
+use endseal_testing::Scratch;
+use tokio::runtime::Builder;
+
+use super::*;
+use crate::control::{ControlClient, ControlConnectError, MAX_CONTROL_FRAME};
+
+/// Repeats the text and the secret of each call at a socket of the scratch folder.
+fn with_echo(work: impl AsyncFnOnce(&Path)) {
+    let scratch = Scratch::new();
+    let path = scratch.path("socket");
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let socket = ControlSocket::bind(&path).unwrap();
+        tokio::spawn(async move {
+            let echo = async |mut call: ControlCall| {
+                let text: String = call.parse().unwrap_or_else(|error| error.to_string());
+                let secret = core::mem::take(&mut call.secret);
+                call.reply(&text, &secret).await.unwrap();
+            };
+            socket.serve(echo).await;
+        });
+        work(&path).await;
+    });
+}
+
+async fn connect(path: &Path) -> UnixStream {
+    UnixStream::connect(path).await.unwrap()
+}
+
+/// Writes bytes and reads to the end.
+async fn ask(stream: &mut UnixStream, bytes: &[u8]) -> Vec<u8> {
+    // The other side may close before it has read all of it.
+    let _ = stream.write_all(bytes).await;
+    let mut reply = Vec::new();
+    let end = timeout(Duration::from_secs(8), stream.read_to_end(&mut reply)).await;
+    let _ = end.expect("the connection ends");
+    reply
+}
+
+#[test]
+fn connections_that_say_nothing_are_closed_and_keep_no_command_out() {
+    with_echo(async |path| {
+        let begin = Instant::now();
+        let mut silent = Vec::new();
+        for _ in 0..CONNECTIONS {
+            silent.push(connect(path).await);
+        }
+        // More calls than there are places.
+        for _ in 0..CONNECTIONS + 2 {
+            let call = frame::to_bytes(&"a call", b"its secret").unwrap();
+            assert_eq!(ask(&mut connect(path).await, &call).await, *call);
+        }
+        assert!(begin.elapsed() < FIRST_FRAME, "{:?}", begin.elapsed());
+        // Those that are left have a second.
+        for mut stream in silent {
+            assert!(ask(&mut stream, b"").await.is_empty());
+        }
+        assert!(begin.elapsed() >= FIRST_FRAME);
+    });
+}
+
+#[test]
+fn lengths_above_the_limit_end_a_connection() {
+    with_echo(async |path| {
+        let begin = Instant::now();
+        let above = u32::try_from(MAX_CONTROL_FRAME + 1).unwrap().to_le_bytes();
+        let behind_json = [&2_u32.to_le_bytes()[..], b"\"\"", &above].concat();
+        for bytes in [&above[..], &behind_json, &[b'a'; 100_000]] {
+            assert!(ask(&mut connect(path).await, bytes).await.is_empty());
+        }
+        assert!(begin.elapsed() < FIRST_FRAME, "{:?}", begin.elapsed());
+        let no_json = [&1_u32.to_le_bytes()[..], b"{", &0_u32.to_le_bytes()].concat();
+        let reply = ask(&mut connect(path).await, &no_json).await;
+        assert!(String::from_utf8_lossy(&reply).contains("malformed"));
+    });
+}
+
+#[test]
+fn a_socket_has_its_mode_and_goes_with_its_process() {
+    let scratch = Scratch::new();
+    let path = scratch.path("socket");
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let _runtime = runtime.enter();
+    let first = ControlSocket::bind(&path).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    drop(first);
+    assert!(!path.exists());
+    let none = ControlClient::connect(&path, None).map(drop);
+    assert!(matches!(none, Err(ControlConnectError::NotRunning)));
+    // As after a kill: the file is there, and nothing listens.
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    let stale = ControlClient::connect(&path, None).map(drop);
+    assert!(matches!(stale, Err(ControlConnectError::NotRunning)));
+    let _second = ControlSocket::bind(&path).unwrap();
+    assert!(ControlClient::connect(&path, None).is_ok());
+}
