@@ -57,6 +57,7 @@ pub(crate) enum Command {
     Join(cmd::join::Args),
     Say(cmd::say::Args),
     Sync(cmd::sync::Args),
+    Up(cmd::up::Args),
     Inbox(cmd::inbox::Args),
     History(cmd::history::Args),
     Status(cmd::status::Args),

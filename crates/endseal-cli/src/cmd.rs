@@ -27,3 +27,4 @@ pub(crate) mod signer;
 pub(crate) mod status;
 pub(crate) mod store;
 pub(crate) mod sync;
+pub(crate) mod up;

@@ -21,6 +21,7 @@ pub(crate) fn dispatch(command: Command, ctx: &mut Ctx) -> Result<Outcome, Failu
         Command::Join(args) => cmd::join::run(&args, ctx),
         Command::Say(args) => cmd::say::run(&args, ctx),
         Command::Sync(args) => cmd::sync::run(&args, ctx),
+        Command::Up(args) => cmd::up::run(&args, ctx),
         Command::Inbox(args) => cmd::inbox::run(&args, ctx),
         Command::History(args) => cmd::history::run(&args, ctx),
         Command::Status(args) => cmd::status::run(&args, ctx),

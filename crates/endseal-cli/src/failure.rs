@@ -154,6 +154,8 @@ impl Failure {
     }
 }
 
+/// Remedy for a store that `endseal up` has.
+pub(crate) const STOP_UP: &str = "stop it first: ^C there, or SIGTERM";
 /// Remedy for a file that exists already.
 pub(crate) const MOVE: &str = "choose another name, or move it away";
 
@@ -251,6 +253,7 @@ impl From<InstallError> for Failure {
             InstallError::File(error) => IdentityError::File(error).into(),
             InstallError::Person(error) => error.into(),
             InstallError::Identity(error) => error.into(),
+            InstallError::InUse => Self::of(Kind::Environment, &error).hint(STOP_UP),
             InstallError::NumberUsed(_) => {
                 Self::of(Kind::Usage, &error).hint("choose another --device")
             }

@@ -23,6 +23,7 @@ mod interrupt;
 mod json;
 mod log;
 mod network;
+mod node_access;
 mod output;
 mod passphrase;
 mod peer_address;

@@ -138,7 +138,10 @@ pub(crate) fn interrupted() -> Failure {
 
 /// Tries all addresses of all hosts at once: an unused one answers nothing and would cost its whole
 /// patience.
-async fn dial(key: &TransportKey, to: &Destination<'_>) -> Result<(Endpoint, Connection), Failure> {
+pub(crate) async fn dial(
+    key: &TransportKey,
+    to: &Destination<'_>,
+) -> Result<(Endpoint, Connection), Failure> {
     let (peer, patience) = (to.peer, to.timeouts.timeout);
     let found = time::timeout(patience, resolve(to.hosts)).await;
     let found =

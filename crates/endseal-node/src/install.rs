@@ -14,6 +14,7 @@ use crate::atomic::Existing;
 use crate::error::FileError;
 use crate::home::{Home, HomeLock, move_aside};
 use crate::identity::IdentityError;
+use crate::local::LocalClient;
 use crate::person::{self, PersonError};
 use crate::sessions::SessionsError;
 
@@ -65,6 +66,9 @@ impl Home {
         if matches!(existing, Existing::Keep) && path.symlink_metadata().is_ok() {
             return Err(FileError::Exists(path).into());
         }
+        if matches!(LocalClient::find(self), Ok(Some(_))) {
+            return Err(InstallError::InUse);
+        }
         let before = self.person().ok().filter(|it| it.identity() == new.root.public());
         if let (Some(before), Some(number)) = (&before, new.number)
             && before.device(number.into()).is_some()
@@ -112,6 +116,8 @@ pub enum InstallError {
     File(FileError),
     /// The identity file.
     Identity(IdentityError),
+    /// A process stays at the hub with the store.
+    InUse,
     /// Another device of the identity has that number: it is never given to another key.
     NumberUsed(DeviceId),
     /// The person record.
@@ -149,6 +155,7 @@ impl fmt::Display for InstallError {
         match self {
             Self::File(error) => error.fmt(f),
             Self::Identity(error) => error.fmt(f),
+            Self::InUse => f.write_str("endseal up uses the store"),
             Self::NumberUsed(number) => write!(f, "{number} is the number of another device"),
             Self::Person(error) => error.fmt(f),
             Self::Sessions(error) => error.fmt(f),
@@ -161,7 +168,7 @@ impl error::Error for InstallError {
         match self {
             Self::File(error) => error.source(),
             Self::Identity(error) => error.source(),
-            Self::NumberUsed(_) => None,
+            Self::InUse | Self::NumberUsed(_) => None,
             Self::Person(error) => error.source(),
             Self::Sessions(error) => error.source(),
         }

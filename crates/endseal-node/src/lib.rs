@@ -13,6 +13,8 @@
 //! | keep person records, and open them | [`person`] |
 //! | keep sessions, and carry their messages in files | [`sessions`] |
 //! | write, send, receive and read over a hub | [`messages`] |
+//! | stay at the hub, and serve local requests | [`service`] |
+//! | ask a process that does | [`local`] |
 //! | see all of it work | [`demo`] |
 //!
 //! Everything that is read has a limit. Nothing that could be a key is ever deleted or overwritten:
@@ -32,10 +34,13 @@ mod home;
 mod identity;
 mod inspect;
 mod install;
+pub mod local;
 pub mod messages;
 pub mod person;
+pub mod service;
 pub mod sessions;
 pub mod transfer;
+mod wire_text;
 
 pub use address_book::AddressBookError;
 pub use atomic::{AtomicFile, Existing, Readers, write_file};

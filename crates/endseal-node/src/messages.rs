@@ -4,7 +4,7 @@
 //! |---|---|
 //! | register at a hub | [`join`] |
 //! | write a text | [`say`] |
-//! | send and receive | [`sync`] |
+//! | send and receive | [`sync`], or [`service`](crate::service) |
 //! | read what arrived | [`unread`], [`mark_read`] |
 //! | read what was written and read | [`history`] |
 //! | see what waits and what went wrong | [`status`], [`problems`] |
@@ -24,7 +24,9 @@ mod problem;
 mod puts;
 mod records;
 mod report;
+mod shared_engine;
 mod status;
+mod stay;
 mod sync;
 mod text;
 mod unsent;
@@ -32,12 +34,15 @@ mod unsent;
 pub use error::{HubError, JoinError, SayError, SyncError};
 pub use history::{HistoryRow, history};
 pub use hub::{HubClient, hub_limits};
+pub(crate) use inbox::unread_page;
 pub use inbox::{Unread, mark_read, unread};
 pub use membership::{Membership, join, membership};
 pub use outbox::say;
 pub use payload::Payload;
 pub use problem::{Problem, ProblemClass, problems};
 pub use report::{Lost, Skipped, SkippedReason, SyncReport};
+pub(crate) use shared_engine::SharedEngine;
 pub use status::{Status, status};
-pub use sync::sync;
+pub(crate) use stay::Stay;
+pub use sync::{may_sync, sync};
 pub use text::{MAX_TEXT_LEN, Text};

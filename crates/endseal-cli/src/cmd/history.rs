@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
-use endseal_node::messages::{HistoryRow, history};
+use endseal_node::messages::HistoryRow;
 
 use super::inbox::shown;
-use super::session::{Partner, StoreArgs, with};
+use super::session::{Partner, StoreArgs};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
+use crate::node_access::with_node;
 use crate::time::rfc3339;
 
 /// Rows that are in memory at once.
@@ -40,8 +41,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         .flat_map(|words| words.split_whitespace())
         .map(str::to_lowercase)
         .collect();
-    with(args.store.wait, ctx, |engine, ctx| {
-        let own = engine.address().identity;
+    with_node(args.store.wait, ctx, |node, ctx| {
+        let own = node.own();
         let other = partner.identity;
         let matches = |row: &HistoryRow| {
             if words.is_empty() {
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         };
         let (mut after, mut last) = (0, VecDeque::new());
         loop {
-            let page = history(engine, &other, after, PAGE)?;
+            let page = node.history(&other, after, PAGE)?;
             let Some(end) = page.last() else { break };
             after = end.number;
             for row in page.into_iter().filter(&matches) {
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
         // Rows may be long: the numbers alone are kept.
         for number in last {
-            for row in history(engine, &other, number - 1, 1)? {
+            for row in node.history(&other, number - 1, 1)? {
                 print(&row, ctx)?;
             }
         }

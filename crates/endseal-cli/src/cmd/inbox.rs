@@ -3,12 +3,14 @@
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::{Contacts, PeerIdText};
-use endseal_node::messages::{Unread, mark_read, problems, unread};
+use endseal_node::local::LocalClient;
+use endseal_node::messages::Unread;
 
-use super::session::{StoreArgs, called, identity_text, with};
+use super::session::{StoreArgs, called, identity_text};
 use crate::ctx::{Ctx, Outcome};
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
+use crate::node_access::{NodeAccess, with_node};
 use crate::printable::indent;
 use crate::time::rfc3339;
 
@@ -22,6 +24,9 @@ pub(crate) struct Args {
     /// Leave them unread
     #[arg(long)]
     keep: bool,
+    /// Go on with texts as they arrive, until ^C; endseal up receives them
+    #[arg(long, conflicts_with = "problems")]
+    follow: bool,
     /// List what arrived and cannot be shown, and what cannot be sent
     #[arg(long, conflicts_with = "keep")]
     problems: bool,
@@ -33,20 +38,31 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if args.problems {
         return list_problems(args, ctx);
     }
+    if args.follow && LocalClient::find(&ctx.home()?)?.is_none() {
+        return Err(Failure::new(Kind::Environment, "nothing receives texts as they come")
+            .hint("start it, in another terminal: endseal up"));
+    }
     let contacts = ctx.home()?.contacts()?;
-    with(args.store.wait, ctx, |engine, ctx| {
-        let own = engine.address().identity;
-        let mut after = 0;
-        loop {
-            let (page, next) = unread(engine, after)?;
-            for message in &page {
+    with_node(args.store.wait, ctx, |node, ctx| {
+        let own = node.own();
+        let show = |page: &[Unread], node: &mut NodeAccess<'_>, ctx: &mut Ctx| {
+            for message in page {
                 let line = line(message, &own, &contacts, ctx.global.json);
                 ctx.print(line.as_bytes())?;
             }
             // Printed first: a text may be shown twice, and not never.
-            if !args.keep {
-                mark_read(engine, &page)?;
+            if args.keep { Ok(()) } else { node.mark_read(page) }
+        };
+        if args.follow {
+            let mut followed = node.follow()?;
+            loop {
+                show(&followed.next()?, node, ctx)?;
             }
+        }
+        let mut after = 0;
+        loop {
+            let (page, next) = node.unread(after)?;
+            show(&page, node, ctx)?;
             match next {
                 Some(next) => after = next,
                 None => return Ok(Outcome::default()),
@@ -65,10 +81,10 @@ fn line(
     if as_json {
         let name = contacts.name_of(&message.from).map(ToString::to_string);
         let object = json::object([
-            ("number", message.received.number.into()),
+            ("number", message.number.into()),
             ("from", identity_text(message.from).into()),
             ("name", name.into()),
-            ("device", message.received.sender.device.number().into()),
+            ("device", message.writer.device.number().into()),
             ("time", text.map(|it| rfc3339(it.time)).into()),
             ("text", text.map(|it| it.text).into()),
         ]);
@@ -102,7 +118,7 @@ pub(super) fn shown(
 }
 
 fn list_problems(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let found = with(args.store.wait, ctx, |engine, _| Ok(problems(engine)?))?;
+    let found = with_node(args.store.wait, ctx, |node, _| node.problems())?;
     let (mut text, mut list) = (String::new(), Vec::new());
     for problem in &found {
         let (time, peer) = (rfc3339(problem.time), PeerIdText::from(problem.peer).to_string());

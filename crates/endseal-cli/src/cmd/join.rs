@@ -8,7 +8,7 @@ use endseal_node::messages::{HubClient, JoinError, hub_limits, join};
 use endseal_node::read_bounded;
 use endseal_transport::TransportKey;
 
-use super::session::{StoreArgs, unlock, work_and_close};
+use super::session::{StoreArgs, not_opened, unlock, work_and_close};
 use crate::ctx::{Ctx, Outcome};
 use crate::exposed;
 use crate::failure::Failure;
@@ -44,7 +44,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (home, device) = unlock(ctx)?;
     let person = home.person()?;
     let key = TransportKey::new(&device);
-    let engine = home.sessions(&device, args.store.wait)?;
+    let engine = home.sessions(&device, args.store.wait);
+    let engine = engine.map_err(|error| not_opened(error, &home))?;
     drop(device);
     let as_json = ctx.global.json;
     work_and_close(engine, ctx, |engine, _| {

@@ -2,21 +2,21 @@
 
 use std::io::Cursor;
 
-use endseal_node::messages::{SayError, say};
-use endseal_node::sessions::Texts;
+use endseal_node::messages::SayError;
 
-use super::session::{Partner, StoreArgs, with};
+use super::session::{Partner, StoreArgs};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json;
+use crate::node_access::with_node;
 use crate::output::{DASH, Input};
 use crate::printable::plural;
 
 /// Write a text to a person
 ///
-/// The text is kept here, encrypted, until endseal sync sends it: then it goes to every device that
-/// the person has. Other processes can read arguments: a text that is secret even from users of
-/// this machine is given on standard input.
+/// The text is kept here, encrypted, until endseal sync or endseal up sends it: then it goes to
+/// every device that the person has. Other processes can read arguments: a text that is secret
+/// even from users of this machine is given on standard input.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Contact or identity
@@ -39,9 +39,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         DASH => Input::open(None, ctx)?.reader,
         text => Box::new(Cursor::new(text.as_bytes().to_vec())),
     };
-    let texts = if args.lines { Texts::lines(reader) } else { Texts::whole(reader) };
-    let count = with(args.store.wait, ctx, |engine, _| Ok(say(engine, &partner.identity, texts)?))?;
-    let text = format!("{} for {} wait for endseal sync", plural(count, "text"), partner.name);
+    let (count, sender) = with_node(args.store.wait, ctx, |node, _| {
+        Ok((node.say(&partner.identity, reader, args.lines)?, node.sender()))
+    })?;
+    let text = format!("{} for {} wait for {sender}", plural(count, "text"), partner.name);
     let text = if count == 1 { text.replacen(" wait ", " waits ", 1) } else { text };
     let json = json::object([("name", partner.name.into()), ("texts", count.into())]);
     Ok(Outcome::done(text, json))

@@ -20,11 +20,14 @@ use endseal_crypto::ed25519;
 use endseal_crypto::identity::{Identity, PublicIdentity};
 use endseal_keyring::{Contacts, IdentityText};
 use endseal_node::Home;
+use endseal_node::local::LocalClient;
+use endseal_node::sessions::SessionsError;
 use endseal_session::{Correspondent, Engine};
+use endseal_store::OpenStoreError;
 
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, WEEK};
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, STOP_UP};
 use crate::printable::plural;
 use crate::terminal::Terminal;
 use crate::{passphrase, recipients};
@@ -96,9 +99,18 @@ pub(crate) fn with<T>(
     work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let (home, device) = unlock(ctx)?;
-    let engine = home.sessions(&device, wait)?;
+    let engine = home.sessions(&device, wait).map_err(|error| not_opened(error, &home))?;
     drop(device);
     work_and_close(engine, ctx, work)
+}
+
+/// The failure of a store that was not opened. It names `endseal up` if that has it.
+pub(crate) fn not_opened(error: SessionsError, home: &Home) -> Failure {
+    let is_locked = matches!(error, SessionsError::Open { error: OpenStoreError::Locked, .. });
+    if is_locked && matches!(LocalClient::find(home), Ok(Some(_))) {
+        return Failure::new(Kind::Environment, "endseal up uses the store").hint(STOP_UP);
+    }
+    error.into()
 }
 
 pub(crate) fn unlock(ctx: &mut Ctx) -> Result<(Home, Identity), Failure> {

@@ -3,14 +3,14 @@
 use core::fmt::Write as _;
 
 use endseal_keyring::PeerIdText;
-use endseal_node::messages::status;
 
-use super::session::{StoreArgs, with};
+use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
+use crate::node_access::with_node;
 
-/// Show the hub of this device, and what waits
+/// Show the hub of this device, what waits, and if endseal up runs
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -18,7 +18,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let status = with(args.store.wait, ctx, |engine, _| Ok(status(engine)?))?;
+    let (status, connected) = with_node(args.store.wait, ctx, |node, _| node.status())?;
+    let up = connected.map(|connected| if connected { "connected" } else { "not connected" });
     let hub = status.membership.as_ref();
     let mut text = String::new();
     let _ = writeln!(text, "hub       {}", hub.map_or("none", |hub| &hub.addresses));
@@ -27,6 +28,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let _ = writeln!(text, "waiting   {}", status.frames);
     let _ = writeln!(text, "parked    {}", status.parked);
     let _ = writeln!(text, "problems  {}", status.problems);
+    let _ = writeln!(text, "up        {}", up.unwrap_or("no"));
     let json = json::object([
         ("hub", hub.map(|hub| hub.addresses.clone()).into()),
         ("hub_peer_id", hub.map(|hub| PeerIdText::from(hub.hub).to_string()).into()),
@@ -35,6 +37,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("waiting", status.frames.into()),
         ("parked", status.parked.into()),
         ("problems", status.problems.into()),
+        ("up", up.into()),
     ]);
     Ok(Outcome::new(text, json))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use endseal_store::{Depth, Statistics, Store, StoreError};
 
-use crate::cmd::session::StoreArgs;
+use crate::cmd::session::{StoreArgs, not_opened};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{self, Failure};
 use crate::json::{self, Value};
@@ -99,7 +99,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 fn open(wait: Duration, ctx: &mut Ctx) -> Result<Store, Failure> {
     let home = ctx.home()?;
     let device = passphrase::unlock_device(ctx, &home)?;
-    Ok(home.store(&device, wait)?)
+    home.store(&device, wait).map_err(|error| not_opened(error, &home))
 }
 
 fn check(depth: Depth, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {

@@ -4,6 +4,7 @@ use core::fmt::Write as _;
 
 use endseal_crypto::random::OsRandom;
 use endseal_keyring::Contacts;
+use endseal_node::local::LocalClient;
 use endseal_node::messages::{
     HubClient, HubError, SkippedReason, Status, SyncError, SyncReport, hub_limits, membership,
     status, sync,
@@ -11,7 +12,7 @@ use endseal_node::messages::{
 use endseal_transport::{Backoff, Failures, TransportKey};
 
 use super::join::hosts;
-use super::session::{StoreArgs, called, unlock, work_and_close};
+use super::session::{StoreArgs, called, not_opened, unlock, work_and_close};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
@@ -38,14 +39,33 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let attempts = if args.once { 1 } else { ATTEMPTS };
+    let home = ctx.home()?;
+    let contacts = home.contacts()?;
+    let (report, waiting) = match LocalClient::find(&home)? {
+        Some(client) => (client.sync(attempts)?, client.status()?.0),
+        None => visit(args, attempts, ctx)?,
+    };
+    tell(&report, &contacts, ctx);
+    let mut text = format!("{} received, {} sent", report.received, report.sent);
+    match waiting.unsent + waiting.frames {
+        0 => {}
+        // Writing to a string cannot fail.
+        left => drop(write!(text, "; {left} cannot be sent now, and wait")),
+    }
+    Ok(Outcome::done(text, object(&report, &waiting)))
+}
+
+/// Visits the hub with the store.
+fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Status), Failure> {
     let (home, device) = unlock(ctx)?;
     let person = home.person()?;
-    let contacts = home.contacts()?;
     let key = TransportKey::new(&device);
-    let engine = home.sessions(&device, args.store.wait)?;
+    let engine = home.sessions(&device, args.store.wait);
+    let engine = engine.map_err(|error| not_opened(error, &home))?;
     drop(device);
     let as_json = ctx.global.json;
-    let (report, waiting) = work_and_close(engine, ctx, |engine, _| {
+    work_and_close(engine, ctx, |engine, _| {
         let known = membership(engine)?.ok_or(SyncError::NotJoined)?;
         let hosts = hosts(known.addresses.split(' '))?;
         let mut report = SyncReport::default();
@@ -53,7 +73,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let (peer, timeouts) = (known.hub, args.timeouts);
             let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };
             let mut backoff = Backoff::default();
-            backoff.attempts = Some(if args.once { 1 } else { ATTEMPTS });
+            backoff.attempts = Some(attempts);
             let is_transient = |failure: &Failure| failure.kind == Kind::Environment;
             let mut failures = Failures::default();
             let attempt = async || {
@@ -72,15 +92,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             received => failure.hint(format!("{} are in the inbox", plural(received, "message"))),
         })?;
         Ok((report, status(engine)?))
-    })?;
-    tell(&report, &contacts, ctx);
-    let mut text = format!("{} received, {} sent", report.received, report.sent);
-    match waiting.unsent + waiting.frames {
-        0 => {}
-        // Writing to a string cannot fail.
-        left => drop(write!(text, "; {left} cannot be sent now, and wait")),
-    }
-    Ok(Outcome::done(text, object(&report, &waiting)))
+    })
 }
 
 /// Tells what did not go as people expect.

@@ -119,7 +119,7 @@ const SIGNER: [&str; 18] = [
 const DEMO: [&str; 2] = ["demo", "demo signer"];
 const HUB: [&str; 6] =
     ["hub serve", "hub invite", "hub people", "hub stats", "hub backup", "hub check"];
-const MESSAGES: [&str; 6] = ["join", "say", "sync", "inbox", "history", "status"];
+const MESSAGES: [&str; 7] = ["join", "say", "sync", "up", "inbox", "history", "status"];
 const OTHERS: [&str; 2] = ["man", "an error"];
 
 /// Words in backticks, without what stands in parentheses.
@@ -526,6 +526,7 @@ fn fields_of_conversations_are_documented() {
     seen.run(&bob, &["inbox"]);
     seen.run(&bob, &["history", "alice"]);
     seen.run(&bob, &["status"]);
+    seen.lines("up", &Running::of(bob.command(&["--json", "up", "--log", "off"])).first);
     let _hub = hub.restored("empty.db");
     seen.run(&bob, &["sync"]);
     seen.run(&bob, &["inbox", "--problems"]);

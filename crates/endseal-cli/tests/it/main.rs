@@ -43,3 +43,4 @@ mod signer_running;
 mod signer_secrets;
 mod stalled;
 mod stores;
+mod up;

@@ -16,11 +16,19 @@ impl<'a> Hub<'a> {
         Self::at(scratch, "127.0.0.1:0")
     }
 
-    fn at(scratch: &'a Scratch, address: &str) -> Self {
+    pub(crate) fn at(scratch: &'a Scratch, address: &str) -> Self {
         let owner = Person { name: "owner", scratch };
         let serve = ["hub", "serve", "--listen", address, "--quiet"];
         let listener = Listener::of(owner.command(&serve));
         Self { owner, listener }
+    }
+
+    /// Ends it, as an operator would. Returns its address.
+    pub(crate) fn stop(mut self) -> String {
+        let address = self.listener.host().to_owned();
+        self.listener.interrupt();
+        assert_eq!(self.listener.end().0, Some(0));
+        address
     }
 
     pub(crate) fn back_up(&self, file: &str) {
@@ -64,7 +72,7 @@ pub(crate) fn members<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2
 }
 
 /// Lines without the time at which each was written.
-fn texts(ran: &Ran) -> Vec<&str> {
+pub(crate) fn texts(ran: &Ran) -> Vec<&str> {
     ran.text().lines().map(|line| line.get(21..).unwrap_or(line)).collect()
 }
 

@@ -5,11 +5,12 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::HubFault;
 use endseal_keyring::PersonRecord;
-use endseal_session::{Address, Certificate, Engine, PrekeyBundle};
+use endseal_session::{Address, Certificate, PrekeyBundle};
 
 use super::error::{HubError, SyncError};
 use super::hub::HubClient;
 use super::records::PERSON;
+use super::shared_engine::SharedEngine;
 
 /// Result of looking for a person.
 pub(super) enum Found {
@@ -24,7 +25,7 @@ pub(super) enum Found {
 /// Asks for a person, and keeps the person record if it is later than the known one.
 pub(super) async fn find(
     hub: &HubClient<'_>,
-    engine: &mut Engine,
+    engine: &SharedEngine<'_>,
     identity: &PublicKey,
 ) -> Result<Found, SyncError> {
     let by = By::Identity(*identity.as_bytes());

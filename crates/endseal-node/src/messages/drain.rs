@@ -1,5 +1,6 @@
 //! Frames of the mailbox become messages of the inbox (docs/spec/node.md, "Receiving").
 
+use core::time::Duration;
 use std::collections::HashMap;
 use std::thread;
 
@@ -10,6 +11,7 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::{Arrival, HubFault, Subscription};
 use endseal_delivery::{Credit, MessageId};
 use endseal_session::{Address, BatchOptions, Engine, EngineError, Envelope, Outcome};
+use tokio::time::timeout;
 
 use super::error::{HubError, SyncError};
 use super::hub::{HubClient, HubExchange};
@@ -18,6 +20,7 @@ use super::payload::{ADDRESS_LEN, Payload};
 use super::problem::{self, ProblemClass};
 use super::records::{self, QUEUE};
 use super::report::{Lost, SyncReport};
+use super::shared_engine::SharedEngine;
 
 /// Frames of a transaction at most.
 const BATCH_FRAMES: usize = 5_000;
@@ -25,7 +28,9 @@ const BATCH_FRAMES: usize = 5_000;
 const BATCH_BYTES: usize = 8 << 20;
 /// Credit of two batches: one is on its way while the other is opened.
 const CREDIT: Credit = Credit { frames: 2 * BATCH_FRAMES as u64, bytes: 2 * BATCH_BYTES as u64 };
-/// Gaps that a hub may tell of in a visit.
+/// Time after which frames are opened although the hub does not say that nothing is left.
+const LINGER: Duration = Duration::from_millis(200);
+/// Gaps that a hub may tell of in a subscription.
 const MAX_GAPS: usize = 64;
 /// Threads that decrypt at most.
 const MAX_THREADS: usize = 8;
@@ -33,68 +38,132 @@ const MAX_THREADS: usize = 8;
 /// Receives what is in the mailbox until nothing is left.
 pub(super) async fn drain(
     hub: &HubClient<'_>,
-    engine: &mut Engine,
+    engine: &SharedEngine<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
-    let cursor = engine.transaction(|transaction| transaction.cursor(QUEUE))?;
-    let after = match cursor {
-        Some(bytes) => records::number(&bytes).ok_or(EngineError::Damaged("cursor"))?,
-        None => 0,
-    };
-    let mut exchange = hub.open().await?;
-    let Credit { frames, bytes } = CREDIT;
-    exchange.send(Request::Subscribe(Subscribe { after, frames, bytes })).await?;
-    let mut subscription = Subscription::new(after, CREDIT);
-    let (mut backlog, mut gaps) = (Backlog::new(), 0);
-    loop {
-        let payload = exchange.next().await?;
-        match subscription.answer(&payload)? {
-            Arrival::Frame { position, frame, id, .. } => {
-                backlog.add(position, id, &frame, &payload);
+    let mut mailbox = Mailbox::subscribe(hub, engine).await?;
+    mailbox.catch_up(report).await?;
+    // Otherwise the connection could end before the hub has the last acknowledgement.
+    Ok(mailbox.exchange.finish().await?)
+}
+
+/// The subscription of this device's mailbox.
+pub(super) struct Mailbox<'m, 'e> {
+    hub: &'m HubClient<'m>,
+    engine: &'m SharedEngine<'e>,
+    exchange: HubExchange,
+    subscription: Subscription,
+    backlog: Backlog,
+    /// Gaps that the hub told of.
+    gaps: usize,
+    /// Credit of frames that were delivered.
+    owed: Credit,
+}
+
+impl<'m, 'e> Mailbox<'m, 'e> {
+    pub(super) async fn subscribe(
+        hub: &'m HubClient<'m>,
+        engine: &'m SharedEngine<'e>,
+    ) -> Result<Self, SyncError> {
+        let cursor = engine.transaction(|transaction| transaction.cursor(QUEUE))?;
+        let after = match cursor {
+            Some(bytes) => records::number(&bytes).ok_or(EngineError::Damaged("cursor"))?,
+            None => 0,
+        };
+        let mut exchange = hub.open().await?;
+        let Credit { frames, bytes } = CREDIT;
+        exchange.send(Request::Subscribe(Subscribe { after, frames, bytes })).await?;
+        let subscription = Subscription::new(after, CREDIT);
+        let (backlog, owed) = (Backlog::new(), Credit { frames: 0, bytes: 0 });
+        Ok(Self { hub, engine, exchange, subscription, backlog, gaps: 0, owed })
+    }
+
+    /// Receives until nothing is left.
+    pub(super) async fn catch_up(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
+        loop {
+            let payload = self.exchange.next().await?;
+            if self.arrived(&payload, report).await? {
+                return self.deliver(report).await;
             }
-            Arrival::Damaged { position } => backlog.add_damaged(position, &payload),
+        }
+    }
+
+    /// Waits until something comes, however long, and receives until nothing is left.
+    pub(super) async fn wait(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
+        self.pay().await?;
+        let mut payload = self.exchange.wait().await?;
+        while !self.arrived(&payload, report).await? {
+            match timeout(LINGER, self.exchange.wait()).await {
+                Ok(next) => payload = next?,
+                Err(_) => break,
+            }
+        }
+        self.deliver(report).await
+    }
+
+    /// Takes an answer of the hub. Returns true if nothing is left.
+    async fn arrived(
+        &mut self,
+        payload: &Bytes,
+        report: &mut SyncReport,
+    ) -> Result<bool, SyncError> {
+        match self.subscription.answer(payload)? {
+            Arrival::Frame { position, frame, id, .. } => {
+                self.backlog.add(position, id, &frame, payload);
+            }
+            Arrival::Damaged { position } => self.backlog.add_damaged(position, payload),
             Arrival::Gap(gap) => {
                 // One of each reason at the beginning, and what expires in between.
-                gaps += 1;
-                if gaps > MAX_GAPS {
+                self.gaps += 1;
+                if self.gaps > MAX_GAPS {
                     return Err(HubFault::Unexpected.into());
                 }
                 let class = match gap.reason {
                     GapReason::EXPIRED => ProblemClass::EXPIRED,
                     _ => {
-                        replace_prekeys::<SyncError>(hub, engine).await?;
+                        replace_prekeys::<SyncError>(self.hub, self.engine).await?;
                         ProblemClass::RESTORED
                     }
                 };
                 let peer = PeerId::from_bytes(&[0; PeerId::LEN]);
-                backlog.problems.push(Problem { class, peer, position: gap.position });
-                backlog.position = backlog.position.max(Some(gap.position));
+                self.backlog.problems.push(Problem { class, peer, position: gap.position });
+                self.backlog.position = self.backlog.position.max(Some(gap.position));
                 report
                     .gaps
                     .push(Lost { count: gap.count, is_expired: class == ProblemClass::EXPIRED });
             }
-            Arrival::CaughtUp => break,
+            Arrival::CaughtUp => return Ok(true),
             Arrival::Refused(refused) => return Err(HubError::Refused(refused.code).into()),
         }
-        if let Some(position) = backlog.position.filter(|_| backlog.is_full()) {
-            let credit = backlog.credit();
-            backlog.deliver(engine, report)?;
-            acknowledge(&mut exchange, position).await?;
-            subscription.give(credit);
-            let Credit { frames, bytes } = credit;
-            exchange.send(Request::Credit(CreditRequest { frames, bytes })).await?;
+        if self.backlog.is_full() {
+            self.deliver(report).await?;
+            self.pay().await?;
         }
+        Ok(false)
     }
-    if let Some(position) = backlog.position {
-        backlog.deliver(engine, report)?;
-        acknowledge(&mut exchange, position).await?;
-    }
-    // Otherwise the connection could end before the hub has the last acknowledgement.
-    Ok(exchange.finish().await?)
-}
 
-async fn acknowledge(exchange: &mut HubExchange, position: u64) -> Result<(), HubError> {
-    exchange.send(Request::Acknowledge(Acknowledge { position })).await
+    /// Opens what came, and acknowledges it.
+    async fn deliver(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
+        let Some(position) = self.backlog.position else { return Ok(()) };
+        let Credit { frames, bytes } = self.backlog.credit();
+        self.owed.frames += frames;
+        self.owed.bytes += bytes;
+        self.engine.with(|engine| self.backlog.deliver(engine, report))?;
+        self.engine.note_arrivals();
+        let acknowledge = Request::Acknowledge(Acknowledge { position });
+        Ok(self.exchange.send(acknowledge).await?)
+    }
+
+    /// Gives the credit back that was used.
+    async fn pay(&mut self) -> Result<(), HubError> {
+        let Credit { frames, bytes } = self.owed;
+        if frames == 0 {
+            return Ok(());
+        }
+        self.owed = Credit { frames: 0, bytes: 0 };
+        self.subscription.give(Credit { frames, bytes });
+        self.exchange.send(Request::Credit(CreditRequest { frames, bytes })).await
+    }
 }
 
 /// Frames that are opened together.

@@ -90,9 +90,13 @@ impl HubExchange {
 
     /// The payload of the next answer.
     pub(super) async fn next(&mut self) -> Result<Bytes, HubError> {
-        let received = timeout(self.patience, self.receiver.receive()).await;
-        let frame = received.map_err(|_| HubError::Stalled)??;
-        Ok(frame.ok_or(HubError::Ended)?.payload)
+        timeout(self.patience, self.wait()).await.map_err(|_| HubError::Stalled)?
+    }
+
+    /// The payload of the next answer, however long it takes. May be dropped while it waits:
+    /// nothing is lost.
+    pub(super) async fn wait(&mut self) -> Result<Bytes, HubError> {
+        Ok(self.receiver.receive().await?.ok_or(HubError::Ended)?.payload)
     }
 
     /// Says that no request follows, and waits until the hub has read all of them. Answers that

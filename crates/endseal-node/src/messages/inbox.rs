@@ -1,7 +1,8 @@
 //! Texts that arrived and were not read.
 
 use endseal_crypto::ed25519::PublicKey;
-use endseal_session::{ConversationId, Engine, EngineError, Received};
+use endseal_crypto::secret::Zeroizing;
+use endseal_session::{Address, ConversationId, Engine, EngineError, Received};
 
 use super::history::HistoryRow;
 use super::records::{self, Transaction};
@@ -14,17 +15,27 @@ const PAGE: usize = 256;
 #[allow(missing_debug_implementations, reason = "it is secret")]
 #[non_exhaustive]
 pub struct Unread {
+    /// Its number in the inbox: later messages have higher ones.
+    pub number: u64,
     /// The other person.
     pub from: PublicKey,
-    /// The message.
-    pub received: Received,
+    /// Device that wrote it, as its session proved.
+    pub writer: Address,
+    /// The plaintext.
+    pub plaintext: Zeroizing<Vec<u8>>,
 }
 
 impl Unread {
+    fn of(received: Received) -> Option<Self> {
+        let Received { number, conversation, sender, plaintext, .. } = received;
+        let ConversationId::Person(from) = conversation else { return None };
+        Some(Self { number, from, writer: sender, plaintext })
+    }
+
     /// The text; `None` if the plaintext is none.
     #[must_use]
     pub fn text(&self, own: &PublicKey) -> Option<Text<'_>> {
-        Text::read(&self.received.plaintext, &self.from, own)
+        Text::read(&self.plaintext, &self.from, own)
     }
 }
 
@@ -34,30 +45,38 @@ impl Unread {
 /// # Errors
 /// [`EngineError`].
 pub fn unread(engine: &mut Engine, after: u64) -> Result<(Vec<Unread>, Option<u64>), EngineError> {
-    let page = engine.inbox().page(after, PAGE)?;
-    let next = page.last().map(|last| last.number);
-    let of_persons = page.into_iter().filter_map(|received| match received.conversation {
-        ConversationId::Person(from) => Some(Unread { from, received }),
-        _ => None,
-    });
-    Ok((of_persons.collect(), next))
+    unread_page(engine, after, PAGE)
 }
 
-/// Moves messages that were shown from the inbox to the history, in one transaction.
+/// As [`unread`], of at most `limit` messages.
+pub(crate) fn unread_page(
+    engine: &mut Engine,
+    after: u64,
+    limit: usize,
+) -> Result<(Vec<Unread>, Option<u64>), EngineError> {
+    let page = engine.inbox().page(after, limit)?;
+    let next = page.last().map(|last| last.number);
+    Ok((page.into_iter().filter_map(Unread::of).collect(), next))
+}
+
+/// Moves messages that were shown, named by their numbers, from the inbox to the history, in one
+/// transaction.
 ///
 /// # Errors
 /// [`EngineError`]; nothing was moved then.
-pub fn mark_read(engine: &mut Engine, read: &[Unread]) -> Result<(), EngineError> {
+pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError> {
     let time = records::now();
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        for Unread { from, received } in read {
-            if transaction.consume(received.number)? {
-                let number = records::next_number(transaction)?;
-                let plaintext = received.plaintext.clone();
-                let writer = received.sender;
-                let row = HistoryRow { number, is_sent: false, writer, time, plaintext };
-                row.put(transaction, from)?;
-            }
+        for number in numbers {
+            let Some(before) = number.checked_sub(1) else { continue };
+            let found = transaction.inbox(before, 1)?.into_iter().find(|it| it.number == *number);
+            // Another command may have shown it, too.
+            let Some(read) = found.and_then(Unread::of) else { continue };
+            transaction.consume(read.number)?;
+            let Unread { from, writer, plaintext, .. } = read;
+            let number = records::next_number(transaction)?;
+            HistoryRow { number, is_sent: false, writer, time, plaintext }
+                .put(transaction, &from)?;
         }
         Ok(())
     })

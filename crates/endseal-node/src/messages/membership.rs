@@ -5,20 +5,24 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::HubFault;
 use endseal_keyring::{Invitation, PersonRecord};
 use endseal_session::{Engine, EngineError};
+use serde::{Deserialize, Serialize};
 
 use super::error::{HubError, JoinError};
 use super::hub::HubClient;
 use super::records::{self, HUB, Transaction};
+use super::shared_engine::SharedEngine;
+use crate::wire_text;
 
 const VERSION: u8 = 1;
 /// One-time prekeys that the hub shall have.
 const PREKEYS: u32 = 100;
 
 /// A registration at a hub.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Membership {
     /// The hub.
+    #[serde(with = "wire_text::peer")]
     pub hub: PeerId,
     /// Where it is: `host:port`, a space between two.
     pub addresses: String,
@@ -87,7 +91,8 @@ pub async fn join(
     if membership(engine)?.is_some_and(|known| known.hub != invitation.hub()) {
         return Err(JoinError::OtherHub);
     }
-    let certificate = engine.certificate().as_bytes()[..].into();
+    let engine = &SharedEngine::new(engine);
+    let certificate = engine.with(|it| it.certificate().as_bytes()[..].into());
     let answer = hub.ask(Request::Register(Register {
         token: *invitation.token().expose_secret(),
         certificate,
@@ -108,10 +113,10 @@ pub async fn join(
 /// Publishes prekeys so that the hub has 100, if it has fewer than half.
 pub(super) async fn publish_prekeys<E: From<EngineError> + From<HubError>>(
     hub: &HubClient<'_>,
-    engine: &mut Engine,
+    engine: &SharedEngine<'_>,
     there: u32,
 ) -> Result<(), E> {
-    if there > PREKEYS / 2 && !engine.prekeys_lost()? {
+    if there > PREKEYS / 2 && !engine.with(|it| it.prekeys_lost())? {
         return Ok(());
     }
     publish(hub, engine, PREKEYS.saturating_sub(there), false).await
@@ -120,14 +125,14 @@ pub(super) async fn publish_prekeys<E: From<EngineError> + From<HubError>>(
 /// Replaces the prekeys at the hub: it lost its memory, and may have given them out before.
 pub(super) async fn replace_prekeys<E: From<EngineError> + From<HubError>>(
     hub: &HubClient<'_>,
-    engine: &mut Engine,
+    engine: &SharedEngine<'_>,
 ) -> Result<(), E> {
     publish(hub, engine, PREKEYS, true).await
 }
 
 async fn publish<E: From<EngineError> + From<HubError>>(
     hub: &HubClient<'_>,
-    engine: &mut Engine,
+    engine: &SharedEngine<'_>,
     count: u32,
     replace: bool,
 ) -> Result<(), E> {

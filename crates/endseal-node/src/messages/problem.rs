@@ -4,14 +4,16 @@ use core::fmt;
 
 use endseal_crypto::peer_id::PeerId;
 use endseal_session::{Engine, EngineError};
+use serde::{Deserialize, Serialize};
 
 use super::records::{self, PROBLEM, Transaction};
+use crate::wire_text;
 
 /// Problems that are kept.
 const KEPT: u64 = 1_000;
 
 /// Something that went wrong with a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Problem {
     /// Its number: later ones have higher numbers.
@@ -21,13 +23,15 @@ pub struct Problem {
     /// Position in the mailbox, or the sequence of a frame that was sent.
     pub position: u64,
     /// Other device: the sender, or the receiver of a frame that was sent.
+    #[serde(with = "wire_text::peer")]
     pub peer: PeerId,
     /// Its class.
     pub class: ProblemClass,
 }
 
 /// Class of a problem (docs/spec/node.md, "Store").
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct ProblemClass(Box<str>);
 
 impl ProblemClass {

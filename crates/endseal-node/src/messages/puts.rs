@@ -18,6 +18,7 @@ use super::payload::Payload;
 use super::problem::{self, ProblemClass};
 use super::records;
 use super::report::SyncReport;
+use super::shared_engine::SharedEngine;
 use crate::frame_target::{FRAME, Target};
 
 /// Frames that are read from the store at once.
@@ -36,14 +37,14 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 /// now stay.
 pub(super) async fn put_all(
     hub: &HubClient<'_>,
-    engine: &mut Engine,
+    engine: &SharedEngine<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
     let (mut full, mut in_vain) = (HashSet::new(), 0);
     loop {
         let before = report.sent;
         let mut round = Round { puts: Puts::new(), after: 0, full: &mut full, refusal: None };
-        let mut next = round.next(engine)?;
+        let mut next = engine.with(|engine| round.next(engine))?;
         // An exchange begins with a request.
         if next.is_empty() {
             break;
@@ -103,7 +104,7 @@ impl Round<'_> {
     async fn run(
         &mut self,
         exchange: &mut HubExchange,
-        engine: &mut Engine,
+        engine: &SharedEngine<'_>,
         next: &mut Vec<(Pending, Target)>,
         report: &mut SyncReport,
     ) -> Result<(), SyncError> {
@@ -118,13 +119,13 @@ impl Round<'_> {
             match self.puts.answer(&payload)? {
                 Settled::Stored(sequences) => {
                     report.sent += sequences.len() as u64;
-                    stored(engine, &sequences)?;
+                    engine.with(|engine| stored(engine, &sequences))?;
                 }
                 Settled::Refused(None, refused) => {
                     return Err(HubError::Refused(refused.code).into());
                 }
                 Settled::Refused(Some(sequence), refused) => {
-                    self.refused(engine, report, sequence, &refused)?;
+                    engine.with(|engine| self.refused(engine, report, sequence, &refused))?;
                 }
             }
         }
@@ -134,22 +135,23 @@ impl Round<'_> {
     async fn feed(
         &mut self,
         exchange: &mut HubExchange,
-        engine: &mut Engine,
+        engine: &SharedEngine<'_>,
         next: &mut Vec<(Pending, Target)>,
     ) -> Result<(), SyncError> {
         if self.puts.unanswered() > WINDOW / 2 {
             return Ok(());
         }
         if next.is_empty() {
-            *next = self.next(engine)?;
+            *next = engine.with(|engine| self.next(engine))?;
         }
         while self.puts.unanswered() < WINDOW && !next.is_empty() {
             for (pending, target) in core::mem::take(next) {
                 if self.puts.send(pending.number) {
-                    exchange.feed(put(engine, pending, &target)?).await?;
+                    let put = engine.with(|engine| put(engine, pending, &target))?;
+                    exchange.feed(put).await?;
                 }
             }
-            *next = self.next(engine)?;
+            *next = engine.with(|engine| self.next(engine))?;
         }
         Ok(exchange.flush().await?)
     }

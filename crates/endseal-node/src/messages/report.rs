@@ -2,9 +2,12 @@
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_session::Address;
+use serde::{Deserialize, Serialize};
+
+use crate::wire_text;
 
 /// Results of a visit, also of one that failed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SyncReport {
     /// Messages that arrived in the inbox.
@@ -29,7 +32,7 @@ pub struct SyncReport {
 }
 
 /// Frames that were deleted before this device had them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Lost {
     /// Number of them, 0 if the hub does not know.
@@ -39,20 +42,23 @@ pub struct Lost {
 }
 
 /// A person, or one of their devices, to which nothing was encrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Skipped {
     /// The person.
+    #[serde(with = "wire_text::identity")]
     pub person: PublicKey,
     /// The device, if it is one.
+    #[serde(with = "wire_text::device")]
     pub device: Option<Address>,
     /// Why.
     pub reason: SkippedReason,
 }
 
 /// Reason why nothing was encrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[serde(rename_all = "snake_case")]
 pub enum SkippedReason {
     /// The hub does not know the person.
     Unknown,

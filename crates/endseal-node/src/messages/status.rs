@@ -1,13 +1,14 @@
 //! Numbers of what waits.
 
 use endseal_session::{Engine, EngineError};
+use serde::{Deserialize, Serialize};
 
 use super::membership::{Membership, membership_in};
 use super::records::{self, PROBLEM, UNSENT};
 use crate::frame_target::FRAME;
 
 /// Numbers of what waits in a store.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Status {
     /// The hub at which this device is registered.

@@ -12,6 +12,7 @@ use super::membership::{Membership, membership, publish_prekeys, replace_prekeys
 use super::problem::{self, ProblemClass};
 use super::puts::put_all;
 use super::report::SyncReport;
+use super::shared_engine::SharedEngine;
 use super::unsent::encrypt_unsent;
 
 const VERSION: u32 = 1;
@@ -27,10 +28,42 @@ pub async fn sync(
     person: &PersonRecord,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
+    let engine = &SharedEngine::new(engine);
+    greet(hub, engine, person, report).await?;
+    drain(hub, engine, report).await?;
+    send_all(hub, engine, report).await
+}
+
+/// Returns the hub of this device, if it may send.
+///
+/// # Errors
+/// [`SyncError::NotJoined`], [`SyncError::Restored`], [`SyncError::Engine`].
+pub fn may_sync(engine: &mut Engine) -> Result<Membership, SyncError> {
     let membership = membership(engine)?.ok_or(SyncError::NotJoined)?;
     if engine.store().restorations() > 0 {
         return Err(SyncError::Restored);
     }
+    Ok(membership)
+}
+
+/// Sends all that waits here and can be sent.
+pub(super) async fn send_all(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    report: &mut SyncReport,
+) -> Result<(), SyncError> {
+    encrypt_unsent(hub, engine, report).await?;
+    put_all(hub, engine, report).await
+}
+
+/// Compares the state of the hub with that of this device, and publishes what it lacks.
+pub(super) async fn greet(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    person: &PersonRecord,
+    report: &mut SyncReport,
+) -> Result<(), SyncError> {
+    let membership = engine.with(may_sync)?;
     let hello = Request::Hello(Hello { version: VERSION });
     let Answer::Welcome(welcome) = hub.ask(hello).await? else {
         return Err(HubFault::Unexpected.into());
@@ -47,15 +80,12 @@ pub async fn sync(
         })?;
     }
     if welcome.epoch < person.epoch() {
-        let certificate = engine.certificate().as_bytes()[..].into();
+        let certificate = engine.with(|it| it.certificate().as_bytes()[..].into());
         let publish =
             Publish { certificate, person: person.as_bytes().into(), ..Publish::default() };
         let Answer::Welcome(_) = hub.ask(Request::Publish(publish)).await? else {
             return Err(HubFault::Unexpected.into());
         };
     }
-    publish_prekeys::<SyncError>(hub, engine, welcome.prekeys).await?;
-    drain(hub, engine, report).await?;
-    encrypt_unsent(hub, engine, report).await?;
-    put_all(hub, engine, report).await
+    publish_prekeys::<SyncError>(hub, engine, welcome.prekeys).await
 }

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
-use endseal_session::{Address, BeginSessionError, Certificate, Engine, EngineError, SendError};
+use endseal_session::{Address, BeginSessionError, Certificate, EngineError, SendError};
 use endseal_store::SessionStatus;
 
 use super::directory::{self, Found};
@@ -13,6 +13,7 @@ use super::history::HistoryRow;
 use super::hub::HubClient;
 use super::records::{self, HISTORY, Transaction, UNSENT};
 use super::report::{Skipped, SkippedReason, SyncReport};
+use super::shared_engine::SharedEngine;
 use crate::frame_target::Target;
 
 /// Texts of a transaction.
@@ -24,7 +25,7 @@ type Persons = HashMap<PublicKey, Vec<Certificate>>;
 /// Encrypts all texts that can be sent, in the order of writing.
 pub(super) async fn encrypt_unsent(
     hub: &HubClient<'_>,
-    engine: &mut Engine,
+    engine: &SharedEngine<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
     let mut persons = Persons::new();
@@ -69,7 +70,7 @@ pub(super) async fn encrypt_unsent(
 /// fewer than there could be.
 async fn reach(
     hub: &HubClient<'_>,
-    engine: &mut Engine,
+    engine: &SharedEngine<'_>,
     to: &PublicKey,
     report: &mut SyncReport,
 ) -> Result<Vec<Certificate>, SyncError> {

@@ -4,5 +4,6 @@ mod faults;
 mod hostile;
 mod hostile_hub;
 mod liar;
+mod service;
 mod texts;
 mod world;

@@ -159,7 +159,8 @@ impl Person {
                 let text = it.text(&self.identity).map_or("(none)", |it| it.text);
                 texts.push((it.from, text.to_owned()));
             }
-            mark_read(&mut self.engine, &page).unwrap();
+            let numbers: Vec<_> = page.iter().map(|it| it.number).collect();
+            mark_read(&mut self.engine, &numbers).unwrap();
             match next {
                 Some(next) => after = next,
                 None => return texts,

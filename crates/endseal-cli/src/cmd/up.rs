@@ -1,0 +1,113 @@
+//! `endseal up`
+
+use endseal_keyring::PeerIdText;
+use endseal_node::local::LocalClient;
+use endseal_node::messages::{hub_limits, may_sync};
+use endseal_node::service::{
+    BindServiceError, DialError, Dialed, Service, ServiceEvent, ServiceOptions,
+};
+use endseal_transport::TransportKey;
+
+use super::join::hosts;
+use super::session::{StoreArgs, not_opened, work_and_close};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json;
+use crate::log::{self, Level};
+use crate::network::{self, Destination, Timeouts};
+use crate::passphrase;
+
+/// Send and receive at once, until ^C
+///
+/// It stays connected to the hub, connects again whenever the connection is lost, and prints a line
+/// when commands reach it. Meanwhile endseal say, sync, inbox, history and status go through it,
+/// over a socket in the state directory that only you can use.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    timeouts: Timeouts,
+    /// Least severe events that are logged on standard error
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log: Level,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let home = ctx.home()?;
+    // Checked before a person is asked for a passphrase.
+    if LocalClient::find(&home)?.is_some() {
+        let message = format!("endseal up runs already in '{}'", home.path().display());
+        return Err(Failure::new(Kind::Environment, message).hint("endseal status shows it"));
+    }
+    let device = passphrase::unlock_device(ctx, &home)?;
+    let person = home.person()?;
+    let key = TransportKey::new(&device);
+    let engine = home.sessions(&device, args.store.wait);
+    let engine = engine.map_err(|error| not_opened(error, &home))?;
+    drop(device);
+    let as_json = ctx.global.json;
+    let level = if ctx.global.quiet { Level::Off } else { args.log };
+    work_and_close(engine, ctx, |engine, ctx| {
+        let known = may_sync(engine)?;
+        let hosts = hosts(known.addresses.split(' '))?;
+        let _log = log::start(level).map_err(|error| {
+            Failure::new(Kind::Environment, "the log cannot be written").because(&error)
+        })?;
+        network::run(as_json, async |mut interrupt| {
+            let (peer, timeouts) = (known.hub, args.timeouts);
+            let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };
+            let mut options = ServiceOptions::default();
+            options.patience = timeouts.idle;
+            let service = Service::bind(&home, options)?;
+            let hub = known.addresses.as_str();
+            let text = if as_json {
+                let peer = PeerIdText::from(peer).to_string();
+                json::line(&json::object([("hub", hub.into()), ("hub_peer_id", peer.into())]))
+            } else {
+                format!("endseal up runs, with the hub at {hub}\n")
+            };
+            ctx.print(text.as_bytes())?;
+            let dial = async || match network::dial(&key, &to).await {
+                Ok((endpoint, connection)) => Ok(Dialed { endpoint, connection }),
+                Err(failure) => {
+                    let is_transient = failure.kind == Kind::Environment;
+                    Err(DialError { cause: failure.line(), is_transient })
+                }
+            };
+            service.run(engine, &person, dial, note, interrupt.wait()).await;
+            Ok(())
+        })
+    })?;
+    Ok(Outcome::default())
+}
+
+/// Writes a change of state into the log.
+fn note(event: ServiceEvent) {
+    match event {
+        ServiceEvent::Connected => tracing::info!(target: "node", "connected"),
+        ServiceEvent::Disconnected { cause } => {
+            tracing::warn!(target: "node", cause, "not connected");
+        }
+        ServiceEvent::Refused { cause } => tracing::warn!(target: "node", cause, "refused"),
+        ServiceEvent::MailboxFull(true) => {
+            tracing::warn!(target: "node", "a mailbox is full; its texts wait here");
+        }
+        ServiceEvent::MailboxFull(false) => tracing::info!(target: "node", "no mailbox is full"),
+        ServiceEvent::Problems { problems, lost } => {
+            tracing::warn!(target: "node", problems, lost, "see endseal inbox --problems");
+        }
+        _ => {}
+    }
+}
+
+impl From<BindServiceError> for Failure {
+    fn from(error: BindServiceError) -> Self {
+        let failure = Self::of(Kind::Environment, &error);
+        match error.source.kind() {
+            std::io::ErrorKind::InvalidInput => failure
+                .hint("its path may have 107 bytes: name a shorter state directory with --home"),
+            _ => failure,
+        }
+    }
+}

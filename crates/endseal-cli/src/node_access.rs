@@ -1,0 +1,168 @@
+//! Conversations: through the process that stays at the hub, or else in the store itself.
+
+use core::time::Duration;
+use std::io::Read;
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_node::local::{Followed, LocalCallError, LocalClient, LocalError};
+use endseal_node::messages::{
+    HistoryRow, Problem, SayError, Status, Unread, history, mark_read, problems, say, status,
+    unread,
+};
+use endseal_node::sessions::Texts;
+use endseal_session::Engine;
+
+use crate::cmd::session::with;
+use crate::ctx::Ctx;
+use crate::failure::{Failure, Kind};
+
+/// The process that stays at the hub, or the store if none runs.
+pub(crate) enum NodeAccess<'e> {
+    /// `endseal up` runs.
+    Running {
+        client: LocalClient,
+        /// This identity.
+        own: PublicKey,
+    },
+    /// It does not.
+    Store(&'e mut Engine),
+}
+
+/// Works with conversations.
+pub(crate) fn with_node<T>(
+    wait: Duration,
+    ctx: &mut Ctx,
+    work: impl FnOnce(&mut NodeAccess<'_>, &mut Ctx) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let home = ctx.home()?;
+    if let Some(client) = LocalClient::find(&home)? {
+        let own = *home.person()?.identity().ed25519();
+        return work(&mut NodeAccess::Running { client, own }, ctx);
+    }
+    with(wait, ctx, |engine, ctx| work(&mut NodeAccess::Store(engine), ctx))
+}
+
+impl NodeAccess<'_> {
+    /// This identity.
+    pub(crate) fn own(&self) -> PublicKey {
+        match self {
+            Self::Running { own, .. } => *own,
+            Self::Store(engine) => engine.address().identity,
+        }
+    }
+
+    /// The command that sends what is said.
+    pub(crate) fn sender(&self) -> &'static str {
+        match self {
+            Self::Running { .. } => "endseal up",
+            Self::Store(_) => "endseal sync",
+        }
+    }
+
+    /// Keeps texts for a person, all of the input or each line of it. Returns their number.
+    pub(crate) fn say(
+        &mut self,
+        to: &PublicKey,
+        texts: impl Read,
+        lines: bool,
+    ) -> Result<u64, Failure> {
+        Ok(match self {
+            Self::Running { client, .. } => client.say(to, texts, lines)?,
+            Self::Store(engine) if lines => say(engine, to, Texts::lines(texts))?,
+            Self::Store(engine) => say(engine, to, Texts::whole(texts))?,
+        })
+    }
+
+    /// Texts that were not read, as [`unread`] gives them.
+    pub(crate) fn unread(&mut self, after: u64) -> Result<(Vec<Unread>, Option<u64>), Failure> {
+        Ok(match self {
+            Self::Running { client, .. } => client.unread(after)?,
+            Self::Store(engine) => unread(engine, after)?,
+        })
+    }
+
+    /// Texts that were not read, and those that arrive.
+    pub(crate) fn follow(&self) -> Result<Followed, Failure> {
+        match self {
+            Self::Running { client, .. } => Ok(client.follow(0)?),
+            Self::Store(_) => Err(LocalCallError::NotRunning.into()),
+        }
+    }
+
+    /// Moves texts that were shown to the history.
+    pub(crate) fn mark_read(&mut self, read: &[Unread]) -> Result<(), Failure> {
+        let numbers: Vec<_> = read.iter().map(|it| it.number).collect();
+        match self {
+            Self::Running { client, .. } => client.mark_read(&numbers)?,
+            Self::Store(engine) => mark_read(engine, &numbers)?,
+        }
+        Ok(())
+    }
+
+    /// At most `limit` rows of a conversation behind a number; none at the end.
+    pub(crate) fn history(
+        &mut self,
+        with: &PublicKey,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<HistoryRow>, Failure> {
+        Ok(match self {
+            Self::Running { client, .. } => client.history(with, after, limit)?,
+            Self::Store(engine) => history(engine, with, after, limit)?,
+        })
+    }
+
+    /// Numbers of what waits, and true if the process that runs is connected to the hub.
+    pub(crate) fn status(&mut self) -> Result<(Status, Option<bool>), Failure> {
+        match self {
+            Self::Running { client, .. } => {
+                let (status, connected) = client.status()?;
+                Ok((status, Some(connected)))
+            }
+            Self::Store(engine) => Ok((status(engine)?, None)),
+        }
+    }
+
+    pub(crate) fn problems(&mut self) -> Result<Vec<Problem>, Failure> {
+        Ok(match self {
+            Self::Running { client, .. } => client.problems()?,
+            Self::Store(engine) => problems(engine)?,
+        })
+    }
+}
+
+impl From<LocalCallError> for Failure {
+    fn from(error: LocalCallError) -> Self {
+        match error {
+            LocalCallError::Failed(error) => error.into(),
+            LocalCallError::NotRunning => {
+                Self::of(Kind::Environment, &error).hint("start it with: endseal up")
+            }
+            LocalCallError::Input(cause) => SayError::Input(cause).into(),
+            LocalCallError::TooMany => Self::of(Kind::Usage, &error)
+                .hint("nothing was taken; give fewer lines at once, or stop endseal up"),
+            LocalCallError::Unexpected => {
+                Self::new(Kind::Environment, "the running endseal up is of another version")
+                    .hint("stop it, and start it again")
+            }
+            _ => {
+                Self::new(Kind::Environment, "the running endseal up gave no reply").because(&error)
+            }
+        }
+    }
+}
+
+impl From<LocalError> for Failure {
+    fn from(error: LocalError) -> Self {
+        match error {
+            LocalError::TooLong(number) => SayError::TooLong(number).into(),
+            LocalError::NotUtf8(number) => SayError::NotUtf8(number).into(),
+            LocalError::Own => SayError::Own.into(),
+            LocalError::Hub { is_transient: false, .. } => Self::of(Kind::Refused, &error),
+            LocalError::Invalid(_) => LocalCallError::Unexpected.into(),
+            LocalError::Stopping => Self::new(Kind::Environment, "endseal up has ended")
+                .hint("start it again: endseal up"),
+            _ => Self::of(Kind::Environment, &error),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Requests.
+
+use endseal_crypto::ed25519::PublicKey;
+use serde::{Deserialize, Serialize};
+
+use crate::wire_text;
+
+/// A request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum LocalRequest {
+    /// Numbers of what waits.
+    Status,
+    /// Keeps texts, which are the secret of the message.
+    Say {
+        /// The person to whom they are written.
+        #[serde(with = "wire_text::identity")]
+        to: PublicKey,
+        /// Each line is a text.
+        lines: bool,
+    },
+    /// Sends and receives all that waits.
+    Sync {
+        /// Failed attempts after which the failure is the reply.
+        attempts: u32,
+    },
+    /// Texts that were not read.
+    Unread {
+        /// Number behind which they are.
+        after: u64,
+    },
+    /// Moves texts that were shown to the history.
+    MarkRead {
+        /// Their numbers.
+        numbers: Vec<u64>,
+    },
+    /// Rows of a conversation.
+    History {
+        /// The other person.
+        #[serde(with = "wire_text::identity")]
+        with: PublicKey,
+        /// Number behind which they are.
+        after: u64,
+        /// Rows at most.
+        limit: usize,
+    },
+    /// Problems that are kept.
+    Problems,
+    /// Texts that were not read, and those that arrive, in one reply after the other.
+    Follow {
+        /// Number behind which they are.
+        after: u64,
+    },
+}

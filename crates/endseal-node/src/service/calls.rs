@@ -1,0 +1,162 @@
+//! Work for requests in the store.
+
+use core::time::Duration;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::secret::Zeroizing;
+use endseal_session::{Engine, EngineError};
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::call::{Answer, Call};
+use super::hub_state::HubState;
+use super::line;
+use crate::local::{LocalError, LocalReply, LocalRequest};
+use crate::messages::{
+    self, HistoryRow, SayError, SharedEngine, Unread, history, mark_read, problems, status,
+    unread_page,
+};
+use crate::sessions::Texts;
+
+/// Rows that are read from the store at once.
+const STEP: usize = 16;
+/// Rows of a reply at most.
+const ROWS: usize = 256;
+/// Bytes of plaintext after which a reply has enough rows. A row has less than 1 MiB, and a
+/// message on the socket takes 4 MiB; a step beyond that is cut.
+const BYTES: usize = 1 << 20;
+/// Numbers of texts that are marked at once.
+const MARKS: usize = 1_024;
+/// Time between two looks at what is to be tidied up.
+const TIDY: Duration = Duration::from_secs(60);
+
+/// Serves requests, one after the other, for ever.
+pub(super) async fn serve_calls(
+    engine: &SharedEngine<'_>,
+    calls: &mut mpsc::Receiver<Call>,
+    state: &HubState<'_>,
+) {
+    while let Some(Call { request, secret, reply }) = calls.recv().await {
+        if let LocalRequest::Sync { attempts } = request {
+            state.syncs.add(reply, attempts);
+            continue;
+        }
+        let answer = engine.with(|engine| answer(engine, &request, &secret, state));
+        if matches!(request, LocalRequest::Say { .. } | LocalRequest::MarkRead { .. }) {
+            state.note_work();
+            state.said.notify_one();
+        }
+        // The caller may be gone.
+        let _ = reply.send(answer);
+    }
+}
+
+/// Does from time to time what no request asks for: ends sessions whose time is over, removes
+/// states that were replaced from the files of the store, and tells of problems.
+pub(super) async fn maintain(engine: &SharedEngine<'_>, state: &HubState<'_>) {
+    let mut clock = interval(TIDY);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        clock.tick().await;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        let tidied = engine.with(|engine| {
+            engine.expire(now)?;
+            if state.was_worked_with() { engine.settle() } else { Ok(()) }
+        });
+        if tidied.is_err() {
+            // A store that fails says so to each request, too.
+            state.note_work();
+        }
+        state.tell_problems();
+    }
+}
+
+fn answer(
+    engine: &mut Engine,
+    request: &LocalRequest,
+    secret: &[u8],
+    state: &HubState<'_>,
+) -> Answer {
+    let plain = |reply| (reply, Zeroizing::default());
+    Ok(match request {
+        LocalRequest::Status => {
+            let connected = state.is_connected();
+            plain(LocalReply::Status { status: status(engine).map_err(store)?, connected })
+        }
+        LocalRequest::Say { to, lines } => {
+            plain(LocalReply::Said(say(engine, to, *lines, secret)?))
+        }
+        LocalRequest::Unread { after } | LocalRequest::Follow { after } => {
+            let (texts, next) = unread(engine, *after).map_err(store)?;
+            LocalReply::unread(&texts, next)
+        }
+        LocalRequest::MarkRead { numbers } => {
+            for some in numbers.chunks(MARKS) {
+                mark_read(engine, some).map_err(store)?;
+            }
+            plain(LocalReply::Done)
+        }
+        LocalRequest::History { with, after, limit } => {
+            LocalReply::history(&rows(engine, with, *after, *limit).map_err(store)?)
+        }
+        LocalRequest::Problems => plain(LocalReply::Problems(problems(engine).map_err(store)?)),
+        LocalRequest::Sync { .. } => return Err(LocalError::Busy),
+    })
+}
+
+fn store(error: EngineError) -> LocalError {
+    LocalError::Store(line(&error))
+}
+
+fn say(engine: &mut Engine, to: &PublicKey, lines: bool, secret: &[u8]) -> Result<u64, LocalError> {
+    let texts = if lines { Texts::lines(secret) } else { Texts::whole(secret) };
+    messages::say(engine, to, texts).map_err(|error| match error {
+        SayError::TooLong(number) => LocalError::TooLong(number),
+        SayError::NotUtf8(number) => LocalError::NotUtf8(number),
+        SayError::Own => LocalError::Own,
+        error => LocalError::Store(line(&error)),
+    })
+}
+
+fn unread(engine: &mut Engine, after: u64) -> Result<(Vec<Unread>, Option<u64>), EngineError> {
+    let (mut found, mut bytes, mut at) = (Vec::<Unread>::new(), 0, after);
+    while found.len() < ROWS {
+        let (page, next) = unread_page(engine, at, STEP)?;
+        let Some(next) = next else { return Ok((found, (at > after).then_some(at))) };
+        at = next;
+        for text in page {
+            bytes += text.plaintext.len();
+            if bytes > BYTES && !found.is_empty() {
+                // The next reply begins with it.
+                return Ok((found, Some(text.number - 1)));
+            }
+            found.push(text);
+        }
+    }
+    Ok((found, Some(at)))
+}
+
+fn rows(
+    engine: &mut Engine,
+    with: &PublicKey,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<HistoryRow>, EngineError> {
+    let (mut found, mut bytes, mut at) = (Vec::<HistoryRow>::new(), 0, after);
+    let limit = limit.min(ROWS);
+    while found.len() < limit {
+        let page = history(engine, with, at, STEP.min(limit - found.len()))?;
+        let Some(last) = page.last() else { break };
+        at = last.number;
+        for row in page {
+            bytes += row.plaintext.len();
+            if bytes > BYTES && !found.is_empty() {
+                return Ok(found);
+            }
+            found.push(row);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,131 @@
+//! State of the connection to the hub, and of what went over it.
+
+use core::cell::{Cell, RefCell};
+
+use endseal_transport::Endpoint;
+use tokio::sync::Notify;
+
+use super::event::ServiceEvent;
+use super::syncs::Syncs;
+use crate::local::LocalError;
+use crate::messages::SyncReport;
+
+/// State that the log was told last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Connected,
+    Disconnected,
+    Refused,
+}
+
+/// State that the parts of a service share, all in one task.
+pub(super) struct HubState<'n> {
+    notify: &'n dyn Fn(ServiceEvent),
+    /// Notified when texts wait to be sent.
+    pub(super) said: Notify,
+    pub(super) syncs: Syncs,
+    endpoint: RefCell<Option<Endpoint>>,
+    told: Cell<Told>,
+    is_full: Cell<bool>,
+    problems: Cell<u64>,
+    lost: Cell<u64>,
+    /// True if the store has replaced states in its log.
+    is_worked_with: Cell<bool>,
+}
+
+impl<'n> HubState<'n> {
+    pub(super) fn new(notify: &'n dyn Fn(ServiceEvent)) -> Self {
+        Self {
+            notify,
+            said: Notify::new(),
+            syncs: Syncs::default(),
+            endpoint: RefCell::new(None),
+            told: Cell::new(Told::Nothing),
+            is_full: Cell::new(false),
+            problems: Cell::new(0),
+            lost: Cell::new(0),
+            is_worked_with: Cell::new(false),
+        }
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.endpoint.borrow().is_some()
+    }
+
+    /// The endpoint of the connection, if there is one; once.
+    pub(super) fn endpoint(&self) -> Option<Endpoint> {
+        self.endpoint.take()
+    }
+
+    pub(super) fn connected(&self, endpoint: Endpoint) {
+        self.endpoint.replace(Some(endpoint));
+    }
+
+    /// Notes that an attempt failed.
+    pub(super) fn failed(&self, error: &LocalError) {
+        let is_refusal = matches!(error, LocalError::Hub { is_transient: false, .. });
+        let cause = error.to_string();
+        if is_refusal {
+            self.tell(Told::Refused, || ServiceEvent::Refused { cause });
+        } else {
+            self.tell(Told::Disconnected, || ServiceEvent::Disconnected { cause });
+        }
+        self.syncs.failed(error);
+    }
+
+    /// Notes that all was received and sent that waited.
+    pub(super) fn visited(&self, report: &SyncReport) {
+        self.tell(Told::Connected, || ServiceEvent::Connected);
+        self.sent(report);
+        self.syncs.succeeded(report);
+    }
+
+    /// Notes what came and went.
+    pub(super) fn note(&self, report: &SyncReport) {
+        if report.received + report.encrypted + report.sent > 0 {
+            self.is_worked_with.set(true);
+        }
+        let lost: u64 = report.gaps.iter().map(|gap| gap.count.max(1)).sum();
+        let lost = lost.saturating_add(u64::from(report.hub_forgot.is_some()));
+        self.problems.set(self.problems.get().saturating_add(report.problems));
+        self.lost.set(self.lost.get().saturating_add(lost));
+    }
+
+    /// Notes what went, after all was sent that can be sent now.
+    pub(super) fn sent(&self, report: &SyncReport) {
+        self.note(report);
+        let is_full = report.mailbox_full;
+        if self.is_full.replace(is_full) != is_full {
+            (self.notify)(ServiceEvent::MailboxFull(is_full));
+        }
+    }
+
+    /// Tells what went wrong since this was called last.
+    pub(super) fn tell_problems(&self) {
+        let (problems, lost) = (self.problems.take(), self.lost.take());
+        if problems + lost > 0 {
+            (self.notify)(ServiceEvent::Problems { problems, lost });
+        }
+    }
+
+    pub(super) fn note_work(&self) {
+        self.is_worked_with.set(true);
+    }
+
+    /// Returns true if the store was worked with since this was called last.
+    pub(super) fn was_worked_with(&self) -> bool {
+        self.is_worked_with.take()
+    }
+
+    /// Answers requests that wait for a visit, which does not come any more.
+    pub(super) fn end(&self) {
+        self.syncs.failed(&LocalError::Stopping);
+    }
+
+    fn tell(&self, told: Told, event: impl FnOnce() -> ServiceEvent) {
+        if self.told.replace(told) != told {
+            (self.notify)(event());
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A service at a hub, and the requests that it serves.
+
+use core::future::pending;
+use core::time::Duration;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use endseal_hub::HubLimits;
+use endseal_node::local::{LocalCallError, LocalClient, LocalError};
+use endseal_node::messages::{Unread, status};
+use endseal_node::service::{DialError, Dialed, Service, ServiceEvent, ServiceOptions};
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
+
+use super::world::{Person, World};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Serves `person` while `work` asks, and returns what it says and the events.
+async fn serving<T: Send + 'static>(
+    world: &World,
+    person: &mut Person,
+    work: impl AsyncFnOnce(LocalClient) -> T,
+) -> (T, Vec<ServiceEvent>) {
+    let mut options = ServiceOptions::default();
+    (options.retry, options.patience) = (Duration::from_millis(200), PATIENCE);
+    let service = Service::bind(&person.home, options).unwrap();
+    let client = LocalClient::find(&person.home).unwrap().unwrap();
+    let key = person.key();
+    let dial = async || match &world.hub {
+        Some(_) => {
+            let (endpoint, connection) = world.connect(&key).await;
+            Ok(Dialed { endpoint, connection })
+        }
+        None => Err(DialError { cause: "no hub".to_owned(), is_transient: true }),
+    };
+    let events = Mutex::new(Vec::new());
+    let notify = |event| events.lock().unwrap().push(event);
+    let Person { engine, record, .. } = person;
+    let run = service.run(engine, record, dial, notify, pending());
+    let done = tokio::select! {
+        () = run => unreachable!("nothing stops it"),
+        done = timeout(PATIENCE, work(client)) => done.expect("it is served in time"),
+    };
+    (done, events.into_inner().unwrap())
+}
+
+/// Asks in a thread that may block.
+async fn ask<T: Send + 'static>(
+    client: &LocalClient,
+    work: impl FnOnce(LocalClient) -> Result<T, LocalCallError> + Send + 'static,
+) -> T {
+    let client = client.clone();
+    spawn_blocking(move || work(client)).await.unwrap().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_for_a_full_mailbox_are_sent_when_it_has_room() {
+    let mut limits = HubLimits::default();
+    limits.mailbox_frames = 2;
+    let world = World::with(limits);
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    for number in 1..=5 {
+        alice.say(&bob.identity, &format!("text {number}"));
+    }
+    let ((), events) = serving(&world, &mut alice, async |client| {
+        let mut received = 0;
+        while received < 5 {
+            sleep(Duration::from_millis(50)).await;
+            received += bob.sync(&world).await.received;
+        }
+        // The last frames are acknowledged behind the delivery.
+        while ask(&client, |it| it.status()).await.0.frames > 0 {
+            sleep(Duration::from_millis(50)).await;
+        }
+        sleep(Duration::from_millis(500)).await;
+    })
+    .await;
+    let expected: Vec<_> =
+        (1..=5).map(|number| (alice.identity, format!("text {number}"))).collect();
+    assert_eq!(bob.read(), expected);
+    let changes = [ServiceEvent::MailboxFull(true), ServiceEvent::MailboxFull(false)];
+    let full: Vec<_> = events.iter().filter(|it| changes.contains(it)).collect();
+    assert_eq!(full, [&changes[0], &changes[1]], "{events:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_waits_until_its_receiver_joins() {
+    let world = World::new();
+    let mut alice = world.member("alice").await;
+    let mut bob = world.person("bob");
+    alice.say(&bob.identity, "for later");
+    let bob_is = bob.identity;
+    serving(&world, &mut alice, async |client| {
+        let report = ask(&client, |it| it.sync(1)).await;
+        assert_eq!(report.skipped[0].person, bob_is);
+        bob.join(&world).await;
+        while ask(&client, |it| it.status()).await.0.unsent > 0 {
+            sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+    assert_eq!(bob.sync(&world).await.received, 1);
+    assert_eq!(bob.read(), [(alice.identity, "for later".to_owned())]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_texts_come_in_pages_and_move_to_the_history_whole() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let text = |number: usize| char::from(b'a' + u8::try_from(number).unwrap()).to_string();
+    let lens = [900_000, 999_999, 3, 1_000_000, 0, 900_000, 500_000];
+    for (number, len) in lens.into_iter().enumerate() {
+        bob.say(&alice.identity, &text(number).repeat(len));
+    }
+    bob.sync(&world).await;
+    let (own, from) = (alice.identity, bob.identity);
+    let is_whole = move |texts: &[Unread]| {
+        texts.len() == lens.len()
+            && texts.iter().zip(lens).enumerate().all(|(number, (it, len))| {
+                it.from == from && it.text(&own).unwrap().text == text(number).repeat(len)
+            })
+    };
+    serving(&world, &mut alice, async move |client| {
+        ask(&client, |it| it.sync(1)).await;
+        let (count, history) = ask(&client, move |client| {
+            let (mut after, mut texts, mut pages) = (0, Vec::new(), 0);
+            while let (page, Some(next)) = client.unread(after)? {
+                (after, pages) = (next, pages + 1);
+                texts.extend(page);
+            }
+            assert!(is_whole(&texts) && pages >= 4, "{pages}");
+            // Those that follow get the same.
+            let (mut followed, mut texts) = (client.follow(0)?, Vec::new());
+            while texts.len() < lens.len() {
+                texts.extend(followed.next()?);
+            }
+            assert!(is_whole(&texts));
+            let numbers: Vec<_> = texts.iter().map(|it| it.number).collect();
+            client.mark_read(&numbers)?;
+            // Again, as by two that showed them.
+            client.mark_read(&numbers)?;
+            let (mut after, mut rows) = (0, Vec::new());
+            loop {
+                let page = client.history(&from, after, 256)?;
+                let Some(last) = page.last() else { break };
+                after = last.number;
+                rows.extend(page);
+            }
+            Ok((client.unread(0)?.0.len(), rows))
+        })
+        .await;
+        assert_eq!((count, history.len()), (0, lens.len()));
+        for (row, (number, len)) in history.iter().zip(lens.into_iter().enumerate()) {
+            assert_eq!(row.text(&own, &from).unwrap().text, text(number).repeat(len));
+            assert!(!row.is_sent && row.writer.identity == from);
+        }
+    })
+    .await;
+    assert_eq!(status(&mut alice.engine).unwrap().unread, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn visits_fail_after_their_attempts_and_requests_go_on() {
+    let mut world = World::new();
+    let mut alice = world.member("alice").await;
+    let bob = world.person("bob");
+    world.stop().await;
+    let ((), events) = serving(&world, &mut alice, async move |client| {
+        let begin = Instant::now();
+        for attempts in [1, 3] {
+            let failed = ask(&client, move |it| Ok(it.sync(attempts))).await;
+            let is_no_hub = |it: &LocalError| it.to_string() == "no hub";
+            assert!(matches!(&failed, Err(LocalCallError::Failed(it)) if is_no_hub(it)));
+        }
+        assert!(begin.elapsed() < PATIENCE / 2, "{:?}", begin.elapsed());
+        let to = bob.identity;
+        assert_eq!(ask(&client, move |it| it.say(&to, &b"1\n2"[..], true)).await, 2);
+        let (status, connected) = ask(&client, |it| it.status()).await;
+        assert_eq!((status.unsent, connected), (2, false));
+        let own = ask(&client, |it| it.status()).await.0.membership.unwrap();
+        assert_eq!(own.sequence, 0);
+    })
+    .await;
+    assert_eq!(events, [ServiceEvent::Disconnected { cause: "no hub".to_owned() }]);
+}
