@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::accept_context::{AcceptContext, AccountSlot, Own, UnknownSenders};
-use super::body_digest::Recognizer;
+use super::body_digest::{BodyDigest, Recognizer};
 use super::changeset::Changeset;
 use super::conversation::Conversation;
 use super::conversation_state::{
@@ -79,6 +79,11 @@ impl<A: PairwiseAccount> StateCache<A> {
             Some(conversation_state) => conversation_state,
             None => unreachable!("it was put there"),
         }
+    }
+
+    /// The digest of a ciphertext, or of a content that was opened outside of the sessions.
+    pub(super) fn digest(&self, body: &[u8]) -> BodyDigest {
+        self.recognizer.digest(body)
     }
 
     /// State that the conversations share.

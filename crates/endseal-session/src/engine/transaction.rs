@@ -2,6 +2,7 @@
 
 mod application;
 mod groups;
+mod opened;
 mod parked;
 
 use alloc::vec::Vec;

@@ -11,6 +11,7 @@ mod kills;
 mod lanes;
 mod leaving;
 mod media;
+mod opened;
 mod order;
 mod parked;
 mod party;
