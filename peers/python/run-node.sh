@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs this implementation on vectors/node, or on the directory given.
+# Runs this implementation on vectors/node and vectors/letter.
 set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
-vectors=${1:-$here/../../vectors/node}
+vectors=$here/../../vectors
 proto=$here/../../proto
 
 "$here/prepare.sh"
@@ -11,4 +11,6 @@ generated=$(mktemp -d)
 trap 'rm -rf "$generated"' EXIT
 "$here/.venv/bin/python" -m grpc_tools.protoc --proto_path="$proto" --python_out="$generated" \
     "$proto/endseal/v1/message.proto"
-PYTHONPATH="$generated" "$here/.venv/bin/python" "$here/run_node.py" "$vectors"
+export PYTHONPATH="$generated"
+"$here/.venv/bin/python" "$here/run_node.py" "$vectors/node"
+"$here/.venv/bin/python" "$here/run_letter.py" "$vectors/letter"

@@ -317,6 +317,44 @@ def texts_of_two_writers_arrive(world):
 
 
 @check
+def a_text_to_a_group_reaches_its_members(world):
+    world.alice.ok("group", "create", "team", "bob", "carol")
+    roster = world.folder / "team.roster"
+    world.alice.ok("group", "export", "team", "-o", roster)
+    world.bob.ok("group", "import", roster)
+    world.alice.ok("say", "team", CANARY)
+    assert world.sync("alice")["sent"] == 1
+    for name in ("bob", "carol"):
+        world.sync(name)
+    row = world.bob.ok("--json", "inbox").lines()[0]
+    assert (row["name"], row["group"], row["text"]) == ("alice", "team", CANARY)
+
+
+@check
+def a_letter_waits_for_its_roster(world):
+    assert (world.inbox("carol"), world.status("carol", "parked")) == ([], 1)
+    world.carol.ok("group", "import", world.folder / "team.roster")
+    assert world.sync("carol")["received"] == 1
+    assert world.inbox("carol") == [("alice", CANARY)]
+
+
+@check
+def a_member_who_was_removed_is_not_heard(world):
+    world.alice.ok("group", "remove", "team", "carol")
+    roster = world.folder / "without-carol.roster"
+    world.alice.ok("group", "export", "team", "-o", roster)
+    world.bob.ok("group", "import", roster)
+    world.carol.ok("say", "team", "still here")
+    assert world.sync("carol")["sent"] == 1
+    world.alice.ok("say", "team", "without her")
+    world.sync("alice")
+    world.sync("bob")
+    assert world.inbox("bob") == [("alice", "without her")]
+    assert "member" in world.bob.ok("inbox", "--problems").out
+    assert world.sync("carol")["received"] == 0
+
+
+@check
 def a_stranger_is_named_by_identity(world):
     world.dave.ok("contacts", "remove", "carol")
     world.carol.ok("say", "dave", "who is it")

@@ -16,6 +16,7 @@ mod exposed;
 mod failure;
 mod found;
 mod global;
+mod group_names;
 mod harden;
 mod hints;
 mod inbox;

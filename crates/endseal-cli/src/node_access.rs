@@ -6,8 +6,8 @@ use std::io::Read;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_node::local::{Followed, LocalCallError, LocalClient, LocalError};
 use endseal_node::messages::{
-    HistoryRow, Problem, SayError, Status, Unread, history, mark_read, problems, say, status,
-    unread,
+    Conversation, HistoryRow, Problem, SayError, Status, Unread, history, mark_read, problems, say,
+    status, unread,
 };
 use endseal_node::sessions::Texts;
 use endseal_session::Engine;
@@ -59,10 +59,10 @@ impl NodeAccess<'_> {
         }
     }
 
-    /// Keeps texts for a person, all of the input or each line of it. Returns their number.
+    /// Keeps texts for a person or a group, all of the input or each line of it. Returns their number.
     pub(crate) fn say(
         &mut self,
-        to: &PublicKey,
+        to: &Conversation,
         texts: impl Read,
         lines: bool,
     ) -> Result<u64, Failure> {
@@ -102,7 +102,7 @@ impl NodeAccess<'_> {
     /// At most `limit` rows of a conversation behind a number; none at the end.
     pub(crate) fn history(
         &mut self,
-        with: &PublicKey,
+        with: &Conversation,
         after: u64,
         limit: usize,
     ) -> Result<Vec<HistoryRow>, Failure> {

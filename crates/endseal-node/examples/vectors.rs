@@ -1,7 +1,9 @@
-//! Writes the test vectors of docs/spec/transfer.md and docs/spec/node.md:
+//! Writes the test vectors of docs/spec/letter.md, docs/spec/node.md and docs/spec/transfer.md:
 //! `cargo run -p endseal-node --example endseal-node-vectors -- vectors`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
+#[path = "vectors/letter.rs"]
+mod letter;
 #[path = "vectors/node.rs"]
 mod node;
 #[path = "vectors/node_records.rs"]
@@ -15,6 +17,7 @@ use std::path::PathBuf;
 fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
     transfer::write_all(&dir.join("transfer"));
+    letter::write_all(&dir.join("letter"));
     node::write_all(&dir.join("node"));
     node_records::write_all(&dir.join("node"));
 }

@@ -7,20 +7,33 @@ use endseal_session::{EngineError, EngineTransaction};
 /// Kind of the records.
 pub(crate) const FRAME: u16 = 5;
 
-/// Device for which a ciphertext of the outbox is, and the text in it.
+/// Devices for which a ciphertext of the outbox is, and the text in it.
+#[derive(Clone)]
 pub(crate) struct Target {
-    pub(crate) peer: PeerId,
     /// Number of the row in the history.
     pub(crate) row: u64,
+    /// Epoch of the roster of a letter; 0 for a message of a session.
+    pub(crate) epoch: u64,
+    /// Devices, each with its slot of a letter, or none.
+    pub(crate) mailboxes: Vec<(PeerId, Vec<u8>)>,
 }
 
 impl Target {
+    /// One device, for a message of a session.
+    pub(crate) fn device(peer: PeerId, row: u64) -> Self {
+        Self { row, epoch: 0, mailboxes: vec![(peer, Vec::new())] }
+    }
+
     pub(crate) fn put(
         &self,
         transaction: &EngineTransaction<'_, '_, OlmAccount>,
         sequence: u64,
     ) -> Result<(), EngineError> {
-        let value = [&self.peer.as_bytes()[..], &self.row.to_le_bytes()].concat();
+        let mut value = [self.row.to_le_bytes(), self.epoch.to_le_bytes()].concat();
+        let count = u16::try_from(self.mailboxes.len()).unwrap_or(u16::MAX);
+        value.extend_from_slice(&count.to_le_bytes());
+        value.extend_from_slice(&self.peers());
+        value.extend_from_slice(&self.slots());
         transaction.put_record(FRAME, &sequence.to_be_bytes(), &value)
     }
 
@@ -36,9 +49,32 @@ impl Target {
     }
 
     fn read(value: &[u8]) -> Option<Self> {
-        let (peer, row) = value.split_first_chunk::<{ PeerId::LEN }>()?;
-        let row = u64::from_le_bytes(row.try_into().ok()?);
-        Some(Self { peer: PeerId::from_bytes(peer), row })
+        let (row, rest) = value.split_first_chunk::<8>()?;
+        let (epoch, rest) = rest.split_first_chunk::<8>()?;
+        let (count, rest) = rest.split_first_chunk::<2>()?;
+        let count = usize::from(u16::from_le_bytes(*count));
+        let (peers, slots) = rest.split_at_checked(count * PeerId::LEN)?;
+        let (peers, _) = peers.as_chunks::<{ PeerId::LEN }>();
+        let len = slots.len().checked_div(count)?;
+        if len * count != slots.len() {
+            return None;
+        }
+        let mailbox = |(at, peer)| (PeerId::from_bytes(peer), slots[at * len..][..len].to_vec());
+        Some(Self {
+            row: u64::from_le_bytes(*row),
+            epoch: u64::from_le_bytes(*epoch),
+            mailboxes: peers.iter().enumerate().map(mailbox).collect(),
+        })
+    }
+
+    /// Peer ids, one after the other.
+    pub(crate) fn peers(&self) -> Vec<u8> {
+        self.mailboxes.iter().flat_map(|(peer, _)| *peer.as_bytes()).collect()
+    }
+
+    /// Slots in the order of the peer ids.
+    pub(crate) fn slots(&self) -> Vec<u8> {
+        self.mailboxes.iter().flat_map(|(_, slot)| slot).copied().collect()
     }
 
     /// Removes a ciphertext that need not be sent any more.

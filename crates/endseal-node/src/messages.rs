@@ -9,16 +9,24 @@
 //! | read what was written and read | [`history`] |
 //! | see what waits and what went wrong | [`status`], [`problems`] |
 //!
-//! Nothing is encrypted before it can be sent: a text goes to the devices that a person has then.
+//! Nothing is encrypted before it can be sent: a text goes to the devices that a person has then. A
+//! text to a group is a letter, sealed to its members.
 
+mod arrived_letter;
+mod conversation;
 mod directory;
 mod drain;
 mod error;
 mod history;
 mod hub;
 mod inbox;
+mod letter;
+mod letter_inbox;
+mod letter_keys;
+mod letter_recipients;
 mod membership;
 mod outbox;
+mod parked_letter;
 mod payload;
 mod problem;
 mod puts;
@@ -31,11 +39,14 @@ mod sync;
 mod text;
 mod unsent;
 
+pub use conversation::Conversation;
 pub use error::{HubError, JoinError, SayError, SyncError};
 pub use history::{HistoryRow, history};
 pub use hub::{HubClient, hub_limits};
 pub(crate) use inbox::unread_page;
 pub use inbox::{Unread, mark_read, unread};
+pub use letter::{Letter, LetterHead};
+pub use letter_keys::LetterKeys;
 pub use membership::{Membership, join, membership};
 pub use outbox::say;
 pub use payload::Payload;

@@ -26,11 +26,18 @@ impl Home {
     /// # Errors
     /// [`PersonError`].
     pub fn person(&self) -> Result<PersonRecord, PersonError> {
-        let folder = self.file(FOLDER);
-        match groups::epochs_in(&folder)?.last() {
+        match self.person_epochs()?.last() {
             Some(epoch) => self.person_in_epoch(*epoch),
-            None => Err(PersonError::Missing(folder)),
+            None => Err(PersonError::Missing(self.file(FOLDER))),
         }
+    }
+
+    /// Epochs of the person records that are known, the newest last.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn person_epochs(&self) -> Result<Vec<u64>, PersonError> {
+        Ok(groups::epochs_in(&self.file(FOLDER))?)
     }
 
     /// The person record of one epoch.

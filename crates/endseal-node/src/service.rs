@@ -33,7 +33,7 @@ use self::hub_state::HubState;
 use self::hub_task::stay_connected;
 use crate::home::Home;
 use crate::local;
-use crate::messages::SharedEngine;
+use crate::messages::{LetterKeys, SharedEngine};
 
 pub use self::dialer::{DialError, Dialed};
 pub use self::event::ServiceEvent;
@@ -108,11 +108,12 @@ impl Service {
 
     /// Serves until `stop` completes; then the socket is gone, and the store may be closed. `dial`
     /// makes a connection to the hub, again and again. `person` is the newest record of this
-    /// identity. `notify` is called when a state changes.
+    /// identity, `keys` are those of the same state directory. `notify` is called when a state changes.
     pub async fn run(
         self,
         engine: &mut Engine,
         person: &PersonRecord,
+        keys: &LetterKeys<'_>,
         dial: impl AsyncFn() -> Result<Dialed, DialError>,
         notify: impl Fn(ServiceEvent),
         stop: impl Future<Output = ()>,
@@ -131,7 +132,7 @@ impl Service {
         tokio::select! {
             () = stop => {}
             () = serve_calls(engine, &mut received, state) => {}
-            () = stay_connected(engine, person, &options, dial, state) => {}
+            () = stay_connected(engine, (person, keys), &options, dial, state) => {}
             () = maintain(engine, state) => {}
         }
         // The socket goes with it.

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use endseal_node::messages::HistoryRow;
+use endseal_node::messages::{Conversation, HistoryRow};
 
 use super::inbox::shown;
-use super::session::{Partner, StoreArgs};
+use super::say::conversation;
+use super::session::{StoreArgs, called, identity_text};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
@@ -15,12 +16,12 @@ use crate::time::rfc3339;
 /// Rows that are in memory at once.
 const PAGE: usize = 256;
 
-/// Print what was written to a person, and what was read
+/// Print what was written to a person or a group, and what was read
 ///
 /// The order is that of writing and reading on this device.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Contact or identity
+    /// Contact, identity or group
     name: String,
     /// Only texts with all of these words, in any case
     #[arg(long, value_name = "WORDS")]
@@ -34,7 +35,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let partner = Partner::find(&args.name, ctx)?;
+    let (other, name) = conversation(&args.name, ctx)?;
+    let contacts = ctx.home()?.contacts()?;
     let words: Vec<String> = args
         .search
         .iter()
@@ -43,7 +45,6 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         .collect();
     with_node(args.store.wait, ctx, |node, ctx| {
         let own = node.own();
-        let other = partner.identity;
         let matches = |row: &HistoryRow| {
             if words.is_empty() {
                 return true;
@@ -57,14 +58,20 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 let object = json::object([
                     ("number", row.number.into()),
                     ("sent", row.is_sent.into()),
+                    ("from", identity_text(row.writer.identity).into()),
                     ("device", row.writer.device.number().into()),
                     ("time", text.map(|it| rfc3339(it.time)).into()),
                     ("text", text.map(|it| it.text).into()),
                 ]);
                 return ctx.print(format!("{object}\n").as_bytes());
             }
-            let name = if row.is_sent { "me" } else { &partner.name };
-            ctx.print(shown(name, text).as_bytes())
+            let writer = row.writer.identity;
+            let name = match other {
+                _ if writer == own => "me".to_owned(),
+                Conversation::Person(_) => name.clone(),
+                Conversation::Group(_) => called(writer, &contacts),
+            };
+            ctx.print(shown(&name, text).as_bytes())
         };
         let (mut after, mut last) = (0, VecDeque::new());
         loop {

@@ -2,7 +2,8 @@
 
 use std::io::Cursor;
 
-use endseal_node::messages::SayError;
+use endseal_keyring::Name;
+use endseal_node::messages::{Conversation, SayError};
 
 use super::session::{Partner, StoreArgs};
 use crate::ctx::{Ctx, Outcome};
@@ -12,14 +13,15 @@ use crate::node_access::with_node;
 use crate::output::{DASH, Input};
 use crate::printable::plural;
 
-/// Write a text to a person
+/// Write a text to a person or a group
 ///
 /// The text is kept here, encrypted, until endseal sync or endseal up sends it: then it goes to
-/// every device that the person has. Other processes can read arguments: a text that is secret
-/// even from users of this machine is given on standard input.
+/// every device that the person has, or that the members of the group have. Other processes can
+/// read arguments: a text that is secret even from users of this machine is given on standard
+/// input.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Contact or identity
+    /// Contact, identity or group
     name: String,
     /// The text, or - for standard input
     text: String,
@@ -31,7 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let partner = Partner::find(&args.name, ctx)?;
+    let (to, name) = conversation(&args.name, ctx)?;
     if args.lines && args.text != DASH {
         return Err(Failure::usage("--lines is for texts on standard input").hint("give -"));
     }
@@ -40,12 +42,24 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         text => Box::new(Cursor::new(text.as_bytes().to_vec())),
     };
     let (count, sender) = with_node(args.store.wait, ctx, |node, _| {
-        Ok((node.say(&partner.identity, reader, args.lines)?, node.sender()))
+        Ok((node.say(&to, reader, args.lines)?, node.sender()))
     })?;
-    let text = format!("{} for {} wait for {sender}", plural(count, "text"), partner.name);
+    let text = format!("{} for {name} wait for {sender}", plural(count, "text"));
     let text = if count == 1 { text.replacen(" wait ", " waits ", 1) } else { text };
-    let json = json::object([("name", partner.name.into()), ("texts", count.into())]);
+    let json = json::object([("name", name.into()), ("texts", count.into())]);
     Ok(Outcome::done(text, json))
+}
+
+/// A contact, an identity, or else a group, and what to call it.
+pub(super) fn conversation(text: &str, ctx: &Ctx) -> Result<(Conversation, String), Failure> {
+    let group = Name::new(text).ok().and_then(|name| ctx.home().ok()?.groups().current(&name).ok());
+    match (Partner::find(text, ctx), group) {
+        (Ok(_), Some(_)) => Err(Failure::usage(format!("{text} is a contact and a group"))
+            .hint("give the identity of the contact, or rename one of them")),
+        (Ok(Partner { identity, name }), None) => Ok((Conversation::Person(identity), name)),
+        (Err(_), Some(group)) => Ok((Conversation::Group(*group.id()), text.to_owned())),
+        (Err(failure), None) => Err(failure),
+    }
 }
 
 impl From<SayError> for Failure {

@@ -6,8 +6,8 @@ use endseal_crypto::random::OsRandom;
 use endseal_keyring::Contacts;
 use endseal_node::local::LocalClient;
 use endseal_node::messages::{
-    HubClient, HubError, SkippedReason, Status, SyncError, SyncReport, hub_limits, membership,
-    status, sync,
+    Conversation, HubClient, HubError, LetterKeys, SkippedReason, Status, SyncError, SyncReport,
+    hub_limits, membership, status, sync,
 };
 use endseal_transport::{Backoff, Failures, TransportKey};
 
@@ -15,6 +15,7 @@ use super::join::hosts;
 use super::session::{StoreArgs, called, not_opened, unlock, work_and_close};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
+use crate::group_names::GroupNames;
 use crate::json::{self, Value};
 use crate::network::{self, Destination, Timeouts};
 use crate::printable::plural;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Some(client) => (client.sync(attempts)?, client.status()?.0),
         None => visit(args, attempts, ctx)?,
     };
-    tell(&report, &contacts, ctx);
+    tell(&report, &contacts, &GroupNames::load(&home), ctx);
     let mut text = format!("{} received, {} sent", report.received, report.sent);
     match waiting.unsent + waiting.frames {
         0 => {}
@@ -63,7 +64,7 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
     let key = TransportKey::new(&device);
     let engine = home.sessions(&device, args.store.wait);
     let engine = engine.map_err(|error| not_opened(error, &home))?;
-    drop(device);
+    let keys = LetterKeys::new(&home, &device);
     let as_json = ctx.global.json;
     work_and_close(engine, ctx, |engine, _| {
         let known = membership(engine)?.ok_or(SyncError::NotJoined)?;
@@ -80,7 +81,7 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
                 report.skipped.clear();
                 let visit = interrupt.with_connection(&key, &to, async |connection| {
                     let hub = HubClient::new(connection, timeouts.idle);
-                    Ok(sync(&hub, engine, &person, &mut report).await?)
+                    Ok(sync(&hub, engine, &person, &keys, &mut report).await?)
                 });
                 visit.await
             };
@@ -96,7 +97,7 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
 }
 
 /// Tells what did not go as people expect.
-fn tell(report: &SyncReport, contacts: &Contacts, ctx: &mut Ctx) {
+fn tell(report: &SyncReport, contacts: &Contacts, groups: &GroupNames, ctx: &mut Ctx) {
     for lost in &report.gaps {
         ctx.note(&match (lost.is_expired, lost.count) {
             (true, count) => {
@@ -114,7 +115,10 @@ fn tell(report: &SyncReport, contacts: &Contacts, ctx: &mut Ctx) {
         ));
     }
     for skipped in &report.skipped {
-        let name = called(skipped.person, contacts);
+        let name = match skipped.to {
+            Conversation::Person(person) => called(person, contacts),
+            Conversation::Group(id) => groups.called(&id),
+        };
         ctx.note(&match (skipped.reason, skipped.device) {
             (SkippedReason::Unknown, _) => format!("note: {name} has not joined the hub"),
             (SkippedReason::NoPrekey, Some(device)) => {
@@ -122,6 +126,10 @@ fn tell(report: &SyncReport, contacts: &Contacts, ctx: &mut Ctx) {
             }
             (SkippedReason::NoSession, Some(device)) => {
                 format!("note: the session with device {} of {name} cannot send", device.device)
+            }
+            (SkippedReason::Group, _) => format!("warning: the roster of {name} cannot be used"),
+            (SkippedReason::NotMember, _) => {
+                format!("warning: you are no member of {name}; its texts wait here")
             }
             _ => format!("warning: what the hub says of {name} is not signed by {name}, or is old"),
         });

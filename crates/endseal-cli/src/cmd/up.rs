@@ -2,7 +2,7 @@
 
 use endseal_keyring::PeerIdText;
 use endseal_node::local::LocalClient;
-use endseal_node::messages::{hub_limits, may_sync};
+use endseal_node::messages::{LetterKeys, hub_limits, may_sync};
 use endseal_node::service::{
     BindServiceError, DialError, Dialed, Service, ServiceEvent, ServiceOptions,
 };
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let key = TransportKey::new(&device);
     let engine = home.sessions(&device, args.store.wait);
     let engine = engine.map_err(|error| not_opened(error, &home))?;
-    drop(device);
+    let keys = LetterKeys::new(&home, &device);
     let as_json = ctx.global.json;
     let level = if ctx.global.quiet { Level::Off } else { args.log };
     work_and_close(engine, ctx, |engine, ctx| {
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                     Err(DialError { cause: failure.line(), is_transient })
                 }
             };
-            service.run(engine, &person, dial, note, interrupt.wait()).await;
+            service.run(engine, &person, &keys, dial, note, interrupt.wait()).await;
             Ok(())
         })
     })?;

@@ -116,6 +116,53 @@ fn texts_go_over_a_hub() {
 }
 
 #[test]
+fn texts_go_to_a_group() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    let carol = Person::new("carol", &scratch);
+    carol.run(&["join", &hub.invite("carol")]).ok();
+    carol.knows(&alice);
+    alice.knows(&carol);
+    alice.run(&["group", "create", "team", "bob", "carol"]).ok();
+    alice.run(&["group", "export", "team", "-o", "team.roster"]).ok();
+    bob.run(&["group", "import", "team.roster"]).ok();
+    let ran = alice.run(&["say", "team", "to all"]).ok();
+    assert_eq!(ran.confirmation(), "1 text for team waits for endseal sync");
+    assert_eq!(alice.run(&["sync"]).ok().confirmation(), "0 received, 1 sent");
+    bob.run(&["sync"]).ok();
+    assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice in team> to all"]);
+    // Carol gets the roster later.
+    let ran = carol.run(&["sync"]).ok();
+    assert!(ran.err.contains("1 message cannot be opened before"), "{}", ran.err);
+    carol.run(&["group", "import", "team.roster", "--as", "our-team"]).ok();
+    assert_eq!(carol.run(&["sync"]).ok().confirmation(), "1 received, 0 sent");
+    let ran = carol.run(&["--json", "inbox"]).ok().json();
+    assert_eq!((&ran["group"], &ran["name"]), (&"our-team".into(), &"alice".into()));
+    carol.run(&["say", "our-team", "an answer"]).ok();
+    carol.run(&["sync"]).ok();
+    for person in [&alice, &bob] {
+        person.run(&["sync"]).ok();
+        person.run(&["inbox"]).ok();
+    }
+    let history =
+        |person: &Person<'_>, group| texts(&person.run(&["history", group]).ok()).join("|");
+    assert_eq!(history(&alice, "team"), "me> to all|carol> an answer");
+    assert_eq!(history(&carol, "our-team"), "alice> to all|me> an answer");
+    assert!(history(&bob, "team").starts_with("alice> to all|endseal1"));
+    // Who was removed writes no more.
+    alice.run(&["group", "remove", "team", "bob"]).ok();
+    alice.run(&["group", "export", "team", "-o", "second.roster"]).ok();
+    bob.run(&["group", "import", "second.roster"]).ok();
+    bob.run(&["say", "team", "still here"]).ok();
+    let ran = bob.run(&["sync"]).ok();
+    assert!(ran.err.contains("you are no member of team"), "{}", ran.err);
+    // A name of both.
+    carol.run(&["contacts", "add", "our-team", &bob.identity()]).ok();
+    carol.run(&["say", "our-team", "x"]).fails(2, "is a contact and a group");
+}
+
+#[test]
 fn what_cannot_be_done_is_said() {
     let scratch = Scratch::new();
     let hub = Hub::start(&scratch);

@@ -49,7 +49,7 @@ pub(crate) fn address(identity: &[u8], device: u32) -> Vec<u8> {
 }
 
 /// A field of Protocol Buffers with a length.
-fn field(number: u8, content: &[u8]) -> Vec<u8> {
+pub(crate) fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![number << 3 | 2];
     let mut len = content.len();
     while len >= 0x80 {
@@ -61,7 +61,7 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
     out
 }
 
-fn scheme(number: u8) -> Vec<u8> {
+pub(crate) fn scheme(number: u8) -> Vec<u8> {
     vec![1 << 3, number]
 }
 

@@ -4,14 +4,13 @@ use core::time::Duration;
 use std::io::Read;
 use std::path::PathBuf;
 
-use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
 use endseal_transport::control::{ControlClient, ControlConnectError};
 
 use super::reply::{LocalReply, Secret, history_of, unread_of};
 use super::{LocalCallError, LocalError, LocalRequest, MAX_TEXTS_LEN, socket};
 use crate::home::Home;
-use crate::messages::{HistoryRow, Problem, Status, SyncReport, Unread};
+use crate::messages::{Conversation, HistoryRow, Problem, Status, SyncReport, Unread};
 
 /// Longest wait for a reply: the process may open a backlog meanwhile.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -56,7 +55,7 @@ impl LocalClient {
     /// [`LocalCallError`].
     pub fn say(
         &self,
-        to: &PublicKey,
+        to: &Conversation,
         texts: impl Read,
         lines: bool,
     ) -> Result<u64, LocalCallError> {
@@ -117,7 +116,7 @@ impl LocalClient {
     /// [`LocalCallError`].
     pub fn history(
         &self,
-        with: &PublicKey,
+        with: &Conversation,
         after: u64,
         limit: usize,
     ) -> Result<Vec<HistoryRow>, LocalCallError> {

@@ -5,7 +5,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_session::{Address, DeviceId};
 use serde::{Deserialize, Serialize};
 
-use crate::messages::{HistoryRow, Problem, Status, SyncReport, Unread};
+use crate::messages::{Conversation, HistoryRow, Problem, Status, SyncReport, Unread};
 use crate::wire_text;
 
 /// Plaintexts behind a reply.
@@ -43,8 +43,8 @@ pub(crate) enum LocalReply {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct UnreadRow {
     number: u64,
-    #[serde(with = "wire_text::identity")]
-    from: PublicKey,
+    #[serde(with = "wire_text::conversation")]
+    conversation: Conversation,
     writer: Writer,
     /// Length of the plaintext in bytes.
     len: usize,
@@ -100,7 +100,7 @@ impl LocalReply {
     pub(crate) fn unread(texts: &[Unread], next: Option<u64>) -> (Self, Secret) {
         let rows = texts.iter().map(|it| UnreadRow {
             number: it.number,
-            from: it.from,
+            conversation: it.conversation,
             writer: Writer::of(it.writer),
             len: it.plaintext.len(),
         });
@@ -126,7 +126,7 @@ pub(super) fn unread_of(rows: &[UnreadRow], mut secret: &[u8]) -> Option<Vec<Unr
     let unread = rows.iter().map(|row| {
         let plaintext = take(&mut secret, row.len)?;
         let writer = row.writer.address()?;
-        Some(Unread { number: row.number, from: row.from, writer, plaintext })
+        Some(Unread { number: row.number, conversation: row.conversation, writer, plaintext })
     });
     unread.collect()
 }

@@ -1,8 +1,8 @@
 //! Requests.
 
-use endseal_crypto::ed25519::PublicKey;
 use serde::{Deserialize, Serialize};
 
+use crate::messages::Conversation;
 use crate::wire_text;
 
 /// A request.
@@ -13,9 +13,9 @@ pub(crate) enum LocalRequest {
     Status,
     /// Keeps texts, which are the secret of the message.
     Say {
-        /// The person to whom they are written.
-        #[serde(with = "wire_text::identity")]
-        to: PublicKey,
+        /// The person or group to whom they are written.
+        #[serde(with = "wire_text::conversation")]
+        to: Conversation,
         /// Each line is a text.
         lines: bool,
     },
@@ -36,9 +36,9 @@ pub(crate) enum LocalRequest {
     },
     /// Rows of a conversation.
     History {
-        /// The other person.
-        #[serde(with = "wire_text::identity")]
-        with: PublicKey,
+        /// The conversation.
+        #[serde(with = "wire_text::conversation")]
+        with: Conversation,
         /// Number behind which they are.
         after: u64,
         /// Rows at most.

@@ -5,17 +5,20 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::HubFault;
 use endseal_keyring::PersonRecord;
-use endseal_session::{Address, Certificate, PrekeyBundle};
+use endseal_session::{Address, Certificate, EngineError, PrekeyBundle};
 
 use super::error::{HubError, SyncError};
 use super::hub::HubClient;
 use super::records::PERSON;
 use super::shared_engine::SharedEngine;
 
+/// Persons that are asked for at once: as many streams as a hub allows.
+const AT_ONCE: usize = 32;
+
 /// Result of looking for a person.
 pub(super) enum Found {
-    /// The devices that are registered and that the newest person record has.
-    Devices(Vec<Certificate>),
+    /// The newest person record, and the devices that are registered and that it has.
+    Person(PersonRecord, Vec<Certificate>),
     /// The hub knows no such person.
     Unknown,
     /// The hub's answer is not signed by the person, or is older than what is known.
@@ -28,8 +31,44 @@ pub(super) async fn find(
     engine: &SharedEngine<'_>,
     identity: &PublicKey,
 ) -> Result<Found, SyncError> {
-    let by = By::Identity(*identity.as_bytes());
-    let person = match hub.ask(Request::Find(Find { by })).await {
+    take_in(engine, identity, hub.ask(request(identity)).await)
+}
+
+/// [`find`] for several persons, in their order.
+pub(super) async fn find_many(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    identities: &[PublicKey],
+) -> Result<Vec<Found>, SyncError> {
+    let mut found = Vec::with_capacity(identities.len());
+    for identities in identities.chunks(AT_ONCE) {
+        let answers = hub.ask_many(identities.iter().map(request)).await?;
+        for (identity, answer) in identities.iter().zip(answers) {
+            found.push(take_in(engine, identity, answer)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The person record that was kept of a person.
+pub(super) fn known(
+    engine: &SharedEngine<'_>,
+    identity: &PublicKey,
+) -> Result<Option<PersonRecord>, EngineError> {
+    let record = engine.transaction(|it| it.record(PERSON, identity.as_bytes()))?;
+    Ok(record.and_then(|record| PersonRecord::parse(&record).ok()))
+}
+
+fn request(identity: &PublicKey) -> Request {
+    Request::Find(Find { by: By::Identity(*identity.as_bytes()) })
+}
+
+fn take_in(
+    engine: &SharedEngine<'_>,
+    identity: &PublicKey,
+    answer: Result<Answer, HubError>,
+) -> Result<Found, SyncError> {
+    let person = match answer {
         Ok(Answer::Person(person)) => person,
         Ok(_) => return Err(HubFault::Unexpected.into()),
         Err(HubError::Refused(Code::NONE)) => return Ok(Found::Unknown),
@@ -66,7 +105,7 @@ pub(super) async fn find(
             devices.push(certificate);
         }
     }
-    Ok(Found::Devices(devices))
+    Ok(Found::Person(record, devices))
 }
 
 /// Takes a prekey bundle of a device; `None` if there is none, or it is of another device.

@@ -13,9 +13,14 @@ use endseal_delivery::{Credit, MessageId};
 use endseal_session::{Address, BatchOptions, Engine, EngineError, Envelope, Outcome};
 use tokio::time::timeout;
 
+use super::arrived_letter::{ArrivedLetter, Verdict, open};
 use super::error::{HubError, SyncError};
 use super::hub::{HubClient, HubExchange};
+use super::letter::Letter;
+use super::letter_inbox::keep;
+use super::letter_keys::LetterKeys;
 use super::membership::replace_prekeys;
+use super::parked_letter::Parked;
 use super::payload::{ADDRESS_LEN, Payload};
 use super::problem::{self, ProblemClass};
 use super::records::{self, QUEUE};
@@ -39,9 +44,10 @@ const MAX_THREADS: usize = 8;
 pub(super) async fn drain(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
+    keys: &LetterKeys<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
-    let mut mailbox = Mailbox::subscribe(hub, engine).await?;
+    let mut mailbox = Mailbox::subscribe(hub, engine, keys, report).await?;
     mailbox.catch_up(report).await?;
     // Otherwise the connection could end before the hub has the last acknowledgement.
     Ok(mailbox.exchange.finish().await?)
@@ -51,9 +57,11 @@ pub(super) async fn drain(
 pub(super) struct Mailbox<'m, 'e> {
     hub: &'m HubClient<'m>,
     engine: &'m SharedEngine<'e>,
+    keys: &'m LetterKeys<'m>,
     exchange: HubExchange,
     subscription: Subscription,
     backlog: Backlog,
+    parked: Parked,
     /// Gaps that the hub told of.
     gaps: usize,
     /// Credit of frames that were delivered.
@@ -61,10 +69,19 @@ pub(super) struct Mailbox<'m, 'e> {
 }
 
 impl<'m, 'e> Mailbox<'m, 'e> {
+    /// Opens the letters that wait and can be opened now, and subscribes.
     pub(super) async fn subscribe(
         hub: &'m HubClient<'m>,
         engine: &'m SharedEngine<'e>,
+        keys: &'m LetterKeys<'m>,
+        report: &mut SyncReport,
     ) -> Result<Self, SyncError> {
+        let (mut parked, waiting) = engine.with(Parked::load)?;
+        let verdicts = open(hub, engine, keys, &waiting).await?;
+        engine.transaction(|transaction| {
+            keep(transaction, &waiting, verdicts, &mut parked, report)?;
+            problem::forget_old(transaction)
+        })?;
         let cursor = engine.transaction(|transaction| transaction.cursor(QUEUE))?;
         let after = match cursor {
             Some(bytes) => records::number(&bytes).ok_or(EngineError::Damaged("cursor"))?,
@@ -75,7 +92,7 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         exchange.send(Request::Subscribe(Subscribe { after, frames, bytes })).await?;
         let subscription = Subscription::new(after, CREDIT);
         let (backlog, owed) = (Backlog::new(), Credit { frames: 0, bytes: 0 });
-        Ok(Self { hub, engine, exchange, subscription, backlog, gaps: 0, owed })
+        Ok(Self { hub, engine, keys, exchange, subscription, backlog, parked, gaps: 0, owed })
     }
 
     /// Receives until nothing is left.
@@ -108,8 +125,8 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         report: &mut SyncReport,
     ) -> Result<bool, SyncError> {
         match self.subscription.answer(payload)? {
-            Arrival::Frame { position, frame, id, .. } => {
-                self.backlog.add(position, id, &frame, payload);
+            Arrival::Frame { position, frame, id, slot } => {
+                self.backlog.add(position, id, &frame, slot, payload);
             }
             Arrival::Damaged { position } => self.backlog.add_damaged(position, payload),
             Arrival::Gap(gap) => {
@@ -148,7 +165,9 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         let Credit { frames, bytes } = self.backlog.credit();
         self.owed.frames += frames;
         self.owed.bytes += bytes;
-        self.engine.with(|engine| self.backlog.deliver(engine, report))?;
+        let verdicts = open(self.hub, self.engine, self.keys, &self.backlog.letters).await?;
+        let (backlog, parked) = (&mut self.backlog, &mut self.parked);
+        self.engine.with(|engine| backlog.deliver(engine, verdicts, parked, report))?;
         self.engine.note_arrivals();
         let acknowledge = Request::Acknowledge(Acknowledge { position });
         Ok(self.exchange.send(acknowledge).await?)
@@ -169,6 +188,7 @@ impl<'m, 'e> Mailbox<'m, 'e> {
 /// Frames that are opened together.
 struct Backlog {
     frames: Vec<Arrived>,
+    letters: Vec<ArrivedLetter>,
     /// Their length in bytes.
     len: usize,
     problems: Vec<Problem>,
@@ -197,6 +217,7 @@ impl Backlog {
     fn new() -> Self {
         Self {
             frames: Vec::new(),
+            letters: Vec::new(),
             len: 0,
             problems: Vec::new(),
             position: None,
@@ -205,10 +226,22 @@ impl Backlog {
     }
 
     /// Adds a frame, a part of `payload`.
-    fn add(&mut self, position: u64, id: MessageId, frame: &StoredFrame<'_>, payload: &Bytes) {
+    fn add(
+        &mut self,
+        position: u64,
+        id: MessageId,
+        frame: &StoredFrame<'_>,
+        slot: &[u8],
+        payload: &Bytes,
+    ) {
         self.len += payload.len();
         self.position = Some(position);
         let peer = PeerId::from_bytes(&frame.stamp().sender);
+        if let Some(Letter { head, .. }) = Letter::read(frame.payload()) {
+            let (slot, payload) = (payload.slice_ref(slot), payload.slice_ref(frame.payload()));
+            self.letters.push(ArrivedLetter { peer, position, head, slot, payload, parked: None });
+            return;
+        }
         match self.ciphertext(frame) {
             Some((from, ciphertext)) => {
                 let ciphertext = payload.slice_ref(ciphertext);
@@ -233,18 +266,27 @@ impl Backlog {
     }
 
     fn is_full(&self) -> bool {
-        self.frames.len() + self.problems.len() >= BATCH_FRAMES || self.len >= BATCH_BYTES
+        self.count() >= BATCH_FRAMES || self.len >= BATCH_BYTES
+    }
+
+    fn count(&self) -> usize {
+        self.frames.len() + self.letters.len() + self.problems.len()
     }
 
     fn credit(&self) -> Credit {
-        let frames = self.frames.len() + self.problems.len();
-        Credit { frames: frames as u64, bytes: self.len as u64 }
+        Credit { frames: self.count() as u64, bytes: self.len as u64 }
     }
 
-    /// Opens the frames in one transaction, and then notes what went wrong with the position behind
-    /// them. After that all of it may be acknowledged. A process that is killed in between opens
+    /// Opens messages of sessions in one transaction. In a second one letters become messages of
+    /// the inbox, and what went wrong is noted with the position behind all of them. After that all of it may be acknowledged. A process that is killed in between opens
     /// the frames again: those that were delivered are recognised, and the others fail again.
-    fn deliver(&mut self, engine: &mut Engine, report: &mut SyncReport) -> Result<(), SyncError> {
+    fn deliver(
+        &mut self,
+        engine: &mut Engine,
+        letters: Vec<Verdict>,
+        parked: &mut Parked,
+        report: &mut SyncReport,
+    ) -> Result<(), SyncError> {
         let envelopes: Vec<_> = self
             .frames
             .iter()
@@ -268,6 +310,7 @@ impl Backlog {
         report.received += opened.released.iter().filter(|it| it.outcome.is_kept()).count() as u64;
         report.problems += self.problems.len() as u64;
         engine.transaction(|transaction| {
+            keep(transaction, &self.letters, letters, parked, report)?;
             for Problem { class, peer, position } in &self.problems {
                 problem::note(transaction, class, peer, *position)?;
             }
@@ -276,6 +319,7 @@ impl Backlog {
             transaction.set_cursor(QUEUE, &position)
         })?;
         (self.frames, self.len, self.position) = (Vec::new(), 0, None);
+        self.letters.clear();
         self.problems.clear();
         self.addresses.clear();
         Ok(())

@@ -2,17 +2,15 @@
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::roster::GroupId;
 use endseal_session::{Address, Engine, EngineError};
 
+use super::conversation::Conversation;
 use super::payload::{ADDRESS_LEN, address, address_bytes};
-use super::records::{self, HISTORY, Transaction};
+use super::records::{HISTORY, Transaction};
 use super::text::Text;
 
-/// First byte of the name: a conversation with a person.
-const PERSON: u8 = 1;
-const NAME_LEN: usize = 1 + 32 + 8;
-
-/// A text of a conversation with a person.
+/// A text of a conversation.
 #[allow(missing_debug_implementations, reason = "it is secret")]
 #[non_exhaustive]
 pub struct HistoryRow {
@@ -29,18 +27,24 @@ pub struct HistoryRow {
 }
 
 impl HistoryRow {
-    /// The text of a conversation between this identity and `other`; `None` if it is none.
+    /// The text; `own` is this identity. `None` if it is none.
     #[must_use]
-    pub fn text(&self, own: &PublicKey, other: &PublicKey) -> Option<Text<'_>> {
-        let (sender, receiver) = if self.is_sent { (own, other) } else { (other, own) };
-        Text::read(&self.plaintext, sender, receiver)
+    pub fn text(&self, own: &PublicKey, conversation: &Conversation) -> Option<Text<'_>> {
+        match conversation {
+            Conversation::Person(other) if self.is_sent => {
+                Text::read(&self.plaintext, own, &Conversation::Person(*other))
+            }
+            Conversation::Person(other) => {
+                Text::read(&self.plaintext, other, &Conversation::Person(*own))
+            }
+            Conversation::Group(_) => {
+                Text::read(&self.plaintext, &self.writer.identity, conversation)
+            }
+        }
     }
 
-    pub(super) fn name(other: &PublicKey, number: u64) -> [u8; NAME_LEN] {
-        let mut name = [PERSON; NAME_LEN];
-        name[1..33].copy_from_slice(other.as_bytes());
-        name[33..].copy_from_slice(&number.to_be_bytes());
-        name
+    pub(super) fn name(conversation: &Conversation, number: u64) -> Vec<u8> {
+        [&[conversation.tag()], conversation.as_bytes(), &number.to_be_bytes()].concat()
     }
 
     fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
@@ -55,8 +59,13 @@ impl HistoryRow {
     /// Reads a record of the store; `None` if it is none.
     #[must_use]
     pub fn read(name: &[u8], value: &[u8]) -> Option<Self> {
-        let (&PERSON, rest) = name.split_first()? else { return None };
-        let number = records::number_in_name(rest.get(32..)?)?;
+        let (&tag, rest) = name.split_first()?;
+        let (conversation, number) = rest.split_last_chunk::<8>()?;
+        let of_group = tag == 2 && conversation.len() == GroupId::LEN;
+        if !of_group && (tag != 1 || conversation.len() != PublicKey::LEN) {
+            return None;
+        }
+        let number = u64::from_be_bytes(*number);
         let (&direction, rest) = value.split_first()?;
         let (writer, rest) = rest.split_first_chunk::<ADDRESS_LEN>()?;
         let (time, plaintext) = rest.split_first_chunk::<8>()?;
@@ -73,32 +82,43 @@ impl HistoryRow {
         })
     }
 
+    /// The row with a number.
+    pub(super) fn of(
+        transaction: &Transaction<'_, '_>,
+        conversation: &Conversation,
+        number: u64,
+    ) -> Result<Self, EngineError> {
+        let name = Self::name(conversation, number);
+        let value = transaction.record(HISTORY, &name)?;
+        value.and_then(|it| Self::read(&name, &it)).ok_or(EngineError::Damaged("history"))
+    }
+
     /// Writes it under its number.
     pub(super) fn put(
         &self,
         transaction: &Transaction<'_, '_>,
-        other: &PublicKey,
+        conversation: &Conversation,
     ) -> Result<(), EngineError> {
-        transaction.put_record(HISTORY, &Self::name(other, self.number), &self.to_bytes())
+        transaction.put_record(HISTORY, &Self::name(conversation, self.number), &self.to_bytes())
     }
 }
 
-/// Returns at most `limit` rows of the conversation with `other` whose numbers are above `after`,
-/// in order.
+/// Returns at most `limit` rows of a conversation whose numbers are above `after`, in order.
 ///
 /// # Errors
 /// [`EngineError`].
 pub fn history(
     engine: &mut Engine,
-    other: &PublicKey,
+    conversation: &Conversation,
     after: u64,
     limit: usize,
 ) -> Result<Vec<HistoryRow>, EngineError> {
-    let from = HistoryRow::name(other, after);
+    let from = HistoryRow::name(conversation, after);
+    let prefix = &from[..from.len() - 8];
     let page =
         engine.transaction(|transaction| transaction.records_after(HISTORY, &from, limit))?;
     page.iter()
-        .take_while(|(name, _)| name.starts_with(&from[..33]))
+        .take_while(|(name, _)| name.starts_with(prefix))
         .map(|(name, value)| HistoryRow::read(name, value).ok_or(EngineError::Damaged("history")))
         .collect()
 }

@@ -40,23 +40,55 @@ impl<'c> HubClient<'c> {
     /// # Errors
     /// [`HubError`]; a refusal is one.
     pub(super) async fn ask(&self, request: Request) -> Result<Answer, HubError> {
+        self.begin(request).await?.answer().await
+    }
+
+    /// Asks several things at once, and returns the answers in their order: after one round trip.
+    pub(super) async fn ask_many(
+        &self,
+        requests: impl IntoIterator<Item = Request>,
+    ) -> Result<Vec<Result<Answer, HubError>>, HubError> {
+        let mut asked = Vec::new();
+        for request in requests {
+            asked.push(self.begin(request).await?);
+        }
+        let mut answers = Vec::with_capacity(asked.len());
+        for exchange in asked {
+            answers.push(exchange.answer().await);
+        }
+        Ok(answers)
+    }
+
+    async fn begin(&self, request: Request) -> Result<Asked, HubError> {
         let mut exchange = self.open().await?;
         exchange.send(request).await?;
-        let HubExchange { sender, mut receiver, patience } = exchange;
+        let HubExchange { sender, receiver, patience } = exchange;
         sender.end().await?;
-        let frame = timeout(patience, receiver.receive()).await.map_err(|_| HubError::Stalled)?;
-        let frame = frame?.ok_or(HubError::Ended)?;
-        let answer = HubAnswer::decode(&frame.payload, payload_limits());
-        match answer.map_err(|_| HubFault::Answer)?.answer {
-            Answer::Refused(refused) => Err(HubError::Refused(refused.code)),
-            answer => Ok(answer),
-        }
+        Ok(Asked { receiver, patience })
     }
 
     /// Opens an exchange.
     pub(super) async fn open(&self) -> Result<HubExchange, HubError> {
         let (sender, receiver) = self.connection.open_exchange().await?;
         Ok(HubExchange { sender, receiver, patience: self.patience })
+    }
+}
+
+/// An exchange of which one answer is due.
+struct Asked {
+    receiver: FrameReceiver,
+    patience: Duration,
+}
+
+impl Asked {
+    async fn answer(mut self) -> Result<Answer, HubError> {
+        let frame = timeout(self.patience, self.receiver.receive()).await;
+        let frame = frame.map_err(|_| HubError::Stalled)??.ok_or(HubError::Ended)?;
+        let answer = HubAnswer::decode(&frame.payload, payload_limits());
+        match answer.map_err(|_| HubFault::Answer)?.answer {
+            Answer::Refused(refused) => Err(HubError::Refused(refused.code)),
+            answer => Ok(answer),
+        }
     }
 }
 

@@ -2,45 +2,65 @@
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::roster::GroupId;
 use endseal_session::{Address, ConversationId, Engine, EngineError, Received};
 
+use super::conversation::Conversation;
 use super::history::HistoryRow;
+use super::letter::ID_LEN;
 use super::records::{self, Transaction};
 use super::text::Text;
 
 /// Messages that are looked at in one transaction.
 const PAGE: usize = 256;
 
-/// A message of a person that was not read.
+/// A message that was not read.
 #[allow(missing_debug_implementations, reason = "it is secret")]
 #[non_exhaustive]
 pub struct Unread {
     /// Its number in the inbox: later messages have higher ones.
     pub number: u64,
-    /// The other person.
-    pub from: PublicKey,
-    /// Device that wrote it, as its session proved.
+    /// The other person, or the group.
+    pub conversation: Conversation,
+    /// Device that wrote it, as its session or its signature proved.
     pub writer: Address,
     /// The plaintext.
     pub plaintext: Zeroizing<Vec<u8>>,
 }
 
 impl Unread {
+    /// `None` if the message did not come by a hub: changes and texts of MLS groups.
     fn of(received: Received) -> Option<Self> {
-        let Received { number, conversation, sender, plaintext, .. } = received;
-        let ConversationId::Person(from) = conversation else { return None };
-        Some(Self { number, from, writer: sender, plaintext })
+        let Received { number, conversation, sender, plaintext, id, .. } = received;
+        let conversation = match conversation {
+            ConversationId::Person(from) => Conversation::Person(from),
+            ConversationId::Group(group) if id.len() == ID_LEN => {
+                Conversation::Group(GroupId::from_bytes(group.as_slice().try_into().ok()?))
+            }
+            _ => return None,
+        };
+        Some(Self { number, conversation, writer: sender, plaintext })
     }
 
-    /// The text; `None` if the plaintext is none.
+    /// The person who wrote it.
+    #[must_use]
+    pub fn from(&self) -> &PublicKey {
+        &self.writer.identity
+    }
+
+    /// The text; `own` is this identity. `None` if the plaintext is none.
     #[must_use]
     pub fn text(&self, own: &PublicKey) -> Option<Text<'_>> {
-        Text::read(&self.plaintext, &self.from, own)
+        let to = match self.conversation {
+            Conversation::Person(_) => Conversation::Person(*own),
+            group @ Conversation::Group(_) => group,
+        };
+        Text::read(&self.plaintext, self.from(), &to)
     }
 }
 
-/// Returns some messages of persons behind the number `after` in the inbox, and the number up to
-/// which it was looked at; `None` for the number at the end.
+/// Returns some messages behind the number `after` in the inbox, and the number up to which it was
+/// looked at; `None` for the number at the end.
 ///
 /// # Errors
 /// [`EngineError`].
@@ -73,10 +93,10 @@ pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError
             // Another command may have shown it, too.
             let Some(read) = found.and_then(Unread::of) else { continue };
             transaction.consume(read.number)?;
-            let Unread { from, writer, plaintext, .. } = read;
+            let Unread { conversation, writer, plaintext, .. } = read;
             let number = records::next_number(transaction)?;
             HistoryRow { number, is_sent: false, writer, time, plaintext }
-                .put(transaction, &from)?;
+                .put(transaction, &conversation)?;
         }
         Ok(())
     })

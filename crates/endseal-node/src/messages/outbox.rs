@@ -2,27 +2,27 @@
 
 use std::io::Read;
 
-use endseal_crypto::ed25519::PublicKey;
 use endseal_session::Engine;
 
+use super::conversation::Conversation;
 use super::error::SayError;
 use super::history::HistoryRow;
 use super::records::{self, Transaction, UNSENT};
 use super::text;
 use crate::sessions::{TextError, Texts};
 
-/// Keeps texts for a person, to be sent with the next [`sync`](super::sync): all of them when this
+/// Keeps texts for a person or a group, to be sent with the next [`sync`](super::sync): all of them when this
 /// returns, or none. Returns their number.
 ///
 /// # Errors
 /// [`SayError`].
 pub fn say(
     engine: &mut Engine,
-    to: &PublicKey,
+    to: &Conversation,
     mut texts: Texts<impl Read>,
 ) -> Result<u64, SayError> {
     let own = engine.address();
-    if own.identity == *to {
+    if *to == Conversation::Person(own.identity) {
         return Err(SayError::Own);
     }
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {

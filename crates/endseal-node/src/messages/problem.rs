@@ -45,6 +45,12 @@ impl ProblemClass {
     pub(super) const FORGOT: &str = "hub-forgot";
     /// The sequence is below the hub's window.
     pub(super) const OLD: &str = "old";
+    /// A letter that is not sealed to this person, or not what its sender made.
+    pub(super) const LETTER: &str = "letter";
+    /// A letter of somebody who is no member of its group.
+    pub(super) const MEMBER: &str = "member";
+    /// A letter of a group or an epoch whose roster is not here.
+    pub(super) const GROUP: &str = "group";
     /// The mailbox does not exist.
     pub(super) const MAILBOX: &str = "mailbox";
 

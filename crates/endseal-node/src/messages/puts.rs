@@ -6,17 +6,19 @@ use std::collections::HashSet;
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{Code, Put, RefusedView, Request};
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::node::{Puts, Settled};
+use endseal_delivery::node::{HubFault, Puts, Settled};
 use endseal_delivery::stored_limits;
-use endseal_session::{Engine, EngineError, Pending};
+use endseal_keyring::roster::GroupId;
+use endseal_session::{ConversationId, Engine, EngineError, Pending};
 use tokio::time::sleep;
 
 use super::error::{HubError, SyncError};
 use super::hub::{HubClient, HubExchange};
+use super::letter::{Letter, LetterHead};
 use super::membership::membership_in;
 use super::payload::Payload;
 use super::problem::{self, ProblemClass};
-use super::records;
+use super::records::{self, Transaction};
 use super::report::SyncReport;
 use super::shared_engine::SharedEngine;
 use crate::frame_target::{FRAME, Target};
@@ -93,12 +95,38 @@ impl Round<'_> {
                 let number = pending.number;
                 let target = engine.transaction(|transaction| Target::of(transaction, number))?;
                 // Those without a target leave in files.
-                if let Some(target) = target.filter(|it| !self.full.contains(&it.peer)) {
+                let Some(target) = target else { continue };
+                if let Some(target) = self.without_full(engine, &pending, target)? {
                     found.push((pending, target));
                 }
             }
         }
         Ok(found)
+    }
+
+    /// The target without mailboxes that are full, which get a frame of their own. `None` if all
+    /// are.
+    fn without_full(
+        &self,
+        engine: &mut Engine,
+        pending: &Pending,
+        target: Target,
+    ) -> Result<Option<Target>, EngineError> {
+        let Target { row, epoch, mailboxes } = target;
+        let is_full = |(peer, _): &(PeerId, Vec<u8>)| self.full.contains(peer);
+        let (full, mailboxes): (Vec<_>, Vec<_>) = mailboxes.into_iter().partition(is_full);
+        if mailboxes.is_empty() {
+            return Ok(None);
+        }
+        let target = Target { row, epoch, mailboxes };
+        if !full.is_empty() {
+            engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+                let number = transaction.post(&pending.conversation, pending.body.clone())?;
+                Target { row, epoch, mailboxes: full }.put(transaction, number)?;
+                target.put(transaction, pending.number)
+            })?;
+        }
+        Ok(Some(target))
     }
 
     async fn run(
@@ -177,14 +205,35 @@ impl Round<'_> {
             Code::MAILBOX => ProblemClass::MAILBOX,
             code => return Err(HubError::Refused(code).into()),
         };
-        report.problems += 1;
-        engine.transaction(|transaction| {
+        // Of several mailboxes, those that are left get the frame with the next exchange: it was
+        // not stored for any.
+        let dropped: HashSet<_> = refused.mailboxes.iter().map(PeerId::from_bytes).collect();
+        let is_left = engine.transaction(|transaction| {
             let target = Target::of(transaction, sequence)?;
-            let target = target.ok_or(EngineError::Damaged("frame"))?;
-            problem::note(transaction, class, &target.peer, sequence)?;
+            let Target { row, epoch, mut mailboxes } =
+                target.ok_or(EngineError::Damaged("frame"))?;
+            let all = class == ProblemClass::OLD || mailboxes.len() == 1;
+            let is_dropped = |peer: &PeerId| all || dropped.contains(peer);
+            for (peer, _) in mailboxes.iter().filter(|(peer, _)| is_dropped(peer)) {
+                problem::note(transaction, class, peer, sequence)?;
+                report.problems += 1;
+            }
             problem::forget_old(transaction)?;
-            Target::settle(transaction, sequence)
+            let before = mailboxes.len();
+            mailboxes.retain(|(peer, _)| !is_dropped(peer));
+            if mailboxes.is_empty() {
+                Target::settle(transaction, sequence)?;
+                return Ok(false);
+            }
+            if mailboxes.len() == before {
+                return Err(SyncError::from(HubFault::Unexpected));
+            }
+            Target { row, epoch, mailboxes }.put(transaction, sequence)?;
+            Ok(true)
         })?;
+        if is_left {
+            self.refusal = self.refusal.max(Some(Duration::ZERO));
+        }
         Ok(())
     }
 }
@@ -193,11 +242,19 @@ impl Round<'_> {
 fn put(engine: &Engine, pending: Pending, target: &Target) -> Result<Request, HubError> {
     let sender = *engine.certificate().keys().peer_id.as_bytes();
     let stamp = Stamp { sequence: pending.number, timestamp: 0, sender };
-    let sealed = Payload::seal(&engine.address(), pending.body);
+    let sealed = match pending.conversation {
+        ConversationId::Group(id) => {
+            let id = id.as_slice().try_into().map_err(|_| HubError::TooLong)?;
+            let group = GroupId::from_bytes(id);
+            let head = LetterHead::new(engine.address(), group, target.epoch);
+            Letter::seal(head, pending.body)
+        }
+        _ => Payload::seal(&engine.address(), pending.body),
+    };
     let frame = StoredFrame::vouched(&sealed, stamp, stored_limits());
-    let targets = target.peer.as_bytes()[..].into();
     let frame = frame.map_err(|_| HubError::TooLong)?.into();
-    Ok(Request::Put(Put { targets, frame, ..Put::default() }))
+    let (targets, slots) = (target.peers().into(), target.slots().into());
+    Ok(Request::Put(Put { targets, slots, frame }))
 }
 
 /// Removes frames that the hub has, and remembers that it has them.

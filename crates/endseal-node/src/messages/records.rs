@@ -16,10 +16,12 @@ pub(super) const HUB: u16 = 1;
 pub(super) const PERSON: u16 = 2;
 /// See [`HistoryRow`](super::HistoryRow).
 pub(super) const HISTORY: u16 = 3;
-/// Texts that are not encrypted yet: the identity of the person by the number of the row.
+/// Texts that are not encrypted yet: the conversation by the number of the row.
 pub(super) const UNSENT: u16 = 4;
 /// See [`Problem`](super::Problem).
 pub(super) const PROBLEM: u16 = 6;
+/// See [`ParkedLetter`](super::parked_letter::ParkedLetter).
+pub(super) const LETTER: u16 = 7;
 
 /// Queue of the engine whose cursor is the position in the mailbox.
 pub(super) const QUEUE: &[u8] = b"hub";

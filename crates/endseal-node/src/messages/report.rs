@@ -1,9 +1,9 @@
 //! Results of a visit at the hub.
 
-use endseal_crypto::ed25519::PublicKey;
 use endseal_session::Address;
 use serde::{Deserialize, Serialize};
 
+use super::conversation::Conversation;
 use crate::wire_text;
 
 /// Results of a visit, also of one that failed.
@@ -22,7 +22,7 @@ pub struct SyncReport {
     pub problems: u64,
     /// Frames that the hub has deleted.
     pub gaps: Vec<Lost>,
-    /// Persons and devices to which nothing was encrypted.
+    /// Groups, persons and devices to which nothing was encrypted.
     pub skipped: Vec<Skipped>,
     /// True if a mailbox is full, so that frames wait here.
     pub mailbox_full: bool,
@@ -41,13 +41,13 @@ pub struct Lost {
     pub is_expired: bool,
 }
 
-/// A person, or one of their devices, to which nothing was encrypted.
+/// A group, a person, or one of their devices, to which nothing was encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// The person.
-    #[serde(with = "wire_text::identity")]
-    pub person: PublicKey,
+    /// The group or person.
+    #[serde(with = "wire_text::conversation")]
+    pub to: Conversation,
     /// The device, if it is one.
     #[serde(with = "wire_text::device")]
     pub device: Option<Address>,
@@ -68,4 +68,8 @@ pub enum SkippedReason {
     NoSession,
     /// The answer of the hub is not signed by the person, or is older than what is known.
     Directory,
+    /// The rosters of the group are missing, or cannot be read.
+    Group,
+    /// This person is no member of the group.
+    NotMember,
 }

@@ -4,7 +4,7 @@ use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
 use super::membership::{Membership, membership_in};
-use super::records::{self, PROBLEM, UNSENT};
+use super::records::{self, LETTER, PROBLEM, UNSENT};
 use crate::frame_target::FRAME;
 
 /// Numbers of what waits in a store.
@@ -31,14 +31,14 @@ pub struct Status {
 /// [`EngineError`].
 pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
     let unread = engine.inbox().len()?;
-    let parked = engine.parked()?.iter().map(|it| it.messages).sum();
+    let parked: u64 = engine.parked()?.iter().map(|it| it.messages).sum();
     engine.transaction(|transaction| {
         Ok(Status {
             membership: membership_in(transaction)?,
             unread,
             unsent: records::count(transaction, UNSENT)?,
             frames: records::count(transaction, FRAME)?,
-            parked,
+            parked: parked + records::count(transaction, LETTER)?,
             problems: records::count(transaction, PROBLEM)?,
         })
     })

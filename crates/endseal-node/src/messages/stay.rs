@@ -11,6 +11,7 @@ use tokio::time::{sleep, timeout};
 use super::drain::Mailbox;
 use super::error::{HubError, SyncError};
 use super::hub::HubClient;
+use super::letter_keys::LetterKeys;
 use super::report::SyncReport;
 use super::shared_engine::SharedEngine;
 use super::sync::{greet, send_all};
@@ -24,6 +25,8 @@ pub(crate) struct Stay<'s, 'e> {
     pub(crate) engine: &'s SharedEngine<'e>,
     /// The newest record of this identity.
     pub(crate) person: &'s PersonRecord,
+    /// Keys of the same state directory.
+    pub(crate) keys: &'s LetterKeys<'s>,
     /// Notified when texts wait to be sent.
     pub(crate) said: &'s Notify,
     /// Time after which what could not be sent is tried again.
@@ -46,7 +49,7 @@ impl Stay<'_, '_> {
     ) -> Result<(), SyncError> {
         let mut report = SyncReport::default();
         greet(self.hub, self.engine, self.person, &mut report).await?;
-        let mut mailbox = Mailbox::subscribe(self.hub, self.engine).await?;
+        let mut mailbox = Mailbox::subscribe(self.hub, self.engine, self.keys, &mut report).await?;
         mailbox.catch_up(&mut report).await?;
         let receiving = async {
             loop {
@@ -89,7 +92,7 @@ impl Stay<'_, '_> {
 
     /// Sends what can be sent. Returns true if something is to be tried again.
     async fn send(&self, report: &mut SyncReport) -> Result<bool, SyncError> {
-        match send_all(self.hub, self.engine, report).await {
+        match send_all(self.hub, self.engine, self.keys, report).await {
             Ok(()) => Ok(report.mailbox_full || !report.skipped.is_empty()),
             // The hub takes no more for a while; it delivers all the same.
             Err(SyncError::Hub(HubError::Refused(Code::RATE | Code::STORAGE))) => Ok(true),

@@ -8,6 +8,7 @@ use endseal_session::Engine;
 use super::drain::drain;
 use super::error::SyncError;
 use super::hub::HubClient;
+use super::letter_keys::LetterKeys;
 use super::membership::{Membership, membership, publish_prekeys, replace_prekeys};
 use super::problem::{self, ProblemClass};
 use super::puts::put_all;
@@ -18,7 +19,8 @@ use super::unsent::encrypt_unsent;
 const VERSION: u32 = 1;
 
 /// Receives all that waits at the hub, and sends all that waits here. `person` is the newest record
-/// of this identity. The report also holds what was done before a failure.
+/// of this identity, `keys` are those of the same state directory. The report also holds what was
+/// done before a failure.
 ///
 /// # Errors
 /// [`SyncError`]; it may be called again.
@@ -26,12 +28,13 @@ pub async fn sync(
     hub: &HubClient<'_>,
     engine: &mut Engine,
     person: &PersonRecord,
+    keys: &LetterKeys<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
     let engine = &SharedEngine::new(engine);
     greet(hub, engine, person, report).await?;
-    drain(hub, engine, report).await?;
-    send_all(hub, engine, report).await
+    drain(hub, engine, keys, report).await?;
+    send_all(hub, engine, keys, report).await
 }
 
 /// Returns the hub of this device, if it may send.
@@ -50,9 +53,10 @@ pub fn may_sync(engine: &mut Engine) -> Result<Membership, SyncError> {
 pub(super) async fn send_all(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
+    keys: &LetterKeys<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
-    encrypt_unsent(hub, engine, report).await?;
+    encrypt_unsent(hub, engine, keys, report).await?;
     put_all(hub, engine, report).await
 }
 

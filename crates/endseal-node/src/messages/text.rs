@@ -7,6 +7,8 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::random::{OsRandom, Random as _, RandomError};
 use endseal_crypto::secret::Zeroizing;
 
+use super::conversation::Conversation;
+
 /// The longest text in bytes.
 pub const MAX_TEXT_LEN: usize = 1_000_000;
 
@@ -22,13 +24,13 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Reads a plaintext that `sender` wrote to `receiver`. `None` if it is of another form, or
-    /// names another sender or receiver.
+    /// Reads a plaintext that `sender` wrote to a person or group. `None` if it is of another form,
+    /// or names another sender or receiver.
     #[must_use]
-    pub fn read(plaintext: &'a [u8], sender: &PublicKey, receiver: &PublicKey) -> Option<Self> {
+    pub fn read(plaintext: &'a [u8], sender: &PublicKey, to: &Conversation) -> Option<Self> {
         let message = Message::view(plaintext, Limits::default()).ok()?;
         let Some(ContentView::Rich(rich)) = message.content else { return None };
-        if rich.sender != sender.as_bytes() || rich.conversation != receiver.as_bytes() {
+        if rich.sender != sender.as_bytes() || rich.conversation != to.as_bytes() {
             return None;
         }
         let text = rich.body.map(BodyView::as_str)?;
@@ -36,11 +38,11 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The plaintext of a text that `sender` writes to `receiver` at `time`. `None` if it is longer
+/// The plaintext of a text that `sender` writes at `time`. `None` if it is longer
 /// than [`MAX_TEXT_LEN`].
 pub(super) fn plaintext(
     sender: &PublicKey,
-    receiver: &PublicKey,
+    to: &Conversation,
     time: u64,
     text: &str,
 ) -> Result<Option<Zeroizing<Vec<u8>>>, RandomError> {
@@ -51,7 +53,7 @@ pub(super) fn plaintext(
     OsRandom.fill(&mut id)?;
     let message = Message::from(Content::Rich(RichMessage {
         id,
-        conversation: receiver.as_bytes()[..].into(),
+        conversation: to.as_bytes().into(),
         sender: *sender.as_bytes(),
         timestamp: time,
         body: Some(Body::Text(text.into())),

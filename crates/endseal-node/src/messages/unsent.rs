@@ -7,11 +7,14 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_session::{Address, BeginSessionError, Certificate, EngineError, SendError};
 use endseal_store::SessionStatus;
 
+use super::conversation::Conversation;
 use super::directory::{self, Found};
 use super::error::SyncError;
 use super::history::HistoryRow;
 use super::hub::HubClient;
-use super::records::{self, HISTORY, Transaction, UNSENT};
+use super::letter_keys::LetterKeys;
+use super::letter_recipients::LetterRecipients;
+use super::records::{self, Transaction, UNSENT};
 use super::report::{Skipped, SkippedReason, SyncReport};
 use super::shared_engine::SharedEngine;
 use crate::frame_target::Target;
@@ -19,47 +22,68 @@ use crate::frame_target::Target;
 /// Texts of a transaction.
 const PAGE: usize = 256;
 
-/// Persons that were looked for: their devices with sessions.
-type Persons = HashMap<PublicKey, Vec<Certificate>>;
+/// Receivers of a conversation.
+enum Receivers {
+    /// Devices of a person, with sessions.
+    Devices(Vec<Certificate>),
+    /// Members of a group; `None` if nothing can be sent.
+    Members(Option<LetterRecipients>),
+}
 
 /// Encrypts all texts that can be sent, in the order of writing.
 pub(super) async fn encrypt_unsent(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
+    keys: &LetterKeys<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
-    let mut persons = Persons::new();
+    let mut receivers = HashMap::new();
     let mut after = Vec::new();
     loop {
         let page = engine.transaction(|it| it.records_after(UNSENT, &after, PAGE))?;
         let Some((last, _)) = page.last() else { return Ok(()) };
         after.clone_from(last);
         let mut texts = Vec::new();
-        for (name, identity) in &page {
+        for (name, to) in &page {
             let number = records::number_in_name(name).ok_or(EngineError::Damaged("unsent"))?;
-            let to = identity.as_slice().try_into().ok();
-            let to = to.and_then(|to| PublicKey::from_bytes(to).ok());
-            let to = to.ok_or(EngineError::Damaged("unsent"))?;
-            if let Entry::Vacant(entry) = persons.entry(to) {
-                entry.insert(reach(hub, engine, &to, report).await?);
+            let to = Conversation::read(to).ok_or(EngineError::Damaged("unsent"))?;
+            if let Entry::Vacant(entry) = receivers.entry(to) {
+                entry.insert(match &to {
+                    Conversation::Person(person) => {
+                        Receivers::Devices(reach(hub, engine, person, report).await?)
+                    }
+                    Conversation::Group(id) => Receivers::Members(
+                        LetterRecipients::find(hub, engine, keys, id, report).await?,
+                    ),
+                });
             }
             texts.push((number, to));
         }
         let mut left_out = HashSet::new();
         let sent = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-            let mut sent = HashSet::new();
+            let mut sent = 0;
             for (number, to) in &texts {
-                let devices = persons.get(to).map(Vec::as_slice).unwrap_or_default();
-                let mut left_out = |device| left_out.insert((*to, device));
-                if encrypt(transaction, *number, to, devices, &mut left_out)? {
-                    sent.insert(*number);
+                let row = HistoryRow::of(transaction, to, *number)?;
+                let is_sent = match receivers.get(to) {
+                    Some(Receivers::Devices(devices)) => {
+                        let mut left_out = |device| left_out.insert((*to, device));
+                        encrypt(transaction, &row, devices, &mut left_out)?
+                    }
+                    Some(Receivers::Members(Some(members))) => {
+                        seal(transaction, keys, &row, to, members)?
+                    }
+                    _ => false,
+                };
+                if is_sent {
+                    transaction.remove_record(UNSENT, &number.to_be_bytes())?;
+                    sent += 1;
                 }
             }
             Ok::<_, EngineError>(sent)
         })?;
-        report.encrypted += sent.len() as u64;
-        report.skipped.extend(left_out.into_iter().map(|(person, device)| Skipped {
-            person,
+        report.encrypted += sent;
+        report.skipped.extend(left_out.into_iter().map(|(to, device)| Skipped {
+            to,
             device: Some(device),
             reason: SkippedReason::NoSession,
         }));
@@ -76,10 +100,10 @@ async fn reach(
 ) -> Result<Vec<Certificate>, SyncError> {
     let own = engine.address();
     let mut skip = |device: Option<Address>, reason: SkippedReason| {
-        report.skipped.push(Skipped { person: *to, device, reason });
+        report.skipped.push(Skipped { to: Conversation::Person(*to), device, reason });
     };
     let devices = match directory::find(hub, engine, to).await? {
-        Found::Devices(devices) => devices,
+        Found::Person(_, devices) => devices,
         Found::Unknown => {
             skip(None, SkippedReason::Unknown);
             return Ok(Vec::new());
@@ -113,18 +137,14 @@ async fn reach(
     Ok(reached)
 }
 
-/// Encrypts one text to devices. Returns false, and leaves the text unsent, if there is none. Tells
-/// which have no session after all.
+/// Encrypts one text to devices. Returns false if there is none. Tells which have no session after
+/// all.
 fn encrypt(
     transaction: &mut Transaction<'_, '_>,
-    number: u64,
-    to: &PublicKey,
+    row: &HistoryRow,
     devices: &[Certificate],
     left_out: &mut dyn FnMut(Address) -> bool,
 ) -> Result<bool, EngineError> {
-    let name = HistoryRow::name(to, number);
-    let value = transaction.record(HISTORY, &name)?.ok_or(EngineError::Damaged("history"))?;
-    let row = HistoryRow::read(&name, &value).ok_or(EngineError::Damaged("history"))?;
     let mut is_sent = false;
     for device in devices {
         let sequence = match transaction.encrypt(device.address(), &row.plaintext) {
@@ -135,12 +155,25 @@ fn encrypt(
                 continue;
             }
         };
-        let target = Target { peer: device.keys().peer_id, row: number };
-        target.put(transaction, sequence)?;
+        Target::device(device.keys().peer_id, row.number).put(transaction, sequence)?;
         is_sent = true;
     }
-    if is_sent {
-        transaction.remove_record(UNSENT, &number.to_be_bytes())?;
-    }
     Ok(is_sent)
+}
+
+/// Seals one text to the members of a group. Returns false if that fails.
+fn seal(
+    transaction: &mut Transaction<'_, '_>,
+    keys: &LetterKeys<'_>,
+    row: &HistoryRow,
+    to: &Conversation,
+    members: &LetterRecipients,
+) -> Result<bool, EngineError> {
+    let Some(letter) = members.seal(keys, row.time, &row.plaintext) else { return Ok(false) };
+    for mailboxes in letter.frames {
+        let sequence = transaction.post(&to.id(), letter.envelope.clone())?;
+        let target = Target { row: row.number, epoch: members.epoch(), mailboxes };
+        target.put(transaction, sequence)?;
+    }
+    Ok(true)
 }

@@ -3,7 +3,6 @@
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
 use endseal_session::{Engine, EngineError};
 use tokio::sync::mpsc;
@@ -14,8 +13,8 @@ use super::hub_state::HubState;
 use super::line;
 use crate::local::{LocalError, LocalReply, LocalRequest};
 use crate::messages::{
-    self, HistoryRow, SayError, SharedEngine, Unread, history, mark_read, problems, status,
-    unread_page,
+    self, Conversation, HistoryRow, SayError, SharedEngine, Unread, history, mark_read, problems,
+    status, unread_page,
 };
 use crate::sessions::Texts;
 
@@ -110,7 +109,12 @@ fn store(error: EngineError) -> LocalError {
     LocalError::Store(line(&error))
 }
 
-fn say(engine: &mut Engine, to: &PublicKey, lines: bool, secret: &[u8]) -> Result<u64, LocalError> {
+fn say(
+    engine: &mut Engine,
+    to: &Conversation,
+    lines: bool,
+    secret: &[u8],
+) -> Result<u64, LocalError> {
     let texts = if lines { Texts::lines(secret) } else { Texts::whole(secret) };
     messages::say(engine, to, texts).map_err(|error| match error {
         SayError::TooLong(number) => LocalError::TooLong(number),
@@ -140,7 +144,7 @@ fn unread(engine: &mut Engine, after: u64) -> Result<(Vec<Unread>, Option<u64>),
 
 fn rows(
     engine: &mut Engine,
-    with: &PublicKey,
+    with: &Conversation,
     after: u64,
     limit: usize,
 ) -> Result<Vec<HistoryRow>, EngineError> {

@@ -11,7 +11,7 @@ use super::dialer::{DialError, Dialed};
 use super::hub_state::HubState;
 use super::{FAREWELL, ServiceOptions, line};
 use crate::local::LocalError;
-use crate::messages::{HubClient, SharedEngine, Stay, SyncError};
+use crate::messages::{HubClient, LetterKeys, SharedEngine, Stay, SyncError};
 
 /// A connection that has lasted so long has worked: the next failure is the first again.
 const WORKED: Duration = Duration::from_secs(10);
@@ -21,7 +21,7 @@ const RENEWED: Duration = Duration::from_secs(12 * 3600);
 /// Stays at the hub, for ever.
 pub(super) async fn stay_connected(
     engine: &SharedEngine<'_>,
-    person: &PersonRecord,
+    own: (&PersonRecord, &LetterKeys<'_>),
     options: &ServiceOptions,
     dial: impl AsyncFn() -> Result<Dialed, DialError>,
     state: &HubState<'_>,
@@ -33,7 +33,7 @@ pub(super) async fn stay_connected(
                 state.connected(endpoint);
                 let begin = Instant::now();
                 let hub = HubClient::new(&connection, options.patience);
-                let ended = stay(&hub, engine, person, options, state).await;
+                let ended = stay(&hub, engine, own, options, state).await;
                 if begin.elapsed() > WORKED {
                     failures = 0;
                 }
@@ -61,12 +61,13 @@ pub(super) async fn stay_connected(
 async fn stay(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
-    person: &PersonRecord,
+    own: (&PersonRecord, &LetterKeys<'_>),
     options: &ServiceOptions,
     state: &HubState<'_>,
 ) -> Result<(), LocalError> {
     let begin = Instant::now();
-    let stay = Stay { hub, engine, person, said: &state.said, retry: options.retry };
+    let (person, keys) = own;
+    let stay = Stay { hub, engine, person, keys, said: &state.said, retry: options.retry };
     while begin.elapsed() < RENEWED {
         state.syncs.begin();
         let again = state.syncs.asked();

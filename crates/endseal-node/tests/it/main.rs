@@ -10,6 +10,7 @@ mod demo;
 mod groups;
 mod home;
 mod install;
+mod letter_vectors;
 mod messages;
 mod node_vectors;
 mod pair;

@@ -3,6 +3,7 @@
 mod faults;
 mod hostile;
 mod hostile_hub;
+mod letters;
 mod liar;
 mod service;
 mod texts;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use endseal_crypto::ed25519::PublicKey;
-use endseal_node::messages::{HistoryRow, Membership, Payload, Problem, Text};
+use endseal_node::messages::{Conversation, HistoryRow, Membership, Payload, Problem, Text};
 use endseal_session::Address;
 use endseal_testing::hex;
 use serde_json::Value;
@@ -43,7 +43,7 @@ fn read(vector: &Value) -> (usize, Found) {
     }
 }
 
-type Outputs = Vec<(&'static str, String)>;
+pub(crate) type Outputs = Vec<(&'static str, String)>;
 
 fn payload(vector: &Value) -> Option<Outputs> {
     let bytes = bytes(vector, "bytes");
@@ -56,7 +56,7 @@ fn payload(vector: &Value) -> Option<Outputs> {
 fn said(vector: &Value) -> Option<Outputs> {
     let key = |field| PublicKey::from_bytes(&bytes(vector, field).try_into().unwrap()).unwrap();
     let plaintext = bytes(vector, "bytes");
-    let text = Text::read(&plaintext, &key("sender"), &key("receiver"))?;
+    let text = Text::read(&plaintext, &key("sender"), &Conversation::Person(key("receiver")))?;
     Some(vec![("text", text.text.to_owned()), ("time", text.time.to_string())])
 }
 
@@ -94,7 +94,7 @@ fn problem(vector: &Value) -> Option<Outputs> {
     ])
 }
 
-fn address(address: &Address) -> Outputs {
+pub(crate) fn address(address: &Address) -> Outputs {
     vec![
         ("identity", hex(address.identity.as_bytes())),
         ("device", address.device.number().to_string()),
@@ -105,7 +105,7 @@ fn text<'v>(vector: &'v Value, field: &str) -> &'v str {
     vector[field].as_str().unwrap()
 }
 
-fn bytes(vector: &Value, field: &str) -> Vec<u8> {
+pub(crate) fn bytes(vector: &Value, field: &str) -> Vec<u8> {
     let (pairs, []) = text(vector, field).as_bytes().as_chunks::<2>() else { panic!("{field}") };
     let byte = |pair: &[u8; 2]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16);
     pairs.iter().map(|pair| byte(pair).unwrap()).collect()

@@ -11,7 +11,9 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_delivery::payload_limits;
 use endseal_keyring::{Invitation, JoinToken};
-use endseal_node::messages::{HubClient, SyncError, SyncReport, hub_limits, join, sync};
+use endseal_node::messages::{
+    HubClient, LetterKeys, SyncError, SyncReport, hub_limits, join, sync,
+};
 use endseal_transport::{
     Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Policy, TransportKey,
 };
@@ -82,7 +84,8 @@ impl Liar {
         let (_endpoint, connection) = self.connect(person).await;
         let hub = HubClient::new(&connection, PATIENCE);
         let mut report = SyncReport::default();
-        let result = sync(&hub, &mut person.engine, &person.record, &mut report).await;
+        let keys = LetterKeys::new(&person.home, &person.device);
+        let result = sync(&hub, &mut person.engine, &person.record, &keys, &mut report).await;
         (report, result)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use endseal_hub::HubLimits;
 use endseal_node::local::{LocalCallError, LocalClient, LocalError};
-use endseal_node::messages::{Unread, status};
+use endseal_node::messages::{Conversation, LetterKeys, Unread, status};
 use endseal_node::service::{DialError, Dialed, Service, ServiceEvent, ServiceOptions};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
@@ -36,8 +36,9 @@ async fn serving<T: Send + 'static>(
     };
     let events = Mutex::new(Vec::new());
     let notify = |event| events.lock().unwrap().push(event);
-    let Person { engine, record, .. } = person;
-    let run = service.run(engine, record, dial, notify, pending());
+    let Person { home, device, engine, record, .. } = person;
+    let keys = LetterKeys::new(home, device);
+    let run = service.run(engine, record, &keys, dial, notify, pending());
     let done = tokio::select! {
         () = run => unreachable!("nothing stops it"),
         done = timeout(PATIENCE, work(client)) => done.expect("it is served in time"),
@@ -90,10 +91,10 @@ async fn a_text_waits_until_its_receiver_joins() {
     let mut alice = world.member("alice").await;
     let mut bob = world.person("bob");
     alice.say(&bob.identity, "for later");
-    let bob_is = bob.identity;
+    let bob_is = Conversation::Person(bob.identity);
     serving(&world, &mut alice, async |client| {
         let report = ask(&client, |it| it.sync(1)).await;
-        assert_eq!(report.skipped[0].person, bob_is);
+        assert_eq!(report.skipped[0].to, bob_is);
         bob.join(&world).await;
         while ask(&client, |it| it.status()).await.0.unsent > 0 {
             sleep(Duration::from_millis(50)).await;
@@ -118,7 +119,7 @@ async fn long_texts_come_in_pages_and_move_to_the_history_whole() {
     let is_whole = move |texts: &[Unread]| {
         texts.len() == lens.len()
             && texts.iter().zip(lens).enumerate().all(|(number, (it, len))| {
-                it.from == from && it.text(&own).unwrap().text == text(number).repeat(len)
+                *it.from() == from && it.text(&own).unwrap().text == text(number).repeat(len)
             })
     };
     serving(&world, &mut alice, async move |client| {
@@ -142,7 +143,7 @@ async fn long_texts_come_in_pages_and_move_to_the_history_whole() {
             client.mark_read(&numbers)?;
             let (mut after, mut rows) = (0, Vec::new());
             loop {
-                let page = client.history(&from, after, 256)?;
+                let page = client.history(&Conversation::Person(from), after, 256)?;
                 let Some(last) = page.last() else { break };
                 after = last.number;
                 rows.extend(page);
@@ -152,7 +153,10 @@ async fn long_texts_come_in_pages_and_move_to_the_history_whole() {
         .await;
         assert_eq!((count, history.len()), (0, lens.len()));
         for (row, (number, len)) in history.iter().zip(lens.into_iter().enumerate()) {
-            assert_eq!(row.text(&own, &from).unwrap().text, text(number).repeat(len));
+            assert_eq!(
+                row.text(&own, &Conversation::Person(from)).unwrap().text,
+                text(number).repeat(len)
+            );
             assert!(!row.is_sent && row.writer.identity == from);
         }
     })
@@ -174,7 +178,7 @@ async fn visits_fail_after_their_attempts_and_requests_go_on() {
             assert!(matches!(&failed, Err(LocalCallError::Failed(it)) if is_no_hub(it)));
         }
         assert!(begin.elapsed() < PATIENCE / 2, "{:?}", begin.elapsed());
-        let to = bob.identity;
+        let to = Conversation::Person(bob.identity);
         assert_eq!(ask(&client, move |it| it.say(&to, &b"1\n2"[..], true)).await, 2);
         let (status, connected) = ask(&client, |it| it.status()).await;
         assert_eq!((status.unsent, connected), (2, false));

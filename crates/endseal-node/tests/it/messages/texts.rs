@@ -3,7 +3,9 @@
 use core::time::Duration;
 
 use endseal_hub::HubLimits;
-use endseal_node::messages::{self, SayError, SkippedReason, SyncError, history, problems, status};
+use endseal_node::messages::{
+    self, Conversation, SayError, SkippedReason, SyncError, history, problems, status,
+};
 use endseal_node::sessions::Texts;
 
 use super::world::{Person, World};
@@ -36,6 +38,7 @@ async fn texts_arrive_while_their_writer_is_away() {
     assert_eq!(alice.read(), [(bob.identity, "four".to_owned())]);
     let (of_alice, of_bob) = (alice.identity, bob.identity);
     for (person, other) in [(&mut alice, of_bob), (&mut bob, of_alice)] {
+        let other = Conversation::Person(other);
         let rows = history(&mut person.engine, &other, 0, 10).unwrap();
         let texts = rows.iter().map(|row| row.text(&person.identity, &other).unwrap().text);
         assert_eq!(texts.collect::<Vec<_>>(), ["one", "two", "three", "four"]);
@@ -165,7 +168,7 @@ fn texts_have_limits() {
     let _guard = world.enter();
     let world = World::new();
     let (mut alice, bob) = (world.person("alice"), world.person("bob"));
-    let to = bob.identity;
+    let to = Conversation::Person(bob.identity);
     let mut say = |bytes: &[u8]| messages::say(&mut alice.engine, &to, Texts::lines(bytes));
     assert_eq!(say(b"one\ntwo\n").unwrap(), 2);
     assert_eq!(say(&[b'x'; messages::MAX_TEXT_LEN]).unwrap(), 1);
@@ -173,7 +176,8 @@ fn texts_have_limits() {
     long.extend_from_slice(&[b'x'; messages::MAX_TEXT_LEN + 1]);
     assert!(matches!(say(&long), Err(SayError::TooLong(2))));
     assert!(matches!(say(b"one\n\xff"), Err(SayError::NotUtf8(2))));
-    let own = messages::say(&mut alice.engine, &alice.identity, Texts::whole(&b"x"[..]));
+    let own = Conversation::Person(alice.identity);
+    let own = messages::say(&mut alice.engine, &own, Texts::whole(&b"x"[..]));
     assert!(matches!(own, Err(SayError::Own)));
     // Of what was refused nothing was taken.
     assert_eq!(status(&mut alice.engine).unwrap().unsent, 3);

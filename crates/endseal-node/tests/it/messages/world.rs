@@ -10,7 +10,8 @@ use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_hub::{Hub, HubLimits, HubStore as _, SqliteStore};
 use endseal_keyring::{IdentityFile, Invitation, JoinToken, PersonRecord};
 use endseal_node::messages::{
-    self, HubClient, SyncError, SyncReport, hub_limits, join, mark_read, sync, unread,
+    self, Conversation, HubClient, LetterKeys, SyncError, SyncReport, hub_limits, join, mark_read,
+    sync, unread,
 };
 use endseal_node::sessions::Texts;
 use endseal_node::{Existing, Home, NewIdentity};
@@ -131,7 +132,8 @@ impl Person {
     }
 
     pub(crate) fn say(&mut self, to: &PublicKey, text: &str) {
-        let said = messages::say(&mut self.engine, to, Texts::whole(text.as_bytes()));
+        let to = Conversation::Person(*to);
+        let said = messages::say(&mut self.engine, &to, Texts::whole(text.as_bytes()));
         assert_eq!(said.unwrap(), 1);
     }
 
@@ -145,7 +147,8 @@ impl Person {
         let (_endpoint, connection) = world.connect(&self.key()).await;
         let hub = HubClient::new(&connection, PATIENCE);
         let mut report = SyncReport::default();
-        let result = sync(&hub, &mut self.engine, &self.record, &mut report).await;
+        let keys = LetterKeys::new(&self.home, &self.device);
+        let result = sync(&hub, &mut self.engine, &self.record, &keys, &mut report).await;
         (report, result)
     }
 
@@ -157,7 +160,7 @@ impl Person {
             let (page, next) = unread(&mut self.engine, after).unwrap();
             for it in &page {
                 let text = it.text(&self.identity).map_or("(none)", |it| it.text);
-                texts.push((it.from, text.to_owned()));
+                texts.push((*it.from(), text.to_owned()));
             }
             let numbers: Vec<_> = page.iter().map(|it| it.number).collect();
             mark_read(&mut self.engine, &numbers).unwrap();
