@@ -12,6 +12,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -24,12 +25,15 @@ const ATTEMPTS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Locked for good when the process ends.
-static WATCH: Mutex<Watch> = Mutex::new(Watch { is_on: false, is_released: false, folder: None });
+static WATCH: Mutex<Watch> =
+    Mutex::new(Watch { is_on: false, is_released: false, child: None, folder: None });
 
 struct Watch {
     is_on: bool,
     /// True if the command handles signals itself.
     is_released: bool,
+    /// Killed at an interruption.
+    child: Option<Pid>,
     /// Removed at an interruption.
     folder: Option<PathBuf>,
 }
@@ -65,6 +69,10 @@ fn start(as_json: bool) -> io::Result<()> {
             }
             let watch = lock();
             if !watch.is_released {
+                if let Some(child) = watch.child {
+                    // It may have ended.
+                    let _ = kill_process(child, Signal::KILL);
+                }
                 end(watch.folder.as_deref(), as_json);
             }
         }
@@ -76,6 +84,11 @@ fn start(as_json: bool) -> io::Result<()> {
 /// Leaves signals to the command, which MUST have its own handlers by now.
 pub(crate) fn release() {
     lock().is_released = true;
+}
+
+/// Kills a process at an interruption, or none.
+pub(crate) fn kill(child: Option<u32>) {
+    lock().child = child.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
 }
 
 /// Makes a folder with `make`, which is removed at an interruption.

@@ -59,7 +59,8 @@ impl NodeAccess<'_> {
         }
     }
 
-    /// Keeps texts for a person or a group, all of the input or each line of it. Returns their number.
+    /// Keeps texts for a person or a group, all of the input or each line of it. Returns their
+    /// number.
     pub(crate) fn say(
         &mut self,
         to: &Conversation,

@@ -108,7 +108,8 @@ impl Service {
 
     /// Serves until `stop` completes; then the socket is gone, and the store may be closed. `dial`
     /// makes a connection to the hub, again and again. `person` is the newest record of this
-    /// identity, `keys` are those of the same state directory. `notify` is called when a state changes.
+    /// identity, `keys` are those of the same state directory. `notify` is called when a state
+    /// changes.
     pub async fn run(
         self,
         engine: &mut Engine,

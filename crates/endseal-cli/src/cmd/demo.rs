@@ -1,5 +1,7 @@
 //! `endseal demo`
 
+mod hub;
+mod hub_world;
 mod signer;
 mod signer_world;
 
@@ -12,7 +14,7 @@ use std::{env, process};
 use clap::Subcommand;
 use endseal_keyring::KdfParams;
 use endseal_node::FileError;
-use endseal_node::demo::{self, Outcome as Shown, Step};
+use endseal_node::demo::{self, Outcome as Shown, Step, Steps};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
@@ -21,9 +23,11 @@ use crate::json::{self, Value};
 
 const DEFAULT_FILE: &str = "README.md";
 
-/// Show it at work: four people, one file, a removed member, two flipped bits
+/// Show it at work: a file for a group, texts for one who is away, a remote signer
 ///
-/// Everything happens in a temporary folder, with the functions that the other commands use.
+/// Everything happens in a temporary folder. Four people and a removed member, with the functions
+/// that the other commands use; a hub and three nodes, processes of this program, one of which is
+/// killed; a Nostr signer.
 #[derive(clap::Args, Debug)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Args {
@@ -54,8 +58,18 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     fs::File::open(&file).map_err(|source| FileError::io("read", &file, source))?;
     interrupt::watch(ctx.global.json)?;
     let folder = Folder::create(args.keep)?;
-    let mut shown =
-        present(ctx, |show| demo::run(&folder.path, &file, KdfParams::RECOMMENDED, show))?;
+    let mut shown = present(ctx, |show| {
+        let mut steps = demo::run(&folder.path, &file, KdfParams::RECOMMENDED, show);
+        for part in [hub::play, signer::play] {
+            if steps.iter().all(|step| step.outcome != Shown::Failed) {
+                let mut more = Steps::new(show);
+                // The failed step tells.
+                let _ = part(&folder.path.join("nodes"), &mut more);
+                steps.extend(more.into_vec());
+            }
+        }
+        steps
+    })?;
     if args.keep {
         shown.text.push_str(&format!("kept: {}\n", folder.path.display()));
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use endseal_testing::Scratch;
 
-use crate::people::{program, run};
+use crate::people::{PROGRAM, program, run};
 
 /// Longest time of the demonstration of the signer. Without optimisation, on a machine that runs
 /// other tests beside it, a key is stretched slowly.
@@ -20,8 +20,27 @@ fn the_demonstration_shows_what_it_must() {
     assert_eq!(shown["ok"], true);
     let steps = shown["steps"].as_array().unwrap();
     let refused: Vec<_> = steps.iter().filter(|step| step["outcome"] == "refused").collect();
-    assert_eq!((steps.len(), refused.len()), (20, 5), "{shown}");
+    assert_eq!((steps.len(), refused.len()), (46, 10), "{shown}");
     assert!(steps.iter().all(|step| step["milliseconds"].as_f64().unwrap() > 0.0));
+    assert_eq!(scratch.names(), ["file"], "the folder is removed");
+}
+
+#[test]
+fn a_step_that_cannot_be_done_is_a_failed_demonstration() {
+    let scratch = Scratch::new();
+    let file = scratch.write("file", b"some words");
+    // Without the program's file no process starts: the parts before it are done.
+    let copy = scratch.path("endseal");
+    std::fs::copy(PROGRAM, &copy).unwrap();
+    let mut demo = std::process::Command::new(&copy);
+    demo.arg("demo").arg(&file).env("TMPDIR", scratch.folder());
+    demo.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = demo.spawn().unwrap();
+    std::fs::remove_file(&copy).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("21 steps, FAILED"), "{text}");
     assert_eq!(scratch.names(), ["file"], "the folder is removed");
 }
 
@@ -36,8 +55,8 @@ fn the_table_is_for_people() {
     let file = scratch.write("notes.txt", b"some words");
     let ran = run(program().arg("demo").arg(&file).env("TMPDIR", scratch.folder())).ok();
     assert!(ran.text().contains("alice seals notes.txt to the team"));
-    assert!(ran.text().contains("20 steps, all as it must be"));
-    assert!(ran.text().lines().all(|line| line.len() <= 100));
+    assert!(ran.text().contains("46 steps, all as it must be"));
+    assert!(ran.text().lines().all(|line| line.len() <= 120));
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub(super) async fn open(
     Ok(reader.open(engine, letters)?)
 }
 
-/// What letters of a batch are judged by: rosters may come at any time.
+/// Keys and rosters by which letters of a batch are judged: rosters may come at any time.
 struct LetterReader<'k> {
     keys: LetterKeys<'k>,
     users: Vec<Identity>,

@@ -278,8 +278,9 @@ impl Backlog {
     }
 
     /// Opens messages of sessions in one transaction. In a second one letters become messages of
-    /// the inbox, and what went wrong is noted with the position behind all of them. After that all of it may be acknowledged. A process that is killed in between opens
-    /// the frames again: those that were delivered are recognised, and the others fail again.
+    /// the inbox, and what went wrong is noted with the position behind all of them. After that all
+    /// of it may be acknowledged. A process that is killed in between opens the frames again: those
+    /// that were delivered are recognised, and the others fail again.
     fn deliver(
         &mut self,
         engine: &mut Engine,

@@ -11,8 +11,8 @@ use super::records::{self, Transaction, UNSENT};
 use super::text;
 use crate::sessions::{TextError, Texts};
 
-/// Keeps texts for a person or a group, to be sent with the next [`sync`](super::sync): all of them when this
-/// returns, or none. Returns their number.
+/// Keeps texts for a person or a group, to be sent with the next [`sync`](super::sync): all of them
+/// when this returns, or none. Returns their number.
 ///
 /// # Errors
 /// [`SayError`].

@@ -41,7 +41,8 @@ fn steps(folder: &Path, show: &mut dyn FnMut(&Step)) -> Vec<Step> {
     steps.into_vec()
 }
 
-fn play(folder: &Path, steps: &mut Steps<'_>) -> Result<(), StepFailed> {
+/// Runs the part in `folder`.
+pub(super) fn play(folder: &Path, steps: &mut Steps<'_>) -> Result<(), StepFailed> {
     let mut world = None;
     steps.done("a relay starts, in memory", || {
         let world = world.insert(World::new(folder)?);
