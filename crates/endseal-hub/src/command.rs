@@ -1,6 +1,7 @@
 //! Work for the writer.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use bytes::Bytes;
 use endseal_codec::hub::{Answer, Code, Refused};
@@ -43,6 +44,7 @@ pub(crate) struct Put {
     /// One for each target, of this length each; or empty.
     pub(crate) slots: Bytes,
     pub(crate) frame: Bytes,
+    pub(crate) received: Instant,
     pub(crate) answer: mpsc::UnboundedSender<PutAnswer>,
     /// Refusal after which nothing more is taken in this exchange: later frames must not pass it.
     pub(crate) stopped: Arc<OnceLock<Code>>,

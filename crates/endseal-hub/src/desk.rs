@@ -13,6 +13,7 @@ use endseal_session::{Certificate, PrekeyKind};
 use crate::budget::Budget;
 use crate::command::{By, MailboxEnd, Publication, Put, Registration, refused};
 use crate::limits::HubLimits;
+use crate::metrics::Amount;
 use crate::store::{DeviceState, HubTransaction, StorageError};
 
 /// A device in memory.
@@ -36,6 +37,7 @@ pub(crate) struct Desk<'t> {
     changed: BTreeMap<PeerId, Device>,
     woken: HashSet<PeerId>,
     expired: HashSet<PeerId>,
+    stored: Amount,
     transaction: &'t mut dyn HubTransaction,
     limits: &'t HubLimits,
     /// Microseconds since 1970.
@@ -48,6 +50,8 @@ pub(crate) struct Changes {
     pub(crate) woken: HashSet<PeerId>,
     /// Devices of which frames expired.
     pub(crate) expired: HashSet<PeerId>,
+    /// Frames that were stored, each once for all of its mailboxes.
+    pub(crate) stored: Amount,
 }
 
 impl<'t> Desk<'t> {
@@ -58,7 +62,8 @@ impl<'t> Desk<'t> {
         now: u64,
     ) -> Self {
         let (changed, woken, expired) = (BTreeMap::new(), HashSet::new(), HashSet::new());
-        Self { devices, changed, woken, expired, transaction, limits, now }
+        let stored = Amount::default();
+        Self { devices, changed, woken, expired, stored, transaction, limits, now }
     }
 
     /// Writes what changed of the devices.
@@ -66,7 +71,8 @@ impl<'t> Desk<'t> {
         for device in self.changed.values() {
             self.transaction.update_device(&device.state)?;
         }
-        Ok(Changes { devices: self.changed, woken: self.woken, expired: self.expired })
+        let Self { changed: devices, woken, expired, stored, .. } = self;
+        Ok(Changes { devices, woken, expired, stored })
     }
 
     fn device(&self, peer: &PeerId) -> Option<&Device> {
@@ -148,6 +154,8 @@ impl<'t> Desk<'t> {
             self.transaction.add_delivery(row, position, message, slot.unwrap_or_default())?;
             self.woken.insert(*target);
         }
+        self.stored.frames += 1;
+        self.stored.bytes += (put.frame.len() + put.slots.len()) as u64;
         Ok(Ok(()))
     }
 

@@ -16,7 +16,9 @@ mod command;
 mod desk;
 mod directory;
 mod error;
+mod histogram;
 mod limits;
+mod metrics;
 mod reader;
 mod service;
 mod store;
@@ -27,5 +29,5 @@ pub use limits::HubLimits;
 pub use service::Hub;
 pub use store::{
     Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, SqliteStore,
-    StorageError,
+    StorageError, StoreState,
 };

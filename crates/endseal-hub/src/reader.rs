@@ -5,10 +5,16 @@ use std::thread;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::ServeError;
-use crate::store::{Delivery, DeviceRow, HubReader, StorageError};
+use crate::store::{Delivery, DeviceRow, HubReader, StorageError, StoreState};
 
 /// Requests that wait.
 const WAITING: usize = 1_024;
+
+/// Work for the reader.
+pub(crate) enum Read {
+    Frames(Fetch),
+    State(oneshot::Sender<Result<StoreState, StorageError>>),
+}
 
 /// Frames of a mailbox that are asked for.
 pub(crate) struct Fetch {
@@ -20,14 +26,18 @@ pub(crate) struct Fetch {
 }
 
 /// Starts the reader. It ends when all senders of requests are gone.
-pub(crate) fn start(mut reader: Box<dyn HubReader>) -> Result<mpsc::Sender<Fetch>, ServeError> {
-    let (sender, mut receiver) = mpsc::channel::<Fetch>(WAITING);
+pub(crate) fn start(mut reader: Box<dyn HubReader>) -> Result<mpsc::Sender<Read>, ServeError> {
+    let (sender, mut receiver) = mpsc::channel(WAITING);
     let thread = thread::Builder::new().name("hub-reader".to_owned());
     let read = move || {
-        while let Some(fetch) = receiver.blocking_recv() {
-            let Fetch { device, after, frames, bytes, answer } = fetch;
+        while let Some(work) = receiver.blocking_recv() {
             // The connection may be gone.
-            drop(answer.send(reader.deliveries(device, after, frames, bytes)));
+            match work {
+                Read::Frames(Fetch { device, after, frames, bytes, answer }) => {
+                    drop(answer.send(reader.deliveries(device, after, frames, bytes)));
+                }
+                Read::State(answer) => drop(answer.send(reader.state())),
+            }
         }
     };
     thread.spawn(read).map_err(ServeError::Thread)?;

@@ -2,11 +2,13 @@
 
 mod answer;
 mod exchange;
+mod metrics_page;
 mod puts;
 mod subscription;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,7 +18,8 @@ use endseal_delivery::limit::MAX_PAYLOAD;
 use endseal_transport::{
     Accept, CloseCode, Connection, Endpoint, Limits, Policy, Statistics, TransportKey,
 };
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -25,7 +28,8 @@ use crate::command::Command;
 use crate::directory::Directory;
 use crate::error::ServeError;
 use crate::limits::HubLimits;
-use crate::reader::{self, Fetch};
+use crate::metrics::Metrics;
+use crate::reader::{self, Read};
 use crate::store::HubStore;
 use crate::writer;
 
@@ -53,7 +57,8 @@ pub struct Hub {
 #[derive(Clone)]
 pub(crate) struct Office {
     pub(crate) commands: mpsc::Sender<Command>,
-    pub(crate) fetches: mpsc::Sender<Fetch>,
+    pub(crate) reads: mpsc::Sender<Read>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) directory: Directory,
     /// Memory for frames that wait.
     pub(crate) memory: Arc<Semaphore>,
@@ -79,11 +84,13 @@ impl Hub {
         limits: HubLimits,
     ) -> Result<Self, ServeError> {
         let directory = Directory::default();
-        let fetches = reader::start(store.reader()?)?;
-        let commands = writer::start(store, limits, directory.clone())?;
+        let metrics = Arc::new(Metrics::default());
+        let reads = reader::start(store.reader()?)?;
+        let commands = writer::start(store, limits, directory.clone(), Arc::clone(&metrics))?;
         let office = Office {
             commands,
-            fetches,
+            reads,
+            metrics,
             directory,
             memory: Arc::new(Semaphore::new(WAITING_KIB)),
             strangers: Arc::new(Semaphore::new(STRANGERS)),
@@ -128,10 +135,50 @@ impl Hub {
         self.endpoint.statistics()
     }
 
+    /// Counters of hub and transport in Prometheus' text format. They name no peer.
+    pub async fn metrics_text(&self) -> String {
+        self.reports().text().await
+    }
+
+    /// Serves `/metrics` and `/healthz` over HTTP without a password, until it is dropped.
+    pub async fn serve_metrics(&self, listener: TcpListener) {
+        metrics_page::serve(listener, self.reports()).await;
+    }
+
+    fn reports(&self) -> Reports {
+        let Office { reads, metrics, .. } = self.office.clone();
+        Reports { reads, metrics, endpoint: self.endpoint.clone() }
+    }
+
     /// Closes all connections and waits until their peers have been told. What was answered is
     /// durable.
     pub async fn close(self) {
         self.endpoint.close(CloseCode::Done).await;
+    }
+}
+
+/// Sources of the metrics.
+#[derive(Clone)]
+struct Reports {
+    reads: mpsc::Sender<Read>,
+    metrics: Arc<Metrics>,
+    endpoint: Endpoint,
+}
+
+impl Reports {
+    async fn text(&self) -> String {
+        let (answer, answered) = oneshot::channel();
+        let state = match self.reads.send(Read::State(answer)).await {
+            Ok(()) => answered.await.ok(),
+            Err(_) => None,
+        };
+        if let Some(Err(cause)) = &state {
+            self.metrics.read_errors.fetch_add(1, Relaxed);
+            tracing::error!(target: "hub", %cause, "the database cannot be read");
+        }
+        let mut text = self.metrics.text(state.and_then(Result::ok), writer::now());
+        text.push_str(&self.endpoint.statistics().to_prometheus());
+        text
     }
 }
 
@@ -160,9 +207,11 @@ async fn serve_connection(connection: Connection, office: Office) {
     if office.directory.standing(&peer) == Standing::Unknown {
         // They take no connection of a registered peer.
         let Ok(_permit) = office.strangers.try_acquire() else {
+            office.metrics.strangers_refused.fetch_add(1, Relaxed);
             connection.close(CloseCode::Busy).await;
             return;
         };
+        let _open = office.metrics.stranger();
         // One exchange, for a registration, and no more.
         let registered = async {
             let (sender, receiver) = connection.accept_exchange().await.ok()?;
@@ -170,10 +219,12 @@ async fn serve_connection(connection: Connection, office: Office) {
             (office.directory.standing(&peer) == Standing::Registered).then_some(())
         };
         if timeout(REGISTRATION, registered).await.ok().flatten().is_none() {
+            office.metrics.strangers_refused.fetch_add(1, Relaxed);
             connection.close(CloseCode::Refused).await;
             return;
         }
     }
+    let _open = office.metrics.registered();
     let mut exchanges = JoinSet::new();
     while let Ok((sender, receiver)) = connection.accept_exchange().await {
         while exchanges.try_join_next().is_some() {}

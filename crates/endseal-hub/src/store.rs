@@ -63,6 +63,17 @@ pub struct Deleted {
     pub position: u64,
 }
 
+/// Figures of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "figures that stores of others have")]
+pub struct StoreState {
+    /// Position of the oldest frame in a mailbox; a position is at least the time at which its
+    /// frame came.
+    pub oldest: Option<u64>,
+    /// Length of the database in bytes.
+    pub bytes: u64,
+}
+
 /// Database of a hub, with one writer. Times are microseconds since 1970.
 pub trait HubStore: Send + 'static {
     /// Reads all devices.
@@ -101,6 +112,12 @@ pub trait HubReader: Send {
         frames: u64,
         bytes: u64,
     ) -> Result<Vec<Delivery>, StorageError>;
+
+    /// Figures for operators.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    fn state(&mut self) -> Result<StoreState, StorageError>;
 }
 
 /// Changes that become durable together.

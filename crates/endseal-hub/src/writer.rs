@@ -1,8 +1,10 @@
 //! The thread that writes: what arrived together becomes one transaction.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use endseal_codec::hub::{Answer, Code, Refused};
 use endseal_crypto::peer_id::PeerId;
@@ -13,6 +15,7 @@ use crate::desk::{Changes, Desk, Device};
 use crate::directory::Directory;
 use crate::error::ServeError;
 use crate::limits::HubLimits;
+use crate::metrics::Metrics;
 use crate::store::{HubStore, StorageError};
 
 /// Commands that wait for the writer.
@@ -23,15 +26,17 @@ pub(crate) fn start(
     mut store: impl HubStore,
     limits: HubLimits,
     directory: Directory,
+    metrics: Arc<Metrics>,
 ) -> Result<mpsc::Sender<Command>, ServeError> {
     let now = now();
     let devices = store.devices()?.into_iter().map(|state| {
         directory.set(state.peer, state.row, state.is_revoked);
+        metrics.mailbox(None, &state);
         (state.peer, Device::new(state, &limits, now))
     });
     let devices: HashMap<PeerId, Device> = devices.collect();
     let (sender, receiver) = mpsc::channel(WAITING);
-    let writer = Writer { store, limits, directory, devices };
+    let writer = Writer { store, limits, directory, devices, metrics };
     let thread = thread::Builder::new().name("hub-writer".to_owned());
     thread.spawn(move || writer.run(receiver)).map_err(ServeError::Thread)?;
     Ok(sender)
@@ -42,6 +47,7 @@ struct Writer<S> {
     limits: HubLimits,
     directory: Directory,
     devices: HashMap<PeerId, Device>,
+    metrics: Arc<Metrics>,
 }
 
 /// Result of a command, which leaves after the commit.
@@ -62,21 +68,25 @@ impl<S: HubStore> Writer<S> {
     }
 
     fn write(&mut self, batch: &mut Vec<Command>) {
-        let Self { store, limits, devices, directory } = self;
+        let Self { store, limits, devices, directory, metrics } = self;
         let mut done: Option<(Vec<Outcome>, Changes)> = None;
+        let mut worked = Instant::now();
         let written = store.transact(&mut |transaction| {
             let mut desk = Desk::new(devices, transaction, limits, now());
             let outcomes = batch.iter().map(|command| execute(&mut desk, command));
             let outcomes = outcomes.collect::<Result<_, _>>()?;
             done = Some((outcomes, desk.finish()?));
+            worked = Instant::now();
             Ok(())
         });
         match (written, done) {
             (Ok(()), Some((outcomes, changes))) => {
+                metrics.commit(worked.elapsed(), changes.stored);
                 for (peer, device) in changes.devices {
                     let state = &device.state;
-                    let before = devices.get(&peer).map(|device| device.state.is_revoked);
-                    if before != Some(state.is_revoked) {
+                    let before = devices.get(&peer).map(|device| &device.state);
+                    metrics.mailbox(before, state);
+                    if before.map(|it| it.is_revoked) != Some(state.is_revoked) {
                         directory.set(peer, state.row, state.is_revoked);
                     }
                     devices.insert(peer, device);
@@ -84,11 +94,12 @@ impl<S: HubStore> Writer<S> {
                 batch
                     .drain(..)
                     .zip(outcomes)
-                    .for_each(|(command, outcome)| reply(command, outcome));
+                    .for_each(|(command, outcome)| reply(command, outcome, metrics));
                 changes.expired.iter().for_each(|peer| directory.note_expiry(peer));
                 changes.woken.iter().for_each(|peer| directory.wake(peer));
             }
             (Err(cause), _) => {
+                metrics.write_errors.fetch_add(1, Relaxed);
                 tracing::error!(target: "hub", %cause, "a transaction failed");
                 batch.drain(..).for_each(refuse);
             }
@@ -116,9 +127,12 @@ fn execute(desk: &mut Desk<'_>, command: &Command) -> Result<Outcome, StorageErr
 }
 
 /// Answers a command. Its connection may be gone.
-fn reply(command: Command, outcome: Outcome) {
+fn reply(command: Command, outcome: Outcome, metrics: &Metrics) {
     match (command, outcome) {
         (Command::Put(put), Outcome::Put(result)) => {
+            if result.is_ok() {
+                metrics.stored(put.received.elapsed());
+            }
             drop(put.answer.send((put.sequence, result)));
         }
         (Command::Acknowledge { answer: Some(to), .. }, Outcome::Mailbox(Some(end))) => {

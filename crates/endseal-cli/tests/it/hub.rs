@@ -1,5 +1,8 @@
 //! `endseal hub`, with a hub that runs.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
 use endseal_keyring::Invitation;
 use endseal_testing::Scratch;
 
@@ -49,4 +52,50 @@ fn a_damaged_database_is_found() {
     scratch.write("owner/hub/hub.db", "no database at all, and rather short for one");
     owner.run(&["hub", "check"]).fails(3, "the hub's database cannot be used");
     owner.run(&SERVE).fails(3, "the hub's database cannot be used");
+}
+
+/// The answer to a request for a page.
+pub(crate) fn page(url: &str) -> String {
+    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_hub_says_where_its_metrics_are_and_keeps_to_its_rate() {
+    let scratch = Scratch::new();
+    let owner = Person { name: "owner", scratch: &scratch };
+    let with = ["--metrics", "127.0.0.1:0", "--rate", "1"];
+    let mut hub = Listener::of(owner.command(&[&SERVE[..], &with].concat()));
+    let line = hub.line();
+    let url = line.strip_prefix("metrics at ").unwrap();
+    assert!(page(&url.replace("metrics", "healthz")).starts_with("HTTP/1.1 200 OK\r\n"));
+
+    let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
+    for (one, other) in [(&alice, &bob), (&bob, &alice)] {
+        one.knows(other);
+        let file = format!("{}.invite", one.name);
+        owner.run(&["hub", "invite", one.name, "--at", hub.host(), "-o", &file]).ok();
+        one.run(&["join", &file]).ok();
+    }
+    // As many as pass at once, and five whose second has not come.
+    let lines = "text\n".repeat(1_029);
+    alice.feed(&["say", "bob", "-", "--lines"], lines.as_bytes()).ok();
+    assert_eq!(alice.run(&["--json", "sync"]).ok().json()["sent"], 1_029);
+    let text = page(url);
+    let refused = text.lines().find_map(|it| it.split_once("refusals_total{code=\"rate\"} "));
+    assert!(refused.unwrap().1.parse::<u64>().unwrap() >= 1, "{text}");
+    assert!(text.contains("\nendseal_hub_waiting_frames 1029\n"), "{text}");
+
+    let address = url.strip_prefix("http://").unwrap().split('/').next().unwrap();
+    let other = Person { name: "other", scratch: &scratch };
+    let taken = [&SERVE[..], &["--metrics", address]].concat();
+    other.run(&taken).fails(3, "cannot listen at");
+    owner.run(&[&SERVE[..], &["--rate", "0"]].concat()).fails(2, "--rate");
+    hub.interrupt();
+    assert_eq!(hub.end().0, Some(0));
+    assert!(TcpStream::connect(address).is_err(), "it listens no more");
 }

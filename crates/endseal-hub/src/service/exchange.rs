@@ -1,5 +1,7 @@
 //! One exchange: its first request says which.
 
+use std::sync::Arc;
+
 use endseal_codec::hub::{Answer, ByView, Code, PublishView, RegisterView};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::{Action, Exchange, Standing};
@@ -8,40 +10,43 @@ use endseal_session::{Certificate, PrekeyBundle};
 use endseal_transport::{FrameReceiver, FrameSender, Kind};
 use tokio::sync::oneshot;
 
-use super::answer::send;
+use super::answer::Answers;
 use super::{Office, REGISTRATION_LEN, puts, subscription};
 use crate::command::{By, Command, Publication, Registration, refused};
 
 /// Serves an exchange to its end.
 pub(super) async fn serve_exchange(
     peer: PeerId,
-    mut sender: FrameSender,
+    sender: FrameSender,
     mut receiver: FrameReceiver,
     office: Office,
 ) {
     let mut exchange = Exchange::new();
+    let mut answers = Answers::new(sender, Arc::clone(&office.metrics));
     let Ok(Some(frame)) = receiver.receive().await else { return };
     let standing = office.directory.standing(&peer);
     let is_too_long = standing == Standing::Unknown && frame.payload.len() > REGISTRATION_LEN;
     if frame.kind() != Kind::Control || is_too_long {
-        let _ = send(&mut sender, Answer::Refused(refused(Code::REQUEST))).await;
-        let _ = sender.end().await;
+        let _ = answers.send(Answer::Refused(refused(Code::REQUEST))).await;
+        answers.end().await;
         return;
     }
-    let answer = match exchange.request(&frame.payload, &peer, standing) {
+    let action = exchange.request(&frame.payload, &peer, standing);
+    office.metrics.request(&action);
+    let answer = match action {
         action @ (Action::Put(..) | Action::RefuseFrame(..)) => {
             let begun = puts::begin(action, &frame.payload);
-            return puts::serve(peer, sender, receiver, office, exchange, begun).await;
+            return puts::serve(peer, answers, receiver, office, exchange, begun).await;
         }
         Action::Subscribe(after, credit) => {
-            let stream = subscription::Streams { sender, receiver, exchange };
+            let stream = subscription::Streams { answers, receiver, exchange };
             return subscription::serve(peer, stream, office, after, credit).await;
         }
         action => single(action, peer, &office).await,
     };
     // The peer may be gone.
-    let _ = send(&mut sender, answer).await;
-    let _ = sender.end().await;
+    let _ = answers.send(answer).await;
+    answers.end().await;
 }
 
 /// Answers a request that is alone in its exchange.

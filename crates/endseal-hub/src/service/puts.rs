@@ -1,16 +1,17 @@
 //! Frames that come from a node.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use endseal_codec::hub::{Answer, Code, Refused, Stored};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::{Action, Exchange};
-use endseal_transport::{FrameReceiver, FrameSender, Kind, SendError};
+use endseal_transport::{FrameReceiver, Kind, SendError};
 use tokio::sync::mpsc;
 
 use super::Office;
-use super::answer::{feed, send};
+use super::answer::Answers;
 use crate::command::{Command, Put, PutAnswer, refused};
 
 /// Action for a frame, without the borrow of its payload.
@@ -41,7 +42,7 @@ pub(super) fn begin(action: Action<'_>, payload: &Bytes) -> Begun {
 /// Takes frames and answers them until the node has no more, or breaks the protocol.
 pub(super) async fn serve(
     peer: PeerId,
-    mut sender: FrameSender,
+    mut sender: Answers,
     mut receiver: FrameReceiver,
     office: Office,
     mut exchange: Exchange,
@@ -56,6 +57,7 @@ pub(super) async fn serve(
         if let Some(begun) = next.take() {
             match begun {
                 Begun::Put { sequence, targets, slots, frame } => {
+                    let received = Instant::now();
                     let kib = (frame.len() + slots.len()) / 1_024 + 1;
                     let kib = u32::try_from(kib).unwrap_or(u32::MAX);
                     let memory = Arc::clone(&office.memory);
@@ -67,6 +69,7 @@ pub(super) async fn serve(
                         targets,
                         slots,
                         frame,
+                        received,
                         answer,
                         stopped: Arc::clone(&stopped),
                         _permit: permit,
@@ -81,14 +84,14 @@ pub(super) async fn serve(
                     waiting += 1;
                 }
                 Begun::Refuse(code) => {
-                    let _ = send(&mut sender, Answer::Refused(refused(code))).await;
-                    let _ = sender.end().await;
+                    let _ = sender.send(Answer::Refused(refused(code))).await;
+                    sender.end().await;
                     return;
                 }
             }
         }
         if is_ended && waiting == 0 {
-            let _ = sender.end().await;
+            sender.end().await;
             return;
         }
         tokio::select! {
@@ -108,6 +111,7 @@ pub(super) async fn serve(
                 Ok(Some(frame)) if frame.kind() == Kind::Control => {
                     let standing = office.directory.standing(&peer);
                     let action = exchange.request(&frame.payload, &peer, standing);
+                    office.metrics.request(&action);
                     next = Some(begin(action, &frame.payload));
                 }
                 Ok(Some(_)) => next = Some(Begun::Refuse(Code::REQUEST)),
@@ -120,19 +124,19 @@ pub(super) async fn serve(
 }
 
 /// Tells what became of frames: refusals first, then up to which the others are stored.
-async fn tell(sender: &mut FrameSender, answers: Vec<PutAnswer>) -> Result<(), SendError> {
+async fn tell(sender: &mut Answers, answers: Vec<PutAnswer>) -> Result<(), SendError> {
     let mut last = None;
     for (sequence, result) in answers {
         match result {
             Ok(()) => last = Some(sequence),
             Err(refusal) => {
                 let refusal = Refused { sequence: Some(sequence), ..refusal };
-                feed(sender, Answer::Refused(refusal)).await?;
+                sender.feed(Answer::Refused(refusal)).await?;
             }
         }
     }
     if let Some(sequence) = last {
-        feed(sender, Answer::Stored(Stored { sequence })).await?;
+        sender.feed(Answer::Stored(Stored { sequence })).await?;
     }
     sender.flush().await
 }

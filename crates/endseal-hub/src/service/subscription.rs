@@ -1,20 +1,20 @@
 //! Frames that go to a node.
 
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{self, Relaxed};
 
 use endseal_codec::hub::{Answer, CaughtUp, Code, Deliver, Gap, GapReason};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::Credit;
 use endseal_delivery::hub::{Action, Exchange, Subscription};
-use endseal_transport::{FrameReceiver, FrameSender, Kind, SendError};
+use endseal_transport::{FrameReceiver, Kind, SendError};
 use tokio::sync::{oneshot, watch};
 
 use super::Office;
-use super::answer::{feed, send};
+use super::answer::Answers;
 use crate::command::{Command, MailboxEnd, refused};
 use crate::directory::Entry;
-use crate::reader::Fetch;
+use crate::reader::{Fetch, Read};
 
 /// Frames and bytes that are read at a time.
 const PAGE_FRAMES: u64 = 256;
@@ -22,7 +22,7 @@ const PAGE_BYTES: u64 = 1 << 20;
 
 /// Both directions of the exchange, and its state.
 pub(super) struct Streams {
-    pub(super) sender: FrameSender,
+    pub(super) answers: Answers,
     pub(super) receiver: FrameReceiver,
     pub(super) exchange: Exchange,
 }
@@ -41,9 +41,9 @@ pub(super) async fn serve(
         Err(_) => return,
     };
     if let Some(code) = refusal {
-        let _ = send(&mut streams.sender, Answer::Refused(refused(code))).await;
+        let _ = streams.answers.send(Answer::Refused(refused(code))).await;
     }
-    let _ = streams.sender.end().await;
+    streams.answers.end().await;
 }
 
 /// Returns the code of the refusal that ends it, if one does.
@@ -65,7 +65,7 @@ async fn deliver(
     if after > end.last {
         subscription.skip_to(0);
         let gap = Gap { count: 0, reason: GapReason::RESTORED, position: 0 };
-        feed(&mut streams.sender, Answer::Gap(gap)).await?;
+        streams.answers.feed(Answer::Gap(gap)).await?;
     }
     if !tell(&mut subscription, end, &mut told, streams, office, peer).await? {
         return Ok(Some(Code::STORAGE));
@@ -82,7 +82,7 @@ async fn deliver(
         if office.directory.entry(&peer).is_none_or(|entry| entry.is_revoked) {
             return Ok(Some(Code::REVOKED));
         }
-        if !advance(&mut subscription, &entry, office, &mut streams.sender).await? {
+        if !advance(&mut subscription, &entry, office, &mut streams.answers).await? {
             return Ok(Some(Code::STORAGE));
         }
         tokio::select! {
@@ -94,7 +94,9 @@ async fn deliver(
                     return Ok(Some(Code::REQUEST));
                 }
                 let standing = office.directory.standing(&peer);
-                match streams.exchange.request(&frame.payload, &peer, standing) {
+                let action = streams.exchange.request(&frame.payload, &peer, standing);
+                office.metrics.request(&action);
+                match action {
                     Action::Credit(more) => subscription.add(more),
                     Action::Acknowledge(position) => {
                         let command = Command::Acknowledge { peer, position, told, answer: None };
@@ -149,7 +151,7 @@ async fn tell(
         subscription.skip_to(position);
     }
     let gap = Gap { count, reason: GapReason::EXPIRED, position };
-    feed(&mut streams.sender, Answer::Gap(gap)).await?;
+    streams.answers.feed(Answer::Gap(gap)).await?;
     let command = Command::Acknowledge { peer, position: 0, told: position, answer: None };
     Ok(office.commands.send(command).await.is_ok())
 }
@@ -159,14 +161,14 @@ async fn advance(
     subscription: &mut Subscription,
     entry: &Entry,
     office: &Office,
-    sender: &mut FrameSender,
+    answers: &mut Answers,
 ) -> Result<bool, SendError> {
     while subscription.is_open() {
         let Some(page) = fetch(subscription, entry, office).await else { return Ok(false) };
         if page.is_empty() {
             if subscription.caught_up() {
                 let position = subscription.position();
-                feed(sender, Answer::CaughtUp(CaughtUp { position })).await?;
+                answers.feed(Answer::CaughtUp(CaughtUp { position })).await?;
             }
             break;
         }
@@ -180,10 +182,10 @@ async fn advance(
                 slot: delivery.slot.into(),
                 frame: delivery.frame.into(),
             };
-            feed(sender, Answer::Deliver(deliver)).await?;
+            answers.feed(Answer::Deliver(deliver)).await?;
         }
     }
-    sender.flush().await?;
+    answers.flush().await?;
     Ok(true)
 }
 
@@ -201,10 +203,11 @@ async fn fetch(
         bytes: credit.bytes.min(PAGE_BYTES),
         answer,
     };
-    office.fetches.send(fetch).await.ok()?;
+    office.reads.send(Read::Frames(fetch)).await.ok()?;
     match answered.await.ok()? {
         Ok(page) => Some(page),
         Err(cause) => {
+            office.metrics.read_errors.fetch_add(1, Relaxed);
             tracing::error!(target: "hub", %cause, "a mailbox cannot be read");
             None
         }

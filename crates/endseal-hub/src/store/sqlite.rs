@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, Transaction, 
 
 use super::{
     Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, StorageError,
+    StoreState,
 };
 
 /// Identifies the file: "ehub".
@@ -224,6 +225,19 @@ impl HubReader for Read {
             found.push(delivery);
         }
         Ok(found)
+    }
+
+    fn state(&mut self) -> Result<StoreState, StorageError> {
+        // One look into the key of `delivery` for each device.
+        let sql = "SELECT min((SELECT min(position) FROM delivery WHERE device = device.id)),
+            (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)
+            FROM device WHERE frames > 0";
+        let mut statement = self.0.prepare_cached(sql)?;
+        let state = statement.query_row([], |row| {
+            let oldest = row.get::<_, Option<i64>>(0)?.map(|_| unsigned(row, 0)).transpose()?;
+            Ok(StoreState { oldest, bytes: unsigned(row, 1)? })
+        });
+        Ok(state?)
     }
 }
 

@@ -6,5 +6,6 @@
 mod directory;
 mod faults;
 mod mailboxes;
+mod metrics;
 mod puts;
 mod world;

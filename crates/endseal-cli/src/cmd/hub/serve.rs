@@ -1,10 +1,12 @@
 //! `endseal hub serve`
 
+use core::future::pending;
 use core::net::SocketAddr;
 
 use endseal_hub::{Hub, HubLimits, ServeError};
 use endseal_keyring::PeerIdText;
-use endseal_transport::Policy;
+use endseal_transport::{BindError, Policy};
+use tokio::net::TcpListener;
 
 use super::place::{self, Place};
 use crate::ctx::{Ctx, Outcome};
@@ -22,6 +24,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "IP:PORT")]
     #[arg(default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
     listen: SocketAddr,
+    /// Address to listen on for /healthz and /metrics, which have no password
+    #[arg(long, value_name = "IP:PORT")]
+    metrics: Option<SocketAddr>,
+    /// Frames that a device may send in a second on average
+    ///
+    /// A frame counts once for each mailbox. 1,024 may be sent at once, or as many as in a second.
+    #[arg(long, value_name = "FRAMES", default_value_t = HubLimits::default().rate)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rate: u32,
     #[command(flatten)]
     place: Place,
     /// Least severe events that are logged on standard error
@@ -38,28 +49,58 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Failure::new(Kind::Environment, "the log cannot be written").because(&error)
     })?;
     network::run(ctx.global.json, async |mut interrupt| {
-        let limits = HubLimits::default();
+        let metrics = match args.metrics {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
+        let url = metrics.as_ref().map(|(_, address)| format!("http://{address}/metrics"));
+        let mut limits = HubLimits::default();
+        limits.rate = args.rate;
+        limits.burst = limits.burst.max(args.rate);
         let served = Hub::serve(args.listen, &key, Policy::default(), store, limits);
         let hub = served.map_err(|error| match error {
             ServeError::Storage(error) => place::storage(&error),
             ServeError::Bind(error) => network::bind(args.listen, &error),
             error => Failure::new(Kind::Environment, "the hub cannot start").because(&error),
         })?;
-        let address = hub.local_address().map_err(|error| {
-            network::bind(args.listen, &endseal_transport::BindError::Socket(error))
-        })?;
+        let address = hub
+            .local_address()
+            .map_err(|error| network::bind(args.listen, &BindError::Socket(error)))?;
         let peer = PeerIdText::from(hub.peer_id());
         let text = if ctx.global.json {
-            let listening =
-                [("peer_id", peer.to_string().into()), ("address", address.to_string().into())];
-            json::line(&json::object(listening))
+            json::line(&json::object([
+                ("peer_id", peer.to_string().into()),
+                ("address", address.to_string().into()),
+                ("metrics", url.into()),
+            ]))
         } else {
-            format!("{peer}@{address}\n")
+            let metrics = url.map(|url| format!("metrics at {url}\n"));
+            format!("{peer}@{address}\n{}", metrics.unwrap_or_default())
         };
         ctx.print(text.as_bytes())?;
-        interrupt.wait().await;
+        let served = async {
+            match metrics {
+                Some((listener, _)) => hub.serve_metrics(listener).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            () = interrupt.wait() => {}
+            () = served => {}
+        }
         hub.close().await;
         Ok(())
     })?;
     Ok(Outcome::default())
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+    let failed = |error| {
+        Failure::new(Kind::Environment, format!("cannot listen at {address}"))
+            .because(&error)
+            .hint("end the process that listens there, or choose another address with --metrics")
+    };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
 }
