@@ -52,6 +52,7 @@ const S3_DEPLOYMENT: &str = "deploy/s3/check";
 const NODE_TESTS: &str = "tests/node/run";
 const SIGNER_TESTS: &str = "tests/nostr/run";
 const SIGNER_DEPLOYMENT: &str = "deploy/signer/check";
+const HUB_DEPLOYMENT: &str = "deploy/hub/check";
 const FIRMWARE: &str = "firmware/Cargo.toml";
 /// Packages with a lock file of their own.
 const LOCKED: [&str; 8] = [
@@ -137,8 +138,8 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         ),
         step(
             "deploy",
-            "alerts of the signer fire when they should",
-            vec![program(SIGNER_DEPLOYMENT)],
+            "alerts of signer and hub fire when they should",
+            vec![program(SIGNER_DEPLOYMENT), program(HUB_DEPLOYMENT)],
         ),
         step(
             "signer",

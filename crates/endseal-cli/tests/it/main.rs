@@ -12,6 +12,7 @@ mod files;
 mod groups;
 mod help;
 mod hub;
+mod hub_deploy;
 mod identities;
 mod interrupted;
 mod json_fields;
