@@ -5,6 +5,7 @@ import os
 import subprocess
 import threading
 import time
+import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,10 +101,11 @@ class Person:
 
 
 class Hub:
-    """A hub that is started again when it was killed."""
+    """A hub that is started again when it was killed. `words` are further options, `log` a file."""
 
-    def __init__(self, binary, folder, killer, address="127.0.0.1:0"):
+    def __init__(self, binary, folder, killer, address="127.0.0.1:0", words=(), log=None):
         self.binary, self.folder, self.killer, self.address = binary, folder, killer, address
+        self.words, self.log, self.metrics = words, log, None
         self.starts, self.stopping = 0, False
         self.process = None
         self.start()
@@ -111,16 +113,30 @@ class Hub:
         self.watch.start()
 
     def start(self):
-        self.process = subprocess.Popen(
-            [self.binary, "--home", self.folder / "owner", "hub", "serve", "--listen", self.address],
-            env=clean_environment() | self.killer.environment("hub"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        serve = [self.binary, "--home", self.folder / "owner", "hub", "serve"]
+        with open(self.log or os.devnull, "ab") as log:
+            self.process = subprocess.Popen(
+                [*serve, "--listen", self.address, *self.words],
+                env=clean_environment() | self.killer.environment("hub"),
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
         self.starts += 1
         line = self.process.stdout.readline().decode()
         if "@" in line:
             self.address = line.strip().split("@")[1]
+        if "--metrics" in self.words and "@" in line:
+            self.metrics = self.process.stdout.readline().decode().split()[-1]
+
+    def page(self):
+        """The text of its metrics."""
+        with urllib.request.urlopen(self.metrics, timeout=PATIENCE) as answer:
+            return answer.read().decode()
+
+    def metric(self, name):
+        prefix = f"endseal_hub_{name} "
+        lines = [line for line in self.page().splitlines() if line.startswith(prefix)]
+        return float(lines[0].removeprefix(prefix))
 
     def restart(self):
         while not self.stopping:
@@ -135,6 +151,14 @@ class Hub:
         code = self.process.wait(PATIENCE)
         self.process.stdout.close()
         return code
+
+    def kill(self):
+        """Ends it at once, if it runs."""
+        self.stopping = True
+        self.watch.join()
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
 
     def database(self):
         return self.folder / "owner" / "hub" / "hub.db"

@@ -336,7 +336,8 @@ fn node(root: &Path, packages: &[&str]) -> Vec<Job> {
         return vec![Job::Skip(format!("there is no {CLI} or no {NODE_TESTS}"))];
     }
     let run = format!("{NODE_TESTS} --kill 20 --endseal target/release/endseal");
-    vec![cargo(BUILD_SHIPPED), program(&run)]
+    let blind = format!("{NODE_TESTS} --blind --endseal target/release/endseal");
+    vec![cargo(BUILD_SHIPPED), program(&run), program(&blind)]
 }
 
 /// The first of some programs that does not start here.
