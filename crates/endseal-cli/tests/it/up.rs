@@ -126,7 +126,7 @@ fn a_text_arrives_within_a_second() {
     wait_until("to read", || status(&bob)["unread"] == 0);
     let expected = ["before", "one", "two", "three", "four"].map(|it| format!("alice> {it}"));
     assert_eq!(history(&bob, "alice")[..5], expected);
-    answers.end("-INT");
+    answers.end("-TERM");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn one_process_has_the_store() {
     assert_eq!(up.end("-TERM"), Some(0));
     alice.run(&["store", "check"]).ok();
     // Another command that has the store keeps it away.
-    let mut export = alice.command(&["say", "bob", "-"]);
+    let mut export = alice.command(&["say", "bob", "-", "--wait", "30s"]);
     let mut export = export.stdin(Stdio::piped()).spawn().unwrap();
     wait_until("the store to be in use", || alice.run(&["store", "stats"]).code == 3);
     alice.run(&UP).fails(3, "because");
