@@ -175,9 +175,13 @@ fn commands_say_the_same_with_a_process_and_without() {
     assert_eq!(texts(&alice.run(&["inbox"]).ok()), ["bob> one", "bob> two"]);
     assert_eq!(alice.run(&["inbox"]).ok().text(), "");
     let mut follow = Running::follow(&alice);
+    bob.run(&["say", "alice", "three"]).ok();
+    bob.run(&["sync"]).ok();
+    assert_eq!(follow.text(), "bob> three");
+    wait_until("to read", || status(&alice)["unread"] == 0);
     assert_eq!(up.end("-INT"), Some(0));
     assert_eq!(follow.child.wait().unwrap().code(), Some(3));
-    assert_eq!(history(&alice, "bob").last().unwrap(), "bob> two");
+    assert_eq!(history(&alice, "bob").last().unwrap(), "bob> three");
 }
 
 #[test]
@@ -258,12 +262,12 @@ fn one_process_has_the_store() {
     assert_eq!(up.end("-TERM"), Some(0));
     alice.run(&["store", "check"]).ok();
     // Another command that has the store keeps it away.
-    let mut export = alice.command(&["say", "bob", "-", "--wait", "30s"]);
-    let mut export = export.stdin(Stdio::piped()).spawn().unwrap();
+    let mut say = alice.command(&["say", "bob", "-", "--wait", "1m"]);
+    let mut say = say.stdin(Stdio::piped()).spawn().unwrap();
     wait_until("the store to be in use", || alice.run(&["store", "stats"]).code == 3);
     alice.run(&UP).fails(3, "because");
-    drop(export.stdin.take());
-    assert!(export.wait().unwrap().success());
+    drop(say.stdin.take());
+    assert!(say.wait().unwrap().success());
     assert_eq!(status(&bob)["up"], Value::Null);
 }
 

@@ -13,6 +13,8 @@ use super::text::Text;
 
 /// Messages that are looked at in one transaction.
 const PAGE: usize = 256;
+/// Messages that are moved to the history together.
+const MARKED: usize = 64;
 
 /// A message that was not read.
 #[allow(missing_debug_implementations, reason = "it is secret")]
@@ -87,16 +89,24 @@ pub(crate) fn unread_page(
 pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError> {
     let time = records::now();
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        for number in numbers {
-            let Some(before) = number.checked_sub(1) else { continue };
-            let found = transaction.inbox(before, 1)?.into_iter().find(|it| it.number == *number);
-            // Another command may have shown it, too.
-            let Some(read) = found.and_then(Unread::of) else { continue };
-            transaction.consume(read.number)?;
-            let Unread { conversation, writer, plaintext, .. } = read;
-            let number = records::next_number(transaction)?;
-            HistoryRow { number, is_sent: false, writer, time, plaintext }
-                .put(transaction, &conversation)?;
+        for some in numbers.chunks(MARKED) {
+            // All of them before the first is consumed: the store writes what was consumed when it
+            // is read.
+            let mut read = Vec::new();
+            for number in some {
+                let found = transaction.inbox(number.saturating_sub(1), 1)?;
+                read.extend(found.into_iter().filter(|it| it.number == *number));
+            }
+            for Unread { number, conversation, writer, plaintext } in
+                read.into_iter().filter_map(Unread::of)
+            {
+                // Another command may have shown it, too.
+                if transaction.consume(number)? {
+                    let number = records::next_number(transaction)?;
+                    let row = HistoryRow { number, is_sent: false, writer, time, plaintext };
+                    row.put(transaction, &conversation)?;
+                }
+            }
         }
         Ok(())
     })
