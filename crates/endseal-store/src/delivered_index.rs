@@ -8,6 +8,7 @@
 pub(crate) mod pack;
 
 use core::hash::{BuildHasher as _, BuildHasherDefault, Hasher};
+use core::ops::Range;
 use std::collections::{HashMap, hash_map};
 use std::hash::RandomState;
 
@@ -22,6 +23,13 @@ use pack::Mark;
 /// Messages that are worth sorting in: with fewer, what is written twice costs more than is saved.
 /// In memory they take about 2 MB, and to read them takes 1.6 ms (docs/design/store-tuning.md).
 pub(crate) const MANY: usize = 16_384;
+
+/// Messages for which there is room from the beginning: as many as are not worth sorting in, and a
+/// batch of a node.
+const RESERVED: usize = MANY + 5_000;
+
+/// Length of most ids in bytes.
+const USUAL_ID_LEN: usize = 32;
 
 /// Messages that were asked for and did not come, which are remembered.
 const MAX_ASKED: usize = 4_096;
@@ -75,11 +83,14 @@ pub(crate) enum Known {
 }
 
 impl DeliveredIndex {
+    /// Its memory is reserved at once: what grows by doubling leaves holes behind, and pages of it
+    /// that were not used cost nothing.
     fn new() -> Self {
+        let ids = RESERVED * USUAL_ID_LEN;
         Self {
-            entries: Vec::new(),
-            ids: Vec::new(),
-            places: HashMap::default(),
+            entries: Vec::with_capacity(RESERVED),
+            ids: Vec::with_capacity(ids),
+            places: HashMap::with_capacity_and_hasher(RESERVED, BuildHasherDefault::default()),
             hasher: RandomState::new(),
             due: Vec::new(),
             delivered: 0,
@@ -348,15 +359,20 @@ pub(crate) fn each(
 
 /// Moves what is in the packs into `seen`, within a transaction.
 pub(crate) fn sort_in(connection: &Connection) -> Result<(), StoreError> {
-    let mut marks = Vec::new();
+    // Two pieces of memory instead of one for each message, between which others would settle.
+    let mut ids = Vec::with_capacity(RESERVED * USUAL_ID_LEN);
+    let mut marks = Vec::with_capacity(RESERVED);
     each(connection, |mark, seq| {
-        marks.push((mark.conversation, mark.message.to_vec(), seq, *mark.digest));
+        let from = ids.len();
+        ids.extend_from_slice(mark.message);
+        marks.push((mark.conversation, from..ids.len(), seq, *mark.digest));
     })?;
+    let id = |range: &Range<usize>| ids.get(range.clone()).unwrap_or_default();
     // In the order of the table, so that each of its pages is changed once.
-    marks.sort_unstable();
+    marks.sort_unstable_by(|a, b| (a.0, id(&a.1)).cmp(&(b.0, id(&b.1))));
     let mut insert = connection.prepare_cached("INSERT INTO seen VALUES (?1, ?2, ?3, ?4)")?;
     for (conversation, message, seq, digest) in &marks {
-        let inserted = insert.execute((conversation, message, limits::number(*seq)?, digest));
+        let inserted = insert.execute((conversation, id(message), limits::number(*seq)?, digest));
         inserted.map_err(|error| match StoreError::from(error) {
             StoreError::Duplicate => malformed(),
             error => error,
