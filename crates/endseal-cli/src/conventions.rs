@@ -49,7 +49,7 @@ fn one_thing_has_one_name() {
         let Some(long) = argument.get_long() else { return };
         let value = value_name(argument);
         let expected = match value.as_deref() {
-            Some("IP:PORT") => &["listen", "page", "proxy"][..],
+            Some("IP:PORT") => &["listen", "metrics", "page", "proxy"][..],
             Some("DIR") => &["home", "dir"],
             _ => &[],
         };

@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Leave them unread
     #[arg(long)]
     keep: bool,
-    /// Go on with texts as they arrive, until ^C; endseal up receives them
+    /// Go on with texts as they arrive (endseal up receives them), until ^C
     #[arg(long, conflicts_with = "problems")]
     follow: bool,
     /// List what arrived and cannot be shown, and what cannot be sent
