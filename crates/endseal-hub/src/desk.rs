@@ -103,8 +103,12 @@ impl<'t> Desk<'t> {
             return Ok(Err(refused(*code)));
         }
         let result = self.store(put)?;
-        if let Err(Refused { code: code @ (Code::FULL | Code::RATE), .. }) = &result {
-            let _ = put.stopped.set(*code);
+        if let Err(Refused { code, mailboxes, .. }) = &result {
+            // Of a frame without those that are gone, later ones are not to pass it either.
+            let is_put_again = *code == Code::MAILBOX && mailboxes.len() < put.targets.len();
+            if matches!(*code, Code::FULL | Code::RATE) || is_put_again {
+                let _ = put.stopped.set(*code);
+            }
         }
         Ok(result)
     }

@@ -32,6 +32,7 @@ mod problem;
 mod puts;
 mod records;
 mod report;
+mod requeue;
 mod shared_engine;
 mod status;
 mod stay;

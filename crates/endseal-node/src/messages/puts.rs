@@ -18,8 +18,9 @@ use super::letter::{Letter, LetterHead};
 use super::membership::membership_in;
 use super::payload::Payload;
 use super::problem::{self, ProblemClass};
-use super::records::{self, Transaction};
+use super::records;
 use super::report::SyncReport;
+use super::requeue::requeue;
 use super::shared_engine::SharedEngine;
 use crate::frame_target::{FRAME, Target};
 
@@ -44,7 +45,7 @@ pub(super) async fn put_all(
 ) -> Result<(), SyncError> {
     let (mut full, mut in_vain) = (HashSet::new(), 0);
     loop {
-        let before = report.sent;
+        let before = (report.sent, full.len());
         let mut round = Round { puts: Puts::new(), after: 0, full: &mut full, refusal: None };
         let mut next = engine.with(|engine| round.next(engine))?;
         // An exchange begins with a request.
@@ -54,8 +55,12 @@ pub(super) async fn put_all(
         let mut exchange = hub.open().await?;
         round.run(&mut exchange, engine, &mut next, report).await?;
         exchange.finish().await?;
-        in_vain = if report.sent > before { 0 } else { in_vain + 1 };
-        match round.refusal {
+        let refusal = round.refusal;
+        in_vain = if (report.sent, full.len()) > before { 0 } else { in_vain + 1 };
+        if full.len() > before.1 {
+            requeue(engine, &full)?;
+        }
+        match refusal {
             None => break,
             Some(_) if in_vain > MAX_IN_VAIN => return Err(HubError::Refused(Code::RATE).into()),
             Some(wait) => sleep(wait).await,
@@ -96,37 +101,12 @@ impl Round<'_> {
                 let target = engine.transaction(|transaction| Target::of(transaction, number))?;
                 // Those without a target leave in files.
                 let Some(target) = target else { continue };
-                if let Some(target) = self.without_full(engine, &pending, target)? {
+                if !target.mailboxes.iter().any(|(peer, _)| self.full.contains(peer)) {
                     found.push((pending, target));
                 }
             }
         }
         Ok(found)
-    }
-
-    /// The target without mailboxes that are full, which get a frame of their own. `None` if all
-    /// are.
-    fn without_full(
-        &self,
-        engine: &mut Engine,
-        pending: &Pending,
-        target: Target,
-    ) -> Result<Option<Target>, EngineError> {
-        let Target { row, epoch, mailboxes } = target;
-        let is_full = |(peer, _): &(PeerId, Vec<u8>)| self.full.contains(peer);
-        let (full, mailboxes): (Vec<_>, Vec<_>) = mailboxes.into_iter().partition(is_full);
-        if mailboxes.is_empty() {
-            return Ok(None);
-        }
-        let target = Target { row, epoch, mailboxes };
-        if !full.is_empty() {
-            engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-                let number = transaction.post(&pending.conversation, pending.body.clone())?;
-                Target { row, epoch, mailboxes: full }.put(transaction, number)?;
-                target.put(transaction, pending.number)
-            })?;
-        }
-        Ok(Some(target))
     }
 
     async fn run(
@@ -191,14 +171,22 @@ impl Round<'_> {
         sequence: u64,
         refused: &RefusedView<'_>,
     ) -> Result<(), SyncError> {
+        let is_named = |peer: &PeerId| refused.mailboxes.iter().any(|it| it == peer.as_bytes());
         let class = match refused.code {
             code @ (Code::FULL | Code::RATE) => {
-                let mailboxes = refused.mailboxes.iter().map(PeerId::from_bytes);
                 if code == Code::FULL {
-                    self.full.extend(mailboxes);
+                    let target = engine.transaction(|it| Target::of(it, sequence))?;
+                    let mailboxes = target.map(|target| target.mailboxes).unwrap_or_default();
+                    let named = mailboxes.iter().map(|(peer, _)| *peer);
+                    self.full.extend(named.filter(|peer| is_named(peer)));
                 }
                 let wait = Duration::from_millis(refused.wait).min(MAX_WAIT);
                 self.refusal = self.refusal.max(Some(wait));
+                return Ok(());
+            }
+            // One before it was, and none passes another.
+            Code::MAILBOX if refused.mailboxes.is_empty() => {
+                self.refusal = self.refusal.max(Some(Duration::ZERO));
                 return Ok(());
             }
             Code::OLD => ProblemClass::OLD,
@@ -207,13 +195,12 @@ impl Round<'_> {
         };
         // Of several mailboxes, those that are left get the frame with the next exchange: it was
         // not stored for any.
-        let dropped: HashSet<_> = refused.mailboxes.iter().map(PeerId::from_bytes).collect();
         let is_left = engine.transaction(|transaction| {
             let target = Target::of(transaction, sequence)?;
             let Target { row, epoch, mut mailboxes } =
                 target.ok_or(EngineError::Damaged("frame"))?;
             let all = class == ProblemClass::OLD || mailboxes.len() == 1;
-            let is_dropped = |peer: &PeerId| all || dropped.contains(peer);
+            let is_dropped = |peer: &PeerId| all || is_named(peer);
             for (peer, _) in mailboxes.iter().filter(|(peer, _)| is_dropped(peer)) {
                 problem::note(transaction, class, peer, sequence)?;
                 report.problems += 1;

@@ -60,4 +60,27 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let outgoing = OutgoingMessage { conversation, recipient, kind, body };
         self.depart(outgoing).map(|outgoing| outgoing.number)
     }
+
+    /// Puts a copy of a ciphertext of the outbox behind all others: its number. `None` if there is
+    /// no such ciphertext, or it waits for a commit. The caller MUST know that the first has not
+    /// arrived anywhere.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn post_again(&mut self, number: u64) -> Result<Option<u64>, EngineError> {
+        let rows = self.transaction.outbox(number.saturating_sub(1), 1)?;
+        let Some(row) = rows.into_iter().find(|row| row.seq == number) else { return Ok(None) };
+        let Some(OutgoingKind::Message) = OutgoingKind::from_number(row.kind) else {
+            return Ok(None);
+        };
+        let (kind, state) = OutgoingKind::Message.to_row();
+        let pushed = self.transaction.push_outbox_as(
+            row.conversation,
+            row.recipient,
+            kind,
+            state,
+            &row.body,
+        );
+        Ok(Some(pushed?))
+    }
 }

@@ -55,6 +55,14 @@ fn what_was_sealed_outside_waits_in_the_outbox() {
         (number, &group, &b"sealed"[..])
     );
     assert_eq!(waits.recipient, None);
+    // Another number for the same ciphertext.
+    let again = one.engine().transaction(|it| it.post_again(number));
+    let again = again.map_err(|error: EngineError| error).unwrap().unwrap();
+    let pending = one.engine().outbox().pending(number, 10).unwrap();
+    assert_eq!((pending[0].number, &pending[0].body[..]), (again, &b"sealed"[..]));
+    let missing = one.engine().transaction(|it| it.post_again(again + 1));
+    assert_eq!(missing.map_err(|error: EngineError| error).unwrap(), None);
+    assert!(one.engine().outbox().sent(again).unwrap());
     assert!(one.engine().outbox().sent(number).unwrap());
     assert!(post(&mut one, &group, b"next").unwrap() > number);
     let nobody = ConversationId::Group(Vec::new());
