@@ -4,7 +4,7 @@ import endseal_envelope as envelope
 import endseal_node as node
 
 ENVELOPE = 1
-LABEL = b"endseal/letter@v1\0"
+LABEL = b"endseal/letter@v1 envelope\0"
 HEAD_LEN = node.ADDRESS_LEN + 16 + 8
 
 

@@ -77,6 +77,8 @@ labels! {
     IDENTITY_STORE = "endseal/identity@v1 store key";
     /// Identity file: the file key from the passphrase's output and the header.
     IDENTITY_FILE = "endseal/identity-file@v1 file key";
+    /// Letter: prefix of the context of its envelope (docs/spec/letter.md).
+    LETTER_ENVELOPE = "endseal/letter@v1 envelope";
     /// Peer: its id from the `SubjectPublicKeyInfo` of its key.
     PEER_ID = "endseal/peer@v1 id";
     /// Person record: the root seed of the user identity from the epoch key (docs/spec/roster.md).

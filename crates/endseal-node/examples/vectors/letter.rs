@@ -128,7 +128,7 @@ pub(crate) fn write_all(dir: &Path) {
     let other_signer = seal(5, Suite::X25519MlKem768, &context, content);
     let other_roster = head().context(&RosterDigest::from_bytes([0xd5; 32]));
     let other_roster = seal(DEVICE, Suite::X25519MlKem768, &other_roster, content);
-    let no_label = seal(DEVICE, Suite::X25519MlKem768, &context[18..], content);
+    let no_label = seal(DEVICE, Suite::X25519MlKem768, &context[27..], content);
     let of = |sealed: &Sealed| payload(&head_bytes(EPOCH), &sealed.detached);
     let mut other_device = head_bytes(EPOCH);
     other_device[32] ^= 1;

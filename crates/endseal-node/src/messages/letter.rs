@@ -2,6 +2,7 @@
 
 use endseal_codec::{Codec as _, Message, Scheme, Sealed, SealedMessage};
 use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::label;
 use endseal_delivery::stored_limits;
 use endseal_keyring::roster::{GroupId, RosterDigest};
 use endseal_session::Address;
@@ -12,7 +13,6 @@ use super::payload::{ADDRESS_LEN, address, address_bytes};
 const HEAD_LEN: usize = ADDRESS_LEN + GroupId::LEN + 8;
 /// Length of the id of a letter.
 pub(super) const ID_LEN: usize = 32 + 16;
-const LABEL: &[u8] = b"endseal/letter@v1\0";
 
 /// Claims of a letter, which its envelope binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,11 +52,12 @@ impl LetterHead {
         })
     }
 
-    /// Context of the envelope: "endseal/letter@v1" || 0x00 || head (60) || digest of the roster
-    /// (32).
+    /// Context of the envelope: "endseal/letter@v1 envelope" || 0x00 || head (60) || digest of the
+    /// roster (32).
     #[must_use]
     pub fn context(&self, roster: &RosterDigest) -> Vec<u8> {
-        [LABEL, &self.to_bytes(), roster.as_bytes()].concat()
+        let label = label::LETTER_ENVELOPE.as_str().as_bytes();
+        [label, &[0], &self.to_bytes(), roster.as_bytes()].concat()
     }
 }
 
