@@ -177,7 +177,7 @@ impl Groups<'_> {
     }
 
     /// The group with that id: its name here, and its newest roster.
-    pub(crate) fn known(&self, id: &GroupId) -> Result<Option<(Name, Roster)>, GroupError> {
+    fn known(&self, id: &GroupId) -> Result<Option<(Name, Roster)>, GroupError> {
         for name in self.list()? {
             match self.current(&name) {
                 Ok(roster) if roster.id() == id => return Ok(Some((name, roster))),

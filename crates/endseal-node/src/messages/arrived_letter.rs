@@ -11,7 +11,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_envelope::{OpenError, Opened, Opener, Policy, attach};
 use endseal_keyring::PersonRecord;
 use endseal_keyring::roster::{GroupId, RosterDigest};
-use endseal_session::EngineError;
+use endseal_session::Address;
 
 use super::directory;
 use super::error::SyncError;
@@ -37,8 +37,10 @@ pub(super) struct ArrivedLetter {
 pub(super) enum Verdict {
     /// Authentic: the id and the content.
     Text([u8; ID_LEN], Zeroizing<Vec<u8>>),
-    /// The roster is not here yet.
+    /// The roster, or the person record to whose user identity it is sealed, is not here yet.
     Waits,
+    /// No user identity that is here opens it.
+    Unopened,
     /// The class of a problem.
     Failed(&'static str),
 }
@@ -46,7 +48,7 @@ pub(super) enum Verdict {
 /// An envelope with one slot, and its place among the letters.
 type View = (usize, Vec<u8>);
 
-/// Opens letters: a verdict on each.
+/// Opens letters: a verdict on each, of which none is [`Verdict::Unopened`].
 pub(super) async fn open(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -56,92 +58,116 @@ pub(super) async fn open(
     if letters.is_empty() {
         return Ok(Vec::new());
     }
-    let mut reader = LetterReader::new(*keys);
+    let own = engine.address();
+    let mut reader = LetterReader::new(*keys, own);
     reader.meet(hub, engine, letters).await?;
-    Ok(reader.open(engine, letters)?)
+    let mut verdicts = reader.open(letters);
+    if verdicts.iter().any(|it| matches!(it, Verdict::Unopened)) {
+        // It may be sealed to a user identity of a later record of this person.
+        directory::find(hub, engine, &own.identity).await?;
+        let newest = engine.with(|engine| directory::known(engine, &own.identity))?;
+        let is_behind = newest.is_some_and(|newest| newest.epoch() > keys.person_epoch());
+        for verdict in &mut verdicts {
+            if matches!(verdict, Verdict::Unopened) {
+                *verdict = match is_behind {
+                    true => Verdict::Waits,
+                    false => Verdict::Failed(ProblemClass::LETTER),
+                };
+            }
+        }
+    }
+    Ok(verdicts)
 }
 
-/// Keys and rosters by which letters of a batch are judged: rosters may come at any time.
+/// Keys, rosters and person records by which letters of a batch are judged: they may come at any
+/// time.
 struct LetterReader<'k> {
     keys: LetterKeys<'k>,
+    own: Address,
     users: Vec<Identity>,
-    groups: HashMap<GroupId, Option<Group>>,
+    groups: HashMap<GroupId, Group>,
+    /// Records of members who wrote.
+    members: HashMap<PublicKey, Option<PersonRecord>>,
 }
 
 impl<'k> LetterReader<'k> {
-    fn new(keys: LetterKeys<'k>) -> Self {
-        Self { keys, users: keys.users(), groups: HashMap::new() }
+    fn new(keys: LetterKeys<'k>, own: Address) -> Self {
+        let (users, groups) = (keys.users(), keys.groups());
+        Self { keys, own, users, groups, members: HashMap::new() }
     }
 
-    /// Looks for the person records of members whose devices are not known. The caller MUST call
-    /// this before [`Self::open`].
+    /// Reads the person records of the members who wrote, and asks for those without the device.
+    /// The caller MUST call this before [`Self::open`].
     async fn meet(
         &mut self,
         hub: &HubClient<'_>,
         engine: &SharedEngine<'_>,
         letters: &[ArrivedLetter],
     ) -> Result<(), SyncError> {
+        let known = |identity: &PublicKey| engine.with(|it| directory::known(it, identity));
         let mut strangers = HashSet::new();
-        for ArrivedLetter { head, .. } in letters {
-            let (identity, device) = (head.sender.identity, head.sender.device);
-            let is_member = self
-                .group(&head.group)
-                .is_some_and(|group| group.current.member_of_key(&identity).is_some());
-            if !is_member || strangers.contains(&identity) {
+        for head in letters.iter().map(|it| it.head).collect::<HashSet<_>>() {
+            let identity = head.sender.identity;
+            let group = self.groups.get(&head.group);
+            if group.is_none_or(|it| it.current.member_of_key(&identity).is_none()) {
                 continue;
             }
-            let known = directory::known(engine, &identity)?;
-            if known.is_none_or(|record| record.device(device.into()).is_none()) {
+            if let Entry::Vacant(entry) = self.members.entry(identity) {
+                entry.insert(known(&identity)?);
+            }
+            if self.device_key(&head).is_none() {
                 strangers.insert(identity);
             }
         }
         let strangers: Vec<_> = strangers.into_iter().collect();
-        directory::find_many(hub, engine, &strangers).await.map(drop)
+        directory::find_many(hub, engine, &strangers).await?;
+        for identity in strangers {
+            self.members.insert(identity, known(&identity)?);
+        }
+        Ok(())
     }
 
     /// Opens letters: a verdict on each.
-    fn open(
-        &mut self,
-        engine: &SharedEngine<'_>,
-        letters: &[ArrivedLetter],
-    ) -> Result<Vec<Verdict>, EngineError> {
+    fn open(&mut self, letters: &[ArrivedLetter]) -> Vec<Verdict> {
         let mut verdicts = Vec::with_capacity(letters.len());
         // Letters that have the same context are opened together.
-        let mut batches: HashMap<(LetterHead, RosterDigest), Vec<View>> = HashMap::new();
-        let mut devices: HashMap<LetterHead, Option<PublicKey>> = HashMap::new();
+        let mut batches: HashMap<LetterHead, (RosterDigest, Vec<View>)> = HashMap::new();
+        let mut rosters = HashMap::new();
         for (at, letter) in letters.iter().enumerate() {
             let head = letter.head;
-            verdicts.push(match self.roster(&head) {
-                Err(verdict) => verdict,
-                Ok(digest) => {
-                    if let Entry::Vacant(entry) = devices.entry(head) {
-                        let record = directory::known(engine, &head.sender.identity)?;
-                        entry.insert(record.and_then(|record| device_key(&record, &head)));
-                    }
+            let roster = rosters.entry(head).or_insert_with(|| self.roster(&head));
+            verdicts.push(match *roster {
+                Judged::Waits => Verdict::Waits,
+                Judged::Failed(class) => Verdict::Failed(class),
+                Judged::Roster(digest) => {
                     let envelope = Letter::read(&letter.payload).map(|it| it.envelope);
                     match attach(envelope.unwrap_or_default(), &letter.slot) {
                         Ok(view) => {
-                            batches.entry((head, digest)).or_default().push((at, view));
-                            Verdict::Failed(ProblemClass::LETTER)
+                            let batch = batches.entry(head);
+                            batch.or_insert_with(|| (digest, Vec::new())).1.push((at, view));
+                            Verdict::Unopened
                         }
                         Err(_) => Verdict::Failed(ProblemClass::FRAME),
                     }
                 }
             });
         }
-        for ((head, digest), views) in batches {
-            let Some(Some(device)) = devices.get(&head) else { continue };
+        for (head, (digest, views)) in batches {
+            let device = self.device_key(&head);
             let context = head.context(&digest);
             for (at, opened) in self.open_views(&context, views) {
-                if opened.sender == *device
-                    && let Some(verdict) = verdicts.get_mut(at)
-                {
-                    let id = Letter::id(device, &opened.message_id);
-                    *verdict = Verdict::Text(id, Zeroizing::new(opened.content));
+                if let Some(verdict) = verdicts.get_mut(at) {
+                    *verdict = match device {
+                        Some(device) if device == opened.sender => {
+                            let id = Letter::id(&device, &opened.message_id);
+                            Verdict::Text(id, Zeroizing::new(opened.content))
+                        }
+                        _ => Verdict::Failed(ProblemClass::LETTER),
+                    };
                 }
             }
         }
-        Ok(verdicts)
+        verdicts
     }
 
     /// Opens views of one context with each user identity, the newest first.
@@ -166,35 +192,39 @@ impl<'k> LetterReader<'k> {
         all
     }
 
-    /// Digest of the roster under which a letter was sealed, if its sender was a member then and
-    /// still is.
-    fn roster(&mut self, head: &LetterHead) -> Result<RosterDigest, Verdict> {
-        let keys = self.keys;
-        let Some(group) = self.group(&head.group) else { return Err(Verdict::Waits) };
-        let newest = group.current.epoch();
-        if head.epoch > newest {
-            return Err(Verdict::Waits);
+    /// Judges what a letter says of itself.
+    fn roster(&mut self, head: &LetterHead) -> Judged {
+        if head.sender == self.own {
+            return Judged::Failed(ProblemClass::OWN);
         }
-        if group.current.member_of_key(&head.sender.identity).is_none() {
-            return Err(Verdict::Failed(ProblemClass::MEMBER));
+        let Some(group) = self.groups.get_mut(&head.group) else { return Judged::Waits };
+        if head.epoch > group.current.epoch() {
+            return Judged::Waits;
         }
-        match keys.roster(group, head.epoch) {
-            None => Err(Verdict::Failed(ProblemClass::GROUP)),
-            Some(roster) => match roster.member_of_key(&head.sender.identity) {
-                None => Err(Verdict::Failed(ProblemClass::MEMBER)),
-                Some(_) => Ok(roster.digest()),
-            },
+        let is_member = group.current.member_of_key(&head.sender.identity).is_some();
+        match self.keys.roster(group, head.epoch) {
+            None => Judged::Failed(ProblemClass::GROUP),
+            Some(roster) if is_member && roster.member_of_key(&head.sender.identity).is_some() => {
+                Judged::Roster(roster.digest())
+            }
+            Some(_) => Judged::Failed(ProblemClass::MEMBER),
         }
     }
 
-    /// A group; `None` if it is not known, or its rosters cannot be read.
-    fn group(&mut self, id: &GroupId) -> Option<&mut Group> {
-        let keys = self.keys;
-        self.groups.entry(*id).or_insert_with(|| keys.group(id).ok().flatten()).as_mut()
+    /// Key of the device that the person record has under the number.
+    fn device_key(&self, head: &LetterHead) -> Option<PublicKey> {
+        let record = self.members.get(&head.sender.identity)?.as_ref()?;
+        record.device(head.sender.device.into()).map(|identity| *identity.ed25519())
     }
 }
 
-/// Key of the device that the person record has under the number.
-fn device_key(record: &PersonRecord, head: &LetterHead) -> Option<PublicKey> {
-    record.device(head.sender.device.into()).map(|identity| *identity.ed25519())
+/// Judgement of what a letter says of itself, as far as rosters tell.
+#[derive(Clone, Copy)]
+enum Judged {
+    /// The roster of its epoch, in which the sender is a member, as in the newest one.
+    Roster(RosterDigest),
+    /// The roster is not here yet.
+    Waits,
+    /// The class of a problem.
+    Failed(&'static str),
 }

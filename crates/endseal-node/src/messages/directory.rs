@@ -5,7 +5,7 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::HubFault;
 use endseal_keyring::PersonRecord;
-use endseal_session::{Address, Certificate, EngineError, PrekeyBundle};
+use endseal_session::{Address, Certificate, Engine, EngineError, PrekeyBundle};
 
 use super::error::{HubError, SyncError};
 use super::hub::HubClient;
@@ -50,9 +50,19 @@ pub(super) async fn find_many(
     Ok(found)
 }
 
+/// Keeps the record of this person, so that an older one of the hub is refused.
+pub(super) fn note_own(engine: &SharedEngine<'_>, person: &PersonRecord) -> Result<(), SyncError> {
+    let identity = person.identity().ed25519();
+    let known = engine.with(|engine| known(engine, identity))?;
+    if known.is_none_or(|known| person.supersedes(&known).is_ok()) {
+        engine.transaction(|it| it.put_record(PERSON, identity.as_bytes(), person.as_bytes()))?;
+    }
+    Ok(())
+}
+
 /// The person record that was kept of a person.
 pub(super) fn known(
-    engine: &SharedEngine<'_>,
+    engine: &mut Engine,
     identity: &PublicKey,
 ) -> Result<Option<PersonRecord>, EngineError> {
     let record = engine.transaction(|it| it.record(PERSON, identity.as_bytes()))?;

@@ -9,7 +9,7 @@ use endseal_codec::frame::StoredFrame;
 use endseal_codec::hub::{Acknowledge, Credit as CreditRequest, GapReason, Request, Subscribe};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::{Arrival, HubFault, Subscription};
-use endseal_delivery::{Credit, MessageId};
+use endseal_delivery::{Credit, MessageId, SlotLen};
 use endseal_session::{Address, BatchOptions, Engine, EngineError, Envelope, Outcome};
 use tokio::time::timeout;
 
@@ -37,6 +37,8 @@ const CREDIT: Credit = Credit { frames: 2 * BATCH_FRAMES as u64, bytes: 2 * BATC
 const LINGER: Duration = Duration::from_millis(200);
 /// Gaps that a hub may tell of in a subscription.
 const MAX_GAPS: usize = 64;
+/// Lengths of slots in bytes.
+const SLOT_LENS: [usize; 2] = [SlotLen::Classical.bytes(), SlotLen::Hybrid.bytes()];
 /// Threads that decrypt at most.
 const MAX_THREADS: usize = 8;
 
@@ -237,7 +239,9 @@ impl Backlog {
         self.len += payload.len();
         self.position = Some(position);
         let peer = PeerId::from_bytes(&frame.stamp().sender);
-        if let Some(Letter { head, .. }) = Letter::read(frame.payload()) {
+        if let Some(Letter { head, .. }) = Letter::read(frame.payload())
+            && SLOT_LENS.contains(&slot.len())
+        {
             let (slot, payload) = (payload.slice_ref(slot), payload.slice_ref(frame.payload()));
             self.letters.push(ArrivedLetter { peer, position, head, slot, payload, parked: None });
             return;

@@ -5,7 +5,7 @@ use endseal_session::{EngineError, Outcome};
 use super::arrived_letter::{ArrivedLetter, Verdict};
 use super::conversation::Conversation;
 use super::parked_letter::Parked;
-use super::problem;
+use super::problem::{self, ProblemClass};
 use super::records::Transaction;
 use super::report::SyncReport;
 
@@ -37,6 +37,7 @@ pub(super) fn keep(
                 }
             }
             Verdict::Failed(class) => Some(class),
+            Verdict::Unopened => Some(ProblemClass::LETTER),
         };
         if let Some(class) = class {
             problem::note(transaction, class, &letter.peer, letter.position)?;

@@ -6,7 +6,6 @@ use endseal_crypto::identity::Identity;
 use endseal_keyring::roster::GroupId;
 use endseal_keyring::{Name, Roster};
 
-use crate::groups::GroupError;
 use crate::home::Home;
 use crate::person::user_identity;
 
@@ -30,6 +29,11 @@ impl<'a> LetterKeys<'a> {
         self.device
     }
 
+    /// Epoch of the newest record of this person that is here; 0 if there is none.
+    pub(super) fn person_epoch(&self) -> u64 {
+        self.home.person_epochs().unwrap_or_default().last().copied().unwrap_or_default()
+    }
+
     /// User identities of this person, the newest first. Records that this device cannot open are
     /// left out: it was not linked then.
     pub(super) fn users(&self) -> Vec<Identity> {
@@ -41,13 +45,17 @@ impl<'a> LetterKeys<'a> {
         users
     }
 
-    /// A group by its id; `None` if it is not known here.
-    ///
-    /// # Errors
-    /// [`GroupError`], if a newest roster cannot be read.
-    pub(super) fn group(&self, id: &GroupId) -> Result<Option<Group>, GroupError> {
-        let known = self.home.groups().known(id)?;
-        Ok(known.map(|(name, current)| Group { name, current, rosters: HashMap::new() }))
+    /// The groups that are known here. Those whose newest roster cannot be read are left out.
+    pub(super) fn groups(&self) -> HashMap<GroupId, Group> {
+        let groups = self.home.groups();
+        let mut found = HashMap::new();
+        for name in groups.list().unwrap_or_default() {
+            if let Ok(current) = groups.current(&name) {
+                let rosters = HashMap::new();
+                found.insert(*current.id(), Group { name, current, rosters });
+            }
+        }
+        found
     }
 
     /// The roster of a group in an epoch; `None` if it is not here.

@@ -1,13 +1,13 @@
 //! Members of a group to whom a letter is sealed now.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::identity::PublicIdentity;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_delivery::limit::MAX_TARGETS;
-use endseal_envelope::{Envelope, Recipients, Sealer};
+use endseal_envelope::{Envelope, Recipients, RecipientsError, Sealer};
 use endseal_keyring::roster::{GroupId, RosterDigest};
 
 use super::conversation::Conversation;
@@ -15,7 +15,7 @@ use super::directory::{self, Found};
 use super::error::SyncError;
 use super::hub::HubClient;
 use super::letter::LetterHead;
-use super::letter_keys::LetterKeys;
+use super::letter_keys::{Group, LetterKeys};
 use super::report::{Skipped, SkippedReason, SyncReport};
 use super::shared_engine::SharedEngine;
 
@@ -45,18 +45,18 @@ impl LetterRecipients {
     pub(super) async fn find(
         hub: &HubClient<'_>,
         engine: &SharedEngine<'_>,
-        keys: &LetterKeys<'_>,
+        groups: &HashMap<GroupId, Group>,
         id: &GroupId,
         report: &mut SyncReport,
     ) -> Result<Option<Self>, SyncError> {
         let own = engine.address();
         let own_peer = engine.with(|engine| engine.certificate().keys().peer_id);
         let mut skip = |to, reason| report.skipped.push(Skipped { to, device: None, reason });
-        let Ok(Some(group)) = keys.group(id) else {
+        let Some(group) = groups.get(id) else {
             skip(Conversation::Group(*id), SkippedReason::Group);
             return Ok(None);
         };
-        let roster = group.current;
+        let roster = &group.current;
         if roster.member_of_key(&own.identity).is_none() {
             skip(Conversation::Group(*id), SkippedReason::NotMember);
             return Ok(None);
@@ -67,26 +67,48 @@ impl LetterRecipients {
         let mut seen = HashSet::new();
         for (member, found) in members.iter().zip(found) {
             let reason = match found {
-                // Nobody can take the slot of another member by naming the same user identity.
-                Found::Person(record, of_member) if seen.insert(*record.user().ed25519()) => {
-                    let user = *record.user().ed25519();
+                Found::Person(record, of_member) => {
+                    // Who names the user identity of another gets the same slot, and no use of it.
+                    let user = record.user();
                     let peers = of_member.iter().map(|it| it.keys().peer_id);
-                    devices.extend(peers.filter(|peer| *peer != own_peer).map(|peer| (peer, user)));
-                    users.push(record.user().clone());
+                    let peers = peers.filter(|peer| *peer != own_peer);
+                    devices.extend(peers.map(|peer| (peer, *user.ed25519(), *member)));
+                    if seen.insert(*user.ed25519()) {
+                        users.push(user.clone());
+                    }
                     continue;
                 }
-                Found::Person(..) | Found::Refused => SkippedReason::Directory,
+                Found::Refused => SkippedReason::Directory,
                 Found::Unknown => SkippedReason::Unknown,
             };
             skip(Conversation::Person(*member), reason);
         }
-        let Ok(recipients) = Recipients::from_identities(&users) else { return Ok(None) };
+        let recipients = loop {
+            match Recipients::from_identities(&users) {
+                Ok(recipients) => break recipients,
+                Err(RecipientsError::ConflictingKeys(key)) => {
+                    users.retain(|it| *it.ed25519() != key);
+                }
+                Err(_) => return Ok(None),
+            }
+        };
+        // One secret key opens for A and -A: whoever has it is one recipient, and the other is
+        // left out.
+        let keys: HashSet<_> = recipients.keys().copied().collect();
+        devices.retain(|(_, user, member)| {
+            let has_slot = keys.contains(user);
+            if !has_slot {
+                skip(Conversation::Person(*member), SkippedReason::Directory);
+            }
+            has_slot
+        });
         if devices.is_empty() {
             return Ok(None);
         }
         // A hub that names one device for two persons delivers to it once.
         let mut peers = HashSet::new();
-        devices.retain(|(peer, _)| peers.insert(*peer));
+        devices.retain(|(peer, ..)| peers.insert(*peer));
+        let devices = devices.into_iter().map(|(peer, user, _)| (peer, user)).collect();
         let head = LetterHead::new(own, *id, roster.epoch());
         Ok(Some(Self { head, roster: roster.digest(), recipients, devices }))
     }

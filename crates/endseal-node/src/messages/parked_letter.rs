@@ -1,5 +1,7 @@
 //! Letters that wait until the roster of their group and epoch is here.
 
+use std::collections::HashMap;
+
 use bytes::Bytes;
 use endseal_crypto::peer_id::PeerId;
 use endseal_session::{Engine, EngineError};
@@ -13,6 +15,8 @@ use super::records::{self, LETTER, Transaction};
 const MAX_LETTERS: u64 = 1_000;
 /// Bytes of letters that wait at most.
 const MAX_BYTES: usize = 16 << 20;
+/// Letters of one device, and their bytes, that wait at most: no device takes the room of others.
+const MAX_OF_DEVICE: (u64, usize) = (100, 4 << 20);
 /// Time in milliseconds after which a letter is given up: 30 days.
 const MAX_AGE: u64 = 30 * 24 * 60 * 60 * 1_000;
 
@@ -20,6 +24,8 @@ const MAX_AGE: u64 = 30 * 24 * 60 * 60 * 1_000;
 pub(super) struct Parked {
     letters: u64,
     bytes: usize,
+    /// The same by the devices that put them.
+    devices: HashMap<PeerId, (u64, usize)>,
 }
 
 impl Parked {
@@ -27,10 +33,13 @@ impl Parked {
     pub(super) fn load(engine: &mut Engine) -> Result<(Self, Vec<ArrivedLetter>), EngineError> {
         let limit = usize::try_from(MAX_LETTERS).unwrap_or(usize::MAX);
         let rows = engine.transaction(|it| it.records_after(LETTER, &[], limit))?;
-        let bytes = rows.iter().map(|(_, value)| value.len()).sum();
-        let parked = Self { letters: rows.len() as u64, bytes };
-        let letters = rows.iter().map(|(name, value)| read(name, value));
-        let letters = letters.collect::<Option<_>>().ok_or(EngineError::Damaged("letter"))?;
+        let mut parked = Self { letters: 0, bytes: 0, devices: HashMap::new() };
+        let mut letters = Vec::with_capacity(rows.len());
+        for (name, value) in &rows {
+            let letter = read(name, value).ok_or(EngineError::Damaged("letter"))?;
+            parked.count(&letter.peer, value.len());
+            letters.push(letter);
+        }
         Ok((parked, letters))
     }
 
@@ -48,11 +57,10 @@ impl Parked {
             self.remove(transaction, letter, number)?;
         } else {
             let value = write(letter, now);
-            if self.letters < MAX_LETTERS && self.bytes + value.len() <= MAX_BYTES {
+            if self.has_room(&letter.peer, value.len()) {
                 let number = records::next_number(transaction)?;
                 transaction.put_record(LETTER, &number.to_be_bytes(), &value)?;
-                self.letters += 1;
-                self.bytes += value.len();
+                self.count(&letter.peer, value.len());
                 return Ok(true);
             }
         }
@@ -68,10 +76,28 @@ impl Parked {
         number: u64,
     ) -> Result<(), EngineError> {
         transaction.remove_record(LETTER, &number.to_be_bytes())?;
+        let len = HEADER_LEN + letter.slot.len() + letter.payload.len();
         self.letters = self.letters.saturating_sub(1);
-        self.bytes =
-            self.bytes.saturating_sub(HEADER_LEN + letter.slot.len() + letter.payload.len());
+        self.bytes = self.bytes.saturating_sub(len);
+        if let Some((letters, bytes)) = self.devices.get_mut(&letter.peer) {
+            (*letters, *bytes) = (letters.saturating_sub(1), bytes.saturating_sub(len));
+        }
         Ok(())
+    }
+
+    fn has_room(&self, peer: &PeerId, len: usize) -> bool {
+        let (letters, bytes) = self.devices.get(peer).copied().unwrap_or_default();
+        self.letters < MAX_LETTERS
+            && self.bytes + len <= MAX_BYTES
+            && letters < MAX_OF_DEVICE.0
+            && bytes + len <= MAX_OF_DEVICE.1
+    }
+
+    fn count(&mut self, peer: &PeerId, len: usize) {
+        self.letters += 1;
+        self.bytes += len;
+        let (letters, bytes) = self.devices.entry(*peer).or_default();
+        (*letters, *bytes) = (*letters + 1, *bytes + len);
     }
 }
 

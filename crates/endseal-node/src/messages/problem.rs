@@ -49,6 +49,8 @@ impl ProblemClass {
     pub(super) const LETTER: &str = "letter";
     /// A letter of somebody who is no member of its group.
     pub(super) const MEMBER: &str = "member";
+    /// A letter of this device.
+    pub(super) const OWN: &str = "own";
     /// A letter of a group or an epoch whose roster is not here.
     pub(super) const GROUP: &str = "group";
     /// The mailbox does not exist.

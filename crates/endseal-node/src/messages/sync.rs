@@ -5,6 +5,7 @@ use endseal_delivery::node::HubFault;
 use endseal_keyring::PersonRecord;
 use endseal_session::Engine;
 
+use super::directory;
 use super::drain::drain;
 use super::error::SyncError;
 use super::hub::HubClient;
@@ -68,6 +69,7 @@ pub(super) async fn greet(
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
     let membership = engine.with(may_sync)?;
+    directory::note_own(engine, person)?;
     let hello = Request::Hello(Hello { version: VERSION });
     let Answer::Welcome(welcome) = hub.ask(hello).await? else {
         return Err(HubFault::Unexpected.into());

@@ -37,7 +37,7 @@ pub(super) async fn encrypt_unsent(
     keys: &LetterKeys<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
-    let mut receivers = HashMap::new();
+    let (mut receivers, mut groups) = (HashMap::new(), None);
     let mut after = Vec::new();
     loop {
         let page = engine.transaction(|it| it.records_after(UNSENT, &after, PAGE))?;
@@ -52,9 +52,11 @@ pub(super) async fn encrypt_unsent(
                     Conversation::Person(person) => {
                         Receivers::Devices(reach(hub, engine, person, report).await?)
                     }
-                    Conversation::Group(id) => Receivers::Members(
-                        LetterRecipients::find(hub, engine, keys, id, report).await?,
-                    ),
+                    Conversation::Group(id) => {
+                        let groups = groups.get_or_insert_with(|| keys.groups());
+                        let found = LetterRecipients::find(hub, engine, groups, id, report);
+                        Receivers::Members(found.await?)
+                    }
                 });
             }
             texts.push((number, to));

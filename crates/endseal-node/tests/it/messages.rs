@@ -3,6 +3,7 @@
 mod faults;
 mod hostile;
 mod hostile_hub;
+mod letter_faults;
 mod letters;
 mod liar;
 mod service;

@@ -20,12 +20,12 @@ use endseal_transport::{Frame, Kind};
 
 use super::world::{Person, World};
 
-fn name(text: &str) -> Name {
+pub(super) fn name(text: &str) -> Name {
     Name::new(text).unwrap()
 }
 
 /// A group of the first person, whose roster all of them have.
-fn group(people: &mut [&mut Person], others: &[&Person]) -> Roster {
+pub(super) fn group(people: &mut [&mut Person], others: &[&Person]) -> Roster {
     let member = |at: usize, person: &Person| {
         Member::new(name(&format!("m{at}")), person.root.public().clone())
     };
@@ -41,25 +41,25 @@ fn group(people: &mut [&mut Person], others: &[&Person]) -> Roster {
     roster
 }
 
-fn import(person: &Person, roster: &Roster) {
+pub(super) fn import(person: &Person, roster: &Roster) {
     let lock = person.home.lock().unwrap();
     person.home.groups().import(roster.as_bytes(), None, |_| true, &lock).unwrap();
 }
 
 /// The next epoch, without a member.
-fn without(owner: &Person, member: &str) -> Roster {
+pub(super) fn without(owner: &Person, member: &str) -> Roster {
     let mut changes = RosterChanges::new();
     changes.remove(name(member));
     let lock = owner.home.lock().unwrap();
     owner.home.groups().change(&owner.root, &name("team"), &changes, &lock).unwrap()
 }
 
-fn write(person: &mut Person, group: &GroupId, text: &str) {
+pub(super) fn write(person: &mut Person, group: &GroupId, text: &str) {
     let to = Conversation::Group(*group);
     messages::say(&mut person.engine, &to, Texts::whole(text.as_bytes())).unwrap();
 }
 
-fn classes(person: &mut Person) -> Vec<String> {
+pub(super) fn classes(person: &mut Person) -> Vec<String> {
     problems(&mut person.engine).unwrap().iter().map(|it| it.class.to_string()).collect()
 }
 
@@ -237,14 +237,14 @@ async fn a_device_that_is_gone_does_not_keep_a_letter_from_others() {
 }
 
 /// A letter of a writer that waits in the outbox.
-struct Waiting {
-    head: LetterHead,
-    envelope: Vec<u8>,
-    slots: Vec<(PeerId, Vec<u8>)>,
+pub(super) struct Waiting {
+    pub(super) head: LetterHead,
+    pub(super) envelope: Vec<u8>,
+    pub(super) slots: Vec<(PeerId, Vec<u8>)>,
 }
 
 /// Reads the first letter of the outbox as its record says (docs/spec/node.md, "Store").
-fn waiting(person: &mut Person) -> Waiting {
+pub(super) fn waiting(person: &mut Person) -> Waiting {
     let pending = person.engine.outbox().pending(0, 10).unwrap();
     let is_letter =
         |it: &&endseal_session::Pending| matches!(it.conversation, ConversationId::Group(_));
@@ -269,7 +269,12 @@ fn waiting(person: &mut Person) -> Waiting {
 }
 
 /// Puts letters for one device, as another person would.
-async fn put(world: &World, from: &Person, to: PeerId, letters: &[(LetterHead, &[u8], &[u8])]) {
+pub(super) async fn put(
+    world: &World,
+    from: &Person,
+    to: PeerId,
+    letters: &[(LetterHead, &[u8], &[u8])],
+) {
     let (_endpoint, connection) = world.connect(&from.key()).await;
     let (mut sender, mut receiver) = connection.open_exchange().await.unwrap();
     for (sequence, (head, envelope, slot)) in (1..).zip(letters) {
