@@ -84,6 +84,7 @@ impl<'m, 'e> Mailbox<'m, 'e> {
             keep(transaction, &waiting, verdicts, &mut parked, report)?;
             problem::forget_old(transaction)
         })?;
+        engine.note_arrivals();
         let cursor = engine.transaction(|transaction| transaction.cursor(QUEUE))?;
         let after = match cursor {
             Some(bytes) => records::number(&bytes).ok_or(EngineError::Damaged("cursor"))?,
@@ -95,6 +96,11 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         let subscription = Subscription::new(after, CREDIT);
         let (backlog, owed) = (Backlog::new(), Credit { frames: 0, bytes: 0 });
         Ok(Self { hub, engine, keys, exchange, subscription, backlog, parked, gaps: 0, owed })
+    }
+
+    /// Returns true if letters wait for a roster.
+    pub(super) fn has_waiting(&self) -> bool {
+        self.parked.has_letters()
     }
 
     /// Receives until nothing is left.

@@ -85,6 +85,10 @@ impl Parked {
         Ok(())
     }
 
+    pub(super) fn has_letters(&self) -> bool {
+        self.letters > 0
+    }
+
     fn has_room(&self, peer: &PeerId, len: usize) -> bool {
         let (letters, bytes) = self.devices.get(peer).copied().unwrap_or_default();
         self.letters < MAX_LETTERS

@@ -54,7 +54,15 @@ impl Stay<'_, '_> {
         let receiving = async {
             loop {
                 let mut report = SyncReport::default();
-                mailbox.wait(&mut report).await?;
+                if mailbox.has_waiting() {
+                    // Another visit looks whether the roster has come.
+                    match timeout(self.retry, mailbox.wait(&mut report)).await {
+                        Ok(waited) => waited?,
+                        Err(_) => return Ok(()),
+                    }
+                } else {
+                    mailbox.wait(&mut report).await?;
+                }
                 received(&report);
             }
         };

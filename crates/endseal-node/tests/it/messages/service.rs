@@ -12,6 +12,7 @@ use endseal_node::service::{DialError, Dialed, Service, ServiceEvent, ServiceOpt
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
+use super::letters::{group, write};
 use super::world::{Person, World};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -187,4 +188,27 @@ async fn visits_fail_after_their_attempts_and_requests_go_on() {
     })
     .await;
     assert_eq!(events, [ServiceEvent::Disconnected { cause: "no hub".to_owned() }]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_letter_is_opened_when_its_roster_has_come() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let roster = group(&mut [&mut alice], &[&bob]);
+    write(&mut alice, roster.id(), "to the group");
+    alice.sync(&world).await;
+    let home = bob.home.clone();
+    let own = bob.identity;
+    serving(&world, &mut bob, async move |client| {
+        while ask(&client, |it| it.status()).await.0.parked == 0 {
+            sleep(Duration::from_millis(20)).await;
+        }
+        let follow = client.clone();
+        let followed = spawn_blocking(move || follow.follow(0).unwrap().next().unwrap());
+        home.groups().import(roster.as_bytes(), None, |_| true, &home.lock().unwrap()).unwrap();
+        let texts = followed.await.unwrap();
+        assert_eq!(texts[0].text(&own).unwrap().text, "to the group");
+        assert_eq!(ask(&client, |it| it.status()).await.0.parked, 0);
+    })
+    .await;
 }
