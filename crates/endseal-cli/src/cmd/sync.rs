@@ -1,6 +1,7 @@
 //! `endseal sync`
 
 use core::fmt::Write as _;
+use std::collections::HashSet;
 
 use endseal_crypto::random::OsRandom;
 use endseal_keyring::Contacts;
@@ -52,6 +53,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match waiting.unsent + waiting.frames {
         0 => {}
         // Writing to a string cannot fail.
+        1 => drop(write!(text, "; 1 cannot be sent now, and waits")),
         left => drop(write!(text, "; {left} cannot be sent now, and wait")),
     }
     Ok(Outcome::done(text, object(&report, &waiting)))
@@ -114,12 +116,13 @@ fn tell(report: &SyncReport, contacts: &Contacts, groups: &GroupNames, ctx: &mut
              not have arrived"
         ));
     }
+    let mut told = HashSet::new();
     for skipped in &report.skipped {
         let name = match skipped.to {
             Conversation::Person(person) => called(person, contacts),
             Conversation::Group(id) => groups.called(&id),
         };
-        ctx.note(&match (skipped.reason, skipped.device) {
+        let note = match (skipped.reason, skipped.device) {
             (SkippedReason::Unknown, _) => format!("note: {name} has not joined the hub"),
             (SkippedReason::NoPrekey, Some(device)) => {
                 format!("note: the hub has no key of device {} of {name}", device.device)
@@ -132,14 +135,21 @@ fn tell(report: &SyncReport, contacts: &Contacts, groups: &GroupNames, ctx: &mut
                 format!("warning: you are no member of {name}; its texts wait here")
             }
             _ => format!("warning: what the hub says of {name} is not signed by {name}, or is old"),
-        });
+        };
+        // Of a person and as a member of groups.
+        if told.insert(note.clone()) {
+            ctx.note(&note);
+        }
     }
     if report.mailbox_full {
         ctx.note("note: a mailbox is full; its texts wait here");
     }
     if report.parked > 0 {
         let parked = plural(report.parked, "message");
-        ctx.note(&format!("note: {parked} cannot be opened before others that are missing"));
+        ctx.note(&format!(
+            "note: {parked} cannot be opened yet: others, or the roster of a group (endseal group \
+             import), are missing"
+        ));
     }
     if report.problems > 0 {
         let problems = plural(report.problems, "problem");

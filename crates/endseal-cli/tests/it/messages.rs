@@ -134,7 +134,7 @@ fn texts_go_to_a_group() {
     assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice in team> to all"]);
     // Carol gets the roster later.
     let ran = carol.run(&["sync"]).ok();
-    assert!(ran.err.contains("1 message cannot be opened before"), "{}", ran.err);
+    assert!(ran.err.contains("1 message cannot be opened yet"), "{}", ran.err);
     carol.run(&["group", "import", "team.roster", "--as", "our-team"]).ok();
     assert_eq!(carol.run(&["sync"]).ok().confirmation(), "1 received, 0 sent");
     let ran = carol.run(&["--json", "inbox"]).ok().json();
@@ -176,7 +176,7 @@ fn what_cannot_be_done_is_said() {
     alice.feed(&["say", "bob", "-"], b"\xff").fails(2, "is not UTF-8");
     alice.run(&["say", &carol.identity(), "to one who is not there"]).ok();
     let ran = alice.run(&["sync"]).ok();
-    assert_eq!(ran.confirmation(), "0 received, 0 sent; 1 cannot be sent now, and wait");
+    assert_eq!(ran.confirmation(), "0 received, 0 sent; 1 cannot be sent now, and waits");
     assert!(ran.err.contains("has not joined the hub"), "{}", ran.err);
     // Registering again costs no invitation.
     alice.run(&["join", "alice.invite"]).ok();
