@@ -1,10 +1,16 @@
 //! `/metrics` and `/healthz` over HTTP/1.1, on a listener of their own.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -13,8 +19,10 @@ use super::Reports;
 
 /// Connections at once.
 const CONNECTIONS: usize = 16;
-/// Most bytes of a request.
+/// Most bytes of the head of a request.
 const REQUEST_LEN: usize = 8 << 10;
+/// Media type of Prometheus' text format.
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Longest time of a connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -32,39 +40,35 @@ pub(super) async fn serve(listener: TcpListener, reports: Reports) {
         while connections.try_join_next().is_some() {}
         let reports = reports.clone();
         connections.spawn(async move {
+            let service = service_fn(|request| answer(request, &reports));
+            let connection = http1::Builder::new()
+                .keep_alive(false)
+                .max_buf_size(REQUEST_LEN)
+                .serve_connection(TokioIo::new(stream), service);
             // The client may be slow or gone.
-            let _ = timeout(CONNECTION_TIMEOUT, answer(stream, &reports)).await;
+            let _ = timeout(CONNECTION_TIMEOUT, connection).await;
             drop(permit);
         });
     }
 }
 
-async fn answer(mut stream: TcpStream, reports: &Reports) -> std::io::Result<()> {
-    let mut request = Vec::new();
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        let left = (REQUEST_LEN - request.len()) as u64;
-        // At its end, or longer than a request may be.
-        if (&mut stream).take(left).read_buf(&mut request).await? == 0 {
-            return Ok(());
-        }
+async fn answer(
+    request: Request<Incoming>,
+    reports: &Reports,
+) -> Result<Response<String>, Infallible> {
+    let (mut status, mut body) = (StatusCode::OK, String::new());
+    match (request.method(), request.uri().path()) {
+        (&Method::GET | &Method::HEAD, "/metrics") => body = reports.text().await,
+        (&Method::GET | &Method::HEAD, "/healthz") => body.push_str("ok\n"),
+        (&Method::GET | &Method::HEAD, _) => status = StatusCode::NOT_FOUND,
+        _ => status = StatusCode::METHOD_NOT_ALLOWED,
     }
-    let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    let mut words = line.split(|byte| *byte == b' ');
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let (status, body) = match (method, path) {
-        (b"GET" | b"HEAD", b"/metrics") => ("200 OK", reports.text().await),
-        (b"GET" | b"HEAD", b"/healthz") => ("200 OK", "ok\n".to_owned()),
-        (b"GET" | b"HEAD", _) => ("404 Not Found", String::new()),
-        _ => ("405 Method Not Allowed\r\nAllow: GET, HEAD", String::new()),
-    };
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await?;
-    if method != b"HEAD" {
-        stream.write_all(body.as_bytes()).await?;
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROMETHEUS));
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     }
-    stream.shutdown().await
+    Ok(response)
 }
