@@ -390,3 +390,18 @@ fn changes_of_the_connection_are_lines_of_the_log_without_names() {
         assert!(!log.contains(private), "{log}");
     }
 }
+
+/// With the name of the socket longer than the path of one may be, 107 bytes.
+const LONG: &str = "a-state-directory-whose-name-is-so-long-that-no-socket-can-be-made-in-it-since-its-path-would-have-more-bytes-than-that";
+
+#[test]
+fn a_path_that_is_too_long_for_a_socket_keeps_no_command_from_the_store() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let alice = Person::new(LONG, &scratch);
+    alice.run(&["join", &hub.invite("alice")]).ok();
+    alice.run(&["sync"]).ok();
+    assert_eq!(alice.run(&["inbox"]).ok().text(), "");
+    assert_eq!(status(&alice)["up"], Value::Null);
+    alice.run(&UP).fails(3, "node.sock' cannot be made");
+}

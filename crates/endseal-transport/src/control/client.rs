@@ -44,9 +44,10 @@ impl ControlClient {
     /// [`ControlConnectError`].
     pub fn connect(socket: &Path, patience: Option<Duration>) -> Result<Self, ControlConnectError> {
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                ControlConnectError::NotRunning
-            }
+            // A path that is too long for a socket is invalid: no process can listen there.
+            io::ErrorKind::NotFound
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::InvalidInput => ControlConnectError::NotRunning,
             _ => ControlConnectError::Io(error),
         };
         let stream = UnixStream::connect(socket).map_err(failed)?;

@@ -479,7 +479,7 @@ async fn who_dies_after_publishing_gives_no_prekey_twice() {
     assert_eq!(texts, ["from carol", "from dave"], "{classes:?}");
 }
 
-/// Of texts that were encrypted for the hub none leaves in a file.
+/// Texts that were encrypted for the hub do not leave in a file.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_file_takes_no_text_of_the_hub() {
     let mut limits = HubLimits::default();
