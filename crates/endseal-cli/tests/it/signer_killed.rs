@@ -62,6 +62,10 @@ impl Ledger {
         let count = answers.len();
         for answer in answers {
             let id = answer["id"].as_str().unwrap().to_owned();
+            // The second answer to a prompt that was sent again.
+            if !id.starts_with('k') {
+                continue;
+            }
             assert!(answer["result"].is_string(), "{answer}");
             self.open.remove(&id);
             // The same request has the same answer, however often it is sent.
