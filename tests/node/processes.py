@@ -72,12 +72,15 @@ class Ran:
 
 
 class Person:
-    def __init__(self, binary, folder, name, killer):
+    """`inside` are the words with which a program runs elsewhere, as in a network namespace."""
+
+    def __init__(self, binary, folder, name, killer, inside=()):
         self.binary, self.folder, self.name, self.killer = binary, folder, name, killer
+        self.inside = inside
 
     def run(self, *words, stdin=b""):
         """Runs a command to its end, which may be that it is killed."""
-        command = [self.binary, "--home", self.folder / self.name, *words]
+        command = [*self.inside, self.binary, "--home", self.folder / self.name, *words]
         environment = clean_environment() | self.killer.environment(self.name)
         process = subprocess.Popen(
             command,
@@ -101,11 +104,14 @@ class Person:
 
 
 class Hub:
-    """A hub that is started again when it was killed. `words` are further options, `log` a file."""
+    """A hub that is started again when it was killed.
 
-    def __init__(self, binary, folder, killer, address="127.0.0.1:0", words=(), log=None):
+    `words` are further options, `log` a file; `inside` as for a person.
+    """
+
+    def __init__(self, binary, folder, killer, address="127.0.0.1:0", words=(), log=None, inside=()):
         self.binary, self.folder, self.killer, self.address = binary, folder, killer, address
-        self.words, self.log, self.metrics = words, log, None
+        self.words, self.log, self.metrics, self.inside = words, log, None, inside
         self.starts, self.stopping = 0, False
         self.process = None
         self.start()
@@ -113,7 +119,7 @@ class Hub:
         self.watch.start()
 
     def start(self):
-        serve = [self.binary, "--home", self.folder / "owner", "hub", "serve"]
+        serve = [*self.inside, self.binary, "--home", self.folder / "owner", "hub", "serve"]
         with open(self.log or os.devnull, "ab") as log:
             self.process = subprocess.Popen(
                 [*serve, "--listen", self.address, *self.words],
