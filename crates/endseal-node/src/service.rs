@@ -32,7 +32,7 @@ use self::handler::{Handler, LONG_CALLS};
 use self::hub_state::HubState;
 use self::hub_task::stay_connected;
 use crate::home::Home;
-use crate::local;
+use crate::local::{self, LocalError, LocalReply};
 use crate::messages::{LetterKeys, SharedEngine};
 
 pub use self::dialer::{DialError, Dialed};
@@ -128,7 +128,8 @@ impl Service {
         let (under_way, mut all_replied) = mpsc::channel::<()>(1);
         let handler = Handler::new(calls, engine.arrivals(), stopped, under_way);
         let accepted = tokio::spawn(async move {
-            socket.serve(move |call| handler.clone().handle(call)).await;
+            let busy: Result<LocalReply, LocalError> = Err(LocalError::Busy);
+            socket.serve(&busy, move |call| handler.clone().handle(call)).await;
         });
         tokio::select! {
             () = stop => {}

@@ -45,7 +45,7 @@ impl fmt::Display for LocalError {
             Self::TooLong(number) => write!(f, "text {number} is longer than 1,000,000 bytes"),
             Self::NotUtf8(number) => write!(f, "text {number} is not UTF-8"),
             Self::Own => f.write_str("this is your own identity"),
-            Self::Busy => f.write_str("too many commands wait for messages or for the hub"),
+            Self::Busy => f.write_str("too many commands wait"),
             Self::Stopping => f.write_str("the process ends"),
         }
     }

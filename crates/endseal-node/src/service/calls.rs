@@ -37,6 +37,10 @@ pub(super) async fn serve_calls(
     state: &HubState<'_>,
 ) {
     while let Some(Call { request, secret, reply }) = calls.recv().await {
+        // Nothing is done for a caller who is gone, and who may ask again.
+        if reply.is_closed() {
+            continue;
+        }
         if let LocalRequest::Sync { attempts } = request {
             state.syncs.add(reply, attempts);
             continue;

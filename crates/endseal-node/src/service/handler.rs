@@ -48,16 +48,16 @@ impl Handler {
                 let Ok(_permit) = self.long_calls.try_acquire() else {
                     return reply(&mut call, Err(LocalError::Busy)).await;
                 };
-                let answer = tokio::select! {
-                    answer = self.ask(request, secret) => answer,
-                    () = call.closed() => return,
-                };
-                reply(&mut call, answer).await;
+                self.reply_to(&mut call, request, secret).await;
             }
-            request => {
-                let answer = self.ask(request, secret).await;
-                reply(&mut call, answer).await;
-            }
+            request => self.reply_to(&mut call, request, secret).await,
+        }
+    }
+
+    /// Replies to a request, unless its caller goes away before.
+    async fn reply_to(&self, call: &mut ControlCall, request: LocalRequest, secret: Secret) {
+        if let Some(answer) = call.until_closed(self.ask(request, secret)).await {
+            reply(call, answer).await;
         }
     }
 
@@ -71,7 +71,8 @@ impl Handler {
         loop {
             self.arrivals.mark_unchanged();
             loop {
-                let answer = self.ask(LocalRequest::Unread { after }, Zeroizing::default()).await;
+                let asked = self.ask(LocalRequest::Unread { after }, Zeroizing::default());
+                let Some(answer) = call.until_closed(asked).await else { return };
                 let Ok((LocalReply::Unread { rows, next }, _)) = &answer else {
                     return reply(call, answer).await;
                 };

@@ -252,6 +252,8 @@ pub enum CommandError {
     Exists(String),
     /// The signer must be stopped for this.
     Running,
+    /// As many commands wait as there may be.
+    Busy,
     /// The signer does not run, so that nothing waits and nothing can be unlocked.
     NotRunning,
     /// The audit log is not whole: number of the line, and the cause.
@@ -276,6 +278,7 @@ impl fmt::Display for CommandError {
             Self::Passphrase => f.write_str("the passphrase is wrong"),
             Self::Exists(key) => write!(f, "the key {key} is in the signer already"),
             Self::Running => f.write_str("the signer runs"),
+            Self::Busy => f.write_str("too many commands wait"),
             Self::NotRunning => f.write_str("the signer does not run"),
             Self::Broken(_, cause) => f.write_str(cause),
             Self::Store(cause) => write!(f, "the store failed: {cause}"),

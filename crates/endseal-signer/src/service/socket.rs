@@ -16,8 +16,9 @@ pub(super) fn listen(directory: &Path) -> io::Result<ControlSocket> {
 
 /// Serves commands until it is dropped.
 pub(super) async fn serve(socket: &ControlSocket, handle: Handle) {
+    let busy: Result<Reply, CommandError> = Err(CommandError::Busy);
     socket
-        .serve(move |call| {
+        .serve(&busy, move |call| {
             let handle = handle.clone();
             async move {
                 // The caller sees a connection that ends.
@@ -30,9 +31,52 @@ pub(super) async fn serve(socket: &ControlSocket, handle: Handle) {
 async fn answer(mut call: ControlCall, handle: &Handle) -> Result<(), ControlFrameError> {
     let secret = core::mem::take(&mut call.secret);
     let reply: Result<Reply, CommandError> = match call.parse() {
-        Ok(command) => handle.request(Request { command, secret }).await,
+        Ok(command) => {
+            let replied = call.until_closed(handle.request(Request { command, secret })).await;
+            // A command that was not begun is not executed then.
+            let Some(reply) = replied else { return Ok(()) };
+            reply
+        }
         Err(ControlFrameError::Json(error)) => Err(CommandError::Invalid(error.to_string())),
         Err(error) => return Err(error),
     };
     call.reply(&reply, &[]).await
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use endseal_testing::Scratch;
+    use endseal_transport::control::ControlClient;
+    use tokio::sync::mpsc;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::control::Command;
+
+    /// Callers of commands that take long, who give up: the engine sees it, and others are served.
+    #[tokio::test]
+    async fn callers_who_gave_up_keep_no_place() {
+        let scratch = Scratch::new();
+        let directory = scratch.path("");
+        let socket = listen(&directory).unwrap();
+        let (calls, mut received) = mpsc::channel(16);
+        let handle = Handle::new(calls, Default::default(), None);
+        tokio::spawn(async move { serve(&socket, handle).await });
+        let connect = || ControlClient::connect(&directory.join(SOCKET), None).unwrap();
+        let mut waiting = Vec::new();
+        for _ in 0..16 {
+            let mut client = connect();
+            client.send(&Command::Verify, &[]).unwrap();
+            waiting.push(received.recv().await.unwrap());
+            drop(client);
+        }
+        let mut client = connect();
+        client.send(&Command::Status, &[]).unwrap();
+        let call = timeout(Duration::from_secs(5), received.recv()).await;
+        let call = call.expect("the places are free").unwrap();
+        assert!(matches!(call.request.command, Command::Status));
+        assert!(waiting.iter().all(|it| it.reply.is_closed()));
+    }
 }

@@ -120,6 +120,9 @@ impl Worker {
     }
 
     fn command(&mut self, call: Call, sockets: &Handle) {
+        if call.reply.is_closed() {
+            return;
+        }
         if matches!(call.request.command, Command::Verify) {
             return self.verifying.push_back((Verification::new(None), call.reply));
         }
@@ -162,12 +165,12 @@ impl Worker {
 
     /// Verifies a page of the log, for the command that waits longest and whose caller is there.
     fn verify_page(&mut self) {
+        self.verifying.retain(|(_, reply)| !reply.is_closed());
         let Some((mut verification, reply)) = self.verifying.pop_front() else { return };
         match self.engine.verify_page(&mut verification) {
             Some(outcome) => {
                 let _ = reply.send(outcome);
             }
-            None if reply.is_closed() => {}
             None => self.verifying.push_front((verification, reply)),
         }
     }

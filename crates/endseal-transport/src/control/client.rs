@@ -56,12 +56,16 @@ impl ControlClient {
         Ok(Self(stream))
     }
 
-    /// Sends the call.
+    /// Sends the call. If the process has ended the connection, [`Self::receive`] returns its
+    /// reply, or that there is none.
     ///
     /// # Errors
     /// [`ControlFrameError`].
     pub fn send(&mut self, json: &impl Serialize, secret: &[u8]) -> Result<(), ControlFrameError> {
-        frame::write(&mut self.0, json, secret)
+        match frame::write(&mut self.0, json, secret) {
+            Err(ControlFrameError::Io(error)) if has_ended(&error) => Ok(()),
+            result => result,
+        }
     }
 
     /// Receives a reply and its secret.
@@ -73,4 +77,8 @@ impl ControlClient {
     ) -> Result<(T, Zeroizing<Vec<u8>>), ControlFrameError> {
         frame::read(&mut self.0)
     }
+}
+
+fn has_ended(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }

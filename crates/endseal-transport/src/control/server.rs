@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use core::convert::Infallible;
 use core::future::Future;
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -18,14 +19,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
-use tokio::task::AbortHandle;
-use tokio::time::{sleep, timeout};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::frame::{self, ControlFrameError};
 
 /// Calls at once.
 const CONNECTIONS: usize = 16;
+/// Time that a connection has for its JSON at least, if others wait for its place.
+const GRACE: Duration = Duration::from_millis(100);
 /// Longest time until a connection has sent its JSON.
 const FIRST_FRAME: Duration = Duration::from_secs(1);
 /// Longest time for its secret, and for the reply.
@@ -59,12 +61,17 @@ impl ControlSocket {
     }
 
     /// Runs `handle` for each call, 16 at once, in tasks of the runtime; until it is dropped.
+    /// Connections beyond wait until one ends. If none does, the one that has sent no call for
+    /// longest gets `busy` instead of a reply, and ends.
     pub async fn serve<F: Future<Output = ()> + Send + 'static>(
         &self,
+        busy: &(impl Serialize + Sync),
         handle: impl Fn(ControlCall) -> F + Clone + Send + 'static,
     ) {
         let free = Arc::new(Semaphore::new(CONNECTIONS));
         let idle = Arc::new(Idle::default());
+        let busy: Arc<[u8]> =
+            frame::to_bytes(busy, &[]).map(|it| it[..].into()).unwrap_or_default();
         let own = fs::metadata("/proc/self").map(|it| it.uid()).ok();
         for number in 0_u64.. {
             let Ok((stream, _)) = self.listener.accept().await else {
@@ -76,22 +83,14 @@ impl ControlSocket {
             if own.is_some_and(|own| peer != Some(own)) {
                 continue;
             }
-            if free.available_permits() == 0 {
-                // Connections that say nothing keep no call out.
-                idle.close_first();
-            }
-            let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return };
-            let (handle, others) = (handle.clone(), Arc::clone(&idle));
-            idle.with(|idle| {
-                let task = tokio::spawn(async move {
-                    let call = timeout(FIRST_FRAME + PATIENCE, ControlCall::read(stream)).await;
-                    others.with(|idle| idle.remove(&number));
-                    if let Some(call) = call.ok().flatten() {
-                        handle(call).await;
-                    }
-                    drop(permit);
-                });
-                idle.insert(number, task.abort_handle());
+            let Some(permit) = idle.permit(&free).await else { return };
+            let asked_to_end = idle.add(number);
+            let (handle, idle, busy) = (handle.clone(), Arc::clone(&idle), Arc::clone(&busy));
+            tokio::spawn(async move {
+                if let Some(call) = idle.call(number, stream, asked_to_end, &busy).await {
+                    handle(call).await;
+                }
+                drop(permit);
             });
         }
     }
@@ -104,21 +103,68 @@ impl Drop for ControlSocket {
     }
 }
 
-/// Connections that have not sent their call yet, in the order of their arrival.
+/// Connections that have not sent the JSON of their call yet, in the order of their arrival.
 #[derive(Default)]
-struct Idle(Mutex<BTreeMap<u64, AbortHandle>>);
+struct Idle(Mutex<BTreeMap<u64, Connected>>);
+
+/// A connection that has sent nothing.
+struct Connected {
+    since: Instant,
+    /// Dropped to end it.
+    _end: oneshot::Sender<Infallible>,
+}
 
 impl Idle {
-    fn with<T>(&self, work: impl FnOnce(&mut BTreeMap<u64, AbortHandle>) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut BTreeMap<u64, Connected>) -> T) -> T {
         // Each change is whole.
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Closes the one that came first.
-    fn close_first(&self) {
-        if let Some((_, first)) = self.with(|idle| idle.pop_first()) {
-            first.abort();
+    /// Adds a connection. Returns what completes when it is to end.
+    fn add(&self, number: u64) -> oneshot::Receiver<Infallible> {
+        let (end, asked_to_end) = oneshot::channel();
+        let connected = Connected { since: Instant::now(), _end: end };
+        self.with(|idle| idle.insert(number, connected));
+        asked_to_end
+    }
+
+    /// Waits for a permit. Connections that say nothing keep no call out, and have their time.
+    async fn permit(&self, free: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+        loop {
+            let first = self.with(|idle| idle.first_key_value().map(|(_, first)| first.since));
+            let permit = Arc::clone(free).acquire_owned();
+            let Some(since) = first else { return permit.await.ok() };
+            match timeout_at(since + GRACE, permit).await {
+                Ok(permit) => return permit.ok(),
+                // The one that came first ends, unless its call has just arrived.
+                Err(_) => drop(self.with(BTreeMap::pop_first)),
+            }
         }
+    }
+
+    /// Reads the call of a connection. One that is to end before its JSON is there gets `busy`:
+    /// nothing of its call was done.
+    async fn call(
+        &self,
+        number: u64,
+        mut stream: UnixStream,
+        asked_to_end: oneshot::Receiver<Infallible>,
+        busy: &[u8],
+    ) -> Option<ControlCall> {
+        let json = tokio::select! {
+            biased;
+            json = timeout(FIRST_FRAME, frame::receive(&mut stream)) => Some(json.ok().flatten()),
+            _ = asked_to_end => None,
+        };
+        self.with(|idle| idle.remove(&number));
+        let Some(json) = json else {
+            // The caller may be gone, and these bytes are fewer than the socket takes at once.
+            let _ = stream.try_write(busy);
+            return None;
+        };
+        let json = json?;
+        let secret = timeout(PATIENCE, frame::receive(&mut stream)).await.ok()??;
+        Some(ControlCall { stream, json, secret })
     }
 }
 
@@ -132,12 +178,6 @@ pub struct ControlCall {
 }
 
 impl ControlCall {
-    async fn read(mut stream: UnixStream) -> Option<Self> {
-        let json = timeout(FIRST_FRAME, frame::receive(&mut stream)).await.ok()??;
-        let secret = frame::receive(&mut stream).await?;
-        Some(Self { stream, json, secret })
-    }
-
     /// The call itself.
     ///
     /// # Errors
@@ -171,8 +211,18 @@ impl ControlCall {
         Ok(self.stream.write_all(&frame::to_bytes(json, secret)?).await?)
     }
 
-    /// Waits until the caller is gone, or says more than a call.
+    /// Waits until the caller is gone, or says more than a call. May be dropped while it waits.
     pub async fn closed(&mut self) {
         let _ = self.stream.read(&mut [0]).await;
+    }
+
+    /// Waits for what is to be replied, as long as the caller is there; `None` if it is gone. Then
+    /// `work` was dropped.
+    pub async fn until_closed<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = self.closed() => None,
+        }
     }
 }

@@ -105,7 +105,7 @@ impl From<CommandError> for Failure {
             CommandError::Passphrase | CommandError::Broken(..) => of(Kind::Refused),
             CommandError::Running => of(Kind::Environment).hint("stop it first"),
             CommandError::NotRunning => of(Kind::Environment).hint(START),
-            CommandError::Store(_) => of(Kind::Environment),
+            CommandError::Store(_) | CommandError::Busy => of(Kind::Environment),
             _ => of(Kind::Usage),
         }
     }

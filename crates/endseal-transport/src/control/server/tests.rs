@@ -1,5 +1,6 @@
 //! Connections that send nothing, and bytes that are no call.
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use endseal_testing::Scratch;
@@ -7,6 +8,9 @@ use tokio::runtime::Builder;
 
 use super::*;
 use crate::control::{ControlClient, ControlConnectError, MAX_CONTROL_FRAME};
+
+/// Reply to a caller who is not served.
+const BUSY: &str = "busy";
 
 /// Repeats the text and the secret of each call at a socket of the scratch folder.
 fn with_echo(work: impl AsyncFnOnce(&Path)) {
@@ -21,7 +25,7 @@ fn with_echo(work: impl AsyncFnOnce(&Path)) {
                 let secret = core::mem::take(&mut call.secret);
                 call.reply(&text, &secret).await.unwrap();
             };
-            socket.serve(echo).await;
+            socket.serve(&BUSY, echo).await;
         });
         work(&path).await;
     });
@@ -55,7 +59,9 @@ fn connections_that_say_nothing_are_closed_and_keep_no_command_out() {
             assert_eq!(ask(&mut connect(path).await, &call).await, *call);
         }
         assert!(begin.elapsed() < FIRST_FRAME, "{:?}", begin.elapsed());
-        // Those that are left have a second.
+        // One was told so, and those that are left have a second.
+        let busy = frame::to_bytes(&BUSY, &[]).unwrap();
+        assert_eq!(ask(&mut silent.remove(0), b"").await, *busy);
         for mut stream in silent {
             assert!(ask(&mut stream, b"").await.is_empty());
         }
@@ -97,4 +103,40 @@ fn a_socket_has_its_mode_and_goes_with_its_process() {
     assert!(matches!(stale, Err(ControlConnectError::NotRunning)));
     let _second = ControlSocket::bind(&path).unwrap();
     assert!(ControlClient::connect(&path, None).is_ok());
+}
+
+/// Calls of many threads at once: each is handled and gets its reply, or is not handled and gets
+/// the other one.
+#[test]
+fn a_burst_of_calls_is_handled_or_refused() {
+    const CALLERS: usize = 300;
+    let scratch = Scratch::new();
+    let path = scratch.path("socket");
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let handled = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&handled);
+    let socket = {
+        let _runtime = runtime.enter();
+        ControlSocket::bind(&path).unwrap()
+    };
+    runtime.spawn(async move {
+        let serve = move |mut call: ControlCall| {
+            count.fetch_add(1, Ordering::SeqCst);
+            async move { call.reply(&"served", &[]).await.unwrap() }
+        };
+        socket.serve(&BUSY, serve).await;
+    });
+    let secret = vec![1; 1 << 20];
+    let replies: Vec<_> = std::thread::scope(|scope| {
+        let call = || {
+            let mut client = ControlClient::connect(&path, Some(PATIENCE)).unwrap();
+            client.send(&"call", &secret).unwrap();
+            client.receive::<String>().map(|(reply, _)| reply).map_err(|error| error.to_string())
+        };
+        let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(call)).collect();
+        callers.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let of = |reply: &str| replies.iter().filter(|it| it.as_deref() == Ok(reply)).count();
+    assert_eq!(of("served") + of(BUSY), CALLERS, "{replies:?}");
+    assert_eq!(of("served"), handled.load(Ordering::SeqCst));
 }
