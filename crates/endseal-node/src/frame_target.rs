@@ -12,16 +12,17 @@ pub(crate) const FRAME: u16 = 5;
 pub(crate) struct Target {
     /// Number of the row in the history.
     pub(crate) row: u64,
-    /// Epoch of the roster of a letter; 0 for a message of a session.
+    /// Epoch of the roster of a letter. Of a message of a session, the number of other devices that
+    /// get the text, or may get it still.
     pub(crate) epoch: u64,
     /// Devices, each with its slot of a letter, or none.
     pub(crate) mailboxes: Vec<(PeerId, Vec<u8>)>,
 }
 
 impl Target {
-    /// One device, for a message of a session.
-    pub(crate) fn device(peer: PeerId, row: u64) -> Self {
-        Self { row, epoch: 0, mailboxes: vec![(peer, Vec::new())] }
+    /// One device, for a message of a session, and the number of other devices that get the text.
+    pub(crate) fn device(peer: PeerId, row: u64, others: usize) -> Self {
+        Self { row, epoch: others as u64, mailboxes: vec![(peer, Vec::new())] }
     }
 
     pub(crate) fn put(

@@ -124,6 +124,7 @@ fn tell(report: &SyncReport, contacts: &Contacts, groups: &GroupNames, ctx: &mut
         };
         let note = match (skipped.reason, skipped.device) {
             (SkippedReason::Unknown, _) => format!("note: {name} has not joined the hub"),
+            (SkippedReason::NoDevice, _) => format!("note: {name} has no device at the hub"),
             (SkippedReason::NoPrekey, Some(device)) => {
                 format!("note: the hub has no key of device {} of {name}", device.device)
             }

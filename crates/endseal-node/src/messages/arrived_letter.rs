@@ -33,6 +33,17 @@ pub(super) struct ArrivedLetter {
     pub(super) parked: Option<(u64, u64)>,
 }
 
+/// Device that put a letter, for which the hub vouches, and the group that the letter names. Letters
+/// with the same keep their order. The sender in the head is not authenticated, and could be
+/// invented.
+pub(super) type Writer = (PeerId, GroupId);
+
+impl ArrivedLetter {
+    pub(super) fn writer(&self) -> Writer {
+        (self.peer, self.head.group)
+    }
+}
+
 /// Result of a letter.
 pub(super) enum Verdict {
     /// Authentic: the id and the content.

@@ -50,6 +50,31 @@ pub(super) async fn find_many(
     Ok(found)
 }
 
+/// Persons of devices, in their order; `None` of those that the hub does not know.
+pub(super) async fn persons_of(
+    hub: &HubClient<'_>,
+    peers: &[PeerId],
+) -> Result<Vec<Option<PublicKey>>, SyncError> {
+    let mut persons = Vec::with_capacity(peers.len());
+    for peers in peers.chunks(AT_ONCE) {
+        let request = |peer: &PeerId| Request::Find(Find { by: By::Peer(*peer.as_bytes()) });
+        let answers = hub.ask_many(peers.iter().map(request)).await?;
+        for (peer, answer) in peers.iter().zip(answers) {
+            let certificates = match answer {
+                Ok(Answer::Person(person)) => person.certificates,
+                Ok(_) => return Err(HubFault::Unexpected.into()),
+                Err(HubError::Refused(_)) => Vec::new(),
+                Err(error) => return Err(error.into()),
+            };
+            let certificates =
+                certificates.iter().filter_map(|it| Certificate::from_bytes(it).ok());
+            let mut of_peer = certificates.filter(|it| it.keys().peer_id == *peer);
+            persons.push(of_peer.next().map(|it| it.address().identity));
+        }
+    }
+    Ok(persons)
+}
+
 /// Keeps the record of this person, so that an older one of the hub is refused.
 pub(super) fn note_own(engine: &SharedEngine<'_>, person: &PersonRecord) -> Result<(), SyncError> {
     let identity = person.identity().ed25519();

@@ -11,7 +11,8 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::{Arrival, HubFault, Subscription};
 use endseal_delivery::{Credit, MessageId, SlotLen};
 use endseal_session::{Address, BatchOptions, Engine, EngineError, Envelope, Outcome};
-use tokio::time::timeout;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::arrived_letter::{ArrivedLetter, Verdict, open};
 use super::error::{HubError, SyncError};
@@ -33,27 +34,17 @@ const BATCH_FRAMES: usize = 5_000;
 const BATCH_BYTES: usize = 8 << 20;
 /// Credit of two batches: one is on its way while the other is opened.
 const CREDIT: Credit = Credit { frames: 2 * BATCH_FRAMES as u64, bytes: 2 * BATCH_BYTES as u64 };
-/// Time after which frames are opened although the hub does not say that nothing is left.
+/// Time without a frame after which frames are opened, if the hub does not say that nothing is left.
 const LINGER: Duration = Duration::from_millis(200);
+/// Time after the first frame of a batch at which it is opened, so that a visit over a line that
+/// breaks makes progress.
+const PROMPT: Duration = Duration::from_secs(1);
 /// Gaps that a hub may tell of in a subscription.
 const MAX_GAPS: usize = 64;
 /// Lengths of slots in bytes.
 const SLOT_LENS: [usize; 2] = [SlotLen::Classical.bytes(), SlotLen::Hybrid.bytes()];
 /// Threads that decrypt at most.
 const MAX_THREADS: usize = 8;
-
-/// Receives what is in the mailbox until nothing is left.
-pub(super) async fn drain(
-    hub: &HubClient<'_>,
-    engine: &SharedEngine<'_>,
-    keys: &LetterKeys<'_>,
-    report: &mut SyncReport,
-) -> Result<(), SyncError> {
-    let mut mailbox = Mailbox::subscribe(hub, engine, keys, report).await?;
-    mailbox.catch_up(report).await?;
-    // Otherwise the connection could end before the hub has the last acknowledgement.
-    Ok(mailbox.exchange.finish().await?)
-}
 
 /// The subscription of this device's mailbox.
 pub(super) struct Mailbox<'m, 'e> {
@@ -63,6 +54,8 @@ pub(super) struct Mailbox<'m, 'e> {
     exchange: HubExchange,
     subscription: Subscription,
     backlog: Backlog,
+    /// Time at which the backlog is opened at the latest, if it has a frame.
+    due: Option<Instant>,
     parked: Parked,
     /// Gaps that the hub told of.
     gaps: usize,
@@ -78,13 +71,8 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         keys: &'m LetterKeys<'m>,
         report: &mut SyncReport,
     ) -> Result<Self, SyncError> {
-        let (mut parked, waiting) = engine.with(Parked::load)?;
-        let verdicts = open(hub, engine, keys, &waiting).await?;
-        engine.transaction(|transaction| {
-            keep(transaction, &waiting, verdicts, &mut parked, report)?;
-            problem::forget_old(transaction)
-        })?;
-        engine.note_arrivals();
+        let (mut parked, waiting) = Parked::load(hub, engine).await?;
+        open_waiting((hub, engine, keys), &waiting, &mut parked, report).await?;
         let cursor = engine.transaction(|transaction| transaction.cursor(QUEUE))?;
         let after = match cursor {
             Some(bytes) => records::number(&bytes).ok_or(EngineError::Damaged("cursor"))?,
@@ -95,43 +83,92 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         exchange.send(Request::Subscribe(Subscribe { after, frames, bytes })).await?;
         let subscription = Subscription::new(after, CREDIT);
         let (backlog, owed) = (Backlog::new(), Credit { frames: 0, bytes: 0 });
-        Ok(Self { hub, engine, keys, exchange, subscription, backlog, parked, gaps: 0, owed })
+        let (due, gaps) = (None, 0);
+        Ok(Self { hub, engine, keys, exchange, subscription, backlog, due, parked, gaps, owed })
     }
 
-    /// Returns true if letters wait for a roster.
-    pub(super) fn has_waiting(&self) -> bool {
-        self.parked.has_letters()
+    /// Opens the letters that wait and can be opened now.
+    pub(super) async fn open_waiting(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
+        if !self.parked.has_letters() {
+            return Ok(());
+        }
+        let waiting = self.parked.all(self.engine)?;
+        let with = (self.hub, self.engine, self.keys);
+        open_waiting(with, &waiting, &mut self.parked, report).await
     }
 
-    /// Receives until nothing is left.
-    pub(super) async fn catch_up(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
+    /// Receives until nothing is left. Notifies `opened` of each batch but the last.
+    pub(super) async fn catch_up(
+        &mut self,
+        opened: &Notify,
+        report: &mut SyncReport,
+    ) -> Result<(), SyncError> {
         loop {
-            let payload = self.exchange.next().await?;
-            if self.arrived(&payload, report).await? {
-                return self.deliver(report).await;
+            let next = match self.due {
+                None => Ok(self.exchange.next().await),
+                Some(due) => timeout_at(due, self.exchange.next()).await,
+            };
+            let step = match next {
+                Ok(Ok(payload)) => self.arrived(&payload, report).await?,
+                Ok(Err(error)) => return Err(self.broken(error, report).await),
+                Err(_) => Step::Due,
+            };
+            match step {
+                Step::More => {}
+                Step::Due => {
+                    self.deliver(report).await?;
+                    self.pay().await?;
+                    opened.notify_one();
+                }
+                Step::CaughtUp => return self.deliver(report).await,
             }
         }
     }
 
-    /// Waits until something comes, however long, and receives until nothing is left.
-    pub(super) async fn wait(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
+    /// Ends the subscription. Otherwise the connection could end before the hub has the last
+    /// acknowledgement.
+    pub(super) async fn finish(self) -> Result<(), HubError> {
+        self.exchange.finish().await
+    }
+
+    /// Waits until something comes, and receives a batch; however long, or, if letters wait for
+    /// their rosters, until `retry`.
+    pub(super) async fn wait(
+        &mut self,
+        retry: Instant,
+        report: &mut SyncReport,
+    ) -> Result<(), SyncError> {
         self.pay().await?;
-        let mut payload = self.exchange.wait().await?;
-        while !self.arrived(&payload, report).await? {
+        let mut next = if self.parked.has_letters() {
+            match timeout_at(retry, self.exchange.wait()).await {
+                Ok(next) => next,
+                Err(_) => return Ok(()),
+            }
+        } else {
+            self.exchange.wait().await
+        };
+        loop {
+            match next {
+                Ok(payload) => match self.arrived(&payload, report).await? {
+                    Step::More => {}
+                    Step::Due | Step::CaughtUp => break,
+                },
+                Err(error) => return Err(self.broken(error, report).await),
+            }
             match timeout(LINGER, self.exchange.wait()).await {
-                Ok(next) => payload = next?,
+                Ok(result) => next = result,
                 Err(_) => break,
             }
         }
         self.deliver(report).await
     }
 
-    /// Takes an answer of the hub. Returns true if nothing is left.
+    /// Takes an answer of the hub.
     async fn arrived(
         &mut self,
         payload: &Bytes,
         report: &mut SyncReport,
-    ) -> Result<bool, SyncError> {
+    ) -> Result<Step, SyncError> {
         match self.subscription.answer(payload)? {
             Arrival::Frame { position, frame, id, slot } => {
                 self.backlog.add(position, id, &frame, slot, payload);
@@ -157,14 +194,21 @@ impl<'m, 'e> Mailbox<'m, 'e> {
                     .gaps
                     .push(Lost { count: gap.count, is_expired: class == ProblemClass::EXPIRED });
             }
-            Arrival::CaughtUp => return Ok(true),
+            Arrival::CaughtUp => return Ok(Step::CaughtUp),
             Arrival::Refused(refused) => return Err(HubError::Refused(refused.code).into()),
         }
-        if self.backlog.is_full() {
-            self.deliver(report).await?;
-            self.pay().await?;
+        let now = Instant::now();
+        let due = *self.due.get_or_insert(now + PROMPT);
+        Ok(if self.backlog.is_full() || now >= due { Step::Due } else { Step::More })
+    }
+
+    /// Keeps what came before the connection ended. Returns the error of the visit.
+    async fn broken(&mut self, error: HubError, report: &mut SyncReport) -> SyncError {
+        match self.deliver(report).await {
+            // The acknowledgement does not reach the hub, which gets it with the next subscription.
+            Ok(()) | Err(SyncError::Hub(_)) => error.into(),
+            Err(of_store) => of_store,
         }
-        Ok(false)
     }
 
     /// Opens what came, and acknowledges it.
@@ -173,9 +217,13 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         let Credit { frames, bytes } = self.backlog.credit();
         self.owed.frames += frames;
         self.owed.bytes += bytes;
-        let verdicts = open(self.hub, self.engine, self.keys, &self.backlog.letters).await?;
+        let mut letters = self.parked.before(self.engine, &self.backlog.letters)?;
+        letters.append(&mut self.backlog.letters);
+        let verdicts = open(self.hub, self.engine, self.keys, &letters).await?;
+        self.parked.meet_waiting(self.hub, &letters, &verdicts).await?;
         let (backlog, parked) = (&mut self.backlog, &mut self.parked);
-        self.engine.with(|engine| backlog.deliver(engine, verdicts, parked, report))?;
+        self.engine.with(|engine| backlog.deliver(engine, (&letters, verdicts), parked, report))?;
+        self.due = None;
         self.engine.note_arrivals();
         let acknowledge = Request::Acknowledge(Acknowledge { position });
         Ok(self.exchange.send(acknowledge).await?)
@@ -191,6 +239,32 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         self.subscription.give(Credit { frames, bytes });
         self.exchange.send(Request::Credit(CreditRequest { frames, bytes })).await
     }
+}
+
+/// Opens letters that wait.
+async fn open_waiting(
+    (hub, engine, keys): (&HubClient<'_>, &SharedEngine<'_>, &LetterKeys<'_>),
+    waiting: &[ArrivedLetter],
+    parked: &mut Parked,
+    report: &mut SyncReport,
+) -> Result<(), SyncError> {
+    let verdicts = open(hub, engine, keys, waiting).await?;
+    engine.transaction(|transaction| {
+        keep(transaction, waiting, verdicts, parked, report)?;
+        problem::forget_old(transaction)
+    })?;
+    engine.note_arrivals();
+    Ok(())
+}
+
+/// Result of an answer of the hub.
+enum Step {
+    /// More may come before the batch is opened.
+    More,
+    /// The batch is full, or its time is over.
+    Due,
+    /// Nothing is left.
+    CaughtUp,
 }
 
 /// Frames that are opened together.
@@ -294,7 +368,7 @@ impl Backlog {
     fn deliver(
         &mut self,
         engine: &mut Engine,
-        letters: Vec<Verdict>,
+        (letters, verdicts): (&[ArrivedLetter], Vec<Verdict>),
         parked: &mut Parked,
         report: &mut SyncReport,
     ) -> Result<(), SyncError> {
@@ -321,7 +395,7 @@ impl Backlog {
         report.received += opened.released.iter().filter(|it| it.outcome.is_kept()).count() as u64;
         report.problems += self.problems.len() as u64;
         engine.transaction(|transaction| {
-            keep(transaction, &self.letters, letters, parked, report)?;
+            keep(transaction, letters, verdicts, parked, report)?;
             for Problem { class, peer, position } in &self.problems {
                 problem::note(transaction, class, peer, *position)?;
             }
@@ -330,7 +404,6 @@ impl Backlog {
             transaction.set_cursor(QUEUE, &position)
         })?;
         (self.frames, self.len, self.position) = (Vec::new(), 0, None);
-        self.letters.clear();
         self.problems.clear();
         self.addresses.clear();
         Ok(())

@@ -205,6 +205,11 @@ impl SyncError {
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Hub(error) if error.is_transient())
     }
+
+    /// Returns true if the hub takes no frames for a while. It delivers all the same.
+    pub(super) fn is_refusal_for_now(&self) -> bool {
+        matches!(self, Self::Hub(HubError::Refused(Code::RATE | Code::STORAGE)))
+    }
 }
 
 impl From<HubError> for SyncError {

@@ -18,7 +18,7 @@ use super::letter::{Letter, LetterHead};
 use super::membership::membership_in;
 use super::payload::Payload;
 use super::problem::{self, ProblemClass};
-use super::records;
+use super::records::{self, Transaction, UNSENT};
 use super::report::SyncReport;
 use super::requeue::requeue;
 use super::shared_engine::SharedEngine;
@@ -31,6 +31,8 @@ const WINDOW: usize = 512;
 /// Numbers of the outbox between the first frame that waits and the last one that is put: the hub's
 /// window has 1,024.
 const SPAN: u64 = 1_000;
+/// Devices of a person at most.
+const MAX_DEVICES: usize = 16;
 /// Exchanges in a row in which the hub takes nothing.
 const MAX_IN_VAIN: u32 = 8;
 /// Longest wait that a hub may ask for.
@@ -193,6 +195,7 @@ impl Round<'_> {
             Code::MAILBOX => ProblemClass::MAILBOX,
             code => return Err(HubError::Refused(code).into()),
         };
+        let pending = engine.outbox().pending(sequence.saturating_sub(1), 1)?.pop();
         // Of several mailboxes, those that are left get the frame with the next exchange: it was
         // not stored for any.
         let is_left = engine.transaction(|transaction| {
@@ -210,6 +213,13 @@ impl Round<'_> {
             mailboxes.retain(|(peer, _)| !is_dropped(peer));
             if mailboxes.is_empty() {
                 Target::settle(transaction, sequence)?;
+                if class == ProblemClass::MAILBOX
+                    && let Some(Pending { conversation: ConversationId::Person(to), .. }) = &pending
+                    && is_last_device(transaction, sequence, row, epoch)?
+                {
+                    transaction.put_record(UNSENT, &row.to_be_bytes(), to.as_bytes())?;
+                    report.returned += 1;
+                }
                 return Ok(false);
             }
             if mailboxes.len() == before {
@@ -223,6 +233,31 @@ impl Round<'_> {
         }
         Ok(())
     }
+}
+
+/// Notes that a device of a text is gone, of which `others` got it or may get it still. Returns true
+/// if there is none.
+fn is_last_device(
+    transaction: &mut Transaction<'_, '_>,
+    sequence: u64,
+    row: u64,
+    others: u64,
+) -> Result<bool, EngineError> {
+    if others == 0 {
+        return Ok(true);
+    }
+    // They were encrypted together.
+    let before = sequence.saturating_sub(MAX_DEVICES as u64).to_be_bytes();
+    for (name, _) in transaction.records_after(FRAME, &before, 2 * MAX_DEVICES)? {
+        let number = records::number_in_name(&name).ok_or(EngineError::Damaged("frame"))?;
+        if let Some(mut target) = Target::of(transaction, number)?
+            && target.row == row
+        {
+            target.epoch = target.epoch.saturating_sub(1);
+            target.put(transaction, number)?;
+        }
+    }
+    Ok(false)
 }
 
 /// The request that puts a ciphertext.

@@ -16,6 +16,8 @@ pub struct SyncReport {
     pub parked: u64,
     /// Texts that were encrypted.
     pub encrypted: u64,
+    /// Texts whose devices are all gone: they are encrypted again for others.
+    pub returned: u64,
     /// Frames that the hub has taken.
     pub sent: u64,
     /// Problems that were noted.
@@ -29,6 +31,22 @@ pub struct SyncReport {
     /// When the hub acknowledged the last frame that it has forgotten, in milliseconds since 1970:
     /// its database is one of earlier.
     pub hub_forgot: Option<u64>,
+}
+
+impl SyncReport {
+    /// Adds the results of a later part of the visit.
+    pub(super) fn add(&mut self, other: Self) {
+        self.received += other.received;
+        self.parked += other.parked;
+        self.encrypted += other.encrypted;
+        self.returned += other.returned;
+        self.sent += other.sent;
+        self.problems += other.problems;
+        self.gaps.extend(other.gaps);
+        self.skipped.extend(other.skipped);
+        self.mailbox_full = other.mailbox_full;
+        self.hub_forgot = self.hub_forgot.or(other.hub_forgot);
+    }
 }
 
 /// Frames that were deleted before this device had them.
@@ -62,6 +80,8 @@ pub struct Skipped {
 pub enum SkippedReason {
     /// The hub does not know the person.
     Unknown,
+    /// The person has no device at the hub.
+    NoDevice,
     /// The hub has no prekey of the device.
     NoPrekey,
     /// The session with the device does not send any more.

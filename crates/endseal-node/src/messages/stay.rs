@@ -1,18 +1,22 @@
 //! A stay at the hub: a visit that goes on. What arrives is opened at once, and what is said is
 //! sent at once.
 
+use core::cell::Cell;
+use core::pin::pin;
 use core::time::Duration;
 
-use endseal_codec::hub::Code;
+use endseal_crypto::random::OsRandom;
 use endseal_keyring::PersonRecord;
+use endseal_transport::Backoff;
 use tokio::sync::Notify;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::drain::Mailbox;
-use super::error::{HubError, SyncError};
+use super::error::SyncError;
 use super::hub::HubClient;
 use super::letter_keys::LetterKeys;
 use super::report::SyncReport;
+use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
 use super::sync::{greet, send_all};
 
@@ -29,57 +33,94 @@ pub(crate) struct Stay<'s, 'e> {
     pub(crate) keys: &'s LetterKeys<'s>,
     /// Notified when texts wait to be sent.
     pub(crate) said: &'s Notify,
-    /// Time after which what could not be sent is tried again.
+    /// Time after which what could not be sent, or opened, is tried again.
     pub(crate) retry: Duration,
+}
+
+/// Receiver of the results of a stay.
+pub(crate) trait StayEvents {
+    /// All that waited when the stay began was received, and all that waits here was sent.
+    fn visited(&self, report: &SyncReport);
+    /// Something arrived or was sent after the visit.
+    fn noted(&self, report: &SyncReport);
+    /// All that waited here after the visit was sent.
+    fn sent(&self, report: &SyncReport);
+    /// The hub takes nothing for a while. It is tried again.
+    fn refused(&self, error: SyncError);
 }
 
 impl Stay<'_, '_> {
     /// Stays until `again` completes, or an hour has passed; neither ends the visit at the
-    /// beginning. `visited` gets the report of the visit, and `received` and `sent` those of what
-    /// comes and goes then. May be dropped wherever it waits.
+    /// beginning, unless the hub takes nothing. May be dropped wherever it waits.
     ///
     /// # Errors
     /// [`SyncError`]; it may be called again.
     pub(crate) async fn run(
         &self,
         again: impl Future<Output = ()>,
-        visited: impl Fn(&SyncReport),
-        received: impl Fn(&SyncReport),
-        sent: impl Fn(&SyncReport),
+        events: &impl StayEvents,
     ) -> Result<(), SyncError> {
         let mut report = SyncReport::default();
         greet(self.hub, self.engine, self.person, &mut report).await?;
         let mut mailbox = Mailbox::subscribe(self.hub, self.engine, self.keys, &mut report).await?;
-        mailbox.catch_up(&mut report).await?;
+        let (turns, caught_up) = (SendTurns::new(), Cell::new(SyncReport::default()));
         let receiving = async {
+            let mut report = SyncReport::default();
+            mailbox.catch_up(turns.opened(), &mut report).await?;
+            caught_up.set(report);
+            turns.end();
+            let mut retry = Instant::now() + self.retry;
             loop {
                 let mut report = SyncReport::default();
-                if mailbox.has_waiting() {
-                    // Another visit looks whether the roster has come.
-                    match timeout(self.retry, mailbox.wait(&mut report)).await {
-                        Ok(waited) => waited?,
-                        Err(_) => return Ok(()),
-                    }
-                } else {
-                    mailbox.wait(&mut report).await?;
+                mailbox.wait(retry, &mut report).await?;
+                if Instant::now() >= retry {
+                    mailbox.open_waiting(&mut report).await?;
+                    retry = Instant::now() + self.retry;
                 }
-                received(&report);
+                events.noted(&report);
             }
         };
         let sending = async {
-            let mut waits = self.send(&mut report).await?;
-            visited(&report);
-            let mut again = core::pin::pin!(again);
-            let mut age = core::pin::pin!(sleep(RENEWED));
+            let mut sent = SyncReport::default();
+            let mut ended = turns.send(&mut sent, async |report| self.send(report).await).await;
+            report.add(caught_up.take());
+            let mut visit = Some(report);
+            let mut again = pin!(again);
+            let mut age = pin!(sleep(RENEWED));
+            let (backoff, mut refusals) = (Backoff::default(), 0_u32);
             loop {
+                let retry = match ended {
+                    Ok(()) => {
+                        refusals = 0;
+                        let waits = sent.mailbox_full || !sent.skipped.is_empty();
+                        match visit.take() {
+                            Some(mut report) => {
+                                report.add(sent);
+                                events.visited(&report);
+                            }
+                            None => events.sent(&sent),
+                        }
+                        waits.then_some(self.retry)
+                    }
+                    Err(error) if error.is_refusal_for_now() => {
+                        match &mut visit {
+                            Some(report) => report.add(sent),
+                            None => events.noted(&sent),
+                        }
+                        events.refused(error);
+                        refusals = refusals.saturating_add(1);
+                        let wait = backoff.wait(refusals, &mut OsRandom).unwrap_or(self.retry);
+                        Some(wait.min(self.retry))
+                    }
+                    Err(error) => return Err(error),
+                };
                 tokio::select! {
-                    () = self.said(waits) => {}
+                    () = self.said(retry) => {}
                     () = &mut again => return Ok(()),
                     () = &mut age => return Ok(()),
                 }
-                let mut report = SyncReport::default();
-                waits = self.send(&mut report).await?;
-                sent(&report);
+                sent = SyncReport::default();
+                ended = self.send(&mut sent).await;
             }
         };
         tokio::select! {
@@ -88,23 +129,17 @@ impl Stay<'_, '_> {
         }
     }
 
-    /// Waits until something may be sent.
-    async fn said(&self, waits: bool) {
-        if waits {
+    /// Waits until something may be sent: after `retry`, if something waits.
+    async fn said(&self, retry: Option<Duration>) {
+        if let Some(retry) = retry {
             // Either is as good.
-            let _ = timeout(self.retry, self.said.notified()).await;
+            let _ = timeout(retry, self.said.notified()).await;
         } else {
             self.said.notified().await;
         }
     }
 
-    /// Sends what can be sent. Returns true if something is to be tried again.
-    async fn send(&self, report: &mut SyncReport) -> Result<bool, SyncError> {
-        match send_all(self.hub, self.engine, self.keys, report).await {
-            Ok(()) => Ok(report.mailbox_full || !report.skipped.is_empty()),
-            // The hub takes no more for a while; it delivers all the same.
-            Err(SyncError::Hub(HubError::Refused(Code::RATE | Code::STORAGE))) => Ok(true),
-            Err(error) => Err(error),
-        }
+    async fn send(&self, report: &mut SyncReport) -> Result<(), SyncError> {
+        send_all(self.hub, self.engine, self.keys, report).await
     }
 }

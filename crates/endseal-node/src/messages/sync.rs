@@ -6,7 +6,7 @@ use endseal_keyring::PersonRecord;
 use endseal_session::Engine;
 
 use super::directory;
-use super::drain::drain;
+use super::drain::Mailbox;
 use super::error::SyncError;
 use super::hub::HubClient;
 use super::letter_keys::LetterKeys;
@@ -14,10 +14,14 @@ use super::membership::{Membership, membership, publish_prekeys, replace_prekeys
 use super::problem::{self, ProblemClass};
 use super::puts::put_all;
 use super::report::SyncReport;
+use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
 use super::unsent::encrypt_unsent;
 
 const VERSION: u32 = 1;
+/// Times that texts are encrypted, if their devices are gone when they are sent: once more than a
+/// hub needs that tells the truth.
+const ROUNDS: usize = 2;
 
 /// Receives all that waits at the hub, and sends all that waits here. `person` is the newest record
 /// of this identity, `keys` are those of the same state directory. The report also holds what was
@@ -34,8 +38,23 @@ pub async fn sync(
 ) -> Result<(), SyncError> {
     let engine = &SharedEngine::new(engine);
     greet(hub, engine, person, report).await?;
-    drain(hub, engine, keys, report).await?;
-    send_all(hub, engine, keys, report).await
+    let mut mailbox = Mailbox::subscribe(hub, engine, keys, report).await?;
+    let turns = SendTurns::new();
+    let (mut received, mut sent) = (SyncReport::default(), SyncReport::default());
+    let receiving = async {
+        mailbox.catch_up(turns.opened(), &mut received).await?;
+        mailbox.finish().await?;
+        turns.end();
+        Ok::<_, SyncError>(())
+    };
+    let sending = async {
+        // A failure does not keep what waits from being received.
+        Ok(turns.send(&mut sent, async |report| send_all(hub, engine, keys, report).await).await)
+    };
+    let done = tokio::try_join!(receiving, sending);
+    report.add(received);
+    report.add(sent);
+    done?.1
 }
 
 /// Returns the hub of this device, if it may send.
@@ -50,15 +69,25 @@ pub fn may_sync(engine: &mut Engine) -> Result<Membership, SyncError> {
     Ok(membership)
 }
 
-/// Sends all that waits here and can be sent.
+/// Sends all that waits here and can be sent. Says newly to whom nothing was encrypted.
 pub(super) async fn send_all(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
     keys: &LetterKeys<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
-    encrypt_unsent(hub, engine, keys, report).await?;
-    put_all(hub, engine, report).await
+    // Texts whose devices are gone come back. They go before those that were written later.
+    put_all(hub, engine, report).await?;
+    for _ in 0..ROUNDS {
+        report.skipped.clear();
+        encrypt_unsent(hub, engine, keys, report).await?;
+        let before = report.returned;
+        put_all(hub, engine, report).await?;
+        if report.returned == before {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Compares the state of the hub with that of this device, and publishes what it lacks.

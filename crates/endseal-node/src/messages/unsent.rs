@@ -115,6 +115,9 @@ async fn reach(
             return Ok(Vec::new());
         }
     };
+    if devices.iter().all(|device| device.address() == own) {
+        skip(None, SkippedReason::NoDevice);
+    }
     let mut reached = Vec::new();
     for device in devices {
         let address = device.address();
@@ -147,7 +150,7 @@ fn encrypt(
     devices: &[Certificate],
     left_out: &mut dyn FnMut(Address) -> bool,
 ) -> Result<bool, EngineError> {
-    let mut is_sent = false;
+    let mut sent = Vec::with_capacity(devices.len());
     for device in devices {
         let sequence = match transaction.encrypt(device.address(), &row.plaintext) {
             Ok(sequence) => sequence,
@@ -157,10 +160,12 @@ fn encrypt(
                 continue;
             }
         };
-        Target::device(device.keys().peer_id, row.number).put(transaction, sequence)?;
-        is_sent = true;
+        sent.push((sequence, device.keys().peer_id));
     }
-    Ok(is_sent)
+    for (sequence, peer) in &sent {
+        Target::device(*peer, row.number, sent.len() - 1).put(transaction, *sequence)?;
+    }
+    Ok(!sent.is_empty())
 }
 
 /// Seals one text to the members of a group. Returns false if that fails.

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use super::event::ServiceEvent;
 use super::syncs::Syncs;
 use crate::local::LocalError;
-use crate::messages::SyncReport;
+use crate::messages::{StayEvents, SyncError, SyncReport};
 
 /// State that the log was told last.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,15 +74,8 @@ impl<'n> HubState<'n> {
         self.syncs.failed(error);
     }
 
-    /// Notes that all was received and sent that waited.
-    pub(super) fn visited(&self, report: &SyncReport) {
-        self.tell(Told::Connected, || ServiceEvent::Connected);
-        self.sent(report);
-        self.syncs.succeeded(report);
-    }
-
     /// Notes what came and went.
-    pub(super) fn note(&self, report: &SyncReport) {
+    fn note(&self, report: &SyncReport) {
         if report.received + report.encrypted + report.sent > 0 {
             self.is_worked_with.set(true);
         }
@@ -90,15 +83,6 @@ impl<'n> HubState<'n> {
         let lost = lost.saturating_add(u64::from(report.hub_forgot.is_some()));
         self.problems.set(self.problems.get().saturating_add(report.problems));
         self.lost.set(self.lost.get().saturating_add(lost));
-    }
-
-    /// Notes what went, after all was sent that can be sent now.
-    pub(super) fn sent(&self, report: &SyncReport) {
-        self.note(report);
-        let is_full = report.mailbox_full;
-        if self.is_full.replace(is_full) != is_full {
-            (self.notify)(ServiceEvent::MailboxFull(is_full));
-        }
     }
 
     /// Tells what went wrong since this was called last.
@@ -123,9 +107,37 @@ impl<'n> HubState<'n> {
         self.syncs.failed(&LocalError::Stopping);
     }
 
+    fn note_full(&self, is_full: bool) {
+        if self.is_full.replace(is_full) != is_full {
+            (self.notify)(ServiceEvent::MailboxFull(is_full));
+        }
+    }
+
     fn tell(&self, told: Told, event: impl FnOnce() -> ServiceEvent) {
         if self.told.replace(told) != told {
             (self.notify)(event());
         }
+    }
+}
+
+impl StayEvents for HubState<'_> {
+    fn visited(&self, report: &SyncReport) {
+        self.tell(Told::Connected, || ServiceEvent::Connected);
+        self.sent(report);
+        self.syncs.succeeded(report);
+    }
+
+    fn noted(&self, report: &SyncReport) {
+        self.note(report);
+    }
+
+    fn sent(&self, report: &SyncReport) {
+        self.note(report);
+        self.note_full(report.mailbox_full);
+    }
+
+    fn refused(&self, error: SyncError) {
+        self.tell(Told::Connected, || ServiceEvent::Connected);
+        self.syncs.refused(&error.into());
     }
 }

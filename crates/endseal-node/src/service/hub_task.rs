@@ -71,17 +71,16 @@ async fn stay(
     while begin.elapsed() < RENEWED {
         state.syncs.begin();
         let again = state.syncs.asked();
-        let visited = |report: &_| state.visited(report);
-        let received = |report: &_| state.note(report);
-        let sent = |report: &_| state.sent(report);
-        stay.run(again, visited, received, sent).await.map_err(error)?;
+        stay.run(again, state).await.map_err(LocalError::from)?;
     }
     Ok(())
 }
 
-fn error(error: SyncError) -> LocalError {
-    match error {
-        SyncError::Engine(error) => LocalError::Store(line(&error)),
-        error => LocalError::Hub { cause: line(&error), is_transient: error.is_transient() },
+impl From<SyncError> for LocalError {
+    fn from(error: SyncError) -> Self {
+        match error {
+            SyncError::Engine(error) => Self::Store(line(&error)),
+            error => Self::Hub { cause: line(&error), is_transient: error.is_transient() },
+        }
     }
 }

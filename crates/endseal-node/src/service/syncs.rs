@@ -28,18 +28,21 @@ pub(super) struct Syncs {
 
 impl Syncs {
     pub(super) fn add(&self, reply: Answering, attempts: u32) {
-        let mut next = self.next.borrow_mut();
-        // Callers may be gone.
-        next.retain(|it| !it.reply.is_closed());
-        next.push(Waiting { reply, attempts });
+        self.next.borrow_mut().push(Waiting { reply, attempts });
         self.asked.notify_one();
     }
 
-    /// Waits until a visit is asked for that has not begun.
+    /// Waits until a visit is asked for that has not begun, and whose caller is there.
     pub(super) async fn asked(&self) {
-        while self.next.borrow().is_empty() {
+        while !self.is_asked() {
             self.added().await;
         }
+    }
+
+    fn is_asked(&self) -> bool {
+        let mut next = self.next.borrow_mut();
+        next.retain(|it| !it.reply.is_closed());
+        !next.is_empty()
     }
 
     /// Waits until another visit is asked for.
@@ -60,6 +63,19 @@ impl Syncs {
         }
     }
 
+    /// Notes that the hub takes nothing for a while: an attempt failed, and the visit goes on.
+    pub(super) fn refused(&self, error: &LocalError) {
+        let mut present = self.present.borrow_mut();
+        for mut waiting in present.split_off(0) {
+            waiting.attempts = waiting.attempts.saturating_sub(1);
+            if waiting.attempts > 0 {
+                present.push(waiting);
+            } else {
+                let _ = waiting.reply.send(Err(error.clone()));
+            }
+        }
+    }
+
     /// Notes that an attempt failed.
     pub(super) fn failed(&self, error: &LocalError) {
         let is_transient = matches!(error, LocalError::Hub { is_transient: true, .. });
@@ -67,6 +83,10 @@ impl Syncs {
         waiting.append(&mut self.next.borrow_mut());
         for Waiting { reply, attempts } in waiting {
             let attempts = attempts.saturating_sub(1);
+            // The caller may be gone.
+            if reply.is_closed() {
+                continue;
+            }
             if attempts == 0 || !is_transient {
                 let _ = reply.send(Err(error.clone()));
             } else {

@@ -1,11 +1,16 @@
 //! Conversations over a hub, in one process.
 
+mod callers;
 mod faults;
 mod hostile;
 mod hostile_hub;
 mod letter_faults;
+mod letter_waits;
 mod letters;
 mod liar;
+mod lost_devices;
+mod prompt_visits;
+mod random_visits;
 mod service;
 mod texts;
 mod world;

@@ -34,7 +34,7 @@ use super::world::{Person, World};
 
 /// Lies of a hub.
 #[derive(Clone, Default)]
-struct Lies {
+pub(super) struct Lies {
     /// Each certificate is named twice.
     certificates_twice: bool,
     /// Ten thousand gaps in place of frames.
@@ -45,12 +45,14 @@ struct Lies {
     withheld: Range<usize>,
 }
 
+/// What a hub keeps in memory.
 #[derive(Default)]
-struct Memory {
+pub(super) struct Memory {
     people: HashMap<[u8; 32], Vec<u8>>,
     certificates: HashMap<[u8; 32], Vec<Vec<u8>>>,
     bundles: HashMap<[u8; 32], Vec<Vec<u8>>>,
-    boxes: HashMap<[u8; 32], Vec<Vec<u8>>>,
+    /// Frames by the mailboxes in which they wait.
+    pub(super) boxes: HashMap<[u8; 32], Vec<Vec<u8>>>,
     puts: usize,
 }
 
@@ -65,7 +67,7 @@ fn lying_hub(lies: Lies) -> (Liar, Arc<Mutex<Memory>>) {
 }
 
 impl Memory {
-    fn answers(&mut self, peer: [u8; 32], request: Request, lies: &Lies) -> Vec<Answer> {
+    pub(super) fn answers(&mut self, peer: [u8; 32], request: Request, lies: &Lies) -> Vec<Answer> {
         let prekeys = u32::try_from(self.bundles.get(&peer).map_or(0, Vec::len)).unwrap();
         let welcome = Answer::Welcome(Welcome { epoch: 1, prekeys, ..Welcome::default() });
         vec![match request {

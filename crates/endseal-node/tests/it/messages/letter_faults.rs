@@ -30,11 +30,11 @@ use super::letters::{classes, group, import, name, put, waiting, without, write}
 use super::liar::Liar;
 use super::world::{Person, World};
 
-fn texts(person: &mut Person) -> Vec<String> {
+pub(super) fn texts(person: &mut Person) -> Vec<String> {
     person.read().into_iter().map(|(_, text)| text).collect()
 }
 
-fn peer(person: &Person) -> PeerId {
+pub(super) fn peer(person: &Person) -> PeerId {
     person.key().peer_id()
 }
 

@@ -17,6 +17,8 @@ use endseal_node::messages::{
 use endseal_transport::{
     Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Policy, TransportKey,
 };
+use tokio::sync::watch;
+use tokio::time::sleep;
 
 use super::world::{Person, World};
 
@@ -25,6 +27,15 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Answers to a request of a peer; none at all if the hub is silent.
 type Script = dyn Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync;
+
+/// A line on which answers to a subscription come slowly, and which breaks.
+#[derive(Clone, Copy)]
+pub(crate) struct Line {
+    /// Time before each answer.
+    pub(crate) pace: Duration,
+    /// Number of answers after which the connection ends.
+    pub(crate) cut: usize,
+}
 
 pub(crate) struct Liar {
     peer: PeerId,
@@ -35,6 +46,14 @@ pub(crate) struct Liar {
 impl Liar {
     /// A hub that gives these answers to each request.
     pub(crate) fn new(
+        script: impl Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync + 'static,
+    ) -> Self {
+        Self::behind(Line { pace: Duration::ZERO, cut: usize::MAX }, script)
+    }
+
+    /// A hub behind a line.
+    pub(crate) fn behind(
+        line: Line,
         script: impl Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync + 'static,
     ) -> Self {
         let key = TransportKey::new(&Identity::generate(&mut OsRandom).unwrap());
@@ -48,9 +67,26 @@ impl Liar {
             while let Some(connection) = accepting.accept().await {
                 let script: Arc<Script> = script.clone();
                 tokio::spawn(async move {
-                    while let Ok((sender, receiver)) = connection.accept_exchange().await {
-                        let script = Arc::clone(&script);
-                        tokio::spawn(answer(connection.peer(), sender, receiver, script));
+                    let (cut, broken) = watch::channel(false);
+                    let cut = Arc::new(cut);
+                    let peer = connection.peer();
+                    let accepting = async {
+                        while let Ok((sender, receiver)) = connection.accept_exchange().await {
+                            let (script, cut) = (Arc::clone(&script), Arc::clone(&cut));
+                            let broken = broken.clone();
+                            tokio::spawn(async move {
+                                let mut cut_off = broken.clone();
+                                tokio::select! {
+                                    () = answer(peer, sender, receiver, script, line, &cut) => {}
+                                    _ = cut_off.wait_for(|it| *it) => {}
+                                }
+                            });
+                        }
+                    };
+                    let mut cut_off = broken.clone();
+                    tokio::select! {
+                        () = accepting => {}
+                        _ = cut_off.wait_for(|it| *it) => {}
                     }
                 });
             }
@@ -58,11 +94,11 @@ impl Liar {
         Self { peer: key.peer_id(), address, _endpoint: endpoint }
     }
 
-    /// A connection of a person.
-    async fn connect(&self, person: &Person) -> (Endpoint, Connection) {
+    /// A connection of a device.
+    pub(crate) async fn connect(&self, key: &TransportKey) -> (Endpoint, Connection) {
         let here = "127.0.0.1:0".parse().unwrap();
-        let (key, accept) = (person.key(), Accept::nobody());
-        let endpoint = Endpoint::bind_with(here, &key, Policy::default(), accept, hub_limits());
+        let accept = Accept::nobody();
+        let endpoint = Endpoint::bind_with(here, key, Policy::default(), accept, hub_limits());
         let endpoint = endpoint.unwrap();
         let connection = endpoint.connect(self.peer, self.address).await.unwrap();
         (endpoint, connection)
@@ -73,7 +109,7 @@ impl Liar {
         let mut person = world.person(name);
         let token = JoinToken::from_bytes(&[7; 32]);
         let invitation = Invitation::new(self.peer, token, &["127.0.0.1:1"]).unwrap();
-        let (_endpoint, connection) = self.connect(&person).await;
+        let (_endpoint, connection) = self.connect(&person.key()).await;
         let hub = HubClient::new(&connection, PATIENCE);
         join(&hub, &mut person.engine, &invitation, &person.record).await.unwrap();
         person
@@ -81,7 +117,7 @@ impl Liar {
 
     /// A visit of a person who is registered at a hub.
     pub(crate) async fn visit(&self, person: &mut Person) -> (SyncReport, Result<(), SyncError>) {
-        let (_endpoint, connection) = self.connect(person).await;
+        let (_endpoint, connection) = self.connect(&person.key()).await;
         let hub = HubClient::new(&connection, PATIENCE);
         let mut report = SyncReport::default();
         let keys = LetterKeys::new(&person.home, &person.device);
@@ -95,11 +131,20 @@ async fn answer(
     mut sender: FrameSender,
     mut receiver: FrameReceiver,
     script: Arc<Script>,
+    line: Line,
+    cut: &watch::Sender<bool>,
 ) {
     while let Ok(Some(frame)) = receiver.receive().await {
         let request = HubRequest::decode(&frame.payload, payload_limits()).unwrap().request;
+        let is_slow = matches!(request, Request::Subscribe(_));
         let Some(answers) = script(peer, request) else { return core::future::pending().await };
-        for answer in answers {
+        for (at, answer) in answers.into_iter().enumerate() {
+            if is_slow {
+                if at == line.cut {
+                    cut.send_replace(true);
+                }
+                sleep(line.pace).await;
+            }
             let payload = HubAnswer::from(answer).to_vec(payload_limits()).unwrap();
             if sender.send(&Frame::new(Kind::Control, payload)).await.is_err() {
                 return;

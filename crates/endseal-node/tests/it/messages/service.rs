@@ -23,10 +23,6 @@ async fn serving<T: Send + 'static>(
     person: &mut Person,
     work: impl AsyncFnOnce(LocalClient) -> T,
 ) -> (T, Vec<ServiceEvent>) {
-    let mut options = ServiceOptions::default();
-    (options.retry, options.patience) = (Duration::from_millis(200), PATIENCE);
-    let service = Service::bind(&person.home, options).unwrap();
-    let client = LocalClient::find(&person.home).unwrap().unwrap();
     let key = person.key();
     let dial = async || match &world.hub {
         Some(_) => {
@@ -35,6 +31,20 @@ async fn serving<T: Send + 'static>(
         }
         None => Err(DialError { cause: "no hub".to_owned(), is_transient: true }),
     };
+    serving_at(dial, Duration::from_millis(200), person, work).await
+}
+
+/// As [`serving`], at another hub. What fails is tried again after `retry`.
+pub(super) async fn serving_at<T: Send + 'static>(
+    dial: impl AsyncFn() -> Result<Dialed, DialError>,
+    retry: Duration,
+    person: &mut Person,
+    work: impl AsyncFnOnce(LocalClient) -> T,
+) -> (T, Vec<ServiceEvent>) {
+    let mut options = ServiceOptions::default();
+    (options.retry, options.patience) = (retry, PATIENCE);
+    let service = Service::bind(&person.home, options).unwrap();
+    let client = LocalClient::find(&person.home).unwrap().unwrap();
     let events = Mutex::new(Vec::new());
     let notify = |event| events.lock().unwrap().push(event);
     let Person { home, device, engine, record, .. } = person;
@@ -48,7 +58,7 @@ async fn serving<T: Send + 'static>(
 }
 
 /// Asks in a thread that may block.
-async fn ask<T: Send + 'static>(
+pub(super) async fn ask<T: Send + 'static>(
     client: &LocalClient,
     work: impl FnOnce(LocalClient) -> Result<T, LocalCallError> + Send + 'static,
 ) -> T {

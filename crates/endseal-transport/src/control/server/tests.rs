@@ -63,9 +63,10 @@ fn connections_that_say_nothing_are_closed_and_keep_no_command_out() {
         let busy = frame::to_bytes(&BUSY, &[]).unwrap();
         assert_eq!(ask(&mut silent.remove(0), b"").await, *busy);
         for mut stream in silent {
-            assert!(ask(&mut stream, b"").await.is_empty());
+            let reply = ask(&mut stream, b"").await;
+            let is_in_time = begin.elapsed() >= FIRST_FRAME;
+            assert!(reply == *busy || reply.is_empty() && is_in_time, "{reply:?}");
         }
-        assert!(begin.elapsed() >= FIRST_FRAME);
     });
 }
 

@@ -1,0 +1,120 @@
+//! Callers of a service's socket: many at once, and those who give up.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::io::Write as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+
+use endseal_codec::hub::{Code, Request};
+use endseal_node::local::{LocalCallError, LocalClient, LocalError};
+use endseal_node::messages::{Conversation, status};
+use endseal_node::service::{DialError, Dialed};
+use tokio::task::{JoinSet, spawn_blocking};
+
+use super::faults::{Lies, Memory};
+use super::hostile_hub::refused;
+use super::liar::Liar;
+use super::service::{ask, serving_at};
+use super::world::World;
+
+async fn no_hub() -> Result<Dialed, DialError> {
+    Err(DialError { cause: "no hub".to_owned(), is_transient: true })
+}
+
+/// A request as bytes of the socket.
+fn request(json: &str, secret: &[u8]) -> Vec<u8> {
+    let len = |part: &[u8]| u32::try_from(part.len()).unwrap().to_le_bytes();
+    [&len(json.as_bytes())[..], json.as_bytes(), &len(secret), secret].concat()
+}
+
+/// Each of many callers at once is served, or refused before its text is kept.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_burst_of_texts_is_kept_or_refused() {
+    const CALLERS: usize = 200;
+    let world = World::new();
+    let (mut alice, bob) = (world.person("alice"), world.person("bob"));
+    let to = Conversation::Person(bob.identity);
+    let ((kept, busy, others), _) =
+        serving_at(no_hub, Duration::from_secs(60), &mut alice, async |client: LocalClient| {
+            let mut callers = JoinSet::new();
+            for _ in 0..CALLERS {
+                let client = client.clone();
+                // Long texts are not with the other side at once.
+                let text = vec![b'x'; 900_000];
+                callers.spawn_blocking(move || client.say(&to, &text[..], false));
+            }
+            let (mut kept, mut busy, mut others) = (0, 0, Vec::new());
+            while let Some(said) = callers.join_next().await {
+                match said.unwrap() {
+                    Ok(count) => kept += count,
+                    Err(LocalCallError::Failed(LocalError::Busy)) => busy += 1,
+                    Err(error) => others.push(error.to_string()),
+                }
+            }
+            (kept, busy, others)
+        })
+        .await;
+    assert!(others.is_empty(), "{} of {CALLERS}: {}", others.len(), others[0]);
+    assert_eq!((kept + busy, status(&mut alice.engine).unwrap().unsent), (CALLERS as u64, kept));
+    assert!(kept > 0);
+}
+
+/// On one thread the service sees that the callers are gone before it does what they asked.
+#[tokio::test]
+async fn requests_of_callers_who_gave_up_are_not_done() {
+    let world = World::new();
+    let (mut alice, bob) = (world.person("alice"), world.person("bob"));
+    let to = Conversation::Person(bob.identity);
+    let to_text = endseal_keyring::IdentityText::from(bob.root.public().clone()).to_string();
+    let say = request(&format!("{{\"say\":{{\"to\":\"{to_text}\",\"lines\":false}}}}"), b"gone");
+    let home = alice.home.clone();
+    let gone = async |client: LocalClient| {
+        for _ in 0..10 {
+            let mut caller = UnixStream::connect(home.path().join("node.sock")).unwrap();
+            caller.write_all(&say).unwrap();
+        }
+        ask(&client, move |it| it.say(&to, &b"there"[..], false)).await;
+        ask(&client, |it| it.status()).await.0.unsent
+    };
+    let (unsent, _) = serving_at(no_hub, Duration::from_secs(60), &mut alice, gone).await;
+    assert_eq!(unsent, 1, "texts of callers who are gone were kept");
+}
+
+/// `sync` fails if the hub refuses what is to be sent, and succeeds once the hub takes it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_of_the_hub_is_no_success() {
+    let world = World::new();
+    let (memory, is_refusing) = (Mutex::new(Memory::default()), Arc::new(AtomicBool::new(true)));
+    let is_refused = Arc::clone(&is_refusing);
+    let hub = Liar::new(move |peer, request| match request {
+        Request::Put(_) if is_refused.load(Ordering::SeqCst) => Some(vec![refused(Code::STORAGE)]),
+        other => Some(memory.lock().unwrap().answers(*peer.as_bytes(), other, &Lies::default())),
+    });
+    let (mut alice, bob) = (hub.member(&world, "alice").await, hub.member(&world, "bob").await);
+    alice.say(&bob.identity, "text");
+    let key = alice.key();
+    let dial = async || {
+        let (endpoint, connection) = hub.connect(&key).await;
+        Ok(Dialed { endpoint, connection })
+    };
+    let retry = Duration::from_millis(100);
+    let ((), _) = serving_at(dial, retry, &mut alice, async move |client| {
+        for attempts in [1, 3] {
+            let failed = ask(&client, move |it| Ok(it.sync(attempts))).await;
+            let Err(LocalCallError::Failed(LocalError::Hub { is_transient, .. })) = failed else {
+                panic!("{attempts} attempts: {failed:?}")
+            };
+            assert!(is_transient);
+        }
+        let later = client.clone();
+        let later = spawn_blocking(move || later.sync(100));
+        // It is connected meanwhile.
+        assert!(ask(&client, |it| it.status()).await.1);
+        is_refusing.store(false, Ordering::SeqCst);
+        assert_eq!(later.await.unwrap().unwrap().sent, 1);
+        assert_eq!(ask(&client, |it| it.sync(1)).await.sent, 0);
+    })
+    .await;
+}

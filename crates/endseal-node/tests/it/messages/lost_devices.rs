@@ -1,0 +1,109 @@
+//! Texts to devices that are gone.
+
+use core::num::NonZeroU32;
+use core::time::Duration;
+
+use endseal_crypto::identity::{Identity, RootSeed};
+use endseal_crypto::random::OsRandom;
+use endseal_hub::HubLimits;
+use endseal_keyring::PersonRecord;
+use endseal_keyring::person::PersonChanges;
+use endseal_node::messages::status;
+use endseal_node::{Home, person};
+use endseal_session::DeviceId;
+
+use super::letter_faults::texts;
+use super::world::{Person, World};
+
+/// The next record of a person, and the devices that it adds, under numbers from `first` on.
+pub(super) fn devices(
+    world: &World,
+    of: &Person,
+    first: u32,
+    count: u32,
+    changes: &mut PersonChanges,
+) -> (PersonRecord, Vec<Person>) {
+    let added: Vec<_> = (first..first + count)
+        .map(|number| (number, Identity::generate(&mut OsRandom).unwrap()))
+        .collect();
+    for (number, device) in &added {
+        changes.add(NonZeroU32::new(*number).unwrap(), device.public().clone());
+    }
+    let draft = of.record.next_epoch(&of.root, changes, &mut OsRandom).unwrap();
+    let record = person::sign(draft, &of.root).unwrap();
+    let devices = added.into_iter().map(|(number, device)| {
+        let folder = world.folder.path(&format!("{:?} {number}", of.key().peer_id()));
+        let home = Home::create(&folder).unwrap();
+        let id = DeviceId::new(number);
+        let engine = home.make_sessions(&of.root, &device, id, 1, Duration::ZERO).unwrap();
+        home.store_person(&record, &home.lock().unwrap()).unwrap();
+        let seed = of.root.root_seed().unwrap();
+        let root = Identity::from_root_seed(RootSeed::from_bytes(seed.expose_secret()));
+        Person { identity: of.identity, root, device, home, engine, record: record.clone() }
+    });
+    let devices = devices.collect();
+    (record, devices)
+}
+
+fn limits(mailbox_frames: u64) -> HubLimits {
+    let mut limits = HubLimits::default();
+    (limits.burst, limits.rate) = (1_000_000, 1_000_000);
+    limits.mailbox_frames = mailbox_frames;
+    limits
+}
+
+/// Texts that wait for a device that is lost go to the one that takes its place, in order.
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_for_a_lost_device_go_to_the_next_one() {
+    let world = World::with(limits(1));
+    let (mut alice, bob) = (world.member("alice").await, world.member("bob").await);
+    for text in ["0", "1", "2"] {
+        alice.say(&bob.identity, text);
+    }
+    let report = alice.sync(&world).await;
+    assert!((report.sent, report.mailbox_full) == (1, true), "{report:?}");
+    // The phone is lost, and "0" with it.
+    let mut changes = PersonChanges::new();
+    changes.remove(NonZeroU32::MIN);
+    let (_, mut others) = devices(&world, &bob, 2, 1, &mut changes);
+    let mut bob = others.pop().unwrap();
+    bob.join(&world).await;
+    alice.say(&bob.identity, "3");
+    let mut arrived = Vec::new();
+    for _ in 0..6 {
+        alice.sync(&world).await;
+        bob.sync(&world).await;
+        arrived.extend(texts(&mut bob));
+    }
+    assert_eq!(arrived, ["1", "2", "3"]);
+    let now = status(&mut alice.engine).unwrap();
+    assert_eq!((now.unsent, now.frames), (0, 0));
+}
+
+/// Another device of the person has the text: it is not sent again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_one_device_has_is_not_doubled() {
+    let world = World::with(limits(2));
+    let (mut alice, mut dave) = (world.member("alice").await, world.member("dave").await);
+    let mut bob = world.member("bob").await;
+    let (_, mut others) = devices(&world, &bob, 2, 1, &mut PersonChanges::new());
+    let mut second = others.pop().unwrap();
+    second.join(&world).await;
+    // The first device is full, and the second one is not.
+    for _ in 0..2 {
+        dave.say(&bob.identity, "spam");
+        dave.sync(&world).await;
+        second.sync(&world).await;
+    }
+    alice.say(&bob.identity, "once");
+    assert_eq!(alice.sync(&world).await.sent, 1);
+    let mut changes = PersonChanges::new();
+    changes.remove(NonZeroU32::MIN);
+    bob.record = second.record.clone();
+    let (_, mut others) = devices(&world, &bob, 3, 1, &mut changes);
+    others.pop().unwrap().join(&world).await;
+    let report = alice.sync(&world).await;
+    assert_eq!((report.sent, report.returned, report.problems), (0, 0, 1));
+    second.sync(&world).await;
+    assert_eq!(texts(&mut second).iter().filter(|it| *it == "once").count(), 1);
+}
