@@ -1,6 +1,7 @@
 //! Letters that wait until the roster of their group and epoch is here.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use alloc::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use endseal_crypto::ed25519::PublicKey;
