@@ -8,7 +8,7 @@ use crate::record::{Better, Params, SubjectInfo};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 use crate::suite::sessions::{BARE, DECRYPT, MEMORY, RECEIVE, SEND};
 
-mod bare;
+pub(in crate::ours) mod bare;
 pub mod drain;
 mod examine;
 pub(crate) mod folder;
@@ -221,7 +221,7 @@ impl Spent {
 }
 
 /// A figure of which less is better.
-fn less(metric: &'static str, unit: &'static str, samples: Vec<f64>) -> Extra {
+pub(in crate::ours) fn less(metric: &'static str, unit: &'static str, samples: Vec<f64>) -> Extra {
     Extra { metric, unit, better: Better::Less, samples }
 }
 

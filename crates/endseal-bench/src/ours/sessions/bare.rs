@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use endseal_session::group::{Group, GroupDevice};
 use endseal_session::olm::OlmRatchet;
-use endseal_session::{Message, Ratchet as _, RatchetBody};
-use endseal_store::{OpenOptions, Store, Unlock};
+use endseal_session::{Address, Message, Ratchet as _, RatchetBody};
+use endseal_store::{OpenOptions, ReadTransaction, Store, Unlock};
 
 use super::folder::{self, Failure, Log};
 use super::shape::{self, Shape};
@@ -34,7 +34,8 @@ pub(super) struct Ready {
     crypto_ns: Vec<f64>,
 }
 
-enum State {
+/// State of a conversation, outside of any store.
+pub(in crate::ours) enum State {
     Pairwise(OlmRatchet),
     Mls(Box<Group>),
 }
@@ -77,18 +78,7 @@ fn states(world: &World) -> Result<Vec<State>, Failure> {
     {
         let transaction = store.read()?;
         match Names::new(&world.shape) {
-            Names::People(all) => {
-                for address in all {
-                    let known = transaction
-                        .find_address(address.identity.as_bytes(), address.device.number())?
-                        .ok_or("a sender is not known")?;
-                    let rows = transaction.sessions_of(known)?;
-                    let row = rows.first().ok_or("a sender has no session")?;
-                    let ratchet =
-                        row.state.get(BEFORE_RATCHET..).ok_or("a session has no state")?;
-                    states.push(State::Pairwise(OlmRatchet::load(ratchet)?));
-                }
-            }
+            Names::People(all) => states.extend(pairwise(&transaction, &all)?),
             Names::Groups(all) => {
                 let device = transaction.record(DEVICE, &[])?.ok_or("the store has no device")?;
                 let device = GroupDevice::from_bytes(&device)?;
@@ -103,6 +93,23 @@ fn states(world: &World) -> Result<Vec<State>, Failure> {
     Ok(states)
 }
 
+/// Reads the states of sessions with devices out of a store.
+pub(in crate::ours) fn pairwise(
+    transaction: &ReadTransaction<'_>,
+    with: &[Address],
+) -> Result<Vec<State>, Failure> {
+    let state = |address: &Address| -> Result<State, Failure> {
+        let known = transaction
+            .find_address(address.identity.as_bytes(), address.device.number())?
+            .ok_or("a sender is not known")?;
+        let rows = transaction.sessions_of(known)?;
+        let row = rows.first().ok_or("a sender has no session")?;
+        let ratchet = row.state.get(BEFORE_RATCHET..).ok_or("a session has no state")?;
+        Ok(State::Pairwise(OlmRatchet::load(ratchet)?))
+    };
+    with.iter().map(state).collect()
+}
+
 /// The messages of each conversation, in order.
 fn sorted<'a>(shape: &Shape, messages: &'a [Delivered]) -> Vec<Vec<&'a [u8]>> {
     let mut sorted = vec![Vec::new(); shape.conversations];
@@ -113,7 +120,11 @@ fn sorted<'a>(shape: &Shape, messages: &'a [Delivered]) -> Vec<Vec<&'a [u8]>> {
 }
 
 /// Opens everything; how many came out. Conversations are dealt out to the threads.
-fn open_all(states: &mut [State], messages: &[Vec<&[u8]>], threads: usize) -> usize {
+pub(in crate::ours) fn open_all(
+    states: &mut [State],
+    messages: &[Vec<&[u8]>],
+    threads: usize,
+) -> usize {
     let mut work: Vec<_> = states.iter_mut().zip(messages).collect();
     let share = work.len().div_ceil(threads);
     if share == work.len() {

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::time::Instant;
 
 /// Why something could not be done.
-pub(super) type Failure = Box<dyn Error + Send + Sync>;
+pub(in crate::ours) type Failure = Box<dyn Error + Send + Sync>;
 
 /// Puts `from` in the place of `to`, on the medium: what is not would be written by the first
 /// synchronisation that is timed.
-pub(super) fn put_back(from: &Path, to: &Path) -> io::Result<()> {
+pub(in crate::ours) fn put_back(from: &Path, to: &Path) -> io::Result<()> {
     match fs::remove_dir_all(to) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
