@@ -2,6 +2,7 @@
 
 pub mod codec;
 pub mod envelope;
+pub mod node;
 pub mod nostr;
 pub mod s3;
 pub mod sessions;

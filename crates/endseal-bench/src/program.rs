@@ -27,7 +27,7 @@ struct Programs {
 
 /// Sets the program whose subcommand `role` calls [`roles::serve`](crate::roles::serve), the
 /// shipped `endseal`, and the folder of peers. The first call counts. Without one, neither the
-/// suite `s3` nor the memory of sessions nor remote signing is measured.
+/// suite `s3` nor the memory of sessions and hubs nor remote signing is measured.
 pub fn set_programs(bench: &Path, endseal: &Path, peers: &Path) {
     let [bench, endseal, peers] = [bench, endseal, peers].map(Path::to_owned);
     let _ = PROGRAMS.set(Programs { bench, endseal, peers });
@@ -87,6 +87,13 @@ pub(crate) fn is_known() -> bool {
 pub(crate) fn drain() -> Result<Command, Failure> {
     let mut command = role()?;
     command.arg("drain");
+    Ok(command)
+}
+
+/// Command that serves a hub over a database.
+pub(crate) fn hub(database: &Path) -> Result<Command, Failure> {
+    let mut command = role()?;
+    command.arg("hub").arg(database);
     Ok(command)
 }
 

@@ -12,6 +12,7 @@ use std::process::Command;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::kernel;
+use crate::ours::node::hub_role;
 use crate::ours::sessions::drain;
 use crate::s3::{Failure, listen, pass, seed, sink};
 use crate::scratch::PREFIX;
@@ -40,6 +41,7 @@ pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Erro
             let [program, rest @ ..] = rest else { return Err("which program?".into()) };
             Err(Command::new(program).args(rest).exec().into())
         }
+        Some("hub") => hub_role::serve(rest),
         Some("sink") => listening(sink::serve),
         Some("pass-through") => {
             let backend = backend()?;

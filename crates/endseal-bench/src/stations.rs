@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::ours;
 use crate::report::content::Content;
 use crate::subject::Subject;
-use crate::suite::{Suite, codec, envelope, nostr, s3, sessions, transport};
+use crate::suite::{Suite, codec, envelope, node, nostr, s3, sessions, transport};
 
 /// A suite with the code and the content that belong to it.
 #[non_exhaustive]
@@ -29,13 +29,14 @@ macro_rules! station {
 }
 
 /// All stations, in the order of reports.
-pub static STATIONS: [Station; 6] = [
+pub static STATIONS: [Station; 7] = [
     station!(envelope),
     station!(codec),
     station!(transport),
     station!(s3),
     station!(nostr),
     station!(sessions),
+    station!(node),
 ];
 
 impl Station {

@@ -7,6 +7,7 @@ use crate::case::MIN_ROUNDS;
 
 pub mod codec;
 pub mod envelope;
+pub mod node;
 pub mod nostr;
 pub mod s3;
 pub mod sessions;
@@ -103,6 +104,7 @@ pub static SUITES: &[&Suite] = &[
     &s3::SUITE,
     &nostr::SUITE,
     &sessions::SUITE,
+    &node::SUITE,
 ];
 
 impl Suite {

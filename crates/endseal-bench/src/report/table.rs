@@ -224,7 +224,7 @@ fn factor(
     (subject, other): (&str, &str),
 ) -> Option<Text> {
     let of = |subject: &str| Scope { subject: Some(subject.to_owned()), ..scope.clone() };
-    let rates = ["time", "mb_s", "requests_s"];
+    let rates = ["time", "mb_s", "requests_s", "frames_s"];
     let alone = expression.figure().filter(|figure| rates.contains(&&*figure.metric));
     if let Some(figure) = alone.filter(|figure| figure.subject.is_none()) {
         let case = scope.case_of(figure)?;

@@ -6,6 +6,7 @@ mod codec;
 mod compare;
 mod envelope;
 mod fixture;
+mod node;
 mod peers;
 mod program;
 mod reading;

@@ -1,0 +1,206 @@
+//! A backlog that waits at a hub for a node: real nodes wrote and sent it. Hub and receiver are put
+//! back to that state before each iteration.
+
+use core::cell::Cell;
+use std::fs;
+
+use bytes::Bytes;
+use endseal_codec::hub::{Request, Subscribe};
+use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_delivery::node::{Arrival, Subscription};
+use endseal_delivery::{Credit, MessageId};
+use endseal_hub::SqliteStore;
+use endseal_keyring::Invitation;
+use endseal_node::messages::Payload;
+use endseal_session::{Address, Engine, Envelope};
+use tokio::runtime::Runtime;
+
+use super::person::{Person, invite, say};
+use super::server::Server;
+use super::wire::{Exchange, Link};
+use crate::ours::sessions::folder::{Failure, put_back};
+use crate::s3::listen;
+use crate::scratch::Folder;
+
+/// Characters of a text.
+const TEXT_LEN: usize = 100;
+/// Texts that a sender sends before the next one does.
+const TURN: usize = 50;
+/// Credit for everything.
+pub(super) const UNBOUNDED: Credit = Credit { frames: 1 << 40, bytes: 1 << 60 };
+const DATABASE: &str = "hub.db";
+
+/// A frame as it lies in the mailbox.
+pub(super) struct Waiting {
+    pub(super) id: MessageId,
+    pub(super) from: Address,
+    pub(super) ciphertext: Bytes,
+}
+
+/// See the module.
+pub(super) struct Backlog {
+    folder: Folder,
+    pub(super) runtime: Runtime,
+    pub(super) receiver: Person,
+    /// The frames, as they are fetched.
+    pub(super) frames: Vec<Waiting>,
+    pub(super) senders: Vec<Address>,
+    /// Texts in the order of their frames.
+    pub(super) texts: Vec<String>,
+    /// Number of the last start of the hub.
+    started: Cell<u32>,
+}
+
+struct Sender {
+    person: Person,
+    engine: Engine,
+    link: Link,
+}
+
+impl Backlog {
+    pub(super) fn new(frames: usize, senders: usize) -> Result<Self, Failure> {
+        let (folder, runtime) = (Folder::new()?, listen::runtime()?);
+        fs::create_dir(folder.at("setup"))?;
+        fs::create_dir(folder.at("hub"))?;
+        let database = folder.at("setup").join(DATABASE);
+        let server = Server::start(&database)?;
+        let invitation = invite(&database)?;
+        let receiver = Person::new(&folder.at("receiver"))?;
+        let mut own = Self {
+            folder,
+            runtime,
+            receiver,
+            frames: Vec::new(),
+            senders: Vec::new(),
+            texts: Vec::new(),
+            started: Cell::new(0),
+        };
+        own.fill(&server, &invitation, frames, senders)?;
+        SqliteStore::open(&database)?.backup(&own.folder.at("hub").join(DATABASE))?;
+        drop(server);
+        fs::remove_dir_all(own.folder.at("setup"))?;
+        fs::rename(own.receiver.home.store_path(), own.folder.at("store"))?;
+        Ok(own)
+    }
+
+    /// Has everything written and sent, and reads it without an acknowledgement.
+    fn fill(
+        &mut self,
+        server: &Server,
+        invitation: &Invitation,
+        frames: usize,
+        senders: usize,
+    ) -> Result<(), Failure> {
+        let Self { folder, runtime, receiver, .. } = self;
+        let hub = server.address;
+        let to = *receiver.identity();
+        let mut engine = receiver.engine()?;
+        let (own_link, mut all) = runtime.block_on(async {
+            let link = receiver.connect(hub).await?;
+            receiver.join(&mut engine, &link, invitation).await?;
+            let mut all = Vec::new();
+            for number in 0..senders {
+                let person = Person::new(&folder.at(&format!("sender-{number}")))?;
+                let mut engine = person.engine()?;
+                let link = person.connect(hub).await?;
+                person.join(&mut engine, &link, invitation).await?;
+                // One message in each direction: no frame of the backlog carries a handshake.
+                say(&mut engine, &to, "hello")?;
+                person.sync(&mut engine, &link).await?;
+                all.push(Sender { person, engine, link });
+            }
+            receiver.sync(&mut engine, &link).await?;
+            for Sender { person, .. } in &all {
+                say(&mut engine, person.identity(), "hello")?;
+            }
+            receiver.sync(&mut engine, &link).await?;
+            for Sender { person, engine, link } in &mut all {
+                person.sync(engine, link).await?;
+            }
+            Ok::<_, Failure>((link, all))
+        })?;
+        self.senders = all.iter().map(|it| it.engine.address()).collect();
+        let mut left: Vec<usize> =
+            (0..senders).map(|number| (frames + senders - 1 - number) / senders).collect();
+        while left.iter().any(|left| *left > 0) {
+            for (Sender { person, engine, link }, left) in all.iter_mut().zip(&mut left) {
+                let count = TURN.min(*left);
+                if count == 0 {
+                    continue;
+                }
+                let lines = (0..count).map(|_| text()).collect::<Result<Vec<_>, _>>()?;
+                say(engine, &to, &lines.join("\n"))?;
+                let sent = self.runtime.block_on(person.sync(engine, link))?.sent;
+                if sent != count as u64 {
+                    return Err(format!("{sent} of {count} texts were sent").into());
+                }
+                self.texts.extend(lines);
+                *left -= count;
+            }
+        }
+        drop(engine);
+        self.frames = self.runtime.block_on(fetch(&own_link))?;
+        if self.frames.len() != frames {
+            return Err(format!("{} of {frames} frames wait", self.frames.len()).into());
+        }
+        Ok(())
+    }
+
+    /// Puts the receiver's store back.
+    pub(super) fn put_receiver_back(&self) -> Result<Engine, Failure> {
+        put_back(&self.folder.at("store"), &self.receiver.home.store_path())?;
+        self.receiver.engine()
+    }
+
+    /// Puts the hub back and starts it. One that ran before may still be ending, and has files of
+    /// its own.
+    pub(super) fn start_hub(&self) -> Result<Server, Failure> {
+        let before = self.folder.at(&format!("hub-{}", self.started.get()));
+        self.started.set(self.started.get() + 1);
+        let now = self.folder.at(&format!("hub-{}", self.started.get()));
+        if before.exists() {
+            fs::remove_dir_all(before)?;
+        }
+        put_back(&self.folder.at("hub"), &now)?;
+        Server::start(&now.join(DATABASE))
+    }
+
+    /// The frames for the engine.
+    pub(super) fn envelopes<'a>(&'a self) -> Vec<Envelope<'a>> {
+        let envelope =
+            |it: &'a Waiting| Envelope::from_device(it.id.as_bytes(), it.from, &it.ciphertext);
+        self.frames.iter().map(envelope).collect()
+    }
+}
+
+/// Reads a whole mailbox, and acknowledges nothing.
+pub(super) async fn fetch(link: &Link) -> Result<Vec<Waiting>, Failure> {
+    let mut exchange = Exchange::open(link).await?;
+    let Credit { frames, bytes } = UNBOUNDED;
+    exchange.feed(Request::Subscribe(Subscribe { after: 0, frames, bytes })).await?;
+    exchange.flush().await?;
+    let mut subscription = Subscription::new(0, UNBOUNDED);
+    let mut waiting = Vec::new();
+    loop {
+        let payload = exchange.next().await?;
+        match subscription.answer(&payload)? {
+            Arrival::Frame { id, frame, .. } => {
+                let read = Payload::read(frame.payload()).ok_or("a frame has another form")?;
+                let from = read.sender().ok_or("a frame has no sender")?;
+                let ciphertext = payload.slice_ref(read.ciphertext);
+                waiting.push(Waiting { id, from, ciphertext });
+            }
+            Arrival::CaughtUp => break,
+            other => return Err(format!("the hub answered {other:?}").into()),
+        }
+    }
+    exchange.finish().await?;
+    Ok(waiting)
+}
+
+/// A random text.
+fn text() -> Result<String, Failure> {
+    let mut letters = [0; TEXT_LEN];
+    OsRandom.fill(&mut letters)?;
+    Ok(letters.iter().map(|byte| char::from(b'a' + byte % 26)).collect())
+}

@@ -1,0 +1,32 @@
+//! A hub in a process of its own, whose memory is taken.
+
+use core::convert::Infallible;
+use core::future::pending;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use endseal_hub::{Hub, SqliteStore};
+use endseal_transport::Policy;
+
+use super::server::{key, limits};
+use crate::duplex::relay::HERE;
+use crate::ours::sessions::folder::Failure;
+use crate::s3::listen;
+
+/// Serves the database that `arguments` name, and says where.
+///
+/// # Errors
+/// Why it does not serve.
+pub(crate) fn serve(arguments: &[OsString]) -> Result<Infallible, Failure> {
+    let database = arguments.first().ok_or("which database?")?;
+    listen::runtime()?.block_on(async {
+        let store = SqliteStore::open(Path::new(database))?;
+        let hub = Hub::serve(HERE, &key(), Policy::default(), store, limits())?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}{}", listen::GREETING, hub.local_address()?)?;
+        out.flush()?;
+        drop(out);
+        pending().await
+    })
+}

@@ -1,0 +1,74 @@
+//! The bare insert loop: the rows of frames, in the database of a hub, without a hub.
+
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use endseal_delivery::position_after;
+use endseal_hub::{DeviceState, HubStore as _, SqliteStore, StorageError};
+
+use crate::ours::sessions::folder::Failure;
+
+/// A frame that sender number `sender` puts into the mailbox of the next one.
+pub(super) struct Insert<'a> {
+    pub(super) sender: usize,
+    pub(super) sequence: u64,
+    pub(super) frame: &'a [u8],
+}
+
+pub(super) struct InsertLoop {
+    store: SqliteStore,
+    devices: Vec<DeviceState>,
+}
+
+impl InsertLoop {
+    /// Opens a database that has the same devices as the hub's.
+    pub(super) fn open(database: &Path) -> Result<Self, Failure> {
+        let mut store = SqliteStore::open(database)?;
+        let devices = store.devices()?;
+        Ok(Self { store, devices })
+    }
+
+    /// Inserts frames in one transaction: a message, a delivery, and at its end each device that
+    /// has changed.
+    pub(super) fn commit(&mut self, frames: &[Insert<'_>]) -> Result<(), Failure> {
+        let Self { store, devices } = self;
+        store.transact(&mut |transaction| {
+            let mut changed = vec![false; devices.len()];
+            for Insert { sender, sequence, frame } in frames {
+                let number = transaction.add_message(1, frame)?;
+                // A repetition would be refused by the hub; here there is none.
+                let _ = devices[*sender].window.accept(*sequence);
+                let target = (*sender + 1) % devices.len();
+                let state = &mut devices[target];
+                state.last = position_after(state.last, now())
+                    .ok_or(StorageError::Format("a mailbox has no positions left"))?;
+                state.frames += 1;
+                state.bytes += frame.len() as u64;
+                transaction.add_delivery(state.row, state.last, number, &[])?;
+                (changed[*sender], changed[target]) = (true, true);
+            }
+            for (device, changed) in devices.iter().zip(changed) {
+                if changed {
+                    transaction.update_device(device)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Inserts all frames in so many transactions. Returns the time in ns.
+    pub(super) fn run(&mut self, frames: &[Insert<'_>], commits: usize) -> Result<f64, Failure> {
+        let begin = Instant::now();
+        for part in frames.chunks(frames.len().div_ceil(commits.max(1)).max(1)) {
+            self.commit(part)?;
+        }
+        Ok(begin.elapsed().as_secs_f64() * 1e9)
+    }
+}
+
+/// Microseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}

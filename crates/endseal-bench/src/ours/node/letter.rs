@@ -1,0 +1,241 @@
+//! The case `letter`: a text to a group, from the sender's request to the last member's inbox.
+
+use core::cell::RefCell;
+use core::time::Duration;
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Instant;
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::roster::GroupId;
+use endseal_node::local::LocalClient;
+use endseal_node::messages::Conversation;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::runtime::Runtime;
+
+use super::service::{Running, start};
+use super::team::Team;
+use crate::clock::Elapsed;
+use crate::duplex::carrier::Wire;
+use crate::duplex::relay::Relay;
+use crate::ours::sessions::folder::Failure;
+use crate::ours::sessions::less;
+use crate::s3::listen;
+use crate::subject::{Checked, Extra, Prepared, SubjectError};
+
+/// Time in which all services are connected, and a letter is everywhere.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A text in a member's inbox.
+struct Arrived {
+    at: Instant,
+    text: String,
+}
+
+/// Counters of the hub and of the relays.
+#[derive(Clone, Copy, Default)]
+struct Bytes {
+    put: f64,
+    delivered: f64,
+    up: u64,
+    down: u64,
+}
+
+/// Services of a sender and of members that are connected, each through its own relay.
+pub(super) struct Letter {
+    team: Rc<RefCell<Team>>,
+    group: GroupId,
+    members: usize,
+    /// Bytes of a text.
+    bytes: usize,
+    sender: Option<Running>,
+    others: Vec<Running>,
+    /// The sender's first.
+    relays: Vec<Relay>,
+    /// The relays end with it.
+    way: Runtime,
+    arrivals: Receiver<Arrived>,
+    written: u64,
+    counted: Vec<Bytes>,
+}
+
+impl Letter {
+    pub(super) fn new(
+        team: Rc<RefCell<Team>>,
+        members: usize,
+        bytes: usize,
+        round_trip: Duration,
+    ) -> Result<Self, Failure> {
+        let group = team.borrow_mut().group(members)?;
+        let (arrived, arrivals) = channel();
+        let mut own = Self {
+            team,
+            group,
+            members,
+            bytes,
+            sender: None,
+            others: Vec::new(),
+            relays: Vec::new(),
+            way: listen::runtime()?,
+            arrivals,
+            written: 0,
+            counted: Vec::new(),
+        };
+        own.connect(round_trip / 2, &arrived)?;
+        Ok(own)
+    }
+
+    fn connect(&mut self, delay: Duration, arrived: &Sender<Arrived>) -> Result<(), Failure> {
+        raise_descriptors();
+        let mut team = self.team.borrow_mut();
+        let hub = team.server.address;
+        self.relays = self.way.block_on(async {
+            let mut relays = Vec::new();
+            for _ in 0..=self.members {
+                relays.push(Relay::start(Wire::Udp, hub, delay).await?);
+            }
+            Ok::<_, Failure>(relays)
+        })?;
+        let (connected, are_connected) = channel();
+        let people: Vec<_> = team.members.drain(..self.members).collect();
+        for (person, relay) in people.into_iter().zip(&self.relays[1..]) {
+            let own = *person.identity();
+            let running = start(person, relay.address(), connected.clone())?;
+            let (client, arrived) = (running.client.clone(), arrived.clone());
+            self.others.push(running);
+            let after = last_number(&client)?;
+            // Ends with the service.
+            let inbox = thread::Builder::new().name("inbox".to_owned());
+            inbox.spawn(move || follow(&client, after, &own, &arrived))?;
+        }
+        let sender = team.sender.take().ok_or("the sender's service runs")?;
+        self.sender = Some(start(sender, self.relays[0].address(), connected)?);
+        for _ in 0..=self.members {
+            are_connected.recv_timeout(PATIENCE).map_err(|_| "a service was not connected")?;
+        }
+        Ok(())
+    }
+
+    /// Sends one letter. Returns the time until the last member has it, and what each of them has.
+    fn once(&mut self) -> Result<(Duration, Vec<String>, String), Failure> {
+        self.written += 1;
+        let mut text = format!("{:08} ", self.written);
+        text.extend(core::iter::repeat_n('x', self.bytes.saturating_sub(text.len())));
+        let sender = self.sender.as_ref().ok_or("there is no sender")?;
+        let to = Conversation::Group(self.group);
+        let before = self.count()?;
+        let begin = Instant::now();
+        sender.client.say(&to, text.as_bytes(), false)?;
+        let (mut last, mut texts) = (begin, Vec::new());
+        while texts.len() < self.members {
+            let Arrived { at, text } = self.arrivals.recv_timeout(PATIENCE).map_err(|_| {
+                format!("{} of {} members have the letter", texts.len(), self.members)
+            })?;
+            last = last.max(at);
+            texts.push(text);
+        }
+        let after = self.count()?;
+        self.counted.push(Bytes {
+            put: after.put - before.put,
+            delivered: after.delivered - before.delivered,
+            up: after.up - before.up,
+            down: after.down - before.down,
+        });
+        Ok((last - begin, texts, text))
+    }
+
+    fn count(&self) -> Result<Bytes, Failure> {
+        let team = self.team.borrow();
+        let of = |name| team.server.counter(name);
+        let (put, delivered) = (of("put_bytes_total")?, of("delivered_bytes_total")?);
+        let up = self.relays.first().map_or(0, |relay| relay.passed().0);
+        let down = self.relays.iter().skip(1).map(|relay| relay.passed().1).sum();
+        Ok(Bytes { put, delivered, up, down })
+    }
+}
+
+impl Drop for Letter {
+    fn drop(&mut self) {
+        let mut team = self.team.borrow_mut();
+        let people = self.others.drain(..).filter_map(|running| running.stop().ok());
+        let people: Vec<_> = people.collect();
+        // Without all of them the next group is not made, which says why.
+        team.members.splice(0..0, people);
+        team.sender = self.sender.take().and_then(|running| running.stop().ok());
+    }
+}
+
+/// Number of the last text in an inbox.
+fn last_number(client: &LocalClient) -> Result<u64, Failure> {
+    let (mut last, mut after) = (0, 0);
+    loop {
+        let (page, next) = client.unread(after)?;
+        last = page.last().map_or(last, |it| it.number);
+        match next {
+            Some(next) => after = next,
+            None => return Ok(last),
+        }
+    }
+}
+
+/// Tells of each text that comes into the inbox, until the service ends.
+fn follow(client: &LocalClient, after: u64, own: &PublicKey, arrived: &Sender<Arrived>) {
+    let Ok(mut followed) = client.follow(after) else { return };
+    while let Ok(texts) = followed.next() {
+        let at = Instant::now();
+        for it in texts {
+            let text = it.text(own).map(|it| it.text.to_owned()).unwrap_or_default();
+            if arrived.send(Arrived { at, text }).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Lets this process have as many files and sockets as it may.
+fn raise_descriptors() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // A run with few members needs no more.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+impl Prepared for Letter {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        let (_, texts, sent) = self.once()?;
+        let round_trip = texts.len() == self.members && texts.iter().all(|it| *it == sent);
+        self.counted.clear();
+        Ok(Checked { round_trip, tamper_refused: None, sealed_bytes: None })
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let mut wall = Duration::ZERO;
+        for _ in 0..iterations {
+            wall += self.once()?.0;
+        }
+        Ok(Elapsed::new(wall.as_secs_f64() * 1e9, None))
+    }
+
+    fn threads(&self) -> usize {
+        1
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        let counted = core::mem::take(&mut self.counted);
+        let members = self.members as f64;
+        let named = (PeerId::LEN * self.members) as f64;
+        let of = |metric, value: &dyn Fn(&Bytes) -> f64| {
+            less(metric, "B", counted.iter().map(value).collect())
+        };
+        Ok(vec![
+            of("up", &|it| it.put + named),
+            of("down", &|it| it.delivered / members),
+            of("stored", &|it| it.put),
+            of("udp_up", &|it| it.up as f64),
+            of("udp_down", &|it| it.down as f64 / members),
+        ])
+    }
+}

@@ -1,0 +1,107 @@
+//! The case `memory`: the most memory of a hub's process with idle nodes and waiting frames.
+
+use std::path::PathBuf;
+
+use endseal_codec::hub::{Request, Subscribe};
+use endseal_delivery::Credit;
+use endseal_delivery::node::{Arrival, Subscription};
+
+use super::account::{Account, frame};
+use super::insert::{Insert, InsertLoop};
+use super::wire::{Exchange, connect};
+use crate::clock::Elapsed;
+use crate::ours::sessions::folder::Failure;
+use crate::ours::sessions::less;
+use crate::program;
+use crate::s3::listen;
+use crate::s3::process::Process;
+use crate::scratch::Folder;
+use crate::subject::{Checked, Extra, Prepared, SubjectError};
+
+/// Processes whose memory is taken.
+const PROCESSES: usize = 3;
+/// Nodes that are away, in whose mailboxes the frames wait.
+const AWAY: usize = 20;
+/// Frames that are written at once.
+const CHUNK: usize = 10_000;
+/// Bytes of a ciphertext that waits.
+const BYTES: usize = 100;
+/// Credit of an idle node, as a node gives it.
+const CREDIT: Credit = Credit { frames: 10_000, bytes: 16 << 20 };
+
+pub(super) struct Memory {
+    folder: Folder,
+    idle: Vec<Account>,
+}
+
+impl Memory {
+    pub(super) fn new(idle: usize, waiting: usize) -> Result<Self, Failure> {
+        let folder = Folder::new()?;
+        let of = |count| (0..count).map(|_| Account::new()).collect::<Result<Vec<_>, _>>();
+        let (away, idle) = (of(AWAY)?, of(idle)?);
+        let own = Self { folder, idle };
+        Account::enroll(&own.database(), &away)?;
+        let mut inserts = InsertLoop::open(&own.database())?;
+        let frames = (0..AWAY).map(|at| frame(&away[at].peer, 1, BYTES));
+        let frames = frames.collect::<Result<Vec<_>, _>>()?;
+        let mut done = 0;
+        while done < waiting {
+            let end = (done + CHUNK).min(waiting);
+            let insert = |at: usize| Insert {
+                sender: at % AWAY,
+                sequence: (at / AWAY) as u64 + 1,
+                frame: &frames[at % AWAY],
+            };
+            inserts.commit(&(done..end).map(insert).collect::<Vec<_>>())?;
+            done = end;
+        }
+        drop(inserts);
+        Account::enroll(&own.database(), &own.idle)?;
+        Ok(own)
+    }
+
+    fn database(&self) -> PathBuf {
+        self.folder.at("hub.db")
+    }
+
+    /// Bytes at the most, with all idle nodes connected and nothing left to deliver to them.
+    #[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
+    fn peak(&self) -> Result<f64, Failure> {
+        let process = Process::announced(program::hub(&self.database())?)?;
+        let runtime = listen::runtime()?;
+        runtime.block_on(async {
+            let mut connected = Vec::new();
+            for account in &self.idle {
+                let link = connect(&account.key, process.address).await?;
+                let mut exchange = Exchange::open(&link).await?;
+                let Credit { frames, bytes } = CREDIT;
+                exchange.feed(Request::Subscribe(Subscribe { after: 0, frames, bytes })).await?;
+                exchange.flush().await?;
+                let payload = exchange.next().await?;
+                if !matches!(Subscription::new(0, CREDIT).answer(&payload)?, Arrival::CaughtUp) {
+                    return Err("an idle node was given something".into());
+                }
+                connected.push((link, exchange));
+            }
+            Ok::<_, Failure>(process.peak_memory()? as f64)
+        })
+    }
+}
+
+impl Prepared for Memory {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        Ok(Checked { round_trip: true, tamper_refused: None, sealed_bytes: None })
+    }
+
+    fn run(&mut self, _: u32) -> Result<Elapsed, SubjectError> {
+        Err(SubjectError::Unsupported("memory is not timed".into()))
+    }
+
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        if !program::is_known() {
+            return Ok(Vec::new());
+        }
+        let samples = (0..PROCESSES).map(|_| self.peak()).collect::<Result<Vec<_>, _>>()?;
+        Ok(vec![less("peak_rss", "B", samples)])
+    }
+}

@@ -1,0 +1,214 @@
+//! The case `put_open`: frames come at half the rate that the hub can take, however long earlier
+//! ones wait.
+
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use endseal_codec::Codec as _;
+use endseal_codec::hub::{Answer, HubAnswer};
+use endseal_delivery::payload_limits;
+use endseal_transport::{Frame, FrameReceiver, FrameSender};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+
+use super::insert::Insert;
+use super::put_world::{Shape, World, all_stored, mixed};
+use super::wire::{Exchange, next};
+use crate::clock::Elapsed;
+use crate::ours::sessions::folder::Failure;
+use crate::ours::sessions::less;
+use crate::record::Better;
+use crate::subject::{Checked, Extra, Prepared, SubjectError};
+
+/// Passes, of which each gives a sample of every figure.
+const PASSES: usize = 5;
+/// Frames of one commit at most, as in a hub.
+const COMMIT: usize = 1_000;
+/// Share of the closed rate.
+const LOAD: f64 = 0.5;
+
+pub(super) struct OpenLoad {
+    world: World,
+}
+
+/// Latencies in ns of all frames of a pass.
+type Latencies = Vec<f64>;
+
+impl OpenLoad {
+    pub(super) fn new(shape: Shape) -> Result<Self, Failure> {
+        Ok(Self { world: World::new(shape)? })
+    }
+
+    /// Frames a second that the hub takes as fast as it can.
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+    fn closed_rate(&mut self) -> Result<f64, Failure> {
+        let frames = self.world.frames()?;
+        let spent = self.world.closed(&frames)?.spent;
+        Ok(self.world.shape.frames as f64 * 1e9 / spent.wall_ns)
+    }
+
+    /// From the time at which a frame is due to its answer.
+    fn hub(&mut self, gap: Duration) -> Result<Latencies, Failure> {
+        let frames = self.world.frames()?;
+        let exchanges = self.world.exchanges()?;
+        let before = self.world.stored()?.1;
+        let World { runtime, shape, .. } = &self.world;
+        // Everything is in its place before the first frame is due.
+        let start = Instant::now() + Duration::from_millis(20);
+        let (mut tasks, mut pacers, mut receivers) = (JoinSet::new(), Vec::new(), JoinSet::new());
+        for (number, (exchange, of)) in exchanges.into_iter().zip(&frames).enumerate() {
+            let due = |at: usize| start + gap * counted(at * shape.senders + number);
+            let due: Vec<_> =
+                of.iter().enumerate().map(|(at, it)| (it.sequence, due(at))).collect();
+            let requests = of.iter().map(|it| it.request.clone()).collect();
+            let (pacer, paced) = unbounded_channel();
+            pacers.push(pacer);
+            let Exchange { sender, receiver } = exchange;
+            tasks.spawn_on(send(sender, requests, paced), runtime.handle());
+            receivers.spawn_on(receive(receiver, due), runtime.handle());
+        }
+        pace(pacers, start, gap, shape.frames);
+        let latencies = runtime.block_on(async {
+            while let Some(ended) = tasks.join_next().await {
+                ended??;
+            }
+            let mut latencies = Vec::new();
+            while let Some(ended) = receivers.join_next().await {
+                latencies.extend(ended??);
+            }
+            Ok::<_, Failure>(latencies)
+        })?;
+        all_stored(self.world.stored()?.1 - before, self.world.shape.frames)?;
+        Ok(latencies)
+    }
+
+    /// The same for the insert loop: what is due is the next commit.
+    fn insert(&mut self, gap: Duration) -> Result<Latencies, Failure> {
+        let frames = self.world.frames()?;
+        let frames: Vec<Insert<'_>> = mixed(&frames);
+        let start = Instant::now() + Duration::from_millis(20);
+        let due = |at: usize| start + gap * counted(at);
+        let (mut latencies, mut done) = (Vec::with_capacity(frames.len()), 0);
+        while done < frames.len() {
+            thread::sleep(due(done).saturating_duration_since(Instant::now()));
+            let now = Instant::now();
+            let end = (done + COMMIT).min(frames.len());
+            let end = (done..end).find(|at| due(*at) > now).unwrap_or(end);
+            self.world.inserts.commit(&frames[done..end])?;
+            let now = Instant::now();
+            latencies.extend((done..end).map(|at| (now - due(at)).as_secs_f64() * 1e9));
+            done = end;
+        }
+        Ok(latencies)
+    }
+}
+
+/// A number of frames as a factor of a duration.
+fn counted(frames: usize) -> u32 {
+    u32::try_from(frames).unwrap_or(u32::MAX)
+}
+
+/// Releases the frames of all senders by turns, each when it is due.
+fn pace(senders: Vec<UnboundedSender<()>>, start: Instant, gap: Duration, frames: usize) {
+    for (at, sender) in (0..frames).zip(senders.iter().cycle()) {
+        let due = start + gap * counted(at);
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+        // A sender that failed says so at the end.
+        let _ = sender.send(());
+    }
+}
+
+/// Sends one frame for each that is released.
+async fn send(
+    mut sender: FrameSender,
+    requests: Vec<Frame>,
+    mut paced: UnboundedReceiver<()>,
+) -> Result<(), Failure> {
+    for request in requests {
+        paced.recv().await.ok_or("a frame was never due")?;
+        sender.feed(&request).await?;
+        if paced.is_empty() {
+            sender.flush().await?;
+        }
+    }
+    Ok(sender.end().await?)
+}
+
+/// Takes the answers for frames that are due at their times.
+async fn receive(
+    mut receiver: FrameReceiver,
+    due: Vec<(u64, Instant)>,
+) -> Result<Latencies, Failure> {
+    let mut latencies = Vec::with_capacity(due.len());
+    while latencies.len() < due.len() {
+        let answer = HubAnswer::decode(&next(&mut receiver).await?, payload_limits());
+        let now = Instant::now();
+        match answer.map_err(|_| "an answer cannot be read")?.answer {
+            Answer::Stored(stored) => {
+                let settled = due[latencies.len()..].iter();
+                let settled = settled.take_while(|(sequence, _)| *sequence <= stored.sequence);
+                let late = |at: Instant| now.saturating_duration_since(at).as_secs_f64() * 1e9;
+                latencies.extend(settled.map(|(_, due)| late(*due)).collect::<Vec<_>>());
+            }
+            other => return Err(format!("the hub answered {other:?}").into()),
+        }
+    }
+    Ok(latencies)
+}
+
+/// The value that a share of all, in percent, does not exceed.
+fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    let last = sorted.len().saturating_sub(1);
+    sorted.get((sorted.len() * percent / 100).min(last)).copied().unwrap_or_default()
+}
+
+impl Prepared for OpenLoad {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        self.closed_rate()?;
+        let round_trip = self.world.has_all(self.world.shape.frames)?;
+        Ok(Checked { round_trip, tamper_refused: None, sealed_bytes: None })
+    }
+
+    fn run(&mut self, _: u32) -> Result<Elapsed, SubjectError> {
+        Err(SubjectError::Unsupported("the rate is given, so that no time is".into()))
+    }
+
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        let mut rates = Vec::new();
+        for _ in 0..PASSES {
+            rates.push(self.closed_rate()?);
+        }
+        rates.sort_by(f64::total_cmp);
+        let rate = LOAD * percentile(&rates, 50);
+        let gap = Duration::from_secs_f64(1.0 / rate);
+        let mut all: [Vec<f64>; 6] = Default::default();
+        for _ in 0..PASSES {
+            for (at, mut latencies) in [(0, self.hub(gap)?), (3, self.insert(gap)?)] {
+                latencies.sort_by(f64::total_cmp);
+                for (of, percent) in [50, 95, 99].into_iter().enumerate() {
+                    all[at + of].push(percentile(&latencies, percent));
+                }
+            }
+        }
+        let names = ["put_p50", "put_p95", "put_p99", "insert_p50", "insert_p95", "insert_p99"];
+        let mut figures: Vec<_> =
+            names.into_iter().zip(all).map(|(name, samples)| less(name, "ns", samples)).collect();
+        let (better, samples) = (Better::More, vec![rate]);
+        figures.push(Extra { metric: "frames_s", unit: "1/s", better, samples });
+        Ok(figures)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_those_of_the_sorted_values() {
+        let values: Vec<f64> = (1..=200).map(f64::from).collect();
+        assert_eq!([50, 95, 99].map(|it| percentile(&values, it)), [101.0, 191.0, 199.0]);
+        assert_eq!(percentile(&[7.0], 99), 7.0);
+        assert_eq!(percentile(&[], 50), 0.0);
+    }
+}

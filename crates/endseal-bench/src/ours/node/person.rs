@@ -1,0 +1,114 @@
+//! A person with one device and a state directory, as `endseal init` makes it.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::path::Path;
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::identity::{Identity, RootSeed};
+use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_hub::{HubStore as _, SqliteStore};
+use endseal_keyring::{IdentityFile, Invitation, JoinToken, PersonRecord};
+use endseal_node::messages::{self, Conversation, HubClient, LetterKeys, SyncReport, join, sync};
+use endseal_node::sessions::Texts;
+use endseal_node::{Existing, Home, NewIdentity};
+use endseal_session::{DeviceId, Engine};
+use endseal_transport::TransportKey;
+
+use super::server::Server;
+use super::wire::{Link, connect};
+use crate::ours::sessions::folder::Failure;
+
+/// Time without an answer after which a hub is given up.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// Some time in 2026, in milliseconds since 1970.
+const NOW: u64 = 1_790_000_000_000;
+
+pub(super) struct Person {
+    pub(super) root: Identity,
+    pub(super) device: Identity,
+    pub(super) home: Home,
+    pub(super) record: PersonRecord,
+}
+
+impl Person {
+    /// Makes one with a state directory at `path`.
+    pub(super) fn new(path: &Path) -> Result<Self, Failure> {
+        let home = Home::create(path)?;
+        let root = Identity::from_root_seed(RootSeed::generate(&mut OsRandom)?);
+        let device = Identity::generate(&mut OsRandom)?;
+        let file = |of| IdentityFile::seal_without_passphrase(of, &mut OsRandom);
+        let new = NewIdentity {
+            root: &root,
+            root_file: &file(&root)?,
+            device: &device,
+            device_file: &file(&device)?,
+            number: DeviceId::new(1),
+            now: NOW,
+        };
+        home.install(&new, Existing::Keep, &home.lock()?)?;
+        let record = home.person()?;
+        Ok(Self { root, device, home, record })
+    }
+
+    pub(super) fn identity(&self) -> &PublicKey {
+        self.root.public().ed25519()
+    }
+
+    pub(super) fn key(&self) -> TransportKey {
+        TransportKey::new(&self.device)
+    }
+
+    /// Opens the store.
+    pub(super) fn engine(&self) -> Result<Engine, Failure> {
+        Ok(self.home.sessions(&self.device, Duration::ZERO)?)
+    }
+
+    /// Connects to the hub.
+    pub(super) async fn connect(&self, hub: SocketAddr) -> Result<Link, Failure> {
+        connect(&self.key(), hub).await
+    }
+
+    /// Registers at the hub.
+    pub(super) async fn join(
+        &self,
+        engine: &mut Engine,
+        link: &Link,
+        invitation: &Invitation,
+    ) -> Result<(), Failure> {
+        let hub = HubClient::new(&link.connection, PATIENCE);
+        Ok(join(&hub, engine, invitation, &self.record).await?)
+    }
+
+    /// One visit.
+    pub(super) async fn sync(
+        &self,
+        engine: &mut Engine,
+        link: &Link,
+    ) -> Result<SyncReport, Failure> {
+        let hub = HubClient::new(&link.connection, PATIENCE);
+        let keys = LetterKeys::new(&self.home, &self.device);
+        let mut report = SyncReport::default();
+        sync(&hub, engine, &self.record, &keys, &mut report).await?;
+        if !report.skipped.is_empty() || report.problems > 0 || report.parked > 0 {
+            return Err(format!("a visit left something behind: {report:?}").into());
+        }
+        Ok(report)
+    }
+}
+
+/// Keeps the lines of a text for a person.
+pub(super) fn say(engine: &mut Engine, to: &PublicKey, lines: &str) -> Result<u64, Failure> {
+    let to = Conversation::Person(*to);
+    Ok(messages::say(engine, &to, Texts::lines(lines.as_bytes()))?)
+}
+
+/// An invitation that many may use.
+pub(super) fn invite(database: &Path) -> Result<Invitation, Failure> {
+    let token = JoinToken::try_init_with(|bytes| OsRandom.fill(bytes))?;
+    let digest = token.digest();
+    let mut store = SqliteStore::open(database)?;
+    store.transact(&mut |it| it.add_invitation(&digest, "bench", u64::MAX / 4, u32::MAX))?;
+    let invitation = Invitation::new(Server::peer(), token, &["127.0.0.1:1"]);
+    invitation.ok_or_else(|| "an invitation was not made".into())
+}

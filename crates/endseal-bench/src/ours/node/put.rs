@@ -1,0 +1,64 @@
+//! The case `put`: nodes put frames as fast as the hub makes them durable.
+
+use super::put_world::{Pass, Shape, World};
+use crate::clock::Elapsed;
+use crate::ours::sessions::folder::Failure;
+use crate::record::Better;
+use crate::subject::{Checked, Extra, Prepared, SubjectError};
+
+/// The case as a subject has it.
+pub(super) struct Case {
+    world: World,
+    /// Frames a second of each iteration.
+    rates: Vec<f64>,
+    /// Its time beside that of the insert loop, of each iteration.
+    shares: Vec<f64>,
+    commits: Vec<f64>,
+}
+
+impl Case {
+    pub(super) fn new(shape: Shape) -> Result<Self, Failure> {
+        let (rates, shares, commits) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { world: World::new(shape)?, rates, shares, commits })
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+    fn once(&mut self) -> Result<Elapsed, Failure> {
+        let frames = self.world.frames()?;
+        let Pass { spent, commits } = self.world.closed(&frames)?;
+        let bare = self.world.insert(&frames, commits)?;
+        self.rates.push(self.world.shape.frames as f64 * 1e9 / spent.wall_ns);
+        self.shares.push(bare / spent.wall_ns);
+        self.commits.push(commits as f64);
+        Ok(spent)
+    }
+}
+
+impl Prepared for Case {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        self.once()?;
+        (self.rates, self.shares, self.commits) = (Vec::new(), Vec::new(), Vec::new());
+        let round_trip = self.world.has_all(self.world.shape.frames)?;
+        Ok(Checked { round_trip, tamper_refused: None, sealed_bytes: None })
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let (mut wall_ns, mut cpu_ns) = (0.0, 0.0);
+        for _ in 0..iterations {
+            let spent = self.once()?;
+            wall_ns += spent.wall_ns;
+            cpu_ns += spent.cpu_ns.unwrap_or_default();
+        }
+        Ok(Elapsed::new(wall_ns, Some(cpu_ns)))
+    }
+
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        let more = |metric, unit, samples| Extra { metric, unit, better: Better::More, samples };
+        let take = core::mem::take;
+        Ok(vec![
+            more("frames_s", "1/s", take(&mut self.rates)),
+            more("of_insert_loop", "×", take(&mut self.shares)),
+            more("commits", "1", take(&mut self.commits)),
+        ])
+    }
+}

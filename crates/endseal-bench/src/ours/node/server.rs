@@ -1,0 +1,79 @@
+//! A hub in this process.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::path::Path;
+
+use endseal_crypto::ed25519::Seed;
+use endseal_crypto::identity::Identity;
+use endseal_crypto::mlkem768;
+use endseal_crypto::peer_id::PeerId;
+use endseal_hub::{Hub, HubLimits, SqliteStore};
+use endseal_transport::{Policy, TransportKey};
+use tokio::runtime::Runtime;
+
+use crate::duplex::relay::HERE;
+use crate::ours::sessions::folder::Failure;
+use crate::s3::listen;
+
+/// Time for what the hub does in other threads when it ends.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A hub over a database, with threads of its own. It ends with this value.
+pub(super) struct Server {
+    hub: Option<Hub>,
+    runtime: Option<Runtime>,
+    pub(super) address: SocketAddr,
+}
+
+/// Limits that no case meets: what is measured is not a quota.
+pub(super) fn limits() -> HubLimits {
+    let mut limits = HubLimits::default();
+    (limits.burst, limits.rate) = (100_000_000, 100_000_000);
+    (limits.mailbox_frames, limits.mailbox_bytes) = (u64::MAX, u64::MAX);
+    limits
+}
+
+/// The same key for every hub, so that a node may come back to one that was started again.
+pub(super) fn key() -> TransportKey {
+    let seeds = (Seed::from_bytes(&[77; 32]), mlkem768::Seed::from_bytes(&[78; 64]));
+    TransportKey::new(&Identity::from_seeds(seeds.0, seeds.1))
+}
+
+impl Server {
+    pub(super) fn start(database: &Path) -> Result<Self, Failure> {
+        let runtime = listen::runtime()?;
+        let entered = runtime.enter();
+        let store = SqliteStore::open(database)?;
+        let hub = Hub::serve(HERE, &key(), Policy::default(), store, limits())?;
+        let address = hub.local_address()?;
+        drop(entered);
+        Ok(Self { hub: Some(hub), runtime: Some(runtime), address })
+    }
+
+    /// Peer id of every hub here.
+    pub(super) fn peer() -> PeerId {
+        key().peer_id()
+    }
+
+    /// A counter of the hub by its name behind `endseal_hub_`.
+    pub(super) fn counter(&self, name: &str) -> Result<f64, Failure> {
+        let (Some(hub), Some(runtime)) = (&self.hub, &self.runtime) else {
+            return Err("the hub has ended".into());
+        };
+        let text = runtime.block_on(hub.metrics_text());
+        let line = format!("endseal_hub_{name} ");
+        let value = text.lines().find_map(|it| it.strip_prefix(&*line));
+        Ok(value.ok_or("the hub has no such counter")?.trim().parse()?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let (hub, runtime) = (self.hub.take(), self.runtime.take());
+        if let (Some(hub), Some(runtime)) = (hub, runtime) {
+            runtime.block_on(hub.close());
+            runtime.shutdown_timeout(FAREWELL);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The case `sync`: a backlog from the connection to the acknowledgement.
+
+use std::rc::Rc;
+use std::thread;
+use std::time::Instant;
+
+use endseal_codec::hub::{Acknowledge, Credit as CreditRequest, Request, Subscribe};
+use endseal_delivery::Credit;
+use endseal_delivery::node::{Arrival, Subscription};
+use endseal_node::messages::{Payload, unread};
+use endseal_session::{BatchOptions, Engine, Envelope, Outcome};
+
+use super::backlog::{Backlog, fetch};
+use super::wire::{Exchange, Link, waiting};
+use crate::clock::{self, Elapsed};
+use crate::ours::sessions::bare::{open_all, pairwise};
+use crate::ours::sessions::folder::Failure;
+use crate::ours::sessions::less;
+use crate::subject::{Checked, Extra, Prepared, SubjectError};
+
+/// Credit for one frame, however long.
+const ONE: Credit = Credit { frames: 1, bytes: 1 << 21 };
+/// Samples of the parts that are measured alone.
+const PARTS: usize = 5;
+/// The queue of the one-at-a-time form.
+const QUEUE: &[u8] = b"bench";
+
+/// The form of an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The node's own visit.
+    Visit,
+    /// One frame fetched, committed and acknowledged before the next one.
+    OneAtATime,
+    /// The frames are in memory: decrypted and kept in one transaction.
+    DecryptBatch,
+}
+
+pub(super) struct Ready {
+    backlog: Rc<Backlog>,
+    form: Form,
+    /// Of each iteration, in ns.
+    connect: Vec<f64>,
+}
+
+impl Ready {
+    pub(super) fn new(backlog: Rc<Backlog>, form: Form) -> Self {
+        Self { backlog, form, connect: Vec::new() }
+    }
+
+    /// One iteration. Returns the engine with what it received.
+    fn once(&mut self) -> Result<(Elapsed, Engine), Failure> {
+        let backlog = &*self.backlog;
+        let mut engine = backlog.put_receiver_back()?;
+        if self.form == Form::DecryptBatch {
+            let envelopes = backlog.envelopes();
+            let mut opened = Ok(0);
+            let spent = clock::time_threads(|| opened = decrypt(&mut engine, &envelopes));
+            all_there(opened?, backlog)?;
+            return Ok((spent, engine));
+        }
+        let server = backlog.start_hub()?;
+        let mut outcome = Err("nothing was done".into());
+        let spent = clock::time_threads(|| {
+            outcome = backlog.runtime.block_on(async {
+                let begin = Instant::now();
+                let link = backlog.receiver.connect(server.address).await?;
+                let connect = begin.elapsed();
+                let received = match self.form {
+                    Form::OneAtATime => one_at_a_time(&mut engine, &link).await?,
+                    _ => backlog.receiver.sync(&mut engine, &link).await?.received,
+                };
+                Ok::<_, Failure>((link, connect, received))
+            });
+        });
+        let (link, connect, received) = outcome?;
+        all_there(usize::try_from(received)?, backlog)?;
+        // The hub answers after it has done what it read before.
+        let left = backlog.runtime.block_on(waiting(&link))?;
+        if left > 0 {
+            return Err(format!("{left} frames were not acknowledged").into());
+        }
+        self.connect.push(connect.as_secs_f64() * 1e9);
+        Ok((spent, engine))
+    }
+
+    /// Time of the parts of a visit, each measured alone.
+    fn parts(&self) -> Result<Vec<Extra>, Failure> {
+        let backlog = &*self.backlog;
+        let (mut transfer, mut crypto, mut commit) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..PARTS {
+            let server = backlog.start_hub()?;
+            let (begin, fetched) = backlog.runtime.block_on(async {
+                let link = backlog.receiver.connect(server.address).await?;
+                let begin = Instant::now();
+                Ok::<_, Failure>((begin, fetch(&link).await?.len()))
+            })?;
+            transfer.push(begin.elapsed().as_secs_f64() * 1e9);
+            all_there(fetched, backlog)?;
+            let alone = self.cryptography()?;
+            let mut engine = backlog.put_receiver_back()?;
+            let envelopes = backlog.envelopes();
+            let begin = Instant::now();
+            let opened = decrypt(&mut engine, &envelopes)?;
+            let kept = begin.elapsed().as_secs_f64() * 1e9;
+            all_there(opened, backlog)?;
+            crypto.push(alone);
+            commit.push((kept - alone).max(0.0));
+        }
+        Ok(vec![
+            less("transfer", "ns", transfer),
+            less("decrypt", "ns", crypto),
+            less("commit", "ns", commit),
+        ])
+    }
+
+    /// The messages opened in memory; the time in ns.
+    fn cryptography(&self) -> Result<f64, Failure> {
+        let backlog = &*self.backlog;
+        let mut store = backlog.put_receiver_back()?.into_store();
+        let mut states = pairwise(&store.read()?, &backlog.senders)?;
+        let mut messages = vec![Vec::new(); backlog.senders.len()];
+        for it in &backlog.frames {
+            let at = backlog.senders.iter().position(|sender| *sender == it.from);
+            messages[at.ok_or("a frame of another sender")?].push(&it.ciphertext[..]);
+        }
+        let begin = Instant::now();
+        let opened = open_all(&mut states, &messages, threads());
+        let time = begin.elapsed().as_secs_f64() * 1e9;
+        store.close()?;
+        all_there(opened, backlog)?;
+        Ok(time)
+    }
+}
+
+impl Prepared for Ready {
+    fn check(&mut self) -> Result<Checked, SubjectError> {
+        let (_, mut engine) = self.once()?;
+        let (own, mut after, mut texts) = (*self.backlog.receiver.identity(), 0, Vec::new());
+        loop {
+            let (page, next) = unread(&mut engine, after).map_err(Failure::from)?;
+            let text = page.iter().map(|it| it.text(&own).map(|it| it.text.to_owned()));
+            texts.extend(text.flatten());
+            let Some(next) = next else { break };
+            after = next;
+        }
+        // What came before the backlog is unread, too.
+        let first = texts.len().saturating_sub(self.backlog.texts.len());
+        let round_trip = texts[first..] == self.backlog.texts[..];
+        Ok(Checked { round_trip, tamper_refused: None, sealed_bytes: None })
+    }
+
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let (mut wall_ns, mut cpu_ns) = (0.0, 0.0);
+        for _ in 0..iterations {
+            let (spent, _) = self.once()?;
+            wall_ns += spent.wall_ns;
+            cpu_ns += spent.cpu_ns.unwrap_or_default();
+        }
+        Ok(Elapsed::new(wall_ns, Some(cpu_ns)))
+    }
+
+    fn threads(&self) -> usize {
+        if self.form == Form::OneAtATime { 1 } else { threads() }
+    }
+
+    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
+        if self.form != Form::Visit {
+            return Ok(Vec::new());
+        }
+        let mut figures = vec![less("connect", "ns", core::mem::take(&mut self.connect))];
+        figures.extend(self.parts()?);
+        Ok(figures)
+    }
+}
+
+/// As many as the node takes.
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(8)
+}
+
+/// Decrypts and keeps all in one transaction, as the node does. Returns the number of messages that
+/// came out.
+fn decrypt(engine: &mut Engine, envelopes: &[Envelope<'_>]) -> Result<usize, Failure> {
+    let options = BatchOptions::whole().threads(threads());
+    let report = engine.decrypt_batch(envelopes, &options)?;
+    Ok(report.outcomes.iter().filter(|it| matches!(it, Outcome::Delivered(_))).count())
+}
+
+/// Receives a mailbox frame by frame: the hub has credit for one, and gets more when that one is
+/// kept. As the node does with a batch, the message is committed first and the position behind it
+/// in a second transaction.
+async fn one_at_a_time(engine: &mut Engine, link: &Link) -> Result<u64, Failure> {
+    let mut exchange = Exchange::open(link).await?;
+    let Credit { frames, bytes } = ONE;
+    exchange.feed(Request::Subscribe(Subscribe { after: 0, frames, bytes })).await?;
+    exchange.flush().await?;
+    let mut subscription = Subscription::new(0, ONE);
+    let mut received = 0;
+    loop {
+        let payload = exchange.next().await?;
+        let position = match subscription.answer(&payload)? {
+            Arrival::Frame { position, id, frame, .. } => {
+                let read = Payload::read(frame.payload()).ok_or("a frame has another form")?;
+                let from = read.sender().ok_or("a frame has no sender")?;
+                let envelope = Envelope::from_device(id.as_bytes(), from, read.ciphertext);
+                received += decrypt(engine, &[envelope])? as u64;
+                position
+            }
+            Arrival::CaughtUp => break,
+            other => return Err(format!("the hub answered {other:?}").into()),
+        };
+        let behind = position.to_le_bytes();
+        engine.transaction(|it| it.set_cursor(QUEUE, &behind))?;
+        subscription.give(ONE);
+        exchange.feed(Request::Acknowledge(Acknowledge { position })).await?;
+        exchange.feed(Request::Credit(CreditRequest { frames, bytes })).await?;
+        exchange.flush().await?;
+    }
+    exchange.finish().await?;
+    Ok(received)
+}
+
+fn all_there(received: usize, backlog: &Backlog) -> Result<(), Failure> {
+    let all = backlog.frames.len();
+    if received == all { Ok(()) } else { Err(format!("{received} of {all} came out").into()) }
+}

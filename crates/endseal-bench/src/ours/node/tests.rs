@@ -1,0 +1,40 @@
+//! What must not pass for a figure.
+
+use std::rc::Rc;
+
+use super::backlog::Backlog;
+use super::put_world::{Shape, World};
+use super::sync::{Form, Ready};
+use crate::subject::{Prepared as _, SubjectError};
+
+#[test]
+fn a_visit_that_brings_another_number_of_frames_has_no_time() {
+    for form in [Form::Visit, Form::OneAtATime, Form::DecryptBatch] {
+        let mut backlog = Backlog::new(6, 2).unwrap();
+        // One more than what waits.
+        let again = backlog.frames.len() - 1;
+        if form == Form::DecryptBatch {
+            let known = &backlog.frames[again];
+            let (id, from, ciphertext) = (known.id, known.from, known.ciphertext.clone());
+            backlog.frames.push(super::backlog::Waiting { id, from, ciphertext });
+        } else {
+            backlog.frames.pop();
+        }
+        let mut ready = Ready::new(Rc::new(backlog), form);
+        let refused = ready.run(1);
+        assert!(
+            matches!(&refused, Err(SubjectError::Failed(why)) if why.contains("came out")),
+            "{form:?}: {refused:?}"
+        );
+    }
+}
+
+#[test]
+fn frames_that_are_not_durable_have_no_rate() {
+    let mut world = World::new(Shape { bytes: 100, frames: 20, senders: 2 }).unwrap();
+    let mut frames = world.frames().unwrap();
+    frames[1].pop();
+    let refused = world.closed(&frames).err().unwrap().to_string();
+    assert!(refused.contains("19 of 20"), "{refused}");
+    assert!(!world.has_all(20).unwrap());
+}

@@ -1,0 +1,90 @@
+//! Connections to a hub, and exchanges in which a case sends its own requests.
+
+use core::net::SocketAddr;
+
+use bytes::Bytes;
+use endseal_codec::Codec as _;
+use endseal_codec::hub::{Answer, Hello, HubAnswer, HubRequest, Request};
+use endseal_delivery::payload_limits;
+use endseal_node::messages::hub_limits;
+use endseal_transport::{
+    Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Policy, TransportKey,
+};
+
+use super::server::Server;
+use crate::duplex::relay::HERE;
+use crate::ours::sessions::folder::Failure;
+
+/// A connection with its endpoint, which ends with it.
+pub(super) struct Link {
+    pub(super) endpoint: Endpoint,
+    pub(super) connection: Connection,
+}
+
+/// Connects to the hub, or to a relay before it.
+pub(super) async fn connect(key: &TransportKey, hub: SocketAddr) -> Result<Link, Failure> {
+    let policy = Policy::default();
+    let endpoint = Endpoint::bind_with(HERE, key, policy, Accept::nobody(), hub_limits())?;
+    let connection = endpoint.connect(Server::peer(), hub).await?;
+    Ok(Link { endpoint, connection })
+}
+
+/// An exchange with the hub.
+pub(super) struct Exchange {
+    pub(super) sender: FrameSender,
+    pub(super) receiver: FrameReceiver,
+}
+
+/// A request as it is sent.
+pub(super) fn encoded(request: Request) -> Result<Frame, Failure> {
+    let payload = HubRequest::from(request).to_vec(payload_limits());
+    let payload = payload.map_err(|_| "a request is too long")?;
+    Ok(Frame::new(Kind::Control, payload))
+}
+
+impl Exchange {
+    pub(super) async fn open(link: &Link) -> Result<Self, Failure> {
+        let (sender, receiver) = link.connection.open_exchange().await?;
+        Ok(Self { sender, receiver })
+    }
+
+    /// Adds a request to what is sent with the next [`Self::flush`].
+    pub(super) async fn feed(&mut self, request: Request) -> Result<(), Failure> {
+        Ok(self.sender.feed(&encoded(request)?).await?)
+    }
+
+    pub(super) async fn flush(&mut self) -> Result<(), Failure> {
+        Ok(self.sender.flush().await?)
+    }
+
+    /// Payload of the next answer.
+    pub(super) async fn next(&mut self) -> Result<Bytes, Failure> {
+        next(&mut self.receiver).await
+    }
+
+    /// Ends the exchange, and waits until the hub has read all of it.
+    pub(super) async fn finish(self) -> Result<(), Failure> {
+        let Self { sender, mut receiver } = self;
+        sender.end().await?;
+        while receiver.receive().await?.is_some() {}
+        Ok(())
+    }
+}
+
+/// Number of frames in the mailbox of this node.
+pub(super) async fn waiting(link: &Link) -> Result<u64, Failure> {
+    let mut exchange = Exchange::open(link).await?;
+    exchange.feed(Request::Hello(Hello { version: 1 })).await?;
+    exchange.flush().await?;
+    let payload = exchange.next().await?;
+    let answer = HubAnswer::decode(&payload, payload_limits());
+    match answer.map_err(|_| "an answer cannot be read")?.answer {
+        Answer::Welcome(welcome) => Ok(welcome.waiting),
+        other => Err(format!("the hub answered {other:?}").into()),
+    }
+}
+
+/// Payload of the next answer.
+pub(super) async fn next(receiver: &mut FrameReceiver) -> Result<Bytes, Failure> {
+    Ok(receiver.receive().await?.ok_or("the hub has ended the exchange")?.payload)
+}
