@@ -299,7 +299,9 @@ fn bench(packages: &[&str]) -> Vec<Job> {
     let run = format!("{RUN_BENCH} --quick --quiet");
     vec![
         cargo(BUILD_SHIPPED),
-        cargo(&format!("{run} --suite envelope,codec,transport,sessions --out target/bench-smoke")),
+        cargo(&format!(
+            "{run} --suite envelope,codec,transport,sessions,node --out target/bench-smoke"
+        )),
         cargo(&format!("{run} --suite s3 --case range,small --out target/bench-smoke-s3")),
     ]
 }
