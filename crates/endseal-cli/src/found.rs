@@ -14,7 +14,7 @@ const KINDS: [(&[u8], &str); 12] = [
     (b"endseal1", "it is a public identity"),
     (b"endsealpq1", "it is a public identity"),
     (b"endsealpeer1", "it is a peer id"),
-    (b"endseal msgs v", "it is a session file: endseal session receive reads it"),
+    (b"endseal msgs v", "it is a session file: endseal session group receive reads it"),
     (b"endseal roster", "it is a roster: endseal group import reads it"),
     (b"endseal identity", "it is an identity file"),
     (b"ENDSEAL-SECRET-1", "it is a secret identity: endseal id import reads it"),
@@ -70,7 +70,7 @@ mod tests {
             (&b""[..], "it is empty"),
             (b"just some text\n", "it is text"),
             (b"endsealpq1qqqq", "it is a public identity"),
-            (b"endseal msgs v1", "it is a session file: endseal session receive reads it"),
+            (b"endseal msgs v1", "it is a session file: endseal session group receive reads it"),
             (b"\x89PNG\r\n", "it begins with the bytes 89 50 4e 47"),
         ] {
             assert_eq!(describe(start), kind);

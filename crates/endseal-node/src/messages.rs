@@ -46,7 +46,7 @@ pub use error::{HubError, JoinError, SayError, SyncError};
 pub use history::{HistoryRow, history};
 pub use hub::{HubClient, hub_limits};
 pub(crate) use inbox::unread_page;
-pub use inbox::{Unread, mark_read, unread};
+pub use inbox::{Unread, is_from_hub, mark_read, unread};
 pub use letter::{Letter, LetterHead};
 pub use letter_keys::LetterKeys;
 pub use membership::{Membership, join, membership};

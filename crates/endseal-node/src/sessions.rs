@@ -20,10 +20,9 @@ use endseal_store::{OpenOptions, OpenStoreError, OuterKey, Protection, Store, Un
 use crate::home::Home;
 
 pub use error::{SessionsError, TextError};
-pub use receive::{ReceiveError, Reception, Tally, receive};
+pub use receive::{ReceiveError, Reception, Tally};
 pub use send::{
-    Texts, WriteOutboxError, encrypt, encrypt_group, waiting, waiting_welcomes, write_outbox,
-    write_welcomes,
+    Texts, WriteOutboxError, encrypt_group, waiting, waiting_welcomes, write_outbox, write_welcomes,
 };
 
 /// Name of the store's directory.

@@ -1,14 +1,9 @@
 //! `endseal session`
 
-mod begin;
-mod bundle;
 mod group;
-mod inbox;
 mod list;
 mod prune;
-mod receive;
 mod reset;
-mod send;
 mod verify;
 
 use core::time::Duration;
@@ -32,12 +27,11 @@ use crate::printable::plural;
 use crate::terminal::Terminal;
 use crate::{passphrase, recipients};
 
-/// Exchange messages with forward secrecy, carried in files
+/// Show and end sessions with devices, and hold group conversations (MLS) in files
 ///
-/// Each message has its own key, which is erased after decryption. The other side hands out a
-/// bundle (session bundle), with which you begin a session (session begin). session send writes
-/// messages to a session file, session receive reads the file into the inbox. The store is in the
-/// state directory, encrypted under a key derived from the device. endseal init creates both.
+/// endseal sync and endseal up begin a session with each device to which they send: each message
+/// has its own key, which is erased after decryption. Sessions are in the store in the state
+/// directory, encrypted under a key derived from the device. endseal init creates both.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -57,11 +51,6 @@ pub(crate) struct StoreArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Bundle(bundle::Args),
-    Begin(begin::Args),
-    Send(send::Args),
-    Receive(receive::Args),
-    Inbox(inbox::Args),
     /// List the devices that are known, and the sessions with them
     List,
     /// Show the sessions with a person
@@ -78,11 +67,6 @@ enum Command {
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let wait = args.store.wait;
     match args.command {
-        Command::Bundle(args) => bundle::run(&args, wait, ctx),
-        Command::Begin(args) => begin::run(&args, wait, ctx),
-        Command::Send(args) => send::run(&args, wait, ctx),
-        Command::Receive(args) => receive::run(&args, wait, ctx),
-        Command::Inbox(args) => inbox::run(&args, wait, ctx),
         Command::List => list::list(wait, ctx),
         Command::Show { name } => list::show(&name, wait, ctx),
         Command::Verify(args) => verify::run(&args, wait, ctx),
@@ -126,12 +110,6 @@ pub(crate) fn work_and_close<T>(
 ) -> Result<T, Failure> {
     engine.expire(ctx.now)?;
     let done = work(&mut engine, ctx)?;
-    if engine.prekeys_lost()? {
-        ctx.note(
-            "note: the store was restored, and bundles and key packages that were handed out before serve no \
-             more; make new ones: endseal session bundle, endseal session group key-package",
-        );
-    }
     engine.into_store().close()?;
     Ok(done)
 }
@@ -187,6 +165,3 @@ pub(crate) fn called(key: ed25519::PublicKey, contacts: &Contacts) -> String {
 fn shown(path: &Path) -> String {
     path.display().to_string()
 }
-
-/// The longest file of a bundle that is looked at is one byte longer.
-const MAX_BUNDLE_LEN: usize = endseal_session::PrekeyBundle::LEN;

@@ -127,12 +127,11 @@ fn restore(dir: &Path, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let store = home.restore_store(dir, &device)?;
     let waits = store.is_restored();
     store.close()?;
-    if waits {
-        ctx.note(
-            "sessions receive and do not send until they are reset: endseal session list shows \
-                  them, endseal session reset NAME resets them; then begin again with new bundles",
-        );
-    }
+    ctx.note(
+        "nothing that was in use is used again: to send over a hub, make a new device (endseal init \
+         --paper --force); to send to a session group, have this device added again with a new key \
+         package (endseal session group key-package)",
+    );
     let path = home.store_path().display().to_string();
     let json = json::object([("store", path.clone().into()), ("awaits_reset", waits.into())]);
     Ok(Outcome::done(format!("store in '{path}'"), json))

@@ -2,25 +2,20 @@
 
 use endseal_node::sessions::{ReceiveError, SessionsError, TextError, WriteOutboxError};
 use endseal_session::group::GroupError;
-use endseal_session::{
-    BeginSessionError, EngineError, FileRecordError, GroupChangeError, SendError,
-};
+use endseal_session::{EngineError, FileRecordError, GroupChangeError, SendError};
 use endseal_store::{BackupError, CreateStoreError, OpenStoreError, RestoreError, StoreError};
 
 use super::{Failure, Kind, io_hint};
 
-const BEGIN: &str =
-    "ask for a bundle (endseal session bundle), then: endseal session begin NAME BUNDLE";
+const NEW_STORE: &str = "put a backup in its place: endseal store restore DIR; or make a new device: \
+                         endseal init --paper --force";
 
 impl From<SessionsError> for Failure {
     fn from(error: SessionsError) -> Self {
         let failure = Self::of(Kind::Configuration, &error);
         match error {
             SessionsError::Engine(error) => error.into(),
-            SessionsError::Missing(_) => failure.hint(
-                "put a backup in its place: endseal store restore DIR; or make a new device: \
-                 endseal init --paper --force",
-            ),
+            SessionsError::Missing(_) => failure.hint(NEW_STORE),
             SessionsError::Open { error, .. } => failure.opening(&error),
             SessionsError::OtherDevice(_) => Self { kind: Kind::Usage, ..failure },
             SessionsError::Restore { error: RestoreError::Place(error), .. } => match error {
@@ -104,8 +99,7 @@ impl From<EngineError> for Failure {
             EngineError::Store(error) => error.into(),
             EngineError::Damaged(_) => Self::of(Kind::Configuration, &error)
                 .hint("endseal store restore makes a store of a backup"),
-            EngineError::NoDevice => Self::of(Kind::Configuration, &error)
-                .hint("endseal session bundle and endseal session begin make one"),
+            EngineError::NoDevice => Self::of(Kind::Configuration, &error).hint(NEW_STORE),
             EngineError::Reopen(error) => {
                 Self::of(Kind::Environment, &EngineError::Ended).because(&error)
             }
@@ -118,10 +112,7 @@ impl From<SendError> for Failure {
     fn from(error: SendError) -> Self {
         match error {
             SendError::Engine(error) => error.into(),
-            SendError::NoSession => Self::of(Kind::Usage, &error).hint(BEGIN),
-            SendError::Restored => Self::of(Kind::Refused, &error).hint(
-                "endseal session reset NAME; then begin a session with a new bundle of theirs",
-            ),
+            SendError::Restored => GroupChangeError::Restored.into(),
             SendError::CommitRequired => {
                 Self::of(Kind::Usage, &error).hint("endseal session group update makes it")
             }
@@ -193,18 +184,6 @@ impl From<ReceiveError> for Failure {
                 Self::of(Kind::Refused, &error).hint("ask for another copy of it")
             }
             _ => Self::of(Kind::Environment, &error),
-        }
-    }
-}
-
-impl From<BeginSessionError> for Failure {
-    fn from(error: BeginSessionError) -> Self {
-        match error {
-            BeginSessionError::Engine(error) => error.into(),
-            BeginSessionError::Own | BeginSessionError::OtherAddress(_) => {
-                Self::of(Kind::Usage, &error)
-            }
-            _ => Self::of(Kind::Refused, &error).hint("ask for a new bundle"),
         }
     }
 }

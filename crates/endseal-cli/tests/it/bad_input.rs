@@ -118,9 +118,8 @@ fn the_tip_for_an_option_that_does_not_exist_helps() {
 fn a_file_that_is_no_session_file_says_nothing_of_messages() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
-    bob.run(&["session", "bundle", "-o", "bundle"]).ok();
     scratch.write("text", "just some text\n");
-    let ran = bob.run(&["session", "receive", "text"]);
+    let ran = bob.run(&["session", "group", "receive", "text"]);
     assert!(ran.code != 0 && !ran.err.contains("before it"), "{}", ran.err);
 }
 

@@ -27,7 +27,7 @@ fn help_documents_exit_codes_and_variables() {
 fn short_help_of_commands_leaves_the_options_of_every_command_out() {
     let pointer = "Options of every command: endseal --help";
     let shared = ["--home", "--json", "--quiet", "--verbose", "--color", "--passphrase-file"];
-    for command in [&["seal"][..], &["session"], &["session", "send"], &["s3", "key", "new"]] {
+    for command in [&["seal"][..], &["session"], &["session", "reset"], &["s3", "key", "new"]] {
         let help = |flag| run(program().args(command).arg(flag)).ok().text().to_owned();
         let (short, long) = (help("-h"), help("--help"));
         assert!(short.ends_with(&format!("\n{pointer}\n")), "{short}");

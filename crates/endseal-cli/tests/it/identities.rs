@@ -107,7 +107,7 @@ fn the_device_works_while_the_identity_is_locked() {
         assert_eq!(mode & 0o777, 0o600, "{path}");
     }
     assert_eq!(made["peer_id"], alice.peer_id());
-    alice.run(&["session", "bundle", "-o", "bundle"]).ok();
+    alice.run(&["session", "group", "key-package", "-o", "package"]).ok();
     alice.run(&["store", "check"]).ok();
     alice.run(&["id", "export", "--secret"]).fails(2, "a passphrase is needed");
     alice.run(&["session", "list"]).ok();

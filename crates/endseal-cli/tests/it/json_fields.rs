@@ -9,7 +9,7 @@ use endseal_testing::Scratch;
 use serde_json::Value;
 
 use crate::listener::Listener;
-use crate::messages::Hub;
+use crate::messages::{Hub, members};
 use crate::nostr_app::{App, World, template};
 use crate::people::{Person, Ran, program, run};
 use crate::signer::Owner;
@@ -39,12 +39,7 @@ const FILES: [&str; 20] = [
     "open",
     "inspect",
 ];
-const SESSIONS: [&str; 15] = [
-    "session bundle",
-    "session begin",
-    "session send",
-    "session receive",
-    "session inbox",
+const SESSIONS: [&str; 10] = [
     "session list",
     "session show",
     "session verify",
@@ -56,7 +51,7 @@ const SESSIONS: [&str; 15] = [
     "store stats",
     "store export",
 ];
-const GROUPS: [&str; 12] = [
+const GROUPS: [&str; 14] = [
     "session group key-package",
     "session group create",
     "session group add",
@@ -65,6 +60,8 @@ const GROUPS: [&str; 12] = [
     "session group accept",
     "session group discard",
     "session group send",
+    "session group receive",
+    "session group inbox",
     "session group leave",
     "session group forget",
     "session group list",
@@ -308,24 +305,12 @@ fn people<'a, const N: usize>(names: [&'static str; N], scratch: &'a Scratch) ->
 fn fields_of_sessions_are_documented() {
     let scratch = Scratch::new();
     let mut seen = Seen::default();
-    let [alice, bob, carol] = people(["alice", "bob", "carol"], &scratch);
-    seen.run(&bob, &["session", "bundle", "-o", "bob.bundle"]);
-    for sender in [&alice, &carol] {
-        // The bundle serves once: a message of carol fails.
-        seen.run(sender, &["session", "begin", "bob", "bob.bundle"]);
-        seen.feed(
-            sender,
-            &["session", "send", "bob", "-o", &format!("{}.msgs", sender.name)],
-            b"hello",
-        );
-    }
-    seen.run(&bob, &["session", "receive", "alice.msgs"]);
-    let ran = bob.run(&["--json", "session", "receive", "carol.msgs"]);
-    assert_eq!(ran.code, 1, "{}", ran.err);
-    seen.lines("session receive", ran.text());
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    alice.run(&["say", "bob", "hello"]).ok();
+    alice.run(&["sync"]).ok();
+    bob.run(&["sync"]).ok();
     seen.run(&bob, &["store", "export", "-o", "texts"]);
-    seen.run(&bob, &["session", "inbox"]);
-    seen.run(&bob, &["session", "inbox", "-o", "inbox"]);
     seen.run(&bob, &["session", "list"]);
     seen.run(&bob, &["session", "show", "alice"]);
     seen.run(&bob, &["session", "verify", "alice"]);
@@ -336,17 +321,6 @@ fn fields_of_sessions_are_documented() {
     fs::remove_dir_all(scratch.path("bob/store")).unwrap();
     seen.run(&bob, &["store", "restore", "copy"]);
     seen.run(&bob, &["session", "reset", "alice", "--yes"]);
-    // A welcome of somebody who is no contact, and one of a contact.
-    let dave = Person::new("dave", &scratch);
-    dave.knows(&bob);
-    for person in [&dave, &alice] {
-        bob.run(&["session", "group", "key-package", "-fo", "package"]).ok();
-        person.run(&["session", "group", "create", person.name]).ok();
-        person.run(&["session", "group", "add", person.name, "bob", "package", "-fo", "w"]).ok();
-        let ran = bob.run(&["--json", "session", "receive", "w"]);
-        assert_eq!(ran.code, i32::from(person.name == "dave"), "{}", ran.err);
-        seen.lines("session receive", ran.text());
-    }
     seen.check(&SESSIONS);
 }
 
@@ -374,6 +348,21 @@ fn fields_of_groups_of_sessions_are_documented() {
     group(&["send", "team", "text", "-o", "text.msgs"]);
     group(&["leave", "team", "-o", "leave"]);
     group(&["forget", "team", "--yes"]);
+    // A welcome of somebody who is no contact, and one of a contact.
+    let dave = Person::new("dave", &scratch);
+    dave.knows(&bob);
+    for person in [&dave, &alice] {
+        bob.run(&["session", "group", "key-package", "-fo", "package"]).ok();
+        person.run(&["session", "group", "create", person.name]).ok();
+        person.run(&["session", "group", "add", person.name, "bob", "package", "-fo", "w"]).ok();
+        let ran = bob.run(&["--json", "session", "group", "receive", "w"]);
+        assert_eq!(ran.code, i32::from(person.name == "dave"), "{}", ran.err);
+        seen.lines("session group receive", ran.text());
+    }
+    alice.run(&["session", "group", "send", "alice", "text", "-fo", "text.msgs"]).ok();
+    seen.run(&bob, &["session", "group", "receive", "text.msgs"]);
+    seen.run(&bob, &["session", "group", "inbox"]);
+    seen.run(&bob, &["session", "group", "inbox", "-o", "inbox"]);
     seen.check(&GROUPS);
 }
 

@@ -10,7 +10,6 @@ use endseal_testing::Scratch;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::people::Person;
-use crate::sessions::correspondents;
 
 /// Runs a command whose standard output is a terminal, or its standard error. Returns what the
 /// terminal got.
@@ -46,7 +45,7 @@ pub(crate) fn on_a_terminal(mut command: Command, is_output: bool) -> String {
 #[test]
 fn long_work_on_the_store_shows_that_it_goes_on() {
     let scratch = Scratch::new();
-    let [_alice, bob]: [Person<'_>; 2] = correspondents(&scratch);
+    let bob = Person::new("bob", &scratch);
     for (args, is_shown) in [
         (&["store", "check"][..], true),
         (&["store", "check", "--read-data"], true),

@@ -5,9 +5,9 @@ use endseal_testing::Scratch;
 use serde_json::Value;
 
 use crate::killed_at_the_end::shim;
+use crate::messages::{self, Hub, members as members_of};
 use crate::people::{Person, Ran};
-use crate::sessions::texts;
-use crate::sessions_killed::dies;
+use crate::session_groups_killed::dies;
 
 /// People who know each other.
 fn people<'a, const N: usize>(names: [&'static str; N], scratch: &'a Scratch) -> [Person<'a>; N] {
@@ -20,6 +20,24 @@ fn people<'a, const N: usize>(names: [&'static str; N], scratch: &'a Scratch) ->
     people
 }
 
+/// Alice and bob, who are in the group `team`.
+pub(crate) fn team(scratch: &Scratch) -> [Person<'_>; 2] {
+    let [alice, bob] = people(["alice", "bob"], scratch);
+    found(&alice, &bob);
+    [alice, bob]
+}
+
+/// The objects of the inbox.
+fn inbox(person: &Person<'_>) -> Vec<Value> {
+    let ran = person.run(&["--json", "session", "group", "inbox"]).ok();
+    ran.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The texts of the inbox.
+pub(crate) fn texts(person: &Person<'_>) -> Vec<String> {
+    inbox(person).iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect()
+}
+
 fn group(person: &Person<'_>, args: &[&str]) -> Ran {
     person.run(&[&["session", "group"], args].concat())
 }
@@ -29,7 +47,7 @@ fn key_package(person: &Person<'_>, file: &str) {
 }
 
 fn receive(person: &Person<'_>, file: &str) -> Value {
-    person.run(&["--json", "session", "receive", file]).ok().json()
+    person.run(&["--json", "session", "group", "receive", file]).ok().json()
 }
 
 /// Sends a text, and sees that all others have it.
@@ -38,7 +56,7 @@ fn talk(from: &Person<'_>, name: &str, to: &[&Person<'_>]) {
     let args = ["session", "group", "send", name, "-fo", "talk.msgs"];
     from.feed(&args, text.as_bytes()).ok();
     for other in to {
-        other.run(&["session", "inbox", "--take"]).ok();
+        other.run(&["session", "group", "inbox", "--take"]).ok();
         let received = receive(other, "talk.msgs");
         assert_eq!(received["delivered"], 1, "{} for {}: {received}", text, other.name);
         assert_eq!(texts(other), [text.as_str()]);
@@ -63,12 +81,12 @@ fn members(person: &Person<'_>, name: &str) -> Vec<String> {
 }
 
 /// Alice makes a group and adds bob.
-pub(crate) fn found(alice: &Person<'_>, bob: &Person<'_>) {
+fn found(alice: &Person<'_>, bob: &Person<'_>) {
     group(alice, &["create", "team"]).ok();
     key_package(bob, "bob.package");
     let ran = group(alice, &["add", "team", "bob", "bob.package", "-o", "bob.welcome"]).ok();
     assert_eq!(ran.confirmation(), "bob added to the group team; the welcome is in 'bob.welcome'");
-    let ran = bob.run(&["session", "receive", "bob.welcome"]).ok();
+    let ran = bob.run(&["session", "group", "receive", "bob.welcome"]).ok();
     let shown = ran.text();
     assert!(shown.starts_with("1 message: 0 delivered, 1 joined\n"), "{shown}");
     assert!(shown.contains("joined the group team, invited by alice"), "{shown}");
@@ -92,8 +110,7 @@ fn add(by: &Person<'_>, who: &Person<'_>, others: &[&Person<'_>]) {
 #[test]
 fn two_people_make_a_group_leave_it_and_join_again() {
     let scratch = Scratch::new();
-    let [alice, bob] = people(["alice", "bob"], &scratch);
-    found(&alice, &bob);
+    let [alice, bob] = team(&scratch);
     talk(&alice, "team", &[&bob]);
     talk(&bob, "team", &[&alice]);
     // The files can be read again, the welcome too.
@@ -105,7 +122,7 @@ fn two_people_make_a_group_leave_it_and_join_again() {
     let ran = bob.feed(&["session", "group", "send", "team", "-o", "x"], b"no");
     ran.fails(2, "proposals for the group wait");
     receive(&alice, "leave.msgs");
-    let shown = alice.run(&["session", "inbox", "--take"]).ok();
+    let shown = alice.run(&["session", "group", "inbox", "--take"]).ok();
     assert!(shown.text().contains("proposes to remove bob"), "{}", shown.text());
     let ran = alice.feed(&["session", "group", "send", "team", "-o", "x"], b"no");
     ran.fails(2, "proposals for the group wait");
@@ -152,7 +169,7 @@ fn three_people_change_a_group_by_commits_that_hold_when_they_are_accepted() {
     // Her own file that comes back does what accept does.
     assert_eq!(receive(&alice, "first.msgs")["delivered"], 1);
     group(&bob, &["accept", "team"]).fails(2, "no commit is pending");
-    let late = alice.run(&["--json", "session", "receive", "second.msgs"]);
+    let late = alice.run(&["--json", "session", "group", "receive", "second.msgs"]);
     assert_eq!((late.code, &late.json()["failures"]["old-epoch"]), (1, &1.into()));
     assert_eq!(members(&alice, "team"), ["alice", "bob"]);
     talk(&bob, "team", &[&alice]);
@@ -200,7 +217,7 @@ fn what_makes_no_sense_in_a_group_is_refused() {
     key_package(&bob, "second.package");
     group(&mallory, &["create", "friends"]).ok();
     group(&mallory, &["add", "friends", "bob", "second.package", "-o", "bad.welcome"]).ok();
-    let ran = bob.run(&["--json", "session", "receive", "bad.welcome"]);
+    let ran = bob.run(&["--json", "session", "group", "receive", "bad.welcome"]);
     let refused = ran.json();
     assert_eq!((ran.code, &refused["failures"]["stranger"]), (1, &1.into()));
     assert_eq!(refused["uninvited"][0]["inviter"]["identity"], mallory.identity());
@@ -214,7 +231,7 @@ fn what_makes_no_sense_in_a_group_is_refused() {
 
 /// Keys that are used once, and were used.
 #[test]
-fn a_spent_key_package_or_bundle_is_named_with_its_remedy() {
+fn a_spent_key_package_is_named_with_its_remedy() {
     let scratch = Scratch::new();
     let [alice, bob, carol] = people(["alice", "bob", "carol"], &scratch);
     found(&alice, &bob);
@@ -234,26 +251,106 @@ fn a_spent_key_package_or_bundle_is_named_with_its_remedy() {
     // Carol cannot know that alice was given the same key package.
     group(&carol, &["create", "club"]).ok();
     group(&carol, &["add", "club", "bob", "bob.package", "-o", "club.welcome"]).ok();
-    let received = bob.run(&["--json", "session", "receive", "club.welcome"]);
+    let received = bob.run(&["--json", "session", "group", "receive", "club.welcome"]);
     let json = received.json();
     assert_eq!((received.code, &json["failures"]["key-package-used"]), (1, &1.into()), "{json}");
     assert_eq!(json["already_delivered"], 0);
-    let told = bob.run(&["session", "receive", "club.welcome"]);
+    let told = bob.run(&["session", "group", "receive", "club.welcome"]);
     let remedy = "endseal session group key-package -o FILE";
     assert!(told.code == 1 && told.err.contains(remedy), "{}", told.err);
     // The welcome that used it comes again.
     assert_eq!(receive(&bob, "bob.welcome")["already_delivered"], 1);
+}
 
-    bob.run(&["session", "bundle", "-o", "bob.bundle"]).ok();
-    for (person, file) in [(&alice, "alice.msgs"), (&carol, "carol.msgs")] {
-        person.run(&["session", "begin", "bob", "bob.bundle"]).ok();
-        person.feed(&["session", "send", "bob", "-o", file], b"text").ok();
+#[test]
+fn what_is_no_text_is_carried_exactly() {
+    let scratch = Scratch::new();
+    let [alice, bob] = team(&scratch);
+    let send = ["session", "group", "send", "team", "-fo", "out"];
+    let most = vec![0xff; (1 << 20) - 512];
+    for content in [&b""[..], &[0xfe, 0], &most] {
+        alice.feed(&send, content).ok();
+        receive(&bob, "out");
+        group(&bob, &["--json", "inbox", "--take", "-fo", "taken"]).ok();
+        let taken: Value = serde_json::from_slice(&scratch.read("taken")).unwrap();
+        let data: String = content.iter().map(|byte| format!("{byte:02x}")).collect();
+        let field = if content.is_empty() { "text" } else { "data" };
+        assert!(taken[field] == data, "{field} of {} bytes", content.len());
     }
-    assert_eq!(receive(&bob, "alice.msgs")["delivered"], 1);
-    let told = bob.run(&["session", "receive", "carol.msgs"]);
-    let remedy = "endseal session bundle -o FILE";
-    assert!(told.text().contains("no-prekey 1") && told.err.contains(remedy), "{}", told.err);
-    assert_eq!(told.code, 1);
+    let send = ["session", "group", "send", "team", "-o", "long"];
+    let ran = alice.feed(&send, &[&most[..], b"x"].concat());
+    ran.fails(2, "text 1 is longer than a message may be");
+    assert!(!scratch.has("long"));
+    let two = [b"short\n", &most[..], b"x\n"].concat();
+    let ran = alice.feed(&[&send[..], &["--lines"]].concat(), &two);
+    ran.fails(2, "text 2 is longer than a message may be");
+    // Not even the first.
+    assert!(!scratch.has("long"));
+    let ran = group(&alice, &["send", "team", "--resume", "-o", "long"]).ok();
+    assert_eq!(ran.confirmation(), "nothing waits for the group team");
+}
+
+#[test]
+fn a_file_that_was_cut_or_changed_gives_what_is_whole() {
+    let scratch = Scratch::new();
+    let [alice, bob] = team(&scratch);
+    let send = ["session", "group", "send", "team", "--lines", "-o", "out"];
+    alice.feed(&send, b"1\n2\n\x1b[2J\r\n4").ok();
+    let good = scratch.read("out");
+    // Kind, id, group and length, and the message.
+    let record = |at: usize| {
+        let at = at + 1 + 16 + 1 + 4;
+        at + 4 + u32::from_le_bytes(good[at..at + 4].try_into().unwrap()) as usize
+    };
+    let third = record(record(16));
+    scratch.write("cut", &good[..third + 50]);
+    let ran = group(&bob, &["receive", "cut"]).fails(1, "the session file was cut short");
+    assert!(ran.err.contains("2 messages: 2 delivered"), "{}", ran.err);
+    assert_eq!(texts(&bob), ["1", "2"]);
+    let mut bad = good.clone();
+    *bad.last_mut().unwrap() ^= 1;
+    scratch.write("bad", &bad);
+    let ran = group(&bob, &["--json", "receive", "bad"]);
+    assert_eq!((ran.code, &ran.json()["failures"]["authentication"]), (1, &1.into()));
+    let shown = group(&bob, &["inbox"]).ok();
+    let lines = ["1", "2", "\u{fffd}[2J"].map(|text| format!("alice in team> {text}\n"));
+    assert_eq!(shown.text(), lines.concat());
+    // Another file first: nothing of what follows it is lost.
+    scratch.write("other", b"no such file at all");
+    group(&bob, &["receive", "other"]).fails(1, "it is not a session file");
+    group(&bob, &["receive", "out", "out"]).ok();
+    assert_eq!(texts(&bob), ["1", "2", "\u{1b}[2J", "4"]);
+}
+
+/// More than a ratchet keeps keys for, in the wrong order of files.
+#[test]
+fn files_are_received_in_any_order() {
+    let scratch = Scratch::new();
+    let [alice, bob] = team(&scratch);
+    for (name, from) in [("a", 0), ("b", 100)] {
+        let lines: Vec<_> = (from..from + 100).map(|n| format!("line {n}")).collect();
+        let send = ["session", "group", "send", "team", "--lines", "-o", name];
+        alice.feed(&send, lines.join("\n").as_bytes()).ok();
+    }
+    let ran = group(&bob, &["receive", "b", "a"]).ok();
+    assert_eq!(ran.text(), "200 messages: 200 delivered\n");
+    assert_eq!(texts(&bob).len(), 200);
+}
+
+/// Texts of the hub are in the same inbox of the store.
+#[test]
+fn the_inbox_of_groups_takes_no_text_of_the_hub() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members_of(&scratch, &hub);
+    found(&alice, &bob);
+    alice.run(&["say", "bob", "over the hub"]).ok();
+    alice.run(&["sync"]).ok();
+    bob.run(&["sync"]).ok();
+    talk(&alice, "team", &[&bob]);
+    let ran = group(&bob, &["inbox", "--take"]).ok();
+    assert_eq!(ran.text(), "alice in team> from alice\n");
+    assert_eq!(messages::texts(&bob.run(&["inbox"]).ok()), ["alice> over the hub"]);
 }
 
 /// The process ends anywhere: what it made is written by the next run, and made once.
@@ -295,8 +392,7 @@ fn a_welcome_that_was_not_written_waits() {
 #[test]
 fn old_notes_and_key_packages_are_pruned() {
     let scratch = Scratch::new();
-    let [alice, bob] = people(["alice", "bob"], &scratch);
-    found(&alice, &bob);
+    let [alice, bob] = team(&scratch);
     let pruned = bob.run(&["--json", "session", "prune", "--strangers"]).ok().json();
     let nothing = [&pruned["tombstones"], &pruned["key_packages"], &pruned["sessions"]];
     assert_eq!(nothing, [&Value::from(0); 3]);

@@ -1,12 +1,11 @@
-//! The store under the sessions: protection, damage, backups.
+//! The store: protection, damage, backups.
 
 use std::fs;
 
 use endseal_testing::Scratch;
 
 use crate::people::Person;
-use crate::session_groups::found;
-use crate::sessions::{correspondents, texts};
+use crate::session_groups::{team, texts};
 
 #[test]
 fn the_store_is_under_the_device() {
@@ -15,7 +14,6 @@ fn the_store_is_under_the_device() {
     scratch.write("wrong", "battery staple\n");
     let alice = Person { name: "alice", scratch: &scratch };
     alice.run(&["--passphrase-file", "right", "init", "--protect-device"]).ok();
-    alice.run(&["--passphrase-file", "right", "session", "bundle", "-o", "b"]).ok();
     let file = "alice/store/store.db";
     let before = scratch.read(file);
     alice.run(&["--passphrase-file", "wrong", "session", "list"]).fails(1, "passphrase");
@@ -37,16 +35,20 @@ fn the_store_is_under_the_device() {
 #[test]
 fn a_damaged_store_is_told_of_and_left_as_it_is() {
     let scratch = Scratch::new();
-    let [alice, bob] = correspondents(&scratch);
-    alice.feed(&["session", "send", "bob", "--lines", "-o", "out"], &b"text\n".repeat(300)).ok();
-    bob.run(&["session", "receive", "out"]).ok();
+    let [alice, bob] = team(&scratch);
+    alice
+        .feed(&["session", "group", "send", "team", "--lines", "-o", "out"], &b"text\n".repeat(300))
+        .ok();
+    bob.run(&["session", "group", "receive", "out"]).ok();
     bob.run(&["store", "check"]).ok();
     let good = scratch.read("bob/store/store.db");
     // The first page, and another one.
     let mut bad = good.clone();
     bad[2_000] ^= 1;
     scratch.write("bob/store/store.db", &bad);
-    for args in [&["session", "list"][..], &["store", "stats"], &["session", "receive", "out"]] {
+    for args in
+        [&["session", "list"][..], &["store", "stats"], &["session", "group", "receive", "out"]]
+    {
         let ran = bob.run(args).fails(4, "cannot open the store");
         assert!(ran.err.contains("the store is damaged"), "{}", ran.err);
         assert!(ran.err.contains("store restore"), "{}", ran.err);
@@ -71,26 +73,33 @@ fn a_damaged_store_is_told_of_and_left_as_it_is() {
     assert_eq!((&ran["rows"]["inbox"], &ran["restored"]), (&300.into(), &true.into()));
 }
 
-#[test]
-fn a_plain_copy_that_is_restored_does_not_send() {
-    let scratch = Scratch::new();
-    let [alice, bob] = correspondents(&scratch);
-    alice.feed(&["session", "send", "bob", "-o", "first"], b"first").ok();
-    bob.run(&["session", "receive", "first"]).ok();
-    fs::rename(scratch.path("bob/store"), scratch.path("copy")).unwrap();
-    let ran = bob.run(&["store", "restore", "copy"]).ok();
-    assert!(ran.err.contains("session reset"), "{}", ran.err);
-    assert_eq!(texts(&bob), ["first"]);
-    bob.feed(&["session", "send", "alice", "-o", "back"], b"back")
-        .fails(1, "the store was restored");
+/// A group of a restored store is joined again.
+#[track_caller]
+fn sends_no_more(bob: &Person<'_>) {
+    let ran = bob.feed(&["session", "group", "send", "team", "-o", "back"], b"back");
+    let ran = ran.fails(1, "the store was restored: join the group again");
+    assert!(ran.err.contains("endseal session group key-package"), "{}", ran.err);
 }
 
 #[test]
-fn a_restored_store_receives_and_sends_after_a_reset() {
+fn a_plain_copy_that_is_restored_does_not_send() {
     let scratch = Scratch::new();
-    let [alice, bob] = correspondents(&scratch);
-    alice.feed(&["session", "send", "bob", "-o", "first"], b"first").ok();
-    bob.run(&["session", "receive", "first"]).ok();
+    let [alice, bob] = team(&scratch);
+    alice.feed(&["session", "group", "send", "team", "-o", "first"], b"first").ok();
+    bob.run(&["session", "group", "receive", "first"]).ok();
+    fs::rename(scratch.path("bob/store"), scratch.path("copy")).unwrap();
+    let ran = bob.run(&["store", "restore", "copy"]).ok();
+    assert!(ran.err.contains("init --paper --force"), "{}", ran.err);
+    assert_eq!(texts(&bob), ["first"]);
+    sends_no_more(&bob);
+}
+
+#[test]
+fn a_restored_store_receives_and_does_not_send() {
+    let scratch = Scratch::new();
+    let [alice, bob] = team(&scratch);
+    alice.feed(&["session", "group", "send", "team", "-o", "first"], b"first").ok();
+    bob.run(&["session", "group", "receive", "first"]).ok();
     bob.run(&["store", "backup", "copy"]).ok();
     bob.run(&["store", "backup", "copy"]).fails(2, "already");
     bob.run(&["store", "restore", "copy"]).fails(2, "cannot restore");
@@ -100,54 +109,21 @@ fn a_restored_store_receives_and_sends_after_a_reset() {
     bob.run(&["store", "restore", "hers"]).fails(1, "cannot restore");
     assert!(!scratch.has("bob/store"));
     let ran = bob.run(&["store", "restore", "copy"]).ok();
-    assert!(ran.err.contains("session reset"), "{}", ran.err);
+    assert!(ran.err.contains("session group key-package"), "{}", ran.err);
     // It receives, what came later and what came before.
-    alice.feed(&["session", "send", "bob", "-o", "second"], b"second").ok();
-    bob.run(&["session", "receive", "second", "first"]).ok();
+    alice.feed(&["session", "group", "send", "team", "-o", "second"], b"second").ok();
+    bob.run(&["session", "group", "receive", "second", "first"]).ok();
     assert_eq!(texts(&bob), ["first", "second"]);
-    // Its prekeys are gone, which is said until there are new ones.
-    let lost = "key packages that were handed out before serve no more";
-    assert!(bob.run(&["session", "list"]).ok().err.contains(lost));
-    assert!(!bob.run(&["session", "bundle", "-o", "new.bundle"]).ok().err.contains(lost));
-    assert!(!bob.run(&["session", "list"]).ok().err.contains(lost));
-    let send = ["session", "send", "alice", "-o", "back"];
-    bob.feed(&send, b"back").fails(1, "the store was restored");
-    bob.run(&["session", "reset", "alice", "--yes"]).ok();
-    bob.feed(&send, b"back").fails(2, "there is no session");
-    alice.run(&["session", "bundle", "-o", "alice.bundle"]).ok();
-    bob.run(&["session", "begin", "alice", "alice.bundle"]).ok();
-    bob.feed(&send, b"back").ok();
-    assert!(scratch.has("back"));
-    alice.run(&["session", "receive", "back"]).ok();
-    assert_eq!(texts(&alice), ["back"]);
-    // Alice answers on the new session, and what she sent on the old one is opened, too.
-    alice.feed(&["session", "send", "bob", "-o", "third"], b"third").ok();
-    bob.run(&["session", "receive", "third"]).ok();
-    assert_eq!(texts(&bob), ["first", "second", "third"]);
-    let listed = bob.run(&["--json", "session", "list"]).ok().json();
-    assert_eq!((&listed["restored"], &listed["devices"][0]["sending"]), (&false.into(), &1.into()));
-}
-
-#[test]
-fn a_group_of_a_restored_store_is_joined_again() {
-    let scratch = Scratch::new();
-    let [alice, bob] = correspondents(&scratch);
-    found(&alice, &bob);
-    bob.run(&["store", "backup", "copy"]).ok();
-    fs::rename(scratch.path("bob/store"), scratch.path("lost")).unwrap();
-    bob.run(&["store", "restore", "copy"]).ok();
-    let ran = bob.feed(&["session", "group", "send", "team", "-o", "x"], b"no");
-    let ran = ran.fails(1, "the store was restored: join the group again");
-    assert!(ran.err.contains("endseal session group key-package"), "{}", ran.err);
-    assert!(!ran.err.contains("session reset"), "{}", ran.err);
+    sends_no_more(&bob);
+    assert!(bob.run(&["session", "list"]).ok().err.contains("the store was restored"));
 }
 
 #[test]
 fn an_export_has_every_text() {
     let scratch = Scratch::new();
-    let [alice, bob] = correspondents(&scratch);
-    alice.feed(&["session", "send", "bob", "--lines", "-o", "out"], b"one\ntwo").ok();
-    bob.run(&["session", "receive", "out"]).ok();
+    let [alice, bob] = team(&scratch);
+    alice.feed(&["session", "group", "send", "team", "--lines", "-o", "out"], b"one\ntwo").ok();
+    bob.run(&["session", "group", "receive", "out"]).ok();
     bob.run(&["store", "export", "-o", "texts"]).ok();
     let lines = String::from_utf8(scratch.read("texts")).unwrap();
     let lines: Vec<serde_json::Value> =

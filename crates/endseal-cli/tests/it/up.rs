@@ -249,7 +249,7 @@ fn one_process_has_the_store() {
     let refused = [
         &["join", "alice.invite"][..],
         &["session", "list"],
-        &["session", "send", "bob", "-o", "file"],
+        &["session", "group", "send", "team", "-o", "file"],
         &["store", "check"],
         &["store", "backup", "copy"],
         &["init", "--no-passphrase", "--force"],

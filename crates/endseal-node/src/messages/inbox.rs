@@ -31,16 +31,10 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// `None` if the message did not come by a hub: changes and texts of MLS groups.
+    /// `None` if the message did not come by a hub.
     fn of(received: Received) -> Option<Self> {
-        let Received { number, conversation, sender, plaintext, id, .. } = received;
-        let conversation = match conversation {
-            ConversationId::Person(from) => Conversation::Person(from),
-            ConversationId::Group(group) if id.len() == ID_LEN => {
-                Conversation::Group(GroupId::from_bytes(group.as_slice().try_into().ok()?))
-            }
-            _ => return None,
-        };
+        let conversation = conversation(&received)?;
+        let Received { number, sender, plaintext, .. } = received;
         Some(Self { number, conversation, writer: sender, plaintext })
     }
 
@@ -58,6 +52,22 @@ impl Unread {
             group @ Conversation::Group(_) => group,
         };
         Text::read(&self.plaintext, self.from(), &to)
+    }
+}
+
+/// Returns true if the message came by a hub. Others are texts and changes of MLS groups.
+#[must_use]
+pub fn is_from_hub(received: &Received) -> bool {
+    conversation(received).is_some()
+}
+
+fn conversation(received: &Received) -> Option<Conversation> {
+    match &received.conversation {
+        ConversationId::Person(from) => Some(Conversation::Person(*from)),
+        ConversationId::Group(group) if received.id.len() == ID_LEN => {
+            Some(Conversation::Group(GroupId::from_bytes(group.as_slice().try_into().ok()?)))
+        }
+        _ => None,
     }
 }
 

@@ -78,28 +78,9 @@ impl Tally {
     }
 }
 
-/// Delivers the records of a session file (docs/spec/session-file.md), transaction by transaction,
-/// and adds their results to `tally`. Joins no group: [`Reception::inviters`]. `progress` is called
-/// with the number of bytes that were read.
-///
-/// # Errors
-/// [`ReceiveError`]. The records before the fault are delivered, and counted in `tally`.
-pub fn receive(
-    engine: &mut Engine,
-    input: impl Read,
-    options: &BatchOptions,
-    tally: &mut Tally,
-    progress: &mut dyn FnMut(u64),
-) -> Result<(), ReceiveError> {
-    let mut reception = Reception::new(engine, options);
-    let read = reception.read(input, tally, progress);
-    reception.finish(tally)?;
-    read
-}
-
-/// Delivers several session files as one backlog, so that messages are opened in the order of their
-/// numbers whatever the order of the files. Up to 32 MiB of messages are one backlog; beyond, what
-/// was read first is delivered first.
+/// Delivers session files (docs/spec/session-file.md) as one backlog, transaction by transaction:
+/// messages are opened in the order of their numbers whatever the order of the files. Up to 32 MiB
+/// of messages are one backlog; beyond, what was read first is delivered first.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct Reception<'a> {
     engine: &'a mut Engine,

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write as _};
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_session::{
-    Address, ConversationId, Engine, EngineError, FileRecord, FileRoute, MAX_PLAINTEXT_LEN,
+    ConversationId, Engine, EngineError, FileRecord, FileRoute, MAX_PLAINTEXT_LEN,
     OutgoingKind, Pending,
 };
 
@@ -74,27 +74,8 @@ impl<R: Read> Texts<R> {
     }
 }
 
-/// Encrypts each text to each of the devices, in one transaction: all of them lie in the outbox
-/// when this returns, or none. How many texts there were.
-///
-/// # Errors
-/// [`TextError`].
-pub fn encrypt(
-    engine: &mut Engine,
-    to: &[Address],
-    mut texts: Texts<impl Read>,
-) -> Result<u64, TextError> {
-    engine.transaction(|transaction| {
-        while let Some(text) = texts.next()? {
-            for address in to {
-                transaction.encrypt(*address, text)?;
-            }
-        }
-        Ok(texts.number)
-    })
-}
-
-/// Encrypts each text to a group, likewise.
+/// Encrypts each text to a group, in one transaction: all of them lie in the outbox when this
+/// returns, or none. Returns their number.
 ///
 /// # Errors
 /// [`TextError`].

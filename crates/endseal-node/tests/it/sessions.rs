@@ -7,11 +7,12 @@ use std::io::{self, Read};
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
-use endseal_node::sessions::{self, ReceiveError, SessionsError, Tally, Texts};
+use endseal_node::sessions::{self, ReceiveError, Reception, SessionsError, Tally, Texts};
 use endseal_node::{AtomicFile, Existing, Home, Readers};
+use endseal_session::group::Suite;
 use endseal_session::{
     BatchOptions, ConversationId, DeviceId, Engine, EngineError, FileRecord, FileRecordError,
-    FileRoute,
+    FileRoute, GroupChangeError,
 };
 use endseal_store::{OpenStoreError, OuterKey, Protection, Store};
 
@@ -70,42 +71,74 @@ impl Read for Failing {
     }
 }
 
+/// Alice and bob, in a group of that id.
+fn in_a_group(scratch: &Scratch, id: &[u8]) -> [Engine; 2] {
+    let [mut alice, mut bob] = ["one", "other"]
+        .map(|name| make(&Home::create(&scratch.path(name)).unwrap(), &identity(), None).unwrap());
+    let now = Duration::from_millis(NOW);
+    let package: Result<_, GroupChangeError> =
+        bob.transaction(|it| it.key_package(Suite::default(), now));
+    let package = package.unwrap();
+    let made: Result<(), GroupChangeError> = alice.transaction(|it| {
+        it.create_group(id, now)?;
+        let commit = it.commit_group(id, |mls| mls.add([package.as_slice()], now))?;
+        it.accept_commit(id)?;
+        it.sent(commit)?;
+        Ok(())
+    });
+    made.unwrap();
+    let conversation = ConversationId::Group(id.to_vec());
+    let path = scratch.path("welcome");
+    let file = AtomicFile::create(&path, Existing::Keep, Readers::Umask).unwrap();
+    assert_eq!(sessions::write_welcomes(&mut alice, &conversation, file).unwrap(), 1);
+    let (tally, read) = receive(&mut bob, File::open(&path).unwrap(), &mut |_| {});
+    read.unwrap();
+    assert_eq!((tally.joined.len(), tally.failed()), (1, 0));
+    [alice, bob]
+}
+
+/// Delivers a file, with welcomes of anyone.
+fn receive(
+    engine: &mut Engine,
+    input: impl Read,
+    progress: &mut dyn FnMut(u64),
+) -> (Tally, Result<(), ReceiveError>) {
+    let (mut tally, options) = (Tally::default(), BatchOptions::default());
+    let mut reception = Reception::new(engine, &options).inviters(&|_| true);
+    let read = reception.read(input, &mut tally, progress);
+    reception.finish(&mut tally).unwrap();
+    (tally, read)
+}
+
 #[test]
 fn a_file_larger_than_a_piece_is_read_from_front_to_end() {
     const TEXTS: u64 = 19;
     let scratch = Scratch::new();
-    let [one, other] = ["one", "other"]
-        .map(|name| make(&Home::create(&scratch.path(name)).unwrap(), &identity(), None).unwrap());
-    let (mut alice, mut bob) = (one, other);
-    let bundles: Result<_, EngineError> = bob.transaction(|it| it.one_time_bundles(1, NOW));
-    let to = bob.address();
-    alice.transaction(|it| it.begin_session(to, &bundles.unwrap()[0])).unwrap();
+    let [mut alice, mut bob] = in_a_group(&scratch, b"team");
     // Lengths that put the ends of pieces anywhere within a record.
     let line = |number: u64| vec![b'a'; 1_000_000 + usize::try_from(number).unwrap() * 1_237];
     let lines: Vec<_> = (0..TEXTS).map(line).collect();
-    let count = sessions::encrypt(&mut alice, &[to], Texts::lines(&*lines.join(&b'\n')));
+    let input = lines.join(&b'\n');
+    let count = sessions::encrypt_group(&mut alice, b"team", Texts::lines(&*input));
     assert_eq!(count.unwrap(), TEXTS);
-    let conversation = ConversationId::Person(to.identity);
+    let conversation = ConversationId::Group(b"team".to_vec());
     assert_eq!(sessions::waiting(&mut alice, &conversation).unwrap(), TEXTS);
     let path = scratch.path("out");
-    let file = || AtomicFile::create(&path, Existing::Keep, Readers::Umask).unwrap();
-    let begun = file();
+    let begun = AtomicFile::create(&path, Existing::Keep, Readers::Umask).unwrap();
     assert_eq!(sessions::write_outbox(&mut alice, &conversation, begun).unwrap(), TEXTS);
     assert_eq!(sessions::waiting(&mut alice, &conversation).unwrap(), 0);
 
-    let (mut tally, mut at) = (Tally::default(), Vec::new());
+    let mut at = Vec::new();
     let input = Failing(File::open(&path).unwrap());
-    let options = BatchOptions::default();
-    let failed =
-        sessions::receive(&mut bob, input, &options, &mut tally, &mut |done| at.push(done));
+    let (tally, failed) = receive(&mut bob, input, &mut |done| at.push(done));
     assert!(matches!(failed, Err(ReceiveError::Input(_))));
     // All of it was there before the failure.
     assert_eq!((tally.delivered, tally.failed()), (TEXTS, 0));
     assert!(at.len() >= 3 && at.is_sorted(), "{at:?}");
     assert_eq!(at.last(), Some(&path.metadata().unwrap().len()));
-    let input = File::open(&path).unwrap();
-    sessions::receive(&mut bob, input, &options, &mut tally, &mut |_| {}).unwrap();
-    assert_eq!((tally.records, tally.already_delivered), (2 * TEXTS, TEXTS));
+    let (tally, read) = receive(&mut bob, File::open(&path).unwrap(), &mut |_| {});
+    read.unwrap();
+    assert_eq!((tally.records, tally.already_delivered), (TEXTS, TEXTS));
     let texts = bob.inbox().page(0, 100).unwrap();
     assert!(texts.iter().map(|it| it.plaintext.as_slice()).eq(lines.iter().map(Vec::as_slice)));
 }
@@ -114,34 +147,29 @@ fn a_file_larger_than_a_piece_is_read_from_front_to_end() {
 #[test]
 fn a_long_welcome_costs_itself_alone() {
     let scratch = Scratch::new();
-    let [mut alice, mut bob] = ["one", "other"]
-        .map(|name| make(&Home::create(&scratch.path(name)).unwrap(), &identity(), None).unwrap());
-    let bundles: Result<_, EngineError> = bob.transaction(|it| it.one_time_bundles(1, NOW));
+    let [mut alice, mut bob] = in_a_group(&scratch, b"team");
     let (from, to) = (alice.address(), bob.address());
-    alice.transaction(|it| it.begin_session(to, &bundles.unwrap()[0])).unwrap();
-    let message = alice.encrypt(to, b"text").unwrap().body;
+    sessions::encrypt_group(&mut alice, b"team", Texts::whole(&b"text"[..])).unwrap();
+    let message = alice.outbox().pending(0, 1).unwrap().remove(0).body;
     let long = vec![1; 12 << 20];
     let mut file = FileRecord::HEADER.to_vec();
     let id = FileRecord::id_of(&message);
-    let devices = FileRoute::Devices { sender: from, recipient: to };
     let welcome = FileRoute::Welcome { sender: from, recipient: to };
     let elsewhere = FileRoute::Welcome { sender: to, recipient: from };
     for (id, route, body) in [
         (&[1; 16], welcome, &long),
         (&[2; 16], elsewhere, &long),
         (&[3; 16], welcome, &vec![0]),
-        (&id, devices, &message),
+        (&id, FileRoute::Group(b"team"), &message),
     ] {
         FileRecord { id, route, body }.write_to(&mut file).unwrap();
     }
-    let mut tally = Tally::default();
-    sessions::receive(&mut bob, &*file, &BatchOptions::default(), &mut tally, &mut |_| {}).unwrap();
+    let (tally, read) = receive(&mut bob, &*file, &mut |_| {});
+    read.unwrap();
     assert_eq!((tally.records, tally.delivered, tally.elsewhere), (4, 1, 1));
     assert_eq!(tally.failures.into_iter().collect::<Vec<_>>(), [("authentication", 2)]);
     // Cut within it.
-    let mut tally = Tally::default();
-    let cut = &file[..9 << 20];
-    let ran = sessions::receive(&mut bob, cut, &BatchOptions::default(), &mut tally, &mut |_| {});
-    assert!(matches!(ran, Err(ReceiveError::Format(FileRecordError::Truncated))));
+    let (tally, read) = receive(&mut bob, &file[..9 << 20], &mut |_| {});
+    assert!(matches!(read, Err(ReceiveError::Format(FileRecordError::Truncated))));
     assert_eq!(tally.records, 0);
 }

@@ -1,9 +1,11 @@
 //! `endseal session group`
 
 mod change;
+mod inbox;
 mod key_package;
 mod leave;
 mod list;
+mod receive;
 mod send;
 
 use core::time::Duration;
@@ -14,9 +16,7 @@ use endseal_node::{AtomicFile, Existing, FileError, Readers, sessions};
 use endseal_session::group::MAX_GROUP_ID_LEN;
 use endseal_session::{ConversationId, Engine, GroupChangeError, GroupSummary};
 
-pub(crate) use self::list::{device, member_json};
-
-use super::inbox::group_name;
+use self::inbox::group_name;
 use super::with;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
@@ -28,8 +28,8 @@ use crate::typed;
 /// Hold conversations in groups (MLS), whose messages travel in session files
 ///
 /// A device hands out a key package. A member adds the device with it and writes a welcome, which
-/// the device reads with session receive. Texts and changes go to all members, who read them with
-/// session receive too.
+/// the device reads with session group receive. Texts and changes go to all members, who read them
+/// with session group receive too.
 ///
 /// A change (add, remove, update) is a commit, and pending at first. If two members commit at the
 /// same time, all members must take the same commit. Accept yours when it is certain that it comes
@@ -68,6 +68,8 @@ enum Command {
         group: String,
     },
     Send(send::Args),
+    Receive(receive::Args),
+    Inbox(inbox::Args),
     Leave(leave::Leave),
     Forget(leave::Forget),
     /// List all groups
@@ -117,6 +119,8 @@ pub(crate) fn run(args: Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, 
         Command::Accept(args) => change::accept(&args, wait, ctx),
         Command::Discard { group } => change::discard(&group, wait, ctx),
         Command::Send(args) => send::run(&args, wait, ctx),
+        Command::Receive(args) => receive::run(&args, wait, ctx),
+        Command::Inbox(args) => inbox::run(&args, wait, ctx),
         Command::Leave(args) => leave::leave(&args, wait, ctx),
         Command::Forget(args) => leave::forget(&args, wait, ctx),
         Command::List => list::list(wait, ctx),

@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 use core::time::Duration;
 
 use endseal_node::sessions;
-use endseal_session::{ConversationId, Correspondent, EngineError, SessionInfo};
+use endseal_session::{Correspondent, EngineError, SessionInfo};
 use endseal_store::SessionStatus;
 
 use super::{Partner, called, identity_text, with};
@@ -17,9 +17,7 @@ pub(crate) fn list(wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let contacts = ctx.home()?.contacts()?;
     with(wait, ctx, |engine, ctx| {
         if engine.store().is_restored() {
-            ctx.note(
-                "the store was restored: sessions that await a reset do not send (session reset)",
-            );
+            ctx.note("the store was restored: sessions that await a reset do not send");
         }
         let known = engine.correspondents()?;
         let (mut text, mut entries) = (String::new(), Vec::new());
@@ -68,14 +66,11 @@ pub(crate) fn show(name: &str, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     with(wait, ctx, |engine, _| {
         let known = partner.devices(engine)?;
         let verified = sessions::is_verified(&known, &partner.identity);
-        let conversation = ConversationId::Person(partner.identity);
-        let waiting = sessions::waiting(engine, &conversation)?;
         let identity = identity_text(partner.identity);
         let mut text = format!(
-            "name      {}\nidentity  {identity}\nverified  {}\nwaiting   {}\n",
+            "name      {}\nidentity  {identity}\nverified  {}\n",
             partner.name,
             if verified { "yes" } else { "no" },
-            plural(waiting, "message"),
         );
         let mut devices = Vec::new();
         for it in &known {
@@ -104,7 +99,6 @@ pub(crate) fn show(name: &str, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
             ("name", partner.name.into()),
             ("identity", identity.into()),
             ("verified", verified.into()),
-            ("waiting", waiting.into()),
             ("devices", Value::Array(devices)),
         ]);
         Ok(Outcome::new(text, json))

@@ -13,8 +13,7 @@ use crate::printable::plural;
 
 /// Stop sending on the sessions with a person; they still receive
 ///
-/// Then begin a new session with a new bundle of theirs. A store that was restored from a backup
-/// needs this. It also helps if messages of a device cannot be opened any more.
+/// The next text begins new sessions. It helps if their devices cannot open what is sent to them.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Contact or identity

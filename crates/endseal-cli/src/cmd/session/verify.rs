@@ -40,7 +40,10 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
             let devices = partner.devices(engine)?;
             if devices.is_empty() {
                 let message = format!("no device of {} is known yet", partner.name);
-                return Err(Failure::usage(message).hint("begin a session first: session begin"));
+                return Err(Failure::usage(message).hint(format!(
+                    "write to them first: endseal say {} TEXT, then endseal sync",
+                    partner.name
+                )));
             }
             engine
                 .transaction(|transaction| {

@@ -24,11 +24,12 @@ use endseal_keyring::{IdentityFile, PersonRecord};
 use endseal_node::messages::{
     HubClient, HubError, JoinError, SkippedReason, SyncError, join, problems, status,
 };
-use endseal_node::sessions::write_outbox;
+use endseal_node::sessions::{waiting, write_outbox};
 use endseal_node::{AtomicFile, Existing, NewIdentity, Readers};
 use endseal_session::{ConversationId, DeviceId};
 use endseal_transport::{Connection, Frame, Kind, TransportKey};
 
+use super::letters::{group, write};
 use super::liar::{Liar, PATIENCE};
 use super::world::{Person, World};
 
@@ -481,26 +482,29 @@ async fn who_dies_after_publishing_gives_no_prekey_twice() {
     assert_eq!(texts, ["from carol", "from dave"], "{classes:?}");
 }
 
-/// Texts that were encrypted for the hub do not leave in a file.
+/// Texts that were encrypted for the hub do not leave in a file: an MLS group may have the id of a
+/// group of the hub.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_file_takes_no_text_of_the_hub() {
     let mut limits = HubLimits::default();
     limits.mailbox_frames = 1;
     let world = World::with(limits);
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
-    alice.say(&bob.identity, "one");
-    alice.say(&bob.identity, "two");
+    let id = *group(&mut [&mut alice, &mut bob], &[]).id();
+    write(&mut alice, &id, "one");
+    write(&mut alice, &id, "two");
     assert!(alice.sync(&world).await.mailbox_full);
     let path = world.folder.path("file.session");
     let file = AtomicFile::create(&path, Existing::Keep, Readers::Owner).unwrap();
-    let with = ConversationId::Person(bob.identity);
-    let written = write_outbox(&mut alice.engine, &with, file).unwrap();
+    let with = ConversationId::Group(id.as_bytes().to_vec());
+    assert_eq!(waiting(&mut alice.engine, &with).unwrap(), 0);
+    assert_eq!(write_outbox(&mut alice.engine, &with, file).unwrap(), 0);
     bob.sync(&world).await;
     let (_, result) = alice.try_sync(&world).await;
     bob.sync(&world).await;
     let texts: Vec<_> = bob.read().into_iter().map(|(_, text)| text).collect();
-    let waiting = status(&mut alice.engine).unwrap().frames;
-    assert_eq!(texts, ["one", "two"], "{written} in the file, waiting {waiting}, {result:?}");
+    let left = status(&mut alice.engine).unwrap().frames;
+    assert_eq!(texts, ["one", "two"], "waiting {left}, {result:?}");
 }
 
 /// The program's own advice after a restored store.

@@ -8,7 +8,7 @@ use endseal_session::{Address, EngineError, GroupSummary};
 use endseal_store::SessionStatus;
 
 use super::Known;
-use crate::cmd::session::inbox::{group_name, hex};
+use super::inbox::{group_name, hex};
 use crate::cmd::session::{called, identity_text, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
@@ -102,11 +102,11 @@ pub(crate) fn members(name: &str, wait: Duration, ctx: &mut Ctx) -> Result<Outco
 }
 
 /// A device in words.
-pub(crate) fn device(address: &Address, contacts: &Contacts) -> String {
+pub(super) fn device(address: &Address, contacts: &Contacts) -> String {
     format!("{}  device {}", called(address.identity, contacts), address.device)
 }
 
-pub(crate) fn member_json(address: &Address, contacts: &Contacts) -> Value {
+pub(super) fn member_json(address: &Address, contacts: &Contacts) -> Value {
     json::object([
         ("name", contacts.name_of(&address.identity).map(ToString::to_string).into()),
         ("identity", identity_text(address.identity).into()),

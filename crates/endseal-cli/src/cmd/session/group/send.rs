@@ -3,8 +3,7 @@
 use core::time::Duration;
 use std::path::PathBuf;
 
-use endseal_node::sessions::{self, TextError, Texts};
-use endseal_session::{GroupChangeError, SendError};
+use endseal_node::sessions::{self, Texts};
 
 use super::{Known, Out};
 use crate::cmd::session::{plural, shown, with};
@@ -15,8 +14,10 @@ use crate::output::Input;
 
 /// Encrypt a text for the members of a group, into a session file
 ///
-/// As in session send, messages leave the outbox when the file is durable under its name. --resume
-/// writes messages and commits that wait from an interrupted run.
+/// All texts are encrypted in one transaction. Messages leave the outbox when the file is durable
+/// under its name. If the process is killed before, they wait, and --resume writes them, and
+/// commits too. A message that is received twice is shown once. While messages wait, new ones are
+/// refused, so that nothing is encrypted twice by mistake.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The group
@@ -64,8 +65,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
                     true => Texts::lines(input.reader),
                     false => Texts::whole(input.reader),
                 };
-                let texts = sessions::encrypt_group(engine, &group.id, texts);
-                (texts.map_err(of_group)?, file)
+                (sessions::encrypt_group(engine, &group.id, texts)?, file)
             }
         };
         let messages = group.write_outbox(engine, file)?;
@@ -73,12 +73,4 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         let text = format!("{} for the group {name} in '{path}'", plural(messages, "message"));
         Ok(Outcome::done(text, summary(texts, messages, Some(path))))
     })
-}
-
-/// A group of a restored store is joined again, where a session is reset.
-fn of_group(error: TextError) -> Failure {
-    match error {
-        TextError::Send(SendError::Restored) => GroupChangeError::Restored.into(),
-        error => error.into(),
-    }
 }

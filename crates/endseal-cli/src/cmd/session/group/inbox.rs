@@ -1,4 +1,4 @@
-//! `endseal session inbox`
+//! `endseal session group inbox`
 
 use core::fmt::Write as _;
 use core::time::Duration;
@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::Contacts;
+use endseal_node::messages::is_from_hub;
 use endseal_session::{Address, ConversationId, Notice, Received, ReceivedKind};
 
-use super::{called, identity_text, with};
+use crate::cmd::session::{called, identity_text, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{self, Failure};
 use crate::json::{self, Value};
@@ -19,7 +20,7 @@ use crate::printable::{indent, plural, printable};
 /// Messages that are in memory at once.
 const PAGE: usize = 64;
 
-/// Print the messages of the inbox
+/// Print the texts and changes that were received from files and not taken
 ///
 /// Each message is "NAME> text". Further lines of a text are indented, and control characters are
 /// replaced. With --json each message is one object on its own line, exactly as it was sent.
@@ -49,9 +50,10 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         let mut numbers = Vec::new();
         let mut count = 0_u64;
         loop {
-            let page = engine.inbox().page(after, PAGE)?;
+            let mut page = engine.inbox().page(after, PAGE)?;
             let Some(last) = page.last() else { break };
             after = last.number;
+            page.retain(|message| !is_from_hub(message));
             for message in &page {
                 let line = line(message, &contacts, ctx.global.json);
                 out.write_all(line.as_bytes()).map_err(|error| failure::standard(&error))?;

@@ -1,5 +1,5 @@
-//! Processes that are killed in the middle of sending and receiving: every text arrives once, in
-//! order.
+//! Processes that are killed in the middle of sending to a group and receiving from it: every text
+//! arrives once, in order.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use endseal_testing::Scratch;
 
 use crate::killed_at_the_end::shim;
 use crate::people::Person;
-use crate::sessions::{correspondents, texts};
+use crate::session_groups::{team, texts};
 
 const MESSAGES: usize = 5_000;
 /// Synchronisations, and more of each than sending makes, also after a death.
@@ -29,7 +29,7 @@ pub(crate) fn dies(mut command: Command, shim: &Path, moment: &str) -> bool {
 /// The sum of what was delivered now and before.
 #[track_caller]
 fn receive(bob: &Person<'_>, file: &str) -> (u64, u64) {
-    let ran = bob.run(&["--json", "session", "receive", file]).ok().json();
+    let ran = bob.run(&["--json", "session", "group", "receive", file]).ok().json();
     assert_eq!(ran["failed"], 0);
     (ran["delivered"].as_u64().unwrap(), ran["already_delivered"].as_u64().unwrap())
 }
@@ -38,16 +38,17 @@ fn receive(bob: &Person<'_>, file: &str) -> (u64, u64) {
 fn a_receiver_that_dies_again_and_again_gets_each_text_once() {
     let scratch = Scratch::new();
     let shim = shim(&scratch);
-    let [alice, bob] = correspondents(&scratch);
+    let [alice, bob] = team(&scratch);
     let sent = lines(MESSAGES);
     scratch.write("lines", sent.join("\n"));
-    alice.run(&["session", "send", "bob", "lines", "--lines", "-o", "out"]).ok();
+    alice.run(&["session", "group", "send", "team", "lines", "--lines", "-o", "out"]).ok();
     let (mut before, mut deaths) = (0, 0);
     // Each begins where the last one ended. There is a synchronisation in each transaction of 256.
     let moments = ["2:before", "3:after", "4:before", "5:after", "4:after", "6:before"];
     for moment in moments {
         let moment = format!("fsync:{moment}");
-        deaths += usize::from(dies(bob.command(&["session", "receive", "out"]), &shim, &moment));
+        deaths +=
+            usize::from(dies(bob.command(&["session", "group", "receive", "out"]), &shim, &moment));
         let now = texts(&bob);
         assert!(now.len() >= before && now == sent[..now.len()], "{moment}: {} texts", now.len());
         before = now.len();
@@ -65,7 +66,7 @@ fn a_receiver_that_dies_again_and_again_gets_each_text_once() {
 fn a_sender_may_die_anywhere_and_each_text_arrives_once() {
     let scratch = Scratch::new();
     let shim = shim(&scratch);
-    let [alice, bob] = correspondents(&scratch);
+    let [alice, bob] = team(&scratch);
     let (mut sent, mut waited, mut deaths) = (Vec::new(), 0, 0);
     // All moments at which something becomes durable; after one is before the next.
     let moments = CALLS
@@ -77,13 +78,13 @@ fn a_sender_may_die_anywhere_and_each_text_arrives_once() {
         let (lines, first, second) =
             (format!("lines-{round}"), format!("out-{round}"), format!("resumed-{round}"));
         scratch.write(&lines, texts.join("\n"));
-        let args = ["session", "send", "bob", &lines, "--lines", "-o", &first];
+        let args = ["session", "group", "send", "team", &lines, "--lines", "-o", &first];
         let died = dies(alice.command(&args), &shim, &moment);
         deaths += usize::from(died);
         // No run makes as many calls, so all of them were met.
         assert!(!died || number < most, "{moment}");
         // What a person does: write what waits; if nothing does and there is no file, begin anew.
-        let resume = ["--json", "session", "send", "bob", "--resume", "-o", &second];
+        let resume = ["--json", "session", "group", "send", "team", "--resume", "-o", &second];
         let resumed = alice.run(&resume).ok().json()["messages"].as_u64().unwrap();
         waited += usize::from(resumed > 0);
         if resumed == 0 && !scratch.has(&first) {
@@ -104,9 +105,9 @@ fn a_sender_may_die_anywhere_and_each_text_arrives_once() {
 fn what_waits_is_not_encrypted_again() {
     let scratch = Scratch::new();
     let shim = shim(&scratch);
-    let [alice, bob] = correspondents(&scratch);
+    let [alice, bob] = team(&scratch);
     scratch.write("lines", "1\n2\n3");
-    let args = ["session", "send", "bob", "lines", "--lines", "-o", "out"];
+    let args = ["session", "group", "send", "team", "lines", "--lines", "-o", "out"];
     // Until the file has its name, while the messages are in the outbox still: before its folder is
     // synchronised.
     for number in 1.. {
@@ -115,11 +116,11 @@ fn what_waits_is_not_encrypted_again() {
             break;
         }
         let resumed = format!("resumed-{number}");
-        alice.run(&["session", "send", "bob", "--resume", "-o", &resumed]).ok();
+        alice.run(&["session", "group", "send", "team", "--resume", "-o", &resumed]).ok();
     }
-    let ran = alice.run(&["session", "send", "bob", "lines", "--lines", "-o", "again"]);
-    ran.fails(2, "3 messages for bob wait from an earlier run");
-    alice.run(&["session", "send", "bob", "--resume", "-o", "again"]).ok();
+    let ran = alice.run(&["session", "group", "send", "team", "lines", "--lines", "-o", "again"]);
+    ran.fails(2, "an earlier run left 3 messages for the group team");
+    alice.run(&["session", "group", "send", "team", "--resume", "-o", "again"]).ok();
     assert_eq!(scratch.read("again"), scratch.read("out"));
     assert_eq!((receive(&bob, "again"), receive(&bob, "out")), ((3, 0), (0, 3)));
 }
@@ -128,12 +129,12 @@ fn what_waits_is_not_encrypted_again() {
 fn what_is_taken_is_written_first() {
     let scratch = Scratch::new();
     let shim = shim(&scratch);
-    let [alice, bob] = correspondents(&scratch);
+    let [alice, bob] = team(&scratch);
     let sent = lines(200);
     scratch.write("lines", sent.join("\n"));
-    alice.run(&["session", "send", "bob", "lines", "--lines", "-o", "out"]).ok();
-    bob.run(&["session", "receive", "out"]).ok();
-    let args = ["--json", "session", "inbox", "--take", "-o", "taken"];
+    alice.run(&["session", "group", "send", "team", "lines", "--lines", "-o", "out"]).ok();
+    bob.run(&["session", "group", "receive", "out"]).ok();
+    let args = ["--json", "session", "group", "inbox", "--take", "-o", "taken"];
     for number in 1.. {
         assert!(dies(bob.command(&args), &shim, &format!("fsync:{number}:before")), "{number}");
         assert_eq!(texts(&bob), sent, "{number}");
@@ -141,7 +142,7 @@ fn what_is_taken_is_written_first() {
             break;
         }
     }
-    let args = ["--json", "session", "inbox", "--take", "-fo", "taken"];
+    let args = ["--json", "session", "group", "inbox", "--take", "-fo", "taken"];
     bob.run(&args).ok();
     let taken = String::from_utf8(scratch.read("taken")).unwrap();
     assert_eq!(taken.lines().count(), sent.len());

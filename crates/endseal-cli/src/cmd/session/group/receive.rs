@@ -1,4 +1,4 @@
-//! `endseal session receive`
+//! `endseal session group receive`
 
 use core::fmt::Write as _;
 use core::time::Duration;
@@ -9,9 +9,9 @@ use endseal_keyring::Contacts;
 use endseal_node::sessions::{Reception, Tally};
 use endseal_session::{Address, BatchOptions, JoinedGroup};
 
-use super::group::{device, member_json};
 use super::inbox::{group_name, hex};
-use super::{called, identity_text, with};
+use super::list::{device, member_json};
+use crate::cmd::session::{called, identity_text, with};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
@@ -76,8 +76,11 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
                  contacts add NAME {inviter}, then receive the file again",
             ));
         }
-        for hint in tally.failures.keys().filter_map(|code| remedy(code)) {
-            ctx.note(&format!("hint: {hint}"));
+        if ["key-package-used", "no-prekey"].iter().any(|code| tally.failures.contains_key(code)) {
+            ctx.note(
+                "hint: the key package was used before, or is not of this device; give whoever added \
+                 this device a new one: endseal session group key-package -o FILE",
+            );
         }
         let mut text = format!("{}\n", text(&tally));
         for group in &tally.joined {
@@ -94,22 +97,6 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         let json = summary(&tally, &contacts);
         Ok(Outcome { refused: tally.failed() > 0, ..Outcome::new(text, json) })
     })
-}
-
-/// Remedy for a failure of that code.
-fn remedy(code: &str) -> Option<&'static str> {
-    match code {
-        "key-package-used" => Some(
-            "the key package was used before; give whoever added this device a new one: endseal \
-             session group key-package -o FILE",
-        ),
-        "no-prekey" => Some(
-            "the bundle or key package was used before, or is not of this device; give the sender a \
-             new one: endseal session bundle -o FILE (they: endseal session begin NAME FILE), or \
-             endseal session group key-package -o FILE",
-        ),
-        _ => None,
-    }
 }
 
 fn name(path: &Path) -> PathBuf {
