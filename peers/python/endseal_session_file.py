@@ -9,7 +9,7 @@ from endseal_session import SessionError, check, check_ed25519
 MAGIC = b"endseal msgs v"
 VERSION = b"1\n"
 MAX_GROUP_ID_LEN = 63
-MAX_LENGTHS = {1: 1 << 20, 2: 1 << 20, 3: 1 << 24}
+MAX_LENGTHS = {2: 1 << 20, 3: 1 << 24}
 
 
 def message_id(message):

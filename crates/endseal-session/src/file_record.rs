@@ -1,4 +1,4 @@
-//! Records of a session file, which carries messages and welcomes between stores.
+//! Records of a session file, which carries messages of groups and welcomes between stores.
 
 use core::fmt;
 
@@ -13,7 +13,6 @@ use crate::{Address, DeviceId, MAX_MESSAGE_LEN};
 
 const MAGIC: &[u8; 14] = b"endseal msgs v";
 const VERSION: &[u8; 2] = b"1\n";
-const DEVICES: u8 = 1;
 const GROUP: u8 = 2;
 const WELCOME: u8 = 3;
 const ADDRESS_LEN: usize = 36;
@@ -36,13 +35,6 @@ pub struct FileRecord<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileRoute<'a> {
-    /// Between two devices.
-    Devices {
-        /// Address that it claims to be from.
-        sender: Address,
-        /// Address that it is for.
-        recipient: Address,
-    },
     /// In a group, by its id: 1 to [`MAX_GROUP_ID_LEN`] bytes.
     Group(&'a [u8]),
     /// A welcome into a group, for one device.
@@ -58,7 +50,7 @@ impl FileRoute<'_> {
     fn max_body_len(&self) -> usize {
         match self {
             Self::Welcome { .. } => MAX_WELCOME_LEN,
-            Self::Devices { .. } | Self::Group(_) => MAX_MESSAGE_LEN,
+            Self::Group(_) => MAX_MESSAGE_LEN,
         }
     }
 }
@@ -90,9 +82,8 @@ impl FileRecord<'_> {
             return Err(FileRecordError::Length);
         }
         match self.route {
-            FileRoute::Devices { sender, recipient } | FileRoute::Welcome { sender, recipient } => {
-                let is_welcome = matches!(self.route, FileRoute::Welcome { .. });
-                out.push(if is_welcome { WELCOME } else { DEVICES });
+            FileRoute::Welcome { sender, recipient } => {
+                out.push(WELCOME);
                 out.extend_from_slice(self.id);
                 for address in [sender, recipient] {
                     out.extend_from_slice(address.identity.as_bytes());
@@ -120,9 +111,6 @@ impl FileRecord<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct FileRecords {
     begun: bool,
-    /// The sender and recipient of the last record, which are often those of the next: decoding a
-    /// key costs more than all else here.
-    last: [Option<([u8; ADDRESS_LEN], Address)>; 2],
 }
 
 impl FileRecords {
@@ -157,7 +145,7 @@ impl FileRecords {
             self.begun = true;
         }
         let mut fields = Fields::new(bytes);
-        let record = self.record(&mut fields)?;
+        let record = record(&mut fields)?;
         if record.is_some() {
             *bytes = fields.rest();
         }
@@ -171,63 +159,40 @@ impl FileRecords {
     pub fn finish(&self, rest: &[u8]) -> Result<(), FileRecordError> {
         if self.begun && rest.is_empty() { Ok(()) } else { Err(FileRecordError::Truncated) }
     }
+}
 
-    fn record<'a>(
-        &mut self,
-        fields: &mut Fields<'a>,
-    ) -> Result<Option<FileRecord<'a>>, FileRecordError> {
-        let Some(kind) = fields.byte() else { return Ok(None) };
-        if ![DEVICES, GROUP, WELCOME].contains(&kind) {
-            return Err(FileRecordError::Kind);
-        }
-        let Some(id) = fields.array() else { return Ok(None) };
-        let route = if kind != GROUP {
-            let Some(sender) = self.address(0, fields)? else { return Ok(None) };
-            let Some(recipient) = self.address(1, fields)? else { return Ok(None) };
-            if kind == WELCOME {
-                FileRoute::Welcome { sender, recipient }
-            } else {
-                FileRoute::Devices { sender, recipient }
-            }
-        } else {
-            let Some(len) = fields.byte() else { return Ok(None) };
-            if !(1..=MAX_GROUP_ID_LEN).contains(&usize::from(len)) {
-                return Err(FileRecordError::Group);
-            }
-            let Some(group) = fields.slice(usize::from(len)) else { return Ok(None) };
-            FileRoute::Group(group)
-        };
-        let Some(len) = fields.array() else { return Ok(None) };
-        let len = usize::try_from(u32::from_le_bytes(*len)).unwrap_or(usize::MAX);
-        if !(1..=route.max_body_len()).contains(&len) {
-            return Err(FileRecordError::Length);
-        }
-        Ok(fields.slice(len).map(|body| FileRecord { id, route, body }))
+fn record<'a>(fields: &mut Fields<'a>) -> Result<Option<FileRecord<'a>>, FileRecordError> {
+    let Some(kind) = fields.byte() else { return Ok(None) };
+    if ![GROUP, WELCOME].contains(&kind) {
+        return Err(FileRecordError::Kind);
     }
+    let Some(id) = fields.array() else { return Ok(None) };
+    let route = if kind == WELCOME {
+        let Some(sender) = address(fields)? else { return Ok(None) };
+        let Some(recipient) = address(fields)? else { return Ok(None) };
+        FileRoute::Welcome { sender, recipient }
+    } else {
+        let Some(len) = fields.byte() else { return Ok(None) };
+        if !(1..=MAX_GROUP_ID_LEN).contains(&usize::from(len)) {
+            return Err(FileRecordError::Group);
+        }
+        let Some(group) = fields.slice(usize::from(len)) else { return Ok(None) };
+        FileRoute::Group(group)
+    };
+    let Some(len) = fields.array() else { return Ok(None) };
+    let len = usize::try_from(u32::from_le_bytes(*len)).unwrap_or(usize::MAX);
+    if !(1..=route.max_body_len()).contains(&len) {
+        return Err(FileRecordError::Length);
+    }
+    Ok(fields.slice(len).map(|body| FileRecord { id, route, body }))
+}
 
-    fn address(
-        &mut self,
-        which: usize,
-        fields: &mut Fields<'_>,
-    ) -> Result<Option<Address>, FileRecordError> {
-        let before = *fields;
-        if let (Some((bytes, address)), Some(now)) = (&self.last[which], fields.array())
-            && bytes == now
-        {
-            return Ok(Some(*address));
-        }
-        *fields = before;
-        let Some(key) = fields.array() else { return Ok(None) };
-        let identity = ed25519::PublicKey::from_bytes(key).map_err(|_| FileRecordError::Key)?;
-        let Some(device) = fields.array() else { return Ok(None) };
-        let number = DeviceId::new(u32::from_le_bytes(*device));
-        let address = Address { identity, device: number.ok_or(FileRecordError::Device)? };
-        let mut bytes = [0; ADDRESS_LEN];
-        bytes[..32].copy_from_slice(key);
-        bytes[32..].copy_from_slice(device);
-        self.last[which] = Some((bytes, address));
-        Ok(Some(address))
-    }
+fn address(fields: &mut Fields<'_>) -> Result<Option<Address>, FileRecordError> {
+    let Some(key) = fields.array() else { return Ok(None) };
+    let identity = ed25519::PublicKey::from_bytes(key).map_err(|_| FileRecordError::Key)?;
+    let Some(device) = fields.array() else { return Ok(None) };
+    let number = DeviceId::new(u32::from_le_bytes(*device));
+    Ok(Some(Address { identity, device: number.ok_or(FileRecordError::Device)? }))
 }
 
 /// Reason why bytes are not a session file, or would not be one.

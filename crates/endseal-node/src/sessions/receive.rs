@@ -94,14 +94,9 @@ pub struct Reception<'a> {
 /// A record whose message is in memory.
 struct Held {
     id: Vec<u8>,
-    from: Origin,
+    group: Vec<u8>,
     /// Where its message ends.
     end: usize,
-}
-
-enum Origin {
-    Device(Address),
-    Group(Vec<u8>),
 }
 
 impl<'a> Reception<'a> {
@@ -174,11 +169,8 @@ impl<'a> Reception<'a> {
 
     fn hold(&mut self, record: &FileRecord<'_>, tally: &mut Tally) -> Result<(), EngineError> {
         tally.records += 1;
-        let from = match record.route {
-            FileRoute::Devices { sender, recipient } if recipient == self.engine.address() => {
-                Origin::Device(sender)
-            }
-            FileRoute::Group(id) => Origin::Group(id.to_vec()),
+        let group = match record.route {
+            FileRoute::Group(id) => id.to_vec(),
             FileRoute::Welcome { recipient, .. } if recipient == self.engine.address() => {
                 self.deliver(tally)?;
                 return self.join(record.body, tally);
@@ -192,7 +184,7 @@ impl<'a> Reception<'a> {
             self.deliver(tally)?;
         }
         self.bodies.extend_from_slice(record.body);
-        self.records.push(Held { id: record.id.to_vec(), from, end: self.bodies.len() });
+        self.records.push(Held { id: record.id.to_vec(), group, end: self.bodies.len() });
         Ok(())
     }
 
@@ -246,10 +238,7 @@ impl<'a> Reception<'a> {
             .map(|record| {
                 let body = self.bodies.get(start..record.end).unwrap_or_default();
                 start = record.end;
-                match &record.from {
-                    Origin::Device(sender) => Envelope::from_device(&record.id, *sender, body),
-                    Origin::Group(id) => Envelope::from_group(&record.id, id, body),
-                }
+                Envelope::from_group(&record.id, &record.group, body)
             })
             .collect();
         let delivered = self.engine.decrypt_batch(&envelopes, self.options);

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Read, Write as _};
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_session::{
-    ConversationId, Engine, EngineError, FileRecord, FileRoute, MAX_PLAINTEXT_LEN,
-    OutgoingKind, Pending,
+    ConversationId, Engine, EngineError, FileRecord, FileRoute, MAX_PLAINTEXT_LEN, OutgoingKind,
+    Pending,
 };
 
 use super::TextError;
@@ -209,9 +209,6 @@ fn write(
                     FileRoute::Welcome { sender: own, recipient }
                 }
                 (ConversationId::Group(id), _) if part == Part::Messages => FileRoute::Group(id),
-                (ConversationId::Person(_), Some(recipient)) => {
-                    FileRoute::Devices { sender: own, recipient }
-                }
                 _ => return Err(EngineError::Damaged("outbox").into()),
             };
             let record = FileRecord { id: &id, route, body: &pending.body };
