@@ -56,8 +56,10 @@ pub(crate) fn resolve(
     }
     for group in &args.group {
         let roster = ctx.home()?.groups().current(group)?;
-        let members = roster.members().iter();
-        named.extend(members.map(|member| (member.name().to_string(), member.identity().clone())));
+        for member in roster.members() {
+            let identity = book.longest(member.identity())?;
+            named.push((member.name().to_string(), identity));
+        }
     }
     named.extend(own.map(|own| ("yourself".to_owned(), own.clone())));
     let recipients = Recipients::from_identities(named.iter().map(|(_, identity)| identity))?;
@@ -114,10 +116,25 @@ impl Book<'_> {
         if Name::new(text).is_err() {
             return identity(text).map(Some);
         }
-        if self.contacts.is_none() {
-            self.contacts = Some(self.ctx.home()?.contacts()?);
+        Ok(self.contacts()?.find(text).cloned())
+    }
+
+    /// A member's identity; the contact's if that alone has the long form.
+    fn longest(&mut self, member: &PublicIdentity) -> Result<PublicIdentity, Failure> {
+        if member.mlkem768().is_some() {
+            return Ok(member.clone());
         }
-        Ok(self.contacts.as_ref().and_then(|contacts| contacts.find(text)).cloned())
+        let contacts = self.contacts()?;
+        let contact = contacts.name_of(member.ed25519()).and_then(|it| contacts.find(it.as_str()));
+        Ok(contact.unwrap_or(member).clone())
+    }
+
+    fn contacts(&mut self) -> Result<&Contacts, Failure> {
+        let contacts = match self.contacts.take() {
+            Some(contacts) => contacts,
+            None => self.ctx.home()?.contacts()?,
+        };
+        Ok(self.contacts.insert(contacts))
     }
 
     /// Adds each contact or identity of a file.

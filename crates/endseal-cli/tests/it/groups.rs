@@ -60,6 +60,23 @@ fn a_group_with_a_short_identity_is_not_post_quantum_and_that_is_told() {
 }
 
 #[test]
+fn a_long_identity_that_came_after_the_roster_is_used() {
+    let scratch = Scratch::new();
+    let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
+    alice.run(&["contacts", "add", "bob", &bob.identity()]).ok();
+    alice.run(&["group", "create", "team", "bob"]).ok();
+    scratch.write("plain", b"for the team");
+    let seal = ["seal", "-g", "team", "-fo", "sealed", "plain"];
+    let unknown = "no post-quantum key is known of bob";
+    assert!(alice.run(&seal).ok().err.contains(unknown));
+    alice.run(&["contacts", "add", "bob", &bob.identity_pq()]).ok();
+    let ran = alice.run(&seal).ok();
+    assert!(!ran.err.contains("post-quantum"), "{}", ran.err);
+    bob.knows(&alice);
+    assert_eq!(bob.run(&["open", "sealed"]).ok().text(), "for the team");
+}
+
+#[test]
 fn members_take_the_roster_and_no_older_one() {
     let scratch = Scratch::new();
     let [alice, bob, carol] = team(&scratch);
