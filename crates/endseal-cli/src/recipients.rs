@@ -83,7 +83,12 @@ pub(crate) fn resolve(
 
 /// One person, as a name of the address book or an identity.
 pub(crate) fn person(text: &str, ctx: &Ctx) -> Result<PublicIdentity, Failure> {
-    Book { ctx, contacts: None }.person(text)?.ok_or_else(|| unknown(text))
+    known(text, ctx)?.ok_or_else(|| unknown(text))
+}
+
+/// [`person`], or `None` for a name that the address book does not have.
+pub(crate) fn known(text: &str, ctx: &Ctx) -> Result<Option<PublicIdentity>, Failure> {
+    Book { ctx, contacts: None }.person(text)
 }
 
 /// An identity as text.

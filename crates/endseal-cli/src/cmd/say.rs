@@ -12,6 +12,7 @@ use crate::json;
 use crate::node_access::with_node;
 use crate::output::{DASH, Input};
 use crate::printable::plural;
+use crate::{recipients, typed};
 
 /// Write a text to a person or a group
 ///
@@ -53,12 +54,21 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 /// A contact, an identity, or else a group, and what to call it.
 pub(super) fn conversation(text: &str, ctx: &Ctx) -> Result<(Conversation, String), Failure> {
     let group = Name::new(text).ok().and_then(|name| ctx.home().ok()?.groups().current(&name).ok());
-    match (Partner::find(text, ctx), group) {
-        (Ok(_), Some(_)) => Err(Failure::usage(format!("{text} is a contact and a group"))
+    match (recipients::known(text, ctx)?, group) {
+        (Some(_), Some(_)) => Err(Failure::usage(format!("{text} is a contact and a group"))
             .hint("give the identity of the contact, or rename one of them")),
-        (Ok(Partner { identity, name }), None) => Ok((Conversation::Person(identity), name)),
-        (Err(_), Some(group)) => Ok((Conversation::Group(*group.id()), text.to_owned())),
-        (Err(failure), None) => Err(failure),
+        (Some(person), None) => {
+            let Partner { identity, name } = Partner::of(*person.ed25519(), ctx)?;
+            Ok((Conversation::Person(identity), name))
+        }
+        (None, Some(group)) => Ok((Conversation::Group(*group.id()), text.to_owned())),
+        (None, None) => {
+            let message = format!("'{}' is no contact and no group", typed::shown(text));
+            Err(Failure::usage(message).hint(
+                "endseal contacts add NAME IDENTITY adds a contact, endseal group import FILE a \
+                 group",
+            ))
+        }
     }
 }
 

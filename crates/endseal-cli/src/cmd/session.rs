@@ -136,7 +136,10 @@ pub(crate) struct Partner {
 
 impl Partner {
     pub(crate) fn find(text: &str, ctx: &Ctx) -> Result<Self, Failure> {
-        let identity = *recipients::person(text, ctx)?.ed25519();
+        Self::of(*recipients::person(text, ctx)?.ed25519(), ctx)
+    }
+
+    pub(crate) fn of(identity: ed25519::PublicKey, ctx: &Ctx) -> Result<Self, Failure> {
         let name = match ctx.home()?.contacts()?.name_of(&identity) {
             Some(name) => name.to_string(),
             None => identity_text(identity),

@@ -11,7 +11,18 @@ use crate::json;
 use crate::node_access::with_node;
 
 /// Show the hub of this device, what waits, and if endseal up runs
+///
+/// unread: texts that endseal inbox prints, and those of endseal session group inbox.
+/// unsent: texts that are not encrypted yet; endseal sync or endseal up does that, once the hub
+/// knows a device of the person.
+/// waiting: encrypted messages that the hub does not have yet, one for each device, or for each
+/// text to a group.
+/// parked: messages that arrived and cannot be opened before others, or the roster of a group
+/// (endseal group import), are here.
+/// problems: what arrived and cannot be shown, and what cannot be sent: endseal inbox --problems.
+/// up: connected, not connected, or no if endseal up does not run.
 #[derive(clap::Args, Debug)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,

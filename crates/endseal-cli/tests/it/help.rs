@@ -2,7 +2,7 @@
 
 use endseal_testing::Scratch;
 
-use crate::people::{program, run};
+use crate::people::{Person, program, run};
 
 #[test]
 fn help_is_a_command_too() {
@@ -38,6 +38,17 @@ fn short_help_of_commands_leaves_the_options_of_every_command_out() {
     assert!(shared.iter().all(|it| root.text().contains(it)), "{}", root.text());
     // They are options of the command, wherever they stand.
     assert_eq!(run(program().args(["id", "--json", "show", "-v", "-q"])).code, 2);
+}
+
+#[test]
+fn each_number_of_status_is_explained() {
+    let scratch = Scratch::new();
+    let alice = Person::new("alice", &scratch);
+    let (shown, help) = (alice.run(&["status"]).ok(), run(program().args(["status", "--help"])));
+    for line in shown.text().lines() {
+        let name = line.split(' ').next().unwrap();
+        assert!(help.text().lines().any(|it| it.starts_with(&format!("{name}: "))), "{name}");
+    }
 }
 
 #[test]

@@ -171,7 +171,11 @@ fn what_cannot_be_done_is_said() {
     carol.run(&["sync"]).fails(4, "this device is registered at no hub");
     carol.run(&["join", "bob.invite"]).fails(1, "the invitation is used up");
     carol.run(&["join", "/dev/null"]).fails(2, "holds no invitation");
-    alice.run(&["say", "carol", "x"]).fails(2, "carol");
+    for args in [&["say", "carol", "x"][..], &["history", "carol"]] {
+        let ran = alice.run(args).fails(2, "'carol' is no contact and no group");
+        let hint = "endseal contacts add NAME IDENTITY adds a contact, endseal group import FILE";
+        assert!(ran.err.contains(hint), "{}", ran.err);
+    }
     alice.run(&["say", "bob", "x", "--lines"]).fails(2, "--lines");
     alice.feed(&["say", "bob", "-"], b"\xff").fails(2, "is not UTF-8");
     alice.run(&["say", &carol.identity(), "to one who is not there"]).ok();
