@@ -6,10 +6,11 @@ use endseal_node::messages::{Conversation, HistoryRow};
 
 use super::inbox::shown;
 use super::say::conversation;
-use super::session::{StoreArgs, called, identity_text};
+use super::session::{StoreArgs, identity_text};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
+use crate::names::Names;
 use crate::node_access::with_node;
 use crate::time::rfc3339;
 
@@ -36,7 +37,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (other, name) = conversation(&args.name, ctx)?;
-    let contacts = ctx.home()?.contacts()?;
+    let names = Names::load(&ctx.home()?)?;
     let words: Vec<String> = args
         .search
         .iter()
@@ -53,23 +54,27 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             text.is_some_and(|text| words.iter().all(|word| text.contains(word)))
         };
         let print = |row: &HistoryRow, ctx: &mut Ctx| {
-            let text = row.text(&own, &other);
+            let (text, writer) = (row.text(&own, &other), row.writer.identity);
             if ctx.global.json {
+                let member = match other {
+                    Conversation::Person(_) => None,
+                    Conversation::Group(id) => names.member(&writer, Some(&id)),
+                };
                 let object = json::object([
                     ("number", row.number.into()),
                     ("sent", row.is_sent.into()),
-                    ("from", identity_text(row.writer.identity).into()),
+                    ("from", identity_text(writer).into()),
+                    ("member_name", member.into()),
                     ("device", row.writer.device.number().into()),
                     ("time", text.map(|it| rfc3339(it.time)).into()),
                     ("text", text.map(|it| it.text).into()),
                 ]);
                 return ctx.print(format!("{object}\n").as_bytes());
             }
-            let writer = row.writer.identity;
             let name = match other {
                 _ if writer == own => "me".to_owned(),
                 Conversation::Person(_) => name.clone(),
-                Conversation::Group(_) => called(writer, &contacts),
+                Conversation::Group(id) => names.person(&writer, Some(&id)),
             };
             ctx.print(shown(&name, text).as_bytes())
         };

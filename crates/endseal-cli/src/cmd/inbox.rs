@@ -2,15 +2,15 @@
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
-use endseal_keyring::{Contacts, PeerIdText};
+use endseal_keyring::PeerIdText;
 use endseal_node::local::LocalClient;
 use endseal_node::messages::{Conversation, Unread};
 
-use super::session::{StoreArgs, called, identity_text};
+use super::session::{StoreArgs, identity_text};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
-use crate::group_names::GroupNames;
 use crate::json::{self, Value};
+use crate::names::Names;
 use crate::node_access::{NodeAccess, with_node};
 use crate::printable::indent;
 use crate::time::rfc3339;
@@ -18,9 +18,10 @@ use crate::time::rfc3339;
 /// Print the texts that arrived and were not read
 ///
 /// Each is "TIME NAME> text", with the time at which it was written, and "NAME in GROUP" before the
-/// sign where it was written to a group; further lines of a text are indented, and control
-/// characters are replaced. With --json each text is one object on its own
-/// line, exactly as it was sent. What was printed is in endseal history from then on.
+/// sign where it was written to a group. A member who is no contact has the name of the roster,
+/// with "(no contact)" behind it. Further lines of a text are indented, and control characters are
+/// replaced. With --json each text is one object on its own line, exactly as it was sent. What was
+/// printed is in endseal history from then on.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Leave them unread
@@ -44,13 +45,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         return Err(Failure::new(Kind::Environment, "nothing receives texts as they come")
             .hint("start it, in another terminal: endseal up"));
     }
-    let home = ctx.home()?;
-    let names = Names { contacts: home.contacts()?, groups: GroupNames::load(&home) };
+    let names = Names::load(&ctx.home()?)?;
     with_node(args.store.wait, ctx, |node, ctx| {
         let own = node.own();
         let show = |page: &[Unread], node: &mut NodeAccess<'_>, ctx: &mut Ctx| {
             for message in page {
-                let line = names.line(message, &own, ctx.global.json);
+                let line = line(message, &own, &names, ctx.global.json);
                 ctx.print(line.as_bytes())?;
             }
             // Printed first: a text may be shown twice, and not never.
@@ -74,37 +74,31 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     })
 }
 
-/// Names of those who write, and of groups.
-struct Names {
-    contacts: Contacts,
-    groups: GroupNames,
-}
-
-impl Names {
-    fn line(&self, message: &Unread, own: &PublicKey, as_json: bool) -> Zeroizing<String> {
-        let (from, text) = (*message.from(), message.text(own));
-        let group = match &message.conversation {
-            Conversation::Person(_) => None,
-            Conversation::Group(id) => Some(self.groups.called(id)),
-        };
-        if as_json {
-            let name = self.contacts.name_of(&from).map(ToString::to_string);
-            let object = json::object([
-                ("number", message.number.into()),
-                ("from", identity_text(from).into()),
-                ("name", name.into()),
-                ("group", group.into()),
-                ("device", message.writer.device.number().into()),
-                ("time", text.map(|it| rfc3339(it.time)).into()),
-                ("text", text.map(|it| it.text).into()),
-            ]);
-            return Zeroizing::new(format!("{object}\n"));
-        }
-        let name = if from == *own { "me".to_owned() } else { called(from, &self.contacts) };
-        match group {
-            Some(group) => shown(&format!("{name} in {group}"), text),
-            None => shown(&name, text),
-        }
+/// A message for people or programs, with its line end.
+fn line(message: &Unread, own: &PublicKey, names: &Names, as_json: bool) -> Zeroizing<String> {
+    let (from, text) = (message.from(), message.text(own));
+    let id = match &message.conversation {
+        Conversation::Person(_) => None,
+        Conversation::Group(id) => Some(id),
+    };
+    let group = id.map(|id| names.group(id));
+    if as_json {
+        let object = json::object([
+            ("number", message.number.into()),
+            ("from", identity_text(*from).into()),
+            ("name", names.contact(from).into()),
+            ("member_name", id.and_then(|id| names.member(from, Some(id))).into()),
+            ("group", group.into()),
+            ("device", message.writer.device.number().into()),
+            ("time", text.map(|it| rfc3339(it.time)).into()),
+            ("text", text.map(|it| it.text).into()),
+        ]);
+        return Zeroizing::new(format!("{object}\n"));
+    }
+    let name = if from == own { "me".to_owned() } else { names.person(from, id) };
+    match group {
+        Some(group) => shown(&format!("{name} in {group}"), text),
+        None => shown(&name, text),
     }
 }
 

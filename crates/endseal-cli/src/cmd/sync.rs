@@ -4,7 +4,6 @@ use core::fmt::Write as _;
 use std::collections::HashSet;
 
 use endseal_crypto::random::OsRandom;
-use endseal_keyring::Contacts;
 use endseal_node::local::LocalClient;
 use endseal_node::messages::{
     Conversation, HubClient, HubError, LetterKeys, SkippedReason, Status, SyncError, SyncReport,
@@ -13,11 +12,11 @@ use endseal_node::messages::{
 use endseal_transport::{Backoff, Failures, TransportKey};
 
 use super::join::hosts;
-use super::session::{StoreArgs, called, not_opened, unlock, work_and_close};
+use super::session::{StoreArgs, not_opened, unlock, work_and_close};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
-use crate::group_names::GroupNames;
 use crate::json::{self, Value};
+use crate::names::Names;
 use crate::network::{self, Destination, Timeouts};
 use crate::printable::plural;
 use crate::time::rfc3339;
@@ -43,12 +42,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let attempts = if args.once { 1 } else { ATTEMPTS };
     let home = ctx.home()?;
-    let contacts = home.contacts()?;
+    let names = Names::load(&home)?;
     let (report, waiting) = match LocalClient::find(&home)? {
         Some(client) => (client.sync(attempts)?, client.status()?.0),
         None => visit(args, attempts, ctx)?,
     };
-    tell(&report, &contacts, &GroupNames::load(&home), ctx);
+    tell(&report, &names, ctx);
     let mut text = format!("{} received, {} sent", report.received, report.sent);
     match waiting.unsent + waiting.frames {
         0 => {}
@@ -99,7 +98,7 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
 }
 
 /// Tells what did not go as people expect.
-fn tell(report: &SyncReport, contacts: &Contacts, groups: &GroupNames, ctx: &mut Ctx) {
+fn tell(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
     for lost in &report.gaps {
         ctx.note(&match (lost.is_expired, lost.count) {
             (true, count) => {
@@ -119,8 +118,8 @@ fn tell(report: &SyncReport, contacts: &Contacts, groups: &GroupNames, ctx: &mut
     let mut told = HashSet::new();
     for skipped in &report.skipped {
         let name = match skipped.to {
-            Conversation::Person(person) => called(person, contacts),
-            Conversation::Group(id) => groups.called(&id),
+            Conversation::Person(person) => names.person(&person, None),
+            Conversation::Group(id) => names.group(&id),
         };
         let note = match (skipped.reason, skipped.device) {
             (SkippedReason::Unknown, _) => format!("note: {name} has not joined the hub"),

@@ -149,7 +149,7 @@ fn texts_go_to_a_group() {
         |person: &Person<'_>, group| texts(&person.run(&["history", group]).ok()).join("|");
     assert_eq!(history(&alice, "team"), "me> to all|carol> an answer");
     assert_eq!(history(&carol, "our-team"), "alice> to all|me> an answer");
-    assert!(history(&bob, "team").starts_with("alice> to all|endseal1"));
+    assert_eq!(history(&bob, "team"), "alice> to all|carol (no contact)> an answer");
     // Who was removed writes no more.
     alice.run(&["group", "remove", "team", "bob"]).ok();
     alice.run(&["group", "export", "team", "-o", "second.roster"]).ok();
@@ -160,6 +160,36 @@ fn texts_go_to_a_group() {
     // A name of both.
     carol.run(&["contacts", "add", "our-team", &bob.identity()]).ok();
     carol.run(&["say", "our-team", "x"]).fails(2, "is a contact and a group");
+}
+
+#[test]
+fn a_member_who_is_no_contact_has_the_name_of_the_roster() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    let [carol, dave] = ["carol", "dave"].map(|name| Person::new(name, &scratch));
+    carol.run(&["join", &hub.invite("carol")]).ok();
+    carol.knows(&alice);
+    alice.knows(&carol);
+    alice.knows(&dave);
+    alice.run(&["group", "create", "team", "bob", "carol", "dave"]).ok();
+    alice.run(&["group", "export", "team", "-o", "team.roster"]).ok();
+    for person in [&bob, &carol] {
+        person.run(&["group", "import", "team.roster"]).ok();
+    }
+    carol.run(&["say", "team", "hello"]).ok();
+    carol.run(&["sync"]).ok();
+    bob.run(&["say", "team", "hello"]).ok();
+    let ran = bob.run(&["sync"]).ok();
+    assert!(ran.err.contains("note: dave (no contact) has not joined the hub\n"), "{}", ran.err);
+    // A contact of the same name is another person.
+    bob.run(&["contacts", "add", "carol", &dave.identity()]).ok();
+    let ran = bob.run(&["inbox", "--keep"]).ok();
+    assert_eq!(texts(&ran), ["carol (no contact) in team> hello"]);
+    let ran = bob.run(&["--json", "inbox"]).ok().json();
+    assert_eq!((&ran["name"], &ran["member_name"]), (&serde_json::Value::Null, &"carol".into()));
+    let ran = bob.run(&["history", "team", "--last", "1"]).ok();
+    assert_eq!(texts(&ran), ["carol (no contact)> hello"]);
 }
 
 #[test]

@@ -1,0 +1,63 @@
+//! Names of persons and groups.
+
+use std::collections::{BTreeMap, HashMap};
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_keyring::Contacts;
+use endseal_keyring::roster::GroupId;
+use endseal_node::Home;
+
+use crate::cmd::session::identity_text;
+use crate::failure::Failure;
+
+/// Contacts, and the groups whose rosters are known here.
+pub(crate) struct Names {
+    contacts: Contacts,
+    groups: BTreeMap<GroupId, Group>,
+}
+
+struct Group {
+    name: String,
+    /// Names in the newest roster.
+    members: HashMap<PublicKey, String>,
+}
+
+impl Names {
+    /// Reads the names; groups whose roster cannot be read have none.
+    pub(crate) fn load(home: &Home) -> Result<Self, Failure> {
+        let names = home.groups().list().unwrap_or_default();
+        let group = |name| {
+            let roster = home.groups().current(name).ok()?;
+            let members = roster.members().iter();
+            let member = |it: &endseal_keyring::roster::Member| {
+                (*it.identity().ed25519(), it.name().to_string())
+            };
+            let members = members.map(member).collect();
+            Some((*roster.id(), Group { name: name.to_string(), members }))
+        };
+        Ok(Self { contacts: home.contacts()?, groups: names.iter().filter_map(group).collect() })
+    }
+
+    /// The name of a group, or else its id.
+    pub(crate) fn group(&self, id: &GroupId) -> String {
+        self.groups.get(id).map_or_else(|| id.to_string(), |group| group.name.clone())
+    }
+
+    /// The name of a contact.
+    pub(crate) fn contact(&self, key: &PublicKey) -> Option<String> {
+        self.contacts.name_of(key).map(ToString::to_string)
+    }
+
+    /// The name in the newest roster of that group, or of the first group that has the person.
+    pub(crate) fn member(&self, key: &PublicKey, group: Option<&GroupId>) -> Option<String> {
+        let mut groups = self.groups.iter().filter(|(id, _)| group.is_none_or(|it| it == *id));
+        groups.find_map(|(_, group)| group.members.get(key).cloned())
+    }
+
+    /// The name of a contact; otherwise the name in a roster ([`Self::member`]) with a mark that no
+    /// name of a contact can have; otherwise the identity.
+    pub(crate) fn person(&self, key: &PublicKey, group: Option<&GroupId>) -> String {
+        let member = || self.member(key, group).map(|name| format!("{name} (no contact)"));
+        self.contact(key).or_else(member).unwrap_or_else(|| identity_text(*key))
+    }
+}
