@@ -6,8 +6,8 @@ use std::io::Read;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_node::local::{Followed, LocalCallError, LocalClient, LocalError};
 use endseal_node::messages::{
-    Conversation, HistoryRow, Problem, SayError, Status, Unread, history, mark_read, problems, say,
-    status, unread,
+    Conversation, HistoryRow, Problem, SayError, Status, Unread, forget_problems, history,
+    mark_read, problems, say, status, unread,
 };
 use endseal_node::sessions::Texts;
 use endseal_session::Engine;
@@ -129,6 +129,15 @@ impl NodeAccess<'_> {
             Self::Running { client, .. } => client.problems()?,
             Self::Store(engine) => problems(engine)?,
         })
+    }
+
+    /// Forgets the problems up to a number.
+    pub(crate) fn forget_problems(&mut self, last: u64) -> Result<(), Failure> {
+        match self {
+            Self::Running { client, .. } => client.forget_problems(last)?,
+            Self::Store(engine) => forget_problems(engine, last)?,
+        }
+        Ok(())
     }
 }
 

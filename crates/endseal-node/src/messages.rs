@@ -52,7 +52,7 @@ pub use letter_keys::LetterKeys;
 pub use membership::{Membership, join, membership};
 pub use outbox::say;
 pub use payload::Payload;
-pub use problem::{Problem, ProblemClass, problems};
+pub use problem::{Problem, ProblemClass, forget_problems, problems};
 pub use report::{Lost, Skipped, SkippedReason, SyncReport};
 pub(crate) use shared_engine::SharedEngine;
 pub use status::{Status, status};

@@ -31,8 +31,14 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "problems")]
     follow: bool,
     /// List what arrived and cannot be shown, and what cannot be sent
+    ///
+    /// Each line has the time, the class of the problem (docs/spec/node.md lists them), and the
+    /// sender or receiver: a name, an identity, the peer id of a device that is not known, or -.
     #[arg(long, conflicts_with = "keep")]
     problems: bool,
+    /// Forget the problems that were listed
+    #[arg(long, requires = "problems")]
+    clear: bool,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -127,17 +133,39 @@ pub(super) fn shown(
 }
 
 fn list_problems(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let found = with_node(args.store.wait, ctx, |node, _| node.problems())?;
-    let (mut text, mut list) = (String::new(), Vec::new());
-    for problem in &found {
-        let (time, peer) = (rfc3339(problem.time), PeerIdText::from(problem.peer).to_string());
-        text.push_str(&format!("{time} {} {peer}\n", problem.class));
-        list.push(json::object([
-            ("time", time.into()),
-            ("class", problem.class.as_str().into()),
-            ("peer_id", peer.into()),
-            ("position", problem.position.into()),
-        ]));
-    }
-    Ok(Outcome::new(text, json::object([("problems", Value::Array(list))])))
+    let names = Names::load(&ctx.home()?)?;
+    with_node(args.store.wait, ctx, |node, ctx| {
+        let (mut text, mut list) = (String::new(), Vec::new());
+        let found = node.problems()?;
+        for problem in &found {
+            let (time, class) = (rfc3339(problem.time), problem.class.as_str());
+            let peer = PeerIdText::from(problem.peer).to_string();
+            let from = problem.device.map(|device| device.identity);
+            let who = match &from {
+                Some(from) => names.person(from, None),
+                None if problem.peer.as_bytes() == &[0; 32] => "-".to_owned(),
+                None => peer.clone(),
+            };
+            text.push_str(&format!("{time} {class} {who}\n"));
+            list.push(json::object([
+                ("time", time.into()),
+                ("class", class.into()),
+                ("from", from.map(identity_text).into()),
+                ("name", from.and_then(|it| names.contact(&it)).into()),
+                ("peer_id", peer.into()),
+                ("position", problem.position.into()),
+            ]));
+        }
+        let json = json::object([("problems", Value::Array(list))]);
+        let Some(last) = found.last().filter(|_| args.clear) else {
+            return Ok(Outcome::new(text, json));
+        };
+        // Printed first: a problem may be shown twice, and not never.
+        match ctx.global.json {
+            true => ctx.print(format!("{json}\n").as_bytes())?,
+            false => ctx.print(text.as_bytes())?,
+        }
+        node.forget_problems(last.number)?;
+        Ok(Outcome::default())
+    })
 }

@@ -192,6 +192,38 @@ fn a_member_who_is_no_contact_has_the_name_of_the_roster() {
     assert_eq!(texts(&ran), ["carol (no contact)> hello"]);
 }
 
+/// Bob is in a group of alice's, whose newest roster is without him; each has written to the other.
+pub(crate) fn removed_member<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2] {
+    let [alice, bob] = members(scratch, hub);
+    alice.run(&["group", "create", "team", "bob"]).ok();
+    alice.run(&["group", "export", "team", "-o", "team.roster"]).ok();
+    bob.run(&["group", "import", "team.roster"]).ok();
+    alice.run(&["say", "team", "hello"]).ok();
+    alice.run(&["sync"]).ok();
+    alice.run(&["group", "remove", "team", "bob"]).ok();
+    [alice, bob]
+}
+
+#[test]
+fn a_problem_names_its_person_until_it_is_cleared() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = removed_member(&scratch, &hub);
+    bob.run(&["say", "team", "still here"]).ok();
+    bob.run(&["sync"]).ok();
+    let ran = alice.run(&["sync"]).ok();
+    assert!(ran.err.contains("1 problem, see endseal inbox --problems"), "{}", ran.err);
+    assert_eq!(texts(&alice.run(&["inbox", "--problems"]).ok()), ["member bob"]);
+    let ran = alice.run(&["--json", "inbox", "--problems"]).ok().json();
+    let problem = &ran["problems"][0];
+    assert_eq!((&problem["name"], &problem["from"]), (&"bob".into(), &bob.identity().into()));
+    alice.run(&["contacts", "remove", "bob"]).ok();
+    let listed = alice.run(&["inbox", "--problems", "--clear"]).ok();
+    assert_eq!(texts(&listed), [format!("member {}", bob.identity())]);
+    assert_eq!(alice.run(&["inbox", "--problems", "--clear"]).ok().text(), "");
+    assert_eq!(alice.run(&["--json", "status"]).ok().json()["problems"], 0);
+}
+
 #[test]
 fn what_cannot_be_done_is_said() {
     let scratch = Scratch::new();

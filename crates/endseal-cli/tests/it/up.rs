@@ -13,7 +13,7 @@ use std::time::Instant;
 use endseal_testing::Scratch;
 use serde_json::Value;
 
-use crate::messages::{Hub, members, texts};
+use crate::messages::{Hub, members, removed_member, texts};
 use crate::people::{Person, Ran};
 
 /// Longer than anything here takes on a busy machine.
@@ -235,6 +235,20 @@ fn a_killed_process_loses_and_repeats_nothing() {
     assert_eq!(status(&bob)["problems"], 0);
     assert_eq!(texts(&bob.run(&["inbox"]).ok()), said);
     drop(bob_up);
+}
+
+#[test]
+fn problems_are_cleared_through_the_socket() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = removed_member(&scratch, &hub);
+    let _up = Running::up(&alice);
+    bob.run(&["say", "team", "still here"]).ok();
+    bob.run(&["sync"]).ok();
+    wait_until("the problem", || status(&alice)["problems"] == 1);
+    let ran = alice.run(&["inbox", "--problems", "--clear"]).ok();
+    assert_eq!(texts(&ran), ["member bob"]);
+    assert_eq!(status(&alice)["problems"], 0);
 }
 
 #[test]

@@ -139,6 +139,17 @@ impl LocalClient {
         }
     }
 
+    /// As [`forget_problems`](crate::messages::forget_problems).
+    ///
+    /// # Errors
+    /// [`LocalCallError`].
+    pub fn forget_problems(&self, last: u64) -> Result<(), LocalCallError> {
+        match self.call(&LocalRequest::ForgetProblems { last })? {
+            (LocalReply::Done, _) => Ok(()),
+            _ => Err(LocalCallError::Unexpected),
+        }
+    }
+
     /// Texts behind the number `after` in the inbox, and those that arrive.
     ///
     /// # Errors

@@ -46,6 +46,11 @@ pub(crate) enum LocalRequest {
     },
     /// Problems that are kept.
     Problems,
+    /// Forgets the problems up to a number.
+    ForgetProblems {
+        /// The number.
+        last: u64,
+    },
     /// Texts that were not read, and those that arrive, in one reply after the other.
     Follow {
         /// Number behind which they are.

@@ -9,7 +9,8 @@ use endseal_session::{Address, Certificate, Engine, EngineError, PrekeyBundle};
 
 use super::error::{HubError, SyncError};
 use super::hub::HubClient;
-use super::records::PERSON;
+use super::payload::{address, address_bytes};
+use super::records::{PEER, PERSON, Transaction};
 use super::shared_engine::SharedEngine;
 
 /// Persons that are asked for at once: as many streams as a hub allows.
@@ -140,7 +141,35 @@ fn take_in(
             devices.push(certificate);
         }
     }
+    engine.transaction(|transaction| note_peers(transaction, &devices))?;
     Ok(Found::Person(record, devices))
+}
+
+/// Keeps the addresses of devices, by which [`device_of`] finds them.
+fn note_peers(
+    transaction: &Transaction<'_, '_>,
+    devices: &[Certificate],
+) -> Result<(), EngineError> {
+    for device in devices {
+        let peer = device.keys().peer_id;
+        let address = address_bytes(&device.address());
+        if transaction.record(PEER, peer.as_bytes())?.as_deref().map(Vec::as_slice)
+            != Some(&address)
+        {
+            transaction.put_record(PEER, peer.as_bytes(), &address)?;
+        }
+    }
+    Ok(())
+}
+
+/// The device of a peer id, as the hub's directory said last; `None` if it was not asked for.
+pub(super) fn device_of(
+    transaction: &Transaction<'_, '_>,
+    peer: &PeerId,
+) -> Result<Option<Address>, EngineError> {
+    let Some(value) = transaction.record(PEER, peer.as_bytes())? else { return Ok(None) };
+    let address = value.as_slice().try_into().ok().and_then(address);
+    address.map(Some).ok_or(EngineError::Damaged("peer"))
 }
 
 /// Takes a prekey bundle of a device; `None` if there is none, or it is of another device.

@@ -3,9 +3,10 @@
 use core::fmt;
 
 use endseal_crypto::peer_id::PeerId;
-use endseal_session::{Engine, EngineError};
+use endseal_session::{Address, Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
+use super::directory;
 use super::records::{self, PROBLEM, Transaction};
 use crate::wire_text;
 
@@ -25,6 +26,9 @@ pub struct Problem {
     /// Other device: the sender, or the receiver of a frame that was sent.
     #[serde(with = "wire_text::peer")]
     pub peer: PeerId,
+    /// The device with that peer id, if the hub's directory or a session has named it.
+    #[serde(with = "wire_text::device")]
+    pub device: Option<Address>,
     /// Its class.
     pub class: ProblemClass,
 }
@@ -70,7 +74,7 @@ impl fmt::Display for ProblemClass {
 }
 
 impl Problem {
-    /// Reads a record of the store; `None` if it is none.
+    /// Reads a record of the store, which names no device; `None` if it is none.
     #[must_use]
     pub fn read(name: &[u8], value: &[u8]) -> Option<Self> {
         let number = records::number_in_name(name)?;
@@ -84,6 +88,7 @@ impl Problem {
             time: u64::from_le_bytes(*time),
             position: u64::from_le_bytes(*position),
             peer: PeerId::from_bytes(peer),
+            device: None,
             class: ProblemClass(class.into()),
         })
     }
@@ -119,8 +124,37 @@ pub(super) fn forget_old(transaction: &Transaction<'_, '_>) -> Result<(), Engine
 pub fn problems(engine: &mut Engine) -> Result<Vec<Problem>, EngineError> {
     let limit = usize::try_from(KEPT).unwrap_or(usize::MAX);
     let found = engine.transaction(|transaction| transaction.records_after(PROBLEM, &[], limit))?;
-    found
-        .iter()
-        .map(|(name, value)| Problem::read(name, value).ok_or(EngineError::Damaged("problem")))
-        .collect()
+    let known = engine.correspondents()?;
+    // A certificate proves no possession: that of another person may name the same peer id.
+    let of_session = |peer: &PeerId| {
+        let mut those = known.iter().filter(|it| it.peer_id.as_ref() == Some(peer));
+        let first = those.next()?;
+        those.next().is_none().then_some(first.address)
+    };
+    engine.transaction(|transaction| {
+        let mut problems = Vec::with_capacity(found.len());
+        for (name, value) in &found {
+            let problem = Problem::read(name, value).ok_or(EngineError::Damaged("problem"))?;
+            let device = directory::device_of(transaction, &problem.peer)?;
+            let device = device.or_else(|| of_session(&problem.peer));
+            problems.push(Problem { device, ..problem });
+        }
+        Ok(problems)
+    })
+}
+
+/// Forgets the problems up to a number.
+///
+/// # Errors
+/// [`EngineError`]; none is forgotten then.
+pub fn forget_problems(engine: &mut Engine, last: u64) -> Result<(), EngineError> {
+    let limit = usize::try_from(KEPT).unwrap_or(usize::MAX);
+    engine.transaction(|transaction| {
+        for (name, _) in transaction.records_after(PROBLEM, &[], limit)? {
+            if records::number_in_name(&name).is_some_and(|number| number <= last) {
+                transaction.remove_record(PROBLEM, &name)?;
+            }
+        }
+        Ok(())
+    })
 }

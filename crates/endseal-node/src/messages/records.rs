@@ -22,6 +22,8 @@ pub(super) const UNSENT: u16 = 4;
 pub(super) const PROBLEM: u16 = 6;
 /// See [`ParkedLetter`](super::parked_letter::ParkedLetter).
 pub(super) const LETTER: u16 = 7;
+/// Addresses of devices by their peer ids.
+pub(super) const PEER: u16 = 16;
 
 /// Queue of the engine whose cursor is the position in the mailbox.
 pub(super) const QUEUE: &[u8] = b"hub";

@@ -13,8 +13,8 @@ use super::hub_state::HubState;
 use super::line;
 use crate::local::{LocalError, LocalReply, LocalRequest};
 use crate::messages::{
-    self, Conversation, HistoryRow, SayError, SharedEngine, Unread, history, mark_read, problems,
-    status, unread_page,
+    self, Conversation, HistoryRow, SayError, SharedEngine, Unread, forget_problems, history,
+    mark_read, problems, status, unread_page,
 };
 use crate::sessions::Texts;
 
@@ -105,6 +105,10 @@ fn answer(
             LocalReply::history(&rows(engine, with, *after, *limit).map_err(store)?)
         }
         LocalRequest::Problems => plain(LocalReply::Problems(problems(engine).map_err(store)?)),
+        LocalRequest::ForgetProblems { last } => {
+            forget_problems(engine, *last).map_err(store)?;
+            plain(LocalReply::Done)
+        }
         LocalRequest::Sync { .. } => return Err(LocalError::Busy),
     })
 }

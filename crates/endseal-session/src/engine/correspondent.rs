@@ -3,10 +3,11 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use endseal_crypto::peer_id::PeerId;
 use endseal_store::{ReadTransaction, SessionStatus};
 
 use super::references::address_of;
-use crate::{Address, EngineError};
+use crate::{Address, Certificate, EngineError};
 
 /// A device that this one knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ use crate::{Address, EngineError};
 pub struct Correspondent {
     /// Which.
     pub address: Address,
+    /// Its peer id, as its certificate says that was seen last.
+    pub peer_id: Option<PeerId>,
     /// True if people compared the safety number with its identity.
     pub verified: bool,
     /// Sessions with it that may send.
@@ -28,10 +31,12 @@ pub(super) fn all(transaction: &ReadTransaction<'_>) -> Result<Vec<Correspondent
     let mut known = BTreeMap::new();
     for (reference, row) in transaction.addresses()? {
         let address = address_of(transaction, reference)?;
+        let certificate = row.certificate.and_then(|it| Certificate::from_bytes(&it).ok());
         known.insert(
             reference,
             Correspondent {
                 address,
+                peer_id: certificate.map(|it| it.keys().peer_id),
                 verified: row.verified,
                 sending: 0,
                 receiving: 0,
