@@ -33,9 +33,9 @@ pub(super) struct ArrivedLetter {
     pub(super) parked: Option<(u64, u64)>,
 }
 
-/// Device that put a letter, for which the hub vouches, and the group that the letter names. Letters
-/// with the same keep their order. The sender in the head is not authenticated, and could be
-/// invented.
+/// Device that put a letter, for which the hub vouches, and the group that the letter names.
+/// Letters with the same keep their order. The sender in the head is not authenticated, and could
+/// be invented.
 pub(super) type Writer = (PeerId, GroupId);
 
 impl ArrivedLetter {

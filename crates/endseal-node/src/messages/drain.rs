@@ -34,7 +34,8 @@ const BATCH_FRAMES: usize = 5_000;
 const BATCH_BYTES: usize = 8 << 20;
 /// Credit of two batches: one is on its way while the other is opened.
 const CREDIT: Credit = Credit { frames: 2 * BATCH_FRAMES as u64, bytes: 2 * BATCH_BYTES as u64 };
-/// Time without a frame after which frames are opened, if the hub does not say that nothing is left.
+/// Time without a frame after which frames are opened, if the hub does not say that nothing is
+/// left.
 const LINGER: Duration = Duration::from_millis(200);
 /// Time after the first frame of a batch at which it is opened, so that a visit over a line that
 /// breaks makes progress.

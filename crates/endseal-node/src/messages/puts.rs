@@ -235,8 +235,8 @@ impl Round<'_> {
     }
 }
 
-/// Notes that a device of a text is gone, of which `others` got it or may get it still. Returns true
-/// if there is none.
+/// Notes that a device of a text is gone, of which `others` got it or may get it still. Returns
+/// true if there is none.
 fn is_last_device(
     transaction: &mut Transaction<'_, '_>,
     sequence: u64,

@@ -46,7 +46,7 @@ pub(super) struct Lies {
     withheld: Range<usize>,
 }
 
-/// What a hub keeps in memory.
+/// State of a hub in memory.
 #[derive(Default)]
 pub(super) struct Memory {
     people: HashMap<[u8; 32], Vec<u8>>,
