@@ -10,7 +10,9 @@ from google.protobuf.descriptor import FieldDescriptor
 ADDRESS_LEN = 36
 MAX_MESSAGE_LEN = 1 << 20
 MAX_UNKNOWN = 64
+MAX_RUNS = 32
 PAIRWISE = 2
+DELIVERED = 1
 CLASS_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz-")
 # Least and greatest length.
 LENGTHS = {
@@ -19,6 +21,9 @@ LENGTHS = {
     ("RichMessage", "id"): (16, 16),
     ("RichMessage", "conversation"): (1, 64),
     ("RichMessage", "sender"): (32, 32),
+    ("Receipt", "conversation"): (1, 64),
+    ("Receipt", "sender"): (32, 32),
+    ("Receipt", "messages"): (16, 16),
 }
 # Numbers of a type are below these. Google's library cuts greater ones.
 BOUNDS = {
@@ -31,6 +36,7 @@ REQUIRED = {
     "SealedMessage": {"scheme", "ciphertext"},
     "Message": set(),
     "RichMessage": {"id", "conversation", "sender"},
+    "Receipt": {"conversation", "sender", "messages"},
 }
 
 
@@ -138,7 +144,7 @@ def number_in_name(name):
     return int.from_bytes(name, "big")
 
 
-# ------------------------------------------------------------------------- "Frames" and "Texts"
+# ------------------------------------------------------------- "Frames", "Texts" and "Receipts"
 
 
 def payload(sealed):
@@ -155,6 +161,24 @@ def text(message, sender, receiver):
     body = rich.WhichOneof("body")
     check(body is not None, "text")
     return getattr(rich, body), rich.timestamp
+
+
+def receipt(message, sender, receiver):
+    """Series and runs of a decoded Message."""
+    check(message.WhichOneof("content") == "receipt", "receipt")
+    found = message.receipt
+    check(found.sender == sender and found.conversation == receiver, "receipt")
+    check(found.kind == DELIVERED and len(found.messages) <= 2 * MAX_RUNS, "receipt")
+    check(len(found.messages) % 2 == 0, "receipt")
+    series = {encoding[:8] for encoding in found.messages}
+    check(len(series) == 1, "receipt")
+    numbers = [int.from_bytes(encoding[8:], "big") for encoding in found.messages]
+    runs, least = [], 1
+    for first, last in zip(numbers[::2], numbers[1::2]):
+        check(least <= first <= last, "receipt")
+        runs.append(str(first) if first == last else f"{first}-{last}")
+        least = last + 2
+    return series.pop(), " ".join(runs)
 
 
 # -------------------------------------------------------------------------------------- "Store"

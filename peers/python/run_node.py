@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 INPUTS = {
     "payload": ("bytes",),
     "text": ("bytes", "sender", "receiver"),
+    "receipt": ("bytes", "sender", "receiver"),
     "hub": ("name", "value"),
     "history": ("name", "value"),
     "problem": ("name", "value"),
@@ -20,6 +21,7 @@ INPUTS = {
 OUTPUTS = {
     "payload": ("identity", "device", "ciphertext"),
     "text": ("text", "time"),
+    "receipt": ("series", "runs"),
     "hub": ("peer", "sequence", "time", "addresses"),
     "history": ("number", "direction", "identity", "device", "time", "plaintext"),
     "problem": ("number", "time", "position", "peer", "class"),
@@ -38,9 +40,10 @@ def message(kind, encoded, fault):
 def read(kind, inputs):
     if kind == "payload":
         return node.payload(message(message_pb2.SealedMessage, *inputs, "frame"))
-    if kind == "text":
+    if kind in ("text", "receipt"):
         encoded, sender, receiver = inputs
-        return node.text(message(message_pb2.Message, encoded, "text"), sender, receiver)
+        reader = {"text": node.text, "receipt": node.receipt}[kind]
+        return reader(message(message_pb2.Message, encoded, kind), sender, receiver)
     return {"hub": node.hub, "history": node.history, "problem": node.problem}[kind](*inputs)
 
 

@@ -6,6 +6,8 @@
 mod letter;
 #[path = "vectors/node.rs"]
 mod node;
+#[path = "vectors/node_receipts.rs"]
+mod node_receipts;
 #[path = "vectors/node_records.rs"]
 mod node_records;
 #[path = "vectors/transfer.rs"]
@@ -20,4 +22,5 @@ fn main() {
     letter::write_all(&dir.join("letter"));
     node::write_all(&dir.join("node"));
     node_records::write_all(&dir.join("node"));
+    node_receipts::write_all(&dir.join("node"));
 }

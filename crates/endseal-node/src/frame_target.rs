@@ -6,11 +6,13 @@ use endseal_session::{EngineError, EngineTransaction};
 
 /// Kind of the records.
 pub(crate) const FRAME: u16 = 5;
+/// Records that are in memory at once.
+const PAGE: usize = 32;
 
-/// Devices for which a ciphertext of the outbox is, and the text in it.
+/// Devices for which a ciphertext of the outbox is, and the text in it, if it is one.
 #[derive(Clone)]
 pub(crate) struct Target {
-    /// Number of the row in the history.
+    /// Number of the row in the history; 0 for a receipt.
     pub(crate) row: u64,
     /// Epoch of the roster of a letter. Of a message of a session, the number of other devices that
     /// get the text, or may get it still.
@@ -23,6 +25,15 @@ impl Target {
     /// One device, for a message of a session, and the number of other devices that get the text.
     pub(crate) fn device(peer: PeerId, row: u64, others: usize) -> Self {
         Self { row, epoch: others as u64, mailboxes: vec![(peer, Vec::new())] }
+    }
+
+    /// One device, for a receipt.
+    pub(crate) fn receipt(peer: PeerId) -> Self {
+        Self::device(peer, 0, 0)
+    }
+
+    pub(crate) fn is_receipt(&self) -> bool {
+        self.row == 0
     }
 
     pub(crate) fn put(
@@ -47,6 +58,55 @@ impl Target {
             return Ok(None);
         };
         Self::read(&value).map(Some).ok_or(EngineError::Damaged("frame"))
+    }
+
+    /// Calls `work` with each frame that waits and its number, in their order.
+    pub(crate) fn each(
+        transaction: &EngineTransaction<'_, '_, OlmAccount>,
+        work: &mut dyn FnMut(u64, Self),
+    ) -> Result<(), EngineError> {
+        let mut after = Vec::new();
+        loop {
+            let page = transaction.records_after(FRAME, &after, PAGE)?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after.clone_from(last);
+            for (name, value) in &page {
+                let (number, target) = Self::in_record(name, value)?;
+                work(number, target);
+            }
+        }
+    }
+
+    /// Number of the first frame that waits and is no receipt.
+    pub(crate) fn first_text(
+        transaction: &EngineTransaction<'_, '_, OlmAccount>,
+    ) -> Result<Option<u64>, EngineError> {
+        let mut after = Vec::new();
+        loop {
+            let page = transaction.records_after(FRAME, &after, 1)?;
+            let Some((name, value)) = page.into_iter().next() else { return Ok(None) };
+            let (number, target) = Self::in_record(&name, &value)?;
+            if !target.is_receipt() {
+                return Ok(Some(number));
+            }
+            after = name;
+        }
+    }
+
+    /// Count of the frames that wait and are no receipts.
+    pub(crate) fn count_texts(
+        transaction: &EngineTransaction<'_, '_, OlmAccount>,
+    ) -> Result<u64, EngineError> {
+        let mut count = 0;
+        Self::each(transaction, &mut |_, target| count += u64::from(!target.is_receipt()))?;
+        Ok(count)
+    }
+
+    /// Reads a record: the number of the frame, and the target.
+    fn in_record(name: &[u8], value: &[u8]) -> Result<(u64, Self), EngineError> {
+        let number = name.try_into().map(u64::from_be_bytes).ok();
+        let frame = number.and_then(|number| Some((number, Self::read(value)?)));
+        frame.ok_or(EngineError::Damaged("frame"))
     }
 
     fn read(value: &[u8]) -> Option<Self> {

@@ -13,6 +13,7 @@
 //! text to a group is a letter, sealed to its members.
 
 mod arrived_letter;
+mod confirmation;
 mod conversation;
 mod directory;
 mod drain;
@@ -30,19 +31,25 @@ mod parked_letter;
 mod payload;
 mod problem;
 mod puts;
+mod receipt;
 mod records;
 mod report;
 mod requeue;
+mod runs;
 mod send_turns;
 mod shared_engine;
 mod status;
 mod stay;
 mod sync;
 mod text;
+mod text_id;
+mod unconfirmed;
+mod undelivered;
 mod unsent;
 
 pub use conversation::Conversation;
 pub use error::{HubError, JoinError, SayError, SyncError};
+pub(crate) use history::history_page;
 pub use history::{HistoryRow, history};
 pub use hub::{HubClient, hub_limits};
 pub(crate) use inbox::unread_page;
@@ -53,9 +60,12 @@ pub use membership::{Membership, join, membership};
 pub use outbox::say;
 pub use payload::Payload;
 pub use problem::{Problem, ProblemClass, forget_problems, problems};
+pub use receipt::TextReceipt;
 pub use report::{Lost, Skipped, SkippedReason, SyncReport};
 pub(crate) use shared_engine::SharedEngine;
 pub use status::{Status, status};
 pub(crate) use stay::{Stay, StayEvents};
 pub use sync::{may_sync, sync};
 pub use text::{MAX_TEXT_LEN, Text};
+pub use undelivered::TextDelivery;
+pub(crate) use undelivered::note_delivery;

@@ -30,7 +30,7 @@ pub(crate) const NOT_CANONICAL: [u8; 32] = {
     y
 };
 /// Field 15 with an empty value: no message of the contract has it.
-const UNKNOWN: [u8; 2] = [0x7a, 0];
+pub(crate) const UNKNOWN: [u8; 2] = [0x7a, 0];
 
 pub(crate) fn write_all(dir: &Path) {
     payloads(dir);

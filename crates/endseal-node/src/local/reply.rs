@@ -5,7 +5,9 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_session::{Address, DeviceId};
 use serde::{Deserialize, Serialize};
 
-use crate::messages::{Conversation, HistoryRow, Problem, Status, SyncReport, Unread};
+use crate::messages::{
+    Conversation, HistoryRow, Problem, Status, SyncReport, TextDelivery, Unread,
+};
 use crate::wire_text;
 
 /// Plaintexts behind a reply.
@@ -59,6 +61,7 @@ pub(crate) struct HistoryEntry {
     time: u64,
     /// Length of the plaintext in bytes.
     len: usize,
+    delivery: Option<TextDelivery>,
 }
 
 /// A device that wrote a text.
@@ -115,6 +118,7 @@ impl LocalReply {
             writer: Writer::of(it.writer),
             time: it.time,
             len: it.plaintext.len(),
+            delivery: it.delivery,
         });
         let secret = join(rows.iter().map(|it| &it.plaintext));
         (Self::History(entries.collect()), secret)
@@ -134,9 +138,10 @@ pub(super) fn unread_of(rows: &[UnreadRow], mut secret: &[u8]) -> Option<Vec<Unr
 /// Rows of a conversation; `None` if the secret does not have them.
 pub(super) fn history_of(entries: &[HistoryEntry], mut secret: &[u8]) -> Option<Vec<HistoryRow>> {
     let rows = entries.iter().map(|entry| {
-        let HistoryEntry { number, is_sent, time, len, ref writer } = *entry;
+        let HistoryEntry { number, is_sent, time, len, delivery, ref writer } = *entry;
         let plaintext = take(&mut secret, len)?;
-        Some(HistoryRow { number, is_sent, writer: writer.address()?, time, plaintext })
+        let row = HistoryRow::new(number, is_sent, writer.address()?, time, plaintext);
+        Some(HistoryRow { delivery, ..row })
     });
     rows.collect()
 }

@@ -27,6 +27,7 @@ use super::problem::{self, ProblemClass};
 use super::records::{self, QUEUE};
 use super::report::{Lost, SyncReport};
 use super::shared_engine::SharedEngine;
+use super::unconfirmed;
 
 /// Frames of a transaction at most.
 const BATCH_FRAMES: usize = 5_000;
@@ -250,7 +251,9 @@ async fn open_waiting(
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
     let verdicts = open(hub, engine, keys, waiting).await?;
+    let own = engine.address().identity;
     engine.transaction(|transaction| {
+        unconfirmed::note(transaction, &own)?;
         keep(transaction, waiting, verdicts, parked, report)?;
         problem::forget_old(transaction)
     })?;
@@ -395,7 +398,11 @@ impl Backlog {
         }
         report.received += opened.released.iter().filter(|it| it.outcome.is_kept()).count() as u64;
         report.problems += self.problems.len() as u64;
+        let own = engine.address().identity;
         engine.transaction(|transaction| {
+            let receipts = unconfirmed::note(transaction, &own)?;
+            report.received = report.received.saturating_sub(receipts);
+            report.receipts += receipts;
             keep(transaction, letters, verdicts, parked, report)?;
             for Problem { class, peer, position } in &self.problems {
                 problem::note(transaction, class, peer, *position)?;

@@ -9,6 +9,7 @@ use super::conversation::Conversation;
 use super::payload::{ADDRESS_LEN, address, address_bytes};
 use super::records::{HISTORY, Transaction};
 use super::text::Text;
+use super::undelivered::{TextDelivery, note_delivery};
 
 /// A text of a conversation.
 #[allow(missing_debug_implementations, reason = "it is secret")]
@@ -24,6 +25,9 @@ pub struct HistoryRow {
     pub time: u64,
     /// The plaintext.
     pub plaintext: Zeroizing<Vec<u8>>,
+    /// Delivery of a text that was written here; `None` where it is not known: of texts that
+    /// arrived, and of letters that were sent.
+    pub delivery: Option<TextDelivery>,
 }
 
 impl HistoryRow {
@@ -41,6 +45,17 @@ impl HistoryRow {
                 Text::read(&self.plaintext, &self.writer.identity, conversation)
             }
         }
+    }
+
+    /// A row whose delivery is not known.
+    pub(crate) fn new(
+        number: u64,
+        is_sent: bool,
+        writer: Address,
+        time: u64,
+        plaintext: Zeroizing<Vec<u8>>,
+    ) -> Self {
+        Self { number, is_sent, writer, time, plaintext, delivery: None }
     }
 
     pub(super) fn name(conversation: &Conversation, number: u64) -> Vec<u8> {
@@ -69,17 +84,13 @@ impl HistoryRow {
         let (&direction, rest) = value.split_first()?;
         let (writer, rest) = rest.split_first_chunk::<ADDRESS_LEN>()?;
         let (time, plaintext) = rest.split_first_chunk::<8>()?;
-        Some(Self {
-            number,
-            is_sent: match direction {
-                0 => true,
-                1 => false,
-                _ => return None,
-            },
-            writer: address(writer)?,
-            time: u64::from_le_bytes(*time),
-            plaintext: Zeroizing::new(plaintext.to_vec()),
-        })
+        let is_sent = match direction {
+            0 => true,
+            1 => false,
+            _ => return None,
+        };
+        let (writer, time) = (address(writer)?, u64::from_le_bytes(*time));
+        Some(Self::new(number, is_sent, writer, time, Zeroizing::new(plaintext.to_vec())))
     }
 
     /// The row with a number.
@@ -108,6 +119,18 @@ impl HistoryRow {
 /// # Errors
 /// [`EngineError`].
 pub fn history(
+    engine: &mut Engine,
+    conversation: &Conversation,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<HistoryRow>, EngineError> {
+    let mut rows = history_page(engine, conversation, after, limit)?;
+    note_delivery(engine, conversation, &mut rows)?;
+    Ok(rows)
+}
+
+/// As [`history`], of which nothing is known about the delivery.
+pub(crate) fn history_page(
     engine: &mut Engine,
     conversation: &Conversation,
     after: u64,

@@ -8,8 +8,10 @@ use endseal_session::{Address, ConversationId, Engine, EngineError, Received};
 use super::conversation::Conversation;
 use super::history::HistoryRow;
 use super::letter::ID_LEN;
+use super::receipt::TextReceipt;
 use super::records::{self, Transaction};
 use super::text::Text;
+use super::unconfirmed;
 
 /// Messages that are looked at in one transaction.
 const PAGE: usize = 256;
@@ -31,8 +33,12 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// `None` if the message did not come by a hub.
+    /// `None` if the message did not come by a hub, and if it is a receipt, which the next visit takes
+    /// out.
     fn of(received: Received) -> Option<Self> {
+        if TextReceipt::is_in(&received.plaintext) {
+            return None;
+        }
         let conversation = conversation(&received)?;
         let Received { number, sender, plaintext, .. } = received;
         Some(Self { number, conversation, writer: sender, plaintext })
@@ -97,8 +103,9 @@ pub(crate) fn unread_page(
 /// # Errors
 /// [`EngineError`]; nothing was moved then.
 pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError> {
-    let time = records::now();
+    let (time, own) = (records::now(), engine.address().identity);
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        unconfirmed::note(transaction, &own)?;
         for some in numbers.chunks(MARKED) {
             // All of them before the first is consumed: the store writes what was consumed when it
             // is read.
@@ -113,7 +120,7 @@ pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError
                 // Another command may have shown it, too.
                 if transaction.consume(number)? {
                     let number = records::next_number(transaction)?;
-                    let row = HistoryRow { number, is_sent: false, writer, time, plaintext };
+                    let row = HistoryRow::new(number, false, writer, time, plaintext);
                     row.put(transaction, &conversation)?;
                 }
             }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use endseal_crypto::identity::Identity;
 use endseal_keyring::roster::GroupId;
-use endseal_keyring::{Name, Roster};
+use endseal_keyring::{Contacts, Name, Roster};
 
 use crate::home::Home;
 use crate::person::user_identity;
@@ -43,6 +43,11 @@ impl<'a> LetterKeys<'a> {
             users.extend(record.and_then(|record| user_identity(self.device, &record)).ok());
         }
         users
+    }
+
+    /// The contacts; none if they cannot be read.
+    pub(super) fn contacts(&self) -> Contacts {
+        self.home.contacts().unwrap_or_default()
     }
 
     /// The groups that are known here. Those whose newest roster cannot be read are left out.

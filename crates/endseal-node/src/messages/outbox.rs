@@ -9,6 +9,7 @@ use super::error::SayError;
 use super::history::HistoryRow;
 use super::records::{self, Transaction, UNSENT};
 use super::text;
+use super::text_id::next_id;
 use crate::sessions::{TextError, Texts};
 
 /// Keeps texts for a person or a group, to be sent with the next [`sync`](super::sync): all of them
@@ -37,10 +38,11 @@ pub fn say(
             count += 1;
             let text = str::from_utf8(bytes).map_err(|_| SayError::NotUtf8(count))?;
             let time = records::now();
-            let plaintext = text::plaintext(&own.identity, to, time, text);
-            let plaintext = plaintext.map_err(SayError::Random)?.ok_or(SayError::TooLong(count))?;
+            let id = next_id(transaction, to)?;
+            let plaintext = text::plaintext(id, &own.identity, to, time, text);
+            let plaintext = plaintext.ok_or(SayError::TooLong(count))?;
             let number = records::next_number(transaction)?;
-            let row = HistoryRow { number, is_sent: true, writer: own, time, plaintext };
+            let row = HistoryRow::new(number, true, own, time, plaintext);
             row.put(transaction, to)?;
             transaction.put_record(UNSENT, &number.to_be_bytes(), to.as_bytes())?;
         }

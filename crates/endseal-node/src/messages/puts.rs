@@ -22,6 +22,7 @@ use super::records::{self, Transaction, UNSENT};
 use super::report::SyncReport;
 use super::requeue::requeue;
 use super::shared_engine::SharedEngine;
+use super::unconfirmed;
 use crate::frame_target::{FRAME, Target};
 
 /// Frames that are read from the store at once.
@@ -38,38 +39,66 @@ const MAX_IN_VAIN: u32 = 8;
 /// Longest wait that a hub may ask for.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// Puts all frames of the outbox, those of a mailbox in their order. Those that the hub cannot take
-/// now stay.
-pub(super) async fn put_all(
+/// Puts the texts of the outbox, those of a mailbox in their order. Those that the hub cannot take
+/// now stay. Returns the mailboxes that are full.
+pub(super) async fn put_texts(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
     report: &mut SyncReport,
+) -> Result<HashSet<PeerId>, SyncError> {
+    let mut full = HashSet::new();
+    put_some(hub, engine, false, &mut full, report).await?;
+    report.mailbox_full = !full.is_empty();
+    Ok(full)
+}
+
+/// Puts the receipts of the outbox, but for those to full mailboxes, behind [`put_texts`].
+pub(super) async fn put_receipts(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    mut full: HashSet<PeerId>,
+    report: &mut SyncReport,
 ) -> Result<(), SyncError> {
-    let (mut full, mut in_vain) = (HashSet::new(), 0);
+    put_some(hub, engine, true, &mut full, report).await?;
+    // A receipt that waits is of no concern to people.
+    report.mailbox_full = !full.is_empty() && engine.transaction(|it| Target::count_texts(it))? > 0;
+    Ok(())
+}
+
+/// Puts the frames of texts or receipts.
+async fn put_some(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    is_receipts: bool,
+    full: &mut HashSet<PeerId>,
+    report: &mut SyncReport,
+) -> Result<(), SyncError> {
+    let mut in_vain = 0;
     loop {
-        let before = (report.sent, full.len());
-        let mut round = Round { puts: Puts::new(), after: 0, full: &mut full, refusal: None };
+        let before = (report.sent + report.receipts, full.len());
+        let mut round = Round { puts: Puts::new(), after: 0, is_receipts, full, refusal: None };
         let mut next = engine.with(|engine| round.next(engine))?;
         // An exchange begins with a request.
         if next.is_empty() {
-            break;
+            return Ok(());
         }
         let mut exchange = hub.open().await?;
         round.run(&mut exchange, engine, &mut next, report).await?;
         exchange.finish().await?;
         let refusal = round.refusal;
-        in_vain = if (report.sent, full.len()) > before { 0 } else { in_vain + 1 };
-        if full.len() > before.1 {
-            requeue(engine, &full)?;
+        let after = (report.sent + report.receipts, full.len());
+        in_vain = if after > before { 0 } else { in_vain + 1 };
+        if full.len() > before.1 && !is_receipts {
+            requeue(engine, full)?;
         }
         match refusal {
-            None => break,
+            None => return Ok(()),
+            // They wait for the next visit, and keep no text waiting.
+            Some(wait) if is_receipts && !wait.is_zero() => return Ok(()),
             Some(_) if in_vain > MAX_IN_VAIN => return Err(HubError::Refused(Code::RATE).into()),
             Some(wait) => sleep(wait).await,
         }
     }
-    report.mailbox_full = !full.is_empty();
-    Ok(())
 }
 
 /// One exchange. After the first refusal nothing more is put in it, and the hub takes nothing more:
@@ -78,6 +107,8 @@ struct Round<'f> {
     puts: Puts,
     /// Number in the outbox behind which nothing was put yet.
     after: u64,
+    /// True if receipts are put, otherwise texts.
+    is_receipts: bool,
     /// Mailboxes that are full.
     full: &'f mut HashSet<PeerId>,
     /// Time after which another exchange may go on, if a frame was refused.
@@ -86,12 +117,11 @@ struct Round<'f> {
 
 impl Round<'_> {
     /// The next frames that can be put. The hub forgets sequences that are too far back: none is
-    /// put that is too far ahead of the first that waits.
+    /// put that is too far ahead of the first text that waits.
     fn next(&mut self, engine: &mut Engine) -> Result<Vec<(Pending, Target)>, EngineError> {
-        let waiting = engine.transaction(|it| it.records_after(FRAME, &[], 1))?;
-        let Some((first, _)) = waiting.first() else { return Ok(Vec::new()) };
-        let first = records::number_in_name(first).ok_or(EngineError::Damaged("frame"))?;
-        let end = first.saturating_add(SPAN);
+        // A receipt that becomes too old is made again.
+        let first = engine.transaction(|it| Target::first_text(it))?;
+        let end = first.map_or(u64::MAX, |first| first.saturating_add(SPAN));
         let mut found = Vec::new();
         while found.is_empty() {
             let mut page = engine.outbox().pending(self.after, PAGE)?;
@@ -103,7 +133,9 @@ impl Round<'_> {
                 let target = engine.transaction(|transaction| Target::of(transaction, number))?;
                 // Those without a target leave in files.
                 let Some(target) = target else { continue };
-                if !target.mailboxes.iter().any(|(peer, _)| self.full.contains(peer)) {
+                let is_full = |(peer, _): &(PeerId, _)| self.full.contains(peer);
+                if target.is_receipt() == self.is_receipts && !target.mailboxes.iter().any(is_full)
+                {
                     found.push((pending, target));
                 }
             }
@@ -128,8 +160,7 @@ impl Round<'_> {
             let payload = exchange.next().await?;
             match self.puts.answer(&payload)? {
                 Settled::Stored(sequences) => {
-                    report.sent += sequences.len() as u64;
-                    engine.with(|engine| stored(engine, &sequences))?;
+                    engine.with(|engine| stored(engine, &sequences, report))?;
                 }
                 Settled::Refused(None, refused) => {
                     return Err(HubError::Refused(refused.code).into());
@@ -204,6 +235,13 @@ impl Round<'_> {
                 target.ok_or(EngineError::Damaged("frame"))?;
             let all = class == ProblemClass::OLD || mailboxes.len() == 1;
             let is_dropped = |peer: &PeerId| all || is_named(peer);
+            if row == 0 {
+                if class == ProblemClass::OLD {
+                    unconfirmed::make_due(transaction, sequence)?;
+                }
+                Target::settle(transaction, sequence)?;
+                return Ok(false);
+            }
             for (peer, _) in mailboxes.iter().filter(|(peer, _)| is_dropped(peer)) {
                 problem::note(transaction, class, peer, sequence)?;
                 report.problems += 1;
@@ -280,9 +318,16 @@ fn put(engine: &Engine, pending: Pending, target: &Target) -> Result<Request, Hu
 }
 
 /// Removes frames that the hub has, and remembers that it has them.
-fn stored(engine: &mut Engine, sequences: &[u64]) -> Result<(), EngineError> {
+fn stored(
+    engine: &mut Engine,
+    sequences: &[u64],
+    report: &mut SyncReport,
+) -> Result<(), EngineError> {
+    let mut receipts = 0;
     engine.transaction(|transaction| {
         for sequence in sequences {
+            let target = Target::of(transaction, *sequence)?;
+            receipts += u64::from(target.is_some_and(|it| it.is_receipt()));
             Target::settle(transaction, *sequence)?;
         }
         if let (Some(mut membership), Some(last)) = (membership_in(transaction)?, sequences.last())
@@ -291,6 +336,9 @@ fn stored(engine: &mut Engine, sequences: &[u64]) -> Result<(), EngineError> {
             (membership.sequence, membership.time) = (*last, records::now());
             membership.put(transaction)?;
         }
-        Ok(())
-    })
+        Ok::<_, EngineError>(())
+    })?;
+    report.receipts += receipts;
+    report.sent += sequences.len() as u64 - receipts;
+    Ok(())
 }

@@ -2,8 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use endseal_crypto::ed25519::PublicKey;
 use endseal_session::olm::OlmAccount;
-use endseal_session::{EngineError, EngineTransaction};
+use endseal_session::{Address, DeviceId, EngineError, EngineTransaction};
+
+use super::payload::ADDRESS_LEN;
 
 /// A transaction of the store with its sessions.
 pub(super) type Transaction<'t, 's> = EngineTransaction<'t, 's, OlmAccount>;
@@ -22,6 +25,18 @@ pub(super) const UNSENT: u16 = 4;
 pub(super) const PROBLEM: u16 = 6;
 /// See [`ParkedLetter`](super::parked_letter::ParkedLetter).
 pub(super) const LETTER: u16 = 7;
+/// Texts that arrived, by the device of their writer.
+pub(super) const ARRIVED: u16 = 8;
+/// Devices to which a receipt is due.
+pub(super) const DUE: u16 = 9;
+/// Number in the inbox up to which texts were noted as arrived.
+pub(super) const NOTED: u16 = 10;
+/// The id of the last text to a person.
+pub(super) const SAID: u16 = 11;
+/// Texts that a device has confirmed.
+pub(super) const CONFIRMED: u16 = 12;
+/// Receipts in the outbox, by their numbers: the device that gets it.
+pub(super) const RECEIPT: u16 = 13;
 /// Addresses of devices by their peer ids.
 pub(super) const PEER: u16 = 16;
 
@@ -47,6 +62,23 @@ pub(super) fn number(bytes: &[u8]) -> Option<u64> {
 /// Reads the name of a record that is a number.
 pub(super) fn number_in_name(name: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(name.try_into().ok()?))
+}
+
+/// Name of a record of a device: identity (32) || number (4).
+pub(super) fn device_name(device: &Address) -> [u8; ADDRESS_LEN] {
+    let mut name = [0; ADDRESS_LEN];
+    let (identity, number) = name.split_at_mut(PublicKey::LEN);
+    identity.copy_from_slice(device.identity.as_bytes());
+    number.copy_from_slice(&device.device.number().to_be_bytes());
+    name
+}
+
+/// Reads [`device_name`]; `None` if it is none.
+pub(super) fn device_in_name(name: &[u8]) -> Option<Address> {
+    let (identity, number) = name.split_first_chunk()?;
+    let identity = PublicKey::from_bytes(identity).ok()?;
+    let device = DeviceId::new(u32::from_be_bytes(number.try_into().ok()?))?;
+    Some(Address { identity, device })
 }
 
 /// Counts the records of a kind.

@@ -18,15 +18,17 @@ pub struct SyncReport {
     pub encrypted: u64,
     /// Texts whose devices are all gone: they are encrypted again for others.
     pub returned: u64,
-    /// Frames that the hub has taken.
+    /// Frames of texts that the hub has taken.
     pub sent: u64,
+    /// Receipts that arrived, and that the hub has taken.
+    pub receipts: u64,
     /// Problems that were noted.
     pub problems: u64,
     /// Frames that the hub has deleted.
     pub gaps: Vec<Lost>,
     /// Groups, persons and devices to which nothing was encrypted.
     pub skipped: Vec<Skipped>,
-    /// True if a mailbox is full, so that frames wait here.
+    /// True if a mailbox is full, so that texts wait here.
     pub mailbox_full: bool,
     /// When the hub acknowledged the last frame that it has forgotten, in milliseconds since 1970:
     /// its database is one of earlier.
@@ -41,6 +43,7 @@ impl SyncReport {
         self.encrypted += other.encrypted;
         self.returned += other.returned;
         self.sent += other.sent;
+        self.receipts += other.receipts;
         self.problems += other.problems;
         self.gaps.extend(other.gaps);
         self.skipped.extend(other.skipped);

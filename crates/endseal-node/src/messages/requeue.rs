@@ -16,8 +16,8 @@ use crate::frame_target::{FRAME, Target};
 const PAGE: usize = 32;
 
 /// Divides frames for full mailboxes from others, and gives them new numbers in their order, in one
-/// transaction. The caller MUST know that the hub has stored none of them: each was refused, or is
-/// behind one of its mailbox that was.
+/// transaction, but not those of receipts. The caller MUST know that the hub has stored no text of
+/// them: each was refused, or is behind one of its mailbox that was.
 pub(super) fn requeue(
     engine: &SharedEngine<'_>,
     full: &HashSet<PeerId>,
@@ -26,7 +26,8 @@ pub(super) fn requeue(
         let (mut last, mut has_others) = (0, false);
         each(transaction, u64::MAX, &mut |_, number, target| {
             last = number;
-            has_others |= target.mailboxes.iter().any(|(peer, _)| !full.contains(peer));
+            has_others |= !target.is_receipt()
+                && target.mailboxes.iter().any(|(peer, _)| !full.contains(peer));
             Ok(())
         })?;
         // Alone they may keep their places.
@@ -34,6 +35,10 @@ pub(super) fn requeue(
             return Ok(());
         }
         each(transaction, last, &mut |transaction, number, target| {
+            // The hub may have stored a receipt: they are put behind texts.
+            if target.is_receipt() {
+                return Ok(());
+            }
             let Target { row, epoch, mailboxes } = target;
             let (full, others): (Vec<_>, Vec<_>) =
                 mailboxes.into_iter().partition(|(peer, _)| full.contains(peer));

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::membership::{Membership, membership_in};
 use super::records::{self, LETTER, PROBLEM, UNSENT};
-use crate::frame_target::FRAME;
+use super::{unconfirmed, undelivered};
+use crate::frame_target::Target;
 
 /// Numbers of what waits in a store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,8 +18,10 @@ pub struct Status {
     pub unread: u64,
     /// Texts that are not encrypted yet.
     pub unsent: u64,
-    /// Frames that the hub does not have yet.
+    /// Frames of texts that the hub does not have yet.
     pub frames: u64,
+    /// Texts to persons that were encrypted, and that no device of the person has confirmed.
+    pub undelivered: u64,
     /// Messages that arrived and cannot be opened yet.
     pub parked: u64,
     /// Problems that are kept.
@@ -30,6 +33,9 @@ pub struct Status {
 /// # Errors
 /// [`EngineError`].
 pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
+    let own = engine.address().identity;
+    // Receipts are no messages to read.
+    engine.transaction(|transaction| unconfirmed::note(transaction, &own))?;
     let unread = engine.inbox().len()?;
     let parked: u64 = engine.parked()?.iter().map(|it| it.messages).sum();
     engine.transaction(|transaction| {
@@ -37,7 +43,8 @@ pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
             membership: membership_in(transaction)?,
             unread,
             unsent: records::count(transaction, UNSENT)?,
-            frames: records::count(transaction, FRAME)?,
+            frames: Target::count_texts(transaction)?,
+            undelivered: undelivered::count(transaction)?,
             parked: parked + records::count(transaction, LETTER)?,
             problems: records::count(transaction, PROBLEM)?,
         })

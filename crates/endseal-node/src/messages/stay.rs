@@ -19,6 +19,7 @@ use super::report::SyncReport;
 use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
 use super::sync::{greet, send_all};
+use super::unconfirmed;
 
 /// Time after which a stay begins anew, so that the hub does not run out of prekeys.
 const RENEWED: Duration = Duration::from_secs(3600);
@@ -31,7 +32,7 @@ pub(crate) struct Stay<'s, 'e> {
     pub(crate) person: &'s PersonRecord,
     /// Keys of the same state directory.
     pub(crate) keys: &'s LetterKeys<'s>,
-    /// Notified when texts wait to be sent.
+    /// Notified when texts or receipts wait to be sent.
     pub(crate) said: &'s Notify,
     /// Time after which what could not be sent, or opened, is tried again.
     pub(crate) retry: Duration,
@@ -78,6 +79,9 @@ impl Stay<'_, '_> {
                     retry = Instant::now() + self.retry;
                 }
                 events.noted(&report);
+                if self.engine.with(unconfirmed::is_due)? {
+                    self.said.notify_one();
+                }
             }
         };
         let sending = async {

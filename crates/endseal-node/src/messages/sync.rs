@@ -12,10 +12,11 @@ use super::hub::HubClient;
 use super::letter_keys::LetterKeys;
 use super::membership::{Membership, membership, publish_prekeys, replace_prekeys};
 use super::problem::{self, ProblemClass};
-use super::puts::put_all;
+use super::puts::{put_receipts, put_texts};
 use super::report::SyncReport;
 use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
+use super::unconfirmed::encrypt_receipts;
 use super::unsent::encrypt_unsent;
 
 const VERSION: u32 = 1;
@@ -77,15 +78,18 @@ pub(super) async fn send_all(
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
     // Texts whose devices are gone come back. They go before those that were written later.
-    put_all(hub, engine, report).await?;
+    let mut full = put_texts(hub, engine, report).await?;
     for _ in 0..ROUNDS {
         report.skipped.clear();
         encrypt_unsent(hub, engine, keys, report).await?;
         let before = report.returned;
-        put_all(hub, engine, report).await?;
+        full.extend(put_texts(hub, engine, report).await?);
         if report.returned == before {
             break;
         }
+    }
+    if encrypt_receipts(hub, engine, keys).await? {
+        put_receipts(hub, engine, full, report).await?;
     }
     Ok(())
 }

@@ -4,7 +4,6 @@ use endseal_codec::{
     Body, BodyView, Codec as _, Content, ContentView, Limits, Message, RichMessage,
 };
 use endseal_crypto::ed25519::PublicKey;
-use endseal_crypto::random::{OsRandom, Random as _, RandomError};
 use endseal_crypto::secret::Zeroizing;
 
 use super::conversation::Conversation;
@@ -21,6 +20,7 @@ pub struct Text<'a> {
     pub time: u64,
     /// The text.
     pub text: &'a str,
+    id: &'a [u8; 16],
 }
 
 impl<'a> Text<'a> {
@@ -34,23 +34,27 @@ impl<'a> Text<'a> {
             return None;
         }
         let text = rich.body.map(BodyView::as_str)?;
-        Some(Self { time: rich.timestamp, text })
+        Some(Self { time: rich.timestamp, text, id: rich.id })
+    }
+
+    /// Its id, which its writer gave it.
+    pub(super) fn id(&self) -> &'a [u8; 16] {
+        self.id
     }
 }
 
 /// The plaintext of a text that `sender` writes at `time`. `None` if it is longer
 /// than [`MAX_TEXT_LEN`].
 pub(super) fn plaintext(
+    id: [u8; 16],
     sender: &PublicKey,
     to: &Conversation,
     time: u64,
     text: &str,
-) -> Result<Option<Zeroizing<Vec<u8>>>, RandomError> {
+) -> Option<Zeroizing<Vec<u8>>> {
     if text.len() > MAX_TEXT_LEN {
-        return Ok(None);
+        return None;
     }
-    let mut id = [0; 16];
-    OsRandom.fill(&mut id)?;
     let message = Message::from(Content::Rich(RichMessage {
         id,
         conversation: to.as_bytes().into(),
@@ -59,5 +63,5 @@ pub(super) fn plaintext(
         body: Some(Body::Text(text.into())),
         ..RichMessage::default()
     }));
-    Ok(message.to_vec(Limits::default()).ok().map(Zeroizing::new))
+    message.to_vec(Limits::default()).ok().map(Zeroizing::new)
 }

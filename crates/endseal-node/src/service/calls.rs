@@ -13,8 +13,8 @@ use super::hub_state::HubState;
 use super::line;
 use crate::local::{LocalError, LocalReply, LocalRequest};
 use crate::messages::{
-    self, Conversation, HistoryRow, SayError, SharedEngine, Unread, forget_problems, history,
-    mark_read, problems, status, unread_page,
+    self, Conversation, HistoryRow, SayError, SharedEngine, Unread, forget_problems, history_page,
+    mark_read, note_delivery, problems, status, unread_page,
 };
 use crate::sessions::Texts;
 
@@ -158,17 +158,18 @@ fn rows(
 ) -> Result<Vec<HistoryRow>, EngineError> {
     let (mut found, mut bytes, mut at) = (Vec::<HistoryRow>::new(), 0, after);
     let limit = limit.min(ROWS);
-    while found.len() < limit {
-        let page = history(engine, with, at, STEP.min(limit - found.len()))?;
+    'pages: while found.len() < limit {
+        let page = history_page(engine, with, at, STEP.min(limit - found.len()))?;
         let Some(last) = page.last() else { break };
         at = last.number;
         for row in page {
             bytes += row.plaintext.len();
             if bytes > BYTES && !found.is_empty() {
-                return Ok(found);
+                break 'pages;
             }
             found.push(row);
         }
     }
+    note_delivery(engine, with, &mut found)?;
     Ok(found)
 }

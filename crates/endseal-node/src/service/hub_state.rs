@@ -76,7 +76,7 @@ impl<'n> HubState<'n> {
 
     /// Notes what came and went.
     fn note(&self, report: &SyncReport) {
-        if report.received + report.encrypted + report.sent > 0 {
+        if report.received + report.encrypted + report.sent + report.receipts > 0 {
             self.is_worked_with.set(true);
         }
         let lost: u64 = report.gaps.iter().map(|gap| gap.count.max(1)).sum();

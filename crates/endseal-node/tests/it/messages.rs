@@ -11,6 +11,7 @@ mod liar;
 mod lost_devices;
 mod prompt_visits;
 mod random_visits;
+mod receipts;
 mod service;
 mod texts;
 mod world;

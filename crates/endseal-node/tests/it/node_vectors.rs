@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use endseal_crypto::ed25519::PublicKey;
-use endseal_node::messages::{Conversation, HistoryRow, Membership, Payload, Problem, Text};
+use endseal_node::messages::{
+    Conversation, HistoryRow, Membership, Payload, Problem, Text, TextReceipt,
+};
 use endseal_session::Address;
 use endseal_testing::hex;
 use serde_json::Value;
@@ -28,7 +30,7 @@ fn every_vector_is_read_as_it_says() {
         assert_eq!(vector.as_object().unwrap().len(), fields, "fields of {}", path.display());
         counts[usize::from(found.is_ok())] += 1;
     }
-    assert_eq!(counts, [74, 26], "refusals and successes");
+    assert_eq!(counts, [98, 34], "refusals and successes");
 }
 
 /// Returns the number of inputs of the kind, and the outputs.
@@ -36,6 +38,7 @@ fn read(vector: &Value) -> (usize, Found) {
     match text(vector, "kind") {
         "payload" => (1, payload(vector).ok_or("frame")),
         "text" => (3, said(vector).ok_or("text")),
+        "receipt" => (3, receipt(vector).ok_or("receipt")),
         "hub" => (2, hub(vector).ok_or("record")),
         "history" => (2, row(vector).ok_or("record")),
         "problem" => (2, problem(vector).ok_or("record")),
@@ -58,6 +61,16 @@ fn said(vector: &Value) -> Option<Outputs> {
     let plaintext = bytes(vector, "bytes");
     let text = Text::read(&plaintext, &key("sender"), &Conversation::Person(key("receiver")))?;
     Some(vec![("text", text.text.to_owned()), ("time", text.time.to_string())])
+}
+
+fn receipt(vector: &Value) -> Option<Outputs> {
+    let key = |field| PublicKey::from_bytes(&bytes(vector, field).try_into().unwrap()).unwrap();
+    let receipt = TextReceipt::read(&bytes(vector, "bytes"), &key("sender"), &key("receiver"))?;
+    let runs = receipt.runs().map(|(first, last)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    });
+    let runs = runs.collect::<Vec<_>>().join(" ");
+    Some(vec![("series", hex(&receipt.series())), ("runs", runs)])
 }
 
 fn hub(vector: &Value) -> Option<Outputs> {

@@ -37,13 +37,13 @@ use super::world::{Person, World};
 #[derive(Clone, Default)]
 pub(super) struct Lies {
     /// Each certificate is named twice.
-    certificates_twice: bool,
+    pub(super) certificates_twice: bool,
     /// Ten thousand gaps in place of frames.
-    many_gaps: bool,
+    pub(super) many_gaps: bool,
     /// Each frame is refused for a moment.
-    endless_rate: bool,
+    pub(super) endless_rate: bool,
     /// Frames of a mailbox that are withheld: these indices.
-    withheld: Range<usize>,
+    pub(super) withheld: Range<usize>,
 }
 
 /// State of a hub in memory.
@@ -58,7 +58,7 @@ pub(super) struct Memory {
 }
 
 /// A hub in memory that lies.
-fn lying_hub(lies: Lies) -> (Liar, Arc<Mutex<Memory>>) {
+pub(super) fn lying_hub(lies: Lies) -> (Liar, Arc<Mutex<Memory>>) {
     let memory = Arc::<Mutex<Memory>>::default();
     let held = Arc::clone(&memory);
     let liar = Liar::new(move |peer, request| {

@@ -10,20 +10,38 @@ use endseal_transport::{Frame, Kind};
 use super::world::{Person, World};
 
 /// Puts a frame with any payload into the mailbox of `to`.
-async fn put(world: &World, from: &Person, to: &Person, sequence: u64, message: SealedMessage) {
+pub(super) async fn put(
+    world: &World,
+    from: &Person,
+    to: &Person,
+    sequence: u64,
+    message: SealedMessage,
+) {
+    put_many(world, from, to, vec![(sequence, message)]).await;
+}
+
+/// Puts frames with their sequences, in one exchange.
+pub(super) async fn put_many(
+    world: &World,
+    from: &Person,
+    to: &Person,
+    messages: Vec<(u64, SealedMessage)>,
+) {
     let (_endpoint, connection) = world.connect(&from.key()).await;
+    let (mut exchange, mut answers) = connection.open_exchange().await.unwrap();
     let sender = *from.engine.certificate().keys().peer_id.as_bytes();
-    let sealed = Sealed::<Message>::from_message(message);
-    let stamp = Stamp { sequence, timestamp: 0, sender };
-    let frame = StoredFrame::vouched(&sealed, stamp, stored_limits()).unwrap();
-    let targets = to.engine.certificate().keys().peer_id.as_bytes()[..].into();
-    let put = Put { targets, frame: frame.into(), ..Put::default() };
-    let request = HubRequest::from(Request::Put(put)).to_vec(payload_limits()).unwrap();
-    let (mut sender, mut receiver) = connection.open_exchange().await.unwrap();
-    sender.send(&Frame::new(Kind::Control, request)).await.unwrap();
-    let frame = receiver.receive().await.unwrap().unwrap();
-    let answer = HubAnswer::decode(&frame.payload, payload_limits()).unwrap().answer;
-    assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    for (sequence, message) in messages {
+        let sealed = Sealed::<Message>::from_message(message);
+        let stamp = Stamp { sequence, timestamp: 0, sender };
+        let frame = StoredFrame::vouched(&sealed, stamp, stored_limits()).unwrap();
+        let targets = to.engine.certificate().keys().peer_id.as_bytes()[..].into();
+        let put = Put { targets, frame: frame.into(), ..Put::default() };
+        let request = HubRequest::from(Request::Put(put)).to_vec(payload_limits()).unwrap();
+        exchange.send(&Frame::new(Kind::Control, request)).await.unwrap();
+        let frame = answers.receive().await.unwrap().unwrap();
+        let answer = HubAnswer::decode(&frame.payload, payload_limits()).unwrap().answer;
+        assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

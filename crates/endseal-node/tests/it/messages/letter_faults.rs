@@ -60,7 +60,7 @@ fn with_user(person: &Person, user: &PublicIdentity) -> PersonRecord {
 }
 
 /// Another device of a person, with a state directory of its own, and the record with both.
-fn second_device(world: &World, first: &Person, folder: &str) -> Person {
+pub(super) fn second_device(world: &World, first: &Person, folder: &str) -> Person {
     let device = Identity::generate(&mut OsRandom).unwrap();
     let number = NonZeroU32::new(2).unwrap();
     let mut changes = PersonChanges::new();

@@ -18,7 +18,7 @@ use super::world::{Person, World};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Serves `person` while `work` asks, and returns what it says and the events.
-async fn serving<T: Send + 'static>(
+pub(super) async fn serving<T: Send + 'static>(
     world: &World,
     person: &mut Person,
     work: impl AsyncFnOnce(LocalClient) -> T,

@@ -1,0 +1,122 @@
+//! Texts to persons that their devices have confirmed.
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_keyring::PersonRecord;
+use endseal_session::{Address, EngineError};
+
+use super::receipt::TextReceipt;
+use super::records::{self, CONFIRMED, PERSON, Transaction};
+use super::runs::Runs;
+use super::text_id::TextId;
+
+/// Runs that are kept of a device: 16 KiB. Beyond, the oldest texts count as not delivered again.
+const MAX_RUNS: usize = 1_024;
+/// Devices of which confirmations are read at once: a person has 16 at most.
+const MAX_DEVICES: usize = 64;
+
+/// Numbers of texts that a device has confirmed.
+struct Confirmed {
+    /// Key of the device: another one with the same number has confirmed nothing.
+    key: [u8; PublicKey::LEN],
+    runs: Runs,
+}
+
+impl Confirmed {
+    fn read(value: &[u8]) -> Result<Self, EngineError> {
+        let parts = value.split_first_chunk();
+        let found = parts.and_then(|(key, runs)| Some(Self { key: *key, runs: Runs::read(runs)? }));
+        found.ok_or(EngineError::Damaged("confirmation"))
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        [&self.key[..], &self.runs.to_bytes()].concat()
+    }
+}
+
+/// Takes a receipt of a device in. One that is of a device which the person does not have, of
+/// another series, or of texts that were never written, changes nothing. Reads a constant number of
+/// records.
+pub(super) fn take(
+    transaction: &Transaction<'_, '_>,
+    from: &Address,
+    receipt: &TextReceipt,
+) -> Result<(), EngineError> {
+    let Some(last) = TextId::last(transaction, &from.identity)? else { return Ok(()) };
+    if receipt.series != last.series || receipt.runs.last() > last.number {
+        return Ok(());
+    }
+    let Some(person) = person(transaction, &from.identity)? else { return Ok(()) };
+    let Some(device) = person.device(from.device.into()) else { return Ok(()) };
+    let key = *device.ed25519().as_bytes();
+    let name = records::device_name(from);
+    let known = transaction.record(CONFIRMED, &name)?;
+    let known = known.map(|value| Confirmed::read(&value)).transpose()?;
+    if known.is_none() {
+        forget_removed(transaction, &from.identity, &person)?;
+    }
+    let known = known.filter(|it| it.key == key);
+    let mut confirmed = known.unwrap_or(Confirmed { key, runs: Runs::default() });
+    if confirmed.runs.add_all(&receipt.runs, MAX_RUNS) {
+        transaction.put_record(CONFIRMED, &name, &confirmed.to_bytes())?;
+    }
+    Ok(())
+}
+
+/// Numbers of the texts to a person that at least one of the devices has confirmed which the person
+/// has now.
+pub(super) fn confirmed(
+    transaction: &Transaction<'_, '_>,
+    identity: &PublicKey,
+) -> Result<Runs, EngineError> {
+    let mut runs = Runs::default();
+    let found = of_person(transaction, identity)?;
+    if found.is_empty() {
+        return Ok(runs);
+    }
+    let Some(person) = person(transaction, identity)? else { return Ok(runs) };
+    for (name, confirmed) in found {
+        let device = records::device_in_name(&name).and_then(|it| person.device(it.device.into()));
+        if device.is_some_and(|it| *it.ed25519().as_bytes() == confirmed.key) {
+            runs.add_all(&confirmed.runs, usize::MAX);
+        }
+    }
+    Ok(runs)
+}
+
+/// Confirmations of a person's devices, with the names of their records.
+fn of_person(
+    transaction: &Transaction<'_, '_>,
+    identity: &PublicKey,
+) -> Result<Vec<(Vec<u8>, Confirmed)>, EngineError> {
+    let prefix = identity.as_bytes();
+    let page = transaction.records_after(CONFIRMED, prefix, MAX_DEVICES)?;
+    page.into_iter()
+        .take_while(|(name, _)| name.starts_with(prefix))
+        .map(|(name, value)| Ok((name, Confirmed::read(&value)?)))
+        .collect()
+}
+
+/// Forgets confirmations of devices that a person has no more, so that there are not more than
+/// devices.
+fn forget_removed(
+    transaction: &Transaction<'_, '_>,
+    identity: &PublicKey,
+    person: &PersonRecord,
+) -> Result<(), EngineError> {
+    for (name, _) in of_person(transaction, identity)? {
+        let device = records::device_in_name(&name).and_then(|it| person.device(it.device.into()));
+        if device.is_none() {
+            transaction.remove_record(CONFIRMED, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// The newest record of a person that is here.
+fn person(
+    transaction: &Transaction<'_, '_>,
+    identity: &PublicKey,
+) -> Result<Option<PersonRecord>, EngineError> {
+    let record = transaction.record(PERSON, identity.as_bytes())?;
+    Ok(record.and_then(|record| PersonRecord::parse(&record).ok()))
+}

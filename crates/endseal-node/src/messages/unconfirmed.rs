@@ -1,0 +1,254 @@
+//! Texts that arrived and that no receipt confirms yet.
+//!
+//! A pass over the new messages of the inbox notes the texts, and takes the receipts out. It belongs
+//! to each transaction in which messages arrived or are read: a process that is killed before it
+//! leaves the messages to the next one.
+
+use std::collections::{HashMap, HashSet};
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_session::{
+    Address, Certificate, ConversationId, Engine, EngineError, ReceivedKind, SendError,
+};
+
+use super::confirmation;
+use super::conversation::Conversation;
+use super::directory::{self, Found};
+use super::error::SyncError;
+use super::hub::HubClient;
+use super::letter_keys::LetterKeys;
+use super::receipt::{MAX_RUNS, TextReceipt};
+use super::records::{self, ARRIVED, DUE, NOTED, RECEIPT, Transaction};
+use super::runs::Runs;
+use super::shared_engine::SharedEngine;
+use super::text::Text;
+use super::text_id::{SERIES_LEN, TextId};
+use crate::frame_target::Target;
+
+/// Messages of the inbox that are in memory at once.
+const PAGE: usize = 32;
+/// Receipts of a visit at most: a quarter of the frames that a hub takes at once. The others leave
+/// with the next visit.
+const MAX_RECEIPTS: usize = 256;
+
+/// Texts of a device that arrived.
+struct Arrived {
+    series: [u8; SERIES_LEN],
+    runs: Runs,
+    has_changed: bool,
+}
+
+impl Arrived {
+    fn of(
+        transaction: &Transaction<'_, '_>,
+        writer: &Address,
+    ) -> Result<Option<Self>, EngineError> {
+        let value = transaction.record(ARRIVED, &records::device_name(writer))?;
+        let Some(value) = value else { return Ok(None) };
+        let parts = value.split_first_chunk::<SERIES_LEN>();
+        let runs = parts.and_then(|(series, runs)| Some((*series, Runs::read(runs)?)));
+        let (series, runs) = runs.ok_or(EngineError::Damaged("arrived"))?;
+        Ok(Some(Self { series, runs, has_changed: false }))
+    }
+
+    fn add(&mut self, id: TextId) {
+        if id.series != self.series {
+            // Another store of the device.
+            *self = Self { series: id.series, runs: Runs::default(), has_changed: false };
+        }
+        self.has_changed |= self.runs.add(id.number, id.number, MAX_RUNS);
+    }
+
+    /// Writes it, and that a receipt is due.
+    fn put(&self, transaction: &Transaction<'_, '_>, writer: &Address) -> Result<(), EngineError> {
+        let name = records::device_name(writer);
+        let value = [&self.series[..], &self.runs.to_bytes()].concat();
+        transaction.put_record(ARRIVED, &name, &value)?;
+        transaction.put_record(DUE, &name, &[])
+    }
+}
+
+/// Notes the texts that arrived in the inbox since the last call, and takes receipts out of it.
+/// Returns the count of those. `own` is this identity.
+pub(super) fn note(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+) -> Result<u64, EngineError> {
+    let noted = match transaction.record(NOTED, &[])? {
+        Some(value) => records::number(&value).ok_or(EngineError::Damaged("noted"))?,
+        None => 0,
+    };
+    let mut after = noted;
+    let (mut arrived, mut receipts) = (HashMap::new(), HashMap::new());
+    let mut count = 0;
+    loop {
+        let page = transaction.inbox(after, PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = last.number;
+        let mut consumed = Vec::new();
+        for it in &page {
+            let ConversationId::Person(_) = it.conversation else { continue };
+            let writer = it.sender;
+            if it.kind != ReceivedKind::Text || writer.identity == *own {
+                continue;
+            }
+            if TextReceipt::is_in(&it.plaintext) {
+                consumed.push(it.number);
+                // The last one has all that is in those before it.
+                if let Some(receipt) = TextReceipt::read(&it.plaintext, &writer.identity, own) {
+                    receipts.insert(writer, receipt);
+                }
+            } else if let Some(id) = id_of(&it.plaintext, &writer.identity, own) {
+                let known = match arrived.remove(&writer) {
+                    Some(known) => Some(known),
+                    None => Arrived::of(transaction, &writer)?,
+                };
+                let new =
+                    || Arrived { series: id.series, runs: Runs::default(), has_changed: false };
+                let mut known = known.unwrap_or_else(new);
+                known.add(id);
+                arrived.insert(writer, known);
+            }
+        }
+        drop(page);
+        for number in consumed {
+            count += u64::from(transaction.consume(number)?);
+        }
+    }
+    for (writer, arrived) in arrived.iter().filter(|(_, it)| it.has_changed) {
+        arrived.put(transaction, writer)?;
+    }
+    for (from, receipt) in &receipts {
+        confirmation::take(transaction, from, receipt)?;
+    }
+    if after > noted {
+        transaction.put_record(NOTED, &[], &after.to_le_bytes())?;
+    }
+    Ok(count)
+}
+
+/// The id of a text of `writer` to `own`; `None` if it is none.
+fn id_of(plaintext: &[u8], writer: &PublicKey, own: &PublicKey) -> Option<TextId> {
+    TextId::read(Text::read(plaintext, writer, &Conversation::Person(*own))?.id())
+}
+
+/// Returns true if receipts are due.
+pub(super) fn is_due(engine: &mut Engine) -> Result<bool, EngineError> {
+    engine.transaction(|it| Ok(!it.records_after(DUE, &[], 1)?.is_empty()))
+}
+
+/// Encrypts the receipts that are due. Only contacts get them, and persons to whom this device has
+/// written. The caller MUST have put the texts: receipts for mailboxes of which some wait stay due.
+/// A receipt that still waits for the same device is dropped. Returns true if receipts wait.
+pub(super) async fn encrypt_receipts(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    keys: &LetterKeys<'_>,
+) -> Result<bool, SyncError> {
+    let due = engine.transaction(|it| it.records_after(DUE, &[], MAX_RECEIPTS))?;
+    if due.is_empty() {
+        return Ok(!engine.transaction(|it| receipts_that_wait(it))?.is_empty());
+    }
+    let due = due.iter().map(|(name, _)| records::device_in_name(name));
+    let due: Vec<_> = due.collect::<Option<_>>().ok_or(EngineError::Damaged("due"))?;
+    let contacts = keys.contacts();
+    let mut known = Vec::new();
+    for writer in &due {
+        let person = &writer.identity;
+        let is_known = contacts.name_of(person).is_some()
+            || engine.transaction(|it| TextId::last(it, person))?.is_some();
+        if is_known && !known.contains(person) {
+            known.push(*person);
+        }
+    }
+    let mut devices = HashMap::new();
+    for found in directory::find_many(hub, engine, &known).await? {
+        if let Found::Person(_, certificates) = found {
+            devices.extend(certificates.into_iter().map(|it| (it.address(), it)));
+        }
+    }
+    let own = engine.address().identity;
+    Ok(engine.transaction(|transaction| {
+        let mut busy = HashSet::new();
+        Target::each(transaction, &mut |_, target| {
+            if !target.is_receipt() {
+                busy.extend(target.mailboxes.iter().map(|(peer, _)| *peer));
+            }
+        })?;
+        let due: Vec<_> = due
+            .into_iter()
+            .filter(|it| devices.get(it).is_none_or(|it| !busy.contains(&it.keys().peer_id)))
+            .collect();
+        for (number, writer) in receipts_that_wait(transaction)? {
+            if due.contains(&writer) {
+                forget_receipt(transaction, number)?;
+            }
+        }
+        for writer in &due {
+            if let Some(device) = devices.get(writer) {
+                encrypt(transaction, &own, device)?;
+            }
+            transaction.remove_record(DUE, &records::device_name(writer))?;
+        }
+        Ok::<_, EngineError>(!receipts_that_wait(transaction)?.is_empty())
+    })?)
+}
+
+/// Receipts in the outbox, each with the device that gets it.
+fn receipts_that_wait(
+    transaction: &Transaction<'_, '_>,
+) -> Result<Vec<(u64, Address)>, EngineError> {
+    let (mut after, mut found) = (Vec::new(), Vec::new());
+    loop {
+        let page = transaction.records_after(RECEIPT, &after, PAGE)?;
+        let Some((last, _)) = page.last() else { return Ok(found) };
+        after.clone_from(last);
+        for (name, device) in &page {
+            let number = records::number_in_name(name).ok_or(EngineError::Damaged("receipt"))?;
+            let device = records::device_in_name(device).ok_or(EngineError::Damaged("receipt"))?;
+            if Target::of(transaction, number)?.is_some() {
+                found.push((number, device));
+            } else {
+                // It has left.
+                transaction.remove_record(RECEIPT, name)?;
+            }
+        }
+    }
+}
+
+fn forget_receipt(transaction: &Transaction<'_, '_>, number: u64) -> Result<(), EngineError> {
+    transaction.remove_record(RECEIPT, &number.to_be_bytes())?;
+    Target::settle(transaction, number)
+}
+
+/// Makes a receipt of the outbox due again. The caller MUST remove it there.
+pub(super) fn make_due(transaction: &Transaction<'_, '_>, number: u64) -> Result<(), EngineError> {
+    match transaction.record(RECEIPT, &number.to_be_bytes())? {
+        Some(device) => transaction.put_record(DUE, &device, &[]),
+        None => Ok(()),
+    }
+}
+
+/// Encrypts the receipt for a device, if there is a session that sends.
+fn encrypt(
+    transaction: &mut Transaction<'_, '_>,
+    own: &PublicKey,
+    device: &Certificate,
+) -> Result<(), EngineError> {
+    let writer = device.address();
+    let Some(Arrived { series, runs, .. }) = Arrived::of(transaction, &writer)? else {
+        return Ok(());
+    };
+    let receipt = TextReceipt { series, runs }.plaintext(own, &writer.identity);
+    let Some(plaintext) = receipt else { return Ok(()) };
+    match transaction.encrypt(writer, &plaintext) {
+        Ok(sequence) => {
+            let name = records::device_name(&writer);
+            transaction.put_record(RECEIPT, &sequence.to_be_bytes(), &name)?;
+            Target::receipt(device.keys().peer_id).put(transaction, sequence)
+        }
+        Err(SendError::Engine(error)) => Err(error),
+        // A receipt begins no session.
+        Err(_) => Ok(()),
+    }
+}

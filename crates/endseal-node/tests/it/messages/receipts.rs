@@ -1,0 +1,443 @@
+//! Receipts: which texts have arrived at a device of their receiver.
+
+use core::num::NonZeroU32;
+
+use endseal_codec::frame::StoredFrame;
+use endseal_codec::{
+    Codec as _, Content, Limits, Message, Receipt, ReceiptKind, Scheme, SealedMessage,
+};
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::random::OsRandom;
+use endseal_delivery::{MessageId, stored_limits};
+use endseal_hub::{HubLimits, HubStore as _};
+use endseal_keyring::person::PersonChanges;
+use endseal_node::messages::{
+    Conversation, HistoryRow, TextDelivery, history, mark_read, problems, status, unread,
+};
+use endseal_node::person;
+use endseal_session::{BatchOptions, Engine, EngineError, Envelope};
+
+use TextDelivery::{Delivered, Undelivered, Unsent};
+
+use super::faults::{Lies, lying_hub};
+use super::hostile::put_many;
+use super::letter_faults::second_device;
+use super::letters::{group, name, write};
+use super::service::{ask, serving};
+use super::world::{Person, World};
+
+/// Makes `other` a contact.
+fn know(person: &Person, other: &Person) {
+    let mut contacts = person.home.contacts().unwrap();
+    let as_name = name(&format!("c{}", contacts.len()));
+    contacts.add(as_name, other.root.public().clone()).unwrap();
+    person.home.store_contacts(&contacts, &person.home.lock().unwrap()).unwrap();
+}
+
+fn rows(engine: &mut Engine, with: &PublicKey) -> Vec<HistoryRow> {
+    history(engine, &Conversation::Person(*with), 0, 10_000).unwrap()
+}
+
+/// Delivery of the texts to a person, in the order of writing.
+fn deliveries(person: &mut Person, to: &PublicKey) -> Vec<TextDelivery> {
+    let sent = rows(&mut person.engine, to).into_iter().filter(|row| row.is_sent);
+    sent.map(|row| row.delivery.unwrap()).collect()
+}
+
+fn undelivered(person: &mut Person) -> u64 {
+    status(&mut person.engine).unwrap().undelivered
+}
+
+/// Frames of the outbox, with those of receipts.
+fn outbox(person: &mut Person) -> usize {
+    person.engine.outbox().pending(0, 1_000).unwrap().len()
+}
+
+/// The id of the last text to a person.
+fn last_id(person: &mut Person, to: &PublicKey) -> [u8; 16] {
+    let rows = rows(&mut person.engine, to);
+    let row = rows.iter().rfind(|row| row.is_sent).unwrap();
+    let message = Message::decode(&row.plaintext, Limits::default()).unwrap();
+    let Some(Content::Rich(rich)) = message.content else { panic!("no text") };
+    rich.id
+}
+
+fn with_number(mut id: [u8; 16], number: u64) -> [u8; 16] {
+    id[8..].copy_from_slice(&number.to_be_bytes());
+    id
+}
+
+/// A receipt of `from` for texts of `to`, from the first to the last number.
+fn receipt(from: &Person, to: &Person, id: [u8; 16], first: u64, last: u64) -> Receipt {
+    Receipt {
+        conversation: to.identity.as_bytes()[..].into(),
+        sender: *from.identity.as_bytes(),
+        kind: ReceiptKind::DELIVERED,
+        messages: vec![with_number(id, first), with_number(id, last)],
+        ..Receipt::default()
+    }
+}
+
+/// Sends receipts in the session of `from` with `to`.
+async fn forge(world: &World, from: &mut Person, to: &Person, receipts: Vec<Receipt>) {
+    let device = from.engine.address().device.number().to_le_bytes();
+    let context = [&from.identity.as_bytes()[..], &device].concat();
+    let mut frames = Vec::new();
+    for receipt in receipts {
+        let plaintext = Message::from(Content::Receipt(receipt)).to_vec(Limits::default()).unwrap();
+        let sent = from.engine.encrypt(to.engine.address(), &plaintext).unwrap();
+        assert!(from.engine.outbox().sent(sent.number).unwrap());
+        let sealed = SealedMessage {
+            scheme: Scheme::PAIRWISE,
+            context: context.clone().into(),
+            ciphertext: sent.body.into(),
+            ..SealedMessage::default()
+        };
+        frames.push((sent.number, sealed));
+    }
+    put_many(world, from, to, frames).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_is_delivered_when_a_device_has_confirmed_it() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    know(&bob, &alice);
+    for text in ["one", "two", "three"] {
+        alice.say(&bob.identity, text);
+    }
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Unsent; 3]);
+    assert_eq!(undelivered(&mut alice), 0);
+    alice.sync(&world).await;
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Undelivered; 3]);
+    assert_eq!(undelivered(&mut alice), 3);
+    // One receipt for the batch, which is not counted as a text.
+    let report = bob.sync(&world).await;
+    assert_eq!((report.received, report.sent, report.receipts), (3, 0, 1));
+    assert_eq!(status(&mut bob.engine).unwrap().frames, 0);
+    alice.say(&bob.identity, "four");
+    let report = alice.sync(&world).await;
+    assert_eq!((report.received, report.sent, report.receipts), (0, 1, 1));
+    let expected = [Delivered, Delivered, Delivered, Undelivered];
+    assert_eq!(deliveries(&mut alice, &bob.identity), expected);
+    assert_eq!(undelivered(&mut alice), 1);
+    bob.sync(&world).await;
+    alice = alice.restart();
+    assert_eq!(alice.sync(&world).await.receipts, 1);
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 4]);
+    // It is no message to read, and moves nothing.
+    let now = status(&mut alice.engine).unwrap();
+    assert_eq!((now.unread, now.undelivered, now.problems), (0, 0, 0));
+    assert_eq!(alice.read(), []);
+    assert_eq!(rows(&mut alice.engine, &bob.identity).len(), 4);
+    for _ in 0..2 {
+        for person in [&mut bob, &mut alice] {
+            let report = person.sync(&world).await;
+            assert_eq!((report.received, report.sent, report.receipts), (0, 0, 0));
+        }
+    }
+    // What was read is not confirmed again, nor is what arrived marked.
+    assert_eq!(bob.read().len(), 4);
+    assert_eq!(bob.sync(&world).await.receipts, 0);
+    assert!(rows(&mut bob.engine, &alice.identity).iter().all(|row| row.delivery.is_none()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_learns_nothing_of_what_arrived() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    alice.say(&bob.identity, "hello?");
+    alice.sync(&world).await;
+    assert_eq!(bob.sync(&world).await.receipts, 0);
+    assert_eq!(alice.sync(&world).await.receipts, 0);
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Undelivered]);
+    // With an answer she is none, and the next receipt has all.
+    bob.say(&alice.identity, "yes");
+    bob.sync(&world).await;
+    alice.say(&bob.identity, "good");
+    alice.sync(&world).await;
+    // Hers comes, and one goes.
+    assert_eq!(bob.sync(&world).await.receipts, 2);
+    alice.sync(&world).await;
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn letters_are_not_confirmed() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    know(&bob, &alice);
+    let id = *group(&mut [&mut alice, &mut bob], &[]).id();
+    write(&mut alice, &id, "to all");
+    let with = Conversation::Group(id);
+    let delivery =
+        |person: &mut Person| history(&mut person.engine, &with, 0, 9).unwrap()[0].delivery;
+    assert_eq!(delivery(&mut alice), Some(Unsent));
+    alice.sync(&world).await;
+    let report = bob.sync(&world).await;
+    assert_eq!((report.received, report.receipts), (1, 0));
+    assert_eq!((delivery(&mut alice), undelivered(&mut alice)), (None, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receipt_marks_no_text_that_it_cannot_speak_of() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let mut mallory = world.member("mallory").await;
+    for text in ["one", "two"] {
+        alice.say(&bob.identity, text);
+    }
+    alice.say(&mallory.identity, "to you");
+    alice.sync(&world).await;
+    for person in [&mut bob, &mut mallory] {
+        // Begins a session that sends.
+        person.sync(&world).await;
+        person.say(&alice.identity, "hello");
+        person.sync(&world).await;
+    }
+    alice.sync(&world).await;
+    assert_eq!(alice.read().len(), 2);
+    let (to_bob, to_mallory) =
+        (last_id(&mut alice, &bob.identity), last_id(&mut alice, &mallory.identity));
+    let good = receipt(&bob, &alice, to_bob, 1, 2);
+    let other_series = with_number([7; 16], 1);
+    // In Mallory's session: of the texts to Bob, in her name and in his.
+    let of_mallory = vec![receipt(&mallory, &alice, to_bob, 1, 2), good.clone()];
+    forge(&world, &mut mallory, &alice, of_mallory).await;
+    // In Bob's: of another series, of texts that were never written, of another kind, without an
+    // end, of another writer or sender.
+    for receipt in [
+        receipt(&bob, &alice, other_series, 1, 2),
+        receipt(&bob, &alice, to_mallory, 1, 1),
+        receipt(&bob, &alice, to_bob, 1, 3),
+        receipt(&bob, &alice, to_bob, 1, u64::MAX),
+        receipt(&bob, &alice, to_bob, 0, 2),
+        receipt(&bob, &alice, to_bob, 2, 1),
+        Receipt { kind: ReceiptKind::READ, ..good.clone() },
+        Receipt { messages: vec![to_bob], ..good.clone() },
+        Receipt { conversation: bob.identity.as_bytes()[..].into(), ..good.clone() },
+        Receipt { sender: *mallory.identity.as_bytes(), ..good.clone() },
+    ] {
+        forge(&world, &mut bob, &alice, vec![receipt]).await;
+        let report = alice.sync(&world).await;
+        assert_eq!((report.received, report.problems), (0, 0));
+        assert_eq!(deliveries(&mut alice, &bob.identity), [Undelivered; 2]);
+        assert_eq!(deliveries(&mut alice, &mallory.identity), [Undelivered]);
+    }
+    assert_eq!((alice.read(), undelivered(&mut alice)), (vec![], 3));
+    forge(&world, &mut bob, &alice, vec![good]).await;
+    alice.sync(&world).await;
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 2]);
+    // A lower one takes nothing back.
+    let lower = receipt(&bob, &alice, to_bob, 1, 1);
+    forge(&world, &mut bob, &alice, vec![lower]).await;
+    alice.sync(&world).await;
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 2]);
+    assert_eq!(deliveries(&mut alice, &mallory.identity), [Undelivered]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_receipts_leaves_one_record() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    alice.say(&bob.identity, "one");
+    alice.sync(&world).await;
+    bob.sync(&world).await;
+    bob.say(&alice.identity, "hello");
+    bob.sync(&world).await;
+    alice.sync(&world).await;
+    let id = last_id(&mut alice, &bob.identity);
+    let records = |person: &mut Person| {
+        let counted = person.engine.transaction(|transaction| {
+            let count = |kind| Ok(transaction.records_after(kind, &[], 1_000)?.len());
+            (6..13).map(count).collect::<Result<Vec<_>, EngineError>>()
+        });
+        counted.unwrap()
+    };
+    let before = records(&mut alice);
+    // Every other one is of texts that were never written.
+    let flood = (0..300).map(|number| receipt(&bob, &alice, id, 1, 2 - number % 2));
+    let flood = flood.collect();
+    forge(&world, &mut bob, &alice, flood).await;
+    let report = alice.sync(&world).await;
+    assert_eq!((report.received, report.problems, report.receipts), (0, 0, 300));
+    let after = records(&mut alice);
+    assert_eq!(
+        before.iter().sum::<usize>() + 1,
+        after.iter().sum::<usize>(),
+        "{before:?} {after:?}"
+    );
+    assert_eq!(status(&mut alice.engine).unwrap().unread, 1);
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered]);
+}
+
+/// A watermark alone would call it delivered.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_the_hub_withholds_is_not_delivered() {
+    let world = World::new();
+    let (hub, _) = lying_hub(Lies { withheld: 1..2, ..Lies::default() });
+    let (mut alice, mut bob) = (hub.member(&world, "alice").await, hub.member(&world, "bob").await);
+    know(&bob, &alice);
+    for text in ["one", "two", "three"] {
+        alice.say(&bob.identity, text);
+    }
+    hub.visit(&mut alice).await.1.unwrap();
+    hub.visit(&mut bob).await.1.unwrap();
+    hub.visit(&mut alice).await.1.unwrap();
+    let expected = [Delivered, Undelivered, Delivered];
+    assert_eq!(deliveries(&mut alice, &bob.identity), expected);
+    assert_eq!(undelivered(&mut alice), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn receipts_for_a_full_mailbox_do_not_pile_up() {
+    let mut limits = HubLimits::default();
+    limits.mailbox_frames = 1;
+    let world = World::with(limits);
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let mut carol = world.member("carol").await;
+    know(&bob, &alice);
+    for text in ["one", "two", "three"] {
+        alice.say(&bob.identity, text);
+        alice.sync(&world).await;
+        carol.say(&alice.identity, "spam");
+        assert_eq!(carol.sync(&world).await.sent, 1);
+        let report = bob.sync(&world).await;
+        assert_eq!((report.received, report.receipts, report.mailbox_full), (1, 0, false));
+        let now = status(&mut bob.engine).unwrap();
+        assert_eq!((outbox(&mut bob), now.frames, now.problems), (1, 0, 0));
+    }
+    // A text takes the one place that is left, though the receipt waits longer.
+    alice.sync(&world).await;
+    bob.say(&alice.identity, "text");
+    let report = bob.sync(&world).await;
+    assert_eq!((report.sent, report.receipts, report.mailbox_full), (1, 0, false));
+    assert_eq!(alice.sync(&world).await.received, 1);
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Undelivered; 3]);
+    // That of the text comes, and the one that waited goes.
+    assert_eq!(bob.sync(&world).await.receipts, 2);
+    alice.sync(&world).await;
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 3]);
+    assert_eq!(problems(&mut bob.engine).unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_is_delivered_at_one_device_and_at_none_that_was_revoked() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let mut second = second_device(&world, &bob, "second");
+    second.join(&world).await;
+    bob.record = second.record.clone();
+    // Only the second device confirms.
+    know(&second, &alice);
+    alice.say(&bob.identity, "one");
+    assert_eq!(alice.sync(&world).await.sent, 2);
+    assert_eq!(second.sync(&world).await.receipts, 1);
+    assert_eq!(bob.sync(&world).await.receipts, 0);
+    alice.sync(&world).await;
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered]);
+    // It is lost, and its last receipt is on the way.
+    alice.say(&bob.identity, "two");
+    alice.sync(&world).await;
+    assert_eq!(second.sync(&world).await.receipts, 1);
+    let mut changes = PersonChanges::new();
+    changes.remove(NonZeroU32::new(2).unwrap());
+    let draft = bob.record.next_epoch(&bob.root, &changes, &mut OsRandom);
+    bob.record = person::sign(draft.unwrap(), &bob.root).unwrap();
+    bob.sync(&world).await;
+    alice.say(&bob.identity, "three");
+    alice.sync(&world).await;
+    alice.sync(&world).await;
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Undelivered; 3]);
+    assert_eq!(undelivered(&mut alice), 3);
+    // The other device has had all of them, and says so when it may.
+    know(&bob, &alice);
+    bob.sync(&world).await;
+    alice.sync(&world).await;
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 3]);
+}
+
+/// A process that is killed behind the transaction in which the engine opened texts, and before the
+/// one in which they are noted; then they are read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_before_a_receipt_is_noted_loses_none() {
+    for is_read in [false, true] {
+        let world = World::new();
+        let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+        know(&bob, &alice);
+        alice.say(&bob.identity, "one");
+        alice.say(&bob.identity, "two");
+        alice.sync(&world).await;
+        let mut store = world.store();
+        let row = store.devices().unwrap().iter().find(|it| it.frames > 0).unwrap().row;
+        let deliveries_of_hub = store.reader().unwrap().deliveries(row, 0, 10, 1 << 20).unwrap();
+        for delivery in &deliveries_of_hub {
+            let frame = StoredFrame::parse(&delivery.frame, stored_limits()).unwrap();
+            let sender = frame.sender();
+            let frame = frame.vouched_by(&sender).unwrap();
+            let id = MessageId::of(&PeerId::from_bytes(&sender), frame.stamp().sequence);
+            let sealed = SealedMessage::decode(frame.payload(), stored_limits()).unwrap();
+            let from = alice.engine.address();
+            let envelope = [Envelope::from_device(id.as_bytes(), from, &sealed.ciphertext)];
+            bob.engine.decrypt_batch(&envelope, &BatchOptions::whole()).unwrap();
+        }
+        bob = bob.restart();
+        if is_read {
+            let (page, _) = unread(&mut bob.engine, 0).unwrap();
+            let numbers: Vec<_> = page.iter().map(|it| it.number).collect();
+            assert_eq!(numbers.len(), 2);
+            mark_read(&mut bob.engine, &numbers).unwrap();
+        }
+        let report = bob.sync(&world).await;
+        assert_eq!((report.received, report.receipts), (0, 1));
+        alice.sync(&world).await;
+        assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 2]);
+    }
+}
+
+/// What is left in the inbox by a process that was killed is not shown.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receipt_that_was_opened_before_a_crash_is_not_shown() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    alice.say(&bob.identity, "one");
+    alice.sync(&world).await;
+    bob.sync(&world).await;
+    bob.say(&alice.identity, "hello");
+    bob.sync(&world).await;
+    alice.sync(&world).await;
+    assert_eq!(alice.read().len(), 1);
+    let id = last_id(&mut alice, &bob.identity);
+    let receipt = receipt(&bob, &alice, id, 1, 1);
+    let plaintext = Message::from(Content::Receipt(receipt)).to_vec(Limits::default()).unwrap();
+    let sent = bob.engine.encrypt(alice.engine.address(), &plaintext).unwrap();
+    let envelope = [Envelope::from_device(b"left", bob.engine.address(), &sent.body)];
+    alice.engine.decrypt_batch(&envelope, &BatchOptions::whole()).unwrap();
+    assert_eq!(alice.engine.inbox().len().unwrap(), 1);
+    assert!(unread(&mut alice.engine, 0).unwrap().0.is_empty());
+    assert_eq!(status(&mut alice.engine).unwrap().unread, 0);
+    assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_stays_confirms_at_once() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    know(&bob, &alice);
+    let of_bob = bob.identity;
+    let (found, _) = serving(&world, &mut bob, async |client| {
+        ask(&client, |client| client.sync(1)).await;
+        alice.say(&of_bob, "one");
+        alice.sync(&world).await;
+        loop {
+            alice.sync(&world).await;
+            let found = deliveries(&mut alice, &of_bob);
+            if found == [Delivered] {
+                return found;
+            }
+        }
+    })
+    .await;
+    assert_eq!(found, [Delivered]);
+}
