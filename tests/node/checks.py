@@ -270,6 +270,25 @@ def the_history_shows_the_last(world):
 
 
 @check
+def a_text_is_delivered_when_its_receiver_says_so(world):
+    def shown():
+        return world.alice.ok("history", "bob", "--last", "1").out
+
+    world.alice.ok("say", "bob", "arrived?")
+    assert "me (not sent)> arrived?" in shown(), shown()
+    world.sync("alice")
+    assert "me (not delivered)> arrived?" in shown(), shown()
+    assert world.status("alice", "undelivered") == 1
+    world.sync("bob")
+    assert world.sync("alice")["received"] == 0
+    assert "me> arrived?" in shown(), shown()
+    assert world.status("alice", "undelivered") == 0
+    rows = world.alice.ok("--json", "history", "bob").lines()
+    assert {row["delivery"] for row in rows if row["sent"]} == {"delivered"}, rows
+    assert world.inbox("bob") == [("alice", "arrived?")]
+
+
+@check
 def the_history_of_others_is_empty(world):
     assert world.alice.ok("--json", "history", "carol").out == ""
 
@@ -372,6 +391,9 @@ def the_owner_sees_who_has_joined(world):
 
 @check
 def the_owner_sees_what_waits(world):
+    # Receipts of the first visits are fetched with the second.
+    for name in 2 * list(world.people):
+        world.sync(name)
     world.alice.ok("say", "bob", "waits")
     world.sync("alice")
     stats = json.loads(world.owner.ok("--json", "hub", "stats").out)

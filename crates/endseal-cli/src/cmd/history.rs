@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use endseal_node::messages::{Conversation, HistoryRow};
+use endseal_node::messages::{Conversation, HistoryRow, TextDelivery};
 
 use super::inbox::shown;
 use super::say::conversation;
@@ -68,11 +68,16 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                     ("device", row.writer.device.number().into()),
                     ("time", text.map(|it| rfc3339(it.time)).into()),
                     ("text", text.map(|it| it.text).into()),
+                    ("delivery", row.delivery.map(delivery_name).into()),
                 ]);
                 return ctx.print(format!("{object}\n").as_bytes());
             }
             let name = match other {
-                _ if writer == own => "me".to_owned(),
+                _ if writer == own => match row.delivery {
+                    Some(TextDelivery::Unsent) => "me (not sent)".to_owned(),
+                    Some(TextDelivery::Undelivered) => "me (not delivered)".to_owned(),
+                    Some(TextDelivery::Delivered) | None => "me".to_owned(),
+                },
                 Conversation::Person(_) => name.clone(),
                 Conversation::Group(id) => names.person(&writer, Some(&id)),
             };
@@ -103,4 +108,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
         Ok(Outcome::default())
     })
+}
+
+fn delivery_name(delivery: TextDelivery) -> &'static str {
+    match delivery {
+        TextDelivery::Unsent => "unsent",
+        TextDelivery::Undelivered => "undelivered",
+        TextDelivery::Delivered => "delivered",
+    }
 }

@@ -33,19 +33,21 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let up = connected.map(|connected| if connected { "connected" } else { "not connected" });
     let hub = status.membership.as_ref();
     let mut text = String::new();
-    let _ = writeln!(text, "hub       {}", hub.map_or("none", |hub| &hub.addresses));
-    let _ = writeln!(text, "unread    {}", status.unread);
-    let _ = writeln!(text, "unsent    {}", status.unsent);
-    let _ = writeln!(text, "waiting   {}", status.frames);
-    let _ = writeln!(text, "parked    {}", status.parked);
-    let _ = writeln!(text, "problems  {}", status.problems);
-    let _ = writeln!(text, "up        {}", up.unwrap_or("no"));
+    let _ = writeln!(text, "hub          {}", hub.map_or("none", |hub| &hub.addresses));
+    let _ = writeln!(text, "unread       {}", status.unread);
+    let _ = writeln!(text, "unsent       {}", status.unsent);
+    let _ = writeln!(text, "waiting      {}", status.frames);
+    let _ = writeln!(text, "undelivered  {}", status.undelivered);
+    let _ = writeln!(text, "parked       {}", status.parked);
+    let _ = writeln!(text, "problems     {}", status.problems);
+    let _ = writeln!(text, "up           {}", up.unwrap_or("no"));
     let json = json::object([
         ("hub", hub.map(|hub| hub.addresses.clone()).into()),
         ("hub_peer_id", hub.map(|hub| PeerIdText::from(hub.hub).to_string()).into()),
         ("unread", status.unread.into()),
         ("unsent", status.unsent.into()),
         ("waiting", status.frames.into()),
+        ("undelivered", status.undelivered.into()),
         ("parked", status.parked.into()),
         ("problems", status.problems.into()),
         ("up", up.into()),

@@ -86,9 +86,20 @@ fn texts_go_over_a_hub() {
     let ran = alice.feed(&["say", "bob", "-", "--lines"], b"one\ntwo\n").ok();
     assert_eq!(ran.confirmation(), "2 texts for bob wait for endseal sync");
     assert_eq!(alice.run(&["--json", "status"]).ok().json()["unsent"], 3);
+    let shown = |person: &Person<'_>| {
+        let ran = person.run(&["history", "bob"]).ok();
+        texts(&ran).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let marked = |mark: &str| ["at noon", "one", "two"].map(|text| format!("me{mark}> {text}"));
+    assert_eq!(shown(&alice), marked(" (not sent)"));
     assert_eq!(alice.run(&["sync"]).ok().confirmation(), "0 received, 3 sent");
+    assert_eq!(shown(&alice), marked(" (not delivered)"));
     assert_eq!(bob.run(&["sync"]).ok().confirmation(), "3 received, 0 sent");
-    assert_eq!(bob.run(&["status"]).ok().text().lines().nth(1), Some("unread    3"));
+    assert_eq!(alice.run(&["--json", "status"]).ok().json()["undelivered"], 3);
+    assert_eq!(alice.run(&["sync"]).ok().confirmation(), "0 received, 0 sent");
+    assert_eq!(alice.run(&["--json", "status"]).ok().json()["undelivered"], 0);
+    assert_eq!(shown(&alice), marked(""));
+    assert_eq!(bob.run(&["status"]).ok().text().lines().nth(1), Some("unread       3"));
     for kept in [&["inbox", "--keep"][..], &["inbox"]] {
         let ran = bob.run(kept).ok();
         assert_eq!(texts(&ran), ["alice> at noon", "alice> one", "alice> two"]);
