@@ -380,8 +380,8 @@ fn nostr(packages: &[&str]) -> Vec<Job> {
     vec![
         Job::Chore(|root| peers::command(root, &["rust-nostr", "go"].map(str::to_owned))),
         program("peers/node-nostr/install.sh"),
-        // Of the whole workspace, whose features the step `test` has built; of two packages, 45 crates
-        // would be built with others.
+        // Of the whole workspace, whose features the step `test` has built; of two packages, 45
+        // crates would be built with others.
         cargo("test --workspace --locked --test it -- --ignored interop"),
         cargo(BUILD_SHIPPED),
         cargo(&format!(

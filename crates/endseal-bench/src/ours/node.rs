@@ -41,7 +41,7 @@ pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
     vec![Box::new(Node::with(worlds.clone())), Box::new(DecryptBatch::with(worlds))]
 }
 
-/// What is made once, because it takes seconds: the last backlog, and the members of groups.
+/// The last backlog and the members of groups: making them takes seconds.
 #[derive(Clone, Default)]
 struct Worlds {
     backlog: Rc<RefCell<Option<KnownBacklog>>>,

@@ -69,7 +69,7 @@ const TO_ALL: &str = "Every member is a service (`endseal up`) with a store of i
 const DURABLE: &str = "Nodes in the same process put frames over loopback QUIC, each into the mailbox of the next one, and wait \
     for no answer but at the end. The insert loop writes the same rows into another database, in as many commits.";
 
-/// What takes seconds gets few rounds.
+/// Numbers of rounds: few of a case that takes seconds.
 fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {
     let is_slow = case.case == SYNC && case.params.get("per_commit") == Some(&1);
     if extent == Extent::Quick || is_slow || case.case == LETTER {

@@ -1,4 +1,4 @@
-//! What must not pass for a figure.
+//! Wrong counts, which must not pass for a figure.
 
 use std::rc::Rc;
 
