@@ -9,7 +9,7 @@ use super::conversation::Conversation;
 use super::payload::{ADDRESS_LEN, address, address_bytes};
 use super::records::{HISTORY, Transaction};
 use super::text::Text;
-use super::undelivered::{TextDelivery, note_delivery};
+use super::text_delivery::TextDelivery;
 
 /// A text of a conversation.
 #[allow(missing_debug_implementations, reason = "it is secret")]
@@ -114,22 +114,8 @@ impl HistoryRow {
     }
 }
 
-/// Returns at most `limit` rows of a conversation whose numbers are above `after`, in order.
-///
-/// # Errors
-/// [`EngineError`].
-pub fn history(
-    engine: &mut Engine,
-    conversation: &Conversation,
-    after: u64,
-    limit: usize,
-) -> Result<Vec<HistoryRow>, EngineError> {
-    let mut rows = history_page(engine, conversation, after, limit)?;
-    note_delivery(engine, conversation, &mut rows)?;
-    Ok(rows)
-}
-
-/// As [`history`], of which nothing is known about the delivery.
+/// Returns at most `limit` rows of a conversation whose numbers are above `after`, in order, without
+/// their delivery.
 pub(crate) fn history_page(
     engine: &mut Engine,
     conversation: &Conversation,

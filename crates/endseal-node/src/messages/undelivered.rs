@@ -4,29 +4,31 @@ use std::collections::HashSet;
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_session::{Engine, EngineError};
-use serde::{Deserialize, Serialize};
 
 use super::confirmation::confirmed;
 use super::conversation::Conversation;
-use super::history::HistoryRow;
+use super::history::{HistoryRow, history_page};
 use super::records::{SAID, Transaction, UNSENT};
+use super::text_delivery::TextDelivery;
 use super::text_id::TextId;
 use crate::frame_target::Target;
 
 /// Persons whose texts are counted with one look.
 const PAGE: usize = 64;
 
-/// Delivery of a text that was written here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(clippy::exhaustive_enums, reason = "all are to be dealt with")]
-pub enum TextDelivery {
-    /// The hub does not have it yet, or not for all devices.
-    Unsent,
-    /// The hub has taken it, and no device of the person has confirmed it.
-    Undelivered,
-    /// At least one of the devices that the person has now has confirmed it.
-    Delivered,
+/// Returns at most `limit` rows of a conversation whose numbers are above `after`, in order.
+///
+/// # Errors
+/// [`EngineError`].
+pub fn history(
+    engine: &mut Engine,
+    conversation: &Conversation,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<HistoryRow>, EngineError> {
+    let mut rows = history_page(engine, conversation, after, limit)?;
+    note_delivery(engine, conversation, &mut rows)?;
+    Ok(rows)
 }
 
 /// Notes the delivery of the rows of a conversation.
