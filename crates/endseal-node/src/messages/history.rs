@@ -114,8 +114,8 @@ impl HistoryRow {
     }
 }
 
-/// Returns at most `limit` rows of a conversation whose numbers are above `after`, in order, without
-/// their delivery.
+/// Returns at most `limit` rows of a conversation whose numbers are above `after`, in order,
+/// without their delivery.
 pub(crate) fn history_page(
     engine: &mut Engine,
     conversation: &Conversation,

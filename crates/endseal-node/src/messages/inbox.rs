@@ -33,8 +33,8 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// `None` if the message did not come by a hub, and if it is a receipt, which the next visit takes
-    /// out.
+    /// `None` if the message did not come by a hub, and if it is a receipt, which the next visit
+    /// takes out.
     fn of(received: Received) -> Option<Self> {
         if TextReceipt::is_in(&received.plaintext) {
             return None;

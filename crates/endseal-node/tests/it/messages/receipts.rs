@@ -396,7 +396,7 @@ async fn a_crash_before_a_receipt_is_noted_loses_none() {
     }
 }
 
-/// What is left in the inbox by a process that was killed is not shown.
+/// A process that was killed left a receipt in the inbox.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receipt_that_was_opened_before_a_crash_is_not_shown() {
     let world = World::new();
