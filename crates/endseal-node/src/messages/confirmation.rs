@@ -33,16 +33,18 @@ impl Confirmed {
     }
 }
 
-/// Takes a receipt of a device in. One that is of a device which the person does not have, of
-/// another series, or of texts that were never written, changes nothing. Reads a constant number of
+/// Takes receipts of a device in. Those that are of a device which the person does not have, of
+/// another series, or of texts that were never written, change nothing. Reads a constant number of
 /// records.
 pub(super) fn take(
     transaction: &Transaction<'_, '_>,
     from: &Address,
-    receipt: &TextReceipt,
+    receipts: &[TextReceipt],
 ) -> Result<(), EngineError> {
     let Some(last) = TextId::last(transaction, &from.identity)? else { return Ok(()) };
-    if receipt.series != last.series || receipt.runs.last() > last.number {
+    let is_of_texts = |it: &&TextReceipt| it.series == last.series && it.runs.last() <= last.number;
+    let mut receipts = receipts.iter().filter(is_of_texts).peekable();
+    if receipts.peek().is_none() {
         return Ok(());
     }
     let Some(person) = person(transaction, &from.identity)? else { return Ok(()) };
@@ -56,7 +58,11 @@ pub(super) fn take(
     }
     let known = known.filter(|it| it.key == key);
     let mut confirmed = known.unwrap_or(Confirmed { key, runs: Runs::default() });
-    if confirmed.runs.add_all(&receipt.runs, MAX_RUNS) {
+    let mut has_changed = false;
+    for receipt in receipts {
+        has_changed |= confirmed.runs.add_all(&receipt.runs, MAX_RUNS);
+    }
+    if has_changed {
         transaction.put_record(CONFIRMED, &name, &confirmed.to_bytes())?;
     }
     Ok(())

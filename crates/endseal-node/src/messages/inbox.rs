@@ -36,10 +36,12 @@ impl Unread {
     /// `None` if the message did not come by a hub, and if it is a receipt, which the next visit
     /// takes out.
     fn of(received: Received) -> Option<Self> {
-        if TextReceipt::is_in(&received.plaintext) {
+        let conversation = conversation(&received)?;
+        if matches!(conversation, Conversation::Person(_))
+            && TextReceipt::is_in(&received.plaintext)
+        {
             return None;
         }
-        let conversation = conversation(&received)?;
         let Received { number, sender, plaintext, .. } = received;
         Some(Self { number, conversation, writer: sender, plaintext })
     }

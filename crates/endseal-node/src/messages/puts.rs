@@ -29,6 +29,9 @@ use crate::frame_target::{FRAME, Target};
 const PAGE: usize = 32;
 /// Frames on their way at once.
 const WINDOW: usize = 512;
+/// Bytes of frames that are put before answers are read: what the hub has is noted although the line
+/// breaks.
+const FEED: usize = 1 << 20;
 /// Numbers of the outbox between the first frame that waits and the last one that is put: the hub's
 /// window has 1,024.
 const SPAN: u64 = 1_000;
@@ -185,14 +188,23 @@ impl Round<'_> {
         if next.is_empty() {
             *next = engine.with(|engine| self.next(engine))?;
         }
-        while self.puts.unanswered() < WINDOW && !next.is_empty() {
-            for (pending, target) in core::mem::take(next) {
+        let mut bytes = 0;
+        while self.puts.unanswered() < WINDOW && bytes < FEED && !next.is_empty() {
+            let mut page = core::mem::take(next).into_iter();
+            for (pending, target) in page.by_ref() {
+                bytes += pending.body.len();
                 if self.puts.send(pending.number) {
                     let put = engine.with(|engine| put(engine, pending, &target))?;
                     exchange.feed(put).await?;
                 }
+                if bytes >= FEED {
+                    break;
+                }
             }
-            *next = engine.with(|engine| self.next(engine))?;
+            *next = page.collect();
+            if next.is_empty() {
+                *next = engine.with(|engine| self.next(engine))?;
+            }
         }
         Ok(exchange.flush().await?)
     }
@@ -284,16 +296,25 @@ fn is_last_device(
     if others == 0 {
         return Ok(true);
     }
-    // They were encrypted together.
+    // They were encrypted together, and are near, unless some got new numbers.
+    let mut frames = Vec::new();
     let before = sequence.saturating_sub(MAX_DEVICES as u64).to_be_bytes();
     for (name, _) in transaction.records_after(FRAME, &before, 2 * MAX_DEVICES)? {
         let number = records::number_in_name(&name).ok_or(EngineError::Damaged("frame"))?;
-        if let Some(mut target) = Target::of(transaction, number)?
-            && target.row == row
-        {
-            target.epoch = target.epoch.saturating_sub(1);
-            target.put(transaction, number)?;
-        }
+        frames.extend(Target::of(transaction, number)?.map(|target| (number, target)));
+    }
+    frames.retain(|(_, target)| target.row == row);
+    if (frames.len() as u64) < others {
+        frames.clear();
+        Target::each(transaction, &mut |number, target| {
+            if target.row == row {
+                frames.push((number, target));
+            }
+        })?;
+    }
+    for (number, mut target) in frames {
+        target.epoch = target.epoch.saturating_sub(1);
+        target.put(transaction, number)?;
     }
     Ok(false)
 }

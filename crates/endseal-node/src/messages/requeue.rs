@@ -14,6 +14,8 @@ use crate::frame_target::{FRAME, Target};
 
 /// Records that are in memory at once.
 const PAGE: usize = 32;
+/// Numbers between a text and a receipt that may wait: half of what the hub's window allows.
+const FAR: u64 = 500;
 
 /// Divides frames for full mailboxes from others, and gives them new numbers in their order, in one
 /// transaction, but not those of receipts. The caller MUST know that the hub has stored no text of
@@ -23,11 +25,16 @@ pub(super) fn requeue(
     full: &HashSet<PeerId>,
 ) -> Result<(), EngineError> {
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        let (mut last, mut has_others) = (0, false);
+        let (mut first, mut last, mut has_others) = (None, 0, false);
         each(transaction, u64::MAX, &mut |_, number, target| {
             last = number;
-            has_others |= !target.is_receipt()
-                && target.mailboxes.iter().any(|(peer, _)| !full.contains(peer));
+            if target.is_receipt() {
+                // Receipts leave as long as their numbers are not too far behind that of a text.
+                has_others |= first.is_some_and(|first| number > first + FAR);
+            } else {
+                first.get_or_insert(number);
+                has_others |= target.mailboxes.iter().any(|(peer, _)| !full.contains(peer));
+            }
             Ok(())
         })?;
         // Alone they may keep their places.

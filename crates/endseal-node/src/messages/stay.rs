@@ -67,18 +67,23 @@ impl Stay<'_, '_> {
         let (turns, caught_up) = (SendTurns::new(), Cell::new(SyncReport::default()));
         let receiving = async {
             let mut report = SyncReport::default();
-            mailbox.catch_up(turns.opened(), &mut report).await?;
+            let ended = mailbox.catch_up(turns.opened(), &mut report).await;
+            if ended.is_err() {
+                events.noted(&report);
+            }
+            ended?;
             caught_up.set(report);
             turns.end();
             let mut retry = Instant::now() + self.retry;
             loop {
                 let mut report = SyncReport::default();
-                mailbox.wait(retry, &mut report).await?;
-                if Instant::now() >= retry {
-                    mailbox.open_waiting(&mut report).await?;
+                let mut ended = mailbox.wait(retry, &mut report).await;
+                if ended.is_ok() && Instant::now() >= retry {
+                    ended = mailbox.open_waiting(&mut report).await;
                     retry = Instant::now() + self.retry;
                 }
                 events.noted(&report);
+                ended?;
                 if self.engine.with(unconfirmed::is_due)? {
                     self.said.notify_one();
                 }
@@ -116,7 +121,11 @@ impl Stay<'_, '_> {
                         let wait = backoff.wait(refusals, &mut OsRandom).unwrap_or(self.retry);
                         Some(wait.min(self.retry))
                     }
-                    Err(error) => return Err(error),
+                    Err(error) => {
+                        events.noted(&visit.unwrap_or_default());
+                        events.noted(&sent);
+                        return Err(error);
+                    }
                 };
                 tokio::select! {
                     () = self.said(retry) => {}

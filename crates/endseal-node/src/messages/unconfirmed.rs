@@ -51,6 +51,10 @@ impl Arrived {
         Ok(Some(Self { series, runs, has_changed: false }))
     }
 
+    fn has(&self, id: TextId) -> bool {
+        self.series == id.series && self.runs.contains(id.number)
+    }
+
     fn add(&mut self, id: TextId) {
         if id.series != self.series {
             // Another store of the device.
@@ -68,8 +72,8 @@ impl Arrived {
     }
 }
 
-/// Notes the texts that arrived in the inbox since the last call, and takes receipts out of it.
-/// Returns the count of those. `own` is this identity.
+/// Notes the texts that arrived in the inbox since the last call, and takes receipts and repeated
+/// texts out of it. Returns the count of those. `own` is this identity.
 pub(super) fn note(
     transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
@@ -89,15 +93,16 @@ pub(super) fn note(
         for it in &page {
             let ConversationId::Person(_) = it.conversation else { continue };
             let writer = it.sender;
-            if it.kind != ReceivedKind::Text || writer.identity == *own {
+            if it.kind != ReceivedKind::Text {
                 continue;
             }
             if TextReceipt::is_in(&it.plaintext) {
                 consumed.push(it.number);
-                // The last one has all that is in those before it.
                 if let Some(receipt) = TextReceipt::read(&it.plaintext, &writer.identity, own) {
-                    receipts.insert(writer, receipt);
+                    receipts.entry(writer).or_insert_with(Vec::new).push(receipt);
                 }
+            } else if writer.identity == *own {
+                continue;
             } else if let Some(id) = id_of(&it.plaintext, &writer.identity, own) {
                 let known = match arrived.remove(&writer) {
                     Some(known) => Some(known),
@@ -106,6 +111,11 @@ pub(super) fn note(
                 let new =
                     || Arrived { series: id.series, runs: Runs::default(), has_changed: false };
                 let mut known = known.unwrap_or_else(new);
+                // It came in another ciphertext: a hub may say that the mailbox of one that it has
+                // delivered does not exist.
+                if known.has(id) {
+                    consumed.push(it.number);
+                }
                 known.add(id);
                 arrived.insert(writer, known);
             }
@@ -118,8 +128,8 @@ pub(super) fn note(
     for (writer, arrived) in arrived.iter().filter(|(_, it)| it.has_changed) {
         arrived.put(transaction, writer)?;
     }
-    for (from, receipt) in &receipts {
-        confirmation::take(transaction, from, receipt)?;
+    for (from, receipts) in &receipts {
+        confirmation::take(transaction, from, receipts)?;
     }
     if after > noted {
         transaction.put_record(NOTED, &[], &after.to_le_bytes())?;

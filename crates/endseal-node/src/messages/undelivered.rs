@@ -57,10 +57,10 @@ pub(crate) fn note_delivery(
         let mut waiting = None;
         for row in rows.iter_mut().filter(|row| row.is_sent) {
             let is_confirmed = is_confirmed(row);
-            row.delivery = if is_confirmed == Some(true) {
-                Some(TextDelivery::Delivered)
-            } else if is_unsent(transaction, row.number)? {
+            row.delivery = if is_unsent(transaction, row.number)? {
                 Some(TextDelivery::Unsent)
+            } else if is_confirmed == Some(true) {
+                Some(TextDelivery::Delivered)
             } else {
                 // Read once, and where it counts.
                 let waiting = match &mut waiting {

@@ -137,7 +137,13 @@ impl Idle {
             match timeout_at(since + GRACE, permit).await {
                 Ok(permit) => return permit.ok(),
                 // The one that came first ends, unless its call has just arrived.
-                Err(_) => drop(self.with(BTreeMap::pop_first)),
+                Err(_) => {
+                    drop(self.with(BTreeMap::pop_first));
+                    let permit = Arc::clone(free).acquire_owned();
+                    if let Ok(permit) = timeout(GRACE, permit).await {
+                        return permit.ok();
+                    }
+                }
             }
         }
     }

@@ -27,6 +27,12 @@ use super::letters::{group, name, write};
 use super::service::{ask, serving};
 use super::world::{Person, World};
 
+/// Kinds of records in the store: rows of the history, and texts that are not encrypted yet.
+const HISTORY: u16 = 3;
+const UNSENT: u16 = 4;
+/// Bytes of a row before its plaintext: direction, address and time.
+const ROW_HEADER: usize = 1 + 36 + 8;
+
 /// Makes `other` a contact.
 fn know(person: &Person, other: &Person) {
     let mut contacts = person.home.contacts().unwrap();
@@ -440,4 +446,59 @@ async fn a_node_that_stays_confirms_at_once() {
     })
     .await;
     assert_eq!(found, [Delivered]);
+}
+
+/// Lets a text of the history be encrypted once more.
+fn say_again(person: &mut Person, row: &[u8], to: &PublicKey) {
+    person.engine.transaction(|it| it.put_record(UNSENT, row, to.as_bytes())).unwrap();
+}
+
+/// A hub that has delivered a text can say that the mailbox does not exist, so that the text is
+/// encrypted again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_in_another_ciphertext_is_no_second_text() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    alice.say(&bob.identity, "once");
+    alice.sync(&world).await;
+    bob.sync(&world).await;
+    let row = rows(&mut alice.engine, &bob.identity)[0].number.to_be_bytes();
+    for _ in 0..2 {
+        say_again(&mut alice, &row, &bob.identity);
+        alice.sync(&world).await;
+    }
+    bob.sync(&world).await;
+    assert_eq!(bob.read(), [(alice.identity, "once".to_owned())]);
+    assert_eq!(status(&mut bob.engine).unwrap().unread, 0);
+    // Also after it was read.
+    say_again(&mut alice, &row, &bob.identity);
+    alice.sync(&world).await;
+    bob.sync(&world).await;
+    assert_eq!(bob.read(), []);
+}
+
+/// A member can put a receipt into a letter: it is no text, and is not hidden either, so that it can
+/// be taken out of the inbox.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receipt_in_a_letter_does_not_stay_in_the_inbox() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let id = *group(&mut [&mut alice, &mut bob], &[]).id();
+    write(&mut alice, &id, "to all");
+    let content = Content::Receipt(receipt(&alice, &bob, [7; 16], 1, 1));
+    let content = Message::from(content).to_vec(Limits::default()).unwrap();
+    let replaced = alice.engine.transaction(|it| {
+        let (name, mut row) = it.records_after(HISTORY, &[], 1)?.pop().unwrap();
+        row.truncate(ROW_HEADER);
+        row.extend_from_slice(&content);
+        it.put_record(HISTORY, &name, &row)
+    });
+    replaced.unwrap();
+    alice.sync(&world).await;
+    assert_eq!(bob.sync(&world).await.received, 1);
+    let (found, _) = unread(&mut bob.engine, 0).unwrap();
+    let found: Vec<_> = found.iter().map(|it| it.number).collect();
+    assert_eq!(found.len(), 1);
+    mark_read(&mut bob.engine, &found).unwrap();
+    assert_eq!(status(&mut bob.engine).unwrap().unread, 0);
 }
