@@ -29,8 +29,8 @@ use crate::frame_target::{FRAME, Target};
 const PAGE: usize = 32;
 /// Frames on their way at once.
 const WINDOW: usize = 512;
-/// Bytes of frames that are put before answers are read: what the hub has is noted although the line
-/// breaks.
+/// Bytes of frames that are put before answers are read: what the hub has is noted although the
+/// line breaks.
 const FEED: usize = 1 << 20;
 /// Numbers of the outbox between the first frame that waits and the last one that is put: the hub's
 /// window has 1,024.

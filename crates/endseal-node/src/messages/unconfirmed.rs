@@ -1,8 +1,8 @@
 //! Texts that arrived and that no receipt confirms yet.
 //!
 //! A pass over the new messages of the inbox notes the texts, and takes the receipts out. It
-//! belongs to each transaction in which messages arrived or are read: what a process that is killed before
-//! it leaves in the inbox is noted by the next one.
+//! belongs to each transaction in which messages arrived or are read: what a process that is killed
+//! before it leaves in the inbox is noted by the next one.
 
 use std::collections::{HashMap, HashSet};
 

@@ -477,8 +477,8 @@ async fn a_text_in_another_ciphertext_is_no_second_text() {
     assert_eq!(bob.read(), []);
 }
 
-/// A member can put a receipt into a letter: it is no text, and is not hidden either, so that it can
-/// be taken out of the inbox.
+/// A member can put a receipt into a letter: it is no text, and is not hidden either, so that it
+/// can be taken out of the inbox.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receipt_in_a_letter_does_not_stay_in_the_inbox() {
     let world = World::new();
