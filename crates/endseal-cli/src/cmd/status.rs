@@ -12,11 +12,13 @@ use crate::node_access::with_node;
 
 /// Show the hub of this device, what waits, and if endseal up runs
 ///
+/// hub: its address, or none.
 /// unread: texts that endseal inbox prints, and those of endseal session group inbox.
 /// unsent: texts that are not encrypted yet; endseal sync or endseal up does that, once the hub
 /// knows a device of the person.
 /// waiting: encrypted messages that the hub does not have yet, one for each device, or for each
 /// text to a group.
+/// undelivered: texts that were encrypted, and that no device of the person has confirmed.
 /// parked: messages that arrived and cannot be opened before others, or the roster of a group
 /// (endseal group import), are here.
 /// problems: what arrived and cannot be shown, and what cannot be sent: endseal inbox --problems.

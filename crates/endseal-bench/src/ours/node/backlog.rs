@@ -117,6 +117,8 @@ impl Backlog {
             for Sender { person, engine, link } in &mut all {
                 person.sync(engine, link).await?;
             }
+            // Their receipts are none of the backlog.
+            receiver.sync(&mut engine, &link).await?;
             Ok::<_, Failure>((link, all))
         })?;
         self.senders = all.iter().map(|it| it.engine.address()).collect();
