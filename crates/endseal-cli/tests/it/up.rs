@@ -168,7 +168,7 @@ fn commands_say_the_same_with_a_process_and_without() {
     assert_eq!(up.end("-TERM"), Some(0));
     assert!(!scratch.has("alice/node.sock"));
     let without = run_all();
-    with[0] = with[0].replace("up        connected", "up        no");
+    with[0] = with[0].replace("up           connected", "up           no");
     assert_eq!(with, without);
     alice.run(&["inbox", "--follow"]).fails(3, "nothing receives texts as they come");
     let up = Running::up(&alice);
