@@ -112,11 +112,11 @@ fn receive(
 
 #[test]
 fn a_file_larger_than_a_piece_is_read_from_front_to_end() {
-    const TEXTS: u64 = 19;
+    const TEXTS: u64 = 24;
     let scratch = Scratch::new();
     let [mut alice, mut bob] = in_a_group(&scratch, b"team");
-    // Lengths that put the ends of pieces anywhere within a record.
-    let line = |number: u64| vec![b'a'; 1_000_000 + usize::try_from(number).unwrap() * 1_237];
+    // Lengths that put the ends of pieces anywhere within a record, and are below 1 MiB padded.
+    let line = |number: u64| vec![b'a'; 800_000 + usize::try_from(number).unwrap() * 1_237];
     let lines: Vec<_> = (0..TEXTS).map(line).collect();
     let input = lines.join(&b'\n');
     let count = sessions::encrypt_group(&mut alice, b"team", Texts::lines(&*input));
