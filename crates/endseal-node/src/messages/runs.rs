@@ -91,7 +91,7 @@ impl Runs {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-    use std::collections::BTreeSet;
+    use alloc::collections::BTreeSet;
 
     use endseal_testing::SplitMix64;
 
