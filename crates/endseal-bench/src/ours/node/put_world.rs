@@ -24,7 +24,7 @@ const WINDOW: usize = 512;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) bytes: usize,
-    /// Of all senders together; a multiple of their number.
+    /// Frames of all senders together; a multiple of their number.
     pub(super) frames: usize,
     pub(super) senders: usize,
 }

@@ -39,7 +39,7 @@ pub(super) enum Form {
 pub(super) struct Ready {
     backlog: Rc<Backlog>,
     form: Form,
-    /// Of each iteration, in ns.
+    /// Times of the iterations, in ns.
     connect: Vec<f64>,
 }
 
