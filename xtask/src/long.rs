@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::assure::{self, Count, miri, output_of};
+use crate::workspace;
 
 const REPORT: &str = "docs/assurance.md";
 const TARGETS: &str = "fuzz/fuzz_targets";
@@ -66,6 +67,7 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
     for target in targets(root)? {
         run(&format!("fuzz {target}"), &|| fuzz(root, &target, options.minutes));
     }
+    run("packages by themselves", &|| packages(root));
     run("miri", &|| miri::long(root));
     for step in DEEPENED {
         run(step.name, &|| deepened(root, step));
@@ -167,6 +169,24 @@ fn fuzz(root: &Path, target: &str, minutes: u64) -> Result<Count, String> {
 fn executed_in(output: &str) -> Option<usize> {
     let line = output.lines().find_map(|it| it.strip_prefix("stat::number_of_executed_units:"))?;
     line.trim().parse().ok()
+}
+
+/// Each package with its own features: a call for all unites them and hides a missing one.
+fn packages(root: &Path) -> Result<Count, String> {
+    let rows = workspace::rows(root)?;
+    let names: Vec<&String> = rows.iter().flat_map(|row| &row.crates).collect();
+    let mut failures = 0;
+    for name in &names {
+        let mut check = Command::new("cargo");
+        check.args(["clippy", "--all-targets", "--locked", "--quiet", "--package", name]);
+        check.args(["--", "-D", "warnings"]).current_dir(root);
+        let status = check.status().map_err(|error| format!("cargo: {error}"))?;
+        if !status.success() {
+            println!("error: {name}");
+            failures += 1;
+        }
+    }
+    Ok(Count { done: names.len(), what: "packages".to_owned(), failures })
 }
 
 fn deepened(root: &Path, step: &Deepened) -> Result<Count, String> {

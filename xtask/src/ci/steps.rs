@@ -101,20 +101,14 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         .map(String::as_str)
         .filter(|name| !NEEDS_STD.contains(name))
         .collect();
-    let mut packages: Vec<&str> =
-        rows.iter().flat_map(|row| &row.crates).map(String::as_str).collect();
-    packages.push("xtask");
+    let packages: Vec<&str> = rows.iter().flat_map(|row| &row.crates).map(String::as_str).collect();
     let step = |name, purpose, jobs| Step { name, purpose, jobs };
     Ok(vec![
         step("fmt", "the code is formatted", vec![cargo("fmt --all --check")]),
         step("tidy", "the house rules hold", vec![check_tidiness()]),
         step("locks", "lock files beside the workspace's fit", locks()),
         step("deny", "licences, duplicates and sources of what we depend on", vec![deny()]),
-        step(
-            "clippy",
-            "no warnings, each package with its own features",
-            clippy(&packages, &portable),
-        ),
+        step("clippy", "no warnings, with std and without", clippy(&portable)),
         step("test", "all tests, as the README says", vec![cargo("test --workspace --locked")]),
         step("test-no-std", "the portable crates' tests without std", test_no_std(&portable)),
         step("targets", "the portable crates build for bare metal and wasm", targets(&portable)),
@@ -187,15 +181,14 @@ fn check_vectors() -> Job {
     Job::Chore(|root| vectors::renew(root, Mode::Check, ENVIRONMENT))
 }
 
-/// One call for each package: a call for all would unite their features and hide a missing one. The
-/// portable crates once more without std, where other code is in use.
-fn clippy(packages: &[&str], portable: &[&str]) -> Vec<Job> {
-    let one = |name: &str, options: &str| {
-        cargo(&format!("clippy -p {name} {options} --locked -- -D warnings"))
+/// All packages in one call, which builds what they depend on once; `cargo xtask long` checks each
+/// with its own features. The portable crates once more without std, where other code is in use.
+fn clippy(portable: &[&str]) -> Vec<Job> {
+    let without = |name: &&str| {
+        cargo(&format!("clippy -p {name} --lib {} --locked -- -D warnings", without_std(name)))
     };
-    let all = packages.iter().map(|name| one(name, "--all-targets"));
-    let without = |name: &&str| one(name, &format!("--lib {}", without_std(name)));
-    all.chain(portable.iter().map(without)).collect()
+    let all = cargo("clippy --workspace --all-targets --locked -- -D warnings");
+    core::iter::once(all).chain(portable.iter().map(without)).collect()
 }
 
 /// Without the examples in the documentation: they show the paved way, which has std.
@@ -465,12 +458,12 @@ mod tests {
     }
 
     #[test]
-    fn each_package_is_linted_alone() {
+    fn portable_packages_are_linted_without_std_too() {
         let scratch = Scratch::with(&[("Cargo.toml", MANIFEST)]);
         let found = step(scratch.path(), "clippy");
-        assert_eq!(found.len(), 4 + 2);
-        assert_eq!(found[0], "cargo clippy -p a --all-targets --locked -- -D warnings");
-        assert!(found[4].contains("-p a --lib --no-default-features"));
+        assert_eq!(found.len(), 1 + 2);
+        assert_eq!(found[0], "cargo clippy --workspace --all-targets --locked -- -D warnings");
+        assert!(found[1].contains("-p a --lib --no-default-features"));
     }
 
     #[test]
