@@ -136,9 +136,10 @@ fn table(all: &[Judged]) -> Table {
     table
 }
 
+/// The bound in the unit of the figure, which only a measured one has.
 fn wanted(goal: &Goal, value: Option<&Value>) -> String {
-    let unit = value.map_or("×", |value| &value.unit);
-    let of = |bound: f64| match unit {
+    let Some(value) = value else { return "–".into() };
+    let of = |bound: f64| match &*value.unit {
         "×" => words::factor(bound, None),
         unit => words::value(bound, unit),
     };
