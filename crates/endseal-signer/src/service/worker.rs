@@ -5,15 +5,16 @@ mod tests;
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use core::mem;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
-use core::{future, mem};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use endseal_nostr::connect::MAX_EVENT;
 use endseal_relay::client::Notification;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::GRACE;
@@ -96,7 +97,7 @@ impl Worker {
                     _ = &mut stopped => break,
                     Some(call) = calls.recv() => self.command(call, sockets),
                     Some(event) = events.recv() => self.receive(event, &mut events),
-                    () = future::ready(()), if !self.verifying.is_empty() => self.verify_page(),
+                    () = yield_now(), if !self.verifying.is_empty() => self.verify_page(),
                     _ = second.tick() => {
                         // Some relays never say that they have subscribed.
                         if self.first_connection.is_some_and(|it| it.elapsed() > UNSAID) {
