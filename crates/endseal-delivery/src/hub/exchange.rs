@@ -14,8 +14,8 @@ use crate::limit::MAX_UNANSWERED;
 use crate::targets::Targets;
 use crate::{payload_limits, stored_limits};
 
-/// Work that a request asks for. After all but `Put`, `Credit` and `Acknowledge` its answer is the
-/// last of the exchange, and after `Subscribe` the answers are those of a
+/// Work that a request asks for. After all but `Put`, `Find`, `Credit` and `Acknowledge` its answer
+/// is the last of the exchange, and after `Subscribe` the answers are those of a
 /// [`Subscription`](super::Subscription).
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a hub that overlooks one answers nothing")]
@@ -85,6 +85,7 @@ impl Exchange {
             Action::Put(..)
                 | Action::RefuseFrame(..)
                 | Action::Subscribe(..)
+                | Action::Find(_)
                 | Action::Credit(_)
                 | Action::Acknowledge(_)
         );
@@ -110,9 +111,14 @@ impl Exchange {
                 }
                 self.kind = Some(kind);
             }
-            (Some(Kind::Put), Some(Kind::Put)) | (Some(Kind::Subscribe), None) => {
+            (Some(kind @ (Kind::Put | Kind::Find)), Some(next)) if kind == next => {
                 // A device may be revoked while its exchange is open.
-                if let Err(code) = allows(standing, Kind::Put) {
+                if let Err(code) = allows(standing, kind) {
+                    return Action::Refuse(code);
+                }
+            }
+            (Some(Kind::Subscribe), None) => {
+                if let Err(code) = allows(standing, Kind::Subscribe) {
                     return Action::Refuse(code);
                 }
             }

@@ -81,8 +81,15 @@ fn an_exchange_goes_on_as_it_began() {
             exchange.request(&payload_of_first, &peer(1), Standing::Registered);
             let action = exchange.request(&payload, &peer(1), Standing::Registered);
             // The second put has the sequence of the first.
-            assert_eq!(refusal(action), Some(Code::REQUEST), "{kind:?} {second:?}");
+            let expected =
+                Some(Code::REQUEST).filter(|_| (kind, second) != (Kind::Find, Kind::Find));
+            assert_eq!(refusal(action), expected, "{kind:?} {second:?}");
         }
+    }
+    let (mut exchange, find) = (Exchange::new(), first(Kind::Find));
+    for code in [None, None, Some(Code::REVOKED), Some(Code::REQUEST)] {
+        let standing = if code.is_none() { Standing::Registered } else { Standing::Revoked };
+        assert_eq!(refusal(exchange.request(&find, &peer(1), standing)), code);
     }
     let mut exchange = Exchange::new();
     let subscribe = first(Kind::Subscribe);

@@ -23,33 +23,37 @@ pub(super) async fn serve_exchange(
 ) {
     let mut exchange = Exchange::new();
     let mut answers = Answers::new(sender, Arc::clone(&office.metrics));
-    let Ok(Some(frame)) = receiver.receive().await else { return };
-    let standing = office.directory.standing(&peer);
-    let is_too_long = standing == Standing::Unknown && frame.payload.len() > REGISTRATION_LEN;
-    if frame.kind() != Kind::Control || is_too_long {
-        let _ = answers.send(Answer::Refused(refused(Code::REQUEST))).await;
-        answers.end().await;
-        return;
+    // Of `find` more may come.
+    while let Ok(Some(frame)) = receiver.receive().await {
+        let standing = office.directory.standing(&peer);
+        let is_too_long = standing == Standing::Unknown && frame.payload.len() > REGISTRATION_LEN;
+        let action = if frame.kind() != Kind::Control || is_too_long {
+            Action::Refuse(Code::REQUEST)
+        } else {
+            exchange.request(&frame.payload, &peer, standing)
+        };
+        office.metrics.request(&action);
+        let is_last = !matches!(action, Action::Find(_));
+        let answer = match action {
+            action @ (Action::Put(..) | Action::RefuseFrame(..)) => {
+                let begun = puts::begin(action, &frame.payload);
+                return puts::serve(peer, answers, receiver, office, exchange, begun).await;
+            }
+            Action::Subscribe(after, credit) => {
+                let stream = subscription::Streams { answers, receiver, exchange };
+                return subscription::serve(peer, stream, office, after, credit).await;
+            }
+            action => single(action, peer, &office).await,
+        };
+        // The peer may be gone.
+        if answers.send(answer).await.is_err() || is_last {
+            break;
+        }
     }
-    let action = exchange.request(&frame.payload, &peer, standing);
-    office.metrics.request(&action);
-    let answer = match action {
-        action @ (Action::Put(..) | Action::RefuseFrame(..)) => {
-            let begun = puts::begin(action, &frame.payload);
-            return puts::serve(peer, answers, receiver, office, exchange, begun).await;
-        }
-        Action::Subscribe(after, credit) => {
-            let stream = subscription::Streams { answers, receiver, exchange };
-            return subscription::serve(peer, stream, office, after, credit).await;
-        }
-        action => single(action, peer, &office).await,
-    };
-    // The peer may be gone.
-    let _ = answers.send(answer).await;
     answers.end().await;
 }
 
-/// Answers a request that is alone in its exchange.
+/// Answers a request that has one answer.
 async fn single(action: Action<'_>, peer: PeerId, office: &Office) -> Answer {
     let (answer, answered) = oneshot::channel();
     let command = match action {

@@ -206,6 +206,26 @@ async fn a_person_is_found_by_identity_and_device() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn several_persons_are_found_in_one_exchange() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let mut exchange = alice.exchange().await;
+    let found = By::Identity(*bob.person.identity().ed25519().as_bytes());
+    for by in [By::Identity([4; 32]), found, By::Peer(*bob.peer.as_bytes()), By::Peer([5; 32])] {
+        exchange.send(Request::Find(Find { by })).await;
+    }
+    assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::NONE));
+    for _ in 0..2 {
+        let answer = exchange.receive().await.unwrap();
+        assert!(matches!(answer, Answer::Person(it) if &it.person[..] == bob.person.as_bytes()));
+    }
+    assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::NONE));
+    exchange.send(Request::Hello(Hello { version: 1 })).await;
+    assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::REQUEST));
+    assert!(exchange.receive().await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_device_has_no_mailbox_and_asks_for_nothing() {
     let world = World::new();
     let root = identity();

@@ -1,6 +1,6 @@
 //! Devices of persons, as the hub names them and their roots sign them.
 
-use endseal_codec::hub::{Answer, By, Code, Find, Request, Take};
+use endseal_codec::hub::{Answer, By, Code, Person, Request, Take};
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::HubFault;
@@ -13,8 +13,8 @@ use super::payload::{address, address_bytes};
 use super::records::{PEER, PERSON, Transaction};
 use super::shared_engine::SharedEngine;
 
-/// Persons that are asked for at once: as many streams as a hub allows.
-const AT_ONCE: usize = 32;
+/// Persons that are asked for at once, so that their answers take a few MiB at most.
+const AT_ONCE: usize = 128;
 
 /// Result of looking for a person.
 pub(super) enum Found {
@@ -32,7 +32,8 @@ pub(super) async fn find(
     engine: &SharedEngine<'_>,
     identity: &PublicKey,
 ) -> Result<Found, SyncError> {
-    take_in(engine, identity, hub.ask(request(identity)).await)
+    let found = find_many(hub, engine, core::slice::from_ref(identity)).await?.pop();
+    Ok(found.unwrap_or(Found::Unknown))
 }
 
 /// [`find`] for several persons, in their order.
@@ -43,9 +44,12 @@ pub(super) async fn find_many(
 ) -> Result<Vec<Found>, SyncError> {
     let mut found = Vec::with_capacity(identities.len());
     for identities in identities.chunks(AT_ONCE) {
-        let answers = hub.ask_many(identities.iter().map(request)).await?;
-        for (identity, answer) in identities.iter().zip(answers) {
-            found.push(take_in(engine, identity, answer)?);
+        let by = identities.iter().map(|it| By::Identity(*it.as_bytes()));
+        for (identity, person) in identities.iter().zip(hub.find(by).await?) {
+            found.push(match person {
+                Some(person) => take_in(engine, identity, &person)?,
+                None => Found::Unknown,
+            });
         }
     }
     Ok(found)
@@ -58,15 +62,9 @@ pub(super) async fn persons_of(
 ) -> Result<Vec<Option<PublicKey>>, SyncError> {
     let mut persons = Vec::with_capacity(peers.len());
     for peers in peers.chunks(AT_ONCE) {
-        let request = |peer: &PeerId| Request::Find(Find { by: By::Peer(*peer.as_bytes()) });
-        let answers = hub.ask_many(peers.iter().map(request)).await?;
-        for (peer, answer) in peers.iter().zip(answers) {
-            let certificates = match answer {
-                Ok(Answer::Person(person)) => person.certificates,
-                Ok(_) => return Err(HubFault::Unexpected.into()),
-                Err(HubError::Refused(_)) => Vec::new(),
-                Err(error) => return Err(error.into()),
-            };
+        let found = hub.find(peers.iter().map(|peer| By::Peer(*peer.as_bytes()))).await?;
+        for (peer, person) in peers.iter().zip(found) {
+            let certificates = person.map(|it| it.certificates).unwrap_or_default();
             let certificates =
                 certificates.iter().filter_map(|it| Certificate::from_bytes(it).ok());
             let mut of_peer = certificates.filter(|it| it.keys().peer_id == *peer);
@@ -95,21 +93,11 @@ pub(super) fn known(
     Ok(record.and_then(|record| PersonRecord::parse(&record).ok()))
 }
 
-fn request(identity: &PublicKey) -> Request {
-    Request::Find(Find { by: By::Identity(*identity.as_bytes()) })
-}
-
 fn take_in(
     engine: &SharedEngine<'_>,
     identity: &PublicKey,
-    answer: Result<Answer, HubError>,
+    person: &Person,
 ) -> Result<Found, SyncError> {
-    let person = match answer {
-        Ok(Answer::Person(person)) => person,
-        Ok(_) => return Err(HubFault::Unexpected.into()),
-        Err(HubError::Refused(Code::NONE)) => return Ok(Found::Unknown),
-        Err(error) => return Err(error.into()),
-    };
     let Ok(record) = PersonRecord::parse(&person.person) else { return Ok(Found::Refused) };
     if record.identity().ed25519() != identity {
         return Ok(Found::Refused);

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use bytes::Bytes;
 use endseal_codec::Codec as _;
-use endseal_codec::hub::{Answer, HubAnswer, HubRequest, Request};
+use endseal_codec::hub::{Answer, By, Code, Find, HubAnswer, HubRequest, Person, Request};
 use endseal_delivery::limit::MAX_PAYLOAD;
 use endseal_delivery::node::HubFault;
 use endseal_delivery::payload_limits;
@@ -40,31 +40,40 @@ impl<'c> HubClient<'c> {
     /// # Errors
     /// [`HubError`]; a refusal is one.
     pub(super) async fn ask(&self, request: Request) -> Result<Answer, HubError> {
-        self.begin(request).await?.answer().await
-    }
-
-    /// Asks several things at once, and returns the answers in their order: after one round trip.
-    pub(super) async fn ask_many(
-        &self,
-        requests: impl IntoIterator<Item = Request>,
-    ) -> Result<Vec<Result<Answer, HubError>>, HubError> {
-        let mut asked = Vec::new();
-        for request in requests {
-            asked.push(self.begin(request).await?);
-        }
-        let mut answers = Vec::with_capacity(asked.len());
-        for exchange in asked {
-            answers.push(exchange.answer().await);
-        }
-        Ok(answers)
-    }
-
-    async fn begin(&self, request: Request) -> Result<Asked, HubError> {
         let mut exchange = self.open().await?;
         exchange.send(request).await?;
-        let HubExchange { sender, receiver, patience } = exchange;
-        sender.end().await?;
-        Ok(Asked { receiver, patience })
+        exchange.end().await?.next().await
+    }
+
+    /// Asks for several persons, and returns them in their order: after one round trip. `None` of
+    /// those that the hub does not know.
+    pub(super) async fn find(
+        &self,
+        persons: impl IntoIterator<Item = By>,
+    ) -> Result<Vec<Option<Person>>, HubError> {
+        let mut persons = persons.into_iter().peekable();
+        // An exchange begins with a request.
+        if persons.peek().is_none() {
+            return Ok(Vec::new());
+        }
+        let mut exchange = self.open().await?;
+        let mut asked = 0_usize;
+        for by in persons {
+            exchange.feed(Request::Find(Find { by })).await?;
+            asked += 1;
+        }
+        exchange.flush().await?;
+        let mut answers = exchange.end().await?;
+        let mut found = Vec::with_capacity(asked);
+        while found.len() < asked {
+            found.push(match answers.next().await {
+                Ok(Answer::Person(person)) => Some(person),
+                Ok(_) => return Err(HubFault::Unexpected.into()),
+                Err(HubError::Refused(Code::NONE)) => None,
+                Err(error) => return Err(error),
+            });
+        }
+        Ok(found)
     }
 
     /// Opens an exchange.
@@ -74,14 +83,14 @@ impl<'c> HubClient<'c> {
     }
 }
 
-/// An exchange of which one answer is due.
-struct Asked {
+/// Answers of an exchange in which nothing more is asked.
+pub(super) struct Answers {
     receiver: FrameReceiver,
     patience: Duration,
 }
 
-impl Asked {
-    async fn answer(mut self) -> Result<Answer, HubError> {
+impl Answers {
+    async fn next(&mut self) -> Result<Answer, HubError> {
         let frame = timeout(self.patience, self.receiver.receive()).await;
         let frame = frame.map_err(|_| HubError::Stalled)??.ok_or(HubError::Ended)?;
         let answer = HubAnswer::decode(&frame.payload, payload_limits());
@@ -129,6 +138,13 @@ impl HubExchange {
     /// nothing is lost.
     pub(super) async fn wait(&mut self) -> Result<Bytes, HubError> {
         Ok(self.receiver.receive().await?.ok_or(HubError::Ended)?.payload)
+    }
+
+    /// Says that no request follows.
+    pub(super) async fn end(self) -> Result<Answers, HubError> {
+        let Self { sender, receiver, patience } = self;
+        sender.end().await?;
+        Ok(Answers { receiver, patience })
     }
 
     /// Says that no request follows, and waits until the hub has read all of them. Answers that

@@ -87,7 +87,8 @@ async fn put_some(
         }
         let mut exchange = hub.open().await?;
         round.run(&mut exchange, engine, &mut next, report).await?;
-        exchange.finish().await?;
+        // All of it is answered.
+        exchange.end().await?;
         let refusal = round.refusal;
         let after = (report.sent + report.receipts, full.len());
         in_vain = if after > before { 0 } else { in_vain + 1 };
