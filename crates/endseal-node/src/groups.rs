@@ -3,6 +3,7 @@
 //! `groups/NAME/EPOCH.roster`: nothing is replaced, so that the history stays and the newest epoch
 //! is the largest number. NAME is this side's name of the group, by default the owner's.
 
+use alloc::rc::Rc;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -85,16 +86,36 @@ impl Groups<'_> {
         self.epoch(group, newest)
     }
 
+    /// [`Self::current`]; `known`, if it has the same bytes: parsing verifies each member's keys.
+    pub(crate) fn renew(
+        &self,
+        group: &Name,
+        known: Option<&Rc<Roster>>,
+    ) -> Result<Rc<Roster>, GroupError> {
+        let newest = self.epochs(group)?.last().copied().unwrap_or_default();
+        let content = self.content(group, newest)?;
+        match known {
+            Some(known) if known.as_bytes() == content.as_slice() => Ok(Rc::clone(known)),
+            _ => self.parse(group, newest, &content).map(Rc::new),
+        }
+    }
+
     /// The roster of one epoch.
     ///
     /// # Errors
     /// [`GroupError`].
     pub fn epoch(&self, group: &Name, epoch: u64) -> Result<Roster, GroupError> {
+        self.parse(group, epoch, &self.content(group, epoch)?)
+    }
+
+    fn content(&self, group: &Name, epoch: u64) -> Result<Zeroizing<Vec<u8>>, GroupError> {
+        let content = read_private(&self.path_of(group, epoch), MAX_LEN)?;
+        content.ok_or_else(|| GroupError::Unknown(group.clone()))
+    }
+
+    fn parse(&self, group: &Name, epoch: u64, content: &[u8]) -> Result<Roster, GroupError> {
         let path = self.path_of(group, epoch);
-        let Some(content) = read_private(&path, MAX_LEN)? else {
-            return Err(GroupError::Unknown(group.clone()));
-        };
-        Roster::parse(&content).map_err(|error| GroupError::Parse { path, error })
+        Roster::parse(content).map_err(|error| GroupError::Parse { path, error })
     }
 
     /// Creates a group with those members and a fresh epoch key.

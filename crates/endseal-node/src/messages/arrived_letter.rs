@@ -70,7 +70,7 @@ pub(super) async fn open(
         return Ok(Vec::new());
     }
     let own = engine.address();
-    let mut reader = LetterReader::new(*keys, own);
+    let mut reader = LetterReader::new(keys, own);
     reader.meet(hub, engine, letters).await?;
     let mut verdicts = reader.open(letters);
     if verdicts.iter().any(|it| matches!(it, Verdict::Unopened)) {
@@ -93,7 +93,7 @@ pub(super) async fn open(
 /// Keys, rosters and person records by which letters of a batch are judged: they may come at any
 /// time.
 struct LetterReader<'k> {
-    keys: LetterKeys<'k>,
+    keys: &'k LetterKeys<'k>,
     own: Address,
     users: Vec<Identity>,
     groups: HashMap<GroupId, Group>,
@@ -102,7 +102,7 @@ struct LetterReader<'k> {
 }
 
 impl<'k> LetterReader<'k> {
-    fn new(keys: LetterKeys<'k>, own: Address) -> Self {
+    fn new(keys: &'k LetterKeys<'k>, own: Address) -> Self {
         let (users, groups) = (keys.users(), keys.groups());
         Self { keys, own, users, groups, members: HashMap::new() }
     }

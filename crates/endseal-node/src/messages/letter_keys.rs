@@ -1,5 +1,8 @@
 //! Keys and rosters under which letters are written and opened.
 
+use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
+use core::cell::RefCell;
 use std::collections::HashMap;
 
 use endseal_crypto::identity::Identity;
@@ -10,18 +13,19 @@ use crate::home::Home;
 use crate::person::user_identity;
 
 /// Keys and rosters of a state directory.
-#[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "refers to secrets")]
 pub struct LetterKeys<'a> {
     home: &'a Home,
     device: &'a Identity,
+    /// Rosters that were read last.
+    rosters: RefCell<BTreeMap<Name, Rc<Roster>>>,
 }
 
 impl<'a> LetterKeys<'a> {
     /// Those of a state directory and the device in it.
     #[must_use]
     pub const fn new(home: &'a Home, device: &'a Identity) -> Self {
-        Self { home, device }
+        Self { home, device, rosters: RefCell::new(BTreeMap::new()) }
     }
 
     /// The device, which signs letters.
@@ -53,13 +57,15 @@ impl<'a> LetterKeys<'a> {
     /// The groups that are known here. Those whose newest roster cannot be read are left out.
     pub(super) fn groups(&self) -> HashMap<GroupId, Group> {
         let groups = self.home.groups();
-        let mut found = HashMap::new();
+        let known = self.rosters.take();
+        let (mut found, mut rosters) = (HashMap::new(), BTreeMap::new());
         for name in groups.list().unwrap_or_default() {
-            if let Ok(current) = groups.current(&name) {
-                let rosters = HashMap::new();
-                found.insert(*current.id(), Group { name, current, rosters });
+            if let Ok(current) = groups.renew(&name, known.get(&name)) {
+                rosters.insert(name.clone(), Rc::clone(&current));
+                found.insert(*current.id(), Group { name, current, rosters: HashMap::new() });
             }
         }
+        self.rosters.replace(rosters);
         found
     }
 
@@ -77,6 +83,6 @@ impl<'a> LetterKeys<'a> {
 /// A group with its rosters, as far as they were asked for.
 pub(super) struct Group {
     name: Name,
-    pub(super) current: Roster,
+    pub(super) current: Rc<Roster>,
     rosters: HashMap<u64, Option<Roster>>,
 }
