@@ -50,6 +50,15 @@ pub(crate) trait StayEvents {
     fn refused(&self, error: SyncError);
 }
 
+/// Time of the next attempt to send.
+#[derive(Clone, Copy)]
+enum Next {
+    /// When something is said; after a time, if something waits.
+    Said(Option<Duration>),
+    /// After a time, whatever is said: the hub takes nothing.
+    After(Duration),
+}
+
 impl Stay<'_, '_> {
     /// Stays until `again` completes, or an hour has passed; neither ends the visit at the
     /// beginning, unless the hub takes nothing. May be dropped wherever it waits.
@@ -98,10 +107,12 @@ impl Stay<'_, '_> {
             let mut age = pin!(sleep(RENEWED));
             let (backoff, mut refusals) = (Backoff::default(), 0_u32);
             loop {
-                let retry = match ended {
+                let next = match ended {
                     Ok(()) => {
                         refusals = 0;
-                        let waits = sent.mailbox_full || !sent.skipped.is_empty();
+                        let waits = sent.mailbox_full
+                            || !sent.skipped.is_empty()
+                            || self.engine.with(unconfirmed::waits)?;
                         match visit.take() {
                             Some(mut report) => {
                                 report.add(sent);
@@ -109,7 +120,7 @@ impl Stay<'_, '_> {
                             }
                             None => events.sent(&sent),
                         }
-                        waits.then_some(self.retry)
+                        Next::Said(waits.then_some(self.retry))
                     }
                     Err(error) if error.is_refusal_for_now() => {
                         match &mut visit {
@@ -119,7 +130,7 @@ impl Stay<'_, '_> {
                         events.refused(error);
                         refusals = refusals.saturating_add(1);
                         let wait = backoff.wait(refusals, &mut OsRandom).unwrap_or(self.retry);
-                        Some(wait.min(self.retry))
+                        Next::After(wait.min(self.retry))
                     }
                     Err(error) => {
                         events.noted(&visit.unwrap_or_default());
@@ -128,7 +139,7 @@ impl Stay<'_, '_> {
                     }
                 };
                 tokio::select! {
-                    () = self.said(retry) => {}
+                    () = self.until(next) => {}
                     () = &mut again => return Ok(()),
                     () = &mut age => return Ok(()),
                 }
@@ -142,13 +153,13 @@ impl Stay<'_, '_> {
         }
     }
 
-    /// Waits until something may be sent: after `retry`, if something waits.
-    async fn said(&self, retry: Option<Duration>) {
-        if let Some(retry) = retry {
+    /// Waits until something may be sent.
+    async fn until(&self, next: Next) {
+        match next {
+            Next::Said(None) => self.said.notified().await,
             // Either is as good.
-            let _ = timeout(retry, self.said.notified()).await;
-        } else {
-            self.said.notified().await;
+            Next::Said(Some(retry)) => drop(timeout(retry, self.said.notified()).await),
+            Next::After(wait) => sleep(wait).await,
         }
     }
 

@@ -147,6 +147,11 @@ pub(super) fn is_due(engine: &mut Engine) -> Result<bool, EngineError> {
     engine.transaction(|it| Ok(!it.records_after(DUE, &[], 1)?.is_empty()))
 }
 
+/// Returns true if receipts are due, or wait to be sent.
+pub(super) fn waits(engine: &mut Engine) -> Result<bool, EngineError> {
+    Ok(is_due(engine)? || !engine.transaction(|it| receipts_that_wait(it))?.is_empty())
+}
+
 /// Encrypts the receipts that are due. Only contacts get them, and persons to whom this device has
 /// written. The caller MUST have put the texts: receipts for mailboxes of which some wait stay due.
 /// A receipt that still waits for the same device is dropped. Returns true if receipts wait.

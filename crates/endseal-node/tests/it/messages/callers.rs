@@ -1,7 +1,7 @@
 //! Callers of a service's socket: many at once, and those who give up.
 
 use alloc::sync::Arc;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
@@ -12,6 +12,7 @@ use endseal_node::local::{LocalCallError, LocalClient, LocalError};
 use endseal_node::messages::{Conversation, status};
 use endseal_node::service::{DialError, Dialed};
 use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::sleep;
 
 use super::faults::{Lies, Memory};
 use super::hostile_hub::refused;
@@ -117,4 +118,35 @@ async fn a_refusal_of_the_hub_is_no_success() {
         assert_eq!(ask(&client, |it| it.sync(1)).await.sent, 0);
     })
     .await;
+}
+
+/// A hub that takes nothing for a while is not asked again because more is said.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_does_not_shorten_the_wait_after_a_refusal() {
+    let world = World::new();
+    let (memory, puts) = (Mutex::new(Memory::default()), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&puts);
+    let hub = Liar::new(move |peer, request| match request {
+        Request::Put(_) => {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Some(vec![refused(Code::STORAGE)])
+        }
+        other => Some(memory.lock().unwrap().answers(*peer.as_bytes(), other, &Lies::default())),
+    });
+    let (mut alice, bob) = (hub.member(&world, "alice").await, hub.member(&world, "bob").await);
+    let key = alice.key();
+    let dial = async || {
+        let (endpoint, connection) = hub.connect(&key).await;
+        Ok(Dialed { endpoint, connection })
+    };
+    let to = Conversation::Person(bob.identity);
+    serving_at(dial, Duration::from_secs(60), &mut alice, async move |client| {
+        for _ in 0..30 {
+            ask(&client, move |it| it.say(&to, &b"text"[..], false)).await;
+            sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    let puts = puts.load(Ordering::SeqCst);
+    assert!((1..10).contains(&puts), "{puts} attempts");
 }
