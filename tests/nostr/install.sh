@@ -43,6 +43,9 @@ rust_peer() {
 # It sends no OK for events of ephemeral kinds. About 45 minutes on a busy machine.
 nostr_rs_relay() {
     [ -x "$cache/bin/nostr-rs-relay" ] && return 0
+    if ! command -v protoc >/dev/null; then
+        apt-get install --yes --no-install-recommends protobuf-compiler >>"$cache/log/nostr-rs-relay" 2>&1
+    fi
     say "building nostr-rs-relay (log: $cache/log/nostr-rs-relay)"
     # Its locked dependencies do not compile with Rust from 1.80 on.
     rustup toolchain install 1.79.0 --profile minimal --no-self-update >>"$cache/log/nostr-rs-relay" 2>&1
