@@ -43,6 +43,16 @@ fn a_hub_is_made_served_and_looked_at() {
 }
 
 #[test]
+fn no_hub_is_made_where_another_one_serves() {
+    let scratch = Scratch::new();
+    let owner = Person { name: "owner", scratch: &scratch };
+    let hub = Listener::of(owner.command(&SERVE));
+    let other = Person { name: "other", scratch: &scratch };
+    other.run(&["hub", "serve", "--listen", hub.host()]).fails(3, "cannot use");
+    assert!(!scratch.path("other/hub").exists());
+}
+
+#[test]
 fn a_damaged_database_is_found() {
     let scratch = Scratch::new();
     let owner = Person { name: "owner", scratch: &scratch };

@@ -2,6 +2,7 @@
 
 use core::future::pending;
 use core::net::SocketAddr;
+use std::net::UdpSocket;
 
 use endseal_hub::{Hub, HubLimits, ServeError};
 use endseal_keyring::PeerIdText;
@@ -41,6 +42,11 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    if args.place.open(ctx).is_err() {
+        // Where another hub serves none is made, whose invitations would lead to the other one.
+        UdpSocket::bind(args.listen)
+            .map_err(|error| network::bind(args.listen, &BindError::Socket(error)))?;
+    }
     let folder = args.place.make(ctx)?;
     let _occupied = folder.occupy()?;
     let (key, store) = (folder.key()?, folder.store()?);
