@@ -117,7 +117,6 @@ pub(crate) fn store(
     creation: Creation,
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
-    let home = Home::create(&ctx.home_path()?)?;
     let passphrase = if creation.no_passphrase { None } else { Some(passphrase::choose(ctx)?) };
     let root_file = seal(root, passphrase.as_ref())?;
     let passphrase = match passphrase {
@@ -142,6 +141,7 @@ pub(crate) fn store(
         number: creation.device.map(Into::into),
         now: ctx.now,
     };
+    let home = Home::create(&ctx.home_path()?)?;
     let existing = if creation.force { Existing::Replace } else { Existing::Keep };
     let made = home.install(&new, existing, &home.lock()?)?;
     let path = home.identity_path();

@@ -29,6 +29,14 @@ fn init_prints_the_public_identity_and_nothing_else_to_standard_output() {
 }
 
 #[test]
+fn an_init_that_fails_leaves_nothing() {
+    let scratch = Scratch::new();
+    let bob = Person { name: "bob", scratch: &scratch };
+    bob.run(&["init", "--passphrase-file", "missing"]).fails(3, "missing");
+    assert!(!scratch.path("bob").exists());
+}
+
+#[test]
 fn an_identity_is_never_lost() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
