@@ -165,6 +165,10 @@ fn create(
     home: &Home,
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
+    if home.contacts()?.find(group.as_str()).is_some() {
+        return Err(Failure::usage(format!("{group} is a contact"))
+            .hint("give the group another name: endseal say takes either"));
+    }
     let mut all = Vec::with_capacity(members.len() + 1);
     for member in members {
         all.push(parse_member(member, ctx)?);

@@ -19,6 +19,15 @@ fn team(scratch: &Scratch) -> [Person<'_>; 3] {
 }
 
 #[test]
+fn a_group_has_no_name_of_a_contact() {
+    let scratch = Scratch::new();
+    let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
+    alice.knows(&bob);
+    alice.run(&["group", "create", "bob", "bob"]).fails(2, "bob is a contact");
+    assert!(alice.run(&["group", "list"]).ok().text().is_empty());
+}
+
+#[test]
 fn a_removed_member_opens_the_old_and_not_the_new() {
     let scratch = Scratch::new();
     let [alice, bob, carol] = team(&scratch);
