@@ -21,13 +21,13 @@ use crate::network::{self, Destination, Timeouts};
 use crate::printable::plural;
 use crate::time::rfc3339;
 
-/// Attempts: about a minute of waiting between them.
+/// Attempts: half a minute of waiting between them, and up to 10 s each.
 const ATTEMPTS: u32 = 8;
 
 /// Receive what waits at the hub, and send what waits here
 ///
 /// Each text is received once, also if a process or the hub dies in between. A failed connection is
-/// tried again for about a minute.
+/// tried again for about two minutes.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Try once
