@@ -60,8 +60,8 @@ async fn visits_that_are_cut_lose_and_repeat_nothing() {
                     write(&mut person, &id, &format!("letter {}", written[at]));
                 }
             }
-            // Half of them may end. How often one is polled is a matter of the machine's load, so the
-            // others are cut within the polls that the last one took.
+            // Half of them may end. How often one is polled is a matter of the machine's load:
+            // the others are cut within the polls that the last one took.
             let allowed = if random.chance(50) { u64::MAX } else { random.below(polls) };
             if let Some(took) = visit(&mut person, &world, allowed).await {
                 (ended, polls) = (ended + 1, took);
