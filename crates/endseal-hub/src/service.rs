@@ -1,7 +1,9 @@
 //! Connections of nodes.
 
 mod answer;
+mod ask;
 mod exchange;
+mod finds;
 mod metrics_page;
 mod puts;
 mod subscription;

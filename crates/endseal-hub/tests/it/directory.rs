@@ -211,7 +211,9 @@ async fn several_persons_are_found_in_one_exchange() {
     let (alice, bob) = (world.registered().await, world.registered().await);
     let mut exchange = alice.exchange().await;
     let found = By::Identity(*bob.person.identity().ed25519().as_bytes());
-    for by in [By::Identity([4; 32]), found, By::Peer(*bob.peer.as_bytes()), By::Peer([5; 32])] {
+    for by in
+        [By::Identity([4; 32]), found.clone(), By::Peer(*bob.peer.as_bytes()), By::Peer([5; 32])]
+    {
         exchange.send(Request::Find(Find { by })).await;
     }
     assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::NONE));
@@ -220,6 +222,15 @@ async fn several_persons_are_found_in_one_exchange() {
         assert!(matches!(answer, Answer::Person(it) if &it.person[..] == bob.person.as_bytes()));
     }
     assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::NONE));
+    // More than are under way at once.
+    for at in 0..100 {
+        let by = if at % 3 == 0 { By::Identity([4; 32]) } else { found.clone() };
+        exchange.send(Request::Find(Find { by })).await;
+    }
+    for at in 0..100 {
+        let is_none = code(&exchange.receive().await.unwrap()) == Some(Code::NONE);
+        assert_eq!(is_none, at % 3 == 0, "{at}");
+    }
     exchange.send(Request::Hello(Hello { version: 1 })).await;
     assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::REQUEST));
     assert!(exchange.receive().await.is_none());

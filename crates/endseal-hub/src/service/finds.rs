@@ -1,0 +1,66 @@
+//! Persons that a node asks for.
+
+use core::future::pending;
+use std::collections::VecDeque;
+
+use endseal_codec::hub::{Answer, Code};
+use endseal_crypto::peer_id::PeerId;
+use endseal_delivery::hub::{Action, Exchange};
+use endseal_transport::{FrameReceiver, Kind};
+
+use super::Office;
+use super::answer::Answers;
+use super::ask::{Asked, ask};
+
+/// Requests of an exchange under way at once: the writer takes them together.
+const UNDER_WAY: usize = 16;
+
+/// Answers `find` after `find`, in their order, until the node has no more, or one is refused.
+pub(super) async fn serve(
+    peer: PeerId,
+    mut answers: Answers,
+    mut receiver: FrameReceiver,
+    office: Office,
+    mut exchange: Exchange,
+    first: Asked,
+) {
+    let mut asked = VecDeque::from([first]);
+    let mut is_ended = false;
+    while !(is_ended && asked.is_empty()) {
+        let has_room = !is_ended && asked.len() < UNDER_WAY;
+        tokio::select! {
+            biased;
+            received = receiver.receive(), if has_room => match received {
+                Ok(Some(frame)) => {
+                    let standing = office.directory.standing(&peer);
+                    let action = match frame.kind() {
+                        Kind::Control => exchange.request(&frame.payload, &peer, standing),
+                        _ => Action::Refuse(Code::REQUEST),
+                    };
+                    office.metrics.request(&action);
+                    asked.push_back(ask(action, peer, &office).await);
+                }
+                Ok(None) => is_ended = true,
+                Err(_) => return,
+            },
+            answer = oldest(&mut asked) => {
+                asked.pop_front();
+                let is_refusal =
+                    matches!(&answer, Answer::Refused(it) if it.code != Code::NONE);
+                // The peer may be gone.
+                if answers.send(answer).await.is_err() || is_refusal {
+                    break;
+                }
+            }
+        }
+    }
+    answers.end().await;
+}
+
+/// The answer that is due next; never, if nothing is asked.
+async fn oldest(asked: &mut VecDeque<Asked>) -> Answer {
+    match asked.front_mut() {
+        Some(oldest) => oldest.answer().await,
+        None => pending().await,
+    }
+}
