@@ -78,7 +78,8 @@ impl<'c> HubClient<'c> {
 
     /// Opens an exchange.
     pub(super) async fn open(&self) -> Result<HubExchange, HubError> {
-        let (sender, receiver) = self.connection.open_exchange().await?;
+        let opened = timeout(self.patience, self.connection.open_exchange()).await;
+        let (sender, receiver) = opened.map_err(|_| HubError::Stalled)??;
         Ok(HubExchange { sender, receiver, patience: self.patience })
     }
 }
