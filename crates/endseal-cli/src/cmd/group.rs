@@ -166,8 +166,7 @@ fn create(
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
     if home.contacts()?.find(group.as_str()).is_some() {
-        return Err(Failure::usage(format!("{group} is a contact"))
-            .hint("give the group another name: endseal say takes either"));
+        return Err(is_contact(&group).hint("give the group another name"));
     }
     let mut all = Vec::with_capacity(members.len() + 1);
     for member in members {
@@ -178,6 +177,11 @@ fn create(
     all.extend(own_name.map(|name| Member::new(name, owner.public().clone())));
     let roster = home.groups().create(&owner, group.clone(), all, &home.lock()?)?;
     Ok(changed(&group, &roster, ctx))
+}
+
+/// A group and a contact of one name: `endseal say` takes either.
+fn is_contact(name: &Name) -> Failure {
+    Failure::usage(format!("{name} is a contact"))
 }
 
 fn change(
@@ -246,6 +250,15 @@ fn import(
     let input = Input::open(file, ctx)?;
     let content = read_bounded(input.reader, &shown, roster::MAX_LEN)?;
     let contacts = home.contacts()?;
+    if let Ok(roster) = Roster::parse(&content) {
+        let groups = home.groups();
+        let is_it = |name| groups.current(name).is_ok_and(|it| it.id() == roster.id());
+        let is_known = groups.list()?.iter().any(is_it);
+        let name = name.as_ref().unwrap_or(roster.group());
+        if !is_known && contacts.find(name.as_str()).is_some() {
+            return Err(is_contact(name).hint("give the group another name with --as"));
+        }
+    }
     let own = ctx.identity(home).ok().map(|file| *file.public().ed25519());
     let trusted = |owner: &ed25519::PublicKey| {
         own.as_ref() == Some(owner) || contacts.name_of(owner).is_some()

@@ -25,6 +25,14 @@ fn a_group_has_no_name_of_a_contact() {
     alice.knows(&bob);
     alice.run(&["group", "create", "bob", "bob"]).fails(2, "bob is a contact");
     assert!(alice.run(&["group", "list"]).ok().text().is_empty());
+    bob.knows(&alice);
+    bob.run(&["group", "create", "bob", "alice"]).ok();
+    bob.run(&["group", "export", "bob", "-o", "roster"]).ok();
+    alice.run(&["group", "import", "roster"]).fails(2, "bob is a contact");
+    alice.run(&["group", "import", "roster", "--as", "bobs"]).ok();
+    bob.run(&["group", "rotate", "bob"]).ok();
+    bob.run(&["group", "export", "bob", "-o", "next"]).ok();
+    alice.run(&["group", "import", "next"]).ok();
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    if args.place.open(ctx).is_err() {
+    if args.place.open(ctx).and_then(|it| it.key()).is_err() {
         // Where another hub serves none is made, whose invitations would lead to the other one.
         UdpSocket::bind(args.listen)
             .map_err(|error| network::bind(args.listen, &BindError::Socket(error)))?;
