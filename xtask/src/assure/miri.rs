@@ -14,7 +14,7 @@ use super::{Count, Place, output_of, tests_in};
 /// Pinned, so that a new compiler does not fail an old tree. `.ci/run` installs it.
 pub(crate) const NIGHTLY: &str = "nightly-2026-05-20";
 
-const SHORT: Duration = Duration::from_secs(180);
+const SHORT: Duration = Duration::from_secs(400);
 const LONG: Duration = Duration::from_secs(600);
 
 /// Tests of one package whose names contain one of the words.
