@@ -56,6 +56,29 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
     Ok(rows.iter().all(|row| row.verdict != Verdict::Failed))
 }
 
+/// A step with programs built for release, which `cargo xtask long` runs.
+pub(crate) struct Released(Step);
+
+impl Released {
+    /// All of them, in their order.
+    pub(crate) fn all(root: &Path) -> impl Iterator<Item = Self> {
+        steps::released(root).into_iter().map(Self)
+    }
+
+    pub(crate) fn name(&self) -> String {
+        format!("release: {}", self.0.purpose)
+    }
+
+    /// Runs it; `None` if nothing of it can be done here.
+    pub(crate) fn run(&self, root: &Path) -> Option<bool> {
+        match run(root, &self.0.jobs) {
+            Verdict::Passed => Some(true),
+            Verdict::Failed => Some(false),
+            Verdict::Skipped => None,
+        }
+    }
+}
+
 #[derive(Debug, Default, PartialEq)]
 struct Options {
     list: bool,

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::assure::{self, Count, miri, output_of};
+use crate::ci::Released;
 use crate::workspace;
 
 const REPORT: &str = "docs/assurance.md";
@@ -69,6 +70,9 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
     }
     run("packages by themselves", &|| packages(root));
     run("miri", &|| miri::long(root));
+    for step in Released::all(root) {
+        run(&step.name(), &|| released(root, &step));
+    }
     for step in DEEPENED {
         run(step.name, &|| deepened(root, step));
     }
@@ -187,6 +191,11 @@ fn packages(root: &Path) -> Result<Count, String> {
         }
     }
     Ok(Count { done: names.len(), what: "packages".to_owned(), failures })
+}
+
+fn released(root: &Path, step: &Released) -> Result<Count, String> {
+    let passed = step.run(root).ok_or("none of it can be done here")?;
+    Ok(Count { done: 1, what: "step".to_owned(), failures: usize::from(!passed) })
 }
 
 fn deepened(root: &Path, step: &Deepened) -> Result<Count, String> {

@@ -1,4 +1,4 @@
-//! The steps in order of yield: what is cheap and fails often comes first.
+//! The steps in order of yield: what is cheap and fails often comes first. All use one profile.
 
 use std::path::Path;
 use std::process::Command;
@@ -42,9 +42,12 @@ const NEEDS_STD: &[&str] =
 const CLI: &str = "endseal-cli";
 const BENCH: &str = "endseal-bench";
 const NOSTR: &str = "endseal-nostr";
-/// The program that the suite `s3` measures, and tests of S3 clients start.
-const BUILD_SHIPPED: &str = "build --release --locked -p endseal-cli";
-const RUN_BENCH: &str = "run --release --locked -p endseal-bench --";
+/// The program and the benchmark, with what the step `test` has built.
+const BUILD: &str = "test --workspace --locked --no-run";
+const PROGRAM: &str = "target/debug/endseal";
+const BENCHMARK: &str = "target/debug/endseal-bench";
+const BUILD_RELEASE: &str = "build --release --locked -p endseal-cli -p endseal-bench";
+const RUN_BENCH: &str = "target/release/endseal-bench";
 const NODE_PEER: &str = "peers/node/package-lock.json";
 const RUST_PEERS: &str = "peers/rust/Cargo.toml";
 const S3_TESTS: &str = "tests/s3/run";
@@ -124,7 +127,11 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("peer", "implementations of others agree with every vector and with us", peers(root)),
         step("demo", "the demonstrations run", demo(&packages)),
         step("bench", "the benchmark runs and writes its report", bench(&packages)),
-        step("gate", "kernels take the instructions that were reviewed", gate(&packages)),
+        step(
+            "readme",
+            "README's table is that of the committed run",
+            vec![Job::Chore(readme::check)],
+        ),
         step(
             "s3",
             "S3 clients and a server of others work with the proxy between",
@@ -145,14 +152,27 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             "hub and nodes are killed, and nothing is lost or comes twice",
             node(root, &packages),
         ),
-        step("peer-codec", "two libraries read messages alike", vec![peer_codec(root)]),
-        step(
-            "bench-peers",
-            "it runs beside peers, none of which fails",
-            bench_peers(root, &packages),
-        ),
         step("nostr", "three libraries of others exchange messages with ours", nostr(&packages)),
     ])
+}
+
+/// Steps with the programs that are shipped, whose building alone takes a quarter of an hour:
+/// `cargo xtask long` runs them.
+pub(super) fn released(root: &Path) -> Vec<Step> {
+    let step = |name, purpose, jobs| Step { name, purpose, jobs };
+    let demo = ["demo", "demo signer"].map(|it| program(&format!("target/release/endseal {it}")));
+    vec![
+        step("build", "the programs build for release", vec![cargo(BUILD_RELEASE)]),
+        step("demo", "the demonstrations run", demo.to_vec()),
+        step("bench", "all suites run and write their reports", whole_bench()),
+        step(
+            "gate",
+            "kernels take the instructions that were reviewed",
+            vec![Job::Chore(gate::check)],
+        ),
+        step("peer-codec", "two libraries read messages alike", vec![peer_codec(root)]),
+        step("bench-peers", "it runs beside peers, none of which fails", bench_peers(root)),
+    ]
 }
 
 fn check_tidiness() -> Job {
@@ -264,38 +284,35 @@ fn peers(root: &Path) -> Vec<Job> {
 
 fn demo(packages: &[&str]) -> Vec<Job> {
     if packages.contains(&CLI) {
-        let run = "run --release --locked -- demo";
-        vec![cargo(run), cargo(&format!("{run} signer"))]
+        let run = format!("{PROGRAM} demo");
+        vec![cargo(BUILD), program(&run), program(&format!("{run} signer"))]
     } else {
         vec![Job::Skip(format!("there is no {CLI}"))]
     }
 }
 
-/// Instruction counts beside the committed ones, and README's table beside the committed run.
-fn gate(packages: &[&str]) -> Vec<Job> {
+/// A case or two of each suite, not optimised: a report is written, and no figure means anything.
+fn bench(packages: &[&str]) -> Vec<Job> {
     if !packages.contains(&BENCH) {
         return vec![Job::Skip(format!("there is no {BENCH}"))];
     }
+    let run =
+        |suites| program(&format!("{BENCHMARK} --quick --quiet {suites} --out target/bench-smoke"));
     vec![
-        cargo(&format!("build --release --locked -p {BENCH}")),
-        Job::Chore(gate::check),
-        Job::Chore(readme::check),
+        cargo(BUILD),
+        run("--suite envelope,codec,transport,sessions,node --case open_many,roundtrip,echo,sync"),
+        run("--suite s3 --case range"),
     ]
 }
 
 /// All suites; of the one that carries gigabytes, the cases that start every process and take
 /// seconds.
-fn bench(packages: &[&str]) -> Vec<Job> {
-    if !packages.contains(&BENCH) {
-        return vec![Job::Skip(format!("there is no {BENCH}"))];
-    }
-    let run = format!("{RUN_BENCH} --quick --quiet");
+fn whole_bench() -> Vec<Job> {
+    let run =
+        |suites| program(&format!("{RUN_BENCH} --quick --quiet {suites} --out target/bench-whole"));
     vec![
-        cargo(BUILD_SHIPPED),
-        cargo(&format!(
-            "{run} --suite envelope,codec,transport,sessions,node --out target/bench-smoke"
-        )),
-        cargo(&format!("{run} --suite s3 --case range,small --out target/bench-smoke-s3")),
+        run("--suite envelope,codec,transport,sessions,node"),
+        run("--suite s3 --case range,small"),
     ]
 }
 
@@ -309,9 +326,8 @@ fn s3(root: &Path, packages: &[&str]) -> Vec<Job> {
     if !go.is_ok_and(|output| output.status.success()) {
         return vec![Job::Skip(format!("{S3_TESTS} needs Go, in which the server is written"))];
     }
-    let run = format!("{S3_TESTS} --quick --proxy-bin target/release/endseal");
-    let build = cargo(BUILD_SHIPPED);
-    vec![build, program(S3_DEPLOYMENT), program(&run), program(&format!("{run} --names"))]
+    let run = format!("{S3_TESTS} --quick --proxy-bin {PROGRAM}");
+    vec![cargo(BUILD), program(S3_DEPLOYMENT), program(&run), program(&format!("{run} --names"))]
 }
 
 /// Clients and a relay of others; the script installs and builds them in seconds.
@@ -322,17 +338,16 @@ fn signer(root: &Path, packages: &[&str]) -> Vec<Job> {
     if let Some(missing) = missing_program(&["go", "npm"]) {
         return vec![Job::Skip(format!("{missing} is not installed"))];
     }
-    let run = format!("{SIGNER_TESTS} --signer-bin target/release/endseal");
-    vec![cargo(BUILD_SHIPPED), program(&run)]
+    let run = format!("{SIGNER_TESTS} --signer-bin {PROGRAM}");
+    vec![cargo(BUILD), program(&run)]
 }
 
 fn node(root: &Path, packages: &[&str]) -> Vec<Job> {
     if !packages.contains(&CLI) || !root.join(NODE_TESTS).exists() {
         return vec![Job::Skip(format!("there is no {CLI} or no {NODE_TESTS}"))];
     }
-    let run = format!("{NODE_TESTS} --kill 20 --endseal target/release/endseal");
-    let blind = format!("{NODE_TESTS} --blind --endseal target/release/endseal");
-    vec![cargo(BUILD_SHIPPED), program(&run), program(&blind)]
+    let run = |mode| program(&format!("{NODE_TESTS} {mode} --endseal {PROGRAM}"));
+    vec![cargo(BUILD), run("--kill 20"), run("--blind")]
 }
 
 /// The first of some programs that does not start here.
@@ -354,14 +369,19 @@ fn peer_codec(root: &Path) -> Job {
 
 /// Peers that are installed or built in minutes, and a few cases in which each subject shows that
 /// it does what it says: all are checked before they are timed.
-fn bench_peers(root: &Path, packages: &[&str]) -> Vec<Job> {
-    if !packages.contains(&BENCH) {
-        return vec![Job::Skip(format!("there is no {BENCH}"))];
-    }
-    [node_peer(root), rust_peers(root)].concat()
+fn bench_peers(root: &Path) -> Vec<Job> {
+    let nostr = [
+        Job::Chore(|root| peers::command(root, &["rust-nostr", "go"].map(str::to_owned))),
+        program(&format!(
+            "{RUN_BENCH} --quick --quiet --strict --suite nostr \
+             --case nip44_encrypt,nip44_decrypt,verify,flow --peers rust-nostr,go,node \
+             --out target/bench-nostr"
+        )),
+    ];
+    [node_peer(root), rust_peers(root), nostr.to_vec()].concat()
 }
 
-/// Messages, events and gift wraps in both directions, and the suite beside the same libraries.
+/// Messages, events and gift wraps in both directions.
 fn nostr(packages: &[&str]) -> Vec<Job> {
     if !packages.contains(&NOSTR) || !packages.contains(&BENCH) {
         return vec![Job::Skip(format!("there is no {NOSTR} or no {BENCH}"))];
@@ -369,19 +389,12 @@ fn nostr(packages: &[&str]) -> Vec<Job> {
     if let Some(missing) = missing_program(&["go", "npm"]) {
         return vec![Job::Skip(format!("{missing} is not installed"))];
     }
-    let names = ["rust-nostr", "go", "node"];
     vec![
         Job::Chore(|root| peers::command(root, &["rust-nostr", "go"].map(str::to_owned))),
         program("peers/node-nostr/install.sh"),
         // Of the whole workspace, whose features the step `test` has built; of two packages, 45
         // crates would be built with others.
         cargo("test --workspace --locked --test it -- --ignored interop"),
-        cargo(BUILD_SHIPPED),
-        cargo(&format!(
-            "{RUN_BENCH} --quick --quiet --strict --suite nostr \
-                 --case nip44_encrypt,nip44_decrypt,verify,flow --peers {} --out target/bench-nostr",
-            names.join(",")
-        )),
     ]
 }
 
@@ -391,7 +404,7 @@ fn rust_peers(root: &Path) -> Vec<Job> {
     }
     vec![
         Job::Chore(|root| peers::command(root, &["rust".to_owned()])),
-        cargo(&format!(
+        program(&format!(
             "{RUN_BENCH} --quick --quiet --strict --suite envelope,codec,transport \
                  --case open,decode,echo --peers rust --out target/bench-peers-rust"
         )),
@@ -409,7 +422,7 @@ fn node_peer(root: &Path) -> Vec<Job> {
     }
     vec![
         Job::Chore(|root| peers::command(root, &["node".to_owned()])),
-        cargo(&format!(
+        program(&format!(
             "{RUN_BENCH} --quick --quiet --strict --suite envelope --case open,open_many \
                  --peers node,bun --out target/bench-peers"
         )),
@@ -508,18 +521,15 @@ mod tests {
         let first = &step(scratch.path(), "peer")[0];
         // On a machine without Python it is skipped, and says so.
         assert!(first == PEERS[0].script || first.ends_with("needs python3"), "{first}");
-        assert_eq!(step(scratch.path(), "peer-codec"), [format!("there is no {RUST_CODEC}")]);
-        let found = step(scratch.path(), "bench-peers");
-        assert_eq!(found, [format!("there is no {BENCH}")]);
-        let manifest = MANIFEST.replace("\"c\"", &format!("\"{BENCH}\""));
-        scratch.write("Cargo.toml", &manifest);
-        let found = step(scratch.path(), "bench-peers");
-        assert_eq!(found, [NODE_PEER, RUST_PEERS].map(|it| format!("there is no {it}")));
+        let released = |name| {
+            let steps = released(scratch.path());
+            words(&steps.iter().find(|step| step.name == name).unwrap().jobs)
+        };
+        assert_eq!(released("peer-codec"), [format!("there is no {RUST_CODEC}")]);
+        let none = [NODE_PEER, RUST_PEERS].map(|it| format!("there is no {it}"));
+        assert_eq!(released("bench-peers")[..2], none);
         scratch.write(RUST_PEERS, "");
-        let found = step(scratch.path(), "bench-peers");
-        assert!(
-            found.len() == 3 && found[2].ends_with("--out target/bench-peers-rust"),
-            "{found:?}"
-        );
+        let found = released("bench-peers");
+        assert!(found[2].ends_with("--out target/bench-peers-rust"), "{found:?}");
     }
 }
