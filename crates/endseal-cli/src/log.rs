@@ -1,4 +1,4 @@
-//! Events of the S3 proxy as lines of JSON on standard error.
+//! Events of a process that serves, as lines of JSON on standard error.
 //!
 //! A thread writes them, so that no request waits for a reader of standard error that is slow or
 //! stands still.
@@ -70,7 +70,7 @@ pub(crate) fn start(level: Level) -> io::Result<Log> {
     let dropped = Arc::new(AtomicU64::new(0));
     let lines = Lines { sender: sender.clone(), dropped: Arc::clone(&dropped) };
     thread::Builder::new().name("log".to_owned()).spawn(move || write(&receiver, &dropped))?;
-    let targets = ["access", "failure", "reload", "log", "node", "relay", "signer"];
+    let targets = ["access", "failure", "hub", "reload", "log", "node", "relay", "signer"];
     let ours = Targets::new().with_targets(targets.map(|target| (target, level)));
     let layer = fmt::layer().json().flatten_event(true).with_current_span(false);
     let layer = layer.with_span_list(false).with_writer(move || lines.clone()).with_filter(ours);

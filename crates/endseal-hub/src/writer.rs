@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use endseal_codec::hub::{Answer, Code, Refused};
 use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::PeerIdText;
 use tokio::sync::mpsc;
 
 use crate::command::{Command, MailboxEnd, refused};
@@ -16,7 +17,7 @@ use crate::directory::Directory;
 use crate::error::ServeError;
 use crate::limits::HubLimits;
 use crate::metrics::Metrics;
-use crate::store::{HubStore, StorageError};
+use crate::store::{DeviceState, HubStore, StorageError};
 
 /// Commands that wait for the writer.
 const WAITING: usize = 4_096;
@@ -86,6 +87,7 @@ impl<S: HubStore> Writer<S> {
                     let state = &device.state;
                     let before = devices.get(&peer).map(|device| &device.state);
                     metrics.mailbox(before, state);
+                    note(&peer, before, state);
                     if before.map(|it| it.is_revoked) != Some(state.is_revoked) {
                         directory.set(peer, state.row, state.is_revoked);
                     }
@@ -124,6 +126,17 @@ fn execute(desk: &mut Desk<'_>, command: &Command) -> Result<Outcome, StorageErr
         Command::Take { peer, device, .. } => Outcome::Answer(desk.take(peer, device)?),
         Command::Expire => Outcome::Expired(desk.expire()?),
     })
+}
+
+/// Logs that a device is new or revoked.
+fn note(peer: &PeerId, before: Option<&DeviceState>, after: &DeviceState) {
+    let device = PeerIdText::from(*peer);
+    if before.is_none() {
+        tracing::info!(target: "hub", %device, "a device registered");
+    }
+    if after.is_revoked && before.is_none_or(|before| !before.is_revoked) {
+        tracing::info!(target: "hub", %device, "a device is revoked");
+    }
 }
 
 /// Answers a command. Its connection may be gone.
