@@ -337,7 +337,9 @@ impl From<RecipientsError> for Failure {
     fn from(error: RecipientsError) -> Self {
         let failure = Self::of(Kind::Usage, &error);
         match error {
-            RecipientsError::Empty => failure.hint("name one with -r, -R or -g"),
+            RecipientsError::Empty => {
+                failure.hint("name one with -r, -R or -g, or yourself with --to-self")
+            }
             RecipientsError::ConflictingKeys(key) => {
                 let short = IdentityText::from(PublicIdentity::short(key));
                 failure.hint(format!("compare the long identity of {short} with its owner"))

@@ -102,9 +102,12 @@ pub(crate) fn identity(text: &str) -> Result<PublicIdentity, Failure> {
             _ => format!("'{}' is not an identity", shown(text)),
         };
         let failure = Failure::usage(what).because(&error);
-        match Path::new(text).is_file() {
-            true => failure.hint("-R FILE reads recipients from a file"),
-            false => failure,
+        let is_name = Name::new(&text.to_lowercase()).is_ok();
+        match error {
+            ParseIdentityError::Secret => failure,
+            _ if Path::new(text).is_file() => failure.hint("-R FILE reads recipients from a file"),
+            _ if is_name => failure.hint("names are written in lower case"),
+            _ => failure,
         }
     })?;
     Ok(parsed.into_identity())

@@ -60,6 +60,12 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match args.command {
         Command::Add { name, identity, force } => {
             let identity = recipients::identity(&identity)?;
+            let own = ctx.identity(&home).ok();
+            if own.is_some_and(|own| own.public().ed25519() == identity.ed25519()) {
+                return Err(Failure::usage("this identity is your own")
+                    .hint("a contact is somebody else; endseal seal --to-self seals to yourself"));
+            }
+            is_no_group(&name, &home)?;
             let mut note = None;
             let done = format!("{name} is a contact");
             let outcome =
@@ -73,6 +79,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             change(&home, done, |contacts| contacts.remove(&name).map(|_| ()))
         }
         Command::Rename { from, to } => {
+            is_no_group(&to, &home)?;
             let done = format!("{from} is called {to} now");
             change(&home, done, |contacts| contacts.rename(&from, to))
         }
@@ -129,6 +136,14 @@ fn kem_key_changes(old: &PublicIdentity, new: &PublicIdentity) -> Option<&'stati
             "has another ML-KEM-768 key now, signed by the same identity: ask whether it is so",
         ),
         _ => None,
+    }
+}
+
+/// A name is that of a contact or that of a group.
+fn is_no_group(name: &Name, home: &Home) -> Result<(), Failure> {
+    match home.groups().current(name) {
+        Ok(_) => Err(Failure::usage(format!("{name} is a group")).hint("choose another name")),
+        Err(_) => Ok(()),
     }
 }
 

@@ -67,7 +67,7 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
     let engine = engine.map_err(|error| not_opened(error, &home))?;
     let keys = LetterKeys::new(&home, &device);
     let as_json = ctx.global.json;
-    work_and_close(engine, ctx, |engine, _| {
+    work_and_close(engine, ctx, |engine, ctx| {
         let known = membership(engine)?.ok_or(SyncError::NotJoined)?;
         let hosts = hosts(known.addresses.split(' '))?;
         let mut report = SyncReport::default();
@@ -78,13 +78,19 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
             backoff.attempts = Some(attempts);
             let is_transient = |failure: &Failure| failure.kind == Kind::Environment;
             let mut failures = Failures::default();
+            let mut is_told = attempts == 1;
             let attempt = async || {
                 report.skipped.clear();
                 let visit = interrupt.with_connection(&key, &to, async |connection| {
                     let hub = HubClient::new(connection, timeouts.idle);
                     Ok(sync(&hub, engine, &person, &keys, &mut report).await?)
                 });
-                visit.await
+                let done = visit.await;
+                if done.as_ref().is_err_and(is_transient) && !is_told {
+                    is_told = true;
+                    ctx.note("note: the hub cannot be reached now; trying for about two minutes");
+                }
+                done
             };
             backoff.retry(&mut OsRandom, &mut failures, is_transient, attempt).await
         });

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 
 use endseal_keyring::Invitation;
 use endseal_testing::Scratch;
+use serde_json::Value;
 
 use crate::listener::Listener;
 use crate::people::Person;
@@ -50,6 +51,26 @@ fn no_hub_is_made_where_another_one_serves() {
     let other = Person { name: "other", scratch: &scratch };
     other.run(&["hub", "serve", "--listen", hub.host()]).fails(3, "cannot use");
     assert!(!scratch.path("other/hub").exists());
+}
+
+#[test]
+fn a_hub_logs_which_devices_register() {
+    let scratch = Scratch::new();
+    let owner = Person { name: "owner", scratch: &scratch };
+    let mut hub = Listener::of(owner.command(&SERVE[..4]));
+    let alice = Person::new("alice", &scratch);
+    owner.run(&["hub", "invite", "alice", "--at", hub.host(), "-o", "alice.invite"]).ok();
+    let joined = alice.run(&["join", "alice.invite"]).ok();
+    assert!(joined.confirmation().starts_with("this device is registered at"), "{}", joined.err);
+    // Again: the answer may have been lost.
+    let joined = alice.run(&["join", "alice.invite"]).ok();
+    assert!(joined.confirmation().contains("was registered already"), "{}", joined.err);
+    hub.interrupt();
+    let (_, _, log) = hub.end();
+    let lines: Vec<Value> = log.lines().filter_map(|it| serde_json::from_str(it).ok()).collect();
+    let [registered] = &lines[..] else { panic!("{log}") };
+    assert_eq!(registered["message"], "a device registered");
+    assert!(registered["device"].as_str().unwrap().starts_with("endsealpeer1"), "{log}");
 }
 
 #[test]

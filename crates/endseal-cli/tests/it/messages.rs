@@ -168,8 +168,10 @@ fn texts_go_to_a_group() {
     bob.run(&["say", "team", "still here"]).ok();
     let ran = bob.run(&["sync"]).ok();
     assert!(ran.err.contains("you are no member of team"), "{}", ran.err);
-    // A name of both.
-    carol.run(&["contacts", "add", "our-team", &bob.identity()]).ok();
+    // A name of both, which two commands at the same time can make.
+    let eve = Person::new("eve", &scratch);
+    eve.run(&["contacts", "add", "our-team", &bob.identity()]).ok();
+    std::fs::copy(scratch.path("eve/contacts"), scratch.path("carol/contacts")).unwrap();
     carol.run(&["say", "our-team", "x"]).fails(2, "is a contact and a group");
 }
 
@@ -250,6 +252,8 @@ fn what_cannot_be_done_is_said() {
         assert!(ran.err.contains(hint), "{}", ran.err);
     }
     alice.run(&["say", "bob", "x", "--lines"]).fails(2, "--lines");
+    alice.run(&["say", "bob", ""]).fails(2, "there is no text");
+    alice.run(&["say", "Bob", "x"]).fails(2, "names are written in lower case");
     alice.feed(&["say", "bob", "-"], b"\xff").fails(2, "is not UTF-8");
     alice.run(&["say", &carol.identity(), "to one who is not there"]).ok();
     let ran = alice.run(&["sync"]).ok();
@@ -271,10 +275,14 @@ fn a_hub_that_is_away_for_a_moment_is_tried_again() {
     let address = hub.listener.host().to_owned();
     drop(hub);
     alice.run(&["say", "bob", "late"]).ok();
-    let mut sync = alice.command(&["sync", "--timeout", "1s"]).spawn().unwrap();
+    let mut sync = alice.command(&["sync", "--timeout", "1s"]);
+    let sync = sync.stderr(std::process::Stdio::piped()).spawn().unwrap();
     std::thread::sleep(core::time::Duration::from_millis(1_500));
     let _hub = Hub::at(&scratch, &address);
-    assert!(sync.wait().unwrap().success());
+    let ended = sync.wait_with_output().unwrap();
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert!(ended.status.success(), "{told}");
+    assert_eq!(told.matches("the hub cannot be reached now").count(), 1, "{told}");
     assert_eq!(bob.run(&["sync"]).ok().confirmation(), "1 received, 0 sent");
 }
 

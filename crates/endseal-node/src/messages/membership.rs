@@ -78,7 +78,8 @@ pub(super) fn membership_in(
     Membership::read(&value).map(Some).ok_or(EngineError::Damaged("hub"))
 }
 
-/// Registers this device, with the record of its person, and publishes prekeys. May be repeated.
+/// Registers this device, with the record of its person, and publishes prekeys. Returns true if it
+/// was registered there already.
 ///
 /// # Errors
 /// [`JoinError`].
@@ -87,8 +88,9 @@ pub async fn join(
     engine: &mut Engine,
     invitation: &Invitation,
     person: &PersonRecord,
-) -> Result<(), JoinError> {
-    if membership(engine)?.is_some_and(|known| known.hub != invitation.hub()) {
+) -> Result<bool, JoinError> {
+    let known = membership(engine)?;
+    if known.as_ref().is_some_and(|known| known.hub != invitation.hub()) {
         return Err(JoinError::OtherHub);
     }
     let engine = &SharedEngine::new(engine);
@@ -107,7 +109,8 @@ pub async fn join(
         let (sequence, time) = known.map_or((0, 0), |known| (known.sequence, known.time));
         Membership { hub: invitation.hub(), addresses, sequence, time }.put(transaction)
     })?;
-    publish_prekeys(hub, engine, welcome.prekeys).await
+    publish_prekeys::<JoinError>(hub, engine, welcome.prekeys).await?;
+    Ok(known.is_some())
 }
 
 /// Publishes prekeys so that the hub has 100, if it has fewer than half.

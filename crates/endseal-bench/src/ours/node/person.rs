@@ -77,7 +77,8 @@ impl Person {
         invitation: &Invitation,
     ) -> Result<(), Failure> {
         let hub = HubClient::new(&link.connection, PATIENCE);
-        Ok(join(&hub, engine, invitation, &self.record).await?)
+        join(&hub, engine, invitation, &self.record).await?;
+        Ok(())
     }
 
     /// One visit.
