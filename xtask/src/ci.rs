@@ -1,5 +1,6 @@
 //! Every check, the same here and on a server.
 
+mod released;
 mod steps;
 
 use core::time::Duration;
@@ -62,7 +63,7 @@ pub(crate) struct Released(Step);
 impl Released {
     /// All of them, in their order.
     pub(crate) fn all(root: &Path) -> impl Iterator<Item = Self> {
-        steps::released(root).into_iter().map(Self)
+        released::all(root).into_iter().map(Self)
     }
 
     pub(crate) fn name(&self) -> String {

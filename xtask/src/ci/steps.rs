@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::ENVIRONMENT;
 use crate::vectors::{self, Mode};
-use crate::{assure, firmware, gate, peers, readme, tidy, workspace};
+use crate::{assure, firmware, peers, readme, tidy, workspace};
 
 /// Without an operating system, and without one but with a garbage-collected host.
 const TARGETS: &[&str] = &["thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
@@ -46,10 +46,6 @@ const NOSTR: &str = "endseal-nostr";
 const BUILD: &str = "test --workspace --locked --no-run";
 const PROGRAM: &str = "target/debug/endseal";
 const BENCHMARK: &str = "target/debug/endseal-bench";
-const BUILD_RELEASE: &str = "build --release --locked -p endseal-cli -p endseal-bench";
-const RUN_BENCH: &str = "target/release/endseal-bench";
-const NODE_PEER: &str = "peers/node/package-lock.json";
-const RUST_PEERS: &str = "peers/rust/Cargo.toml";
 const S3_TESTS: &str = "tests/s3/run";
 const S3_DEPLOYMENT: &str = "deploy/s3/check";
 const NODE_TESTS: &str = "tests/node/run";
@@ -68,9 +64,6 @@ const LOCKED: [&str; 8] = [
     "peers/rust-nostr",
     "tests/constant-time",
 ];
-const RUST_CODEC: &str = "peers/rust-codec/Cargo.toml";
-/// Messages and mutants of each: seconds, and a difference shows within the first hundreds.
-const AGREE: &str = "agree 5000 20";
 
 pub(super) struct Step {
     pub(super) name: &'static str,
@@ -154,25 +147,6 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         ),
         step("nostr", "three libraries of others exchange messages with ours", nostr(&packages)),
     ])
-}
-
-/// Steps with the programs that are shipped, whose building alone takes a quarter of an hour:
-/// `cargo xtask long` runs them.
-pub(super) fn released(root: &Path) -> Vec<Step> {
-    let step = |name, purpose, jobs| Step { name, purpose, jobs };
-    let demo = ["demo", "demo signer"].map(|it| program(&format!("target/release/endseal {it}")));
-    vec![
-        step("build", "the programs build for release", vec![cargo(BUILD_RELEASE)]),
-        step("demo", "the demonstrations run", demo.to_vec()),
-        step("bench", "all suites run and write their reports", whole_bench()),
-        step(
-            "gate",
-            "kernels take the instructions that were reviewed",
-            vec![Job::Chore(gate::check)],
-        ),
-        step("peer-codec", "two libraries read messages alike", vec![peer_codec(root)]),
-        step("bench-peers", "it runs beside peers, none of which fails", bench_peers(root)),
-    ]
 }
 
 fn check_tidiness() -> Job {
@@ -305,17 +279,6 @@ fn bench(packages: &[&str]) -> Vec<Job> {
     ]
 }
 
-/// All suites; of the one that carries gigabytes, the cases that start every process and take
-/// seconds.
-fn whole_bench() -> Vec<Job> {
-    let run =
-        |suites| program(&format!("{RUN_BENCH} --quick --quiet {suites} --out target/bench-whole"));
-    vec![
-        run("--suite envelope,codec,transport,sessions,node"),
-        run("--suite s3 --case range,small"),
-    ]
-}
-
 /// Clients and a server that nobody here wrote; the script installs what is missing. A server that
 /// cannot be had is skipped with a line that says so.
 fn s3(root: &Path, packages: &[&str]) -> Vec<Job> {
@@ -359,28 +322,6 @@ fn missing_program(names: &[&'static str]) -> Option<&'static str> {
     names.iter().find(|name| !is_here(name)).copied()
 }
 
-/// Messages and mutants of them, as two other libraries read them.
-fn peer_codec(root: &Path) -> Job {
-    if !root.join(RUST_CODEC).exists() {
-        return Job::Skip(format!("there is no {RUST_CODEC}"));
-    }
-    cargo(&format!("run --release --locked --manifest-path {RUST_CODEC} -- {AGREE}"))
-}
-
-/// Peers that are installed or built in minutes, and a few cases in which each subject shows that
-/// it does what it says: all are checked before they are timed.
-fn bench_peers(root: &Path) -> Vec<Job> {
-    let nostr = [
-        Job::Chore(|root| peers::command(root, &["rust-nostr", "go"].map(str::to_owned))),
-        program(&format!(
-            "{RUN_BENCH} --quick --quiet --strict --suite nostr \
-             --case nip44_encrypt,nip44_decrypt,verify,flow --peers rust-nostr,go,node \
-             --out target/bench-nostr"
-        )),
-    ];
-    [node_peer(root), rust_peers(root), nostr.to_vec()].concat()
-}
-
 /// Messages, events and gift wraps in both directions.
 fn nostr(packages: &[&str]) -> Vec<Job> {
     if !packages.contains(&NOSTR) || !packages.contains(&BENCH) {
@@ -398,37 +339,6 @@ fn nostr(packages: &[&str]) -> Vec<Job> {
     ]
 }
 
-fn rust_peers(root: &Path) -> Vec<Job> {
-    if !root.join(RUST_PEERS).exists() {
-        return vec![Job::Skip(format!("there is no {RUST_PEERS}"))];
-    }
-    vec![
-        Job::Chore(|root| peers::command(root, &["rust".to_owned()])),
-        program(&format!(
-            "{RUN_BENCH} --quick --quiet --strict --suite envelope,codec,transport \
-                 --case open,decode,echo --peers rust --out target/bench-peers-rust"
-        )),
-    ]
-}
-
-/// Only cases that it is quick in; both seal before they open.
-fn node_peer(root: &Path) -> Vec<Job> {
-    if !root.join(NODE_PEER).exists() {
-        return vec![Job::Skip(format!("there is no {NODE_PEER}"))];
-    }
-    let npm = Command::new("npm").arg("--version").output();
-    if !npm.is_ok_and(|output| output.status.success()) {
-        return vec![Job::Skip("npm is not installed".to_owned())];
-    }
-    vec![
-        Job::Chore(|root| peers::command(root, &["node".to_owned()])),
-        program(&format!(
-            "{RUN_BENCH} --quick --quiet --strict --suite envelope --case open,open_many \
-                 --peers node,bun --out target/bench-peers"
-        )),
-    ]
-}
-
 /// Advisories are left out: their database is fetched, and a check must give the same answer today
 /// and tomorrow for the same tree.
 fn deny() -> Job {
@@ -440,23 +350,23 @@ fn deny() -> Job {
     }
 }
 
-fn cargo(arguments: &str) -> Job {
+pub(super) fn cargo(arguments: &str) -> Job {
     program(&format!("cargo {arguments}"))
 }
 
-fn program(words: &str) -> Job {
+pub(super) fn program(words: &str) -> Job {
     let words = words.split(' ').map(str::to_owned).collect();
     Job::Program { words, environment: Vec::new() }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::scratch::Scratch;
 
     const MANIFEST: &str = "[workspace.metadata.layers]\n0 = [\"a\"]\n1 = [\"b\"]\n2 = [\"c\"]\n";
 
-    fn words(jobs: &[Job]) -> Vec<String> {
+    pub(in crate::ci) fn words(jobs: &[Job]) -> Vec<String> {
         let words = |job: &Job| match job {
             Job::Program { words, .. } => words.join(" "),
             Job::Skip(reason) => reason.clone(),
@@ -521,15 +431,5 @@ mod tests {
         let first = &step(scratch.path(), "peer")[0];
         // On a machine without Python it is skipped, and says so.
         assert!(first == PEERS[0].script || first.ends_with("needs python3"), "{first}");
-        let released = |name| {
-            let steps = released(scratch.path());
-            words(&steps.iter().find(|step| step.name == name).unwrap().jobs)
-        };
-        assert_eq!(released("peer-codec"), [format!("there is no {RUST_CODEC}")]);
-        let none = [NODE_PEER, RUST_PEERS].map(|it| format!("there is no {it}"));
-        assert_eq!(released("bench-peers")[..2], none);
-        scratch.write(RUST_PEERS, "");
-        let found = released("bench-peers");
-        assert!(found[2].ends_with("--out target/bench-peers-rust"), "{found:?}");
     }
 }
