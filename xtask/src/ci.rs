@@ -10,6 +10,8 @@ use std::time::Instant;
 
 use steps::{Job, Step};
 
+use crate::assure::Count;
+
 /// One setting for all steps, so that they share what they build; nobody debugs what a check built.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("CARGO_INCREMENTAL", "0"),
@@ -70,13 +72,19 @@ impl Released {
         format!("release: {}", self.0.purpose)
     }
 
-    /// Runs it; `None` if nothing of it can be done here.
-    pub(crate) fn run(&self, root: &Path) -> Option<bool> {
-        match run(root, &self.0.jobs) {
-            Verdict::Passed => Some(true),
-            Verdict::Failed => Some(false),
-            Verdict::Skipped => None,
+    /// Runs it up to the first command that fails. Commands that cannot be run here do not count.
+    pub(crate) fn run(&self, root: &Path) -> Count {
+        let mut count = Count { done: 0, what: "commands".to_owned(), failures: 0 };
+        for job in self.0.jobs.chunks(1) {
+            match run(root, job) {
+                Verdict::Skipped => continue,
+                Verdict::Passed => count.done += 1,
+                Verdict::Failed => {
+                    return Count { done: count.done + 1, failures: 1, ..count };
+                }
+            }
         }
+        count
     }
 }
 

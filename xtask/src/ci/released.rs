@@ -1,5 +1,5 @@
-//! Steps with programs built for release, which alone takes a quarter of an hour: `cargo xtask long`
-//! runs them.
+//! Steps with programs built for release, which alone takes a quarter of an hour. `cargo xtask
+//! long` runs them.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,6 +8,7 @@ use super::steps::{Job, Step, cargo, program};
 use crate::{gate, peers};
 
 const BUILD_RELEASE: &str = "build --release --locked -p endseal-cli -p endseal-bench";
+const PROGRAM: &str = "target/release/endseal";
 const RUN_BENCH: &str = "target/release/endseal-bench";
 const NODE_PEER: &str = "peers/node/package-lock.json";
 const RUST_PEERS: &str = "peers/rust/Cargo.toml";
@@ -18,29 +19,45 @@ const AGREE: &str = "agree 5000 20";
 /// All of them, in their order.
 pub(super) fn all(root: &Path) -> Vec<Step> {
     let step = |name, purpose, jobs| Step { name, purpose, jobs };
-    let demo = ["demo", "demo signer"].map(|it| program(&format!("target/release/endseal {it}")));
+    let demo = ["demo", "demo signer"].map(|it| program(&format!("{PROGRAM} {it}")));
     vec![
-        step("build", "the programs build for release", vec![cargo(BUILD_RELEASE)]),
-        step("demo", "the demonstrations run", demo.to_vec()),
-        step("bench", "all suites run and write their reports", whole_bench()),
+        step("demo", "the demonstrations run", with_build(demo)),
+        step("bench", "all suites run and write their reports", with_build(whole_bench())),
         step(
             "gate",
             "kernels take the instructions that were reviewed",
-            vec![Job::Chore(gate::check)],
+            with_build([Job::Chore(gate::check)]),
         ),
         step("peer-codec", "two libraries read messages alike", vec![peer_codec(root)]),
-        step("bench-peers", "it runs beside peers, none of which fails", bench_peers(root)),
+        step("bench-peers", "it runs beside peers, none of which fails", {
+            with_build(bench_peers(root))
+        }),
+        step("node", "hub and nodes are killed at each fsync", with_build(node())),
+        step("signer", "all Nostr clients sign over both relays", with_build([signer()])),
     ]
+}
+
+fn with_build(jobs: impl IntoIterator<Item = Job>) -> Vec<Job> {
+    core::iter::once(cargo(BUILD_RELEASE)).chain(jobs).collect()
+}
+
+/// Everything that persons do over a hub, every kill, and a network that loses datagrams.
+fn node() -> [Job; 4] {
+    ["", " --kill 0", " --drain", " --net"]
+        .map(|mode| program(&format!("tests/node/run{mode} --endseal {PROGRAM}")))
+}
+
+fn signer() -> Job {
+    program(&format!("tests/nostr/run --all --signer-bin {PROGRAM}"))
 }
 
 /// All suites; of the one that carries gigabytes, the cases that start every process and take
 /// seconds.
 fn whole_bench() -> Vec<Job> {
-    let run =
-        |suites| program(&format!("{RUN_BENCH} --quick --quiet {suites} --out target/bench-whole"));
+    let run = |suites: &str| program(&format!("{RUN_BENCH} --quick --quiet {suites}"));
     vec![
-        run("--suite envelope,codec,transport,sessions,node"),
-        run("--suite s3 --case range,small"),
+        run("--suite envelope,codec,transport,sessions,node --out target/bench-whole"),
+        run("--suite s3 --case range,small --out target/bench-whole-s3"),
     ]
 }
 
@@ -112,9 +129,9 @@ mod tests {
         };
         assert_eq!(released("peer-codec"), [format!("there is no {RUST_CODEC}")]);
         let none = [NODE_PEER, RUST_PEERS].map(|it| format!("there is no {it}"));
-        assert_eq!(released("bench-peers")[..2], none);
+        assert_eq!(released("bench-peers")[1..3], none);
         scratch.write(RUST_PEERS, "");
         let found = released("bench-peers");
-        assert!(found[2].ends_with("--out target/bench-peers-rust"), "{found:?}");
+        assert!(found[3].ends_with("--out target/bench-peers-rust"), "{found:?}");
     }
 }

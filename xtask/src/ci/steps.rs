@@ -270,12 +270,13 @@ fn bench(packages: &[&str]) -> Vec<Job> {
     if !packages.contains(&BENCH) {
         return vec![Job::Skip(format!("there is no {BENCH}"))];
     }
-    let run =
-        |suites| program(&format!("{BENCHMARK} --quick --quiet {suites} --out target/bench-smoke"));
+    let run = |suites: &str| program(&format!("{BENCHMARK} --quick --quiet {suites}"));
+    let cases = "open_many,roundtrip,echo,sync";
+    let suites = "envelope,codec,transport,sessions,node";
     vec![
         cargo(BUILD),
-        run("--suite envelope,codec,transport,sessions,node --case open_many,roundtrip,echo,sync"),
-        run("--suite s3 --case range"),
+        run(&format!("--suite {suites} --case {cases} --out target/bench-smoke")),
+        run("--suite s3 --case range --out target/bench-smoke-s3"),
     ]
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let engine = engine.map_err(|error| not_opened(error, &home))?;
     drop(device);
     let as_json = ctx.global.json;
-    let was_registered = work_and_close(engine, ctx, |engine, _| {
+    work_and_close(engine, ctx, |engine, _| {
         network::run(as_json, async |mut interrupt| {
             let (peer, timeouts) = (invitation.hub(), args.timeouts);
             let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };
@@ -60,12 +60,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         })
     })?;
     let hub = invitation.addresses().next().unwrap_or_default();
-    let json = json::object([("hub", hub.into()), ("was_registered", was_registered.into())]);
-    let text = match was_registered {
-        true => format!("this device was registered already, and finds the hub at {hub}"),
-        false => format!("this device is registered at {hub}"),
-    };
-    Ok(Outcome::done(text, json))
+    let json = json::object([("hub", hub.into())]);
+    Ok(Outcome::done(format!("this device is registered at {hub}"), json))
 }
 
 fn read(file: Option<&Path>, ctx: &mut Ctx) -> Result<Invitation, Failure> {

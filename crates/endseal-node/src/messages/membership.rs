@@ -78,8 +78,7 @@ pub(super) fn membership_in(
     Membership::read(&value).map(Some).ok_or(EngineError::Damaged("hub"))
 }
 
-/// Registers this device, with the record of its person, and publishes prekeys. Returns true if it
-/// was registered there already.
+/// Registers this device, with the record of its person, and publishes prekeys. May be repeated.
 ///
 /// # Errors
 /// [`JoinError`].
@@ -88,9 +87,8 @@ pub async fn join(
     engine: &mut Engine,
     invitation: &Invitation,
     person: &PersonRecord,
-) -> Result<bool, JoinError> {
-    let known = membership(engine)?;
-    if known.as_ref().is_some_and(|known| known.hub != invitation.hub()) {
+) -> Result<(), JoinError> {
+    if membership(engine)?.is_some_and(|known| known.hub != invitation.hub()) {
         return Err(JoinError::OtherHub);
     }
     let engine = &SharedEngine::new(engine);
@@ -109,8 +107,7 @@ pub async fn join(
         let (sequence, time) = known.map_or((0, 0), |known| (known.sequence, known.time));
         Membership { hub: invitation.hub(), addresses, sequence, time }.put(transaction)
     })?;
-    publish_prekeys::<JoinError>(hub, engine, welcome.prekeys).await?;
-    Ok(known.is_some())
+    publish_prekeys(hub, engine, welcome.prekeys).await
 }
 
 /// Publishes prekeys so that the hub has 100, if it has fewer than half.

@@ -77,8 +77,7 @@ impl Person {
         invitation: &Invitation,
     ) -> Result<(), Failure> {
         let hub = HubClient::new(&link.connection, PATIENCE);
-        join(&hub, engine, invitation, &self.record).await?;
-        Ok(())
+        Ok(join(&hub, engine, invitation, &self.record).await?)
     }
 
     /// One visit.
