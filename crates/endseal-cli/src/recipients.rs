@@ -102,9 +102,10 @@ pub(crate) fn identity(text: &str) -> Result<PublicIdentity, Failure> {
             _ => format!("'{}' is not an identity", shown(text)),
         };
         let failure = Failure::usage(what).because(&error);
-        let is_name = Name::new(&text.to_lowercase()).is_ok();
+        let lower = text.to_lowercase();
+        let is_name = lower != text && Name::new(&lower).is_ok();
         match error {
-            ParseIdentityError::Secret => failure,
+            ParseIdentityError::Secret | ParseIdentityError::Foreign(_) => failure,
             _ if Path::new(text).is_file() => failure.hint("-R FILE reads recipients from a file"),
             _ if is_name => failure.hint("names are written in lower case"),
             _ => failure,

@@ -62,26 +62,24 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let identity = recipients::identity(&identity)?;
             let own = ctx.identity(&home).ok();
             if own.is_some_and(|own| own.public().ed25519() == identity.ed25519()) {
-                return Err(Failure::usage("this identity is your own")
-                    .hint("a contact is somebody else; endseal seal --to-self seals to yourself"));
+                ctx.note(&format!("note: {name} is your own identity"));
             }
-            is_no_group(&name, &home)?;
             let mut note = None;
             let done = format!("{name} is a contact");
-            let outcome =
-                change(&home, done, |contacts| add(contacts, &name, identity, force, &mut note));
+            let outcome = change(&home, Some(&name), done, |contacts| {
+                add(contacts, &name, identity, force, &mut note)
+            });
             let Some(note) = note else { return outcome };
             ctx.note(&note);
             outcome.map(|outcome| Outcome { confirmation: None, ..outcome })
         }
         Command::Remove { name } => {
             let done = format!("{name} is removed from the contacts");
-            change(&home, done, |contacts| contacts.remove(&name).map(|_| ()))
+            change(&home, None, done, |contacts| contacts.remove(&name).map(|_| ()))
         }
         Command::Rename { from, to } => {
-            is_no_group(&to, &home)?;
             let done = format!("{from} is called {to} now");
-            change(&home, done, |contacts| contacts.rename(&from, to))
+            change(&home, Some(&to), done, |contacts| contacts.rename(&from, to.clone()))
         }
         Command::List { pq } => Ok(list(&home.contacts()?, pq)),
     }
@@ -139,21 +137,20 @@ fn kem_key_changes(old: &PublicIdentity, new: &PublicIdentity) -> Option<&'stati
     }
 }
 
-/// A name is that of a contact or that of a group.
-fn is_no_group(name: &Name, home: &Home) -> Result<(), Failure> {
-    match home.groups().current(name) {
-        Ok(_) => Err(Failure::usage(format!("{name} is a group")).hint("choose another name")),
-        Err(_) => Ok(()),
-    }
-}
-
+/// Changes the contacts. A name that is given to one must not be that of a group.
 fn change(
     home: &Home,
+    given: Option<&Name>,
     done: String,
     change: impl FnOnce(&mut Contacts) -> Result<(), ChangeBookError>,
 ) -> Result<Outcome, Failure> {
     let lock = home.lock()?;
     let mut contacts = home.contacts()?;
+    if let Some(name) = given
+        && home.groups().list()?.contains(name)
+    {
+        return Err(Failure::usage(format!("{name} is a group")).hint("choose another name"));
+    }
     change(&mut contacts).map_err(|error| {
         let failure = Failure::usage("the contacts were not changed").because(&error);
         match error {

@@ -56,7 +56,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 
 /// A contact, an identity, or else a group, and what to call it.
 pub(super) fn conversation(text: &str, ctx: &Ctx) -> Result<(Conversation, String), Failure> {
-    let group = Name::new(text).ok().and_then(|name| ctx.home().ok()?.groups().current(&name).ok());
+    let home = ctx.home()?;
+    let groups = home.groups();
+    let group = match Name::new(text) {
+        Ok(name) if groups.list()?.contains(&name) => Some(groups.current(&name)?),
+        _ => None,
+    };
     match (recipients::known(text, ctx)?, group) {
         (Some(_), Some(_)) => Err(Failure::usage(format!("{text} is a contact and a group"))
             .hint("give the identity of the contact, or rename one of them")),

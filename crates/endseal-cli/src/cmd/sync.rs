@@ -18,8 +18,9 @@ use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::names::Names;
 use crate::network::{self, Destination, Timeouts};
-use crate::printable::plural;
+use crate::printable::{plural, printable};
 use crate::time::rfc3339;
+use crate::typed::redacted;
 
 /// Attempts: half a minute of waiting between them, and up to 10 s each.
 const ATTEMPTS: u32 = 8;
@@ -86,9 +87,13 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
                     Ok(sync(&hub, engine, &person, &keys, &mut report).await?)
                 });
                 let done = visit.await;
-                if done.as_ref().is_err_and(is_transient) && !is_told {
+                if let Err(failure) = &done
+                    && is_transient(failure)
+                    && !is_told
+                {
                     is_told = true;
-                    ctx.note("note: the hub cannot be reached now; trying for about two minutes");
+                    let why = printable(&redacted(&failure.line()));
+                    ctx.note(&format!("note: {why}; trying again"));
                 }
                 done
             };

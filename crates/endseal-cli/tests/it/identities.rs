@@ -236,11 +236,12 @@ fn contacts_are_added_renamed_replaced_and_removed() {
     let ran = alice.run(&["contacts", "add", "Bob", &bob.identity()]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("lower case"), "{}", ran.err);
-    alice.run(&["contacts", "add", "me", &alice.identity()]).fails(2, "is your own");
     alice.run(&["group", "create", "team", "robert"]).ok();
     alice.run(&["contacts", "add", "team", &carol.identity()]).fails(2, "team is a group");
     alice.run(&["contacts", "rename", "robert", "team"]).fails(2, "team is a group");
     assert_eq!(list(), format!("robert  {}\n", bob.identity()));
+    let ran = alice.run(&["contacts", "add", "me", &alice.identity()]).ok();
+    assert!(ran.err.contains("note: me is your own identity"), "{}", ran.err);
 }
 
 /// The identity of two seeds of repeated bytes.
