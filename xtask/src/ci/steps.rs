@@ -107,11 +107,11 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("clippy", "no warnings, with std and without", clippy(&portable)),
         step("test", "all tests, as the README says", vec![cargo("test --workspace --locked")]),
         step("test-no-std", "the portable crates' tests without std", test_no_std(&portable)),
-        step("targets", "the portable crates build for bare metal and wasm", targets(&portable)),
+        step("targets", "the portable crates compile for bare metal and wasm", targets(&portable)),
         step("bare", "the crates for microcontrollers build without an allocator", bare(&portable)),
         step(
             "assure",
-            "limb bounds, constant time, the fuzz corpus and Miri",
+            "limb bounds, disassembly, constant time and the fuzz corpus",
             vec![assure_briefly()],
         ),
         step("firmware", "the Nostr core keeps its budgets on two chips", run_firmware(root)),
@@ -153,8 +153,13 @@ fn check_tidiness() -> Job {
     Job::Chore(|root| tidy::command(root, &[]))
 }
 
+/// Without Miri, which takes minutes: `cargo xtask long` runs it.
 fn assure_briefly() -> Job {
-    Job::Chore(|root| assure::run(&assure::Place { root, environment: ENVIRONMENT }, &[]))
+    Job::Chore(|root| {
+        let place = assure::Place { root, environment: ENVIRONMENT };
+        let checks = ["limb bounds", "disassembly", "constant time", "corpus"];
+        assure::run(&place, &checks.map(str::to_owned))
+    })
 }
 
 /// Without an allocator, in QEMU. A chip whose emulator is not installed is skipped.
@@ -178,33 +183,31 @@ fn check_vectors() -> Job {
 /// All packages in one call, which builds what they depend on once; `cargo xtask long` checks each
 /// with its own features. The portable crates once more without std, where other code is in use.
 fn clippy(portable: &[&str]) -> Vec<Job> {
-    let without = |name: &&str| {
-        cargo(&format!("clippy -p {name} --lib {} --locked -- -D warnings", without_std(name)))
-    };
-    let all = cargo("clippy --workspace --all-targets --locked -- -D warnings");
-    core::iter::once(all).chain(portable.iter().map(without)).collect()
+    let without = format!("clippy {} --lib --locked -- -D warnings", without_std(portable));
+    vec![cargo("clippy --workspace --all-targets --locked -- -D warnings"), cargo(&without)]
 }
 
 /// Without the examples in the documentation: they show the paved way, which has std.
 fn test_no_std(portable: &[&str]) -> Vec<Job> {
-    let one = |name: &&str| {
-        cargo(&format!("test -p {name} --lib --tests {} --locked", without_std(name)))
-    };
-    portable.iter().map(one).collect()
+    vec![cargo(&format!("test {} --lib --tests --locked", without_std(portable)))]
 }
 
-/// Features of a portable crate without std. What allocates is a feature of one crate; the step
-/// `bare` leaves it out.
-fn without_std(name: &str) -> &'static str {
-    if name == CRYPTO { "--no-default-features --features alloc" } else { "--no-default-features" }
+/// Portable crates without std. What allocates is a feature of one crate; the step `bare` leaves it
+/// out.
+fn without_std(names: &[&str]) -> String {
+    let packages: String = names.iter().map(|name| format!("-p {name} ")).collect();
+    let alloc =
+        if names.contains(&CRYPTO) { format!(" --features {CRYPTO}/alloc") } else { String::new() };
+    format!("{packages}--no-default-features{alloc}")
 }
 
+/// Each by itself, so that none lives on the features of another.
 fn targets(portable: &[&str]) -> Vec<Job> {
     let mut jobs = missing_targets(TARGETS);
     for target in TARGETS {
         for name in portable {
-            let build = format!("build -p {name} {} --target {target} --locked", without_std(name));
-            jobs.push(cargo(&build));
+            let check = format!("check {} --target {target} --locked", without_std(&[name]));
+            jobs.push(cargo(&check));
         }
     }
     jobs
@@ -382,27 +385,27 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn portable_packages_are_linted_without_std_too() {
+    fn portable_packages_are_linted_and_tested_without_std_too() {
         let scratch = Scratch::with(&[("Cargo.toml", MANIFEST)]);
-        let found = step(scratch.path(), "clippy");
-        assert_eq!(found.len(), 1 + 2);
-        assert_eq!(found[0], "cargo clippy --workspace --all-targets --locked -- -D warnings");
-        assert!(found[1].contains("-p a --lib --no-default-features"));
+        let portable = "-p a -p b --no-default-features --lib";
+        assert_eq!(
+            step(scratch.path(), "clippy"),
+            [
+                "cargo clippy --workspace --all-targets --locked -- -D warnings".to_owned(),
+                format!("cargo clippy {portable} --locked -- -D warnings"),
+            ]
+        );
+        let tests = format!("cargo test {portable} --tests --locked");
+        assert_eq!(step(scratch.path(), "test-no-std"), [tests]);
     }
 
     #[test]
-    fn only_the_lower_rows_are_built_without_std() {
+    fn only_the_lower_rows_are_checked_on_targets_each_by_itself() {
         let scratch = Scratch::with(&[("Cargo.toml", MANIFEST)]);
-        let found = step(scratch.path(), "test-no-std");
-        assert_eq!(
-            found,
-            ["a", "b"].map(|it| format!(
-                "cargo test -p {it} --lib --tests --no-default-features --locked"
-            ))
-        );
-        let builds = step(scratch.path(), "targets");
-        assert_eq!(builds.iter().filter(|it| it.starts_with("cargo build")).count(), 4);
-        assert!(!builds.iter().any(|it| it.contains("-p c ")));
+        let jobs = step(scratch.path(), "targets");
+        let checks: Vec<_> = jobs.iter().filter(|it| it.starts_with("cargo check")).collect();
+        assert_eq!(checks.len(), 4);
+        assert!(checks.iter().all(|it| it.matches("-p ").count() == 1 && !it.contains("-p c ")));
     }
 
     #[test]
@@ -410,8 +413,7 @@ pub(super) mod tests {
         let manifest = MANIFEST.replace("\"a\"", &format!("\"a\", \"{CRYPTO}\""));
         let scratch = Scratch::with(&[("Cargo.toml", &manifest)]);
         let tests = step(scratch.path(), "test-no-std");
-        let options = "--lib --tests --no-default-features --features alloc --locked";
-        assert_eq!(tests[1], format!("cargo test -p {CRYPTO} {options}"));
+        assert!(tests[0].contains(&format!(" --features {CRYPTO}/alloc ")), "{tests:?}");
         let bare = step(scratch.path(), "bare");
         let checks: Vec<_> = bare.iter().filter(|job| job.starts_with("cargo check")).collect();
         let check = |target: &&str| {
