@@ -33,6 +33,7 @@ const DEEPENED: &[Deepened] = &[Deepened {
 
 /// Foreign clients and servers of S3: the name of the step, and arguments of `tests/s3/run`.
 const S3: &[(&str, &str)] = &[
+    ("S3 clients with encrypted names", "--quick --names"),
     ("S3 clients", "--all --full --backend versitygw --minio"),
     ("S3 soak before MinIO", "--soak 20 --minio"),
     ("S3 soak before versitygw", "--soak 20"),

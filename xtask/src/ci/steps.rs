@@ -294,7 +294,7 @@ fn s3(root: &Path, packages: &[&str]) -> Vec<Job> {
         return vec![Job::Skip(format!("{S3_TESTS} needs Go, in which the server is written"))];
     }
     let run = format!("{S3_TESTS} --quick --proxy-bin {PROGRAM}");
-    vec![cargo(BUILD), program(S3_DEPLOYMENT), program(&run), program(&format!("{run} --names"))]
+    vec![cargo(BUILD), program(S3_DEPLOYMENT), program(&run)]
 }
 
 /// Clients and a relay of others; the script installs and builds them in seconds.
