@@ -38,9 +38,6 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if args.lines && args.text != DASH {
         return Err(Failure::usage("--lines is for texts on standard input").hint("give -"));
     }
-    if args.text.is_empty() {
-        return Err(Failure::usage("there is no text").hint("- reads it from standard input"));
-    }
     let reader: Box<dyn std::io::Read + Send> = match args.text.as_str() {
         DASH => Input::open(None, ctx)?.reader,
         text => Box::new(Cursor::new(text.as_bytes().to_vec())),
