@@ -142,7 +142,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         ),
         step(
             "node",
-            "hub and nodes are killed, and nothing is lost or comes twice",
+            "persons write over a hub; killed, it and nodes lose nothing",
             node(root, &packages),
         ),
         step("nostr", "three libraries of others exchange messages with ours", nostr(&packages)),
@@ -313,8 +313,8 @@ fn node(root: &Path, packages: &[&str]) -> Vec<Job> {
     if !packages.contains(&CLI) || !root.join(NODE_TESTS).exists() {
         return vec![Job::Skip(format!("there is no {CLI} or no {NODE_TESTS}"))];
     }
-    let run = |mode| program(&format!("{NODE_TESTS} {mode} --endseal {PROGRAM}"));
-    vec![cargo(BUILD), run("--kill 20"), run("--blind")]
+    let run = |mode| program(&format!("{NODE_TESTS}{mode} --endseal {PROGRAM}"));
+    vec![cargo(BUILD), run(""), run(" --kill 20"), run(" --blind")]
 }
 
 /// The first of some programs that does not start here.
