@@ -77,8 +77,8 @@ class World:
         assert process.returncode == 0
         assert (report["received"], report["problems"]) == (frames, 0), report
         # The last acknowledgement is in the hub's queue when the exchange ends.
-        # Receipts wait for the senders.
-        while self.hub.metric("waiting_frames") > len(SENDERS):
+        # Receipts wait for the senders, at most one for each of them and each batch.
+        while self.hub.metric("waiting_frames") > len(SENDERS) * (frames // 1_000):
             assert time.monotonic() - begun < 10 * PATIENCE
             time.sleep(0.1)
         return few, most, hub, seconds
