@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use super::{Count, Place, output_of, tests_in};
 
-/// Pinned, so that a new compiler does not fail an old tree. `.ci/run` installs it.
+/// Pinned, so that a new compiler does not fail an old tree. It needs miri and rust-src.
 pub(crate) const NIGHTLY: &str = "nightly-2026-05-20";
 
 const SHORT: Duration = Duration::from_secs(400);

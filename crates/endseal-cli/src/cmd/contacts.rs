@@ -6,7 +6,7 @@ use clap::Subcommand;
 use endseal_crypto::identity::PublicIdentity;
 use endseal_keyring::address_book::ChangeBookError;
 use endseal_keyring::{Contacts, IdentityText, Name};
-use endseal_node::Home;
+use endseal_node::{GroupError, Home};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
@@ -147,7 +147,7 @@ fn change(
     let lock = home.lock()?;
     let mut contacts = home.contacts()?;
     if let Some(name) = given
-        && home.groups().list()?.contains(name)
+        && !matches!(home.groups().epochs(name), Err(GroupError::Unknown(_)))
     {
         return Err(Failure::usage(format!("{name} is a group")).hint("choose another name"));
     }

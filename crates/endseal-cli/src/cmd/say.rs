@@ -3,6 +3,7 @@
 use std::io::Cursor;
 
 use endseal_keyring::Name;
+use endseal_node::GroupError;
 use endseal_node::messages::{Conversation, SayError};
 
 use super::session::{Partner, StoreArgs};
@@ -55,9 +56,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 pub(super) fn conversation(text: &str, ctx: &Ctx) -> Result<(Conversation, String), Failure> {
     let home = ctx.home()?;
     let groups = home.groups();
-    let group = match Name::new(text) {
-        Ok(name) if groups.list()?.contains(&name) => Some(groups.current(&name)?),
-        _ => None,
+    let group = match Name::new(text).map(|name| groups.current(&name)) {
+        Ok(Ok(group)) => Some(group),
+        Err(_) | Ok(Err(GroupError::Unknown(_))) => None,
+        Ok(Err(error)) => return Err(error.into()),
     };
     match (recipients::known(text, ctx)?, group) {
         (Some(_), Some(_)) => Err(Failure::usage(format!("{text} is a contact and a group"))
