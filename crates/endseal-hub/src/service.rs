@@ -2,6 +2,7 @@
 
 mod answer;
 mod ask;
+mod connections;
 mod exchange;
 mod finds;
 mod metrics_page;
@@ -25,6 +26,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
+use self::connections::Connections;
 use self::exchange::serve_exchange;
 use crate::command::Command;
 use crate::directory::Directory;
@@ -66,6 +68,7 @@ pub(crate) struct Office {
     pub(crate) memory: Arc<Semaphore>,
     /// Connections that peers which are not registered may have.
     pub(crate) strangers: Arc<Semaphore>,
+    pub(crate) connections: Connections,
     /// Number of the last subscription of each peer: an earlier one ends.
     pub(crate) subscriptions: Arc<Mutex<HashMap<PeerId, watch::Sender<u64>>>>,
 }
@@ -96,6 +99,7 @@ impl Hub {
             directory,
             memory: Arc::new(Semaphore::new(WAITING_KIB)),
             strangers: Arc::new(Semaphore::new(STRANGERS)),
+            connections: Connections::default(),
             subscriptions: Arc::default(),
         };
         let mut transport = Limits::default();
@@ -103,7 +107,6 @@ impl Hub {
         transport.exchanges = EXCHANGES;
         // Nodes send exchanges alone.
         transport.messages = 1;
-        transport.connections_per_peer = 4;
         let everybody = Accept::when(|_| true);
         let endpoint = Endpoint::bind_with(address, key, policy, everybody, transport)?;
         tokio::spawn(accept(endpoint.clone(), office.clone()));
@@ -227,6 +230,7 @@ async fn serve_connection(connection: Connection, office: Office) {
         }
     }
     let _open = office.metrics.registered();
+    let _place = office.connections.enter(&connection);
     let mut exchanges = JoinSet::new();
     while let Ok((sender, receiver)) = connection.accept_exchange().await {
         while exchanges.try_join_next().is_some() {}

@@ -97,6 +97,28 @@ async fn strangers_take_no_connection_of_a_registered_peer() {
     drop(strangers);
 }
 
+/// The end of a connection can get lost, with a process that is killed or a network that changes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_whose_connections_did_not_end_gets_another() {
+    let world = World::new();
+    let mut node = world.registered().await;
+    let mut earlier = vec![node.connection.clone()];
+    for _ in 0..20 {
+        node.reconnect(&world).await;
+        assert!(matches!(node.ask(request(Kind::Hello)).await, Answer::Welcome(_)));
+        earlier.push(node.connection.clone());
+    }
+    // The last four stay.
+    for connection in earlier.drain(..17) {
+        let closed = timeout(Duration::from_secs(5), connection.closed()).await.unwrap();
+        assert_eq!(closed, Closed::ByPeer(CloseCode::Busy));
+    }
+    for connection in earlier {
+        node.connection = connection;
+        assert!(matches!(node.ask(request(Kind::Hello)).await, Answer::Welcome(_)));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_request_of_a_stranger_is_short() {
     let world = World::new();
