@@ -268,34 +268,26 @@ impl HubTransaction for Write<'_> {
         device: DeviceRow,
         up_to: u64,
     ) -> Result<Deleted, StorageError> {
-        let mut select = self.0.prepare_cached(
-            "SELECT position, message, length(slot) FROM delivery
-                WHERE device = ? AND position <= ? ORDER BY position",
+        let range = params![device.0, signed(up_to)];
+        let mut total = self.0.prepare_cached(
+            "SELECT count(*), coalesce(sum(length(slot) + length(frame)), 0),
+                coalesce(max(position), 0)
+                FROM delivery JOIN message ON message.id = message
+                WHERE device = ? AND position <= ?",
         )?;
-        let mut found = Vec::new();
-        let mut rows = select.query(params![device.0, signed(up_to)])?;
-        while let Some(row) = rows.next()? {
-            found.push((unsigned(row, 0)?, row.get::<_, i64>(1)?, unsigned(row, 2)?));
-        }
-        let mut delete =
-            self.0.prepare_cached("DELETE FROM delivery WHERE device = ? AND position <= ?")?;
-        delete.execute(params![device.0, signed(up_to)])?;
-        let mut leave = self.0.prepare_cached(
-            "UPDATE message SET mailboxes = mailboxes - 1 WHERE id = ?
-                RETURNING mailboxes, length(frame)",
-        )?;
-        let mut remove = self.0.prepare_cached("DELETE FROM message WHERE id = ?")?;
-        let mut deleted = Deleted::default();
-        for (position, message, slot) in found {
-            let (left, frame) = leave.query_row(params![message], |row| {
-                Ok((row.get::<_, i64>(0)?, unsigned(row, 1)?))
-            })?;
-            if left <= 0 {
-                remove.execute(params![message])?;
-            }
-            deleted.frames += 1;
-            deleted.bytes += frame + slot;
-            deleted.position = position;
+        let deleted = total.query_row(range, |row| {
+            let (frames, bytes) = (unsigned(row, 0)?, unsigned(row, 1)?);
+            Ok(Deleted { frames, bytes, position: unsigned(row, 2)? })
+        })?;
+        // Most messages have one mailbox.
+        for sql in [
+            "DELETE FROM message WHERE mailboxes <= 1 AND id IN
+                (SELECT message FROM delivery WHERE device = ? AND position <= ?)",
+            "UPDATE message SET mailboxes = mailboxes - 1 WHERE id IN
+                (SELECT message FROM delivery WHERE device = ? AND position <= ?)",
+            "DELETE FROM delivery WHERE device = ? AND position <= ?",
+        ] {
+            self.0.prepare_cached(sql)?.execute(range)?;
         }
         Ok(deleted)
     }

@@ -1,5 +1,6 @@
 //! Letters that arrived: who wrote them, and to which group, before they are in the inbox.
 
+use alloc::rc::Rc;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
@@ -95,7 +96,7 @@ pub(super) async fn open(
 struct LetterReader<'k> {
     keys: &'k LetterKeys<'k>,
     own: Address,
-    users: Vec<Identity>,
+    users: Vec<Rc<Identity>>,
     groups: HashMap<GroupId, Group>,
     /// Records of members who wrote.
     members: HashMap<PublicKey, Option<PersonRecord>>,

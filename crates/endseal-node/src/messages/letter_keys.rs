@@ -19,13 +19,17 @@ pub struct LetterKeys<'a> {
     device: &'a Identity,
     /// Rosters that were read last.
     rosters: RefCell<BTreeMap<Name, Rc<Roster>>>,
+    /// User identities by their epochs, of which none changes.
+    users: RefCell<BTreeMap<u64, Rc<Identity>>>,
 }
 
 impl<'a> LetterKeys<'a> {
     /// Those of a state directory and the device in it.
     #[must_use]
     pub const fn new(home: &'a Home, device: &'a Identity) -> Self {
-        Self { home, device, rosters: RefCell::new(BTreeMap::new()) }
+        let rosters = RefCell::new(BTreeMap::new());
+        let users = RefCell::new(BTreeMap::new());
+        Self { home, device, rosters, users }
     }
 
     /// The device, which signs letters.
@@ -40,13 +44,19 @@ impl<'a> LetterKeys<'a> {
 
     /// User identities of this person, the newest first. Records that this device cannot open are
     /// left out: it was not linked then.
-    pub(super) fn users(&self) -> Vec<Identity> {
-        let mut users = Vec::new();
-        for epoch in self.home.person_epochs().unwrap_or_default().into_iter().rev() {
-            let record = self.home.person_in_epoch(epoch);
-            users.extend(record.and_then(|record| user_identity(self.device, &record)).ok());
-        }
-        users
+    pub(super) fn users(&self) -> Vec<Rc<Identity>> {
+        let mut known = self.users.borrow_mut();
+        let mut user = |epoch| {
+            if let Some(user) = known.get(&epoch) {
+                return Some(Rc::clone(user));
+            }
+            let record = self.home.person_in_epoch(epoch).ok()?;
+            let user = Rc::new(user_identity(self.device, &record).ok()?);
+            known.insert(epoch, Rc::clone(&user));
+            Some(user)
+        };
+        let epochs = self.home.person_epochs().unwrap_or_default();
+        epochs.into_iter().rev().filter_map(&mut user).collect()
     }
 
     /// The contacts; none if they cannot be read.

@@ -1,6 +1,8 @@
 //! Messages in plaintext, until they are consumed.
 
 use alloc::vec::Vec;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use endseal_crypto::ed25519;
 use endseal_crypto::secret::Zeroizing;
@@ -84,9 +86,7 @@ impl<'a, A: PairwiseAccount> Inbox<'a, A> {
     /// # Errors
     /// [`EngineError`].
     pub fn page(&mut self, after: u64, limit: usize) -> Result<Vec<Received>, EngineError> {
-        let transaction = self.0.reading()?;
-        let rows = transaction.inbox(after, limit)?;
-        rows.into_iter().map(|row| received(&transaction, row)).collect()
+        page(&self.0.reading()?, after, limit)
     }
 
     /// Deletes a message that was dealt with; its tombstone stays. Whether it was there.
@@ -128,24 +128,41 @@ impl<'a, A: PairwiseAccount> Inbox<'a, A> {
     }
 }
 
-/// A row as a message.
-pub(super) fn received(
+/// Messages with a number above `after`, at most `limit`, in order.
+pub(super) fn page(
     transaction: &ReadTransaction<'_>,
-    row: InboxRow,
-) -> Result<Received, EngineError> {
-    Ok(Received {
-        number: row.seq,
-        conversation: conversation_id(&transaction.conversation_name(row.conversation)?)?,
-        sender: address_of(transaction, row.sender)?,
-        kind: match row.kind {
-            KIND_TEXT => ReceivedKind::Text,
-            KIND_CHANGE => ReceivedKind::Change,
-            KIND_PROPOSAL => ReceivedKind::Proposal,
-            _ => return Err(EngineError::Damaged("kind of a message")),
-        },
-        id: row.message,
-        plaintext: row.plaintext,
-    })
+    after: u64,
+    limit: usize,
+) -> Result<Vec<Received>, EngineError> {
+    // Few wrote many, and decoding a key costs more than the rest of a message.
+    let (mut conversations, mut addresses) = (HashMap::new(), HashMap::new());
+    let received = |row: InboxRow| {
+        let conversation = match conversations.entry(row.conversation) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let name = transaction.conversation_name(row.conversation)?;
+                new.insert(conversation_id(&name)?)
+            }
+        };
+        let sender = match addresses.entry(row.sender) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => *new.insert(address_of(transaction, row.sender)?),
+        };
+        Ok(Received {
+            number: row.seq,
+            conversation: conversation.clone(),
+            sender,
+            kind: match row.kind {
+                KIND_TEXT => ReceivedKind::Text,
+                KIND_CHANGE => ReceivedKind::Change,
+                KIND_PROPOSAL => ReceivedKind::Proposal,
+                _ => return Err(EngineError::Damaged("kind of a message")),
+            },
+            id: row.message,
+            plaintext: row.plaintext,
+        })
+    };
+    transaction.inbox(after, limit)?.into_iter().map(received).collect()
 }
 
 /// Returns the conversation of a name in the store.

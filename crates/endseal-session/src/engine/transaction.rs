@@ -14,7 +14,7 @@ use super::batch::{Batch, StateCache};
 use super::conversation::Conversation;
 use super::conversation_state::{ConversationState, RemoteDevice, Shown};
 use super::device::Device;
-use super::inbox::{Received, received};
+use super::inbox::{Received, page};
 use super::outbox::Outgoing;
 use super::outgoing_message::{OutgoingKind, OutgoingMessage};
 use super::records;
@@ -411,8 +411,7 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     /// # Errors
     /// [`EngineError`].
     pub fn inbox(&self, after: u64, limit: usize) -> Result<Vec<Received>, EngineError> {
-        let rows = self.transaction.inbox(after, limit)?;
-        rows.into_iter().map(|row| received(self.transaction, row)).collect()
+        page(self.transaction, after, limit)
     }
 
     /// Deletes a message of the inbox; whether it was there.
