@@ -1,12 +1,10 @@
 //! Letters that arrived: who wrote them, and to which group, before they are in the inbox.
 
-use alloc::rc::Rc;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use endseal_crypto::ed25519::PublicKey;
-use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::secret::Zeroizing;
 use endseal_envelope::{OpenError, Opened, Opener, Policy, attach};
@@ -18,7 +16,7 @@ use super::directory;
 use super::error::SyncError;
 use super::hub::HubClient;
 use super::letter::{ID_LEN, Letter, LetterHead};
-use super::letter_keys::{Group, LetterKeys};
+use super::letter_keys::{Group, LetterKeys, Users};
 use super::problem::ProblemClass;
 use super::shared_engine::SharedEngine;
 
@@ -78,7 +76,8 @@ pub(super) async fn open(
         // It may be sealed to a user identity of a later record of this person.
         directory::find(hub, engine, &own.identity).await?;
         let newest = engine.with(|engine| directory::known(engine, &own.identity))?;
-        let is_behind = newest.is_some_and(|newest| newest.epoch() > keys.person_epoch());
+        let Users { epoch, is_whole, .. } = reader.users;
+        let is_behind = !is_whole || newest.is_some_and(|newest| newest.epoch() > epoch);
         for verdict in &mut verdicts {
             if matches!(verdict, Verdict::Unopened) {
                 *verdict = match is_behind {
@@ -96,7 +95,7 @@ pub(super) async fn open(
 struct LetterReader<'k> {
     keys: &'k LetterKeys<'k>,
     own: Address,
-    users: Vec<Rc<Identity>>,
+    users: Users,
     groups: HashMap<GroupId, Group>,
     /// Records of members who wrote.
     members: HashMap<PublicKey, Option<PersonRecord>>,
@@ -185,7 +184,7 @@ impl<'k> LetterReader<'k> {
     /// Opens views of one context with each user identity, the newest first.
     fn open_views(&self, context: &[u8], mut views: Vec<View>) -> Vec<(usize, Opened)> {
         let mut all = Vec::with_capacity(views.len());
-        for user in &self.users {
+        for user in &self.users.identities {
             let bytes: Vec<_> = views.iter().map(|(_, view)| view.as_slice()).collect();
             let results = Opener::new(user, context).open_many(&bytes, &mut Policy::new());
             let mut left = Vec::new();

@@ -10,7 +10,7 @@ use endseal_keyring::roster::GroupId;
 use endseal_keyring::{Contacts, Name, Roster};
 
 use crate::home::Home;
-use crate::person::user_identity;
+use crate::person::{PersonError, user_identity};
 
 /// Keys and rosters of a state directory.
 #[allow(missing_debug_implementations, reason = "refers to secrets")]
@@ -37,26 +37,33 @@ impl<'a> LetterKeys<'a> {
         self.device
     }
 
-    /// Epoch of the newest record of this person that is here; 0 if there is none.
-    pub(super) fn person_epoch(&self) -> u64 {
-        self.home.person_epochs().unwrap_or_default().last().copied().unwrap_or_default()
-    }
-
-    /// User identities of this person, the newest first. Records that this device cannot open are
-    /// left out: it was not linked then.
-    pub(super) fn users(&self) -> Vec<Rc<Identity>> {
-        let mut known = self.users.borrow_mut();
-        let mut user = |epoch| {
-            if let Some(user) = known.get(&epoch) {
-                return Some(Rc::clone(user));
-            }
-            let record = self.home.person_in_epoch(epoch).ok()?;
-            let user = Rc::new(user_identity(self.device, &record).ok()?);
-            known.insert(epoch, Rc::clone(&user));
-            Some(user)
+    /// User identities of this person. Records that this device cannot open are left out: it was
+    /// not linked then.
+    pub(super) fn users(&self) -> Users {
+        let mut users = Users { identities: Vec::new(), epoch: 0, is_whole: true };
+        let Ok(epochs) = self.home.person_epochs() else {
+            users.is_whole = false;
+            return users;
         };
-        let epochs = self.home.person_epochs().unwrap_or_default();
-        epochs.into_iter().rev().filter_map(&mut user).collect()
+        users.epoch = epochs.last().copied().unwrap_or_default();
+        let mut known = self.users.borrow_mut();
+        for epoch in epochs.into_iter().rev() {
+            if let Some(user) = known.get(&epoch) {
+                users.identities.push(Rc::clone(user));
+                continue;
+            }
+            let record = self.home.person_in_epoch(epoch);
+            match record.and_then(|record| user_identity(self.device, &record)) {
+                Ok(user) => {
+                    let user = Rc::new(user);
+                    known.insert(epoch, Rc::clone(&user));
+                    users.identities.push(user);
+                }
+                Err(PersonError::File(_)) => users.is_whole = false,
+                Err(_) => {}
+            }
+        }
+        users
     }
 
     /// The contacts; none if they cannot be read.
@@ -88,6 +95,16 @@ impl<'a> LetterKeys<'a> {
         let roster = group.rosters.entry(epoch);
         roster.or_insert_with(|| groups.epoch(&group.name, epoch).ok()).as_ref()
     }
+}
+
+/// User identities of a person.
+pub(super) struct Users {
+    /// The newest first.
+    pub(super) identities: Vec<Rc<Identity>>,
+    /// Epoch of the newest record of this person that is here; 0 if there is none.
+    pub(super) epoch: u64,
+    /// False if a file could not be read.
+    pub(super) is_whole: bool,
 }
 
 /// A group with its rosters, as far as they were asked for.

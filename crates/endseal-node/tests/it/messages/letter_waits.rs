@@ -1,6 +1,8 @@
 //! Letters that wait for the roster of their group.
 
 use core::time::Duration;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Instant;
 
 use endseal_keyring::person::PersonChanges;
@@ -49,6 +51,23 @@ async fn a_letter_passes_none_that_waits() {
     bob.sync(&world).await;
     assert_eq!(texts(&mut bob), ["one", "two", "three"]);
     assert_eq!(status(&mut bob.engine).unwrap().parked, 0);
+}
+
+/// A file that cannot be read says nothing about the keys in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_letter_waits_while_a_person_record_cannot_be_read() {
+    let world = World::new();
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
+    let roster = group(&mut [&mut alice, &mut bob], &[]);
+    write(&mut alice, roster.id(), "text");
+    alice.sync(&world).await;
+    let record = world.folder.path("bob").join("person/1.roster");
+    fs::set_permissions(&record, Permissions::from_mode(0o644)).unwrap();
+    let report = bob.sync(&world).await;
+    assert_eq!((report.received, report.parked, report.problems), (0, 1, 0));
+    fs::set_permissions(&record, Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(bob.sync(&world).await.received, 1);
+    assert_eq!(texts(&mut bob), ["text"]);
 }
 
 /// Arrivals of a stranger do not put off the time at which waiting letters are tried again.
