@@ -26,7 +26,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use self::connections::Connections;
+use self::connections::{Connections, PER_PEER};
 use self::exchange::serve_exchange;
 use crate::command::Command;
 use crate::directory::Directory;
@@ -68,6 +68,8 @@ pub(crate) struct Office {
     pub(crate) memory: Arc<Semaphore>,
     /// Connections that peers which are not registered may have.
     pub(crate) strangers: Arc<Semaphore>,
+    /// Connections beyond these that are told the reason for certain.
+    pub(crate) farewells: Arc<Semaphore>,
     pub(crate) connections: Connections,
     /// Number of the last subscription of each peer: an earlier one ends.
     pub(crate) subscriptions: Arc<Mutex<HashMap<PeerId, watch::Sender<u64>>>>,
@@ -99,6 +101,7 @@ impl Hub {
             directory,
             memory: Arc::new(Semaphore::new(WAITING_KIB)),
             strangers: Arc::new(Semaphore::new(STRANGERS)),
+            farewells: Arc::new(Semaphore::new(STRANGERS)),
             connections: Connections::default(),
             subscriptions: Arc::default(),
         };
@@ -107,6 +110,8 @@ impl Hub {
         transport.exchanges = EXCHANGES;
         // Nodes send exchanges alone.
         transport.messages = 1;
+        // Those that are one too many take a moment to end.
+        transport.connections_per_peer = 2 * PER_PEER;
         let everybody = Accept::when(|_| true);
         let endpoint = Endpoint::bind_with(address, key, policy, everybody, transport)?;
         tokio::spawn(accept(endpoint.clone(), office.clone()));
@@ -213,7 +218,11 @@ async fn serve_connection(connection: Connection, office: Office) {
         // They take no connection of a registered peer.
         let Ok(_permit) = office.strangers.try_acquire() else {
             office.metrics.strangers_refused.fetch_add(1, Relaxed);
-            connection.close(CloseCode::Busy).await;
+            // One that acknowledges nothing keeps its place among all connections meanwhile.
+            match office.farewells.try_acquire() {
+                Ok(_permit) => connection.close(CloseCode::Busy).await,
+                Err(_) => connection.abort(CloseCode::Busy),
+            }
             return;
         };
         let _open = office.metrics.stranger();

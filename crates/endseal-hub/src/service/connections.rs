@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use endseal_crypto::peer_id::PeerId;
 use endseal_transport::{CloseCode, Connection};
 
-/// Connections of a registered peer at once.
-const PER_PEER: usize = 4;
+/// Connections of a registered peer at once: the one that it has, those of an attempt to reach the
+/// hub at each of eight addresses, of which it keeps one, and one of another command.
+pub(super) const PER_PEER: usize = 10;
 
 /// The newest connections of each registered peer.
 ///
@@ -23,18 +24,26 @@ struct Table {
     peers: HashMap<PeerId, VecDeque<(u64, Connection)>>,
 }
 
+impl Table {
+    /// Adds a connection. Returns its number, and the oldest of the peer if it is one too many.
+    fn add(&mut self, peer: PeerId, connection: &Connection) -> (u64, Option<Connection>) {
+        let number = self.count;
+        self.count += 1;
+        let ours = self.peers.entry(peer).or_default();
+        // Those that have ended leave when their tasks notice.
+        ours.retain(|(_, it)| it.close_reason().is_none());
+        ours.push_back((number, connection.clone()));
+        let oldest = if ours.len() > PER_PEER { ours.pop_front() } else { None };
+        (number, oldest.map(|(_, it)| it))
+    }
+}
+
 impl Connections {
     /// Notes a connection until the place is dropped, and closes the oldest if it is one too many.
     pub(super) fn enter(&self, connection: &Connection) -> Place {
         let peer = connection.peer();
-        let mut table = self.table();
-        let number = table.count;
-        table.count += 1;
-        let ours = table.peers.entry(peer).or_default();
-        ours.push_back((number, connection.clone()));
-        if ours.len() > PER_PEER
-            && let Some((_, oldest)) = ours.pop_front()
-        {
+        let (number, oldest) = self.table().add(peer, connection);
+        if let Some(oldest) = oldest {
             oldest.abort(CloseCode::Busy);
         }
         Place { connections: self.clone(), peer, number }

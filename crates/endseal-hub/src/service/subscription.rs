@@ -86,8 +86,10 @@ async fn deliver(
             return Ok(Some(Code::STORAGE));
         }
         tokio::select! {
-            () = entry.news.notified() => {}
+            biased;
+            // First: what wakes is for the subscription that is in its place.
             _ = replaced.changed() => return Ok(None),
+            () = entry.news.notified() => {}
             received = streams.receiver.receive() => {
                 let Ok(Some(frame)) = received else { return Ok(None) };
                 if frame.kind() != Kind::Control {

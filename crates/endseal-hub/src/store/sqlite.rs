@@ -270,9 +270,9 @@ impl HubTransaction for Write<'_> {
     ) -> Result<Deleted, StorageError> {
         let range = params![device.0, signed(up_to)];
         let mut total = self.0.prepare_cached(
-            "SELECT count(*), coalesce(sum(length(slot) + length(frame)), 0),
+            "SELECT count(*), coalesce(sum(length(slot) + coalesce(length(frame), 0)), 0),
                 coalesce(max(position), 0)
-                FROM delivery JOIN message ON message.id = message
+                FROM delivery LEFT JOIN message ON message.id = message
                 WHERE device = ? AND position <= ?",
         )?;
         let deleted = total.query_row(range, |row| {

@@ -79,6 +79,34 @@ async fn what_is_acknowledged_is_gone_and_the_rest_comes_again() {
     assert!(position(&mut exchange).await > third);
 }
 
+/// A message is kept for as long as a mailbox has it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_mailbox_has_acknowledged_stays_in_the_others() {
+    let world = World::new();
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let (carol, dave) = (world.registered().await, world.registered().await);
+    let everybody = [&bob, &carol, &dave];
+    for (sequence, targets) in [(1, &everybody[..]), (2, &everybody[..1]), (3, &everybody[..2])] {
+        let answer = put_one(&alice, put(targets, &alice.frame(sequence, b"text"))).await;
+        assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+    }
+    for (node, frames) in everybody.into_iter().zip([3, 2, 1]) {
+        let mut exchange = subscribe(node, 0, 10).await;
+        let mut last = 0;
+        for _ in 0..frames {
+            last = position(&mut exchange).await;
+        }
+        assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
+        // It acknowledges, and is answered when that is done.
+        let mut exchange = subscribe(node, last, 10).await;
+        assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
+        let welcome = node.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
+        let Answer::Welcome(welcome) = welcome else { panic!() };
+        assert_eq!(welcome.waiting, 0);
+        assert!(world.store().check().unwrap().is_empty());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_later_subscription_takes_the_place_of_the_one_before() {
     let world = World::new();
