@@ -7,7 +7,7 @@ use endseal_s3proxy::access::{Client as Known, Permissions, SecretAccessKey};
 use http::HeaderMap;
 
 use crate::client::Client;
-use crate::fixture::{ACCESS_KEY, SECRET, World, serve};
+use crate::fixture::{ACCESS_KEY, SECRET, World, serve, stop};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_who_signs_comes_in() {
@@ -115,7 +115,7 @@ async fn health_needs_no_signature() {
     };
     assert_eq!(ask("/healthz").await.expect(200).body, b"ok");
     assert_eq!(ask("/readyz").await.expect(200).body, b"ok");
-    drop(world.folder);
+    stop(world.folder).await;
     let unready = ask("/readyz").await.expect(503);
     assert_eq!(unready.body, b"the backend does not answer");
     assert_eq!(ask("/healthz").await.expect(200).body, b"ok");

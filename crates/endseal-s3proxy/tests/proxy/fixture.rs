@@ -1,5 +1,6 @@
 //! A folder, and proxies before it.
 
+use core::time::Duration;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,10 @@ use endseal_s3proxy::access::{Client as Known, SecretAccessKey};
 use endseal_s3proxy::config::{Backend, Config, Keys};
 use endseal_s3proxy::{MetricsServer, Proxy, Server};
 use endseal_testing::Scratch;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use crate::client::Client;
 
@@ -26,6 +28,15 @@ pub(crate) const SECRET: &str = "secret of the client";
 pub(crate) struct World {
     pub(crate) folder: FolderServer,
     pub(crate) scratch: Scratch,
+}
+
+/// Ends a folder. Its tasks end when their threads come to it, the connections before the listener.
+pub(crate) async fn stop(folder: FolderServer) {
+    let address = folder.url().split_off("http://".len());
+    drop(folder);
+    while TcpStream::connect(&address).await.is_ok() {
+        sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// A proxy that listens.

@@ -7,7 +7,7 @@ use endseal_s3proxy::Config;
 use tokio::net::TcpListener;
 
 use crate::client::{Answer, Client};
-use crate::fixture::{ACCESS_KEY, Front, SECRET, World};
+use crate::fixture::{ACCESS_KEY, Front, SECRET, World, stop};
 
 async fn listen(front: &Front) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
@@ -84,7 +84,7 @@ async fn nothing_else_is_told_there() {
     }
     let refused = ask(address, "POST", "/metrics").await;
     assert_eq!((refused.status, refused.header("allow")), (405, Some("GET, HEAD")));
-    drop(world.folder);
+    stop(world.folder).await;
     assert_eq!(
         ask(address, "GET", "/readyz").await.expect(503).body,
         b"the backend does not answer"
