@@ -185,7 +185,7 @@ pub(crate) async fn eventually(what: &str, mut done: impl FnMut() -> bool) {
         if done() {
             return;
         }
-        tokio::time::sleep(core::time::Duration::from_millis(10)).await;
+        sleep(Duration::from_millis(10)).await;
     }
     panic!("not in time: {what}");
 }
