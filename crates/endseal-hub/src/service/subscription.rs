@@ -89,7 +89,6 @@ async fn deliver(
             biased;
             // First: what wakes is for the subscription that is in its place.
             _ = replaced.changed() => return Ok(None),
-            () = entry.news.notified() => {}
             received = streams.receiver.receive() => {
                 let Ok(Some(frame)) = received else { return Ok(None) };
                 if frame.kind() != Kind::Control {
@@ -110,6 +109,8 @@ async fn deliver(
                     _ => return Ok(Some(Code::REQUEST)),
                 }
             }
+            // Last: a mailbox that fills all the time hides no credit of its node.
+            () = entry.news.notified() => {}
         }
     }
 }

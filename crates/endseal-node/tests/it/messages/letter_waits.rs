@@ -1,4 +1,4 @@
-//! Letters that wait for the roster of their group.
+//! Letters that wait for the roster of their group, or for a file that can be read.
 
 use core::time::Duration;
 use std::fs::{self, Permissions};
