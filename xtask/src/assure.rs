@@ -2,8 +2,8 @@
 //! minutes.
 //!
 //! Each prints one line: what, how many, failures. A missing tool is a failure, because a check
-//! that did not run has found nothing. `.ci/run` installs the tools of all but Miri, which CI leaves
-//! to `cargo xtask long`.
+//! that did not run has found nothing. `.ci/run` installs the tools of all but Miri, which only
+//! `cargo xtask long` runs.
 
 mod disassembly;
 pub(crate) mod miri;
