@@ -2,7 +2,7 @@
 //! `replay` the kept corpus.
 //!
 //! A target panics on a fault: a decoder that accepts what its encoder does not write, two
-//! implementations that disagree, a panic below. `cargo xtask long` runs each for ten minutes,
+//! implementations that disagree, a panic below. `cargo xtask nightly` runs each for ten minutes,
 //! `cargo xtask assure` replays the corpus.
 
 mod codec;

@@ -1,31 +1,42 @@
-//! Every check, the same here and on a server.
+//! `cargo xtask ci`: every check that a change must pass, in two lanes.
 
-mod released;
+mod lanes;
+mod step;
 mod steps;
 
 use core::time::Duration;
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
-use steps::{Job, Step};
+pub(crate) use lanes::{Verdict, run_jobs};
+pub(crate) use step::{Job, cargo, program};
 
-use crate::assure::Count;
+use crate::record::{Full, FullRow, Record};
+use crate::{git, today};
+use lanes::Row;
+use step::Step;
 
-/// One setting for all steps, so that they share what they build; nobody debugs what a check built.
-const ENVIRONMENT: &[(&str, &str)] = &[
+/// Settings of all steps, so that they share what they build.
+pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
     ("CARGO_INCREMENTAL", "0"),
     ("CARGO_PROFILE_DEV_DEBUG", "0"),
     ("CARGO_PROFILE_TEST_DEBUG", "0"),
+    ("OPENSSL_NO_VENDOR", "1"),
 ];
-
 /// Names the kernels of `endseal-crypto` whose tests must not be skipped, separated by commas.
 const REQUIRE: &str = "ENDSEAL_REQUIRE";
+/// A full check counts for this number of commits.
+const COMMITS: usize = 200;
+/// After a change of one of these all steps run.
+const FOUNDATIONS: &[&str] = &["xtask", ".ci", ".cargo", "rust-toolchain.toml"];
 
-/// `cargo xtask ci`: whether no step failed.
+/// Runs steps and returns true if none failed.
+///
+/// Without options these are the steps whose files changed since the last full check, or all steps
+/// if that was long ago. `--all` runs all of them and records the result.
 pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let options = Options::parse(arguments)?;
-    let steps = steps::all(root)?;
+    let mut steps = steps::all(root)?;
     if let Some(name) = options.only.iter().find(|name| !steps.iter().any(|it| it.name == **name)) {
         return Err(format!("there is no step '{name}'; `cargo xtask ci --list` names them"));
     }
@@ -35,62 +46,84 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
         }
         return Ok(true);
     }
-    println!("{REQUIRE}={}", required_kernels());
-    let wanted = |step: &&Step| options.only.is_empty() || options.only.contains(&step.name.into());
-    let mut rows: Vec<Row> = Vec::new();
-    for step in steps.iter().filter(wanted) {
-        println!("\n== {}: {}", step.name, step.purpose);
-        let start = Instant::now();
-        let verdict = run(root, &step.jobs);
-        let row = Row { name: step.name, verdict, time: start.elapsed() };
-        println!("== {row}");
-        let failed = row.verdict == Verdict::Failed;
-        rows.push(row);
-        if failed && !options.keep_going {
-            break;
+    if options.all && git::is_changed(root)? {
+        return Err("--all records a commit, but tracked files differ from it".to_owned());
+    }
+    let mut left_out = Vec::new();
+    if !options.only.is_empty() {
+        steps.retain(|step| options.only.iter().any(|name| name == step.name));
+    } else if options.all {
+        println!("all steps run, as --all says");
+    } else {
+        match changed(root, &Record::read(root)) {
+            Ok(changed) => {
+                let (kept, others) = steps.into_iter().partition(|step| step.depends_on(&changed));
+                steps = kept;
+                left_out = others;
+            }
+            Err(reason) => println!("all steps run: {reason}"),
         }
     }
-    let total: Duration = rows.iter().map(|row| row.time).sum();
-    println!("\n== all steps");
-    for row in &rows {
-        println!("{row}");
+    println!("{REQUIRE}={}", required_kernels());
+    let start = Instant::now();
+    let rows = lanes::run(root, &steps, options.keep_going);
+    summarize(&rows, &left_out, start.elapsed());
+    let passed = rows.iter().all(|row| row.verdict == Verdict::Passed);
+    if options.all && passed {
+        record(root, &rows)?;
     }
-    println!("{:12} {:8} {:7.1} s", "total", "", total.as_secs_f64());
-    Ok(rows.iter().all(|row| row.verdict != Verdict::Failed))
+    Ok(passed)
 }
 
-/// A step with programs built for release, which `cargo xtask long` runs.
-pub(crate) struct Released(Step);
-
-impl Released {
-    /// All of them, in their order.
-    pub(crate) fn all(root: &Path) -> impl Iterator<Item = Self> {
-        released::all(root).into_iter().map(Self)
+/// Files that changed since the last full check, or the reason why that check does not count.
+fn changed(root: &Path, record: &Record) -> Result<Vec<String>, String> {
+    let Some(Full { commit, date, .. }) = &record.full else {
+        return Err("no full check is recorded".to_owned());
+    };
+    let commits = git::commits_since(root, commit)
+        .map_err(|error| format!("the recorded full check is of another history ({error})"))?;
+    if commits > COMMITS {
+        return Err(format!("the last full check is {commits} commits old"));
     }
-
-    pub(crate) fn name(&self) -> String {
-        format!("release: {}", self.0.purpose)
+    let changed = git::changed_since(root, commit)?;
+    if let Some(path) = changed.iter().find(|path| is_foundation(path)) {
+        return Err(format!("{path} changed since the last full check"));
     }
+    println!("full check: commit {commit} on {date}, {commits} commits ago");
+    println!("steps run whose files are among the {} that changed since", changed.len());
+    Ok(changed)
+}
 
-    /// Runs it up to the first command that fails. Commands that cannot be run here do not count.
-    pub(crate) fn run(&self, root: &Path) -> Count {
-        let mut count = Count { done: 0, what: "commands".to_owned(), failures: 0 };
-        for job in self.0.jobs.chunks(1) {
-            match run(root, job) {
-                Verdict::Skipped => continue,
-                Verdict::Passed => count.done += 1,
-                Verdict::Failed => {
-                    return Count { done: count.done + 1, failures: 1, ..count };
-                }
-            }
-        }
-        count
+fn is_foundation(path: &str) -> bool {
+    path.ends_with("Cargo.lock") || FOUNDATIONS.iter().any(|it| step::is_below(path, it))
+}
+
+fn summarize(rows: &[Row], left_out: &[Step], time: Duration) {
+    println!("== all steps");
+    rows.iter().for_each(|row| println!("{row}"));
+    for step in left_out {
+        println!("{:12} unchanged", step.name);
     }
+    let passed = rows.iter().filter(|row| row.verdict == Verdict::Passed).count();
+    println!("{:12} {:8} {:7.1} s", "total", "", time.as_secs_f64());
+    println!("steps: {passed} passed, {} failed", rows.len() - passed);
+}
+
+fn record(root: &Path, rows: &[Row]) -> Result<(), String> {
+    let row = |row: &Row| FullRow {
+        step: row.name.to_owned(),
+        tests: row.tests,
+        seconds: row.time.as_secs(),
+    };
+    let full =
+        Full { commit: git::head(root)?, date: today()?, rows: rows.iter().map(row).collect() };
+    Record { full: Some(full), ..Record::read(root) }.write(root)
 }
 
 #[derive(Debug, Default, PartialEq)]
 struct Options {
     list: bool,
+    all: bool,
     keep_going: bool,
     only: Vec<String>,
 }
@@ -102,6 +135,7 @@ impl Options {
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--list" => options.list = true,
+                "--all" => options.all = true,
                 "--keep-going" => options.keep_going = true,
                 "--only" => {
                     let step = arguments.next().ok_or("--only needs the name of a step")?;
@@ -110,56 +144,11 @@ impl Options {
                 _ => return Err(format!("ci does not know '{argument}'")),
             }
         }
+        if options.all && !options.only.is_empty() {
+            return Err("--all and --only exclude each other".to_owned());
+        }
         Ok(options)
     }
-}
-
-struct Row {
-    name: &'static str,
-    verdict: Verdict,
-    time: Duration,
-}
-
-impl core::fmt::Display for Row {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let verdict = match self.verdict {
-            Verdict::Passed => "passed",
-            Verdict::Skipped => "skipped",
-            Verdict::Failed => "FAILED",
-        };
-        write!(formatter, "{:12} {verdict:8} {:7.1} s", self.name, self.time.as_secs_f64())
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Verdict {
-    Passed,
-    /// None of the jobs could be done here; the reason was printed.
-    Skipped,
-    Failed,
-}
-
-/// Runs the jobs of a step up to the first that fails.
-fn run(root: &Path, jobs: &[Job]) -> Verdict {
-    let mut verdict = Verdict::Skipped;
-    for job in jobs {
-        let done = match job {
-            Job::Chore(chore) => chore(root).unwrap_or_else(|error| {
-                println!("error: {error}");
-                false
-            }),
-            Job::Program { words, environment } => spawn(root, words, environment),
-            Job::Skip(reason) => {
-                println!("skipped: {reason}");
-                continue;
-            }
-        };
-        if !done {
-            return Verdict::Failed;
-        }
-        verdict = Verdict::Passed;
-    }
-    verdict
 }
 
 /// The caller's list, or the kernels that this CPU runs: a mistake in their detection fails then.
@@ -187,41 +176,14 @@ fn own_kernels() -> String {
     String::new()
 }
 
-/// Runs a program with its output going where ours goes: whoever reads ours reads the tests' too.
-fn spawn(root: &Path, words: &[String], environment: &[(&'static str, &'static str)]) -> bool {
-    println!("$ {}", words.join(" "));
-    let Some((program, arguments)) = words.split_first() else { return false };
-    // A program of ours is named from the root; a bare name is looked up as usual.
-    let path = if program.contains('/') { root.join(program) } else { program.into() };
-    let mut command = Command::new(path);
-    command.current_dir(root).args(arguments);
-    command.envs(ENVIRONMENT.iter().copied()).env(REQUIRE, required_kernels());
-    command.envs(environment.iter().copied());
-    match command.status() {
-        Ok(status) if status.success() => true,
-        Ok(status) => {
-            println!("error: {program} ended with {status}");
-            false
-        }
-        Err(error) => {
-            println!("error: {program}: {error}");
-            false
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
 
     fn parse(arguments: &[&str]) -> Result<Options, String> {
         let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
         Options::parse(&arguments)
-    }
-
-    fn program(words: &[&str]) -> Job {
-        let words = words.iter().map(|it| (*it).to_owned()).collect();
-        Job::Program { words, environment: Vec::new() }
     }
 
     #[test]
@@ -231,30 +193,29 @@ mod tests {
         assert!(options.keep_going && !options.list);
         assert!(parse(&["--list"]).unwrap().list);
         assert!(parse(&["--only"]).is_err());
+        assert!(parse(&["--all", "--only", "fmt"]).is_err());
         assert!(parse(&["fmt"]).is_err());
-    }
-
-    #[test]
-    fn a_step_fails_with_its_first_job_that_fails() {
-        let root = Path::new(".");
-        assert_eq!(run(root, &[program(&["true"]), program(&["true"])]), Verdict::Passed);
-        assert_eq!(run(root, &[program(&["false"]), program(&["true"])]), Verdict::Failed);
-        assert_eq!(run(root, &[program(&["/no/such/program"])]), Verdict::Failed);
-        assert_eq!(run(root, &[Job::Chore(|_| Ok(false))]), Verdict::Failed);
-        assert_eq!(run(root, &[Job::Chore(|_| Err(String::new()))]), Verdict::Failed);
-    }
-
-    #[test]
-    fn a_step_is_skipped_only_when_nothing_ran() {
-        let root = Path::new(".");
-        let skip = || Job::Skip("no reason".to_owned());
-        assert_eq!(run(root, &[skip()]), Verdict::Skipped);
-        assert_eq!(run(root, &[skip(), program(&["true"])]), Verdict::Passed);
     }
 
     #[test]
     fn an_unknown_step_is_refused() {
         let arguments = ["--only".to_owned(), "nothing".to_owned()];
         assert!(command(&crate::root(), &arguments).is_err());
+    }
+
+    #[test]
+    fn without_a_recorded_full_check_all_steps_run() {
+        let reason = changed(Scratch::with(&[]).path(), &Record::default()).unwrap_err();
+        assert!(reason.contains("no full check"), "{reason}");
+    }
+
+    #[test]
+    fn foundations_are_the_tools_and_every_lock_file() {
+        for path in ["xtask/src/main.rs", ".ci/run", "Cargo.lock", "fuzz/Cargo.lock"] {
+            assert!(is_foundation(path), "{path}");
+        }
+        for path in ["crates/endseal-hub/src/lib.rs", "xtasks", "Cargo.toml"] {
+            assert!(!is_foundation(path), "{path}");
+        }
     }
 }

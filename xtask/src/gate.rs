@@ -1,9 +1,11 @@
 //! `cargo xtask gate`: instruction counts of portable kernels under callgrind, which no busy
 //! machine changes, beside the committed ones.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
+
+use crate::target_folder;
 
 const BASELINE: &str = "docs/bench/instructions.tsv";
 /// Share by which a count may differ: keys are random, and with them the order of slots.
@@ -87,7 +89,7 @@ fn count(root: &Path, kernel: &Kernel) -> Result<f64, String> {
 
 /// Instructions of the function that runs the iterations and of what it calls.
 fn instructions(root: &Path, words: &[String]) -> Result<f64, String> {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target_folder(root);
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", TOGGLE])
         .arg(target.join("release/endseal-bench"))

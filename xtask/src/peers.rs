@@ -58,7 +58,7 @@ fn run(step: &str, folder: &Path) -> Result<(), String> {
         .args(words)
         .current_dir(folder)
         // `bench` looks for what is built below the peer's own folder.
-        .env_remove("CARGO_TARGET_DIR")
+        .env("CARGO_TARGET_DIR", folder.join("target"))
         .status()
         .map_err(|error| format!("{program} cannot be started: {error}"))?;
     if status.success() { Ok(()) } else { Err(status.to_string()) }

@@ -1,8 +1,10 @@
 //! `cargo xtask readme`: the table of README.md, written from the run that is committed.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
+
+use crate::target_folder;
 
 const FOLDER: &str = "docs/bench";
 const START: &str = "<!-- cost: cargo xtask readme -->\n";
@@ -36,12 +38,13 @@ fn both(root: &Path) -> Result<(PathBuf, String, String), String> {
     let path = root.join("README.md");
     let text = fs::read_to_string(&path).map_err(|error| format!("README.md: {error}"))?;
     let run = latest(root)?;
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target_folder(root);
     let built = ["debug", "release"].map(|it| target.join(it).join("endseal-bench"));
     let built =
         built.into_iter().filter_map(|it| Some((fs::metadata(&it).ok()?.modified().ok()?, it)));
-    let (_, newest) =
-        built.max().ok_or("there is no endseal-bench: cargo build -p endseal-bench")?;
+    let (_, newest) = built
+        .max()
+        .ok_or("there is no endseal-bench: cargo build --manifest-path bench/Cargo.toml")?;
     let output = Command::new(newest)
         .args(["report", "--readme"])
         .arg(run.join("run.json"))

@@ -5,7 +5,6 @@ mod commits;
 mod cycles;
 mod hygiene;
 mod layers;
-mod leftovers;
 mod lengths;
 mod links;
 mod lockfile;
@@ -75,7 +74,6 @@ const RULES: &[(&str, Rule)] = &[
     ("lockfile", lockfile::check),
     ("names", names::check),
     ("promises", promises::check),
-    ("leftovers", leftovers::check),
     ("hygiene", hygiene::check),
     ("links", links::check),
 ];

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fs, io};
 
+use crate::ci::ENVIRONMENT;
 use crate::scratch::Scratch;
 use crate::workspace;
 
@@ -16,7 +17,7 @@ const GENERATOR: &str = "examples/vectors.rs";
 const VECTORS: &str = "vectors";
 
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Mode {
+enum Mode {
     /// Only tell what differs.
     Check,
     /// Put what was generated in the place of what is kept.
@@ -26,21 +27,22 @@ pub(crate) enum Mode {
 /// `cargo xtask vectors [--check]`: whether nothing differed, or everything was written.
 pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String> {
     match arguments {
-        [] => renew(root, Mode::Replace, &[]),
-        [argument] if argument == "--check" => renew(root, Mode::Check, &[]),
+        [] => renew(root, Mode::Replace),
+        [argument] if argument == "--check" => renew(root, Mode::Check),
         _ => Err(format!("vectors takes --check or nothing, but got {arguments:?}")),
     }
 }
 
-/// Runs the generators, which are built in `environment`.
-pub(crate) fn renew(root: &Path, mode: Mode, environment: &[(&str, &str)]) -> Result<bool, String> {
+/// Builds and runs all generators.
+fn renew(root: &Path, mode: Mode) -> Result<bool, String> {
     let crates = workspace::rows(root)?.into_iter().flat_map(|row| row.crates);
-    let (owners, others): (Vec<String>, Vec<String>) =
-        crates.partition(|name| root.join("crates").join(name).join(GENERATOR).exists());
-    for name in others {
-        println!("vectors: {name} has no {GENERATOR}, skipped");
-    }
-    let programs = build(root, &owners, environment)?;
+    let mut owners: Vec<String> =
+        crates.filter(|name| root.join("crates").join(name).join(GENERATOR).exists()).collect();
+    let mut programs = build(root, "Cargo.toml", &owners)?;
+    // The benchmark owns a specification, and has a workspace of its own.
+    let bench = "endseal-bench".to_owned();
+    programs.extend(build(root, "bench/Cargo.toml", core::slice::from_ref(&bench))?);
+    owners.push(bench);
     let mut clean = true;
     for name in &owners {
         let program = programs
@@ -71,12 +73,12 @@ fn example(name: &str) -> String {
 /// `cargo test --workspace` has: what that has built is not built again.
 fn build(
     root: &Path,
+    manifest: &str,
     owners: &[String],
-    environment: &[(&str, &str)],
 ) -> Result<BTreeMap<String, PathBuf>, String> {
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(root).envs(environment.iter().copied()).stderr(Stdio::inherit());
-    cargo.args(["build", "--quiet", "--locked", "--workspace"]);
+    cargo.current_dir(root).envs(ENVIRONMENT.iter().copied()).stderr(Stdio::inherit());
+    cargo.args(["build", "--quiet", "--locked", "--workspace", "--manifest-path", manifest]);
     cargo.arg("--message-format=json-render-diagnostics");
     for name in owners {
         cargo.arg("--example").arg(example(name));

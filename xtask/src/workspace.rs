@@ -1,34 +1,62 @@
-//! The crates of the workspace and the rows they stand in.
+//! The crates of the product and the rows they stand in.
 
 use std::fs;
 use std::path::Path;
 
-use crate::toml::{self, Value};
+use toml::{Table, Value};
 
-/// The crates of a row, as `[workspace.metadata.layers]` has them.
+/// Rows up to this one hold formats and algorithms, which need no operating system.
+const LAST_PORTABLE_ROW: u32 = 1;
+/// Crates of these rows that need std all the same: the types of HTTP, files, and sockets.
+const NEEDS_STD: &[&str] = &[
+    "endseal-s3-format",
+    "endseal-s3-protocol",
+    "endseal-service",
+    "endseal-store",
+    "endseal-testing",
+];
+
+/// A row of `[workspace.metadata.layers]`: its crates may depend on crates of lower rows alone.
 pub(crate) struct Row {
     pub(crate) number: u32,
     pub(crate) crates: Vec<String>,
 }
 
-/// All rows, lowest first.
+/// Reads all rows of the root manifest, lowest first.
 pub(crate) fn rows(root: &Path) -> Result<Vec<Row>, String> {
     let path = root.join("Cargo.toml");
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let entries =
-        toml::read(&text).map_err(|error| format!("{}:{}: {error}", path.display(), error.line))?;
+    let manifest = text.parse().map_err(|error| format!("{}: {error}", path.display()))?;
+    rows_in(&manifest)
+}
+
+/// The same of a manifest that was read before.
+pub(crate) fn rows_in(manifest: &Table) -> Result<Vec<Row>, String> {
+    let layers = ["workspace", "metadata", "layers"];
+    let mut table = Some(manifest);
+    for name in layers {
+        table = table.and_then(|it| it.get(name)).and_then(Value::as_table);
+    }
+    let table = table.ok_or("there is no [workspace.metadata.layers]")?;
     let mut rows = Vec::new();
-    for entry in entries {
-        let [workspace, metadata, layers, row] = entry.path.as_slice() else { continue };
-        if [workspace.as_str(), metadata, layers] != ["workspace", "metadata", "layers"] {
-            continue;
-        }
-        let (Ok(number), Value::Array(names)) = (row.parse(), entry.value) else { continue };
-        let crates = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    for (number, names) in table {
+        let names = names.as_array().and_then(|names| {
+            names.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+        });
+        let (Ok(number), Some(crates)) = (number.parse(), names) else {
+            return Err(format!("layer {number} is not a number with a list of crates"));
+        };
         rows.push(Row { number, crates });
     }
     rows.sort_by_key(|row| row.number);
     Ok(rows)
+}
+
+/// Crates that build without an operating system.
+pub(crate) fn portable(root: &Path) -> Result<Vec<String>, String> {
+    let rows = rows(root)?.into_iter().filter(|row| row.number <= LAST_PORTABLE_ROW);
+    let crates = rows.flat_map(|row| row.crates);
+    Ok(crates.filter(|name| !NEEDS_STD.contains(&name.as_str())).collect())
 }
 
 #[cfg(test)]
@@ -38,16 +66,18 @@ mod tests {
 
     #[test]
     fn rows_come_lowest_first() {
-        let manifest = "[workspace.metadata.layers]\n1 = [\"b\"]\n0 = [\"a\"]\n";
+        let manifest = "[workspace.metadata.layers]\n1 = [\"b\"]\n0 = [\"a\"]\n10 = [\"c\"]\n";
         let scratch = Scratch::with(&[("Cargo.toml", manifest)]);
         let rows = rows(scratch.path()).unwrap();
         let found: Vec<(u32, &str)> =
             rows.iter().map(|row| (row.number, row.crates[0].as_str())).collect();
-        assert_eq!(found, [(0, "a"), (1, "b")]);
+        assert_eq!(found, [(0, "a"), (1, "b"), (10, "c")]);
+        assert_eq!(portable(scratch.path()).unwrap(), ["a", "b"]);
     }
 
     #[test]
-    fn a_missing_manifest_is_an_error() {
+    fn a_missing_manifest_and_a_missing_table_are_errors() {
         assert!(rows(Scratch::with(&[]).path()).is_err());
+        assert!(rows(Scratch::with(&[("Cargo.toml", "[workspace]\n")]).path()).is_err());
     }
 }

@@ -9,7 +9,7 @@ use crate::allocation::CountingAllocator;
 use crate::peer::Program;
 
 // The allocator that counts for endseal's own figures, so that both count alike.
-#[path = "../../../crates/endseal-bench/src/allocation.rs"]
+#[path = "../../../bench/src/allocation.rs"]
 #[allow(unsafe_code, unreachable_pub, reason = "an allocator; public in the crate it is from")]
 mod allocation;
 #[path = "../../rust/src/lines.rs"]

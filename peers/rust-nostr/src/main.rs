@@ -11,7 +11,7 @@ use crate::allocation::CountingAllocator;
 use crate::peer::Program;
 
 // The allocator that counts for endseal's own figures, so that both count alike.
-#[path = "../../../crates/endseal-bench/src/allocation.rs"]
+#[path = "../../../bench/src/allocation.rs"]
 #[allow(unsafe_code, unreachable_pub, dead_code, reason = "an allocator; public where it is from")]
 mod allocation;
 mod baseline;

@@ -6,19 +6,19 @@ use self::work::{Duplex, Fault, Spent, Work};
 
 // What every subject does, and how it is measured: the same files as for endseal's own subjects, so
 // that they differ in what they are and in nothing else.
-#[path = "../../../crates/endseal-bench/src/duplex/carrier.rs"]
+#[path = "../../../bench/src/duplex/carrier.rs"]
 pub(crate) mod carrier;
-#[path = "../../../crates/endseal-bench/src/duplex/examine.rs"]
+#[path = "../../../bench/src/duplex/examine.rs"]
 mod examine;
-#[path = "../../../crates/endseal-bench/src/duplex/idle.rs"]
+#[path = "../../../bench/src/duplex/idle.rs"]
 mod idle;
-#[path = "../../../crates/endseal-bench/src/duplex/processor.rs"]
+#[path = "../../../bench/src/duplex/processor.rs"]
 mod processor;
-#[path = "../../../crates/endseal-bench/src/duplex/relay.rs"]
+#[path = "../../../bench/src/duplex/relay.rs"]
 pub(crate) mod relay;
-#[path = "../../../crates/endseal-bench/src/duplex/serve.rs"]
+#[path = "../../../bench/src/duplex/serve.rs"]
 mod serve;
-#[path = "../../../crates/endseal-bench/src/duplex/work.rs"]
+#[path = "../../../bench/src/duplex/work.rs"]
 pub(crate) mod work;
 
 #[path = "transport/pair.rs"]

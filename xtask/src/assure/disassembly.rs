@@ -7,11 +7,15 @@
 //! function has a reviewed number of such jumps, so that a new one is a failure until a reviewer
 //! has read it.
 
+use std::path::Path;
 use std::process::Command;
 
-use super::{Count, Place};
+use super::cargo;
+use crate::count::Count;
+use crate::target_folder;
 
-const ARCHIVE: &str = "target/release/libendseal_crypto.rlib";
+/// Below the target folder.
+const ARCHIVE: &str = "release/libendseal_crypto.rlib";
 
 /// A function of the kernels.
 struct Function {
@@ -57,15 +61,15 @@ const FUNCTIONS: &[Function] = &[
 ];
 
 /// Builds the release library and checks its kernels.
-pub(super) fn check(place: &Place<'_>) -> Result<Count, String> {
+pub(super) fn check(root: &Path) -> Result<Count, String> {
     let build = "build --release --package endseal-crypto --locked --quiet";
-    let status = place.cargo(build).status();
+    let status = cargo(root, build).status();
     if !status.map_err(|error| format!("cargo: {error}"))?.success() {
         return Err("the release build failed".to_owned());
     }
     let listing = Command::new("objdump")
-        .args(["--disassemble", "--demangle", "--no-show-raw-insn", ARCHIVE])
-        .current_dir(place.root)
+        .args(["--disassemble", "--demangle", "--no-show-raw-insn"])
+        .arg(target_folder(root).join(ARCHIVE))
         .output()
         .map_err(|error| format!("objdump (binutils) is needed: {error}"))?;
     if !listing.status.success() {

@@ -28,9 +28,9 @@ const HOMES: &[Home] = &[
         module: "crates/endseal-crypto/src/low",
     },
     Home {
-        root: "crates/endseal-bench/src/lib.rs",
+        root: "bench/src/lib.rs",
         declaration: "pub mod allocation;",
-        module: "crates/endseal-bench/src/allocation",
+        module: "bench/src/allocation",
     },
     Home {
         root: "firmware/src/main.rs",

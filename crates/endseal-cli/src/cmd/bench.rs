@@ -11,6 +11,5 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(_: &Args) -> Failure {
-    Failure::usage("the benchmark is a program of its own")
-        .hint("cargo run --release -p endseal-bench -- --quick")
+    Failure::usage("the benchmark is a program of its own").hint("cargo endseal-bench --quick")
 }

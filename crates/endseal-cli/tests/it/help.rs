@@ -81,7 +81,7 @@ fn completions_are_printed_for_each_shell() {
 
 #[test]
 fn the_benchmark_is_a_program_of_its_own() {
-    let says = "cargo run --release -p endseal-bench -- --quick";
+    let says = "cargo endseal-bench --quick";
     run(program().args(["bench", "--quick"])).fails(2, says);
     run(program().args(["bench", "run", "--suite", "s3"])).fails(2, says);
     assert!(!run(program().arg("--help")).ok().text().contains("bench"));

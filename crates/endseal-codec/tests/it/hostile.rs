@@ -1,5 +1,5 @@
 //! Input made to hurt. How much heap it can cost is measured in
-//! `crates/endseal-bench/tests/codec_heap.rs`, beside the counting allocator.
+//! `bench/tests/codec_heap.rs`, beside the counting allocator.
 
 use endseal_codec::{Codec, DecodeError, Limits};
 

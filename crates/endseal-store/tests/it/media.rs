@@ -79,7 +79,7 @@ fn an_allocation_that_fails_leaves_whole_batches_and_what_was_promised() {
     }
 }
 
-/// True for the forms that take minutes: `cargo xtask long`.
+/// True for the forms that take minutes: `cargo xtask nightly`.
 fn is_long() -> bool {
     env::var_os("ENDSEAL_LONG").is_some()
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 #[test]
 fn every_answer_has_its_class() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/bench-peer");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../vectors/bench-peer");
     let mut count = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

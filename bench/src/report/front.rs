@@ -57,7 +57,7 @@ fn banners(document: &mut Document, record: &Record) {
     if rust && record.environment.lto == NO_LTO {
         document.banner(
             "endseal was built without link-time optimisation, and the peers in Rust with it: for \
-             figures beside them, cargo run --profile bench -p endseal-bench.",
+             figures beside them, cargo run --profile bench --manifest-path bench/Cargo.toml.",
         );
     }
     if let Some(drift) = record.drift.filter(|drift| drift.abs() > DRIFT) {

@@ -243,7 +243,7 @@ mod tests {
     /// So every program that has them builds the same messages.
     #[test]
     fn raw_fields_have_the_digests_of_the_specification() {
-        let specification = include_str!("../../../../../docs/spec/bench-peer.md");
+        let specification = include_str!("../../../../docs/spec/bench-peer.md");
         let (small, large) = ((8192, "8,192"), (262_144, "262,144"));
         for (index, (bytes, written), blob_percent, text) in [
             (0, small, 0, "words"),

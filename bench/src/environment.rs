@@ -185,7 +185,7 @@ mod tests {
     /// The build script cannot ask for the setting, and knows the profiles instead.
     #[test]
     fn profiles_are_as_the_build_script_takes_them_to_be() {
-        let manifest = include_str!("../../../Cargo.toml");
+        let manifest = include_str!("../Cargo.toml");
         let section = |name: &str| {
             let start = manifest.find(&format!("[profile.{name}]")).expect("the profile");
             manifest[start..].split("\n[").next().expect("a section").to_owned()

@@ -6,7 +6,7 @@
 
 // The codec's own random messages and mutants.
 #[allow(dead_code, reason = "not all of it is needed here")]
-#[path = "../../endseal-codec/tests/it/random.rs"]
+#[path = "../../crates/endseal-codec/tests/it/random.rs"]
 mod random;
 
 use std::fs;
@@ -27,7 +27,7 @@ const SPARE: usize = 4_096;
 
 /// The successes of a folder of vectors: their fields, and their bytes.
 fn golden(folder: &str) -> Vec<(Value, Vec<u8>)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(folder);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors").join(folder);
     let mut paths: Vec<_> =
         fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();

@@ -9,7 +9,7 @@ use crate::subject::{Checked, Extra, Prepared, SubjectError};
 use crate::suite::nostr::ISAS;
 
 /// Columns: isa, operation, bytes, instructions, stack, image.
-const COUNTED: &str = include_str!("../../../../../docs/bench/firmware.tsv");
+const COUNTED: &str = include_str!("../../../../docs/bench/firmware.tsv");
 
 /// NIP-44 under a kept key on one chip, for one size.
 pub(super) struct Chip {

@@ -1,0 +1,235 @@
+//! The nightly checks.
+
+use std::fs;
+use std::path::Path;
+
+use crate::ci::{Job, cargo, program};
+use crate::workspace;
+
+/// For cargo-fuzz and Miri. Pinned, so that a new compiler does not fail an old tree. Miri needs
+/// its components miri and rust-src.
+const NIGHTLY: &str = "nightly-2026-05-20";
+const FUZZ_TARGETS: &str = "fuzz/fuzz_targets";
+/// More is a fault: the limits of the formats keep memory small.
+const FUZZ_MEMORY_MB: u32 = 2048;
+const BENCHMARK: &str = "{target}/release/endseal-bench";
+
+/// One named check.
+pub(super) struct Check {
+    pub(super) name: String,
+    /// A check that takes longer is ended and has failed.
+    pub(super) minutes: u64,
+    pub(super) jobs: Vec<Job>,
+}
+
+/// Tests of one portable package under Miri, without std, chosen by words in their names: Argon2,
+/// ML-KEM, signatures and long streams take hours under an interpreter.
+struct Interpreted {
+    package: &'static str,
+    features: &'static str,
+    words: &'static [&'static str],
+}
+
+const INTERPRETED: &[Interpreted] = &[
+    Interpreted {
+        package: "endseal-crypto",
+        features: "alloc",
+        words: &[
+            "high::secret",
+            "low::wipe",
+            "low::limbs25519",
+            "mid::label",
+            "high::random",
+            "base64::tests::published",
+            "high::key_wrap",
+            "segment::tests::within",
+            "base64::tests::pieces",
+        ],
+    },
+    Interpreted {
+        package: "endseal-codec",
+        features: "",
+        words: &["crc32c", "metadata", "rich", "wire::reader", "wire::utf8::tests::characters"],
+    },
+    Interpreted {
+        package: "endseal-keyring",
+        features: "",
+        words: &[
+            "numerals",
+            "bip_350",
+            "bech32_without_m",
+            "padding_must",
+            "name::",
+            "identity_text",
+        ],
+    },
+    Interpreted { package: "endseal-envelope", features: "", words: &["prelude"] },
+];
+
+/// All checks, with `fuzz_minutes` for each fuzz target.
+pub(super) fn all(root: &Path, fuzz_minutes: u64) -> Result<Vec<Check>, String> {
+    let check = |name: &str, minutes, jobs| Check { name: name.to_owned(), minutes, jobs };
+    let mut checks = vec![
+        check("ignored tests", 60, vec![ignored_tests()]),
+        check("packages by themselves", 60, packages(root)?),
+        check(
+            "faults at every read of the store",
+            60,
+            vec![
+                cargo("test --locked --package endseal-store --test it media::")
+                    .with("ENDSEAL_LONG", "1"),
+            ],
+        ),
+        check("node: killed at every fsync", 60, released(&[NODE_KILLS])),
+        check("node: memory while a backlog drains", 30, released(&[NODE_DRAIN])),
+        check("node: datagrams lost", 30, released(&[NODE_NET])),
+        check("signer: all Nostr clients", 60, released(&[SIGNER])),
+        check("s3: encrypted names", 30, released(&[S3_NAMES])),
+        check("s3: all clients and servers", 60, released(&[S3_ALL])),
+        check("s3: soak before MinIO", 40, released(&[S3_SOAK_MINIO])),
+        check("s3: soak before versitygw", 40, released(&[S3_SOAK])),
+        check("bench: instructions of kernels", 20, bench(vec![program("xtask gate")])),
+        check("bench: all suites", 40, bench(whole_bench())),
+        check("bench: beside peers", 60, bench(bench_peers())),
+        check("bench: two codecs of others", 20, vec![cargo(PEER_CODEC)]),
+    ];
+    checks.extend(INTERPRETED.iter().map(miri));
+    for target in fuzz_targets(root)? {
+        checks.push(fuzz(&target, fuzz_minutes));
+    }
+    Ok(checks)
+}
+
+const NODE_KILLS: &str = "tests/node/run --kill 0 --endseal {target}/release/endseal";
+const NODE_DRAIN: &str = "tests/node/run --drain --endseal {target}/release/endseal";
+const NODE_NET: &str = "tests/node/run --net --endseal {target}/release/endseal";
+const SIGNER: &str = "tests/nostr/run --all --signer-bin {target}/release/endseal";
+const S3_NAMES: &str = "tests/s3/run --quick --names --proxy-bin {target}/release/endseal";
+const S3_ALL: &str =
+    "tests/s3/run --all --full --backend versitygw --minio --proxy-bin {target}/release/endseal";
+const S3_SOAK_MINIO: &str = "tests/s3/run --soak 20 --minio --proxy-bin {target}/release/endseal";
+const S3_SOAK: &str = "tests/s3/run --soak 20 --proxy-bin {target}/release/endseal";
+/// Messages and mutants of each: a difference between two readers shows within the first hundreds.
+const PEER_CODEC: &str =
+    "run --release --locked --manifest-path peers/rust-codec/Cargo.toml -- agree 5000 20";
+
+/// Tests that are marked `#[ignore]`, but for those that need libraries or a server of others: the
+/// step `nostr` of `ci` runs the former, and nothing here the latter.
+fn ignored_tests() -> Job {
+    cargo("test --workspace --locked -- --ignored --skip interop --skip openbao")
+}
+
+/// Each package with its own features: a call for all unites them and hides a missing one.
+fn packages(root: &Path) -> Result<Vec<Job>, String> {
+    let clippy = |name: String| {
+        cargo(&format!("clippy --all-targets --locked --quiet --package {name} -- -D warnings"))
+    };
+    Ok(workspace::rows(root)?.into_iter().flat_map(|row| row.crates).map(clippy).collect())
+}
+
+/// With the program as it is shipped, but for link-time optimisation.
+fn released(commands: &[&str]) -> Vec<Job> {
+    let build = cargo("build --release --locked -p endseal-cli");
+    core::iter::once(build).chain(commands.iter().map(|it| program(it))).collect()
+}
+
+fn bench(jobs: Vec<Job>) -> Vec<Job> {
+    let build = cargo("build --release --locked --manifest-path bench/Cargo.toml");
+    [released(&[]), vec![build], jobs].concat()
+}
+
+/// All suites; of the one that carries gigabytes, the cases that take seconds.
+fn whole_bench() -> Vec<Job> {
+    let run = |words: &str| program(&format!("{BENCHMARK} --quick --quiet {words}"));
+    vec![
+        run("--suite envelope,codec,transport,sessions,node --out {target}/bench-whole"),
+        run("--suite s3 --case range,small --out {target}/bench-whole-s3"),
+    ]
+}
+
+/// Peers that are installed or built in minutes, with a few cases each: a subject is checked before
+/// it is timed.
+fn bench_peers() -> Vec<Job> {
+    let run = |words: &str| program(&format!("{BENCHMARK} --quick --quiet --strict {words}"));
+    vec![
+        program("xtask peers node rust rust-nostr go"),
+        run("--suite envelope --case open,open_many --peers node,bun --out {target}/bench-peers"),
+        run("--suite envelope,codec,transport --case open,decode,echo --peers rust \
+             --out {target}/bench-peers-rust"),
+        run("--suite nostr --case nip44_encrypt,nip44_decrypt,verify,flow \
+             --peers rust-nostr,go,node --out {target}/bench-nostr"),
+    ]
+}
+
+/// Undefined behaviour and leaks, by an interpreter.
+fn miri(part: &Interpreted) -> Check {
+    let Interpreted { package, features, words } = part;
+    let words = format!(
+        "env -u RUSTUP_TOOLCHAIN -u CARGO cargo +{NIGHTLY} miri test --package {package} --lib \
+         --no-default-features --features={features} --locked -- {}",
+        words.join(" ")
+    );
+    let job = program(&words)
+        .with("MIRIFLAGS", "-Zmiri-disable-isolation")
+        .with("CARGO_TARGET_DIR", "{target}/miri");
+    Check { name: format!("miri {package}"), minutes: 30, jobs: vec![job] }
+}
+
+/// One target from its kept corpus. New inputs go to `fuzz/found/`, crashes to `fuzz/artifacts/`.
+fn fuzz(target: &str, minutes: u64) -> Check {
+    let kept = format!("{{target}}/fuzz-kept/{target}");
+    let run = format!(
+        "env -u RUSTUP_TOOLCHAIN -u CARGO cargo +{NIGHTLY} fuzz run --fuzz-dir fuzz \
+         --features libfuzzer {target} fuzz/found/{target} {kept} -- -max_total_time={} \
+         -rss_limit_mb={FUZZ_MEMORY_MB} -timeout=10 -print_final_stats=1",
+        minutes * 60
+    );
+    let jobs = vec![
+        program(&format!("mkdir -p fuzz/found/{target}")),
+        cargo(&format!(
+            "run --locked --quiet --manifest-path fuzz/Cargo.toml --bin replay -- unpack {target} \
+             {kept}"
+        )),
+        // SQLite in one file has two globals of one name.
+        program(&run).with("ASAN_OPTIONS", "detect_odr_violation=0"),
+    ];
+    Check { name: format!("fuzz {target}"), minutes: minutes + 20, jobs }
+}
+
+fn fuzz_targets(root: &Path) -> Result<Vec<String>, String> {
+    let folder = root.join(FUZZ_TARGETS);
+    let entries =
+        fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".rs").map(str::to_owned))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn fuzz_targets_are_the_files_in_their_folder() {
+        let scratch = Scratch::with(&[
+            ("fuzz/fuzz_targets/b.rs", ""),
+            ("fuzz/fuzz_targets/a.rs", ""),
+            ("fuzz/fuzz_targets/notes.md", ""),
+        ]);
+        assert_eq!(fuzz_targets(scratch.path()).unwrap(), ["a", "b"]);
+    }
+
+    #[test]
+    fn each_check_has_a_name_of_its_own() {
+        let checks = all(&crate::root(), 10).unwrap();
+        let mut names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}
