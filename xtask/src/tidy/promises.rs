@@ -1,9 +1,9 @@
 //! Each promise in `SECURITY.md` has tests that exist.
 //!
 //! A promise is a row of a table whose first column is headed `no.`, and has its number there. Its
-//! tests are listed in `docs/promises.md` below a heading of that number, each on a line of its own:
-//! as `` `crate::test_function` ``, where `crate` is the folder in `crates/` without `endseal-`, or
-//! as the path of a script.
+//! tests are listed in `docs/promises.md` below a heading of that number, each on a line of its
+//! own: as `` `crate::test_function` ``, where `crate` is the folder in `crates/` without
+//! `endseal-`, or as the path of a script.
 
 use super::{Finding, Outcome};
 use crate::tree::Tree;
@@ -160,7 +160,7 @@ mod tests {
     fn document(numbers: &[&str]) -> String {
         let rows: String = numbers.iter().map(|it| format!("| {it} | relay | read |\n")).collect();
         format!(
-            "| no. | who | cannot |\n|---|---|---|\n{rows}\n| risk | remedy |\n|---|---|\n| z | x |\n"
+            "| no. | who | cannot |\n|---|---|---|\n{rows}\n| risk | way |\n|---|---|\n| z | x |\n"
         )
     }
 

@@ -63,9 +63,9 @@ enum Command {
     },
     /// Import a secret identity that was exported, with a new device
     ///
-    /// It has no 24 words: those that endseal id paper printed are another form of it. Conversations,
-    /// contacts and groups do not come with it. A hub that knows the person refuses the device,
-    /// unless the folder person of the former state directory is there: copy it before.
+    /// It has no 24 words: those that endseal id paper printed are another form of it.
+    /// Conversations, contacts and groups do not come with it. A hub that knows the person refuses
+    /// the device, unless the folder person of the former state directory is there: copy it before.
     Import {
         #[command(flatten)]
         creation: Creation,
