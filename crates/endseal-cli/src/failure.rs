@@ -180,9 +180,10 @@ impl From<FileError> for Failure {
                 let hint = format!("only you may use it: chmod {safe} '{}'", path.display());
                 Self { kind, ..failure }.hint(hint)
             }
-            FileError::NotARegularFile(_) => {
-                failure.hint("to write to a device or pipe, leave -o away and redirect: > FILE")
-            }
+            FileError::NotARegularFile(_) => failure.hint(
+                "pack a folder first, as with tar; write to a device or pipe by redirecting: \
+                 > FILE",
+            ),
             FileError::Io { source, .. } => match io_hint(source) {
                 Some(hint) => failure.hint(hint),
                 None => failure,
@@ -203,7 +204,7 @@ fn in_home(error: FileError) -> Failure {
 fn io_hint(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            Some("make room; nothing was changed")
+            Some("make room; a file that was there is as it was, and what came out is not whole")
         }
         io::ErrorKind::FileTooLarge => {
             Some("the file system or a limit (ulimit -f) allows no more")
@@ -229,10 +230,11 @@ impl From<IdentityError> for Failure {
     fn from(error: IdentityError) -> Self {
         let failure = Self::of(Kind::Configuration, &error);
         match error {
-            IdentityError::File(FileError::Exists(_)) => Self { kind: Kind::Usage, ..failure }.hint(
-                "to begin anew with another identity: endseal init --force (the old one is kept \
-                 under another name)",
-            ),
+            IdentityError::File(FileError::Exists(_)) => Self { kind: Kind::Usage, ..failure }
+                .hint(
+                    "nothing was changed; with --force, identity and device are replaced and the \
+                     conversations of this device end: the old files are kept under other names",
+                ),
             IdentityError::File(error) => in_home(error),
             IdentityError::Missing(path) if path.ends_with("device.endseal") => failure.hint(
                 "put a backup in its place, or make a new device: endseal init --paper --force",

@@ -36,6 +36,8 @@ pub(crate) struct Timeouts {
     #[arg(value_parser = duration::between(SECOND, 10 * MINUTE))]
     timeout: Duration,
     /// Give up if the peer stands still for this time
+    ///
+    /// A connection on which nothing at all is heard ends after 30 s in any case.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = duration::between(SECOND, HOUR))]
     pub(crate) idle: Duration,
@@ -220,9 +222,10 @@ fn refused(remote: SocketAddr, error: &ConnectError, patience: Duration) -> Fail
     let failure = Failure::new(kind, format!("cannot connect to {remote}")).because(error);
     match error {
         ConnectError::WrongPeer => failure.hint("check the address, and compare the peer id"),
-        ConnectError::Refused => {
-            failure.hint("the other side must know you: endseal peers add NAME PEERID, there")
-        }
+        ConnectError::Refused => failure.hint(
+            "the other side must know you: endseal peers add NAME PEERID, there, and then \
+                 endseal listen again, which reads the peers when it starts",
+        ),
         ConnectError::TimedOut => failure.hint(format!(
             "waited {}: does the other side run, and does UDP get through?",
             duration::text(patience)

@@ -1,16 +1,32 @@
-//! Each promise in `SECURITY.md` names a test that exists.
+//! Each promise in `SECURITY.md` has tests that exist.
 //!
-//! A promise is a row of a table whose last column is headed `test`. That column holds names as
-//! `` `crate::test_function` ``, where `crate` is the folder in `crates/` without `endseal-`, or
-//! paths of scripts.
+//! A promise is a row of a table whose first column is headed `no.`, and has its number there. Its
+//! tests are listed in `docs/promises.md` below a heading of that number, each on a line of its
+//! own: as `` `crate::test_function` ``, where `crate` is the folder in `crates/` without
+//! `endseal-`, or as the path of a script.
 
 use super::{Finding, Outcome};
 use crate::tree::Tree;
 
 const DOCUMENT: &str = "SECURITY.md";
-const COLUMN: &str = "test";
+const TESTS: &str = "docs/promises.md";
+const COLUMN: &str = "no.";
 /// Lines of the document at most.
 const LIMIT: usize = 250;
+/// Columns of a line of both documents at most.
+const COLUMNS: usize = 100;
+
+/// A number with its line.
+struct Numbered<'a> {
+    line: usize,
+    number: &'a str,
+}
+
+/// Heading of a promise, and the tests below it with their lines.
+struct Section<'a> {
+    heading: Numbered<'a>,
+    tests: Vec<(usize, &'a str)>,
+}
 
 pub(super) fn check(tree: &Tree) -> Outcome {
     let mut outcome = Outcome::default();
@@ -20,39 +36,82 @@ pub(super) fn check(tree: &Tree) -> Outcome {
         let message = format!("{length} lines, over the limit of {LIMIT}");
         outcome.findings.push(Finding::of(DOCUMENT, message));
     }
-    let mut promises = 0;
-    let mut in_table = false;
-    for (index, line) in file.text.lines().enumerate() {
-        let Some(cell) = last_cell(line) else {
-            in_table = false;
-            continue;
-        };
-        if !in_table {
-            in_table = cell == COLUMN;
-            continue;
+    outcome.findings.extend(wide(DOCUMENT, &file.text));
+    let list = tree.file(TESTS).map_or("", |file| file.text.as_str());
+    outcome.findings.extend(wide(TESTS, list));
+    let (promises, sections) = (promises(&file.text), sections(list));
+    for (index, promise) in promises.iter().enumerate() {
+        let number = promise.number;
+        if promises[..index].iter().any(|before| before.number == number) {
+            let message = format!("the number {number} a second time");
+            outcome.findings.push(Finding::at(DOCUMENT, promise.line, message));
         }
-        if cell.starts_with("---") {
-            continue;
-        }
-        promises += 1;
-        // Every second piece stands between backticks.
-        let names: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
-        if names.is_empty() {
-            outcome.findings.push(Finding::at(DOCUMENT, index + 1, "a promise without a test"));
-        }
-        for name in names.into_iter().filter(|name| !exists(tree, name)) {
-            let message = format!("no test `{name}`");
-            outcome.findings.push(Finding::at(DOCUMENT, index + 1, message));
+        let is_held = |it: &Section<'_>| it.heading.number == number && !it.tests.is_empty();
+        if !sections.iter().any(is_held) {
+            let message = format!("the promise {number} has no test in {TESTS}");
+            outcome.findings.push(Finding::at(DOCUMENT, promise.line, message));
         }
     }
-    outcome.notes.push(format!("{promises} promises in {DOCUMENT}"));
+    for section in &sections {
+        let Numbered { line, number } = section.heading;
+        if !promises.iter().any(|it| it.number == number) {
+            let message = format!("no promise {number} in {DOCUMENT}");
+            outcome.findings.push(Finding::at(TESTS, line, message));
+        }
+        for (line, name) in section.tests.iter().filter(|(_, name)| !exists(tree, name)) {
+            outcome.findings.push(Finding::at(TESTS, *line, format!("no test `{name}`")));
+        }
+    }
+    let tests: usize = sections.iter().map(|it| it.tests.len()).sum();
+    outcome.notes.push(format!("{} promises in {DOCUMENT}, {tests} tests", promises.len()));
     outcome
 }
 
-/// The last cell of a table's row; `None` for other lines.
-fn last_cell(line: &str) -> Option<&str> {
+/// Lines of a document that are too wide.
+fn wide(path: &str, text: &str) -> Vec<Finding> {
+    let columns = text.lines().map(|line| line.chars().count()).enumerate();
+    columns
+        .filter(|(_, columns)| *columns > COLUMNS)
+        .map(|(index, columns)| {
+            Finding::at(path, index + 1, format!("{columns} columns, over {COLUMNS}"))
+        })
+        .collect()
+}
+
+/// Numbers in the first column of the tables of promises.
+fn promises(text: &str) -> Vec<Numbered<'_>> {
+    let (mut found, mut in_table) = (Vec::new(), false);
+    for (index, line) in text.lines().enumerate() {
+        match first_cell(line) {
+            None => in_table = false,
+            Some(cell) if !in_table => in_table = cell == COLUMN,
+            Some(cell) if cell.starts_with("---") => {}
+            Some(number) => found.push(Numbered { line: index + 1, number }),
+        }
+    }
+    found
+}
+
+/// Sections of the list of tests.
+fn sections(text: &str) -> Vec<Section<'_>> {
+    let mut found: Vec<Section<'_>> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if let Some(number) = line.strip_prefix("### ") {
+            let heading = Numbered { line: index + 1, number: number.trim() };
+            found.push(Section { heading, tests: Vec::new() });
+        } else if let Some(section) = found.last_mut()
+            && let Some(test) = line.strip_prefix("* `").and_then(|it| it.strip_suffix('`'))
+        {
+            section.tests.push((index + 1, test));
+        }
+    }
+    found
+}
+
+/// The first cell of a table's row; `None` for other lines.
+fn first_cell(line: &str) -> Option<&str> {
     let row = line.trim().strip_prefix('|')?.strip_suffix('|')?;
-    row.rsplit('|').next().map(str::trim)
+    row.split('|').next().map(str::trim)
 }
 
 /// Returns true if the name is that of a test function that is not ignored, or a path of the tree.
@@ -84,43 +143,71 @@ mod tests {
     use super::super::tests::run;
     use super::*;
 
-    const TESTS: &str = "#[test]\nfn bits_are_refused() {}\n\n\
+    const CODE: &str = "#[test]\nfn bits_are_refused() {}\n\n\
         #[tokio::test]\nasync fn peers_meet() {}\n\n\
         #[test]\n#[ignore]\nfn pages_turn() {}\n\nfn helper() {}\n";
 
-    fn found(table: &str) -> Vec<String> {
+    fn found(document: &str, list: &str) -> Vec<String> {
         let files = [
-            (DOCUMENT, table),
-            ("crates/endseal-a/tests/it/x.rs", TESTS),
+            (DOCUMENT, document),
+            (TESTS, list),
+            ("crates/endseal-a/tests/it/x.rs", CODE),
             ("tests/s3/run", "#!/bin/bash\n"),
         ];
         run(check, &files)
     }
 
+    fn document(numbers: &[&str]) -> String {
+        let rows: String = numbers.iter().map(|it| format!("| {it} | relay | read |\n")).collect();
+        format!(
+            "| no. | who | cannot |\n|---|---|---|\n{rows}\n| risk | way |\n|---|---|\n| z | x |\n"
+        )
+    }
+
     #[test]
     fn promises_with_tests_pass() {
-        let table = "| promise | test |\n|---|---|\n| x | `a::bits_are_refused`, `tests/s3/run` |\n\
-            | y | `a::peers_meet` |\n\n| risk | remedy |\n|---|---|\n| z | none |\n";
-        assert_eq!(found(table), [""; 0]);
+        let list = "# Tests\n\nWords.\n\n### A1\n* `a::bits_are_refused`\n* `tests/s3/run`\n\n\
+            ## Others\n\n### A2\n* `a::peers_meet`\n";
+        assert_eq!(found(&document(&["A1", "A2"]), list), [""; 0]);
     }
 
     #[test]
     fn promises_without_tests_are_found() {
-        let table = "| promise | test |\n|---|---|\n| x | a::bits_are_refused |\n\
-            | y | `a::helper` |\n| z | `b::bits_are_refused` |\n| i | `a::pages_turn` |\n";
+        let list = "### A1\n* a::bits_are_refused\n### A2\n* `a::helper`\n\
+            * `b::bits_are_refused`\n* `a::pages_turn`\n";
         assert_eq!(
-            found(table),
+            found(&document(&["A1", "A2", "A3"]), list),
             [
-                "SECURITY.md:3: a promise without a test",
-                "SECURITY.md:4: no test `a::helper`",
-                "SECURITY.md:5: no test `b::bits_are_refused`",
-                "SECURITY.md:6: no test `a::pages_turn`",
+                "SECURITY.md:3: the promise A1 has no test in docs/promises.md",
+                "SECURITY.md:5: the promise A3 has no test in docs/promises.md",
+                "docs/promises.md:4: no test `a::helper`",
+                "docs/promises.md:5: no test `b::bits_are_refused`",
+                "docs/promises.md:6: no test `a::pages_turn`",
             ]
         );
     }
 
     #[test]
-    fn the_document_stays_short() {
-        assert_eq!(found(&"x\n".repeat(251)), ["SECURITY.md: 251 lines, over the limit of 250"]);
+    fn numbers_stand_once_in_both_documents() {
+        let list = "### A1\n* `a::peers_meet`\n### A2\n* `a::peers_meet`\n";
+        assert_eq!(
+            found(&document(&["A1", "A1"]), list),
+            [
+                "SECURITY.md:4: the number A1 a second time",
+                "docs/promises.md:3: no promise A2 in SECURITY.md",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_document_stays_short_and_narrow() {
+        let long = found(&"x\n".repeat(251), "");
+        assert_eq!(long, ["SECURITY.md: 251 lines, over the limit of 250"]);
+        let line = format!("{}\n", "é".repeat(101));
+        assert_eq!(
+            found(&line, &line),
+            ["SECURITY.md:1: 101 columns, over 100", "docs/promises.md:1: 101 columns, over 100"]
+        );
+        assert_eq!(found(&"é".repeat(100), ""), [""; 0]);
     }
 }

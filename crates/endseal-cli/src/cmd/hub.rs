@@ -16,7 +16,8 @@ use crate::failure::Failure;
 /// Keep messages for people who are away, without reading any
 ///
 /// serve makes the hub's key and database, and runs it; invite prints a text with which one device
-/// may join. The hub learns who writes to whom, when and how much, and nothing of the content.
+/// may join. The hub learns who writes to whom or to which group, whose devices get it, when and
+/// how much, and nothing of the content.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]

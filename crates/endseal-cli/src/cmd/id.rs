@@ -53,8 +53,9 @@ enum Command {
     },
     /// Print the identity as 24 words, to keep on paper
     ///
-    /// endseal init --paper makes the identity of these words again, with a new device. Write the
-    /// words by hand: a printer or a photograph keeps copies.
+    /// endseal init --paper makes the identity of these words again, with a new device: it opens
+    /// sealed files, and has no conversations, contacts or groups. Write the words by hand: a
+    /// printer or a photograph keeps copies.
     Paper {
         /// Print to a file or pipe, too
         #[arg(short, long)]
@@ -63,6 +64,8 @@ enum Command {
     /// Import a secret identity that was exported, with a new device
     ///
     /// It has no 24 words: those that endseal id paper printed are another form of it.
+    /// Conversations, contacts and groups do not come with it. A hub that knows the person refuses
+    /// the device, unless the folder person of the former state directory is there: copy it before.
     Import {
         #[command(flatten)]
         creation: Creation,

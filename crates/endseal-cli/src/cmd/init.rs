@@ -30,6 +30,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     creation: Creation,
     /// Make the identity of 24 words on standard input again, with a new device
+    ///
+    /// The words open sealed files. They bring back neither conversations, contacts nor groups. A
+    /// hub that knows the person refuses the device, unless the folder person of the former state
+    /// directory is there: copy it before.
     #[arg(long)]
     paper: bool,
 }

@@ -23,8 +23,9 @@ const MAX_LEN: usize = 4_096;
 /// Register this device at a hub, with an invitation of endseal hub invite
 ///
 /// The hub keeps messages for this device while it is away. It learns which devices a person has,
-/// who writes to whom and when, and never what. An invitation is a secret until it was used: it is
-/// read from a file or standard input.
+/// who writes to whom or to which group and when, and never what. An invitation is a secret until
+/// it was used: it is read from a file or standard input. A hub that knows a person takes a new
+/// device only from a state directory that has the person's records (the folder person).
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The file [default: standard input]

@@ -21,8 +21,9 @@ use crate::peer_address::{DEFAULT_PORT, PeerArg};
 
 /// Receive files and messages from known peers
 ///
-/// Prints PEERID@ADDRESS, which others give to endseal send and endseal ping, then a line for each
-/// file and message. Files appear in a folder, whole or not at all, and replace nothing.
+/// Prints PEERID@ADDRESS for endseal send and endseal ping, then a line for each file and message.
+/// Of 0.0.0.0 or [::], others put an address of this machine in its place. Peers are read when it
+/// starts. Files appear in a folder, whole or not at all, and replace nothing.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Address to listen on; 0.0.0.0:4433 is reachable from other machines
@@ -42,6 +43,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
     max_size: u64,
     /// Give up a file if nothing of it came for this time
+    ///
+    /// A connection on which nothing at all is heard ends after 30 s in any case.
     #[arg(long, value_name = "TIME", default_value = "10m")]
     #[arg(value_parser = duration::between(SECOND, WEEK))]
     idle: Duration,

@@ -23,7 +23,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Add a peer: endseal listen accepts it from then on
+    /// Add a peer: the next endseal listen accepts it
     Add {
         /// a-z, 0-9, '.', '_' and '-'
         name: Name,

@@ -25,7 +25,7 @@ use crate::{recipients, typed};
 pub(crate) struct Args {
     /// Contact, identity or group
     name: String,
-    /// The text, or - for standard input
+    /// The text, at most 1,000,000 bytes, or - for standard input
     text: String,
     /// Each line of standard input is a text
     #[arg(long)]

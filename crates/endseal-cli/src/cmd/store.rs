@@ -38,8 +38,10 @@ enum Command {
     },
     /// Copy the store into a new folder, under the same key
     ///
-    /// The copy opens with the same identity: back up the identity, too. After restoring it,
-    /// sessions only receive until they are reset.
+    /// The copy opens with the keys of this device and with nothing else: back up the file
+    /// device.endseal, and know its passphrase if it has one. The identity and its 24 words do not
+    /// open it. After restoring it, sessions only receive until they are reset, and a hub is not
+    /// used at all until there is a new device.
     Backup {
         /// A folder that is not there yet
         dir: PathBuf,
@@ -48,16 +50,19 @@ enum Command {
     ///
     /// No store may exist. The write-ahead log of a plain copy is applied; if a commit in it is
     /// damaged, nothing is restored. Sessions only receive until they are reset, because their next
-    /// keys may have been used after the copy was made.
+    /// keys may have been used after the copy was made. Over a hub, nothing is received or sent
+    /// until there is a new device (endseal init --paper --force), which gets neither what waits at
+    /// the hub for this one nor the history.
     Restore {
         /// The folder of the backup or copy
         dir: PathBuf,
     },
     /// Show the size of the store and its number of entries
     Stats,
-    /// Write the messages of the inbox in plaintext
+    /// Write the messages that were not read yet, in plaintext
     ///
-    /// Each line is a JSON object; ids and contents are hexadecimal.
+    /// Each line is a JSON object; ids and contents are hexadecimal. What was read is in endseal
+    /// history.
     Export {
         /// Write to a file [default: standard output]
         #[arg(short, long, value_name = "FILE")]
@@ -128,9 +133,10 @@ fn restore(dir: &Path, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let waits = store.is_restored();
     store.close()?;
     ctx.note(
-        "nothing that was in use is used again: to send over a hub, make a new device (endseal init \
-         --paper --force); to send to a session group, have this device added again with a new key \
-         package (endseal session group key-package)",
+        "nothing that was in use is used again: to receive and send over a hub, make a new device \
+         (endseal init --paper --force), which loses what waits there for this one; to send to a \
+         session group, have this device added again with a new key package (endseal session group \
+         key-package)",
     );
     let path = home.store_path().display().to_string();
     let json = json::object([("store", path.clone().into()), ("awaits_reset", waits.into())]);

@@ -159,7 +159,7 @@ fn tell(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
         let parked = plural(report.parked, "message");
         ctx.note(&format!(
             "note: {parked} cannot be opened yet: others, or the roster of a group (endseal group \
-             import), are missing"
+             import), are missing; if that stays, the sender runs: endseal session reset"
         ));
     }
     if report.problems > 0 {

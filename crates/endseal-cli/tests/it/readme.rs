@@ -131,7 +131,7 @@ fn commands_of_the_readme_work_in_their_order() {
             assert!(ran.text().contains("> at noon"), "{}", ran.text());
         }
     }
-    assert_eq!(done, 34);
+    assert_eq!(done, 33);
     bob.feed(&["seal", "-g", "team"], b"at noon").ok();
     listener.expect("the README has a listener").kill();
     let mut signer = signer.expect("the README has a signer");

@@ -11,8 +11,10 @@ use crate::json;
 
 /// Copy the database to a new file, also while the hub runs
 ///
-/// The hub's key is not in it: it is in the hub's folder. A hub that goes on with a copy has lost
-/// what came after it, and its nodes say so.
+/// The hub's key is not in it: it is in the hub's folder. If the command fails or is killed, what
+/// it wrote is no copy: remove it. A hub that goes on with a copy has lost what came after it, and
+/// its nodes say so; devices that registered after it are unknown, and invitations that were used
+/// after it are open again.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// A file that is not there yet

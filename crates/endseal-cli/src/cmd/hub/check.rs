@@ -6,6 +6,8 @@ use crate::failure::Failure;
 use crate::json::{self, Value};
 
 /// Read the whole database and compare its counts
+///
+/// An empty database is whole, too: after a restore, look at endseal hub people.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(flatten)]

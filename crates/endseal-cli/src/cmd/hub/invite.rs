@@ -23,7 +23,7 @@ use crate::output::DASH;
 /// runs.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Name under which the invitation is listed
+    /// Name of the invitation in the database; no command lists it yet
     name: Name,
     /// Where the hub is reached; repeatable
     #[arg(long, value_name = "HOST:PORT", required = true)]

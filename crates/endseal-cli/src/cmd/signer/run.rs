@@ -21,7 +21,9 @@ pub(super) struct Args {
     /// Address to listen on for /healthz and /metrics
     #[arg(long, value_name = "IP:PORT")]
     listen: Option<SocketAddr>,
-    /// Address of a page for approvals, to which apps send their users
+    /// Address of a page that shows what waits; decide by endseal signer approve
+    ///
+    /// Apps send their users there. No browser can allow or deny on it yet.
     #[arg(long, value_name = "IP:PORT")]
     page: Option<SocketAddr>,
     /// URL of that page as browsers reach it [default: its address]

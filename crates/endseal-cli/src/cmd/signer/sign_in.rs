@@ -10,7 +10,8 @@ use crate::json;
 
 /// Print a link that signs a browser in to the page of endseal signer run --page
 ///
-/// It works once, for five minutes.
+/// It works once, for five minutes. The page shows what waits. No browser can decide on it yet:
+/// endseal signer approve and endseal signer deny do.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {}
 
