@@ -7,7 +7,7 @@ use bytes::Bytes;
 use endseal_codec::hub::{Answer, Code, Refused};
 use endseal_crypto::peer_id::PeerId;
 use endseal_keyring::PersonRecord;
-use endseal_session::{Certificate, PrekeyBundle};
+use endseal_keyring::device::{Certificate, PrekeyBundle};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 /// Work of one request, which is done in a transaction with others.

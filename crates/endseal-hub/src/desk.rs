@@ -8,7 +8,7 @@ use endseal_codec::hub::{Answer, Code, Person, Prekey, Refused, Welcome};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::position_after;
 use endseal_keyring::PersonRecord;
-use endseal_session::{Certificate, PrekeyKind};
+use endseal_keyring::device::{Certificate, PrekeyKind};
 
 use crate::budget::Budget;
 use crate::command::{By, MailboxEnd, Publication, Put, Registration, refused};

@@ -12,7 +12,7 @@ use endseal_crypto::label::SESSION_SAFETY_NUMBER;
 ///
 /// ```
 /// # use endseal_crypto::ed25519::{Seed, SigningKey};
-/// # use endseal_session::SafetyNumber;
+/// # use endseal_keyring::device::SafetyNumber;
 /// let alice = *SigningKey::from_seed(Seed::from_bytes(&[1; 32])).public_key();
 /// let bob = *SigningKey::from_seed(Seed::from_bytes(&[2; 32])).public_key();
 /// assert_eq!(SafetyNumber::of(&alice, &bob), SafetyNumber::of(&bob, &alice));

@@ -1,5 +1,6 @@
 //! Certificates of devices, signed by their identity.
 
+use alloc::vec::Vec;
 use core::fmt;
 
 use endseal_crypto::ed25519::{self, Signature, SigningKey, VerifyingKey};
@@ -7,8 +8,7 @@ use endseal_crypto::label::SESSION_CERTIFICATE;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::x25519;
 
-use crate::address::{Address, DeviceId};
-use crate::fields::Fields;
+use super::{Address, DeviceId};
 
 const VERSION: u8 = 1;
 const SIGNED_LEN: usize = Certificate::LEN - Signature::LEN;
@@ -126,8 +126,10 @@ impl Certificate {
         self.made_at
     }
 
-    /// The agreement key in the bytes of a certificate that was verified. `None` if it is no key.
-    pub(crate) fn agreement_in(bytes: &[u8; Self::LEN]) -> Option<x25519::PublicKey> {
+    /// Returns the agreement key in the bytes of a certificate, without verifying the signature.
+    /// The caller MUST have verified the same bytes before. `None` if it is not a key.
+    #[must_use]
+    pub fn agreement_in(bytes: &[u8; Self::LEN]) -> Option<x25519::PublicKey> {
         x25519::PublicKey::from_bytes(Raw::of(bytes)?.agreement).ok()
     }
 
@@ -146,8 +148,10 @@ impl Certificate {
     }
 
     /// Returns true if `seen`, which the same address has shown, is for another device: it is later
-    /// and has other keys, or it conflicts.
-    pub(crate) fn is_superseded_by(&self, seen: &Self) -> bool {
+    /// and has other keys, or it conflicts. The caller MUST compare certificates of one address
+    /// only.
+    #[must_use]
+    pub fn is_superseded_by(&self, seen: &Self) -> bool {
         let of = |it: &Self| (it.keys.agreement, it.keys.signing, it.keys.group);
         match self.succession(seen) {
             Succession::Same | Succession::Later => false,
@@ -196,17 +200,25 @@ struct Raw<'a> {
 
 impl<'a> Raw<'a> {
     fn of(bytes: &'a [u8; Certificate::LEN]) -> Option<Self> {
-        let mut fields = Fields::new(bytes);
+        let ([version], rest) = bytes.split_first_chunk()?;
+        let (identity, rest) = rest.split_first_chunk()?;
+        let (device, rest) = rest.split_first_chunk()?;
+        let (peer_id, rest) = rest.split_first_chunk()?;
+        let (agreement, rest) = rest.split_first_chunk()?;
+        let (signing, rest) = rest.split_first_chunk()?;
+        let (group, rest) = rest.split_first_chunk()?;
+        let (made_at, rest) = rest.split_first_chunk()?;
+        let signature = rest.first_chunk()?;
         Some(Self {
-            version: fields.byte()?,
-            identity: fields.array()?,
-            device: fields.array()?,
-            peer_id: fields.array()?,
-            agreement: fields.array()?,
-            signing: fields.array()?,
-            group: fields.array()?,
-            made_at: fields.array()?,
-            signature: fields.array()?,
+            version: *version,
+            identity,
+            device,
+            peer_id,
+            agreement,
+            signing,
+            group,
+            made_at,
+            signature,
         })
     }
 }

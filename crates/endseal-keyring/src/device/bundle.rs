@@ -1,13 +1,13 @@
 //! Prekey bundles, with which others begin a session with a device.
 
+use alloc::vec::Vec;
 use core::fmt;
 
 use endseal_crypto::ed25519::Signature;
 use endseal_crypto::label::SESSION_PREKEY;
 use endseal_crypto::x25519;
 
-use crate::certificate::{Certificate, CertificateError};
-use crate::fields::Fields;
+use super::{Certificate, CertificateError};
 
 const VERSION: u8 = 1;
 const SIGNED_LEN: usize = PrekeyBundle::LEN - Signature::LEN;
@@ -155,15 +155,13 @@ struct Raw<'a> {
 
 impl<'a> Raw<'a> {
     fn of(bytes: &'a [u8; PrekeyBundle::LEN]) -> Option<Self> {
-        let mut fields = Fields::new(bytes);
-        Some(Self {
-            version: fields.byte()?,
-            certificate: fields.array()?,
-            kind: fields.byte()?,
-            key: fields.array()?,
-            made_at: fields.array()?,
-            signature: fields.array()?,
-        })
+        let ([version], rest) = bytes.split_first_chunk()?;
+        let (certificate, rest) = rest.split_first_chunk()?;
+        let ([kind], rest) = rest.split_first_chunk()?;
+        let (key, rest) = rest.split_first_chunk()?;
+        let (made_at, rest) = rest.split_first_chunk()?;
+        let signature = rest.first_chunk()?;
+        Some(Self { version: *version, certificate, kind: *kind, key, made_at, signature })
     }
 }
 
