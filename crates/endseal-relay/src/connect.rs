@@ -2,7 +2,6 @@
 
 mod head;
 mod socks5;
-mod trust;
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -18,7 +17,6 @@ use tokio_websockets::{ClientBuilder, Limits, WebSocketStream};
 
 pub(crate) use head::{Head, HeadFirst, read_head};
 pub use socks5::{Proxy, SocksError};
-pub use trust::{InvalidAuthority, Trust};
 
 use crate::address::{Address, Host, Reach, is_public};
 

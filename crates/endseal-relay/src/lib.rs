@@ -36,4 +36,5 @@ mod connect;
 pub mod message;
 pub mod server;
 
-pub use connect::{ConnectError, InvalidAuthority, Proxy, SocksError, Trust};
+pub use connect::{ConnectError, Proxy, SocksError};
+pub use endseal_service::{InvalidAuthority, Trust};

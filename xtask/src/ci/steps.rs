@@ -37,8 +37,13 @@ const PEERS: &[Peer] = &[
 ];
 /// In a portable row by what they may use, but the types of HTTP need std, and the store and the
 /// helpers of tests have files.
-const NEEDS_STD: &[&str] =
-    &["endseal-s3-format", "endseal-s3-protocol", "endseal-store", "endseal-testing"];
+const NEEDS_STD: &[&str] = &[
+    "endseal-s3-format",
+    "endseal-s3-protocol",
+    "endseal-service",
+    "endseal-store",
+    "endseal-testing",
+];
 const CLI: &str = "endseal-cli";
 const BENCH: &str = "endseal-bench";
 const NOSTR: &str = "endseal-nostr";

@@ -1,9 +1,9 @@
-//! Certificate authorities that are trusted.
+//! Certificate authorities that a client trusts, and TLS with servers that they vouch for.
 
-use alloc::sync::Arc;
 use core::fmt;
+use std::sync::Arc;
 
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
@@ -23,7 +23,7 @@ impl Trust {
     /// Adds the certificates of a PEM file: those of one's own authority.
     ///
     /// # Errors
-    /// [`InvalidAuthority`].
+    /// [`InvalidAuthority`] if there is none in it, or one that cannot be used.
     pub fn with_authorities(mut self, pem: &[u8]) -> Result<Self, InvalidAuthority> {
         let mut found = false;
         for certificate in CertificateDer::pem_slice_iter(pem) {
@@ -34,11 +34,25 @@ impl Trust {
         if found { Ok(self) } else { Err(InvalidAuthority) }
     }
 
-    /// TLS 1.3 and 1.2, HTTP/1.1.
-    #[allow(clippy::expect_used, reason = "the suites of the provider are for both versions")]
-    pub(crate) fn connector(self) -> TlsConnector {
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
+    /// Returns a connector for TLS 1.3 and 1.2 that offers HTTP/1.1 and puts post-quantum key
+    /// agreement first.
+    #[allow(
+        clippy::expect_used,
+        clippy::missing_panics_doc,
+        reason = "the suites of the provider are for both versions"
+    )]
+    #[must_use]
+    pub fn connector(self) -> TlsConnector {
+        let provider = CryptoProvider {
+            kx_groups: vec![
+                aws_lc_rs::kx_group::X25519MLKEM768,
+                aws_lc_rs::kx_group::X25519,
+                aws_lc_rs::kx_group::SECP256R1,
+                aws_lc_rs::kx_group::SECP384R1,
+            ],
+            ..aws_lc_rs::default_provider()
+        };
+        let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
             .with_safe_default_protocol_versions()
             .expect("the suites of the provider are for both versions")
             .with_root_certificates(self.0)
