@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Take { peer: PeerId, device: PeerId, answer: oneshot::Sender<Answer> },
     /// Delete what is older than the retention.
     Expire,
+    /// Write, although nothing changes, and say that it is durable.
+    Probe(oneshot::Sender<()>),
 }
 
 /// A frame to be stored.

@@ -66,6 +66,11 @@ impl<'t> Desk<'t> {
         Self { devices, changed, woken, expired, stored, transaction, limits, now }
     }
 
+    /// Writes to the database without a change.
+    pub(crate) fn probe(&mut self) -> Result<(), StorageError> {
+        self.transaction.probe()
+    }
+
     /// Writes what changed of the devices.
     pub(crate) fn finish(self) -> Result<Changes, StorageError> {
         for device in self.changed.values() {

@@ -1,6 +1,6 @@
 //! Counters of a hub, and their text for Prometheus. No label names a peer, a person or an address.
 
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
 use endseal_codec::hub::Code;
@@ -85,6 +85,8 @@ pub(crate) struct Metrics {
     commit_frames: Histogram<{ FRAMES.len() }>,
     /// Transactions that failed.
     pub(crate) write_errors: AtomicU64,
+    /// True from a transaction that failed until a probe has been written.
+    pub(crate) last_write_failed: AtomicBool,
     /// Reads that failed.
     pub(crate) read_errors: AtomicU64,
 }
@@ -104,6 +106,7 @@ impl Default for Metrics {
             commit_time: Histogram::of_durations(TIMES),
             commit_frames: Histogram::of_numbers(FRAMES),
             write_errors: AtomicU64::default(),
+            last_write_failed: AtomicBool::default(),
             read_errors: AtomicU64::default(),
         }
     }

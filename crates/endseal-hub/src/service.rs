@@ -154,15 +154,16 @@ impl Hub {
     }
 
     /// Serves `/metrics`, `/healthz` and `/readyz` over HTTP without a password, until it is dropped.
-    /// `/readyz` answers 503 once the hub accepts no connections.
+    /// `/readyz` answers 503 while the database cannot be written, and once the hub accepts no
+    /// connections.
     pub async fn serve_metrics(&self, listener: TcpListener) {
         operator_page::serve(listener, self.reports()).await;
     }
 
     fn reports(&self) -> Reports {
-        let Office { reads, metrics, .. } = self.office.clone();
+        let Office { reads, metrics, commands, .. } = self.office.clone();
         let (endpoint, accepting) = (self.endpoint.clone(), self.accepting.clone());
-        Reports { reads, metrics, endpoint, accepting }
+        Reports { reads, commands, metrics, endpoint, accepting }
     }
 
     /// Closes all connections and waits until their peers have been told. What was answered is
@@ -176,6 +177,7 @@ impl Hub {
 #[derive(Clone)]
 struct Reports {
     reads: mpsc::Sender<Read>,
+    commands: mpsc::Sender<Command>,
     metrics: Arc<Metrics>,
     endpoint: Endpoint,
     accepting: AbortHandle,
@@ -204,7 +206,17 @@ impl ServiceStatus for Reports {
     }
 
     async fn unready(&self) -> Option<Cow<'static, str>> {
-        self.accepting.is_finished().then_some("it accepts no connections".into())
+        if self.accepting.is_finished() {
+            return Some("it accepts no connections".into());
+        }
+        if !self.metrics.last_write_failed.load(Relaxed) {
+            return None;
+        }
+        let (answer, answered) = oneshot::channel();
+        let sent = self.commands.send(Command::Probe(answer)).await.is_ok();
+        let probed = sent && answered.await.is_ok();
+        self.metrics.last_write_failed.store(!probed, Relaxed);
+        (!probed).then_some("the database cannot be written".into())
     }
 }
 
