@@ -19,9 +19,7 @@ const AGREE: &str = "agree 5000 20";
 /// All of them, in their order.
 pub(super) fn all(root: &Path) -> Vec<Step> {
     let step = |name, purpose, jobs| Step { name, purpose, jobs };
-    let demo = ["demo", "demo signer"].map(|it| program(&format!("{PROGRAM} {it}")));
     vec![
-        step("demo", "the demonstrations run", with_build(demo)),
         step("bench", "all suites run and write their reports", with_build(whole_bench())),
         step(
             "gate",

@@ -123,7 +123,6 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         step("vectors", "the vectors are what the generators write", vec![check_vectors()]),
         step("doc", "the documentation builds without warnings", vec![doc()]),
         step("peer", "implementations of others agree with every vector and with us", peers(root)),
-        step("demo", "the demonstrations run", demo(&packages)),
         step("bench", "the benchmark runs and writes its report", bench(&packages)),
         step(
             "readme",
@@ -262,15 +261,6 @@ fn peers(root: &Path) -> Vec<Job> {
         }
     };
     PEERS.iter().map(job).collect()
-}
-
-fn demo(packages: &[&str]) -> Vec<Job> {
-    if packages.contains(&CLI) {
-        let run = format!("{PROGRAM} demo");
-        vec![cargo(BUILD), program(&run), program(&format!("{run} signer"))]
-    } else {
-        vec![Job::Skip(format!("there is no {CLI}"))]
-    }
 }
 
 /// A case or two of each suite, not optimised: a report is written, and no figure means anything.
@@ -434,7 +424,6 @@ pub(super) mod tests {
         let none = PEERS.iter().map(|peer| format!("there is no {}", peer.script));
         assert_eq!(step(scratch.path(), "peer"), none.collect::<Vec<_>>());
         assert_eq!(step(scratch.path(), "firmware"), [format!("there is no {FIRMWARE}")]);
-        assert_eq!(step(scratch.path(), "demo"), [format!("there is no {CLI}")]);
         scratch.write(PEERS[0].script, "");
         let first = &step(scratch.path(), "peer")[0];
         // On a machine without Python it is skipped, and says so.
