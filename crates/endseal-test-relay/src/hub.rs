@@ -7,17 +7,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use endseal_nostr::event::Event;
+use endseal_relay::message::{self, Filter};
 use tokio::sync::mpsc;
 
-use super::faults::{Faults, Lie};
-use super::settings::Settings;
-use super::store::{Added, Store};
-use crate::message::{self, Filter};
+use crate::faults::{Faults, Lie};
+use crate::settings::Settings;
+use crate::store::{Added, Store};
 
 /// Kind of messages of remote signing (NIP-46).
 const REMOTE_SIGNING: u16 = 24_133;
 
-pub(super) struct Hub {
+pub(crate) struct Hub {
     settings: Settings,
     state: Mutex<State>,
 }
@@ -55,17 +55,17 @@ impl Queue {
 }
 
 /// Receiving end of the queue of a client. It ends if the client reads too slowly.
-pub(super) struct Messages {
+pub(crate) struct Messages {
     receiver: mpsc::Receiver<Bytes>,
     bytes: Arc<AtomicUsize>,
 }
 
 impl Messages {
-    pub(super) async fn next(&mut self) -> Option<Bytes> {
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
         self.receiver.recv().await.inspect(|message| self.taken(message))
     }
 
-    pub(super) fn try_next(&mut self) -> Option<Bytes> {
+    pub(crate) fn try_next(&mut self) -> Option<Bytes> {
         self.receiver.try_recv().ok().inspect(|message| self.taken(message))
     }
 
@@ -75,7 +75,7 @@ impl Messages {
 }
 
 impl Hub {
-    pub(super) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
         let store = Store::new(&settings.limits);
         let state = State {
             clients: BTreeMap::new(),
@@ -92,32 +92,32 @@ impl Hub {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    pub(super) fn faults(&self) -> Arc<Faults> {
+    pub(crate) fn faults(&self) -> Arc<Faults> {
         Arc::clone(&self.state().faults)
     }
 
-    pub(super) fn set_faults(&self, faults: Faults) {
+    pub(crate) fn set_faults(&self, faults: Faults) {
         self.state().faults = Arc::new(faults);
     }
 
-    pub(super) fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.state().clients.len()
     }
 
-    pub(super) fn subscriptions(&self) -> usize {
+    pub(crate) fn subscriptions(&self) -> usize {
         self.state().clients.values().map(|client| client.subscriptions.len()).sum()
     }
 
-    pub(super) fn accepted(&self) -> u64 {
+    pub(crate) fn accepted(&self) -> u64 {
         self.state().accepted
     }
 
     /// Adds a client; it is removed when the first of the two is dropped.
-    pub(super) fn add(self: &Arc<Self>) -> (Member, Messages) {
+    pub(crate) fn add(self: &Arc<Self>) -> (Member, Messages) {
         let limits = &self.settings.limits;
         let (sender, receiver) = mpsc::channel(limits.queued_events);
         let bytes = Arc::new(AtomicUsize::new(0));
@@ -131,7 +131,7 @@ impl Hub {
     }
 
     /// Stores and forwards a verified event. Returns false if it was known.
-    pub(super) fn publish(&self, event: &Event<'_>, json: &Bytes) -> bool {
+    pub(crate) fn publish(&self, event: &Event<'_>, json: &Bytes) -> bool {
         let mut state = self.state();
         let state = &mut *state;
         match state.store.add(event, json) {
@@ -202,14 +202,14 @@ fn altered(event: &Event<'_>, lie: Lie) -> Bytes {
 }
 
 /// A client of the hub.
-pub(super) struct Member {
+pub(crate) struct Member {
     hub: Arc<Hub>,
     number: u64,
 }
 
 impl Member {
     /// Replaces a subscription; returns stored events. None if there are too many subscriptions.
-    pub(super) fn subscribe(&self, id: &str, filters: Vec<Filter>) -> Option<Vec<Bytes>> {
+    pub(crate) fn subscribe(&self, id: &str, filters: Vec<Filter>) -> Option<Vec<Bytes>> {
         let limits = &self.hub.settings.limits;
         let mut state = self.hub.state();
         let stored = state.store.find(&filters, limits.answers);
@@ -221,14 +221,14 @@ impl Member {
         Some(stored)
     }
 
-    pub(super) fn unsubscribe(&self, id: &str) {
+    pub(crate) fn unsubscribe(&self, id: &str) {
         if let Some(client) = self.hub.state().clients.get_mut(&self.number) {
             client.subscriptions.remove(id);
         }
     }
 
     /// Adds an authenticated key.
-    pub(super) fn authenticated(&self, key: [u8; 32]) {
+    pub(crate) fn authenticated(&self, key: [u8; 32]) {
         if let Some(client) = self.hub.state().clients.get_mut(&self.number)
             && !client.keys.contains(&key)
         {

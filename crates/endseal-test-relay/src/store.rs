@@ -4,9 +4,9 @@ use alloc::collections::VecDeque;
 
 use bytes::Bytes;
 use endseal_nostr::event::Event;
+use endseal_relay::message::Filter;
 
-use super::settings::Limits;
-use crate::message::Filter;
+use crate::settings::Limits;
 
 /// Treatment of a kind (NIP-01).
 enum Class {
@@ -37,7 +37,7 @@ struct Stored {
 }
 
 /// Stored events in the order of their arrival, within bounds.
-pub(super) struct Store {
+pub(crate) struct Store {
     events: VecDeque<Stored>,
     bytes: usize,
     max_events: usize,
@@ -46,7 +46,7 @@ pub(super) struct Store {
 
 /// Result of [`Store::add`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Added {
+pub(crate) enum Added {
     /// It is new, stored or ephemeral.
     New,
     /// It is stored already.
@@ -56,13 +56,13 @@ pub(super) enum Added {
 }
 
 impl Store {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         let (max_events, max_bytes) = (limits.stored_events, limits.stored_bytes);
         Self { events: VecDeque::new(), bytes: 0, max_events, max_bytes }
     }
 
     /// Stores a verified event, unless it is ephemeral. `json` is its JSON.
-    pub(super) fn add(&mut self, event: &Event<'_>, json: &Bytes) -> Added {
+    pub(crate) fn add(&mut self, event: &Event<'_>, json: &Bytes) -> Added {
         let class = Class::of(event.kind);
         if let Class::Ephemeral = class {
             return Added::New;
@@ -111,7 +111,7 @@ impl Store {
 
     /// Events that match one of the filters, the newest first, each once. Each filter adds its
     /// `limit` at most, all together `most`.
-    pub(super) fn find(&self, filters: &[Filter], most: usize) -> Vec<Bytes> {
+    pub(crate) fn find(&self, filters: &[Filter], most: usize) -> Vec<Bytes> {
         let mut found: Vec<&Stored> = Vec::new();
         for filter in filters {
             let mut matching: Vec<_> = self

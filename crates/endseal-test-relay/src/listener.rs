@@ -10,18 +10,18 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
 
-use super::connection;
-use super::hub::Hub;
+use crate::connection;
+use crate::hub::Hub;
 
 /// A listening socket and its connections; dropped, it ends them at once.
-pub(super) struct Listener {
+pub(crate) struct Listener {
     address: SocketAddr,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl Listener {
-    pub(super) async fn bind(address: SocketAddr, hub: Arc<Hub>) -> io::Result<Self> {
+    pub(crate) async fn bind(address: SocketAddr, hub: Arc<Hub>) -> io::Result<Self> {
         let socket = TcpListener::bind(address).await?;
         let address = socket.local_addr()?;
         let (stop, stopped) = watch::channel(false);
@@ -29,12 +29,12 @@ impl Listener {
         Ok(Self { address, stop, task })
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Ends all connections with a goodbye.
-    pub(super) async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         self.stop.send_replace(true);
         // It fails if it was aborted, which is the same.
         let _ = (&mut self.task).await;

@@ -2,13 +2,13 @@
 
 use endseal_nostr::json::write;
 use endseal_nostr::output::Sink as _;
+use endseal_relay::message::{MAX_FILTERS, MAX_SUBSCRIPTION_LEN};
 
-use super::settings::Settings;
-use crate::connect::Head;
-use crate::message::{MAX_FILTERS, MAX_SUBSCRIPTION_LEN};
+use crate::head::Head;
+use crate::settings::Settings;
 
 /// Response to a request without an upgrade.
-pub(super) fn response(head: &Head<'_>, settings: &Settings) -> Vec<u8> {
+pub(crate) fn response(head: &Head<'_>, settings: &Settings) -> Vec<u8> {
     let wants_document = head.headers("accept").any(|v| v.contains("application/nostr+json"));
     let (status, kind, body) = if wants_document {
         ("200 OK", "application/nostr+json", document(settings))

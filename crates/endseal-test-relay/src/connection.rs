@@ -7,6 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_nostr::event::Event;
+use endseal_relay::auth;
+use endseal_relay::message::{self, ClientMessage, MessageError};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -14,11 +16,9 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_websockets::{CloseCode, Message, Payload, ServerBuilder, WebSocketStream};
 
-use super::hub::{Hub, Member, Messages};
-use super::information;
-use crate::auth;
-use crate::connect::{Head, HeadFirst, read_head};
-use crate::message::{self, ClientMessage, MessageError};
+use crate::head::{Head, HeadFirst, read_head};
+use crate::hub::{Hub, Member, Messages};
+use crate::information;
 
 /// Most keys that a connection authenticates.
 const MAX_KEYS: usize = 1_000;
@@ -32,7 +32,7 @@ type Socket = WebSocketStream<HeadFirst<TcpStream>>;
 struct Over;
 
 /// Serves a connection up to its end.
-pub(super) async fn run(stream: TcpStream, hub: Arc<Hub>, stopped: watch::Receiver<bool>) {
+pub(crate) async fn run(stream: TcpStream, hub: Arc<Hub>, stopped: watch::Receiver<bool>) {
     let patience = hub.settings().limits.patience;
     if let Ok(Some(socket)) = timeout(patience, accept(stream, &hub)).await
         && let Some(challenge) = new_challenge()
@@ -68,7 +68,7 @@ async fn accept(mut stream: TcpStream, hub: &Hub) -> Option<Socket> {
     }
     let limits =
         tokio_websockets::Limits::default().max_payload_len(Some(hub.settings().limits.message));
-    let accepted = ServerBuilder::new().limits(limits).accept(HeadFirst::of(read, stream)).await;
+    let accepted = ServerBuilder::new().limits(limits).accept(HeadFirst::new(read, stream)).await;
     accepted.ok().map(|(_, socket)| socket)
 }
 
@@ -180,9 +180,8 @@ impl Connection<'_> {
                 Ok(())
             }
             Ok(ClientMessage::Auth(json)) => self.auth(json.as_bytes()).await,
-            Ok(ClientMessage::Unknown) => {
-                self.send(message::notice("unsupported: unknown type of message")).await
-            }
+            // Kinds that this relay does not know either.
+            Ok(_) => self.send(message::notice("unsupported: unknown type of message")).await,
             Err(error) => self.malformed(error).await,
         }
     }

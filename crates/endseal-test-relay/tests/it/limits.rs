@@ -5,7 +5,7 @@ use std::time::Duration;
 use endseal_relay::address::Address;
 use endseal_relay::client::Settings;
 use endseal_relay::message::{self, Filter};
-use endseal_relay::server::Settings as ServerSettings;
+use endseal_test_relay::Settings as ServerSettings;
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

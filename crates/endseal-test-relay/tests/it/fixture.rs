@@ -10,7 +10,7 @@ use endseal_relay::address::Address;
 use endseal_relay::auth::SignedEvent;
 use endseal_relay::client::{Notification, Relay, Settings};
 use endseal_relay::message::Filter;
-use endseal_relay::server::{Server, Settings as ServerSettings};
+use endseal_test_relay::{Server, Settings as ServerSettings};
 pub(crate) use endseal_testing::hex;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use endseal_relay::client::{Disconnect, Notification};
 use endseal_relay::message::{ClientMessage, Filter};
-use endseal_relay::server::Settings as ServerSettings;
+use endseal_test_relay::Settings as ServerSettings;
 
 use super::bad_relays::{Peer, listen};
 use super::fixture::*;

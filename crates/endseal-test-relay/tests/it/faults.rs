@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use endseal_nostr::event::Event;
 use endseal_relay::client::Notification;
-use endseal_relay::server::faults::{Faults, Lie};
+use endseal_test_relay::faults::{Faults, Lie};
 
 use super::fixture::*;
 

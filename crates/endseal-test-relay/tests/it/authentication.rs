@@ -3,8 +3,8 @@
 use endseal_relay::address::Address;
 use endseal_relay::auth::{self, SignedEvent};
 use endseal_relay::client::{Disconnect, Notification};
-use endseal_relay::server::faults::Faults;
-use endseal_relay::server::{Server, Settings as ServerSettings};
+use endseal_test_relay::faults::Faults;
+use endseal_test_relay::{Server, Settings as ServerSettings};
 
 use super::bad_relays::listen;
 use super::fixture::*;

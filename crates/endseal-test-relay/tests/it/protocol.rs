@@ -5,7 +5,7 @@ use std::time::Duration;
 use endseal_nostr::event::Event;
 use endseal_relay::client::Notification;
 use endseal_relay::message::{ClientMessage, Filter};
-use endseal_relay::server::Settings as ServerSettings;
+use endseal_test_relay::Settings as ServerSettings;
 
 use super::bad_relays::{Peer, listen};
 use super::fixture::*;

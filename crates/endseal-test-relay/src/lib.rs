@@ -1,11 +1,17 @@
-//! A relay in memory, for demonstrations and tests: NIP-01, NIP-42 and NIP-11 within bounds.
+//! A Nostr relay in memory for tests: NIP-01, NIP-42 and NIP-11 within bounds. A development
+//! dependency only.
 //!
 //! Ids and signatures of events are verified. Ephemeral events (kinds 20000 to 29999) are forwarded
 //! and never stored, replaceable and addressable ones are replaced, the others stored. Nothing is
 //! written to a disk. It can be told to misbehave, by [`faults`].
 
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
 mod connection;
 pub mod faults;
+mod head;
 mod hub;
 mod information;
 mod listener;
@@ -19,9 +25,9 @@ use std::io;
 
 pub use settings::{Limits, Settings};
 
-use self::faults::Faults;
-use self::hub::Hub;
-use self::listener::Listener;
+use crate::faults::Faults;
+use crate::hub::Hub;
+use crate::listener::Listener;
 
 /// A relay that runs until it is stopped or dropped.
 pub struct Server {

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::address::Address;
+use endseal_relay::address::Address;
 
 /// Settings of the relay.
 #[derive(Clone, Debug, Default)]
