@@ -6,13 +6,11 @@ use std::io::Write as _;
 use std::net::UdpSocket;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::Instant;
 
 use endseal_testing::Scratch;
 use serde_json::Value;
 
-use crate::people::{Person, program};
+use crate::people::Person;
 
 /// Longer than anything here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -20,15 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn kill(child: &Child, signal: &str) {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-}
-
-#[track_caller]
-fn wait_until(what: &str, mut is: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is() {
-        assert!(Instant::now() < end, "{what}");
-        sleep(Duration::from_millis(2));
-    }
 }
 
 /// The process ended with code 130 and the object of that failure.
