@@ -21,7 +21,7 @@
 //! | values in a list of a filter | [`message::MAX_VALUES`] | as filters |
 //! | challenge | [`message::MAX_CHALLENGE_LEN`] bytes | it is signed, several times |
 //! | challenges on a connection | [`client::MAX_CHALLENGES`] | each costs a signature for each key |
-//! | head of an HTTP message | 16 KiB | relays and proxies send less than 4 KiB |
+//! | head of an HTTP answer | 16 KiB | relays and proxies send less than 4 KiB |
 //! | information document | 64 KiB, 5 s | it is optional |
 //! | unsent events | count, bytes and age, in [`client::Limits`] | a relay may be away for days |
 #![forbid(unsafe_code)]
@@ -34,5 +34,5 @@ pub mod client;
 mod connect;
 pub mod message;
 
-pub use connect::{ConnectError, Proxy, SocksError};
+pub use connect::{ConnectError, Proxy, SocksError, UpgradeError};
 pub use endseal_service::{InvalidAuthority, Trust};

@@ -182,7 +182,7 @@ async fn hostile_handshakes_are_refused() {
     let long = "A".repeat(400);
     for answer in [
         "HTTP/1.1 404 Not Found\r\n\r\n".to_owned(),
-        // Without a check these two make tokio-websockets panic.
+        // tokio-websockets panics at these two if it reads them.
         format!("{head}Sec-WebSocket-Accept: {long}\r\n\r\n"),
         format!("{head}Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAAA\r\n\r\n"),
         format!("{head}Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n"),
