@@ -1,9 +1,8 @@
 //! Messages between devices, and session files.
 
+use endseal_keyring::device::{Certificate, PrekeyBundle};
 use endseal_session::group::GroupHeader;
-use endseal_session::{
-    Certificate, FileRecord, FileRecordError, FileRecords, Message, PrekeyBundle,
-};
+use endseal_session::{FileRecord, FileRecordError, FileRecords, Message};
 
 use endseal_store::hazmat;
 

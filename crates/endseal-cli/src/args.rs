@@ -71,7 +71,6 @@ pub(crate) enum Command {
     Send(cmd::send::Args),
     Ping(cmd::ping::Args),
     Inspect(cmd::inspect::Args),
-    Demo(cmd::demo::Args),
     #[command(hide = true)]
     Bench(cmd::bench::Args),
     Completions(cmd::completions::Args),
@@ -102,5 +101,4 @@ Examples:
   tar c photos | endseal seal -r bob > photos.es
   endseal join bob.invite && endseal say bob 'at noon' && endseal sync && endseal inbox
   endseal peers add bob endsealpeer1... && endseal listen --dir inbox
-  endseal send bob@192.0.2.7 notes.txt
-  endseal demo";
+  endseal send bob@192.0.2.7 notes.txt";

@@ -3,7 +3,6 @@
 pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod contacts;
-pub(crate) mod demo;
 pub(crate) mod group;
 pub(crate) mod history;
 pub(crate) mod hub;

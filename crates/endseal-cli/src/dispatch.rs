@@ -35,7 +35,6 @@ pub(crate) fn dispatch(command: Command, ctx: &mut Ctx) -> Result<Outcome, Failu
         Command::Send(args) => cmd::send::run(&args, ctx),
         Command::Ping(args) => cmd::ping::run(&args, ctx),
         Command::Inspect(args) => cmd::inspect::run(&args, ctx),
-        Command::Demo(args) => cmd::demo::run(&args, ctx),
         Command::Bench(args) => Err(cmd::bench::run(&args)),
         Command::Completions(args) => cmd::completions::run(&args, ctx),
         Command::Man(args) => cmd::man::run(&args, ctx),

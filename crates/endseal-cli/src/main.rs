@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     let code = match args::parse(std::env::args_os()) {
         Ok(cli) => ctx.run(cli.global, hardened, |ctx| {
             if ctx.global.json {
-                interrupt::watch(true)?;
+                interrupt::watch()?;
             }
             dispatch(cli.command, ctx)
         }),

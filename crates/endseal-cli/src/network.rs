@@ -8,12 +8,12 @@ use endseal_node::FileError;
 use endseal_node::transfer::{
     self, ReceiveFileError, ReceiveMessagesError, SendError, SendFileError,
 };
+use endseal_service::stop_signal;
 use endseal_transport::{
     Accept, BindError, CloseCode, Closed, ConnectError, Connection, Endpoint, Limits, PeerId,
     Policy, ReceiveError, TransportKey,
 };
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time;
@@ -62,18 +62,11 @@ pub(crate) fn run<T>(
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(failed)?;
     let guard = runtime.enter();
-    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
-    let (mut interrupt, mut terminate) = match signals {
-        (Ok(interrupt), Ok(terminate)) => (interrupt, terminate),
-        (Err(error), _) | (_, Err(error)) => return Err(failed(error)),
-    };
+    let stopping = stop_signal().map_err(failed)?;
     interrupt::release();
     let (interrupts, interrupted) = oneshot::channel();
     tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        stopping.await;
         // Nobody waits for it if the work is done.
         let _done = interrupts.send(());
         // The work may be held up by a pipe that nobody reads.

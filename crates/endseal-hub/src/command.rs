@@ -7,7 +7,7 @@ use bytes::Bytes;
 use endseal_codec::hub::{Answer, Code, Refused};
 use endseal_crypto::peer_id::PeerId;
 use endseal_keyring::PersonRecord;
-use endseal_session::{Certificate, PrekeyBundle};
+use endseal_keyring::device::{Certificate, PrekeyBundle};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 /// Work of one request, which is done in a transaction with others.
@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Take { peer: PeerId, device: PeerId, answer: oneshot::Sender<Answer> },
     /// Delete what is older than the retention.
     Expire,
+    /// Write, although nothing changes, and say that it is durable.
+    Probe(oneshot::Sender<()>),
 }
 
 /// A frame to be stored.

@@ -8,7 +8,7 @@ use endseal_codec::hub::{Answer, Code, Person, Prekey, Refused, Welcome};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::position_after;
 use endseal_keyring::PersonRecord;
-use endseal_session::{Certificate, PrekeyKind};
+use endseal_keyring::device::{Certificate, PrekeyKind};
 
 use crate::budget::Budget;
 use crate::command::{By, MailboxEnd, Publication, Put, Registration, refused};
@@ -64,6 +64,11 @@ impl<'t> Desk<'t> {
         let (changed, woken, expired) = (BTreeMap::new(), HashSet::new(), HashSet::new());
         let stored = Amount::default();
         Self { devices, changed, woken, expired, stored, transaction, limits, now }
+    }
+
+    /// Writes to the database without a change.
+    pub(crate) fn probe(&mut self) -> Result<(), StorageError> {
+        self.transaction.probe()
     }
 
     /// Writes what changed of the devices.

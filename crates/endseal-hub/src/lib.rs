@@ -16,7 +16,6 @@ mod command;
 mod desk;
 mod directory;
 mod error;
-mod histogram;
 mod limits;
 mod metrics;
 mod reader;

@@ -1,13 +1,13 @@
 //! Counters of a hub, and their text for Prometheus. No label names a peer, a person or an address.
 
-use core::fmt::Write as _;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
 use endseal_codec::hub::Code;
 use endseal_delivery::hub::Action;
+use endseal_service::MetricKind::{Counter, Gauge};
+use endseal_service::{Histogram, MetricsText};
 
-use crate::histogram::Histogram;
 use crate::store::{DeviceState, StoreState};
 
 /// Upper bounds of times, in microseconds.
@@ -85,6 +85,8 @@ pub(crate) struct Metrics {
     commit_frames: Histogram<{ FRAMES.len() }>,
     /// Transactions that failed.
     pub(crate) write_errors: AtomicU64,
+    /// True from a transaction that failed until a probe has been written.
+    pub(crate) last_write_failed: AtomicBool,
     /// Reads that failed.
     pub(crate) read_errors: AtomicU64,
 }
@@ -100,10 +102,11 @@ impl Default for Metrics {
             put: Amounts::default(),
             delivered: Amounts::default(),
             waiting: Amounts::default(),
-            put_time: Histogram::new(TIMES, 1_000_000),
-            commit_time: Histogram::new(TIMES, 1_000_000),
-            commit_frames: Histogram::new(FRAMES, 1),
+            put_time: Histogram::of_durations(TIMES),
+            commit_time: Histogram::of_durations(TIMES),
+            commit_frames: Histogram::of_numbers(FRAMES),
             write_errors: AtomicU64::default(),
+            last_write_failed: AtomicBool::default(),
             read_errors: AtomicU64::default(),
         }
     }
@@ -154,12 +157,12 @@ impl Metrics {
 
     /// Counts a frame that is durable, with the time since it came.
     pub(crate) fn stored(&self, elapsed: Duration) {
-        self.put_time.add(micros(elapsed));
+        self.put_time.add_duration(elapsed);
     }
 
     /// Counts a commit, and the frames that it made durable.
     pub(crate) fn commit(&self, elapsed: Duration, put: Amount) {
-        self.commit_time.add(micros(elapsed));
+        self.commit_time.add_duration(elapsed);
         self.commit_frames.add(put.frames);
         self.put.add(put);
     }
@@ -177,76 +180,53 @@ impl Metrics {
     /// All counters in Prometheus' text format. Figures of the store are left out if it failed.
     /// `now` is in microseconds since 1970.
     pub(crate) fn text(&self, state: Option<StoreState>, now: u64) -> String {
-        let mut out = String::new();
-        head(&mut out, "build_info", "gauge", "The version that runs.");
-        let version = concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}");
-        series(&mut out, "build_info", version, 1);
-        head(&mut out, "connections", "gauge", "Connections, by the standing of their peers.");
+        let mut text = MetricsText::new("endseal_hub", env!("CARGO_PKG_VERSION"));
+        text.head("connections", Gauge, "Connections, by the standing of their peers.");
         for (peer, counter) in [("registered", &self.registered), ("stranger", &self.strangers)] {
-            let labels = format!("{{peer=\"{peer}\"}}");
-            series(&mut out, "connections", &labels, counter.load(Relaxed));
+            text.sample("connections", &[("peer", peer)], counter.load(Relaxed));
         }
-        head(&mut out, "requests_total", "counter", "Requests that were taken, by kind.");
+        text.head("requests_total", Counter, "Requests that were taken, by kind.");
         for (kind, counter) in REQUESTS.iter().zip(&self.requests) {
-            let labels = format!("{{kind=\"{kind}\"}}");
-            series(&mut out, "requests_total", &labels, counter.load(Relaxed));
+            text.sample("requests_total", &[("kind", kind)], counter.load(Relaxed));
         }
-        head(&mut out, "refusals_total", "counter", "Requests and frames refused, by code.");
+        text.head("refusals_total", Counter, "Requests and frames refused, by code.");
         for ((_, code), counter) in CODES.iter().zip(&self.refusals) {
-            let labels = format!("{{code=\"{code}\"}}");
-            series(&mut out, "refusals_total", &labels, counter.load(Relaxed));
+            text.sample("refusals_total", &[("code", code)], counter.load(Relaxed));
         }
-        head(&mut out, "storage_errors_total", "counter", "Failures of the database.");
+        text.head("storage_errors_total", Counter, "Failures of the database.");
         for (operation, counter) in [("write", &self.write_errors), ("read", &self.read_errors)] {
-            let labels = format!("{{operation=\"{operation}\"}}");
-            series(&mut out, "storage_errors_total", &labels, counter.load(Relaxed));
+            let labels = [("operation", operation)];
+            text.sample("storage_errors_total", &labels, counter.load(Relaxed));
         }
-        self.single(&mut out, state, now);
+        self.single(&mut text, state, now);
         for (name, help, histogram) in [
             ("put_seconds", "Time from the receipt of a frame to its commit.", &self.put_time),
             ("commit_seconds", "Time of a commit with its fsync.", &self.commit_time),
             ("commit_frames", "Frames that a commit made durable.", &self.commit_frames),
         ] {
-            head(&mut out, name, "histogram", help);
-            histogram.text(&mut out, &format!("endseal_hub_{name}"));
+            text.histogram(name, help, histogram);
         }
-        out
+        text.finish()
     }
 
     /// Series of one value.
-    fn single(&self, out: &mut String, state: Option<StoreState>, now: u64) {
+    fn single(&self, text: &mut MetricsText, state: Option<StoreState>, now: u64) {
         let closed = "Connections of strangers that were too many, or did not register.";
         for (name, kind, help, counter) in [
-            ("strangers_refused_total", "counter", closed, &self.strangers_refused),
-            ("put_frames_total", "counter", "Frames made durable.", &self.put.frames),
-            ("put_bytes_total", "counter", "Bytes of those frames.", &self.put.bytes),
-            ("delivered_frames_total", "counter", "Frames sent.", &self.delivered.frames),
-            ("delivered_bytes_total", "counter", "Bytes of those frames.", &self.delivered.bytes),
-            ("waiting_frames", "gauge", "Frames in mailboxes.", &self.waiting.frames),
-            ("waiting_bytes", "gauge", "Bytes in mailboxes.", &self.waiting.bytes),
+            ("strangers_refused_total", Counter, closed, &self.strangers_refused),
+            ("put_frames_total", Counter, "Frames made durable.", &self.put.frames),
+            ("put_bytes_total", Counter, "Bytes of those frames.", &self.put.bytes),
+            ("delivered_frames_total", Counter, "Frames sent.", &self.delivered.frames),
+            ("delivered_bytes_total", Counter, "Bytes of those frames.", &self.delivered.bytes),
+            ("waiting_frames", Gauge, "Frames in mailboxes.", &self.waiting.frames),
+            ("waiting_bytes", Gauge, "Bytes in mailboxes.", &self.waiting.bytes),
         ] {
-            head(out, name, kind, help);
-            series(out, name, "", counter.load(Relaxed));
+            text.single(name, kind, help, counter.load(Relaxed));
         }
         let Some(StoreState { oldest, bytes }) = state else { return };
-        head(out, "oldest_seconds", "gauge", "Age of the oldest frame in a mailbox; 0 if none.");
         let age = oldest.map_or(0, |at| now.saturating_sub(at) / 1_000_000);
-        series(out, "oldest_seconds", "", age);
-        head(out, "database_bytes", "gauge", "Length of the database without its log.");
-        series(out, "database_bytes", "", bytes);
+        let help = "Age of the oldest frame in a mailbox; 0 if none.";
+        text.single("oldest_seconds", Gauge, help, age);
+        text.single("database_bytes", Gauge, "Length of the database without its log.", bytes);
     }
-}
-
-fn micros(elapsed: Duration) -> u64 {
-    u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    // Writing into a string cannot fail.
-    let _ = writeln!(out, "# HELP endseal_hub_{name} {help}\n# TYPE endseal_hub_{name} {kind}");
-}
-
-fn series(out: &mut String, name: &str, labels: &str, value: u64) {
-    // As above.
-    let _ = writeln!(out, "endseal_hub_{name}{labels} {value}");
 }

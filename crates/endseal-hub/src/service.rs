@@ -5,10 +5,10 @@ mod ask;
 mod connections;
 mod exchange;
 mod finds;
-mod metrics_page;
 mod puts;
 mod subscription;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,12 +18,13 @@ use std::time::Duration;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::Standing;
 use endseal_delivery::limit::MAX_PAYLOAD;
+use endseal_service::operator_page::{self, ServiceStatus};
 use endseal_transport::{
     Accept, CloseCode, Connection, Endpoint, Limits, Policy, Statistics, TransportKey,
 };
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use self::connections::{Connections, PER_PEER};
@@ -55,6 +56,8 @@ const EXPIRY: Duration = Duration::from_secs(600);
 pub struct Hub {
     endpoint: Endpoint,
     office: Office,
+    /// The task that accepts connections.
+    accepting: AbortHandle,
 }
 
 /// State that all exchanges share.
@@ -114,9 +117,9 @@ impl Hub {
         transport.connections_per_peer = 2 * PER_PEER;
         let everybody = Accept::when(|_| true);
         let endpoint = Endpoint::bind_with(address, key, policy, everybody, transport)?;
-        tokio::spawn(accept(endpoint.clone(), office.clone()));
+        let accepting = tokio::spawn(accept(endpoint.clone(), office.clone())).abort_handle();
         tokio::spawn(expire(office.commands.downgrade()));
-        Ok(Self { endpoint, office })
+        Ok(Self { endpoint, office, accepting })
     }
 
     /// The address of the socket.
@@ -150,14 +153,17 @@ impl Hub {
         self.reports().text().await
     }
 
-    /// Serves `/metrics` and `/healthz` over HTTP without a password, until it is dropped.
+    /// Serves `/metrics`, `/healthz` and `/readyz` over HTTP without a password, until it is dropped.
+    /// `/readyz` answers 503 while the database cannot be written, and once the hub accepts no
+    /// connections.
     pub async fn serve_metrics(&self, listener: TcpListener) {
-        metrics_page::serve(listener, self.reports()).await;
+        operator_page::serve(listener, self.reports()).await;
     }
 
     fn reports(&self) -> Reports {
-        let Office { reads, metrics, .. } = self.office.clone();
-        Reports { reads, metrics, endpoint: self.endpoint.clone() }
+        let Office { reads, metrics, commands, .. } = self.office.clone();
+        let (endpoint, accepting) = (self.endpoint.clone(), self.accepting.clone());
+        Reports { reads, commands, metrics, endpoint, accepting }
     }
 
     /// Closes all connections and waits until their peers have been told. What was answered is
@@ -167,12 +173,14 @@ impl Hub {
     }
 }
 
-/// Sources of the metrics.
+/// Sources of the metrics, and of the answer to `/readyz`.
 #[derive(Clone)]
 struct Reports {
     reads: mpsc::Sender<Read>,
+    commands: mpsc::Sender<Command>,
     metrics: Arc<Metrics>,
     endpoint: Endpoint,
+    accepting: AbortHandle,
 }
 
 impl Reports {
@@ -189,6 +197,26 @@ impl Reports {
         let mut text = self.metrics.text(state.and_then(Result::ok), writer::now());
         text.push_str(&self.endpoint.statistics().to_prometheus());
         text
+    }
+}
+
+impl ServiceStatus for Reports {
+    async fn metrics(&self) -> String {
+        self.text().await
+    }
+
+    async fn unready(&self) -> Option<Cow<'static, str>> {
+        if self.accepting.is_finished() {
+            return Some("it accepts no connections".into());
+        }
+        if !self.metrics.last_write_failed.load(Relaxed) {
+            return None;
+        }
+        let (answer, answered) = oneshot::channel();
+        let sent = self.commands.send(Command::Probe(answer)).await.is_ok();
+        let probed = sent && answered.await.is_ok();
+        self.metrics.last_write_failed.store(!probed, Relaxed);
+        (!probed).then_some("the database cannot be written".into())
     }
 }
 

@@ -122,6 +122,12 @@ pub trait HubReader: Send {
 
 /// Changes that become durable together.
 pub trait HubTransaction {
+    /// Writes a page as it is, so that the commit fails if the database cannot be written.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the page cannot be written now.
+    fn probe(&mut self) -> Result<(), StorageError>;
+
     /// Adds a message that lies in some mailboxes. Returns its number.
     ///
     /// # Errors

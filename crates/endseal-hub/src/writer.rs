@@ -57,6 +57,7 @@ enum Outcome {
     Mailbox(Option<MailboxEnd>),
     Answer(Answer),
     Expired(u64),
+    Probed,
 }
 
 impl<S: HubStore> Writer<S> {
@@ -102,6 +103,7 @@ impl<S: HubStore> Writer<S> {
             }
             (Err(cause), _) => {
                 metrics.write_errors.fetch_add(1, Relaxed);
+                metrics.last_write_failed.store(true, Relaxed);
                 tracing::error!(target: "hub", %cause, "a transaction failed");
                 batch.drain(..).for_each(refuse);
             }
@@ -125,6 +127,10 @@ fn execute(desk: &mut Desk<'_>, command: &Command) -> Result<Outcome, StorageErr
         Command::Find { by, .. } => Outcome::Answer(desk.find(by)?),
         Command::Take { peer, device, .. } => Outcome::Answer(desk.take(peer, device)?),
         Command::Expire => Outcome::Expired(desk.expire()?),
+        Command::Probe(_) => {
+            desk.probe()?;
+            Outcome::Probed
+        }
     })
 }
 
@@ -159,6 +165,7 @@ fn reply(command: Command, outcome: Outcome, metrics: &Metrics) {
             | Command::Take { answer, .. },
             Outcome::Answer(said),
         ) => drop(answer.send(said)),
+        (Command::Probe(answer), Outcome::Probed) => drop(answer.send(())),
         (_, Outcome::Expired(frames)) if frames > 0 => {
             tracing::info!(target: "hub", frames, "frames expired");
         }
@@ -179,7 +186,7 @@ fn refuse(command: Command) {
         | Command::Publish { answer, .. }
         | Command::Find { answer, .. }
         | Command::Take { answer, .. } => drop(answer.send(Answer::Refused(refusal()))),
-        Command::Acknowledge { .. } | Command::Expire => {}
+        Command::Acknowledge { .. } | Command::Expire | Command::Probe(_) => {}
     }
 }
 

@@ -1,5 +1,6 @@
-//! Identities and groups as text: the text forms of identities, identity files under a passphrase,
-//! the address book and the signed rosters of groups. Pure formats: no files, no clock, no sockets.
+//! Identities, their devices and groups: the text forms of identities, identity files under a
+//! passphrase, the address book, the signed rosters of groups, the certificates of devices. Pure
+//! formats: no files, no clock, no sockets.
 //!
 //! | to do this | use |
 //! |---|---|
@@ -12,8 +13,11 @@
 //! | the same with the machines that may connect | [`Peers`] |
 //! | say who belongs to a group, epoch by epoch | [`roster`] |
 //! | say which devices a person has | [`person`] |
+//! | vouch for the keys of a device, let others begin a session with it | [`device`] |
+//! | compare identities by voice | [`device::SafetyNumber`] |
 //!
-//! The formats are specified in `docs/spec/identity.md` and `docs/spec/roster.md`. A decoder
+//! The formats are specified in `docs/spec/identity.md`, `docs/spec/roster.md` and, for devices,
+//! `docs/spec/session.md`. A decoder
 //! accepts exactly what the encoder writes; the address book alone, which people edit, is read
 //! leniently.
 //!
@@ -25,6 +29,7 @@
 extern crate alloc;
 
 pub mod address_book;
+pub mod device;
 pub mod hazmat;
 pub mod identity_file;
 pub mod person;

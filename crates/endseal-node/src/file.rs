@@ -1,4 +1,4 @@
-//! Sealing and opening of streams: the same code for commands, groups and the demonstration.
+//! Sealing and opening of streams: the same code for commands and groups.
 
 use core::{error, fmt};
 use std::io::{self, BufReader, BufWriter, Read, Write};

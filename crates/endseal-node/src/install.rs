@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
+use endseal_keyring::device::DeviceId;
 use endseal_keyring::person::PersonChanges;
 use endseal_keyring::{IdentityFile, PersonRecord};
-use endseal_session::{DeviceId, EngineError};
+use endseal_session::EngineError;
 
 use crate::atomic::Existing;
 use crate::error::FileError;

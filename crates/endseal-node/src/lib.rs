@@ -15,7 +15,6 @@
 //! | write, send, receive and read over a hub | [`messages`] |
 //! | stay at the hub, and serve local requests | [`service`] |
 //! | ask a process that does | [`local`] |
-//! | see all of it work | [`demo`] |
 //!
 //! Everything that is read has a limit. Nothing that could be a key is ever deleted or overwritten:
 //! rosters are added, a replaced identity file is kept under another name.
@@ -25,7 +24,6 @@ extern crate alloc;
 
 mod address_book;
 mod atomic;
-pub mod demo;
 mod error;
 mod file;
 mod frame_target;

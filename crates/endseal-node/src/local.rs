@@ -18,7 +18,7 @@ use crate::home::Home;
 /// Name of the socket; its mode is 0600.
 const SOCKET: &str = "node.sock";
 /// Most bytes of the texts of one request: those of a message on the socket.
-pub const MAX_TEXTS_LEN: usize = endseal_transport::control::MAX_CONTROL_FRAME;
+pub const MAX_TEXTS_LEN: usize = endseal_service::control::MAX_CONTROL_FRAME;
 
 /// Where the socket is.
 pub(crate) fn socket(home: &Home) -> PathBuf {

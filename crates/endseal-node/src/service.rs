@@ -21,9 +21,9 @@ use std::io;
 use std::path::PathBuf;
 
 use endseal_keyring::PersonRecord;
+use endseal_service::control::ControlSocket;
 use endseal_session::Engine;
 use endseal_transport::CloseCode;
-use endseal_transport::control::ControlSocket;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 

@@ -14,7 +14,8 @@ use endseal_crypto::ed25519;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, Random as _};
-use endseal_session::{DeviceId, Engine, EngineError, NewDevice};
+use endseal_keyring::device::DeviceId;
+use endseal_session::{Engine, EngineError, NewDevice};
 use endseal_store::{OpenOptions, OpenStoreError, OuterKey, Protection, Store, Unlock};
 
 use crate::home::Home;

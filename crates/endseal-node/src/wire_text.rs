@@ -73,7 +73,7 @@ pub(crate) mod device {
     //! A device of an identity, or none.
 
     use endseal_crypto::ed25519::PublicKey;
-    use endseal_session::{Address, DeviceId};
+    use endseal_keyring::device::{Address, DeviceId};
     use serde::de::Error as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,14 +1,15 @@
 //! From a relay's URL to a connection.
 
-mod head;
 mod socks5;
-mod trust;
+mod upgrade;
 
 use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::io;
 
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, lookup_host};
@@ -16,9 +17,9 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_websockets::{ClientBuilder, Limits, WebSocketStream};
 
-pub(crate) use head::{Head, HeadFirst, read_head};
 pub use socks5::{Proxy, SocksError};
-pub use trust::{InvalidAuthority, Trust};
+pub use upgrade::UpgradeError;
+pub(crate) use upgrade::{ask, get};
 
 use crate::address::{Address, Host, Reach, is_public};
 
@@ -28,7 +29,7 @@ pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 /// WebSocket of a client.
-pub(crate) type Socket = WebSocketStream<HeadFirst<Box<dyn Io>>>;
+pub(crate) type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// A relay and the way to it.
 #[derive(Clone)]
@@ -51,11 +52,11 @@ impl Route {
     pub(crate) async fn open(&self, max_message: usize) -> Result<Socket, ConnectError> {
         let deadline = Instant::now() + self.timeout;
         let open = async {
-            let stream = HeadFirst::checked(self.dial_until(deadline).await?);
+            let stream = self.dial_until(deadline).await?;
+            let stream = upgrade::upgrade(stream, self.address.uri()).await;
             let limits = Limits::default().max_payload_len(Some(max_message));
-            let builder = ClientBuilder::from_uri(self.address.uri().clone()).limits(limits);
-            let opened = builder.connect_on(stream).await;
-            opened.map(|(socket, _)| socket).map_err(ConnectError::WebSocket)
+            let builder = ClientBuilder::new().limits(limits);
+            Ok(builder.take_over(stream.map_err(ConnectError::WebSocket)?))
         };
         timeout_at(deadline, open).await.map_err(|_| ConnectError::Timeout)?
     }
@@ -164,7 +165,7 @@ pub enum ConnectError {
     /// TLS failed: usually the certificate is invalid.
     Tls(rustls::Error),
     /// The relay does not speak WebSocket, at least not at this path.
-    WebSocket(tokio_websockets::Error),
+    WebSocket(UpgradeError),
 }
 
 impl fmt::Display for ConnectError {

@@ -1,5 +1,5 @@
-//! Both sides of the protocol between Nostr clients and relays: WebSocket (RFC 6455), NIP-01,
-//! authentication (NIP-42) and `max_message_length` of the information document (NIP-11).
+//! Clients of Nostr relays: WebSocket (RFC 6455), NIP-01, authentication (NIP-42) and
+//! `max_message_length` of the information document (NIP-11).
 //!
 //! | to do this | use |
 //! |---|---|
@@ -7,7 +7,6 @@
 //! | name a relay, and decide which addresses may be reached | [`address`] |
 //! | answer a challenge of a relay | [`auth`] |
 //! | read and write single messages | [`message`] |
-//! | run a relay in memory, for demonstrations and tests | [`server`] |
 //!
 //! Messages are found in the frames where they lie: an event that was received is a slice of its
 //! frame. No event is verified by the client; the caller MUST do so with `endseal_nostr::event`.
@@ -22,7 +21,7 @@
 //! | values in a list of a filter | [`message::MAX_VALUES`] | as filters |
 //! | challenge | [`message::MAX_CHALLENGE_LEN`] bytes | it is signed, several times |
 //! | challenges on a connection | [`client::MAX_CHALLENGES`] | each costs a signature for each key |
-//! | head of an HTTP message | 16 KiB | relays and proxies send less than 4 KiB |
+//! | head of an HTTP answer | 16 KiB | relays and proxies send less than 4 KiB |
 //! | information document | 64 KiB, 5 s | it is optional |
 //! | unsent events | count, bytes and age, in [`client::Limits`] | a relay may be away for days |
 #![forbid(unsafe_code)]
@@ -34,6 +33,6 @@ pub mod auth;
 pub mod client;
 mod connect;
 pub mod message;
-pub mod server;
 
-pub use connect::{ConnectError, InvalidAuthority, Proxy, SocksError, Trust};
+pub use connect::{ConnectError, Proxy, SocksError, UpgradeError};
+pub use endseal_service::{InvalidAuthority, Trust};

@@ -43,7 +43,6 @@ mod fault;
 mod id;
 mod lines;
 mod list;
-pub mod loopback;
 mod multipart;
 mod names;
 mod object;

@@ -1,6 +1,7 @@
 //! The listener and its credentials.
 
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
@@ -10,12 +11,22 @@ use base64ct::{Base64UrlUnpadded, Encoding as _};
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_crypto::secret::Zeroizing;
 use endseal_s3_protocol::sigv4::{Rules, SecretKey, Verifier};
+use endseal_service::http_server::{self, HttpLimits};
 use tokio::task::JoinHandle;
 
 use crate::dispatch::{self, Shared};
-use crate::loopback;
 use crate::store::Store;
 
+/// More connections than the proxy opens to its backend, and a buffer in which pieces of bodies are
+/// long.
+const LIMITS: HttpLimits = HttpLimits {
+    connections: 1_024,
+    read_buffer: 512 * 1024,
+    headers: 2_048,
+    header_timeout: Duration::from_secs(60),
+    connection_timeout: None,
+    keep_alive: true,
+};
 const ACCESS_KEY: &str = "FOLDER";
 
 /// A folder that is served. It ends when it is dropped: what is not yet answered, is not.
@@ -47,7 +58,7 @@ impl FolderServer {
         )]);
         let verifier = Verifier::new(known, Rules::default());
         let shared = Arc::new(Shared { store, verifier });
-        let serving = tokio::spawn(loopback::serve(listener, move |request| {
+        let serving = tokio::spawn(http_server::serve(listener, LIMITS, move |request| {
             let shared = Arc::clone(&shared);
             async move { dispatch::answer(&shared, request).await }
         }));

@@ -4,4 +4,3 @@ pub(crate) mod failure;
 mod metrics;
 
 pub use metrics::Metrics;
-pub(crate) use metrics::{head, series};

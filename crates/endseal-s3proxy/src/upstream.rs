@@ -39,17 +39,16 @@ mod response;
 mod sent;
 mod socket;
 mod target;
-mod trust;
 
 pub use body::{Body, BodySender, BodyUnwanted, SourceError, WrongLength};
 pub use counters::Counters;
+pub use endseal_service::{InvalidAuthority, Trust};
 pub(crate) use error::broken;
 pub use error::{ClientError, ResponseError};
 pub(crate) use key_server::whole;
 pub use limits::Limits;
 pub use response::ResponseBody;
 pub use target::{InvalidTarget, Target};
-pub use trust::{InvalidAuthority, Trust};
 
 use connection::Connection;
 use counters::count;

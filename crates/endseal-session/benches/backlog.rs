@@ -11,10 +11,9 @@ use std::time::Instant;
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
+use endseal_keyring::device::{Address, DeviceId};
 use endseal_session::olm::OlmRatchet;
-use endseal_session::{
-    Address, BatchOptions, DeviceId, Engine, Envelope, Message, NewDevice, Ratchet, SendError,
-};
+use endseal_session::{BatchOptions, Engine, Envelope, Message, NewDevice, Ratchet, SendError};
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 
 const ROUNDS: usize = 7;

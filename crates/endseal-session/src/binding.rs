@@ -3,9 +3,7 @@
 use endseal_crypto::hash;
 use endseal_crypto::label::SESSION_BINDING;
 use endseal_crypto::x25519;
-
-use crate::address::Address;
-use crate::certificate::Certificate;
+use endseal_keyring::device::{Address, Certificate};
 
 /// The digest of both sides of a session: `BLAKE3-derive("endseal/session@v1 binding", certificate
 /// of the sender || identity || device || agreement key of the recipient)` (docs/spec/session.md,

@@ -36,6 +36,7 @@ use core::ops::ControlFlow;
 use endseal_crypto::ed25519::SigningKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::Random;
+use endseal_keyring::device::{Address, Certificate, DeviceId, DeviceKeys};
 use endseal_store::{ReadTransaction, Store};
 
 use accept_context::Own;
@@ -62,8 +63,8 @@ pub use watch::{BetweenCommits, ChunkReport};
 use crate::group::{GroupDevice, GroupKey};
 use crate::olm::OlmAccount;
 use crate::{
-    Address, BatchError, BatchOptions, BatchReport, Certificate, DeviceId, DeviceKeys, Durability,
-    EngineError, Envelope, PairwiseAccount, SendError,
+    BatchError, BatchOptions, BatchReport, Durability, EngineError, Envelope, PairwiseAccount,
+    SendError,
 };
 
 /// Sessions and groups of one device over its store.

@@ -1,6 +1,6 @@
 //! A message as it was delivered, with what is said about it outside.
 
-use crate::Address;
+use endseal_keyring::device::Address;
 
 /// Longest message id and longest name of a queue, in bytes.
 pub const MAX_ID_LEN: usize = 64;

@@ -2,10 +2,11 @@
 
 use core::fmt;
 
+use endseal_keyring::device::Address;
 use endseal_store::{OpenStoreError, StoreError};
 
 use crate::group::GroupError;
-use crate::{Address, BatchReport, BeginError};
+use crate::{BatchReport, BeginError};
 
 /// Why the engine could not work. What is in the store is whole; what was not committed did not
 /// happen.

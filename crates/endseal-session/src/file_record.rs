@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use endseal_crypto::ed25519;
 use endseal_crypto::hash;
 use endseal_crypto::label::SESSION_FILE_ID;
+use endseal_keyring::device::{Address, DeviceId};
 
+use crate::MAX_MESSAGE_LEN;
 use crate::fields::Fields;
 use crate::group::{MAX_GROUP_ID_LEN, MAX_WELCOME_LEN};
-use crate::{Address, DeviceId, MAX_MESSAGE_LEN};
 
 const MAGIC: &[u8; 14] = b"endseal msgs v";
 const VERSION: &[u8; 2] = b"1\n";

@@ -28,6 +28,7 @@ use core::time::Duration;
 
 use endseal_crypto::hash;
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::{Address, Certificate};
 use mls_rs::MlsMessage;
 use mls_rs::error::MlsError;
 use mls_rs::group::CommitBuilder;
@@ -46,8 +47,6 @@ use self::mls_state::{Failed, MlsState};
 use self::rollback::Rollback;
 use self::rules::Refused;
 use self::state::Pending;
-use crate::address::Address;
-use crate::certificate::Certificate;
 
 /// Past epochs whose messages are still opened.
 pub const PAST_EPOCHS: u64 = 3;

@@ -4,23 +4,18 @@
 //! |---|---|
 //! | open a backlog, send, do several things at once | [`Engine`] |
 //! | read what arrived, send what waits | [`Inbox`], [`Outbox`] |
-//! | name a device of somebody | [`Address`] |
-//! | vouch for the keys of a device | [`Certificate`] |
-//! | let others begin a session | [`PrekeyBundle`] |
-//! | compare identities by voice | [`SafetyNumber`] |
 //! | tell what a message is | [`Message`] |
 //! | carry messages between stores in files | [`FileRecord`], [`FileRecords`] |
 //! | talk with one device | [`PairwiseAccount`], [`Ratchet`], here [`olm`] |
 //! | talk with many devices | [`group`] |
+//!
+//! Addresses, certificates and prekey bundles of devices are types of [`endseal_keyring::device`].
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
-mod address;
 mod batch_options;
 mod binding;
-mod bundle;
-mod certificate;
 mod engine;
 mod envelope;
 mod error;
@@ -31,14 +26,10 @@ mod message;
 mod outcome;
 mod pairwise;
 mod plaintext;
-mod safety_number;
 mod session_info;
 
-pub use address::{Address, DeviceId};
 pub use batch_options::{BatchOptions, Durability};
 pub use binding::Binding;
-pub use bundle::{BundleError, PrekeyBundle, PrekeyKind};
-pub use certificate::{Certificate, CertificateError, DeviceKeys, Succession};
 pub use engine::{
     BetweenCommits, ChunkReport, ConversationId, Correspondent, Engine, EngineTransaction,
     GroupSummary, Inbox, JoinedGroup, NewDevice, Notice, Outbox, Outgoing, OutgoingKind,
@@ -55,5 +46,4 @@ pub use pairwise::{
     RatchetBody, RatchetLimits, SealError, Sealed, StateError, WrongCertificate, olm,
 };
 pub use plaintext::PlaintextHead;
-pub use safety_number::SafetyNumber;
 pub use session_info::SessionInfo;

@@ -4,8 +4,8 @@ use core::fmt;
 
 use endseal_crypto::hash;
 use endseal_crypto::label::SESSION_TAG;
+use endseal_keyring::device::Certificate;
 
-use crate::certificate::Certificate;
 use crate::fields::Fields;
 use crate::pairwise::RatchetBody;
 

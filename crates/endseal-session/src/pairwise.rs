@@ -6,10 +6,9 @@ mod ratchet_body;
 
 use endseal_crypto::random::RandomError;
 use endseal_crypto::{ed25519, x25519};
+use endseal_keyring::device::{Certificate, PrekeyBundle};
 use zeroize::Zeroizing;
 
-use crate::bundle::PrekeyBundle;
-use crate::certificate::Certificate;
 use crate::message::SessionTag;
 
 pub use error::{AcceptError, BeginError, OpenError, SealError, StateError, WrongCertificate};

@@ -1,6 +1,6 @@
 //! Requests to a running signer over its socket, and its replies (`docs/spec/signer.md`).
 //!
-//! Bytes and connections are those of [`endseal_transport::control`].
+//! Bytes and connections are those of [`endseal_service::control`].
 
 mod command;
 mod reply;
@@ -14,4 +14,4 @@ pub use reply::{
 pub use secret_text::SecretText;
 pub use socket::{CallError, SOCKET, call};
 
-pub use endseal_transport::control::ControlFrameError;
+pub use endseal_service::control::ControlFrameError;

@@ -1,11 +1,14 @@
 //! Counters of a signer, and their text for Prometheus.
 
-use core::fmt::Write as _;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
-/// Upper bounds of the classes of commit times, in milliseconds.
-const BOUNDS: [u64; 9] = [1, 2, 5, 10, 25, 50, 100, 250, 1_000];
+use endseal_service::MetricKind::{Counter, Gauge};
+use endseal_service::{Histogram, MetricsText};
+
+/// Upper bounds of the classes of commit times, in microseconds.
+const COMMIT_TIMES: [u64; 9] =
+    [1_000, 2_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000];
 
 /// Methods, as rows of the counters.
 const METHODS: [&str; 12] = [
@@ -70,13 +73,22 @@ impl Ignored {
     ];
 }
 
+/// Durations of commits.
+#[derive(Debug)]
+struct CommitTimes(Histogram<{ COMMIT_TIMES.len() }>);
+
+impl Default for CommitTimes {
+    fn default() -> Self {
+        Self(Histogram::of_durations(COMMIT_TIMES))
+    }
+}
+
 /// Counters of a signer.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     requests: [[AtomicU64; Outcome::ALL.len()]; METHODS.len()],
     ignored: [AtomicU64; Ignored::ALL.len()],
-    commits: [AtomicU64; BOUNDS.len() + 1],
-    commit_sum_us: AtomicU64,
+    commits: CommitTimes,
     /// Commits that failed.
     pub(crate) commits_failed: AtomicU64,
     /// Answers that a relay refused.
@@ -115,100 +127,59 @@ impl Metrics {
     }
 
     pub(crate) fn commit(&self, elapsed: Duration) {
-        let micros = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-        self.commit_sum_us.fetch_add(micros, Relaxed);
-        let class = BOUNDS.iter().position(|bound| micros <= bound * 1_000);
-        self.commits[class.unwrap_or(BOUNDS.len())].fetch_add(1, Relaxed);
+        self.commits.0.add_duration(elapsed);
     }
 
     /// All counters in Prometheus' text format.
     pub(crate) fn text(&self) -> String {
-        let mut out = String::new();
-        head(&mut out, "build_info", "gauge", "The version that runs.");
-        series(
-            &mut out,
-            "build_info",
-            &format!("{{version=\"{}\"}}", env!("CARGO_PKG_VERSION")),
-            1,
-        );
-        head(&mut out, "requests_total", "counter", "Requests of apps, by method and outcome.");
+        let mut text = MetricsText::new("endseal_signer", env!("CARGO_PKG_VERSION"));
+        text.head("requests_total", Counter, "Requests of apps, by method and outcome.");
         for (method, row) in METHODS.iter().zip(&self.requests) {
             for ((_, outcome), counter) in Outcome::ALL.iter().zip(row) {
-                let labels = format!("{{method=\"{method}\",outcome=\"{outcome}\"}}");
-                series(&mut out, "requests_total", &labels, counter.load(Relaxed));
+                let labels = [("method", *method), ("outcome", *outcome)];
+                text.sample("requests_total", &labels, counter.load(Relaxed));
             }
         }
-        head(&mut out, "ignored_total", "counter", "Events that had no answer, by cause.");
+        text.head("ignored_total", Counter, "Events that had no answer, by cause.");
         for ((_, cause), counter) in Ignored::ALL.iter().zip(&self.ignored) {
-            let labels = format!("{{cause=\"{cause}\"}}");
-            series(&mut out, "ignored_total", &labels, counter.load(Relaxed));
+            text.sample("ignored_total", &[("cause", cause)], counter.load(Relaxed));
         }
-        self.commit_text(&mut out);
+        text.histogram("commit_seconds", "Time of a commit with its fsync.", &self.commits.0);
         let unlocked = u64::from(self.unlocked.load(Relaxed));
         for (name, kind, help, value) in [
             (
                 "commits_failed_total",
-                "counter",
+                Counter,
                 "Commits that failed.",
                 self.commits_failed.load(Relaxed),
             ),
             (
                 "answers_refused_total",
-                "counter",
+                Counter,
                 "Answers that a relay refused.",
                 self.answers_refused.load(Relaxed),
             ),
             (
                 "relay_disconnects_total",
-                "counter",
+                Counter,
                 "Connections to relays that ended.",
                 self.disconnects.load(Relaxed),
             ),
-            ("relays", "gauge", "Relays.", self.relays.load(Relaxed)),
+            ("relays", Gauge, "Relays.", self.relays.load(Relaxed)),
             (
                 "relays_connected",
-                "gauge",
+                Gauge,
                 "Relays with a connection.",
                 self.relays_connected.load(Relaxed),
             ),
-            ("apps", "gauge", "Apps that have not ended.", self.apps.load(Relaxed)),
-            ("waiting", "gauge", "Requests that wait for a decision.", self.waiting.load(Relaxed)),
-            ("unlocked", "gauge", "1 while the users' keys are in memory.", unlocked),
+            ("apps", Gauge, "Apps that have not ended.", self.apps.load(Relaxed)),
+            ("waiting", Gauge, "Requests that wait for a decision.", self.waiting.load(Relaxed)),
+            ("unlocked", Gauge, "1 while the users' keys are in memory.", unlocked),
         ] {
-            head(&mut out, name, kind, help);
-            series(&mut out, name, "", value);
+            text.single(name, kind, help, value);
         }
-        out
+        text.finish()
     }
-
-    fn commit_text(&self, out: &mut String) {
-        head(out, "commit_seconds", "histogram", "Time of a commit with its fsync.");
-        let mut count = 0;
-        for (class, counter) in self.commits.iter().enumerate() {
-            count += counter.load(Relaxed);
-            let labels = match BOUNDS.get(class) {
-                Some(bound) => format!("{{le=\"{}.{:03}\"}}", bound / 1_000, bound % 1_000),
-                None => "{le=\"+Inf\"}".to_owned(),
-            };
-            series(out, "commit_seconds_bucket", &labels, count);
-        }
-        let micros = self.commit_sum_us.load(Relaxed);
-        let sum = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
-        // Writing into a string cannot fail.
-        let _ = writeln!(out, "endseal_signer_commit_seconds_sum {sum}");
-        series(out, "commit_seconds_count", "", count);
-    }
-}
-
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    // As above.
-    let _ = writeln!(out, "# HELP endseal_signer_{name} {help}");
-    let _ = writeln!(out, "# TYPE endseal_signer_{name} {kind}");
-}
-
-fn series(out: &mut String, name: &str, labels: &str, value: u64) {
-    // As above.
-    let _ = writeln!(out, "endseal_signer_{name}{labels} {value}");
 }
 
 #[cfg(test)]
@@ -230,7 +201,7 @@ mod tests {
             "endseal_signer_ignored_total{cause=\"stranger\"} 1",
             "endseal_signer_commit_seconds_bucket{le=\"0.005\"} 1",
             "endseal_signer_commit_seconds_bucket{le=\"+Inf\"} 2",
-            "endseal_signer_commit_seconds_sum 9.003000",
+            "endseal_signer_commit_seconds_sum 9.003",
             "endseal_signer_unlocked 0",
         ] {
             assert!(text.lines().any(|it| it == line), "{line}\n{text}");

@@ -4,11 +4,11 @@
 //! commits and key derivations block: events and commands reach it through channels.
 
 mod handle;
-mod metrics_page;
 mod page;
 mod relay_lines;
 mod relays;
 mod socket;
+mod status;
 mod web;
 mod worker;
 
@@ -19,15 +19,16 @@ use core::time::Duration;
 use std::io;
 use std::thread;
 
+use endseal_service::operator_page;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use self::handle::Handle;
 use self::page::{Page, Sessions};
 use self::relays::Reaching;
+use self::status::SignerStatus;
 use self::worker::Worker;
 use crate::control::CommandError;
 use crate::engine::Engine;
@@ -78,18 +79,6 @@ impl fmt::Display for RunError {
 }
 
 impl core::error::Error for RunError {}
-
-/// SIGINT or SIGTERM, whose handlers are there once this returns.
-pub(crate) fn signals() -> Result<impl Future<Output = ()>, RunError> {
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::System)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(RunError::System)?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    })
-}
 
 /// Serves until the future completes that `stop` returns on the runtime. `begun` is told once a
 /// relay is connected, at once if there is no app, or after ten seconds; it says whether it goes
@@ -145,7 +134,7 @@ async fn serve(
     let commands = handle.clone();
     let commands = tokio::spawn(async move { socket::serve(&control, commands).await });
     if let Some((listener, _)) = metrics_listener {
-        tokio::spawn(metrics_page::serve(listener, metrics));
+        tokio::spawn(operator_page::serve(listener, SignerStatus(metrics)));
     }
     if let (Some((listener, _)), Some(origin)) = (page_listener, base) {
         tokio::spawn(Page::new(handle, sessions, origin).serve(listener));

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
+use endseal_service::stop_signal;
 use endseal_store::{KdfParams, OpenOptions};
 
 use crate::control::{Command, CommandError, Reply, Request};
@@ -108,7 +109,8 @@ impl Signer {
         options: &Options,
         begun: &mut dyn FnMut(Listening) -> bool,
     ) -> Result<(), RunError> {
-        self.serve_until(now, options, begun, service::signals)
+        let stop = || stop_signal().map_err(RunError::System);
+        self.serve_until(now, options, begun, stop)
     }
 
     /// As [`run`](Self::run), until `stop` completes; signals do what they did before.

@@ -12,7 +12,6 @@
 //! | ask and answer | [`Connection::open_exchange`], [`Connection::accept_exchange`] |
 //! | keep coming back | [`PersistentConnection`] with a [`Backoff`] |
 //! | save a round trip with what may be replayed | [`Endpoint::connect_early`], [`IdempotentFrame`] |
-//! | be commanded by processes of the same user | [`control`] |
 //! | see what happens | [`HandshakeInfo`], [`Path`], [`Statistics`] |
 //!
 //! # Example
@@ -57,7 +56,6 @@ mod close;
 mod conn_handle;
 mod connect_attempt;
 mod connection;
-pub mod control;
 mod early;
 mod endpoint;
 mod error;

@@ -2,7 +2,7 @@
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
-use endseal_session::{Address, Certificate, DeviceId, DeviceKeys};
+use endseal_keyring::device::{Address, Certificate, DeviceId, DeviceKeys};
 
 /// Why a scenario failed.
 pub(crate) type Reason = String;

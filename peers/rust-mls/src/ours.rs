@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use endseal_session::Address;
+use endseal_keyring::device::Address;
 use endseal_session::group::{Group, GroupDevice, GroupKey, KeyPackageSecret, Opened, Suite};
 
 use crate::member::{Member, Reason, Seen, certificate, group_seed};

@@ -1,6 +1,6 @@
 //! OpenMLS as a member, with our credential.
 
-use endseal_session::{Address, Certificate};
+use endseal_keyring::device::{Address, Certificate};
 use openmls::prelude::tls_codec::DeserializeBytes;
 use openmls::prelude::{
     BasicCredential, Ciphersuite, Credential, CredentialWithKey, GroupId, KeyPackage,

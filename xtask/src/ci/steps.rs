@@ -32,6 +32,7 @@ const TESTED: &[&str] = &[
     "SECURITY.md",
 ];
 const S3: &[&str] = &[
+    "crates/endseal-service",
     "crates/endseal-s3proxy",
     "crates/endseal-s3-format",
     "crates/endseal-s3-protocol",
@@ -44,6 +45,8 @@ const S3: &[&str] = &[
     "deploy/s3",
 ];
 const SIGNER: &[&str] = &[
+    "crates/endseal-test-relay",
+    "crates/endseal-service",
     "crates/endseal-signer",
     "crates/endseal-nostr",
     "crates/endseal-relay",
@@ -54,6 +57,7 @@ const SIGNER: &[&str] = &[
     "tests/children.py",
 ];
 const NODE: &[&str] = &[
+    "crates/endseal-service",
     "crates/endseal-node",
     "crates/endseal-hub",
     "crates/endseal-delivery",

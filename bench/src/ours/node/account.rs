@@ -13,7 +13,7 @@ use endseal_crypto::x25519;
 use endseal_delivery::stored_limits;
 use endseal_hub::{HubStore as _, SqliteStore};
 use endseal_keyring::PersonRecord;
-use endseal_session::{Certificate, DeviceId, DeviceKeys};
+use endseal_keyring::device::{Certificate, DeviceId, DeviceKeys};
 use endseal_transport::TransportKey;
 
 use crate::ours::sessions::folder::Failure;

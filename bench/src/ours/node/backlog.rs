@@ -11,8 +11,9 @@ use endseal_delivery::node::{Arrival, Subscription};
 use endseal_delivery::{Credit, MessageId};
 use endseal_hub::SqliteStore;
 use endseal_keyring::Invitation;
+use endseal_keyring::device::Address;
 use endseal_node::messages::Payload;
-use endseal_session::{Address, Engine, Envelope};
+use endseal_session::{Engine, Envelope};
 use tokio::runtime::Runtime;
 
 use super::person::{Person, invite, say};

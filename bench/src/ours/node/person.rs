@@ -8,11 +8,12 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::identity::{Identity, RootSeed};
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_hub::{HubStore as _, SqliteStore};
+use endseal_keyring::device::DeviceId;
 use endseal_keyring::{IdentityFile, Invitation, JoinToken, PersonRecord};
 use endseal_node::messages::{self, Conversation, HubClient, LetterKeys, SyncReport, join, sync};
 use endseal_node::sessions::Texts;
 use endseal_node::{Existing, Home, NewIdentity};
-use endseal_session::{DeviceId, Engine};
+use endseal_session::Engine;
 use endseal_transport::TransportKey;
 
 use super::server::Server;

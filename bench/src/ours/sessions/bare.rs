@@ -4,9 +4,10 @@ use std::hint::black_box;
 use std::thread;
 use std::time::Instant;
 
+use endseal_keyring::device::Address;
 use endseal_session::group::{Group, GroupDevice};
 use endseal_session::olm::OlmRatchet;
-use endseal_session::{Address, Message, Ratchet as _, RatchetBody};
+use endseal_session::{Message, Ratchet as _, RatchetBody};
 use endseal_store::{OpenOptions, ReadTransaction, Store, Unlock};
 
 use super::folder::{self, Failure, Log};

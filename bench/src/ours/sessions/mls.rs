@@ -5,8 +5,9 @@ use core::time::Duration;
 use endseal_crypto::ed25519::{PublicKey, Seed, SigningKey};
 use endseal_crypto::hash;
 use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::device::{Certificate, DeviceKeys};
 use endseal_session::group::{Group, GroupDevice, GroupKey, Suite};
-use endseal_session::{Certificate, DeviceKeys, Engine, Message};
+use endseal_session::{Engine, Message};
 
 use super::folder::Failure;
 use super::people::{FIRST, NOW, Sender};

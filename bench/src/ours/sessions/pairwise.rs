@@ -2,10 +2,10 @@
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::device::{Certificate, DeviceKeys};
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
-    Binding, Certificate, DeviceKeys, Engine, Envelope, Message, PairwiseAccount as _,
-    PlaintextHead, Ratchet, RatchetBody,
+    Binding, Engine, Envelope, Message, PairwiseAccount as _, PlaintextHead, Ratchet, RatchetBody,
 };
 
 use super::folder::Failure;

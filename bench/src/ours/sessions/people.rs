@@ -1,7 +1,7 @@
 //! The people of a world: identities, devices, and what each sender does.
 
 use endseal_crypto::ed25519::{PublicKey, Seed, SigningKey};
-use endseal_session::{Address, DeviceId};
+use endseal_keyring::device::{Address, DeviceId};
 
 use super::folder::Failure;
 

@@ -38,7 +38,7 @@ pub(super) fn latencies(world: &World) -> Result<Vec<Extra>, SubjectError> {
 
 fn drain(
     world: &World,
-    people: &[endseal_session::Address],
+    people: &[endseal_keyring::device::Address],
     sends: &mut Vec<f64>,
     waits: &mut Vec<f64>,
 ) -> Result<(), Failure> {

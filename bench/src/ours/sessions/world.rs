@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, Random as _};
-use endseal_session::{Address, BatchReport, DeviceId, Engine, Envelope, NewDevice, Outcome};
+use endseal_keyring::device::{Address, DeviceId};
+use endseal_session::{BatchReport, Engine, Envelope, NewDevice, Outcome};
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 
 use super::folder::{self, Failure};

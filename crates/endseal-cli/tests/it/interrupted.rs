@@ -6,13 +6,11 @@ use std::io::Write as _;
 use std::net::UdpSocket;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::Instant;
 
 use endseal_testing::Scratch;
 use serde_json::Value;
 
-use crate::people::{Person, program};
+use crate::people::Person;
 
 /// Longer than anything here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -20,15 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn kill(child: &Child, signal: &str) {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-}
-
-#[track_caller]
-fn wait_until(what: &str, mut is: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is() {
-        assert!(Instant::now() < end, "{what}");
-        sleep(Duration::from_millis(2));
-    }
 }
 
 /// The process ended with code 130 and the object of that failure.
@@ -100,52 +89,4 @@ fn an_interrupted_connection_is_an_object_if_asked_for() {
     silent.recv(&mut [0; 2_000]).unwrap();
     kill(&child, "-INT");
     is_interrupted(child);
-}
-
-#[test]
-fn an_interrupted_demonstration_removes_its_folder() {
-    let scratch = Scratch::new();
-    let file = scratch.write("file", vec![b'x'; 100_000]);
-    for (args, people) in [(&["--json"][..], 0), (&["--json"], 2)] {
-        let mut command = program();
-        command.arg("demo").args(args).arg(&file).env("TMPDIR", scratch.folder());
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let folder = format!("endseal-demo-{}", child.id());
-        wait_until("the demonstration begins", || {
-            fs::read_dir(scratch.path(&folder)).is_ok_and(|entries| entries.count() >= people)
-        });
-        kill(&child, "-INT");
-        is_interrupted(child);
-        assert_eq!(scratch.names(), ["file"]);
-    }
-}
-
-#[test]
-fn an_interrupted_demonstration_says_so() {
-    let scratch = Scratch::new();
-    let file = scratch.write("file", "x");
-    let mut command = program();
-    command.arg("demo").arg(&file).env("TMPDIR", scratch.folder());
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let folder = format!("endseal-demo-{}", child.id());
-    wait_until("the demonstration begins", || scratch.has(&folder));
-    kill(&child, "-TERM");
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), "error: interrupted\n");
-    assert_eq!(scratch.names(), ["file"]);
-}
-
-#[test]
-fn an_interrupted_demonstration_keeps_the_folder_that_is_to_be_kept() {
-    let scratch = Scratch::new();
-    let file = scratch.write("file", "x");
-    let mut command = program();
-    command.args(["demo", "--keep"]).arg(&file).env("TMPDIR", scratch.folder());
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let folder = format!("endseal-demo-{}", child.id());
-    wait_until("the demonstration begins", || scratch.has(&folder));
-    kill(&child, "-INT");
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(scratch.has(&folder));
 }

@@ -113,7 +113,6 @@ const SIGNER: [&str; 18] = [
     "signer sign-in",
     "signer status",
 ];
-const DEMO: [&str; 2] = ["demo", "demo signer"];
 const HUB: [&str; 6] =
     ["hub serve", "hub invite", "hub people", "hub stats", "hub backup", "hub check"];
 const MESSAGES: [&str; 7] = ["join", "say", "sync", "up", "inbox", "history", "status"];
@@ -239,20 +238,9 @@ impl Seen {
 
 #[test]
 fn every_row_is_compared_with_a_command() {
-    let compared = [
-        &FILES[..],
-        &SESSIONS,
-        &GROUPS,
-        &NETWORK,
-        &S3,
-        &NOSTR,
-        &SIGNER,
-        &HUB,
-        &MESSAGES,
-        &DEMO,
-        &OTHERS,
-    ]
-    .concat();
+    let compared =
+        [&FILES[..], &SESSIONS, &GROUPS, &NETWORK, &S3, &NOSTR, &SIGNER, &HUB, &MESSAGES, &OTHERS]
+            .concat();
     let compared: BTreeSet<_> = compared.into_iter().map(str::to_owned).collect();
     assert_eq!(table().into_keys().collect::<BTreeSet<_>>(), compared);
 }
@@ -555,18 +543,6 @@ fn fields_of_the_s3_proxy_are_documented() {
     child.wait().unwrap();
     seen.lines("s3 serve", &line);
     seen.check(&S3);
-}
-
-#[test]
-fn fields_of_the_demonstration_are_documented() {
-    let scratch = Scratch::new();
-    let mut seen = Seen::default();
-    let file = scratch.write("file", "x");
-    let demo = run(program().args(["--json", "demo"]).arg(&file).env("TMPDIR", scratch.folder()));
-    seen.ran(&["demo"], demo.ok());
-    let demo = run(program().args(["--json", "demo", "signer"]).env("TMPDIR", scratch.folder()));
-    seen.ran(&["demo", "signer"], demo.ok());
-    seen.check(&DEMO);
 }
 
 #[test]

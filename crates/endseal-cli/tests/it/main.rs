@@ -6,7 +6,6 @@
 mod bad_input;
 mod config;
 mod confirmations;
-mod demo;
 mod exit_codes;
 mod files;
 mod groups;

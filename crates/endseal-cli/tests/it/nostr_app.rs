@@ -13,7 +13,7 @@ use endseal_relay::address::Address;
 use endseal_relay::auth::SignedEvent;
 use endseal_relay::client::{Notification, Relay, Settings};
 use endseal_relay::message::Filter;
-use endseal_relay::server::{self, Server};
+use endseal_test_relay::{self as server, Server};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{Receiver, channel};

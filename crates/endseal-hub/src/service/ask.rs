@@ -3,8 +3,8 @@
 use endseal_codec::hub::{Answer, ByView, Code, PublishView, RegisterView};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::Action;
+use endseal_keyring::device::{Certificate, PrekeyBundle};
 use endseal_keyring::{JoinToken, PersonRecord};
-use endseal_session::{Certificate, PrekeyBundle};
 use tokio::sync::oneshot;
 
 use super::Office;

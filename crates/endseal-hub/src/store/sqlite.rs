@@ -244,6 +244,10 @@ impl HubReader for Read {
 struct Write<'c>(Transaction<'c>);
 
 impl HubTransaction for Write<'_> {
+    fn probe(&mut self) -> Result<(), StorageError> {
+        Ok(self.0.pragma_update(None, "user_version", VERSION)?)
+    }
+
     fn add_message(&mut self, mailboxes: usize, frame: &[u8]) -> Result<i64, StorageError> {
         let sql = "INSERT INTO message (mailboxes, frame) VALUES (?, ?)";
         self.0.prepare_cached(sql)?.execute(params![signed(mailboxes as u64), frame])?;

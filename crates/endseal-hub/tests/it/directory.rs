@@ -10,8 +10,8 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_delivery::hub::Kind;
 use endseal_keyring::PersonRecord;
+use endseal_keyring::device::{Certificate, PrekeyKind};
 use endseal_keyring::person::PersonChanges;
-use endseal_session::{Certificate, PrekeyKind};
 use endseal_transport::{CloseCode, Closed, ConnectError};
 use tokio::time::timeout;
 

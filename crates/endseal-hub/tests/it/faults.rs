@@ -7,7 +7,7 @@ use endseal_codec::hub::{
 };
 use endseal_crypto::peer_id::PeerId;
 use endseal_hub::{HubLimits, HubStore as _};
-use endseal_session::PrekeyKind;
+use endseal_keyring::device::PrekeyKind;
 
 use crate::puts::put_one;
 use crate::world::{Exchange, World, identity, put, put_to};
@@ -80,14 +80,14 @@ async fn a_bundle_that_was_given_is_not_given_again() {
         let signing = identity();
         let token = world.invite(1, u64::MAX / 4);
         let mut bob = world.stranger(&identity(), 1).await;
-        let keys = endseal_session::DeviceKeys {
+        let keys = endseal_keyring::device::DeviceKeys {
             signing: *signing.public().ed25519(),
             ..*bob.certificate.keys()
         };
         let root = identity();
         bob.person = crate::world::person_record(&root, 1, &bob.device);
         bob.certificate =
-            endseal_session::Certificate::issue(root.signing(), &keys, 1_790_000_000_000);
+            endseal_keyring::device::Certificate::issue(root.signing(), &keys, 1_790_000_000_000);
         assert!(matches!(bob.register(&token).await, Answer::Welcome(_)));
         (bob, signing)
     };

@@ -8,4 +8,5 @@ mod faults;
 mod mailboxes;
 mod metrics;
 mod puts;
+mod readiness;
 mod world;

@@ -154,7 +154,7 @@ async fn labels_name_nobody() {
 }
 
 /// The answer to the bytes of a request.
-async fn ask(address: std::net::SocketAddr, request: &[u8]) -> String {
+pub(crate) async fn ask(address: std::net::SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request).await.unwrap();
     let mut answer = String::new();

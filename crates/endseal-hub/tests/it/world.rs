@@ -14,8 +14,8 @@ use endseal_crypto::random::OsRandom;
 use endseal_crypto::x25519;
 use endseal_delivery::{payload_limits, stored_limits};
 use endseal_hub::{Hub, HubLimits, HubStore as _, SqliteStore};
+use endseal_keyring::device::{Certificate, DeviceId, DeviceKeys, PrekeyBundle, PrekeyKind};
 use endseal_keyring::{JoinToken, PersonRecord};
-use endseal_session::{Certificate, DeviceId, DeviceKeys, PrekeyBundle, PrekeyKind};
 use endseal_testing::Scratch;
 use endseal_transport::{
     Accept, ConnectError, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Limits,

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
 mod contacts;
+mod device;
 mod identity_file;
 mod identity_text;
 #[cfg(feature = "std")]

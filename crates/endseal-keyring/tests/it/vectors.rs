@@ -1,4 +1,5 @@
-//! All vectors of docs/spec/identity.md and docs/spec/roster.md.
+//! All vectors of docs/spec/identity.md and docs/spec/roster.md, and of docs/spec/session.md those
+//! of certificates, prekey bundles and safety numbers.
 
 use std::fs;
 use std::path::Path;
@@ -7,6 +8,9 @@ use endseal_crypto::identity::{Identity, PublicIdentity};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::{ed25519, hash, mlkem768};
 use endseal_keyring::address_book::{AddressBook, EntryProblem, Listed, ParseBookError};
+use endseal_keyring::device::{
+    BundleError, Certificate, CertificateError, PrekeyBundle, PrekeyKind, SafetyNumber,
+};
 use endseal_keyring::identity_file::{OpenIdentityFileError, ParseIdentityFileError};
 use endseal_keyring::person::{InvalidPerson, OtherUser, ParsePersonError};
 use endseal_keyring::roster::{EpochKey, InvalidMembers, ParseRosterError, RosterChainError};
@@ -100,11 +104,26 @@ fn person(vector: &Value) -> Outcome {
 }
 
 /// Runs all vectors of a folder, at least so many.
+#[test]
+fn device_vectors() {
+    run_named("session", "certificate", 26, |vector| certificate(&unhexed(vector, "certificate")));
+    run_named("session", "bundle", 19, |vector| bundle(&unhexed(vector, "bundle")));
+    run_named("session", "safety", 6, safety_number);
+}
+
 fn run(folder: &str, at_least: usize, read: impl Fn(&Value) -> Outcome) {
+    run_named(folder, "", at_least, read);
+}
+
+/// Runs the vectors of a folder whose names begin with a prefix.
+fn run_named(folder: &str, prefix: &str, at_least: usize, read: impl Fn(&Value) -> Outcome) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(folder);
     let mut count = 0;
     for entry in fs::read_dir(&path).unwrap() {
         let path = entry.unwrap().path();
+        if !path.file_name().unwrap().to_str().unwrap().starts_with(prefix) {
+            continue;
+        }
         let vector: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         let expected = vector["expect"].as_str();
         match read(&vector) {
@@ -293,6 +312,66 @@ fn seeds(identity: &Identity) -> Vec<(&'static str, Value)> {
 
 fn text<'a>(vector: &'a Value, field: &str) -> &'a str {
     vector[field].as_str().unwrap()
+}
+
+fn certificate(bytes: &[u8]) -> Outcome {
+    let certificate = Certificate::from_bytes(bytes).map_err(certificate_class)?;
+    assert_eq!(certificate.as_bytes()[..], *bytes);
+    let keys = certificate.keys();
+    Ok(vec![
+        ("identity", hex(certificate.address().identity.as_bytes())),
+        ("device", json!(certificate.address().device.number())),
+        ("peer_id", hex(keys.peer_id.as_bytes())),
+        ("agreement", hex(keys.agreement.as_bytes())),
+        ("signing", hex(keys.signing.as_bytes())),
+        ("group", hex(keys.group.as_bytes())),
+        ("made_at", json!(certificate.made_at())),
+    ])
+}
+
+fn certificate_class(error: CertificateError) -> &'static str {
+    match error {
+        CertificateError::Authentication => "authentication",
+        CertificateError::Device => "device",
+        CertificateError::Key => "key",
+        CertificateError::Length => "length",
+        CertificateError::Version => "version",
+        other => panic!("{other}"),
+    }
+}
+
+fn bundle(bytes: &[u8]) -> Outcome {
+    let bundle = PrekeyBundle::from_bytes(bytes).map_err(|error| match error {
+        BundleError::Authentication => "authentication",
+        BundleError::Certificate(error) => certificate_class(error),
+        BundleError::Key => "key",
+        BundleError::Kind => "kind",
+        BundleError::Length => "length",
+        BundleError::Version => "version",
+        other => panic!("{other}"),
+    })?;
+    assert_eq!(bundle.as_bytes()[..], *bytes);
+    let kind = if bundle.kind() == PrekeyKind::OneTime { 1 } else { 2 };
+    Ok(vec![
+        ("certificate", hex(bundle.certificate().as_bytes())),
+        ("prekey_kind", json!(kind)),
+        ("prekey", hex(bundle.key().as_bytes())),
+        ("made_at", json!(bundle.made_at())),
+    ])
+}
+
+fn safety_number(vector: &Value) -> Outcome {
+    let key = |name| {
+        let bytes = unhex(text(vector, name));
+        ed25519::PublicKey::from_bytes(&bytes).map_err(|_| "key")
+    };
+    let number = SafetyNumber::of(&key("one")?, &key("other")?);
+    Ok(vec![("number", json!(number.to_string()))])
+}
+
+fn unhexed(vector: &Value, name: &str) -> Vec<u8> {
+    let digits = text(vector, name).as_bytes().chunks_exact(2);
+    digits.map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
 fn unhex<const N: usize>(hex: &str) -> [u8; N] {

@@ -7,9 +7,9 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::mlkem768;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_envelope::{Envelope, Recipients, Sealer, Suite};
+use endseal_keyring::device::{Address, DeviceId};
 use endseal_keyring::roster::{GroupId, RosterDigest};
 use endseal_node::messages::LetterHead;
-use endseal_session::{Address, DeviceId};
 use endseal_testing::Vector;
 
 use super::node::{NOT_ON_CURVE, TIME, field, identity, scheme};

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use endseal_crypto::secret::Zeroizing;
-use endseal_transport::control::{ControlClient, ControlConnectError};
+use endseal_service::control::{ControlClient, ControlConnectError};
 
 use super::reply::{LocalReply, Secret, history_of, unread_of};
 use super::{LocalCallError, LocalError, LocalRequest, MAX_TEXTS_LEN, socket};

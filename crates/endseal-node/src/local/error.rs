@@ -3,7 +3,7 @@
 use core::{error, fmt};
 use std::io;
 
-use endseal_transport::control::ControlFrameError;
+use endseal_service::control::ControlFrameError;
 use serde::{Deserialize, Serialize};
 
 use super::MAX_TEXTS_LEN;

@@ -2,7 +2,7 @@
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
-use endseal_session::{Address, DeviceId};
+use endseal_keyring::device::{Address, DeviceId};
 use serde::{Deserialize, Serialize};
 
 use crate::messages::{

@@ -9,8 +9,8 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::secret::Zeroizing;
 use endseal_envelope::{OpenError, Opened, Opener, Policy, attach};
 use endseal_keyring::PersonRecord;
+use endseal_keyring::device::Address;
 use endseal_keyring::roster::{GroupId, RosterDigest};
-use endseal_session::Address;
 
 use super::directory;
 use super::error::SyncError;

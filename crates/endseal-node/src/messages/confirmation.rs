@@ -2,7 +2,8 @@
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::PersonRecord;
-use endseal_session::{Address, EngineError};
+use endseal_keyring::device::Address;
+use endseal_session::EngineError;
 
 use super::receipt::TextReceipt;
 use super::records::{self, CONFIRMED, PERSON, Transaction};

@@ -5,7 +5,8 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::HubFault;
 use endseal_keyring::PersonRecord;
-use endseal_session::{Address, Certificate, Engine, EngineError, PrekeyBundle};
+use endseal_keyring::device::{Address, Certificate, PrekeyBundle};
+use endseal_session::{Engine, EngineError};
 
 use super::error::{HubError, SyncError};
 use super::hub::HubClient;

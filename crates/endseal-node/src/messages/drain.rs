@@ -10,7 +10,8 @@ use endseal_codec::hub::{Acknowledge, Credit as CreditRequest, GapReason, Reques
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::{Arrival, HubFault, Subscription};
 use endseal_delivery::{Credit, MessageId, SlotLen};
-use endseal_session::{Address, BatchOptions, Engine, EngineError, Envelope, Outcome};
+use endseal_keyring::device::Address;
+use endseal_session::{BatchOptions, Engine, EngineError, Envelope, Outcome};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 

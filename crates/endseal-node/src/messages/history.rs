@@ -2,8 +2,9 @@
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::Address;
 use endseal_keyring::roster::GroupId;
-use endseal_session::{Address, Engine, EngineError};
+use endseal_session::{Engine, EngineError};
 
 use super::conversation::Conversation;
 use super::payload::{ADDRESS_LEN, address, address_bytes};

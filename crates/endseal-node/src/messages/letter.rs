@@ -4,8 +4,8 @@ use endseal_codec::{Codec as _, Message, Scheme, Sealed, SealedMessage};
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::label;
 use endseal_delivery::stored_limits;
+use endseal_keyring::device::Address;
 use endseal_keyring::roster::{GroupId, RosterDigest};
-use endseal_session::Address;
 
 use super::payload::{ADDRESS_LEN, address, address_bytes};
 

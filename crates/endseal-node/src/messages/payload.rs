@@ -3,7 +3,7 @@
 use endseal_codec::{Codec as _, Message, Scheme, Sealed, SealedMessage};
 use endseal_crypto::ed25519::PublicKey;
 use endseal_delivery::stored_limits;
-use endseal_session::{Address, DeviceId};
+use endseal_keyring::device::{Address, DeviceId};
 
 /// Length of an address: identity and number of the device.
 pub(super) const ADDRESS_LEN: usize = 32 + 4;

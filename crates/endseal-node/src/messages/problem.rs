@@ -3,7 +3,8 @@
 use core::fmt;
 
 use endseal_crypto::peer_id::PeerId;
-use endseal_session::{Address, Engine, EngineError};
+use endseal_keyring::device::Address;
+use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
 use super::directory;

@@ -3,8 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use endseal_crypto::ed25519::PublicKey;
+use endseal_keyring::device::{Address, DeviceId};
 use endseal_session::olm::OlmAccount;
-use endseal_session::{Address, DeviceId, EngineError, EngineTransaction};
+use endseal_session::{EngineError, EngineTransaction};
 
 use super::payload::ADDRESS_LEN;
 

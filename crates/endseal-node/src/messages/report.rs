@@ -1,6 +1,6 @@
 //! Results of a visit at the hub.
 
-use endseal_session::Address;
+use endseal_keyring::device::Address;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::Conversation;

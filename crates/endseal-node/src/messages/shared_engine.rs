@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use endseal_session::{Address, Engine, EngineError};
+use endseal_keyring::device::Address;
+use endseal_session::{Engine, EngineError};
 use tokio::sync::watch;
 
 use super::records::Transaction;

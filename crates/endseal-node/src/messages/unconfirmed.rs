@@ -7,9 +7,8 @@
 use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
-use endseal_session::{
-    Address, Certificate, ConversationId, Engine, EngineError, ReceivedKind, SendError,
-};
+use endseal_keyring::device::{Address, Certificate};
+use endseal_session::{ConversationId, Engine, EngineError, ReceivedKind, SendError};
 
 use super::confirmation;
 use super::conversation::Conversation;

@@ -4,7 +4,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
-use endseal_session::{Address, BeginSessionError, Certificate, EngineError, SendError};
+use endseal_keyring::device::{Address, Certificate};
+use endseal_session::{BeginSessionError, EngineError, SendError};
 use endseal_store::SessionStatus;
 
 use super::conversation::Conversation;

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 
 use endseal_crypto::secret::Zeroizing;
-use endseal_transport::control::{ControlCall, ControlFrameError};
+use endseal_service::control::{ControlCall, ControlFrameError};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::call::{Answer, Call};

@@ -4,7 +4,8 @@ use core::{error, fmt};
 use std::io;
 use std::path::PathBuf;
 
-use endseal_session::{DeviceId, EngineError, SendError};
+use endseal_keyring::device::DeviceId;
+use endseal_session::{EngineError, SendError};
 use endseal_store::{CreateStoreError, OpenStoreError, RestoreError};
 
 /// Why there are no sessions to work with.

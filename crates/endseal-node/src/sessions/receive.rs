@@ -4,9 +4,10 @@ use alloc::collections::BTreeMap;
 use core::{error, fmt};
 use std::io::{self, Read};
 
+use endseal_keyring::device::Address;
 use endseal_session::group::GroupError;
 use endseal_session::{
-    Address, BatchOptions, BatchReport, Engine, EngineError, Envelope, FileRecord, FileRecordError,
+    BatchOptions, BatchReport, Engine, EngineError, Envelope, FileRecord, FileRecordError,
     FileRecords, FileRoute, GroupChangeError, JoinedGroup, Outcome, Released,
 };
 

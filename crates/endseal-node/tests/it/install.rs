@@ -9,11 +9,11 @@ use endseal_crypto::identity::{Identity, RootSeed};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_keyring::IdentityFile;
+use endseal_keyring::device::DeviceId;
 use endseal_node::sessions::SessionsError;
 use endseal_node::{
     Existing, FileError, Home, IdentityError, InstallError, Installed, NewIdentity, person,
 };
-use endseal_session::DeviceId;
 use endseal_testing::Scratch;
 
 const NOW: u64 = 1_790_000_000_000;

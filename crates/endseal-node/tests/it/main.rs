@@ -6,7 +6,6 @@ extern crate alloc;
 
 mod atomic;
 mod both_ways;
-mod demo;
 mod groups;
 mod home;
 mod install;

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use endseal_crypto::ed25519::PublicKey;
+use endseal_keyring::device::Address;
 use endseal_node::messages::{
     Conversation, HistoryRow, Membership, Payload, Problem, Text, TextReceipt,
 };
-use endseal_session::Address;
 use endseal_testing::hex;
 use serde_json::Value;
 

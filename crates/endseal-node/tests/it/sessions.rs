@@ -7,12 +7,13 @@ use std::io::{self, Read};
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
+use endseal_keyring::device::DeviceId;
 use endseal_node::sessions::{self, ReceiveError, Reception, SessionsError, Tally, Texts};
 use endseal_node::{AtomicFile, Existing, Home, Readers};
 use endseal_session::group::Suite;
 use endseal_session::{
-    BatchOptions, ConversationId, DeviceId, Engine, EngineError, FileRecord, FileRecordError,
-    FileRoute, GroupChangeError,
+    BatchOptions, ConversationId, Engine, EngineError, FileRecord, FileRecordError, FileRoute,
+    GroupChangeError,
 };
 use endseal_store::{OpenStoreError, OuterKey, Protection, Store};
 

@@ -2,8 +2,10 @@
 
 use core::time::Duration;
 
+use endseal_service::Trust;
+
 use crate::address::{Address, Reach};
-use crate::connect::{Proxy, Trust};
+use crate::connect::Proxy;
 
 /// Settings of a connection to a relay.
 #[derive(Clone, Debug)]

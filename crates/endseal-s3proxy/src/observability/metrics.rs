@@ -1,16 +1,18 @@
 //! Counters of a proxy, and their text for Prometheus.
 
-use core::fmt::Write as _;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
+use endseal_s3_protocol::{Operation, S3Error};
+use endseal_service::MetricKind::{Counter, Gauge};
+use endseal_service::{Histogram, MetricsText};
 use http::StatusCode;
 
-use endseal_s3_protocol::Operation;
-use endseal_s3_protocol::S3Error;
-
-/// Upper bounds of the classes of times, in milliseconds.
-const BOUNDS: [u64; 10] = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
+/// Upper bounds of the classes of times, in microseconds.
+const ANSWER_TIMES: [u64; 10] =
+    [1_000, 2_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000];
+/// Classes of statuses, 1xx to 5xx.
+const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Operations, as rows of the counters.
 const OPERATIONS: [Operation; 17] = [
@@ -42,14 +44,22 @@ impl Drop for InFlight<'_> {
     }
 }
 
+/// Durations until answers began.
+#[derive(Debug)]
+struct AnswerTimes(Histogram<{ ANSWER_TIMES.len() }>);
+
+impl Default for AnswerTimes {
+    fn default() -> Self {
+        Self(Histogram::of_durations(ANSWER_TIMES))
+    }
+}
+
 /// Counters of a proxy.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Answers by operation and class of status (1xx to 5xx).
-    answers: [[AtomicU64; 5]; OPERATIONS.len()],
-    /// Times until answers began, by class; the last has no bound.
-    times: [AtomicU64; BOUNDS.len() + 1],
-    time_sum_us: AtomicU64,
+    /// Answers by operation and class of status.
+    answers: [[AtomicU64; STATUSES.len()]; OPERATIONS.len()],
+    times: AnswerTimes,
     /// Requests that were begun and not yet answered.
     in_flight: AtomicU64,
     /// Bytes of content that were sealed.
@@ -82,10 +92,7 @@ impl Metrics {
         if let Some(counter) = row.and_then(|row| self.answers[row].get(class)) {
             counter.fetch_add(1, Relaxed);
         }
-        let micros = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-        self.time_sum_us.fetch_add(micros, Relaxed);
-        let class = BOUNDS.iter().position(|bound| micros <= bound * 1_000);
-        self.times[class.unwrap_or(BOUNDS.len())].fetch_add(1, Relaxed);
+        self.times.0.add_duration(elapsed);
     }
 
     /// Counts content that was opened.
@@ -99,35 +106,19 @@ impl Metrics {
         S3Error::not_authentic()
     }
 
-    /// The counters in Prometheus' text format.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let mut out = String::new();
-        head(&mut out, "requests_total", "counter", "Answers, by operation and class of status.");
+    /// Writes the counters.
+    pub(crate) fn write_to(&self, text: &mut MetricsText) {
+        text.head("requests_total", Counter, "Answers, by operation and class of status.");
         for (operation, classes) in OPERATIONS.iter().zip(&self.answers) {
-            for (class, counter) in classes.iter().enumerate() {
+            for (status, counter) in STATUSES.iter().zip(classes) {
                 let count = counter.load(Relaxed);
                 if count > 0 {
-                    let (name, class) = (operation.name(), class + 1);
-                    let _ = writeln!(
-                        out,
-                        "endseal_s3_requests_total{{operation=\"{name}\",status=\"{class}xx\"}} {count}"
-                    );
+                    let labels = [("operation", operation.name()), ("status", *status)];
+                    text.sample("requests_total", &labels, count);
                 }
             }
         }
-        head(&mut out, "answer_seconds", "histogram", "Time until an answer began.");
-        let mut below = 0;
-        for (bound, counter) in BOUNDS.iter().zip(&self.times) {
-            below += counter.load(Relaxed);
-            let seconds = Duration::from_millis(*bound).as_secs_f64();
-            let _ = writeln!(out, "endseal_s3_answer_seconds_bucket{{le=\"{seconds}\"}} {below}");
-        }
-        below += self.times[BOUNDS.len()].load(Relaxed);
-        let sum = Duration::from_micros(self.time_sum_us.load(Relaxed)).as_secs_f64();
-        let _ = writeln!(out, "endseal_s3_answer_seconds_bucket{{le=\"+Inf\"}} {below}");
-        let _ = writeln!(out, "endseal_s3_answer_seconds_sum {sum}");
-        let _ = writeln!(out, "endseal_s3_answer_seconds_count {below}");
+        text.histogram("answer_seconds", "Time until an answer began.", &self.times.0);
         let sealed = "Bytes of content that were sealed.";
         let opened = "Bytes of content that were opened.";
         let unauthentic = "Objects, or pieces of them, that did not authenticate.";
@@ -137,31 +128,19 @@ impl Metrics {
         let failed = "Ids and receipts of uploads that could not be written or removed.";
         let strange = "Ids and receipts of uploads that do not open.";
         for (name, kind, help, counter) in [
-            ("in_flight", "gauge", "Requests not yet answered.", &self.in_flight),
-            ("sealed_bytes_total", "counter", sealed, &self.sealed),
-            ("opened_bytes_total", "counter", opened, &self.opened),
-            ("unauthentic_total", "counter", unauthentic, &self.unauthentic),
-            ("plaintext_refused_total", "counter", plaintext, &self.plaintext),
-            ("foreign_names_total", "counter", foreign, &self.foreign_names),
-            ("signatures_refused_total", "counter", refused, &self.refused),
-            ("records_failed_total", "counter", failed, &self.records_failed),
-            ("records_refused_total", "counter", strange, &self.records_refused),
+            ("in_flight", Gauge, "Requests not yet answered.", &self.in_flight),
+            ("sealed_bytes_total", Counter, sealed, &self.sealed),
+            ("opened_bytes_total", Counter, opened, &self.opened),
+            ("unauthentic_total", Counter, unauthentic, &self.unauthentic),
+            ("plaintext_refused_total", Counter, plaintext, &self.plaintext),
+            ("foreign_names_total", Counter, foreign, &self.foreign_names),
+            ("signatures_refused_total", Counter, refused, &self.refused),
+            ("records_failed_total", Counter, failed, &self.records_failed),
+            ("records_refused_total", Counter, strange, &self.records_refused),
         ] {
-            series(&mut out, name, kind, help, counter.load(Relaxed));
+            text.single(name, kind, help, counter.load(Relaxed));
         }
-        out
     }
-}
-
-/// The head of a series.
-pub(crate) fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(out, "# HELP endseal_s3_{name} {help}\n# TYPE endseal_s3_{name} {kind}");
-}
-
-/// A series of one value.
-pub(crate) fn series(out: &mut String, name: &str, kind: &str, help: &str, count: u64) {
-    head(out, name, kind, help);
-    let _ = writeln!(out, "endseal_s3_{name} {count}");
 }
 
 #[cfg(test)]
@@ -171,14 +150,16 @@ mod tests {
     use endseal_s3_protocol::Operation;
     use http::StatusCode;
 
-    use super::Metrics;
+    use super::{Metrics, MetricsText};
 
     #[test]
     fn answers_are_counted_by_operation_and_class() {
         let metrics = Metrics::default();
         metrics.answered(Operation::GetObject, StatusCode::OK, Duration::from_micros(1_500));
         metrics.answered(Operation::GetObject, StatusCode::NOT_FOUND, Duration::from_secs(9));
-        let text = metrics.text();
+        let mut text = MetricsText::new("endseal_s3", "1.2.3");
+        metrics.write_to(&mut text);
+        let text = text.finish();
         for line in [
             "endseal_s3_requests_total{operation=\"GetObject\",status=\"2xx\"} 1",
             "endseal_s3_requests_total{operation=\"GetObject\",status=\"4xx\"} 1",

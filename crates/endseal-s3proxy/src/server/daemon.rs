@@ -7,6 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
+use endseal_service::stop_signal;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -97,8 +98,7 @@ async fn serve(
         None => None,
     };
     let mut hangup = signal(SignalKind::hangup()).map_err(RunError::System)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::System)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(RunError::System)?;
+    let stopping = stop_signal().map_err(RunError::System)?;
     let listening = Listening {
         address,
         tls: config.tls.is_some(),
@@ -113,10 +113,7 @@ async fn serve(
     }
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        stopping.await;
         // Nobody listens if the server has ended by itself.
         let _ = stop.send(true);
     });

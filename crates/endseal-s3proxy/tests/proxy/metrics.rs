@@ -76,8 +76,8 @@ async fn metrics_are_told_at_their_own_address_alone() {
 async fn nothing_else_is_told_there() {
     let (world, front) = World::with_bucket().await;
     let address = listen(&front).await;
-    assert_eq!(ask(address, "GET", "/healthz").await.expect(200).body, b"ok");
-    assert_eq!(ask(address, "GET", "/readyz").await.expect(200).body, b"ok");
+    assert_eq!(ask(address, "GET", "/healthz").await.expect(200).body, b"ok\n");
+    assert_eq!(ask(address, "GET", "/readyz").await.expect(200).body, b"ok\n");
     ask(address, "HEAD", "/metrics").await.expect(200);
     for path in ["/", "/bucket", "/metrics/", "/bucket/key"] {
         assert_eq!(ask(address, "GET", path).await.status, 404, "{path}");
@@ -87,7 +87,7 @@ async fn nothing_else_is_told_there() {
     stop(world.folder).await;
     assert_eq!(
         ask(address, "GET", "/readyz").await.expect(503).body,
-        b"the backend does not answer"
+        b"the backend does not answer\n"
     );
     assert_eq!(ask(address, "GET", "/metrics").await.status, 200);
 }

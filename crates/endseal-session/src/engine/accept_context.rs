@@ -4,9 +4,10 @@ use alloc::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use endseal_crypto::x25519;
+use endseal_keyring::device::{Address, Certificate};
 
 use super::conversation_state::ParkingBudget;
-use crate::{Address, Certificate, PairwiseAccount};
+use crate::PairwiseAccount;
 
 /// Policy for sessions that identities begin which the store does not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -96,7 +96,7 @@ impl<A: PairwiseAccount> StateCache<A> {
     pub(super) fn need(
         &mut self,
         conversation: &Conversation,
-        sender: Option<crate::Address>,
+        sender: Option<endseal_keyring::device::Address>,
         loads: &mut Vec<Load>,
     ) {
         let nothing_parked = self.budget.is_unused();

@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::Address;
 use endseal_store::{SessionRow, SessionStatus};
 
 use super::dropped_session::DroppedSession;
-use crate::Address;
 use crate::group::GroupChanges;
 
 /// Changes since the last transaction.

@@ -4,10 +4,11 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::device::{Address, Certificate};
 use endseal_store::{ReadTransaction, SessionStatus};
 
 use super::references::address_of;
-use crate::{Address, Certificate, EngineError};
+use crate::EngineError;
 
 /// A device that this one knows.
 #[derive(Clone, Debug, PartialEq, Eq)]

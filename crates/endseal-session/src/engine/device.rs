@@ -1,11 +1,12 @@
 //! This device: what others know it by, and its key in groups.
 
+use endseal_keyring::device::Certificate;
 use endseal_store::ReadTransaction;
 
 use super::body_digest::Recognizer;
 use super::records;
+use crate::EngineError;
 use crate::group::GroupDevice;
-use crate::{Certificate, EngineError};
 
 /// State that does not change while the engine is open.
 pub(super) struct Device {

@@ -6,12 +6,13 @@ use std::collections::hash_map::Entry;
 
 use endseal_crypto::ed25519;
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::Address;
 use endseal_store::{InboxRow, ReadTransaction};
 
 use super::conversation::{self, Conversation};
 use super::delivery_kind::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
 use super::references::address_of;
-use crate::{Address, Engine, EngineError, PairwiseAccount};
+use crate::{Engine, EngineError, PairwiseAccount};
 
 /// A message that arrived.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]

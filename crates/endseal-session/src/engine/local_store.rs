@@ -1,5 +1,6 @@
 //! A batch on the caller's thread, one step after the other.
 
+use endseal_keyring::device::Address;
 use endseal_store::{Store, WriteTransaction};
 
 use super::batch::Batch;
@@ -13,7 +14,7 @@ use super::store_access::StoreAccess;
 use super::store_session::{StoreSession, load_partner};
 use super::watch::Watch;
 use crate::group::GroupDevice;
-use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
+use crate::{BatchOptions, Durability, EngineError, PairwiseAccount};
 
 /// Messages of a block. Twice and four times as many gain nothing.
 const BLOCK: usize = 128;

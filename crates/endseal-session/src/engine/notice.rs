@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use endseal_crypto::ed25519;
+use endseal_keyring::device::{Address, DeviceId};
 
 use crate::fields::Fields;
 use crate::group::{Change, Proposed};
-use crate::{Address, DeviceId};
 
 const CHANGE: u8 = 1;
 const PROPOSED_ADD: u8 = 2;

@@ -2,10 +2,12 @@
 
 use alloc::vec::Vec;
 
+use endseal_keyring::device::Address;
+
 use super::inbox::{ConversationId, conversation_id};
 use super::outgoing_message::OutgoingKind;
 use super::references::address_of;
-use crate::{Address, Engine, EngineError, PairwiseAccount};
+use crate::{Engine, EngineError, PairwiseAccount};
 
 /// A ciphertext that may leave: the state that made it is in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
+use endseal_keyring::device::Address;
 use endseal_store::OutboxState;
 
 use super::conversation::Conversation;
-use crate::Address;
 
 /// Kind of a ciphertext in the outbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

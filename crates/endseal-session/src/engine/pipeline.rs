@@ -11,6 +11,8 @@ use alloc::vec::Vec;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use endseal_keyring::device::Address;
+
 use super::batch::{Batch, Block};
 use super::changeset::Changeset;
 use super::commit_budget::CommitBudget;
@@ -23,7 +25,7 @@ use super::store_request::{Answer, Question, Write};
 use super::store_session::StoreSession;
 use super::watch::Watch;
 use super::worker_pool::WorkerPool;
-use crate::{Address, BatchOptions, Durability, EngineError, PairwiseAccount};
+use crate::{BatchOptions, Durability, EngineError, PairwiseAccount};
 
 /// Messages of a block. Threads wait for each other once a block (docs/design/store-tuning.md,
 /// "Backlogs").

@@ -4,13 +4,14 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use endseal_crypto::{ed25519, hash};
+use endseal_keyring::device::{Address, DeviceId};
 use endseal_store::{GroupRow, ReadTransaction, SessionStatus, WriteTransaction};
 
 use super::changeset::GroupStates;
 use super::dropped_session::DroppedSession;
 use crate::fields::Fields;
 use crate::group::{EpochState, Group, GroupDevice, PAST_EPOCHS};
-use crate::{Address, DeviceId, EngineError, SessionTag};
+use crate::{EngineError, SessionTag};
 
 /// The account: long-term keys and prekeys of the ratchets.
 pub(super) const ACCOUNT: u32 = 1;

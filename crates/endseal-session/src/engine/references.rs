@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use endseal_crypto::ed25519;
+use endseal_keyring::device::{Address, DeviceId};
 use endseal_store::{AddressRef, ConversationRef, ReadTransaction, WriteTransaction};
 
 use super::conversation::Conversation;
-use crate::{Address, DeviceId, EngineError};
+use crate::EngineError;
 
 /// Numbers that are remembered at most: a backlog has few conversations, and asking again is cheap.
 const MAX: usize = 4_096;

@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
+use endseal_keyring::device::Certificate;
 use endseal_store::SessionStatus;
 
 use super::conversation_state::RemoteDevice;
-use crate::{Binding, Certificate, MAX_PLAINTEXT_LEN, Message, PlaintextHead, Ratchet, SendError};
+use crate::{Binding, MAX_PLAINTEXT_LEN, Message, PlaintextHead, Ratchet, SendError};
 
 /// The next message of the session that was used last, as it travels. `own` is the certificate of
 /// this device, which the other side needs until it has answered.

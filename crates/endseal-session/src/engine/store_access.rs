@@ -1,12 +1,14 @@
 //! Access to the store between two transactions of a backlog. The store is at hand or on a thread
 //! of its own.
 
+use endseal_keyring::device::Address;
+
 use super::batch::Batch;
 use super::changeset::Changeset;
 use super::conversation_state::RemoteDevice;
 use super::outgoing_message::OutgoingMessage;
 use super::progress::Progress;
-use crate::{Address, EngineError, PairwiseAccount};
+use crate::{EngineError, PairwiseAccount};
 
 /// Sends between two chunks, through wherever the store is.
 pub(super) trait StoreAccess<'e, A: PairwiseAccount> {

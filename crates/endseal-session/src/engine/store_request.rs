@@ -4,12 +4,12 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
+use endseal_keyring::device::Address;
 use endseal_store::{ParkedRow, Seen};
 
 use super::conversation::Conversation;
 use super::conversation_state::Loaded;
 use super::task::Delivery;
-use crate::Address;
 
 /// Request for the states that a block needs before its messages are opened.
 pub(super) struct Question<'e> {

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+use endseal_keyring::device::{Address, Certificate};
 use endseal_store::{
     AddressRef, ConversationRef, Messages, NewMessage, ReadTransaction, WriteTransaction,
 };
@@ -16,7 +17,7 @@ use super::records;
 use super::references::References;
 use super::store_request::{Answer, Load, Question, Write};
 use crate::group::GroupDevice;
-use crate::{Address, Certificate, EngineError, Ratchet, SessionTag};
+use crate::{EngineError, Ratchet, SessionTag};
 
 /// See the module.
 pub(super) struct StoreSession<'t, 's, R> {

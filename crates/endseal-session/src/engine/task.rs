@@ -4,11 +4,12 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::{Address, Certificate};
 use endseal_store::Seen;
 
 use super::body_digest::BodyDigest;
 use super::conversation_state::Reason;
-use crate::{Address, Certificate, Failure, Outcome};
+use crate::{Failure, Outcome};
 
 /// A message to be opened.
 pub(super) struct Task<'e> {

@@ -8,6 +8,7 @@ mod parked;
 use alloc::vec::Vec;
 
 use endseal_crypto::ed25519;
+use endseal_keyring::device::{Address, PrekeyBundle, PrekeyKind};
 use endseal_store::{SessionStatus, Store, WriteTransaction};
 
 use super::batch::{Batch, StateCache};
@@ -22,10 +23,7 @@ use super::references::{References, address_of};
 use super::seal::seal;
 use super::store_request::{Question, Write};
 use super::store_session::StoreSession;
-use crate::{
-    Address, EngineError, Envelope, Outcome, PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet,
-    SendError, SessionInfo,
-};
+use crate::{EngineError, Envelope, Outcome, PairwiseAccount, Ratchet, SendError, SessionInfo};
 
 pub use groups::{GroupSummary, JoinedGroup};
 pub use parked::ParkedMessage;

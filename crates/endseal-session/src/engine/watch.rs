@@ -2,6 +2,8 @@
 
 use core::ops::{ControlFlow, Range};
 
+use endseal_keyring::device::Address;
+
 use super::batch::Batch;
 use super::conversation::Conversation;
 use super::conversation_state::ConversationState;
@@ -11,9 +13,7 @@ use super::outgoing_message::{OutgoingKind, OutgoingMessage};
 use super::progress::Progress;
 use super::seal::seal;
 use super::store_access::StoreAccess;
-use crate::{
-    Address, BatchOptions, Durability, EngineError, Outcome, Outgoing, PairwiseAccount, SendError,
-};
+use crate::{BatchOptions, Durability, EngineError, Outcome, Outgoing, PairwiseAccount, SendError};
 
 /// A transaction of a backlog that was committed.
 #[derive(Clone, Debug)]

@@ -3,15 +3,13 @@
 use core::fmt;
 
 use endseal_crypto::ed25519::PublicKey;
+use endseal_keyring::device::{Address, Certificate, DeviceId, Succession};
 use mls_rs::error::IntoAnyError;
 use mls_rs::identity::basic::BasicCredential;
 use mls_rs::identity::{CredentialType, SigningIdentity};
 use mls_rs::time::MlsTime;
 use mls_rs::{ExtensionList, IdentityProvider};
 use mls_rs_core::identity::MemberValidationContext;
-
-use crate::address::{Address, DeviceId};
-use crate::certificate::{Certificate, Succession};
 
 /// Where identity and device stand in a certificate.
 const ADDRESS: core::ops::Range<usize> = 1..37;

@@ -6,6 +6,7 @@ use core::time::Duration;
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::{Address, Certificate};
 use mls_rs::crypto::SignatureSecretKey;
 use mls_rs::mls_rs_codec::{MlsDecode, MlsEncode};
 use mls_rs::time::MlsTime;
@@ -22,8 +23,6 @@ use super::state::GroupMeta;
 use super::storage_adapter::{Epochs, StorageAdapter, Table};
 use super::suite::Suite;
 use super::{EpochState, Group, header};
-use crate::address::Address;
-use crate::certificate::Certificate;
 
 /// Lifetime of a key package. Other implementations refuse longer ones.
 pub(super) const LIFETIME: Duration = Duration::from_secs(84 * 24 * 60 * 60);

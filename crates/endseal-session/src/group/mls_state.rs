@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::hash;
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::{Address, Certificate};
 use mls_rs::MlsMessage;
 use mls_rs::error::MlsError;
 use mls_rs::group::proposal::Proposal;
@@ -23,8 +24,6 @@ use super::skipped_key_budget::MAX_MISSING;
 use super::state::{EpochState, GroupChanges, GroupMeta, OwnCommit, Pending};
 use super::storage_adapter::{Epochs, StorageAdapter, Table, Watch};
 use super::{PAST_EPOCHS, credential};
-use crate::address::Address;
-use crate::certificate::Certificate;
 
 /// Commits after which ended epochs are laid down: the library keeps them all until it is told to
 /// write, and three are enough.

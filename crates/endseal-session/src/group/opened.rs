@@ -3,9 +3,7 @@
 use core::fmt;
 
 use endseal_crypto::secret::Zeroizing;
-
-use crate::address::Address;
-use crate::certificate::Certificate;
+use endseal_keyring::device::{Address, Certificate};
 
 /// A message that was authenticated and opened.
 #[derive(Clone, PartialEq, Eq)]

@@ -2,11 +2,9 @@
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::device::{Certificate, DeviceId, DeviceKeys, PrekeyBundle, PrekeyKind};
 use endseal_session::olm::{OlmAccount, OlmRatchet};
-use endseal_session::{
-    Certificate, DeviceId, DeviceKeys, PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet,
-    RatchetBody, Sealed,
-};
+use endseal_session::{PairwiseAccount, Ratchet, RatchetBody, Sealed};
 
 pub(crate) struct Device {
     pub(crate) account: OlmAccount,

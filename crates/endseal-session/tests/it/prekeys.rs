@@ -2,10 +2,10 @@
 
 use endseal_crypto::ed25519::Signature;
 use endseal_crypto::x25519;
+use endseal_keyring::device::{PrekeyBundle, PrekeyKind};
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
-    AcceptError, BeginError, OpenError, PairwiseAccount, PrekeyBundle, PrekeyKind, Ratchet,
-    SessionTag, WrongCertificate,
+    AcceptError, BeginError, OpenError, PairwiseAccount, Ratchet, SessionTag, WrongCertificate,
 };
 
 use crate::device::{Device, signing};

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use endseal_session::{Address, DeviceId, FileRecord, FileRecordError, FileRecords, FileRoute};
+use endseal_keyring::device::{Address, DeviceId};
+use endseal_session::{FileRecord, FileRecordError, FileRecords, FileRoute};
 use endseal_testing::hex;
 use serde_json::Value;
 

@@ -1,14 +1,14 @@
-//! All vectors of docs/spec/session.md.
+//! All vectors of docs/spec/session.md but those of certificates, bundles and safety numbers.
 
 use std::fs;
 use std::path::Path;
 
 use endseal_crypto::{ed25519, x25519};
+use endseal_keyring::device::{Address, Certificate, DeviceId};
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
-    AcceptError, Address, Binding, BundleError, Certificate, CertificateError, DeviceId, Message,
-    MessageError, OpenError, PairwiseAccount, PlaintextHead, PrekeyBundle, PrekeyKind, Ratchet,
-    RatchetBody, SafetyNumber, SessionTag,
+    AcceptError, Binding, Message, MessageError, OpenError, PairwiseAccount, PlaintextHead,
+    Ratchet, RatchetBody, SessionTag,
 };
 use serde_json::{Value, json};
 
@@ -27,15 +27,14 @@ fn session_vectors() {
         let path = entry.unwrap().path();
         let vector: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         let outcome = match vector["kind"].as_str() {
-            Some("certificate") => certificate(&unhex(&vector["certificate"])),
-            Some("bundle") => bundle(&unhex(&vector["bundle"])),
             Some("message") => message(&vector),
             Some("first") => first(&vector),
             Some("later") => later(&vector),
-            Some("safety-number") => safety_number(&vector),
             Some("olm") => olm(&mut ratchet, &unhex(&vector["body"])),
             Some("olm-session") => olm_session(&vector),
             Some("olm-prekey") => olm_prekey(&mut device, &unhex(&vector["body"])),
+            // Formats of devices: endseal-keyring runs them.
+            Some("bundle" | "certificate" | "safety-number") => continue,
             other => panic!("kind {other:?}"),
         };
         let expected = vector["expect"].as_str();
@@ -50,53 +49,7 @@ fn session_vectors() {
         }
         count += 1;
     }
-    assert!(count >= 121, "{count} vectors");
-}
-
-fn certificate(bytes: &[u8]) -> Outcome {
-    let certificate = Certificate::from_bytes(bytes).map_err(certificate_class)?;
-    assert_eq!(certificate.as_bytes()[..], *bytes);
-    let keys = certificate.keys();
-    Ok(vec![
-        ("identity", hex(certificate.address().identity.as_bytes())),
-        ("device", json!(certificate.address().device.number())),
-        ("peer_id", hex(keys.peer_id.as_bytes())),
-        ("agreement", hex(keys.agreement.as_bytes())),
-        ("signing", hex(keys.signing.as_bytes())),
-        ("group", hex(keys.group.as_bytes())),
-        ("made_at", json!(certificate.made_at())),
-    ])
-}
-
-fn certificate_class(error: CertificateError) -> &'static str {
-    match error {
-        CertificateError::Authentication => "authentication",
-        CertificateError::Device => "device",
-        CertificateError::Key => "key",
-        CertificateError::Length => "length",
-        CertificateError::Version => "version",
-        other => panic!("{other}"),
-    }
-}
-
-fn bundle(bytes: &[u8]) -> Outcome {
-    let bundle = PrekeyBundle::from_bytes(bytes).map_err(|error| match error {
-        BundleError::Authentication => "authentication",
-        BundleError::Certificate(error) => certificate_class(error),
-        BundleError::Key => "key",
-        BundleError::Kind => "kind",
-        BundleError::Length => "length",
-        BundleError::Version => "version",
-        other => panic!("{other}"),
-    })?;
-    assert_eq!(bundle.as_bytes()[..], *bytes);
-    let kind = if bundle.kind() == PrekeyKind::OneTime { 1 } else { 2 };
-    Ok(vec![
-        ("certificate", hex(bundle.certificate().as_bytes())),
-        ("prekey_kind", json!(kind)),
-        ("prekey", hex(bundle.key().as_bytes())),
-        ("made_at", json!(bundle.made_at())),
-    ])
+    assert!(count >= 74, "{count} vectors");
 }
 
 fn message(vector: &Value) -> Outcome {
@@ -136,8 +89,7 @@ fn first(vector: &Value) -> Outcome {
         device: DeviceId::new(u32::try_from(vector[device].as_u64().unwrap()).unwrap()).unwrap(),
     };
     let (from, to) = (address("from_identity", "from_device"), address("to_identity", "to_device"));
-    let certificate =
-        Certificate::from_bytes(&unhex(&vector["certificate"])).map_err(certificate_class)?;
+    let certificate = Certificate::from_bytes(&unhex(&vector["certificate"])).unwrap();
     let agreement = x25519::PublicKey::from_bytes(&array(&vector["to_agreement"])).unwrap();
     let binding = Binding::of(certificate.as_bytes(), &to, &agreement);
     let plaintext = unhex(&vector["plaintext"]).into();
@@ -158,15 +110,6 @@ fn later(vector: &Value) -> Outcome {
 
 fn array(value: &Value) -> [u8; 32] {
     unhex(value).try_into().unwrap()
-}
-
-fn safety_number(vector: &Value) -> Outcome {
-    let key = |name| {
-        let bytes = unhex(&vector[name]).try_into().unwrap();
-        ed25519::PublicKey::from_bytes(&bytes).map_err(|_| "key")
-    };
-    let number = SafetyNumber::of(&key("one")?, &key("other")?);
-    Ok(vec![("number", json!(number.to_string()))])
 }
 
 /// No vector is of this session, so what is well formed fails for another reason.

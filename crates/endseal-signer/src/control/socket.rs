@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use std::path::Path;
 
-use endseal_transport::control::{ControlClient, ControlConnectError, ControlFrameError};
+use endseal_service::control::{ControlClient, ControlConnectError, ControlFrameError};
 
 use super::{CommandError, Reply, Request};
 

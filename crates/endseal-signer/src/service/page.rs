@@ -9,6 +9,7 @@ mod session;
 
 use alloc::sync::Arc;
 
+use endseal_service::http_server;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName, HeaderValue, LOCATION,
     ORIGIN, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
@@ -44,7 +45,7 @@ impl Page {
     /// Serves until it is dropped.
     pub(super) async fn serve(self, listener: TcpListener) {
         let page = Arc::new(self);
-        web::serve(listener, move |request| {
+        http_server::serve(listener, web::LIMITS, move |request| {
             let page = Arc::clone(&page);
             async move { guarded(page.answer(request).await) }
         })

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use endseal_transport::control::{ControlCall, ControlFrameError, ControlSocket};
+use endseal_service::control::{ControlCall, ControlFrameError, ControlSocket};
 
 use super::handle::Handle;
 use crate::control::{CommandError, Reply, Request, SOCKET};
@@ -47,8 +47,8 @@ async fn answer(mut call: ControlCall, handle: &Handle) -> Result<(), ControlFra
 mod tests {
     use core::time::Duration;
 
+    use endseal_service::control::ControlClient;
     use endseal_testing::Scratch;
-    use endseal_transport::control::ControlClient;
     use tokio::sync::mpsc;
     use tokio::time::timeout;
 

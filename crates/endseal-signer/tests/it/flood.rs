@@ -9,7 +9,7 @@ use endseal_nostr::key::SigningKey;
 use endseal_relay::address::Address;
 use endseal_relay::auth::SignedEvent;
 use endseal_relay::client::{self, Notification, Relay};
-use endseal_relay::server::Settings;
+use endseal_test_relay::Settings;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;

@@ -11,8 +11,8 @@ use endseal_relay::address::Address;
 use endseal_relay::auth::SignedEvent;
 use endseal_relay::client::{self, Notification, Relay};
 use endseal_relay::message::Filter;
-use endseal_relay::server::{Server, Settings};
 use endseal_signer::client::{RemoteError, RemoteSigner};
+use endseal_test_relay::{Server, Settings};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 

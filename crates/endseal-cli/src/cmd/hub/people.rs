@@ -5,8 +5,8 @@ use core::fmt::Write as _;
 use endseal_crypto::ed25519;
 use endseal_crypto::identity::PublicIdentity;
 use endseal_hub::HubStore as _;
+use endseal_keyring::device::Certificate;
 use endseal_keyring::{IdentityText, PeerIdText};
-use endseal_session::Certificate;
 
 use super::place::{self, Place};
 use crate::ctx::{Ctx, Outcome};

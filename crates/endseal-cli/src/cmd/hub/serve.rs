@@ -25,7 +25,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "IP:PORT")]
     #[arg(default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
     listen: SocketAddr,
-    /// Address to listen on for /healthz and /metrics, which have no password
+    /// Address to listen on for /metrics, /healthz and /readyz, which have no password
     #[arg(long, value_name = "IP:PORT")]
     metrics: Option<SocketAddr>,
     /// Frames that a device may send in a second on average

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use endseal_session::{EngineError, SafetyNumber};
+use endseal_keyring::device::SafetyNumber;
+use endseal_session::EngineError;
 
 use super::{Partner, with};
 use crate::ctx::{Ctx, Outcome};

@@ -18,7 +18,7 @@ pub(super) struct Args {
     /// Relay instead of those before, from now on; repeatable
     #[arg(long, value_name = "URL")]
     relay: Vec<String>,
-    /// Address to listen on for /healthz and /metrics
+    /// Address to listen on for /metrics, /healthz and /readyz
     #[arg(long, value_name = "IP:PORT")]
     listen: Option<SocketAddr>,
     /// Address of a page that shows what waits; decide by endseal signer approve

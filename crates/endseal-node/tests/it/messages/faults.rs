@@ -18,6 +18,7 @@ use endseal_crypto::random::OsRandom;
 use endseal_delivery::node::HubFault;
 use endseal_delivery::{payload_limits, stored_limits};
 use endseal_hub::{HubLimits, HubStore as _};
+use endseal_keyring::device::DeviceId;
 use endseal_keyring::person::PersonChanges;
 use endseal_keyring::roster::RosterChainError;
 use endseal_keyring::{IdentityFile, PersonRecord};
@@ -26,7 +27,7 @@ use endseal_node::messages::{
 };
 use endseal_node::sessions::{waiting, write_outbox};
 use endseal_node::{AtomicFile, Existing, NewIdentity, Readers};
-use endseal_session::{ConversationId, DeviceId};
+use endseal_session::ConversationId;
 use endseal_transport::{Connection, Frame, Kind, TransportKey};
 
 use super::letters::{group, write};

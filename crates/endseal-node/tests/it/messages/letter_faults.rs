@@ -19,12 +19,12 @@ use endseal_crypto::random::OsRandom;
 use endseal_delivery::stored_limits;
 use endseal_envelope::{Envelope, Recipients, Sealer};
 use endseal_hub::HubLimits;
+use endseal_keyring::device::DeviceId;
 use endseal_keyring::person::PersonChanges;
 use endseal_keyring::roster::{GroupId, Member};
 use endseal_keyring::{PersonRecord, Roster};
 use endseal_node::messages::{Letter, LetterHead, status};
 use endseal_node::{Home, person};
-use endseal_session::DeviceId;
 
 use super::letters::{classes, group, import, name, put, waiting, without, write};
 use super::liar::Liar;

@@ -7,10 +7,10 @@ use endseal_crypto::identity::{Identity, RootSeed};
 use endseal_crypto::random::OsRandom;
 use endseal_hub::HubLimits;
 use endseal_keyring::PersonRecord;
+use endseal_keyring::device::DeviceId;
 use endseal_keyring::person::PersonChanges;
 use endseal_node::messages::status;
 use endseal_node::{Home, person};
-use endseal_session::DeviceId;
 
 use super::letter_faults::texts;
 use super::world::{Person, World};

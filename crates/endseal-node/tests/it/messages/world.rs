@@ -8,6 +8,7 @@ use endseal_crypto::identity::{Identity, RootSeed};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_hub::{Hub, HubLimits, HubStore as _, SqliteStore};
+use endseal_keyring::device::DeviceId;
 use endseal_keyring::{IdentityFile, Invitation, JoinToken, PersonRecord};
 use endseal_node::messages::{
     self, Conversation, HubClient, LetterKeys, SyncError, SyncReport, hub_limits, join, mark_read,
@@ -15,7 +16,7 @@ use endseal_node::messages::{
 };
 use endseal_node::sessions::Texts;
 use endseal_node::{Existing, Home, NewIdentity};
-use endseal_session::{DeviceId, Engine};
+use endseal_session::Engine;
 use endseal_testing::Scratch;
 use endseal_transport::{Accept, Connection, Endpoint, Policy, TransportKey};
 

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::x25519;
+use endseal_keyring::device::{Address, Certificate, CertificateError, DeviceId, Succession};
 use endseal_store::{SessionRow, SessionStatus};
 
 use super::reached::Reached;
@@ -17,9 +18,8 @@ use crate::engine::dropped_session::DroppedSession;
 use crate::engine::task::{Delivery, Entry, Opened, Task};
 use crate::fields::Fields;
 use crate::{
-    AcceptError, Address, Binding, Certificate, CertificateError, DeviceId, EngineError, Failure,
-    Message, OpenError, PairwiseAccount, PlaintextHead, Ratchet, RatchetBody, SessionTag,
-    Succession,
+    AcceptError, Binding, EngineError, Failure, Message, OpenError, PairwiseAccount, PlaintextHead,
+    Ratchet, RatchetBody, SessionTag,
 };
 
 /// Sessions that are kept with one device. Two sides that begin at the same time make two; more

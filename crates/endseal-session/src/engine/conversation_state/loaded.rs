@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
+use endseal_keyring::device::DeviceId;
 use endseal_store::SessionStatus;
 
 use super::direct_conversation::RemoteDevice;
 use super::parking::Parked;
-use crate::DeviceId;
 use crate::group::Group;
 
 /// State of a device or group in the store, or the parked messages of a conversation.

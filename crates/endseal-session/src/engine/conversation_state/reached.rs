@@ -3,7 +3,9 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::{DeviceId, Message, Ratchet, SessionTag};
+use endseal_keyring::device::DeviceId;
+
+use crate::{Message, Ratchet, SessionTag};
 
 /// Highest numbers that were opened, by chain.
 #[derive(Default)]

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use endseal_crypto::hash;
+use endseal_keyring::device::{Address, Certificate};
 use endseal_store::SessionStatus;
 
 use super::{EngineTransaction, load, remote_device};
@@ -17,8 +18,7 @@ use crate::engine::records::{self, UsedKeyPackage};
 use crate::engine::store_session::StoreSession;
 use crate::group::{Change, Commit, Group, GroupDevice, GroupError, MAX_WELCOME_LEN, Suite};
 use crate::{
-    Address, Certificate, EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount,
-    Released, SendError,
+    EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount, Released, SendError,
 };
 
 /// Most bytes of all welcomes of one commit: each of those who were added gets its own copy.

@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::Address;
 
 use super::EngineTransaction;
 use crate::engine::body_digest::is_same;
@@ -14,7 +15,7 @@ use crate::engine::outgoing_message::{OutgoingKind, OutgoingMessage};
 use crate::engine::store_request::{Question, Write};
 use crate::engine::task::Delivery;
 use crate::envelope::MAX_ID_LEN;
-use crate::{Address, EngineError, Failure, Outcome, PairwiseAccount};
+use crate::{EngineError, Failure, Outcome, PairwiseAccount};
 
 impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// Puts a content into the inbox that was opened outside of the sessions, once for each id of 1

@@ -2,13 +2,15 @@
 
 use alloc::vec::Vec;
 
+use endseal_keyring::device::{Address, DeviceId};
+
 use super::{EngineTransaction, load};
 use crate::engine::batch::Batch;
 use crate::engine::conversation::Conversation;
 use crate::engine::conversation_state::Occasion;
 use crate::engine::inbox::ConversationId;
 use crate::engine::store_request::Write;
-use crate::{Address, DeviceId, EngineError, Outcome, PairwiseAccount, Released};
+use crate::{EngineError, Outcome, PairwiseAccount, Released};
 
 /// A parked message.
 #[derive(Clone, Debug, PartialEq, Eq)]

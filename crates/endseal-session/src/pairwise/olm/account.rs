@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use endseal_crypto::random::RandomError;
 use endseal_crypto::{ed25519, x25519};
+use endseal_keyring::device::{Certificate, PrekeyBundle, PrekeyKind};
 use vodozemac::Curve25519PublicKey;
 use vodozemac::olm::{Account, PreKeyMessage, SessionConfig};
 use zeroize::Zeroizing;
@@ -12,8 +13,6 @@ use super::body::{PrekeyHeader, RatchetHeader};
 use super::prekeys::{Prekey, Prekeys};
 use super::ratchet::OlmRatchet;
 use super::state;
-use crate::bundle::{PrekeyBundle, PrekeyKind};
-use crate::certificate::Certificate;
 use crate::fields::Fields;
 use crate::message::SessionTag;
 use crate::pairwise::{

@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 
 use endseal_crypto::random::{OsRandom, RandomError};
 use endseal_crypto::x25519::{PublicKey, SecretKey};
+use endseal_keyring::device::PrekeyKind;
 use zeroize::Zeroizing;
 
-use crate::bundle::PrekeyKind;
 use crate::fields::Fields;
 
 /// One-time keys that are kept; the oldest make room.

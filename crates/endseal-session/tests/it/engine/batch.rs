@@ -136,11 +136,11 @@ fn repeated_forged_and_malformed_messages_cost_themselves_alone() {
 
 /// Sender that a message of a backlog names.
 trait OriginOf {
-    fn id_origin(&self) -> endseal_session::Address;
+    fn id_origin(&self) -> endseal_keyring::device::Address;
 }
 
 impl OriginOf for Envelope<'_> {
-    fn id_origin(&self) -> endseal_session::Address {
+    fn id_origin(&self) -> endseal_keyring::device::Address {
         match self.origin {
             endseal_session::Origin::Device(address) => address,
             _ => panic!("of a group"),

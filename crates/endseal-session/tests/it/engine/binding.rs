@@ -3,10 +3,8 @@
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
-use endseal_session::{
-    Address, BatchOptions, Certificate, DeviceId, DeviceKeys, Envelope, Failure, Message, Outcome,
-    PrekeyBundle,
-};
+use endseal_keyring::device::{Address, Certificate, DeviceId, DeviceKeys, PrekeyBundle};
+use endseal_session::{BatchOptions, Envelope, Failure, Message, Outcome};
 
 use super::party::Party;
 use crate::device::identity;

@@ -1,6 +1,7 @@
 //! Bundles that were made and have not reached whoever hands them out.
 
-use endseal_session::{EngineError, PrekeyBundle, PrekeyKind};
+use endseal_keyring::device::{PrekeyBundle, PrekeyKind};
+use endseal_session::EngineError;
 
 use super::party::Party;
 

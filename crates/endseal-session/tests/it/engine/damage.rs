@@ -1,9 +1,9 @@
 //! Rows that cannot be read, and groups that could not be written: each costs its own conversation.
 
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::Address;
 use endseal_session::{
-    Address, BatchOptions, ConversationId, Engine, EngineError, Envelope, Failure, Outcome,
-    SendError,
+    BatchOptions, ConversationId, Engine, EngineError, Envelope, Failure, Outcome, SendError,
 };
 use endseal_store::{GroupRow, ParkedRow, SessionRow};
 use mls_rs::Extension;

@@ -9,10 +9,11 @@ mod model;
 use core::mem::take;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
+use endseal_keyring::device::Address;
 use endseal_session::group::GroupError;
 use endseal_session::olm::OlmRatchet;
 use endseal_session::{
-    Address, BatchOptions, EngineError, Failure, Message, Outcome, Ratchet, ReceivedKind, Released,
+    BatchOptions, EngineError, Failure, Message, Outcome, Ratchet, ReceivedKind, Released,
     SendError,
 };
 use endseal_testing::SplitMix64;

@@ -10,12 +10,12 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, RandomError};
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::{ed25519, x25519};
+use endseal_keyring::device::{Certificate, DeviceId, PrekeyBundle};
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
-    AcceptError, AccountKeys, BatchOptions, BeginError, Certificate, ChainPlace, DeviceId, Engine,
-    Envelope, Failure, Message, NewDevice, OpenError, Outcome, PairwiseAccount, PrekeyBundle,
-    Ratchet, RatchetBody, RatchetLimits, SealError, Sealed, SessionTag, StateError,
-    WrongCertificate,
+    AcceptError, AccountKeys, BatchOptions, BeginError, ChainPlace, Engine, Envelope, Failure,
+    Message, NewDevice, OpenError, Outcome, PairwiseAccount, Ratchet, RatchetBody, RatchetLimits,
+    SealError, Sealed, SessionTag, StateError, WrongCertificate,
 };
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 

@@ -52,13 +52,13 @@ fn a_device_leaves_by_a_proposal_that_another_commits() {
     }
 }
 
-fn one_address() -> endseal_session::Address {
+fn one_address() -> endseal_keyring::device::Address {
     let key = endseal_crypto::ed25519::SigningKey::from_seed(
         endseal_crypto::ed25519::Seed::from_bytes(&[1; 32]),
     );
-    endseal_session::Address {
+    endseal_keyring::device::Address {
         identity: *key.public_key(),
-        device: endseal_session::DeviceId::new(1).unwrap(),
+        device: endseal_keyring::device::DeviceId::new(1).unwrap(),
     }
 }
 

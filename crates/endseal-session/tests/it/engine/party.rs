@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
+use endseal_keyring::device::{Address, DeviceId, PrekeyBundle};
 use endseal_session::group::{Commit, Group, GroupError, Suite};
 use endseal_session::{
-    Address, BatchOptions, DeviceId, Engine, EngineError, Envelope, GroupChangeError, NewDevice,
-    Outcome, Outgoing, OutgoingKind, PrekeyBundle, SendError,
+    BatchOptions, Engine, EngineError, Envelope, GroupChangeError, NewDevice, Outcome, Outgoing,
+    OutgoingKind, SendError,
 };
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 

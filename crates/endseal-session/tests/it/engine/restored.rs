@@ -1,9 +1,8 @@
 //! A restored store has no prekeys and key packages: a queue that is read again may have used them.
 
+use endseal_keyring::device::Address;
 use endseal_session::group::GroupError;
-use endseal_session::{
-    Address, EngineError, Envelope, Failure, GroupChangeError, Outcome, SendError,
-};
+use endseal_session::{EngineError, Envelope, Failure, GroupChangeError, Outcome, SendError};
 
 use super::party::{NOW, Party, blake};
 

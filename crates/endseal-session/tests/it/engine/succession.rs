@@ -2,10 +2,11 @@
 //! send nothing, and end.
 
 use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::device::{Address, Certificate, DeviceId, DeviceKeys};
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{
-    Address, BeginSessionError, Binding, Certificate, DeviceId, DeviceKeys, Envelope, Failure,
-    Message, Outcome, PairwiseAccount, PlaintextHead, Ratchet, SendError,
+    BeginSessionError, Binding, Envelope, Failure, Message, Outcome, PairwiseAccount,
+    PlaintextHead, Ratchet, SendError,
 };
 
 use super::party::{Party, blake};

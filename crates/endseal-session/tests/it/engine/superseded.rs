@@ -1,8 +1,9 @@
 //! Devices that were replaced, in groups: none is added here, and one that another member adds is
 //! named.
 
+use endseal_keyring::device::Address;
 use endseal_session::{
-    Address, BatchOptions, Envelope, GroupChangeError, Notice, Outcome, OutgoingKind, ReceivedKind,
+    BatchOptions, Envelope, GroupChangeError, Notice, Outcome, OutgoingKind, ReceivedKind,
 };
 
 use super::party::{NOW, Party, blake};

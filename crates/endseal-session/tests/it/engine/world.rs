@@ -6,9 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
-use endseal_session::{
-    Address, ConversationId, DeviceId, Envelope, Outcome, Pending, ReceivedKind,
-};
+use endseal_keyring::device::{Address, DeviceId};
+use endseal_session::{ConversationId, Envelope, Outcome, Pending, ReceivedKind};
 use endseal_testing::SplitMix64;
 
 use super::party::{NOW, Party, blake};

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use endseal_crypto::ed25519::{PublicKey, Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::{Certificate, DeviceId, DeviceKeys};
 use endseal_session::group::{
     Commit, EpochState, Group, GroupChanges, GroupDevice, GroupKey, Joined, Suite,
 };
-use endseal_session::{Certificate, DeviceId, DeviceKeys};
 
 /// Some time in 2026, since 1970.
 pub(crate) const NOW: Duration = Duration::from_secs(1_790_000_000);

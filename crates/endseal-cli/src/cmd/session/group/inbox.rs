@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::Contacts;
+use endseal_keyring::device::Address;
 use endseal_node::messages::is_from_hub;
-use endseal_session::{Address, ConversationId, Notice, Received, ReceivedKind};
+use endseal_session::{ConversationId, Notice, Received, ReceivedKind};
 
 use crate::cmd::session::{called, identity_text, with};
 use crate::ctx::{Ctx, Outcome};

@@ -4,7 +4,8 @@ use core::fmt::Write as _;
 use core::time::Duration;
 
 use endseal_keyring::Contacts;
-use endseal_session::{Address, EngineError, GroupSummary};
+use endseal_keyring::device::Address;
+use endseal_session::{EngineError, GroupSummary};
 use endseal_store::SessionStatus;
 
 use super::Known;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use endseal_keyring::Contacts;
+use endseal_keyring::device::Address;
 use endseal_node::sessions::{Reception, Tally};
-use endseal_session::{Address, BatchOptions, JoinedGroup};
+use endseal_session::{BatchOptions, JoinedGroup};
 
 use super::inbox::{group_name, hex};
 use super::list::{device, member_json};

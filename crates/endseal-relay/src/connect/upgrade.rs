@@ -1,0 +1,143 @@
+//! Requests to a relay over HTTP/1.1 (RFC 9112): for a document, and to go on as WebSocket
+//! (RFC 6455, section 4.1).
+
+use core::fmt;
+
+use base64ct::{Base64, Encoding as _};
+use endseal_crypto::legacy_hash::Sha1;
+use endseal_crypto::random::{OsRandom, Random as _, RandomError};
+use http::header::{CONNECTION, HOST, HeaderMap, HeaderName, UPGRADE};
+use http::header::{SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION};
+use http::{Request, Response, StatusCode, Uri, request};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use tokio::task::JoinSet;
+
+use super::Io;
+
+/// Most bytes of the head of an answer.
+const MAX_HEAD: usize = 16 * 1024;
+/// Appended to a key before it is hashed (RFC 6455, section 1.3).
+const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// Begins a GET request for the path of a URI.
+pub(crate) fn get(uri: &Uri) -> request::Builder {
+    let request = Request::get(uri.path_and_query().map_or("/", |path| path.as_str()));
+    request.header(HOST, uri.authority().map_or("", |authority| authority.as_str()))
+}
+
+/// Sends a request and returns the head of the answer. A task of `driver` moves the bytes: the body
+/// ends early if `driver` is dropped.
+pub(crate) async fn ask(
+    stream: Box<dyn Io>,
+    request: Request<String>,
+    driver: &mut JoinSet<()>,
+) -> Result<Response<Incoming>, hyper::Error> {
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(MAX_HEAD);
+    let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await?;
+    // Its failure is that of the request.
+    driver.spawn(async move { drop(connection.with_upgrades().await) });
+    sender.send_request(request).await
+}
+
+/// Asks the relay to go on as WebSocket, and returns the connection if it does.
+pub(super) async fn upgrade(
+    stream: Box<dyn Io>,
+    uri: &Uri,
+) -> Result<TokioIo<Upgraded>, UpgradeError> {
+    let mut nonce = [0; 16];
+    OsRandom.fill(&mut nonce).map_err(UpgradeError::Random)?;
+    let key = Base64::encode_string(&nonce);
+    let request = get(uri)
+        .header(CONNECTION, "Upgrade")
+        .header(UPGRADE, "websocket")
+        .header(SEC_WEBSOCKET_VERSION, "13")
+        .header(SEC_WEBSOCKET_KEY, &key)
+        .body(String::new())
+        .map_err(UpgradeError::Request)?;
+    let mut driver = JoinSet::new();
+    let response = ask(stream, request, &mut driver).await.map_err(UpgradeError::Http)?;
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Err(UpgradeError::Status(response.status()));
+    }
+    if !agrees(response.headers(), &key) {
+        return Err(UpgradeError::Headers);
+    }
+    hyper::upgrade::on(response).await.map(TokioIo::new).map_err(UpgradeError::Http)
+}
+
+/// Returns true if the headers of an answer are those of a relay that knows the key of the request.
+fn agrees(headers: &HeaderMap, key: &str) -> bool {
+    let names = |header: HeaderName, token: &str| {
+        let values = headers.get_all(header).into_iter().filter_map(|value| value.to_str().ok());
+        let mut tokens = values.flat_map(|value| value.split(','));
+        tokens.any(|found| found.trim().eq_ignore_ascii_case(token))
+    };
+    let mut digest = Sha1::new();
+    digest.update(key.as_bytes());
+    digest.update(GUID);
+    let accept = Base64::encode_string(&digest.finish());
+    let accepted = headers.get(SEC_WEBSOCKET_ACCEPT);
+    names(UPGRADE, "websocket")
+        && names(CONNECTION, "upgrade")
+        && accepted.is_some_and(|found| found.as_bytes() == accept.as_bytes())
+}
+
+/// Cause why a relay does not go on as WebSocket.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UpgradeError {
+    /// The headers of the answer are not those of a WebSocket server that read the request.
+    Headers,
+    /// The answer is not HTTP/1.1, or its head is longer than 16 KiB.
+    Http(hyper::Error),
+    /// The system has no randomness for the key.
+    Random(RandomError),
+    /// The URL has what cannot be in a request.
+    Request(http::Error),
+    /// The relay answered with another status than 101.
+    Status(StatusCode),
+}
+
+impl fmt::Display for UpgradeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Headers => f.write_str("the headers of the answer are not those of WebSocket"),
+            Self::Http(error) => error.fmt(f),
+            Self::Random(error) => error.fmt(f),
+            Self::Request(error) => error.fmt(f),
+            Self::Status(status) => write!(f, "the relay answered {status}"),
+        }
+    }
+}
+
+impl core::error::Error for UpgradeError {}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    /// The example of RFC 6455, section 1.3.
+    #[test]
+    fn the_digest_of_the_key_is_in_the_answer() {
+        let key = "dGhlIHNhbXBsZSBub25jZQ==";
+        let answer = |accept: &'static str, connection: &'static str| {
+            HeaderMap::from_iter([
+                (UPGRADE, HeaderValue::from_static("WebSocket")),
+                (CONNECTION, HeaderValue::from_static(connection)),
+                (SEC_WEBSOCKET_ACCEPT, HeaderValue::from_static(accept)),
+            ])
+        };
+        let accept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
+        assert!(agrees(&answer(accept, "keep-alive, Upgrade"), key));
+        assert!(!agrees(&answer(accept, "close"), key));
+        assert!(!agrees(&answer("s3pPLMBiTxaQ9kYGzzhZRbK+xOo", "Upgrade"), key));
+        assert!(!agrees(&answer(accept, "Upgrade"), "AAAAAAAAAAAAAAAAAAAAAA=="));
+        assert!(!agrees(&HeaderMap::new(), key));
+    }
+}

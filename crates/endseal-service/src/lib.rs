@@ -1,0 +1,39 @@
+//! Parts that the hub, the signer, the S3 proxy and the node share, so that all of them behave alike
+//! towards their operators.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | write metrics in Prometheus' text format | [`MetricsText`], [`Histogram`] |
+//! | serve `/metrics`, `/healthz` and `/readyz` | [`operator_page::serve`] |
+//! | serve HTTP/1.1 to few clients, with bounds | [`http_server::serve`] |
+//! | take commands from processes of the same user | [`control`] |
+//! | connect by TLS to servers of known authorities | [`Trust`] |
+//! | end at SIGINT and SIGTERM | [`stop_signal`] |
+//!
+//! Every part but the metrics is a crate feature: `control`, `http`, `signals`, `trust`.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::std_instead_of_alloc,
+    clippy::std_instead_of_core,
+    reason = "there is nothing here without std"
+)]
+
+#[cfg(feature = "control")]
+pub mod control;
+mod histogram;
+#[cfg(feature = "http")]
+pub mod http_server;
+mod metrics_text;
+#[cfg(feature = "http")]
+pub mod operator_page;
+#[cfg(feature = "signals")]
+mod signals;
+#[cfg(feature = "trust")]
+mod trust;
+
+pub use histogram::Histogram;
+pub use metrics_text::{MetricKind, MetricsText};
+#[cfg(feature = "signals")]
+pub use signals::stop_signal;
+#[cfg(feature = "trust")]
+pub use trust::{InvalidAuthority, Trust};

@@ -1,0 +1,217 @@
+//! Relays that break the rules, written frame by frame.
+
+use std::time::Duration;
+
+use endseal_relay::ConnectError;
+use endseal_relay::client::{Disconnect, Notification};
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_websockets::{Message, ServerBuilder, WebSocketStream};
+
+use super::fixture::*;
+
+pub(crate) struct BadRelay(TcpListener);
+
+/// A connection of a relay that the test plays.
+pub(crate) struct Peer(WebSocketStream<TcpStream>);
+
+pub(crate) async fn listen() -> (String, BadRelay) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}/path", listener.local_addr().unwrap());
+    (url, BadRelay(listener))
+}
+
+impl BadRelay {
+    /// A connection before its handshake.
+    pub(crate) async fn raw(&mut self) -> TcpStream {
+        in_time(self.0.accept()).await.unwrap().0
+    }
+
+    pub(crate) async fn accept(&mut self) -> Peer {
+        let stream = self.raw().await;
+        let (request, socket) = in_time(ServerBuilder::new().accept(stream)).await.unwrap();
+        assert_eq!(request.uri(), "/path");
+        Peer(socket)
+    }
+}
+
+impl Peer {
+    pub(crate) async fn text(&mut self) -> String {
+        loop {
+            let message = in_time(self.0.next()).await.expect("a message").unwrap();
+            if let Some(text) = message.as_text() {
+                return text.to_owned();
+            }
+        }
+    }
+
+    pub(crate) async fn say(&mut self, text: &str) {
+        self.0.send(Message::text(text.to_owned())).await.unwrap();
+    }
+
+    async fn raw(&mut self, bytes: &[u8]) {
+        self.0.get_mut().write_all(bytes).await.unwrap();
+    }
+}
+
+/// A frame of a server: first byte and payload, of less than 64 KiB.
+fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![first];
+    match u16::try_from(payload.len()).unwrap() {
+        len @ ..=125 => frame.push(len.to_be_bytes()[1]),
+        len => {
+            frame.push(126);
+            frame.extend_from_slice(&len.to_be_bytes());
+        }
+    }
+    frame.extend_from_slice(payload);
+    frame
+}
+
+async fn reason(client: &mut Client) -> Disconnect {
+    loop {
+        if let Notification::Disconnected { reason, .. } = client.next().await {
+            return reason;
+        }
+    }
+}
+
+async fn notice(client: &mut Client) -> String {
+    client
+        .find(|notification| match notification {
+            Notification::Notice(text) => Some(text.clone()),
+            _ => None,
+        })
+        .await
+}
+
+#[tokio::test]
+async fn malformed_and_unknown_messages_end_nothing() {
+    let (url, mut relay) = listen().await;
+    let mut client = Client::start(settings(&url));
+    let mut peer = relay.accept().await;
+    for text in [
+        "",
+        "x",
+        "[]",
+        "{}",
+        "[1]",
+        "[\"EVENT\"]",
+        "[\"EVENT\",\"1\",7]",
+        "[\"OK\",\"ab\",true,\"\"]",
+        "[\"AUTH\"]",
+        "[\"NEW\",1,2,3]",
+        "[\"EVENT\",\"other subscription\",{}]",
+        "[[[[[[[[[[[[",
+    ] {
+        peer.say(text).await;
+    }
+    peer.0.send(Message::binary(vec![0; 3])).await.unwrap();
+    peer.say(r#"["NOTICE","still \u0007here",1]"#).await;
+    assert_eq!(notice(&mut client).await, "still  here");
+}
+
+#[tokio::test]
+async fn fragments_are_joined() {
+    let (url, mut relay) = listen().await;
+    let mut client = Client::start(settings(&url));
+    let mut peer = relay.accept().await;
+    let text = r#"["NOTICE","fragments: é"]"#.as_bytes();
+    // Cut within a character too, with a ping in between.
+    for (number, piece) in text.iter().enumerate() {
+        let first = if number == 0 { 0x01 } else { 0x00 };
+        let last = if number + 1 == text.len() { 0x80 } else { 0x00 };
+        peer.raw(&frame(first | last, &[*piece])).await;
+        if number == 5 {
+            peer.raw(&frame(0x89, b"ping")).await;
+        }
+    }
+    assert_eq!(notice(&mut client).await, "fragments: é");
+}
+
+#[tokio::test]
+async fn a_text_that_is_not_utf8_ends_the_connection() {
+    for bytes in [&frame(0x81, b"[\"NOTICE\",\"\xff\"]"), &frame(0x81, b"\xed\xa0\x80")] {
+        let (url, mut relay) = listen().await;
+        let mut client = Client::start(settings(&url));
+        relay.accept().await.raw(bytes).await;
+        assert!(matches!(reason(&mut client).await, Disconnect::NotUtf8));
+    }
+}
+
+#[tokio::test]
+async fn a_message_above_the_limit_ends_the_connection_before_it_is_read() {
+    let (url, mut relay) = listen().await;
+    let mut settings = settings(&url);
+    settings.limits.message = 1_000;
+    let mut client = Client::start(settings);
+    let text = |len: usize| format!("[\"NOTICE\",\"{}\"]", "x".repeat(len - 13));
+    let mut peer = relay.accept().await;
+    peer.say(&text(1_000)).await;
+    assert_eq!(notice(&mut client).await.len(), 256);
+    // The head of a frame alone.
+    peer.raw(&[0x81, 126, 0x03, 0xe9]).await;
+    assert!(matches!(reason(&mut client).await, Disconnect::MessageTooLarge));
+    // In fragments, each of which is small.
+    let mut peer = relay.accept().await;
+    peer.raw(&frame(0x01, &[b'x'; 600])).await;
+    peer.raw(&frame(0x80, &[b'x'; 600])).await;
+    assert!(matches!(reason(&mut client).await, Disconnect::MessageTooLarge));
+}
+
+#[tokio::test]
+async fn broken_frames_end_the_connection_and_the_next_one_works() {
+    let (url, mut relay) = listen().await;
+    let mut client = Client::start(settings(&url));
+    for bytes in [&[0xf1, 0][..], &[0x83, 0], &[0x81, 0x81, 0, 0, 0, 0, b'x'], &[0x80, 1, b'x']] {
+        let mut peer = relay.accept().await;
+        peer.raw(bytes).await;
+        let reason = reason(&mut client).await;
+        assert!(matches!(reason, Disconnect::Protocol(_)), "{bytes:?}: {reason}");
+    }
+    relay.accept().await.say(r#"["NOTICE","fine"]"#).await;
+    assert_eq!(notice(&mut client).await, "fine");
+}
+
+#[tokio::test]
+async fn hostile_handshakes_are_refused() {
+    let (url, mut relay) = listen().await;
+    let mut client = Client::start(settings(&url));
+    let head = "HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n";
+    let long = "A".repeat(400);
+    for answer in [
+        "HTTP/1.1 404 Not Found\r\n\r\n".to_owned(),
+        // tokio-websockets panics at these two if it reads them.
+        format!("{head}Sec-WebSocket-Accept: {long}\r\n\r\n"),
+        format!("{head}Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAAA\r\n\r\n"),
+        format!("{head}Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n"),
+        format!("{head}X: {}", "x".repeat(40_000)),
+        "SSH-2.0-OpenSSH\r\n\r\n".to_owned(),
+    ] {
+        let mut stream = relay.raw().await;
+        let mut request = [0; 4_096];
+        assert!(stream.read(&mut request).await.unwrap() > 0);
+        let _closed = stream.write_all(answer.as_bytes()).await;
+        let reason = reason(&mut client).await;
+        let Disconnect::Connect(ConnectError::WebSocket(_)) = reason else {
+            panic!("{reason}: {answer:.80}");
+        };
+    }
+    drop(relay.accept().await);
+    client.connected().await;
+}
+
+#[tokio::test]
+async fn pings_without_end_do_not_fill_memory() {
+    let (url, mut relay) = listen().await;
+    let mut settings = settings(&url);
+    settings.timing.silence = Duration::from_millis(500);
+    let mut client = Client::start(settings);
+    let mut peer = relay.accept().await;
+    let ping = frame(0x89, &[0; 125]);
+    // It reads no pong. When the way back is full, the client stops to read.
+    let flood = async { while peer.0.get_mut().write_all(&ping.repeat(1_000)).await.is_ok() {} };
+    let ((), reason) = in_time(async { tokio::join!(flood, reason(&mut client)) }).await;
+    assert!(matches!(reason, Disconnect::Stalled), "{reason}");
+}
