@@ -104,8 +104,14 @@ fn sections(
     document.section(&*section.title);
     markup::paragraphs(document, &section.text);
     document.list(section.list.iter().map(|item| markup::text(item)).collect());
+    let mut empty = Vec::new();
     for table in &section.tables {
-        table::write(document, figures, suite, table);
+        if !table::write(document, figures, suite, table) {
+            empty.extend((!table.title.is_empty()).then_some(&*table.title));
+        }
+    }
+    if !empty.is_empty() {
+        document.paragraph(format!("Not measured in this run: {}.", empty.join("; ")));
     }
     for bars in &section.bars {
         document.chart(charts::bars(figures, suite, bars));

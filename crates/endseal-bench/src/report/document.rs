@@ -96,7 +96,12 @@ impl Text {
 
     /// Returns the text of a cell that has no figure.
     pub(crate) fn not_measured() -> Self {
-        Self(vec![Span::Absent("not measured in this run".into())])
+        Self::absent("not measured in this run")
+    }
+
+    /// Returns the text of a cell that can have no figure, with the reason.
+    pub(crate) fn absent(why: &str) -> Self {
+        Self(vec![Span::Absent(words::tame(why))])
     }
 
     pub(crate) fn line_break(mut self) -> Self {
