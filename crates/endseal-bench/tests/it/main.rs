@@ -14,5 +14,6 @@ mod report;
 mod run;
 mod s3;
 mod sessions;
+mod statements;
 mod transport;
 mod vectors;
