@@ -233,6 +233,24 @@ fn unknown_names_are_usage_errors() {
 }
 
 #[test]
+fn a_suite_that_is_absent_fails_the_gate() {
+    let scratch = Scratch::new();
+    let mut record = crate::fixture::run();
+    record["environment"]["profile"] = serde_json::json!("release");
+    let path = scratch.write("run.json", &serde_json::to_vec(&record).unwrap());
+    let gate =
+        |suites: &[&str]| run(program().args(["gate", "--tolerance=1"]).args(suites).arg(&path));
+    let all = gate(&[]);
+    assert_eq!(all.code, Some(1));
+    for suite in ["codec", "transport", "s3", "nostr", "sessions", "node"] {
+        assert!(all.out.contains(&format!("the suite {suite}\n")), "{suite}: {}", all.out);
+    }
+    assert!(all.err.contains("the suite codec: absent"), "{}", all.err);
+    let one = gate(&["--suite=envelope"]);
+    assert!(!one.out.contains("absent") && !one.err.contains("absent"), "{} {}", one.out, one.err);
+}
+
+#[test]
 fn records_that_cannot_be_read_say_why() {
     let scratch = Scratch::new();
     let report = |name: &str, content: &str| {

@@ -99,7 +99,7 @@ fn nothing_skipped(args: &Args, skipped: &[Skip]) -> Result<(), Failure> {
     }
 }
 
-fn wanted_stations(suites: &[String]) -> Result<Vec<&'static Station>, Failure> {
+pub(crate) fn wanted_stations(suites: &[String]) -> Result<Vec<&'static Station>, Failure> {
     if suites.is_empty() {
         return Ok(STATIONS.iter().collect());
     }
