@@ -127,7 +127,7 @@ pub const PEERS: &[PeerProgram] = &[
     },
     PeerProgram {
         name: "go",
-        about: "go-nostr, for the suite nostr",
+        about: "age and HPKE with post-quantum keys; go-nostr",
         kind: Kind::Protocol(Speaker {
             program: "target/endseal-peers-go",
             arguments: &[],
