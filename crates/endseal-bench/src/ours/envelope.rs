@@ -224,13 +224,16 @@ impl Material {
     /// What a delivery service sends to the reader of each of the first `most` envelopes.
     fn views(&self, most: usize) -> Result<Vec<Vec<u8>>, SubjectError> {
         let sealer = self.sealer();
+        // Recipients have an order of their own.
+        let reader = self.reader.public().ed25519();
+        let index = self.recipients.keys().position(|key| key == reader);
+        let index = index.ok_or_else(|| failed("the reader is no recipient"))?;
         let view = |content: &Vec<u8>| {
             let length = sealer.sealed_len(content.len() as u64).map_err(failed)?;
             let mut envelope = vec![0; usize::try_from(length).map_err(failed)?];
             let positions =
                 sealer.seal_into(content, &mut envelope, &mut OsRandom).map_err(failed)?;
-            let position = positions.get(self.recipients.len() / 2);
-            let position = position.ok_or_else(|| failed("the reader has no slot"))?;
+            let position = positions.get(index).ok_or_else(|| failed("the reader has no slot"))?;
             let parsed = Sealed::parse(&envelope).map_err(failed)?;
             parsed.view(*position as usize).ok_or_else(|| failed("there is no view"))
         };
