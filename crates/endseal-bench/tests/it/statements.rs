@@ -173,3 +173,32 @@ fn mentions(path: &Path, word: &str) -> bool {
             ['"', '\'', '`'].iter().any(|quote| text.contains(&format!("{quote}{word}{quote}")))
         })
 }
+
+/// The table of committed runs names the suites and the peers that a record does not have.
+#[test]
+fn a_committed_run_is_described_as_it_is() {
+    let bench = root().join("docs/bench");
+    let text = fs::read_to_string(bench.join("README.md")).unwrap();
+    for folder in fs::read_dir(&bench).unwrap().map(|it| it.unwrap().path()) {
+        let Some(record) = record_in(&folder) else { continue };
+        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+        let line = text.lines().find(|line| line.starts_with(&format!("| [{name}]"))).unwrap();
+        let cells: Vec<&str> = line.split(" | ").collect();
+        for suite in SUITES {
+            let measured = record.rows.iter().any(|row| row.suite == suite);
+            let quoted = format!("`{suite}`");
+            assert_eq!(cells[1].contains(&quoted), measured, "{suite}: {line}");
+            assert_eq!(cells[3].contains(&quoted), !measured, "{suite}: {line}");
+        }
+        for peer in endseal_bench::peers::PEERS {
+            let asked = record.arguments.peers.iter().any(|it| it == peer.name);
+            let quoted = format!("`{}`", peer.name);
+            assert_eq!(cells[2].contains(&quoted), asked, "{}: {line}", peer.name);
+        }
+    }
+}
+
+fn record_in(folder: &Path) -> Option<endseal_bench::record::Record> {
+    let path = folder.join("run.json");
+    path.is_file().then(|| endseal_bench::record::read_record_file(&path).unwrap())
+}
