@@ -7,6 +7,7 @@ mod compare;
 mod envelope;
 mod fixture;
 mod node;
+mod page;
 mod peers;
 mod program;
 mod reading;
