@@ -174,6 +174,9 @@ fn mentions(path: &Path, word: &str) -> bool {
         })
 }
 
+/// Most bytes of all files of a committed run.
+const MOST_BYTES: u64 = 600_000;
+
 /// The table of committed runs names the suites and the peers that a record does not have.
 #[test]
 fn a_committed_run_is_described_as_it_is() {
@@ -181,6 +184,9 @@ fn a_committed_run_is_described_as_it_is() {
     let text = fs::read_to_string(bench.join("README.md")).unwrap();
     for folder in fs::read_dir(&bench).unwrap().map(|it| it.unwrap().path()) {
         let Some(record) = record_in(&folder) else { continue };
+        let files = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().metadata().unwrap().len());
+        let bytes: u64 = files.sum();
+        assert!(bytes <= MOST_BYTES, "{}: {bytes} bytes", folder.display());
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let line = text.lines().find(|line| line.starts_with(&format!("| [{name}]"))).unwrap();
         let cells: Vec<&str> = line.split(" | ").collect();
@@ -199,6 +205,6 @@ fn a_committed_run_is_described_as_it_is() {
 }
 
 fn record_in(folder: &Path) -> Option<endseal_bench::record::Record> {
-    let path = folder.join("run.json");
+    let path = folder.join("run.json.gz");
     path.is_file().then(|| endseal_bench::record::read_record_file(&path).unwrap())
 }
