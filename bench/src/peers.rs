@@ -46,9 +46,12 @@ struct Speaker {
     lockfile: Lockfile,
 }
 
-/// A program that is found in the search path, or where `tests/s3/install.sh` puts it.
+/// A program that is found below the folder of peers, in the search path, or where
+/// `tests/s3/install.sh` puts it.
 #[derive(Clone, Copy, Debug)]
 struct Installed {
+    /// Its path below the folder of peers, if a recipe builds it. Then no other one is taken.
+    built: Option<&'static str>,
     /// The command that installs it.
     remedy: &'static str,
     subjects: fn(&Path) -> Vec<Box<dyn Subject>>,
@@ -127,7 +130,7 @@ pub const PEERS: &[PeerProgram] = &[
     },
     PeerProgram {
         name: "go",
-        about: "go-nostr, for the suite nostr",
+        about: "age and HPKE with post-quantum keys; go-nostr",
         kind: Kind::Protocol(Speaker {
             program: "target/endseal-peers-go",
             arguments: &[],
@@ -152,9 +155,10 @@ pub const PEERS: &[PeerProgram] = &[
     },
     PeerProgram {
         name: "rclone",
-        about: "objects encrypted by rclone crypt, for the suite s3",
+        about: "rclone crypt, by copies of files and behind rclone serve s3, for the suite s3",
         kind: Kind::Installed(Installed {
-            remedy: "apt-get install rclone",
+            built: Some("rclone/target/rclone"),
+            remedy: "cargo xtask peers rclone",
             subjects: s3::rclone::subjects,
         }),
     },
@@ -162,6 +166,7 @@ pub const PEERS: &[PeerProgram] = &[
         name: "minio",
         about: "MinIO, plain and with its own encryption (SSE-S3), for the suite s3",
         kind: Kind::Installed(Installed {
+            built: None,
             remedy: "tests/s3/install.sh minio",
             subjects: s3::minio::subjects,
         }),
@@ -195,8 +200,8 @@ impl PeerProgram {
     pub fn missing(&self, peers: &Path) -> Option<String> {
         let speaker = match self.kind {
             Kind::Protocol(speaker) => speaker,
-            Kind::Installed(_) => {
-                let missing = program::find(self.name).is_none();
+            Kind::Installed(installed) => {
+                let missing = installed.program(self.name, peers).is_none();
                 return missing
                     .then(|| format!("{} is not installed: {}", self.name, self.remedy()));
             }
@@ -227,7 +232,7 @@ impl PeerProgram {
             }
             // Its processes start when they are first needed.
             Kind::Installed(installed) => {
-                let program = program::find(self.name).ok_or("it is gone")?;
+                let program = installed.program(self.name, peers).ok_or("it is gone")?;
                 Ok((installed.subjects)(&program))
             }
         }
@@ -243,6 +248,19 @@ impl PeerProgram {
         match self.kind {
             Kind::Protocol(speaker) => speaker.objections(peers, &self.remedy()),
             Kind::Installed(_) => Vec::new(),
+        }
+    }
+}
+
+impl Installed {
+    fn program(&self, name: &str, peers: &Path) -> Option<PathBuf> {
+        match self.built {
+            // A process is started in a folder of its own.
+            Some(built) => {
+                let path = peers.join(built).canonicalize().ok()?;
+                program::is_program(&path).then_some(path)
+            }
+            None => program::find(name),
         }
     }
 }

@@ -134,7 +134,7 @@ pub struct Row {
     pub ci95: Option<[f64; 2]>,
     /// Number of samples.
     pub n: usize,
-    /// The samples, one for each round, with four digits; empty where the value is exact.
+    /// The samples, one for each round, with three digits; empty where the value is exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<f64>,
     /// Time of the calibration kernel beside it in ns, where the figure is a time.

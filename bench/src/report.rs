@@ -1,10 +1,9 @@
-//! The report of a run: one document, written as Markdown, as one HTML file or as CSV.
+//! The report of a run: one page.
 
 pub(crate) mod case;
 mod chart;
 mod charts;
 pub(crate) mod content;
-mod csv;
 mod document;
 mod expression;
 mod figures;
@@ -13,7 +12,6 @@ mod goals;
 mod growth;
 mod html;
 mod losses;
-mod markdown;
 mod markup;
 mod method;
 mod peers;
@@ -30,22 +28,10 @@ pub use goals::Verdict;
 use crate::record::Record;
 use crate::stations::STATIONS;
 
-/// `report.md`.
-#[must_use]
-pub fn markdown(record: &Record) -> String {
-    markdown::write(&document(record))
-}
-
 /// `report.html`: one file without scripts that asks nothing of any network.
 #[must_use]
 pub fn html(record: &Record) -> String {
     html::write(&document(record))
-}
-
-/// `report.csv`: a line for each cell of each table.
-#[must_use]
-pub fn csv(record: &Record) -> String {
-    csv::write(&document(record))
 }
 
 /// The table of README.md, from the run that is committed.
@@ -104,8 +90,14 @@ fn sections(
     document.section(&*section.title);
     markup::paragraphs(document, &section.text);
     document.list(section.list.iter().map(|item| markup::text(item)).collect());
+    let mut empty = Vec::new();
     for table in &section.tables {
-        table::write(document, figures, suite, table);
+        if !table::write(document, figures, suite, table) {
+            empty.extend((!table.title.is_empty()).then_some(&*table.title));
+        }
+    }
+    if !empty.is_empty() {
+        document.paragraph(format!("Not measured in this run: {}.", empty.join("; ")));
     }
     for bars in &section.bars {
         document.chart(charts::bars(figures, suite, bars));

@@ -46,7 +46,7 @@ pub(crate) fn rows(
             let Some(samples) = samples else { continue };
             if let Some(found) = estimate(&samples) {
                 let row = estimated(&blank, metric, "ns", found.widened(floor));
-                let samples = samples.into_iter().map(four_digits).collect();
+                let samples = samples.into_iter().map(three_digits).collect();
                 record.rows.push(Row { kernel_ns: Some(kernel_ns), threads, samples, ..row });
             }
         }
@@ -82,16 +82,16 @@ fn extra(blank: &Row, extra: &Extra, floor: f64) -> Option<Row> {
         [value] if extra.unit != "ns" => exact(blank, extra.metric, extra.unit, value),
         _ => {
             let found = estimate(&extra.samples)?.widened(floor);
-            let samples = extra.samples.iter().copied().map(four_digits).collect();
+            let samples = extra.samples.iter().copied().map(three_digits).collect();
             Row { samples, ..estimated(blank, extra.metric, extra.unit, found) }
         }
     };
     Some(Row { better: extra.better, ..row })
 }
 
-/// A sample with the digits that its clock knows at most: the record is half as long.
-fn four_digits(sample: f64) -> f64 {
-    format!("{sample:.3e}").parse().unwrap_or(sample)
+/// A sample with three digits, as many as are printed: the record is half as long.
+fn three_digits(sample: f64) -> f64 {
+    format!("{sample:.2e}").parse().unwrap_or(sample)
 }
 
 fn exact(blank: &Row, metric: &str, unit: &str, value: f64) -> Row {

@@ -9,6 +9,9 @@ pub(crate) fn value(value: f64, unit: &str) -> String {
         "ns" => time(value),
         "B" => bytes(value),
         "1" => count(value),
+        // Rates of this notation are worked out in nanoseconds and read by the second.
+        "B/ns" => format!("{} GB/s", digits(value)),
+        "/ns" => format!("{} a second", count(value * 1e9)),
         unit => format!("{} {}", digits(value), tame(unit)),
     }
 }

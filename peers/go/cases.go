@@ -24,7 +24,9 @@ const (
 type subject struct {
 	name, about, settings string
 	modules               []string
-	cached                bool
+	// properties are those of docs/spec/bench-peer.md; nil for those of Nostr's encryption.
+	properties []string
+	cached     bool
 }
 
 var subjects = []subject{
@@ -53,6 +55,11 @@ type task struct {
 
 // prepare makes keys and inputs of a case.
 func prepare(name, caseName string, params map[string]number, inputs number) (job, error) {
+	for _, one := range sealers {
+		if one.name == name {
+			return one.prepareEnvelope(caseName, params, inputs)
+		}
+	}
 	for _, subject := range subjects {
 		if subject.name != name {
 			continue

@@ -1,12 +1,14 @@
 module endseal/peers/go
 
-go 1.24.1
+go 1.25.0
 
 require (
+	filippo.io/age v1.3.2
+	filippo.io/hpke v0.4.0
 	github.com/fiatjaf/khatru v0.17.4
 	github.com/mailru/easyjson v0.9.0
 	github.com/nbd-wtf/go-nostr v0.52.3
-	golang.org/x/sys v0.31.0
+	golang.org/x/sys v0.47.0
 )
 
 require (
@@ -39,7 +41,7 @@ require (
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
 	github.com/valyala/fasthttp v1.59.0 // indirect
 	golang.org/x/arch v0.15.0 // indirect
-	golang.org/x/crypto v0.36.0 // indirect
+	golang.org/x/crypto v0.55.0 // indirect
 	golang.org/x/exp v0.0.0-20250305212735-054e65f0b394 // indirect
-	golang.org/x/net v0.37.0 // indirect
+	golang.org/x/net v0.57.0 // indirect
 )

@@ -1,4 +1,5 @@
-// Command endseal-peers-go is go-nostr beside endseal-nostr, behind the benchmark peer protocol of
+// Command endseal-peers-go is go-nostr beside endseal-nostr, and age and HPKE with post-quantum keys
+// beside endseal-envelope, behind the benchmark peer protocol of
 // docs/spec/bench-peer.md. Its modes are programs for tests and for the case `bunker_sign`.
 package main
 

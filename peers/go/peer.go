@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -98,14 +99,22 @@ func hello(asked request) (fields, error) {
 	if asked.Protocol == nil || *asked.Protocol != protocol {
 		return nil, misunderstood("this peer speaks protocol %d", protocol)
 	}
+	all := slices.Clone(subjects)
+	for _, one := range sealers {
+		all = append(all, one.subject)
+	}
 	var described []fields
-	for _, subject := range subjects {
+	for _, subject := range all {
+		properties := subject.properties
+		if properties == nil {
+			properties = []string{"confidential", "authenticated", "sender"}
+		}
 		described = append(described, fields{
 			"subject":    subject.name,
 			"about":      subject.about,
 			"versions":   versions(subject.modules...),
 			"settings":   subject.settings,
-			"properties": []string{"confidential", "authenticated", "sender"},
+			"properties": properties,
 		})
 	}
 	return fields{

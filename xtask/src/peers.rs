@@ -31,6 +31,8 @@ const RECIPES: &[Recipe] = &[
         folder: "go",
         steps: &["go build -buildvcs=false -o target/endseal-peers-go ."],
     },
+    // The newest release that was looked at, from the module proxy: that of Debian 12 is of 2022.
+    Recipe { name: "rclone", folder: "rclone", steps: &["./install.sh"] },
     Recipe { name: "jvm", folder: "jvm", steps: &["mvn --batch-mode --quiet package -DskipTests"] },
 ];
 
@@ -87,7 +89,10 @@ mod tests {
             let arguments: Vec<String> = arguments.iter().map(|a| (*a).to_owned()).collect();
             chosen(&arguments).map(|chosen| chosen.iter().map(|r| r.name).collect::<Vec<_>>())
         };
-        assert_eq!(names(&[]), Ok(vec!["node", "rust", "iroh", "rust-nostr", "go", "jvm"]));
+        assert_eq!(
+            names(&[]),
+            Ok(vec!["node", "rust", "iroh", "rust-nostr", "go", "rclone", "jvm"])
+        );
         assert_eq!(names(&["rust"]), Ok(vec!["rust"]));
         assert!(names(&["deno"]).is_err_and(|error| error.contains("node, rust, iroh, ")));
     }

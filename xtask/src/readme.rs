@@ -7,6 +7,8 @@ use std::process::Command;
 use crate::target_folder;
 
 const FOLDER: &str = "docs/bench";
+/// The record of a committed run, packed by gzip.
+const RECORD: &str = "run.json.gz";
 const START: &str = "<!-- cost: cargo xtask readme -->\n";
 const END: &str = "<!-- /cost -->\n";
 
@@ -47,7 +49,7 @@ fn both(root: &Path) -> Result<(PathBuf, String, String), String> {
         .ok_or("there is no endseal-bench: cargo build --manifest-path bench/Cargo.toml")?;
     let output = Command::new(newest)
         .args(["report", "--readme"])
-        .arg(run.join("run.json"))
+        .arg(run.join(RECORD))
         .output()
         .map_err(|error| format!("endseal-bench: {error}"))?;
     if !output.status.success() {
@@ -62,7 +64,7 @@ fn both(root: &Path) -> Result<(PathBuf, String, String), String> {
 fn latest(root: &Path) -> Result<PathBuf, String> {
     let entries = fs::read_dir(root.join(FOLDER)).map_err(|error| format!("{FOLDER}: {error}"))?;
     let folders =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.join("run.json").exists());
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.join(RECORD).exists());
     folders.max().ok_or_else(|| format!("there is no run in {FOLDER}"))
 }
 

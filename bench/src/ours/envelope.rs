@@ -7,10 +7,11 @@ use endseal_crypto::ed25519::Seed;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{OsRandom, Random};
 use endseal_crypto::{mlkem768, x25519};
-use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
+use endseal_envelope::{Envelope as Sealed, Opener, Policy, Recipients, Sealer, Suite};
 
 use crate::record::{Params, SubjectInfo};
 use crate::subject::{Checked, Prepared, Subject, SubjectError};
+use crate::suite::envelope::{HYBRID, OPEN_VIEW};
 
 mod breakdown;
 mod open;
@@ -36,6 +37,11 @@ pub enum Form {
     Portable,
 }
 
+/// Envelopes of which views are cut: each of them is sealed to the whole group.
+const MOST_VIEWS: usize = 4;
+/// More recipients with ML-KEM keys than this take hundreds of megabytes for their keys alone.
+const MOST_HYBRID: usize = 10_000;
+
 /// Context of all envelopes here.
 const CONTEXT: &[u8] = b"endseal/bench@v1";
 
@@ -53,7 +59,7 @@ impl Envelope {
         let (subject, about) = match form {
             Form::Default => ("endseal", "the envelope, suite x25519, signed"),
             Form::Compact => ("endseal-compact", "suite x25519-compact, signed"),
-            Form::Hybrid => ("endseal-hybrid", "suite x25519-mlkem768, signed"),
+            Form::Hybrid => (HYBRID, "suite x25519-mlkem768, signed"),
             Form::Portable => ("endseal-portable", "suite x25519 without the vector kernel"),
         };
         let mut properties = vec![
@@ -107,6 +113,9 @@ impl Subject for Envelope {
         let count = if many { param(params, "count")? } else { 1 };
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         let threads = cpus.min(count);
+        if self.form == Form::Hybrid && param(params, "members")? > MOST_HYBRID {
+            return Err(SubjectError::Unsupported(format!("members: at most {MOST_HYBRID}")));
+        }
         let material = Material::new(self.form, params, inputs as usize, count)?;
         match (case, self.form) {
             ("seal", _) => Ok(Box::new(Seal { material, next: 0 })),
@@ -129,7 +138,11 @@ impl Subject for Envelope {
                 let envelopes = material.seal_all()?;
                 Ok(Box::new(OpenMany { material, envelopes, count, threads, next: 0 }))
             }
-            ("open" | "open_many", _) => {
+            (OPEN_VIEW, Form::Default | Form::Hybrid) => {
+                let envelopes = material.views(MOST_VIEWS)?;
+                Ok(Box::new(Open { material, envelopes, next: 0 }))
+            }
+            ("open" | "open_many" | OPEN_VIEW, _) => {
                 Err(SubjectError::Unsupported("it opens like the default form".into()))
             }
             _ => Err(SubjectError::Unsupported(format!("there is no case {case}"))),
@@ -170,11 +183,15 @@ impl Material {
     /// For `inputs` sets of `count` messages: set n is the messages from n on.
     fn new(form: Form, params: &Params, inputs: usize, count: usize) -> Result<Self, SubjectError> {
         let (members, bytes) = (param(params, "members")?, param(params, "bytes")?);
-        let identities: Vec<_> = (0..members).map(identity).collect();
+        let identities = (0..members).map(identity);
         let recipients = match form {
-            Form::Hybrid => Recipients::from_identities(identities.iter().map(Identity::public)),
+            Form::Hybrid => {
+                let identities: Vec<_> = identities.collect();
+                Recipients::from_identities(identities.iter().map(Identity::public))
+            }
+            // Each identity is dropped at once: 100,000 of them take hundreds of megabytes.
             _ => Recipients::from_ed25519(
-                &identities.iter().map(|i| *i.public().ed25519().as_bytes()).collect::<Vec<_>>(),
+                &identities.map(|i| *i.public().ed25519().as_bytes()).collect::<Vec<_>>(),
             ),
         }
         .map_err(failed)?;
@@ -202,6 +219,25 @@ impl Material {
     fn seal_all(&self) -> Result<Vec<Vec<u8>>, SubjectError> {
         let seal = |content: &Vec<u8>| self.sealer().seal(content, &mut OsRandom);
         self.contents.iter().map(seal).collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// What a delivery service sends to the reader of each of the first `most` envelopes.
+    fn views(&self, most: usize) -> Result<Vec<Vec<u8>>, SubjectError> {
+        let sealer = self.sealer();
+        // Recipients have an order of their own.
+        let reader = self.reader.public().ed25519();
+        let index = self.recipients.keys().position(|key| key == reader);
+        let index = index.ok_or_else(|| failed("the reader is no recipient"))?;
+        let view = |content: &Vec<u8>| {
+            let length = sealer.sealed_len(content.len() as u64).map_err(failed)?;
+            let mut envelope = vec![0; usize::try_from(length).map_err(failed)?];
+            let positions =
+                sealer.seal_into(content, &mut envelope, &mut OsRandom).map_err(failed)?;
+            let position = positions.get(index).ok_or_else(|| failed("the reader has no slot"))?;
+            let parsed = Sealed::parse(&envelope).map_err(failed)?;
+            parsed.view(*position as usize).ok_or_else(|| failed("there is no view"))
+        };
+        self.contents.iter().take(most).map(view).collect()
     }
 
     fn opens(&self, reader: &Identity, envelope: &[u8], content: &[u8]) -> bool {

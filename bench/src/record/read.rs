@@ -5,6 +5,7 @@ use core::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
@@ -45,16 +46,34 @@ impl fmt::Display for ReadRecordError {
 
 impl core::error::Error for ReadRecordError {}
 
-/// Reads a record from a file.
+/// Reads a record from a file. One whose name ends in `.gz` is unpacked by the program `gzip`.
 ///
 /// # Errors
 /// [`ReadRecordError`].
 pub fn read_record_file(path: &Path) -> Result<Record, ReadRecordError> {
     let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_RECORD as u64 + 1).read_to_end(&mut bytes))
-        .map_err(ReadRecordError::Unreadable)?;
+    let most = MAX_RECORD as u64 + 1;
+    let read = match path.extension() {
+        Some(extension) if extension == "gz" => unpacked(path, most, &mut bytes),
+        _ => File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)),
+    };
+    read.map_err(ReadRecordError::Unreadable)?;
     read_record(&bytes)
+}
+
+/// Reads what `gzip` makes of a file, up to so many bytes.
+fn unpacked(path: &Path, most: u64, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    let mut gzip = Command::new("gzip")
+        .args(["-dc", "--"])
+        .arg(path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let output = gzip.stdout.take().ok_or_else(|| io::Error::other("gzip has no output"))?;
+    let read = output.take(most).read_to_end(bytes)?;
+    // Of a record that is too long not all was read, and gzip fails at the closed pipe.
+    let complete = gzip.wait()?.success() || read as u64 == most;
+    if complete { Ok(read) } else { Err(io::Error::other("gzip cannot unpack it")) }
 }
 
 /// Reads a record.

@@ -48,6 +48,9 @@ pub(crate) struct Goal {
     /// True for lengths, counts and memory, which no noise of the machine changes.
     #[serde(default)]
     pub(crate) exact: bool,
+    /// True if the figure and its bound are printed as percentages.
+    #[serde(default)]
+    pub(crate) percent: bool,
     pub(crate) note: Option<String>,
 }
 
@@ -124,6 +127,9 @@ pub(crate) struct Row {
     /// True if no factor and no share belongs in it.
     #[serde(default)]
     pub(crate) plain: bool,
+    /// By subject, the reason for which it can have no figure in this row.
+    #[serde(default)]
+    pub(crate) absent: BTreeMap<String, String>,
     /// Texts for columns of fields, numbers for expressions.
     #[serde(flatten)]
     pub(crate) fields: BTreeMap<String, Field>,

@@ -1,5 +1,4 @@
-//! The content of a report, before it is Markdown or HTML. Both are written from it, so that
-//! neither says more than the other (charts excepted, whose figures stand in tables).
+//! The content of a report, before it is a page.
 
 use super::chart::Chart;
 use crate::words;
@@ -96,7 +95,12 @@ impl Text {
 
     /// Returns the text of a cell that has no figure.
     pub(crate) fn not_measured() -> Self {
-        Self(vec![Span::Absent("not measured in this run".into())])
+        Self::absent("not measured in this run")
+    }
+
+    /// Returns the text of a cell that can have no figure, with the reason.
+    pub(crate) fn absent(why: &str) -> Self {
+        Self(vec![Span::Absent(words::tame(why))])
     }
 
     pub(crate) fn line_break(mut self) -> Self {
@@ -118,6 +122,19 @@ impl Text {
             return self;
         }
         self.say(text)
+    }
+
+    /// The words without their marks.
+    pub(crate) fn plain(&self) -> String {
+        let piece = |span: &Span| match span {
+            Span::Plain(text) | Span::Strong(text) | Span::Emphasis(text) | Span::Code(text) => {
+                text.clone()
+            }
+            Span::Link { text, .. } | Span::Absent(text) => text.clone(),
+            Span::Note(_) => String::new(),
+            Span::Break => " ".into(),
+        };
+        self.0.iter().map(piece).collect()
     }
 
     pub(crate) fn join(mut self, other: Self) -> Self {

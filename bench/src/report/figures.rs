@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::case::{Case, MEMBERS, describe_params};
 use super::content::Content;
 use super::document::Text;
-use crate::record::{Params, Record, Row, SubjectInfo};
+use crate::record::{Params, Record, Row, Skip, SubjectInfo};
 use crate::suite::Suite;
 use crate::words;
 
@@ -156,6 +156,17 @@ impl<'a> Figures<'a> {
     /// The noise floor of a case's class; 0 if it was not measured.
     pub(crate) fn noise_floor_of(&self, suite: &str, case: &str) -> f64 {
         self.record.noise_floor_of(suite, case).unwrap_or_default()
+    }
+
+    /// The reason that a subject gave when it was asked for a case that it does not have.
+    pub(crate) fn unsupported(&self, case: &Case, subject: &str) -> Option<String> {
+        let of_case = |skip: &&Skip| {
+            skip.subject == subject
+                && skip.suite.as_ref() == Some(&case.suite)
+                && skip.case.as_ref() == Some(&case.case)
+                && skip.params.as_ref() == Some(&case.params)
+        };
+        self.record.unsupported.iter().find(of_case).map(|skip| skip.reason.clone())
     }
 
     /// All metrics that have a figure.

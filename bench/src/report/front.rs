@@ -27,7 +27,8 @@ pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
         if parts.len() > 1 {
             document.subsection(part.suite.name);
         }
-        table::write(document, figures, part.suite.name, &part.content.headlines);
+        let _nothing_measured =
+            table::write(document, figures, part.suite.name, &part.content.headlines);
     }
     document.paragraph(
         "Times are medians with their 95 % interval; a factor is the median of the ratios of rounds in \

@@ -107,8 +107,13 @@ fn table(all: &[Judged]) -> Table {
     let mut table = Table::new("", &["Goal", "wanted", "here", ""]);
     for Judged { goal, value, verdict } in all {
         let here = match value {
+            Some(value) if goal.percent => words::fine_percent(value.number).into(),
             // One percent matters in a share of nearly all.
-            Some(value) if value.ci95.is_none() && (0.9..1.1).contains(&value.number) => {
+            Some(value)
+                if value.unit == "×"
+                    && value.ci95.is_none()
+                    && (0.9..1.1).contains(&value.number) =>
+            {
                 words::fine_factor(value.number).into()
             }
             Some(value) if value.unit == "×" => words::factor(value.number, value.ci95).into(),
@@ -140,6 +145,8 @@ fn table(all: &[Judged]) -> Table {
 fn wanted(goal: &Goal, value: Option<&Value>) -> String {
     let Some(value) = value else { return "–".into() };
     let of = |bound: f64| match &*value.unit {
+        _ if goal.percent => words::fine_percent(bound),
+        "×" if (0.9..1.1).contains(&bound) => words::fine_factor(bound),
         "×" => words::factor(bound, None),
         unit => words::value(bound, unit),
     };
@@ -157,7 +164,7 @@ mod tests {
 
     fn goal(at_least: Option<f64>, at_most: Option<f64>) -> Goal {
         let (what, value) = (String::new(), Expression::Number(0.0));
-        Goal { what, value, at_least, at_most, exact: false, note: None }
+        Goal { what, value, at_least, at_most, exact: false, percent: false, note: None }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The document as one HTML file: no script, no request, nothing that is not in it.
 
 use super::document::{Block, Document, Span, Table, TableRow, Text};
-use super::markdown::plain;
 use super::svg::{self, Width, escape};
 
 const STYLE: &str = include_str!("style.css");
@@ -87,7 +86,7 @@ fn table(table: &Table) -> String {
                 let across = table.head.len();
                 out += "<tr class=\"group\">";
                 out += &format!("<th scope=\"colgroup\" colspan=\"{across}\">");
-                out += &format!("<span>{}</span></th></tr>\n", escape(&plain(title)));
+                out += &format!("<span>{}</span></th></tr>\n", escape(&title.plain()));
             }
             TableRow::Cells(cells) => {
                 out += "<tr>";

@@ -132,7 +132,7 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
 /// Ratios of the main cases of all suites.
 fn bars(figures: &Figures<'_>) -> Option<Chart> {
     /// More bars of a case cannot be told apart.
-    const MOST: usize = 14;
+    const MOST: usize = 6;
     let mut groups = Vec::new();
     let cases = figures
         .parts()

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::expression::Expression;
-use super::figures::Figures;
+use super::figures::{Figures, OURS, is_floor};
 use super::value::Scope;
 use crate::words;
 
@@ -19,8 +19,15 @@ struct Content {
 struct Row {
     work: String,
     suite: String,
+    /// Ours, if it is not the default subject.
+    #[serde(default = "ours")]
+    subject: String,
     value: Expression,
     beside: Vec<Peer>,
+}
+
+fn ours() -> String {
+    OURS.into()
 }
 
 #[derive(Debug, Deserialize)]
@@ -29,40 +36,93 @@ struct Peer {
     subject: String,
     #[serde(rename = "as")]
     name: String,
+    /// A difference that is no property of docs/spec/bench-peer.md.
+    note: Option<String>,
+    /// True if the version that was measured is named.
+    #[serde(default)]
+    version: bool,
 }
 
-/// The table as Markdown, each peer with the factor by which its cost is endseal's.
+/// A property that endseal has, and the remark on a peer without it.
+const LACKING: [(&str, &str); 3] = [
+    ("insider", "unsigned"),
+    ("post-quantum", "classical keys"),
+    ("authenticated", "not authenticated"),
+];
+
+/// The differences of a peer in brackets, from the properties that it declared in the run.
+fn remarks(figures: &Figures<'_>, row: &Row, scope: &Scope, peer: &Peer) -> String {
+    let protected = row
+        .value
+        .figures()
+        .first()
+        .and_then(|it| scope.case_of(it))
+        .is_some_and(|case| figures.protects(&case));
+    let has = |subject: &str, property: &str| {
+        let info = figures.info_in(&row.suite, subject);
+        info.is_some_and(|info| info.properties.iter().any(|it| it == property))
+    };
+    let lacking = LACKING.iter().filter(|(property, _)| {
+        protected
+            && !is_floor(&row.suite, &peer.subject)
+            && has(&row.subject, property)
+            && !has(&peer.subject, property)
+    });
+    let versions = figures.info_in(&row.suite, &peer.subject).map(|info| info.versions.values());
+    let versions =
+        versions.into_iter().flatten().filter(|_| peer.version).map(|it| words::tame(it));
+    let lacking = lacking.map(|(_, remark)| (*remark).to_owned());
+    let remarks: Vec<String> = lacking.chain(peer.note.clone()).chain(versions).collect();
+    if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join(", ")) }
+}
+
+/// A factor that is printed as less than 1.
+const BELOW: f64 = 0.995;
+
+/// The table as Markdown, each peer with its cost divided by endseal's, and the rows in which a
+/// peer costs less.
 pub(super) fn write(figures: &Figures<'_>) -> String {
     let mut out =
         String::from("| work | endseal | beside, with its cost in endseal's |\n|---|---|---|\n");
+    let mut losses: Vec<String> = Vec::new();
     let content: Result<Content, _> = toml::from_str(include_str!("../../data/readme.toml"));
     for row in content.map(|content| content.rows).unwrap_or_default() {
         let scope = |subject: Option<&str>| Scope {
             suite: row.suite.clone(),
-            subject: subject.map(str::to_owned),
+            subject: Some(subject.unwrap_or(&row.subject).to_owned()),
             ..Scope::default()
         };
         let of = |subject| row.value.value(&scope(subject), figures);
         let Some(ours) = of(None) else { continue };
         let paired = |peer: &Peer| {
             let figure = row.value.figure().filter(|figure| figure.metric == "time")?;
-            let factor = figures.factor(
-                &scope(None).case_of(figure)?,
-                super::figures::OURS,
-                &peer.subject,
-            )?;
+            let factor =
+                figures.factor(&scope(None).case_of(figure)?, &row.subject, &peer.subject)?;
             Some(factor.median)
         };
+        let mut lost: Vec<String> = Vec::new();
         let beside: Vec<String> = row
             .beside
             .iter()
             .filter_map(|peer| {
                 let theirs = of(Some(&peer.subject))?;
                 let factor = paired(peer).unwrap_or(theirs.number / ours.number);
-                Some(format!("{} {}", peer.name, words::factor(factor, None)))
+                let remarks = remarks(figures, &row, &scope(None), peer);
+                let text = format!("{}{remarks} {}", peer.name, words::factor(factor, None));
+                if factor < BELOW {
+                    lost.push(text.clone());
+                }
+                Some(text)
             })
             .collect();
+        if !lost.is_empty() {
+            losses.push(format!("{}: {}", row.work, lost.join(", ")));
+        }
         out += &format!("| {} | {} | {} |\n", row.work, ours.text(), beside.join(", "));
+    }
+    if !losses.is_empty() {
+        out += "\nWhere endseal costs more:\n\n";
+        losses.iter().for_each(|lost| out += &format!("* {lost}\n"));
     }
     let record = figures.record;
     let environment = &record.environment;
@@ -80,6 +140,54 @@ pub(super) fn write(figures: &Figures<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::{Record, Row as RecordRow, SubjectInfo};
+
+    #[test]
+    fn remarks_follow_from_what_the_peers_declared() {
+        let table = |quinn: &[&str]| {
+            let mut record = Record::default();
+            for (subject, properties) in [("endseal", &["post-quantum"][..]), ("quinn", quinn)] {
+                record.rows.push(RecordRow {
+                    suite: "transport".into(),
+                    case: "echo".into(),
+                    params: [("bytes".to_owned(), 8192)].into(),
+                    subject: subject.into(),
+                    metric: "time".into(),
+                    unit: "ns".into(),
+                    median: 100.0,
+                    ..RecordRow::default()
+                });
+                record.subjects.push(SubjectInfo {
+                    subject: subject.into(),
+                    properties: properties.iter().map(|it| (*it).to_owned()).collect(),
+                    ..SubjectInfo::default()
+                });
+            }
+            write(&Figures::new(&record, Vec::new()))
+        };
+        assert!(table(&["sender"]).contains("plain quinn (classical keys) 1.00×"));
+        assert!(table(&["post-quantum"]).contains("plain quinn 1.00×"));
+    }
+
+    /// Two peers that differ in the handshake alone: whoever prints one of them prints the other.
+    #[test]
+    fn both_forms_of_tls_over_tcp_are_printed() {
+        let content: Content = toml::from_str(include_str!("../../data/readme.toml")).unwrap();
+        for row in &content.rows {
+            let has = |name: &str| row.beside.iter().any(|peer| peer.subject == name);
+            assert_eq!(has("tcp-tls"), has("tcp-tls-pq"), "{}", row.work);
+        }
+    }
+
+    #[test]
+    fn remarks_are_not_written_by_hand() {
+        let content: Content = toml::from_str(include_str!("../../data/readme.toml")).unwrap();
+        for peer in content.rows.iter().flat_map(|row| &row.beside) {
+            let by_hand = format!("{} {}", peer.name, peer.note.as_deref().unwrap_or_default());
+            let found = LACKING.iter().find(|(_, remark)| by_hand.contains(remark));
+            assert!(found.is_none(), "{by_hand}");
+        }
+    }
 
     #[test]
     fn its_data_is_sound() {

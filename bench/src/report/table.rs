@@ -10,16 +10,17 @@ use super::value::{Scope, Value};
 use crate::record::Better;
 use crate::words;
 
-/// Writes a table of a suite, or says that nothing of it was measured.
-pub(crate) fn write(document: &mut Document, figures: &Figures<'_>, suite: &str, spec: &TableSpec) {
-    let Some(table) = build(figures, suite, spec) else {
-        if !spec.title.is_empty() {
-            document.paragraph(format!("{}: not measured in this run.", spec.title));
-        }
-        return;
-    };
+/// Writes a table of a suite; returns false if nothing of it was measured.
+pub(crate) fn write(
+    document: &mut Document,
+    figures: &Figures<'_>,
+    suite: &str,
+    spec: &TableSpec,
+) -> bool {
+    let Some(table) = build(figures, suite, spec) else { return false };
     document.table(table);
     markup::paragraphs(document, &spec.text);
+    true
 }
 
 fn build(figures: &Figures<'_>, suite: &str, spec: &TableSpec) -> Option<Table> {
@@ -49,24 +50,33 @@ fn build(figures: &Figures<'_>, suite: &str, spec: &TableSpec) -> Option<Table> 
         let scope = within(&group, row);
         let cells: Vec<Option<Text>> =
             spec.columns.iter().map(|column| cell(figures, column, row, &scope)).collect();
+        let why = spec.columns.iter().map(|column| absent(figures, column, row, &scope)).collect();
         let said =
             spec.columns.iter().any(|it| it.show == Show::Field && row.fields.contains_key(&it.of));
         if said || cells.iter().any(Option::is_some) {
             let name = markup::text(&row.name);
             let name = if row.note > 0 { name.note(row.note) } else { name };
-            lines.push(Line::Cells(name, cells));
+            lines.push(Line::Cells(name, cells, why));
         }
     }
     drop_empty_groups(&mut lines);
-    let measured =
-        |line: &Line| matches!(line, Line::Cells(_, cells) if cells.iter().any(Option::is_some));
+    // Beside published figures there must be one that was measured, if any column is for those.
+    let of_text = spec.columns.iter().all(|column| column.show == Show::Field);
+    let measured = |line: &Line| match line {
+        Line::Group(_) => false,
+        Line::Cells(_, cells, _) => cells
+            .iter()
+            .zip(&spec.columns)
+            .any(|(cell, column)| cell.is_some() && (of_text || column.show != Show::Field)),
+    };
     if !lines.iter().any(measured) {
         return None;
     }
     // A column that nobody fills says nothing, unless a published figure stands beside it.
     let kept: Vec<bool> = (0..spec.columns.len())
         .map(|i| {
-            let filled = |line: &Line| matches!(line, Line::Cells(_, cells) if cells[i].is_some());
+            let filled =
+                |line: &Line| matches!(line, Line::Cells(_, cells, _) if cells[i].is_some());
             published || lines.iter().any(filled)
         })
         .collect();
@@ -76,16 +86,16 @@ fn build(figures: &Figures<'_>, suite: &str, spec: &TableSpec) -> Option<Table> 
     for line in lines {
         match line {
             Line::Group(title) => table.group(markup::text(&title)),
-            Line::Cells(name, cells) => {
+            Line::Cells(name, cells, why) => {
                 let mut row = vec![name];
-                for ((cell, column), _) in
-                    cells.into_iter().zip(&spec.columns).zip(&kept).filter(|(_, kept)| **kept)
-                {
+                let all = cells.into_iter().zip(why).zip(&spec.columns).zip(&kept);
+                for (((cell, why), column), _) in all.filter(|(_, kept)| **kept) {
                     let measures = matches!(column.show, Show::Value | Show::Peer);
-                    row.push(match cell {
-                        Some(text) => text,
-                        None if published && measures => Text::not_measured(),
-                        None => "–".into(),
+                    row.push(match (cell, why) {
+                        (Some(text), _) => text,
+                        (None, Some(why)) if measures => Text::absent(&why),
+                        (None, _) if published && measures => Text::not_measured(),
+                        (None, _) => "–".into(),
                     });
                 }
                 table.row(row);
@@ -97,7 +107,8 @@ fn build(figures: &Figures<'_>, suite: &str, spec: &TableSpec) -> Option<Table> 
 
 enum Line {
     Group(String),
-    Cells(Text, Vec<Option<Text>>),
+    /// The name, the cells, and for each the reason for which it can have no figure.
+    Cells(Text, Vec<Option<Text>>, Vec<Option<String>>),
 }
 
 /// Removes headings above nothing.
@@ -145,7 +156,8 @@ fn of_subjects(figures: &Figures<'_>, spec: &TableSpec, scope: &Scope) -> Vec<Li
         let Some(first) = first else { continue };
         let cells = spec.columns.iter().map(|column| cell(figures, column, &row, &scope)).collect();
         let order = (subject != OURS, !is_ours(subject), first);
-        lines.push((order, Line::Cells(Text::from(subject), cells)));
+        let why = vec![None; spec.columns.len()];
+        lines.push((order, Line::Cells(Text::from(subject), cells, why)));
     }
     lines.sort_by(|(a, _), (b, _)| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
     lines.into_iter().map(|(_, line)| line).collect()
@@ -168,6 +180,18 @@ pub(super) fn value(
 ) -> Option<Value> {
     let expression = column.value.as_ref().or(row.value.as_ref())?;
     expression.value(&at(column, scope), figures)
+}
+
+/// The reason for which a cell can have no figure: that of the row, or what the subject said when
+/// it was asked for the case.
+fn absent(figures: &Figures<'_>, column: &Column, row: &Row, scope: &Scope) -> Option<String> {
+    let scope = at(column, scope);
+    let subject = scope.subject.clone().unwrap_or_else(|| OURS.to_owned());
+    row.absent.get(&subject).cloned().or_else(|| {
+        let expression = column.value.as_ref().or(row.value.as_ref())?;
+        let mut cases = expression.figures().into_iter().filter_map(|it| scope.case_of(it));
+        cases.find_map(|case| figures.unsupported(&case, &subject))
+    })
 }
 
 /// A cell; `None` if it has no figure.
@@ -208,7 +232,11 @@ fn cell(figures: &Figures<'_>, column: &Column, row: &Row, scope: &Scope) -> Opt
             Some(if value.number <= *bound { "met" } else { "not met" }.into())
         }
         Show::Share => {
-            let part = row.value.as_ref()?.value(&scope, figures)?.number;
+            let part = row.value.as_ref()?.value(&scope, figures)?;
+            if part.below_noise {
+                return Some(part.text().into());
+            }
+            let part = part.number;
             let whole = column.value.as_ref()?.value(&scope, figures)?.number;
             (whole > 0.0).then(|| words::percent(part / whole).into())
         }

@@ -10,6 +10,9 @@ use crate::case::Params;
 use crate::record::Better;
 use crate::words;
 
+/// Quartiles further apart than this share of the median are printed beside it.
+const APART: f64 = 0.25;
+
 /// Where an expression stands: what its figures leave out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
@@ -25,6 +28,10 @@ pub(crate) struct Scope {
 pub(crate) struct Value {
     pub(crate) number: f64,
     pub(crate) ci95: Option<[f64; 2]>,
+    /// The quartiles of the samples, where they lie so far apart that the median alone misleads.
+    pub(crate) quartiles: Option<[f64; 2]>,
+    /// True for a difference of two times that is negative or whose interval includes zero.
+    pub(crate) below_noise: bool,
     /// As in the record; `×` for a ratio, empty for a bare number.
     pub(crate) unit: String,
     pub(crate) better: Better,
@@ -35,15 +42,31 @@ pub(crate) struct Value {
 
 impl Value {
     fn bare(number: f64) -> Self {
-        let (ci95, unit, better) = (None, String::new(), Better::Less);
-        Self { number, ci95, unit, better, cpu: false, threads: None }
+        let (unit, better) = (String::new(), Better::Less);
+        Self {
+            number,
+            ci95: None,
+            quartiles: None,
+            below_noise: false,
+            unit,
+            better,
+            cpu: false,
+            threads: None,
+        }
     }
 
     /// The value as people read it.
     pub(crate) fn text(&self) -> String {
+        if self.below_noise {
+            return "below the noise".into();
+        }
         let text = match &*self.unit {
             "×" => words::factor(self.number, None),
             unit => words::value(self.number, unit).trim_end().to_owned(),
+        };
+        let text = match self.quartiles {
+            Some(quartiles) => format!("{text} {}", self.spread(quartiles)),
+            None => text,
         };
         let text = if self.cpu { text + " CPU" } else { text };
         match self.threads {
@@ -54,12 +77,21 @@ impl Value {
 }
 
 impl Value {
+    /// The two quartiles in the unit of the value, in brackets.
+    fn spread(&self, quartiles: [f64; 2]) -> String {
+        let [low, high] = quartiles.map(|it| words::value(it, &self.unit).trim_end().to_owned());
+        format!("(quartiles {low} to {high})")
+    }
+
     /// The value in a format of the data files.
     pub(crate) fn written(&self, format: Format) -> String {
         let number = self.number;
+        if self.below_noise {
+            return self.text();
+        }
         match format {
             Format::Unit => self.text(),
-            Format::Interval if self.unit == "ns" && !self.cpu => {
+            Format::Interval if self.unit == "ns" && !self.cpu && self.quartiles.is_none() => {
                 words::time_within(number, self.ci95)
             }
             Format::Interval => self.text(),
@@ -102,11 +134,23 @@ impl Expression {
                 Some(Value { unit: unit.into(), ..Value::bare(number) })
             }
             Self::Figure(figure) => measured(figure, scope, figures),
+            // A figure divided by itself compares nothing.
+            Self::Binary(left, Operator::Divide, right) if is_same(left, right, scope) => None,
             Self::Binary(left, operator, right) => {
                 combined(left.value(scope, figures), *operator, right.value(scope, figures))
             }
         }
     }
+}
+
+/// Returns true if both expressions are one figure of one subject.
+fn is_same(left: &Expression, right: &Expression, scope: &Scope) -> bool {
+    let key = |expression: &Expression| {
+        let figure = expression.figure()?;
+        let subject = scope.subject_of(figure).to_owned();
+        Some((scope.case_of(figure)?, subject, figure.metric.clone(), figure.than.clone()))
+    };
+    key(left).is_some_and(|left| key(right) == Some(left))
 }
 
 fn measured(figure: &Figure, scope: &Scope, figures: &Figures<'_>) -> Option<Value> {
@@ -117,7 +161,7 @@ fn measured(figure: &Figure, scope: &Scope, figures: &Figures<'_>) -> Option<Val
         let better = Better::More;
         let unit = "×".into();
         let (number, ci95) = (factor.median, factor.ci95);
-        return Some(Value { number, ci95, unit, better, cpu: false, threads: None });
+        return Some(Value { ci95, unit, better, ..Value::bare(number) });
     }
     let row = match &*figure.metric {
         "time" => figures.time(&case, subject)?,
@@ -126,11 +170,22 @@ fn measured(figure: &Figure, scope: &Scope, figures: &Figures<'_>) -> Option<Val
     Some(Value {
         number: row.median,
         ci95: row.ci95,
+        quartiles: quartiles(&row.samples).filter(|[low, high]| high - low > APART * row.median),
+        below_noise: false,
         unit: row.unit.clone(),
         better: row.better,
         cpu: figure.metric == "time" && row.metric == "cpu",
         threads: row.threads,
     })
+}
+
+/// The lower and the upper quartile of samples; none of fewer than four.
+fn quartiles(samples: &[f64]) -> Option<[f64; 2]> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let quarter = sorted.len() / 4;
+    let upper = sorted.len().checked_sub(quarter + 1)?;
+    (quarter > 0).then(|| [sorted[quarter], sorted[upper]])
 }
 
 fn combined(left: Option<Value>, operator: Operator, right: Option<Value>) -> Option<Value> {
@@ -159,8 +214,19 @@ fn combined(left: Option<Value>, operator: Operator, right: Option<Value>) -> Op
         Operator::Min => a.min(b),
         Operator::Or => a,
     };
+    // The interval of a difference of two figures; sizes and counts are exact.
+    let reaches_zero = match (left.ci95, right.ci95) {
+        (Some([low, _]), Some([_, high])) => low <= high,
+        _ => false,
+    };
+    let below_noise = match operator {
+        Operator::Subtract if unit == "ns" => number < 0.0 || reaches_zero,
+        _ => left.below_noise || right.below_noise,
+    };
     number.is_finite().then_some(Value {
         ci95: None,
+        quartiles: None,
+        below_noise,
         unit,
         number,
         cpu: left.cpu || right.cpu,
@@ -219,5 +285,44 @@ mod tests {
         assert_eq!(found("10B / 5B"), Some((2.0, "×".into())));
         assert_eq!(found("age:[members=2].time + .time"), None);
         assert_eq!(found("$unknown"), None);
+        assert_eq!(found("1 - ( endseal:.time / .time )"), None, "a figure beside itself");
+    }
+
+    fn value(text: &str, record: &Record) -> Value {
+        let figures = Figures::new(record, Vec::new());
+        let params = [("members".to_owned(), 1)].into();
+        let (suite, case) = ("envelope".into(), Some("seal".into()));
+        let scope = Scope { suite, case, params, ..Scope::default() };
+        Expression::try_from(text.to_owned()).unwrap().value(&scope, &figures).unwrap()
+    }
+
+    #[test]
+    fn a_rate_is_printed_by_the_second() {
+        let record = record();
+        assert_eq!(value("50B / .time", &record).text(), "5.00 GB/s");
+        assert_eq!(value("1 / .time", &record).text(), "100,000,000 a second");
+    }
+
+    #[test]
+    fn a_difference_within_the_intervals_is_no_cost() {
+        let mut record = record();
+        record.rows[0].ci95 = Some([9.0, 12.0]);
+        record.rows[1].ci95 = Some([11.0, 15.0]);
+        assert_eq!(value("[members=2].time - .time", &record).text(), "below the noise");
+        assert_eq!(value("( [members=2].time - .time ) / 2", &record).text(), "below the noise");
+        record.rows[1].ci95 = Some([13.0, 15.0]);
+        assert_eq!(value("[members=2].time - .time", &record).text(), "4.00 ns");
+        assert_eq!(value(".time - [members=2].time", &record).text(), "below the noise");
+    }
+
+    #[test]
+    fn quartiles_that_are_far_apart_stand_beside_the_median() {
+        let mut record = record();
+        record.rows[0].samples = vec![7.0, 7.1, 7.2, 10.0, 10.0, 12.8, 12.9, 13.0];
+        let text = "10.0 ns (quartiles 7.20 ns to 12.8 ns)";
+        assert_eq!(value(".time", &record).text(), text);
+        assert_eq!(value(".time", &record).written(Format::Interval), text);
+        record.rows[0].samples = vec![9.5, 9.8, 9.9, 10.0, 10.0, 10.4, 10.9, 11.0];
+        assert_eq!(value(".time", &record).text(), "10.0 ns");
     }
 }

@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 
 use self::blob::{Blob, Held, Writer};
 use super::http::{collect, element, next, parameter, status};
-use super::{DROP, Failure, listen};
+use super::{DROP, Failure, KEEP, listen};
 
 mod blob;
 
@@ -30,6 +30,8 @@ mod blob;
 const PIECE: usize = 512 * 1024;
 /// Longest list of parts.
 const MOST_XML: usize = 4 << 20;
+/// The time of each object and bucket in lists.
+const MADE: &str = "<LastModified>2025-01-01T00:00:00.000Z</LastModified>";
 /// Where it tells what came and went.
 pub(crate) const COUNTERS: &str = "/-/counters";
 
@@ -115,6 +117,7 @@ impl Sink {
                 let order = collect(body, MOST_XML).await?;
                 self.complete(&path, &upload, &String::from_utf8(order)?)
             }
+            (Method::GET, None) if is_bucket => Ok(self.list(&path, query)),
             (Method::GET, None) => self.give(&path, &head.headers, true),
             (Method::HEAD, None) => self.give(&path, &head.headers, false),
             (Method::DELETE, upload) => {
@@ -126,6 +129,35 @@ impl Sink {
             }
             _ => Ok(status(StatusCode::NOT_IMPLEMENTED)),
         }
+    }
+
+    /// All objects of a bucket below a prefix in one list, or all buckets. Names in this suite need
+    /// no escapes, and folders are not listed apart.
+    fn list(&self, path: &str, query: Option<&str>) -> Response<Given> {
+        let bucket = path.trim_matches('/');
+        let prefix = format!("/{bucket}/{}", parameter(query, "prefix").unwrap_or_default());
+        let mut text = if bucket.is_empty() {
+            let name = |bucket| format!("<Bucket><Name>{bucket}</Name>{MADE}</Bucket>");
+            let buckets = [KEEP, DROP].map(name).concat();
+            format!("<ListAllMyBucketsResult><Buckets>{buckets}</Buckets></ListAllMyBucketsResult>")
+                .replace("LastModified>", "CreationDate>")
+        } else {
+            format!("<ListBucketResult><Name>{bucket}</Name><IsTruncated>false</IsTruncated>")
+        };
+        if !bucket.is_empty() {
+            for (name, object) in lock(&self.objects).iter() {
+                let Some(rest) = name.strip_prefix(&prefix) else { continue };
+                let key = format!("{}{rest}", parameter(query, "prefix").unwrap_or_default());
+                let size = object.blob.len();
+                let tag = object.headers.get(ETAG).and_then(|tag| tag.to_str().ok());
+                let tag = tag.unwrap_or_default().replace('"', "&quot;");
+                text += &format!(
+                    "<Contents><Key>{key}</Key>{MADE}<ETag>{tag}</ETag><Size>{size}</Size></Contents>"
+                );
+            }
+            text += "</ListBucketResult>";
+        }
+        Response::new(Given::Text(Some(text.into())))
     }
 
     fn counters(&self) -> Response<Given> {

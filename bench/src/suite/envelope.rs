@@ -10,6 +10,15 @@ const KB: u64 = 1024;
 /// Untimed: what each step of sealing and of opening takes.
 pub(crate) const BREAKDOWN: &str = "breakdown";
 
+/// One recipient opens what a server cut for it: the header, its own slot and the content.
+pub(crate) const OPEN_VIEW: &str = "open_view";
+
+/// The group in which opening a view has a goal.
+const VIEWERS: u64 = 100_000;
+
+/// The suite that people get who exchange long identities.
+pub(crate) const HYBRID: &str = "endseal-hybrid";
+
 /// Untimed: a message sealed, carried over a path that delays, and opened.
 pub(crate) const RELAY: &str = "relay";
 /// One-way delays of the published scenarios, in ms.
@@ -22,7 +31,7 @@ pub(crate) static SUITE: Suite = Suite {
     cases,
     sized: &["seal"],
     untimed: &[BREAKDOWN, RELAY],
-    compared: &[OURS],
+    compared: &[OURS, HYBRID],
     floors: &[],
     grows_by: &[Growing {
         parameter: "members",
@@ -53,16 +62,24 @@ fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = Vec::new();
     let members: &[u64] = match extent {
         Extent::Quick => &[5, 10, 25, 50, 100, 1000],
-        Extent::Default => &[1, 5, 10, 25, 50, 100, 1000],
-        Extent::Full => &[1, 5, 10, 25, 50, 100, 1000, 10_000],
+        _ => &[1, 5, 10, 25, 50, 100, 1000, 10_000],
     };
     for &members in members {
         cases.push(case("seal", &[("members", members), ("bytes", KB)]));
     }
     // 10 is what the backlog below is compared with.
-    let readers: &[u64] = if extent == Extent::Quick { &[10, 50, 100] } else { members };
+    let readers: &[u64] = match extent {
+        Extent::Quick => &[10, 50, 100],
+        Extent::Default => &[1, 5, 10, 25, 50, 100, 1000],
+        Extent::Full => members,
+    };
     for &members in readers {
         cases.push(case("open", &[("members", members), ("bytes", KB)]));
+    }
+    // The noise floor is found in the first, which is short.
+    let viewers: &[u64] = if extent == Extent::Quick { &[100] } else { &[100, VIEWERS] };
+    for &members in viewers {
+        cases.push(case(OPEN_VIEW, &[("members", members), ("bytes", KB)]));
     }
     let large: &[(u64, u64)] = match extent {
         // The rows of the published tables.

@@ -37,6 +37,21 @@ fn steps_add_up_to_sealing_and_to_opening() {
 }
 
 #[test]
+fn a_view_is_opened_by_the_reader_of_its_slot() {
+    for form in [Form::Default, Form::Hybrid] {
+        let mut subject = Envelope::new(form);
+        let given = params(&[("members", 9), ("bytes", 1024)]);
+        let mut prepared = subject.prepare("open_view", &given, 6).unwrap();
+        assert_eq!(prepared.check().unwrap().objection(), None);
+        // More than there are views.
+        assert!(prepared.run(7).unwrap().wall_ns > 0.0);
+    }
+    let mut subject = Envelope::new(Form::Hybrid);
+    let given = params(&[("members", 100_000), ("bytes", 1024)]);
+    assert!(matches!(subject.prepare("open_view", &given, 1), Err(SubjectError::Unsupported(_))));
+}
+
+#[test]
 fn a_message_arrives_after_the_delay_and_its_computation() {
     let given = [("members", 3), ("bytes", 1024), ("delay_ms", 30)];
     for form in [Form::Default, Form::Hybrid] {

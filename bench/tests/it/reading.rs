@@ -57,6 +57,20 @@ fn what_is_not_json_or_too_long_is_refused() {
 }
 
 #[test]
+fn a_packed_record_is_read_and_a_broken_one_is_not() {
+    let scratch = endseal_testing::Scratch::new();
+    let plain = scratch.write("run.json", &serde_json::to_vec(&fixture::run()).unwrap());
+    let gzip = std::process::Command::new("gzip").args(["-9nc", "--"]).arg(&plain).output();
+    let packed = gzip.unwrap().stdout;
+    let whole = scratch.write("run.json.gz", &packed);
+    assert_eq!(read_record_file(&whole).unwrap(), read_record_file(&plain).unwrap());
+    for broken in [&packed[..packed.len() - 9], b"", b"{}"] {
+        let path = scratch.write("broken.json.gz", broken);
+        assert!(read_record_file(&path).is_err(), "{} bytes", broken.len());
+    }
+}
+
+#[test]
 fn a_field_that_is_wrong_missing_or_unknown_is_refused() {
     type Change = fn(&mut Value);
     let cases: [(&str, Change); 9] = [

@@ -9,10 +9,11 @@ use serde_json::json;
 use crate::Outcome;
 use crate::failure::{Failure, Kind};
 use crate::report::unreadable;
+use crate::run::wanted_stations;
 
 /// Judge a run by the goals: exit code 1 if one is missed
 ///
-/// A goal is missed if the figure is worse than its bound by more than `--tolerance`. What is not
+/// A suite without figures fails: its goals were not judged. A goal is missed if the figure is worse than its bound by more than `--tolerance`. What is not
 /// decided or not measured fails only with `--strict`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -22,6 +23,9 @@ pub(crate) struct Args {
     /// Share of a bound by which a figure may be worse
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     tolerance: f64,
+    /// Suites that the run must have, separated by commas [default: all]
+    #[arg(long, value_name = "S,...", value_delimiter = ',')]
+    suite: Vec<String>,
     /// Fail also if a goal is not decided or not measured
     #[arg(long)]
     strict: bool,
@@ -40,9 +44,19 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
             "this run is incomplete, or of a build that is not optimised: it decides nothing";
         return Err(Failure::new(Kind::Refused, what));
     }
-    let all = goals(&record);
+    let wanted: Vec<&str> = wanted_stations(&args.suite)?.iter().map(|it| it.suite.name).collect();
     let mut text = String::new();
     let mut failed = Vec::new();
+    let mut absent = 0;
+    for suite in wanted.iter().filter(|suite| !record.rows.iter().any(|row| row.suite == **suite)) {
+        text.push_str(&format!("{:16} the suite {suite}\n", "absent"));
+        failed.push(format!("the suite {suite}: absent from this run"));
+        absent += 1;
+    }
+    let mut all = goals(&record);
+    all.retain(|(what, _)| {
+        wanted.iter().any(|suite| what.strip_prefix(suite).is_some_and(|it| it.starts_with(':')))
+    });
     for (what, verdict) in &all {
         let (word, fails) = match verdict {
             Verdict::Reached => ("reached".to_owned(), false),
@@ -56,7 +70,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<Outcome, Failure> {
     }
     let outcome = Outcome { text, json: json!({ "goals": all.len(), "failed": failed }) };
     let Some(first) = failed.first() else { return Ok(outcome) };
-    let what = format!("{} of {} goals fail, the first: {first}", failed.len(), all.len());
+    let what = format!(
+        "{} of {} goals and suites fail, the first: {first}",
+        failed.len(),
+        all.len() + absent
+    );
     crate::print(&outcome, json)?;
     Err(Failure::new(Kind::Refused, what))
 }

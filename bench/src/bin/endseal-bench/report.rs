@@ -7,15 +7,15 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::failure::{Failure, Kind};
-use crate::results::write_reports;
+use crate::results::write_report;
 
-/// Write report.md, report.html and report.csv anew from a run.json
+/// Write report.html anew from a run.json or run.json.gz
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Record of an earlier run
     #[arg(default_value = "bench-results/run.json")]
     run: PathBuf,
-    /// Folder of the reports
+    /// Folder of the report
     #[arg(short, long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
     /// Print the table of README.md instead
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
         let text = endseal_bench::report::readme(&record);
         return Ok(Outcome { json: json!({ "markdown": text }), text });
     }
-    write_reports(&args.out, &record)?;
+    write_report(&args.out, &record)?;
     let out = args.out.display().to_string();
     Ok(Outcome { text: format!("written to {out}\n"), json: json!({ "out": out }) })
 }

@@ -25,11 +25,9 @@ pub(crate) fn write_record(out: &Path, record: &Record) -> Result<(), Failure> {
     write(out, "run.json", &json)
 }
 
-/// Writes `report.md`, `report.html` and `report.csv`.
-pub(crate) fn write_reports(out: &Path, record: &Record) -> Result<(), Failure> {
+/// Writes `report.html`.
+pub(crate) fn write_report(out: &Path, record: &Record) -> Result<(), Failure> {
     make_folder(out)?;
-    write(out, "report.md", report::markdown(record).as_bytes())?;
-    write(out, "report.csv", report::csv(record).as_bytes())?;
     write(out, "report.html", report::html(record).as_bytes())
 }
 

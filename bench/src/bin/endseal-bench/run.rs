@@ -20,7 +20,7 @@ use crate::{Outcome, results, shipped};
 /// Suite that starts the shipped program.
 const S3: &str = "s3";
 
-/// Measure and write run.json, report.md, report.html and report.csv
+/// Measure and write run.json and report.html
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// One row of each table, in a few minutes
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, shows_progress: bool) -> Result<Outcome, Failure>
         return Err(failure);
     }
     results::write_record(&args.out, &record)?;
-    results::write_reports(&args.out, &record)?;
+    results::write_report(&args.out, &record)?;
     nothing_skipped(args, &record.skipped)?;
     Ok(outcome(&args.out, &record))
 }
@@ -99,7 +99,7 @@ fn nothing_skipped(args: &Args, skipped: &[Skip]) -> Result<(), Failure> {
     }
 }
 
-fn wanted_stations(suites: &[String]) -> Result<Vec<&'static Station>, Failure> {
+pub(crate) fn wanted_stations(suites: &[String]) -> Result<Vec<&'static Station>, Failure> {
     if suites.is_empty() {
         return Ok(STATIONS.iter().collect());
     }

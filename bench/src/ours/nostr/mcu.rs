@@ -5,16 +5,26 @@
 
 use super::count;
 use crate::clock::Elapsed;
+use crate::record::Better;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 use crate::suite::nostr::ISAS;
 
 /// Columns: isa, operation, bytes, instructions, stack, image.
 const COUNTED: &str = include_str!("../../../../docs/bench/firmware.tsv");
 
-/// NIP-44 under a kept key on one chip, for one size.
+/// Clock of a chip of each instruction set in MHz, as in `firmware/src/platform`: ESP32-C3,
+/// nRF52840, ESP32-S3.
+const CLOCKS_MHZ: [(&str, u64); 3] = [("rv32imc", 160), ("cortex-m4", 64), ("xtensa-lx7", 240)];
+
+/// NIP-44 under a kept key on one chip, for one size, and what follows from its instructions.
 pub(super) struct Chip {
+    bytes: u64,
+    clock_mhz: u64,
     encrypt: Counts,
     decrypt: Counts,
+    /// Derivation of the conversation key.
+    derive: Counts,
+    aes: Counts,
 }
 
 /// Counts of one operation.
@@ -30,7 +40,23 @@ impl Chip {
         let found = ISAS.iter().find(|(number, _)| *number == isa as u64);
         let (_, isa) = found.ok_or_else(|| unsupported("there is no such instruction set"))?;
         let counts = |op| counts(isa, op, bytes).ok_or_else(|| unsupported("it was not counted"));
-        Ok(Self { encrypt: counts("nip44_encrypt")?, decrypt: counts("nip44_decrypt")? })
+        let clock = CLOCKS_MHZ.iter().find(|(name, _)| name == isa);
+        let derive = self::counts(isa, "conversation_key", 32);
+        Ok(Self {
+            bytes: bytes as u64,
+            clock_mhz: clock.ok_or_else(|| unsupported("its clock is not known"))?.1,
+            encrypt: counts("nip44_encrypt")?,
+            decrypt: counts("nip44_decrypt")?,
+            derive: derive.ok_or_else(|| unsupported("its derivation was not counted"))?,
+            aes: counts("aes_encrypt")?,
+        })
+    }
+
+    /// Bytes a second at the chip's clock and one cycle for each instruction.
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+    fn rate(&self, metric: &'static str, instructions: u64) -> Extra {
+        let rate = (self.bytes * self.clock_mhz * 1_000_000) as f64 / instructions as f64;
+        Extra { metric, unit: "B/s", better: Better::More, samples: vec![rate] }
     }
 }
 
@@ -64,6 +90,8 @@ impl Prepared for Chip {
             count("decrypt_instructions", "1", self.decrypt.instructions),
             count("stack", "B", self.encrypt.stack.max(self.decrypt.stack)),
             count("image", "B", self.encrypt.image),
+            self.rate("derived_rate", self.derive.instructions + self.encrypt.instructions),
+            self.rate("aes_rate", self.aes.instructions),
         ])
     }
 }
@@ -81,5 +109,16 @@ mod tests {
             let chip = Chip::new(param("isa"), param("bytes")).unwrap();
             assert!(chip.encrypt.instructions > 1000 && chip.encrypt.image > 10_000);
         }
+    }
+
+    #[test]
+    fn rates_are_those_of_the_chip() {
+        let mut chip = Chip::new(3, 1024).unwrap();
+        let extra = chip.extra().unwrap();
+        let rate = extra.iter().find(|it| it.metric == "derived_rate").unwrap().samples[0];
+        let instructions = chip.derive.instructions + chip.encrypt.instructions;
+        assert!((rate - 1024.0 * 240e6 / instructions as f64).abs() < 1.0, "{rate}");
+        // An x86 CPU has some hundred times as many.
+        assert!(rate < 1e6, "{rate}");
     }
 }

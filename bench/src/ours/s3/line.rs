@@ -27,6 +27,10 @@ pub(super) struct Line {
     asks: &'static [(&'static str, &'static str)],
     /// True if uploads are sent in chunks.
     in_chunks: bool,
+    /// Suffix of names at the backend.
+    suffix: &'static str,
+    /// True if each object must be kept, also those that nobody fetches.
+    keeps_all: bool,
 }
 
 impl Line {
@@ -36,7 +40,17 @@ impl Line {
         clock: Option<CpuClock>,
         to: Backend,
     ) -> Self {
-        Self { entry, backend, clock, to, signer: signer(), asks: &[], in_chunks: false }
+        Self {
+            entry,
+            backend,
+            clock,
+            to,
+            signer: signer(),
+            asks: &[],
+            in_chunks: false,
+            suffix: "",
+            keeps_all: false,
+        }
     }
 
     /// The same, with headers of all uploads.
@@ -47,6 +61,11 @@ impl Line {
     /// The same, with uploads in chunks.
     pub(super) fn in_chunks(self) -> Self {
         Self { in_chunks: true, ..self }
+    }
+
+    /// The same, with a proxy that reads what it has stored, under names with this suffix.
+    pub(super) fn keeping_all(self, suffix: &'static str) -> Self {
+        Self { suffix, keeps_all: true, ..self }
     }
 
     pub(super) fn connect(&self) -> Result<Connection, Failure> {
@@ -69,8 +88,8 @@ impl Line {
     /// The path of an object that nobody fetches: one that the sink drops.
     pub(super) fn dropped(&self, name: &str) -> String {
         match self.to {
-            Backend::Sink => format!("/{DROP}/{}-{name}", self.entry.port()),
-            Backend::Server | Backend::Minio => self.kept(name),
+            Backend::Sink if !self.keeps_all => format!("/{DROP}/{}-{name}", self.entry.port()),
+            _ => self.kept(name),
         }
     }
 
@@ -109,7 +128,8 @@ impl Line {
         headers: &[(&str, &str)],
         len: Option<u64>,
     ) -> Result<Vec<u8>, Failure> {
-        head(&self.signer, self.backend, method, target, headers, len)
+        let target = format!("{target}{}", self.suffix);
+        head(&self.signer, self.backend, method, &target, headers, len)
     }
 
     /// An upload that is ready to be sent.

@@ -1,6 +1,8 @@
 //! rclone crypt as a subject: files copied to a backend and back, encrypted by rclone, which runs
 //! on between copies and takes commands.
 
+mod serve;
+
 use core::net::SocketAddr;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -44,7 +46,41 @@ pub(crate) fn subjects(program: &Path) -> Vec<Box<dyn Subject>> {
     info.versions = version(program);
     info.settings = "https://rclone.org/crypt/".into();
     let shop = Shop { program: program.to_owned(), ..Shop::default() };
-    vec![Box::new(Rclone { info, shop: Rc::new(RefCell::new(shop)) })]
+    vec![
+        Box::new(Rclone { info, shop: Rc::new(RefCell::new(shop)) }),
+        Box::new(serve::Served::new(program)),
+    ]
+}
+
+/// Sets the remotes of a process: `back`, which is the backend, and `sealed` over `folder` of it.
+fn set_remotes(
+    command: &mut Command,
+    program: &Path,
+    backend: SocketAddr,
+    folder: &str,
+) -> Result<(), Failure> {
+    let obscured = Command::new(program).args(["obscure", SECRET]).stdin(Stdio::null()).output()?;
+    let obscured = String::from_utf8(obscured.stdout)?;
+    let endpoint = format!("http://{backend}");
+    let remote = format!("back:{folder}");
+    for (name, value) in [
+        ("BACK_TYPE", "s3"),
+        ("BACK_PROVIDER", "Other"),
+        ("BACK_ENDPOINT", &*endpoint),
+        ("BACK_ACCESS_KEY_ID", ACCESS_KEY),
+        ("BACK_SECRET_ACCESS_KEY", SECRET),
+        ("BACK_REGION", REGION),
+        ("BACK_FORCE_PATH_STYLE", "true"),
+        ("BACK_NO_CHECK_BUCKET", "true"),
+        ("SEALED_TYPE", "crypt"),
+        ("SEALED_REMOTE", &*remote),
+        ("SEALED_PASSWORD", obscured.trim()),
+        ("SEALED_FILENAME_ENCRYPTION", "off"),
+        ("SEALED_DIRECTORY_NAME_ENCRYPTION", "false"),
+    ] {
+        command.env(format!("RCLONE_CONFIG_{name}"), value);
+    }
+    Ok(())
 }
 
 /// Processes, by the backend that they are configured for.
@@ -71,32 +107,11 @@ impl Shop {
 
     /// `parts` says how objects are cut; otherwise rclone's defaults hold.
     fn daemon(&self, backend: SocketAddr, parts: Option<&Shape>) -> Result<Process, Failure> {
-        let obscured =
-            Command::new(&self.program).args(["obscure", SECRET]).stdin(Stdio::null()).output()?;
-        let obscured = String::from_utf8(obscured.stdout)?;
         let address = process::free_address()?;
         let mut command = program::command_of(&self.program)?;
         command.args(["rcd", "--rc-no-auth", "--config", "/dev/null", "--rc-addr"]);
         command.arg(address.to_string());
-        let endpoint = format!("http://{backend}");
-        let remote = format!("back:{KEEP}");
-        for (name, value) in [
-            ("BACK_TYPE", "s3"),
-            ("BACK_PROVIDER", "Other"),
-            ("BACK_ENDPOINT", &*endpoint),
-            ("BACK_ACCESS_KEY_ID", ACCESS_KEY),
-            ("BACK_SECRET_ACCESS_KEY", SECRET),
-            ("BACK_REGION", REGION),
-            ("BACK_FORCE_PATH_STYLE", "true"),
-            ("BACK_NO_CHECK_BUCKET", "true"),
-            ("SEALED_TYPE", "crypt"),
-            ("SEALED_REMOTE", &*remote),
-            ("SEALED_PASSWORD", obscured.trim()),
-            ("SEALED_FILENAME_ENCRYPTION", "off"),
-            ("SEALED_DIRECTORY_NAME_ENCRYPTION", "false"),
-        ] {
-            command.env(format!("RCLONE_CONFIG_{name}"), value);
-        }
+        set_remotes(&mut command, &self.program, backend, KEEP)?;
         if let Some(Shape { part, streams, .. }) = parts {
             let (part, streams) = (format!("{part}B"), streams.to_string());
             for name in [
