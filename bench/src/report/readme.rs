@@ -79,12 +79,11 @@ fn remarks(figures: &Figures<'_>, row: &Row, scope: &Scope, peer: &Peer) -> Stri
 /// A factor that is printed as less than 1.
 const BELOW: f64 = 0.995;
 
-/// The table as Markdown, each peer with its cost divided by endseal's, and the rows in which a
-/// peer costs less.
+/// The table as Markdown, each peer with its cost divided by endseal's. A factor is bold where
+/// endseal costs more.
 pub(super) fn write(figures: &Figures<'_>) -> String {
     let mut out =
         String::from("| work | endseal | beside, with its cost in endseal's |\n|---|---|---|\n");
-    let mut losses: Vec<String> = Vec::new();
     let content: Result<Content, _> = toml::from_str(include_str!("../../data/readme.toml"));
     for row in content.map(|content| content.rows).unwrap_or_default() {
         let scope = |subject: Option<&str>| Scope {
@@ -100,7 +99,6 @@ pub(super) fn write(figures: &Figures<'_>) -> String {
                 figures.factor(&scope(None).case_of(figure)?, &row.subject, &peer.subject)?;
             Some(factor.median)
         };
-        let mut lost: Vec<String> = Vec::new();
         let beside: Vec<String> = row
             .beside
             .iter()
@@ -108,21 +106,14 @@ pub(super) fn write(figures: &Figures<'_>) -> String {
                 let theirs = of(Some(&peer.subject))?;
                 let factor = paired(peer).unwrap_or(theirs.number / ours.number);
                 let remarks = remarks(figures, &row, &scope(None), peer);
-                let text = format!("{}{remarks} {}", peer.name, words::factor(factor, None));
-                if factor < BELOW {
-                    lost.push(text.clone());
-                }
-                Some(text)
+                let factor = match words::factor(factor, None) {
+                    text if factor < BELOW => format!("**{text}**"),
+                    text => text,
+                };
+                Some(format!("{}{remarks} {factor}", peer.name))
             })
             .collect();
-        if !lost.is_empty() {
-            losses.push(format!("{}: {}", row.work, lost.join(", ")));
-        }
         out += &format!("| {} | {} | {} |\n", row.work, ours.text(), beside.join(", "));
-    }
-    if !losses.is_empty() {
-        out += "\nWhere endseal costs more:\n\n";
-        losses.iter().for_each(|lost| out += &format!("* {lost}\n"));
     }
     let record = figures.record;
     let environment = &record.environment;
@@ -167,6 +158,26 @@ mod tests {
         };
         assert!(table(&["sender"]).contains("plain quinn (classical keys) 1.00×"));
         assert!(table(&["post-quantum"]).contains("plain quinn 1.00×"));
+    }
+
+    #[test]
+    fn a_factor_is_bold_where_endseal_costs_more() {
+        let table = |quinn: f64| {
+            let row = |subject: &str, median: f64| RecordRow {
+                suite: "transport".into(),
+                case: "echo".into(),
+                params: [("bytes".to_owned(), 8192)].into(),
+                subject: subject.into(),
+                metric: "time".into(),
+                unit: "ns".into(),
+                median,
+                ..RecordRow::default()
+            };
+            let rows = vec![row("endseal", 100.0), row("quinn", quinn)];
+            write(&Figures::new(&Record { rows, ..Record::default() }, Vec::new()))
+        };
+        assert!(table(50.0).contains("plain quinn **0.50×**"), "{}", table(50.0));
+        assert!(table(200.0).contains("plain quinn 2.00×"));
     }
 
     /// Two peers that differ in the handshake alone: whoever prints one of them prints the other.
