@@ -11,8 +11,9 @@ use endseal_crypto::x25519_kernel::{
 
 type Bytes = [u8; 32];
 
-/// Number of random points on which the kernel is compared, in CI too.
-const POINTS: usize = 100_000;
+/// Number of random points on which the kernel is compared by default, and in the nightly run.
+const FEW: usize = 4_000;
+const MANY: usize = 100_000;
 
 fn montgomery(platform: Platform, scalar: &Bytes, us: &[Bytes]) -> Vec<Bytes> {
     // Not zero, so that what is not written is seen.
@@ -148,7 +149,7 @@ fn iterations_of_rfc_7748() {
 }
 
 #[test]
-#[ignore = "minutes, even in release"]
+#[ignore = "nightly: minutes, even in release"]
 fn million_iterations_of_rfc_7748() {
     for platform in Platform::all() {
         assert_eq!(
@@ -160,12 +161,22 @@ fn million_iterations_of_rfc_7748() {
 
 #[test]
 fn random_points_like_two_libraries() {
+    compare_points(FEW);
+}
+
+#[test]
+#[ignore = "nightly: many points with checks of all bounds"]
+fn many_random_points_like_two_libraries() {
+    compare_points(MANY);
+}
+
+fn compare_points(count: usize) {
     for platform in Platform::all() {
         // The twin is slow, and the kernel is compared with the libraries on all points.
         let share = if platform == Platform::Portable { 10 } else { 1 };
         let scalars = random("endseal test: random points, scalars", 100);
-        let us = random("endseal test: random points, points", POINTS);
-        for (scalar, us) in scalars.iter().zip(us.chunks(POINTS / 100)) {
+        let us = random("endseal test: random points, points", count);
+        for (scalar, us) in scalars.iter().zip(us.chunks(count / 100)) {
             let us = &us[..us.len() / share];
             for (u, out) in us.iter().zip(montgomery(platform, scalar, us)) {
                 assert_eq!(out, aws_lc(scalar, u), "scalar {scalar:x?} u {u:x?}");
@@ -212,11 +223,22 @@ fn low_order_gives_zero_and_changes_no_other() {
 
 #[test]
 fn every_batch_size() {
+    compare_sizes(1_000);
+}
+
+#[test]
+#[ignore = "nightly: many points with checks of all bounds"]
+fn every_batch_size_up_to_ten_thousand() {
+    compare_sizes(10_000);
+}
+
+/// Batches of up to `largest` points.
+fn compare_sizes(largest: usize) {
     let scalar = random("endseal test: sizes, scalar", 1)[0];
     let points = random("endseal test: sizes, points", 10_000);
     for platform in Platform::all() {
         // The twin has no lanes to fill: a few of them are enough.
-        let most = if platform == Platform::Portable { 257 } else { 10_000 };
+        let most = if platform == Platform::Portable { 257 } else { largest };
         let sizes = (0..=17).chain([31, 33, 100, 255, 256, 257, 1000, 10_000]);
         for n in sizes.filter(|n| *n <= most) {
             // From another start each time, so that a point meets other lanes.
@@ -253,11 +275,21 @@ fn platforms_give_the_same_bytes() {
 
 #[test]
 fn edwards_points_like_dalek() {
+    compare_edwards(2_000);
+}
+
+#[test]
+#[ignore = "nightly: many points with checks of all bounds"]
+fn many_edwards_points_like_dalek() {
+    compare_edwards(20_000);
+}
+
+fn compare_edwards(count: usize) {
     let scalar = random("endseal test: edwards, scalar", 1)[0];
-    let mut keys = random("endseal test: edwards, points", 20_000);
+    let mut keys = random("endseal test: edwards, points", count);
     keys.extend(edges());
     let points: Vec<_> = keys.iter().map(|key| CompressedEdwardsY(*key).decompress()).collect();
-    assert!(points.iter().filter(|point| point.is_some()).count() > 9000);
+    assert!(points.iter().filter(|point| point.is_some()).count() > count * 9 / 20);
     for platform in Platform::all() {
         let valid = on_curve(platform, &keys);
         let us = converted(platform, &keys);
@@ -266,7 +298,7 @@ fn edwards_points_like_dalek() {
             assert_eq!(valid[i], point.is_some(), "{:x?}", keys[i]);
             let Some(point) = point else { continue };
             assert_eq!(us[i], point.to_montgomery().to_bytes(), "{:x?}", keys[i]);
-            if i % 10 == 0 || i >= 20_000 {
+            if i % 10 == 0 || i >= count {
                 assert_eq!(shared[i], aws_lc(&scalar, &us[i]), "{:x?}", keys[i]);
                 assert_eq!(shared[i], dalek(&scalar, &us[i]), "{:x?}", keys[i]);
             }

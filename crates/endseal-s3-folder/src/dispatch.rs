@@ -26,6 +26,8 @@ use crate::{bucket, copy, delete, list, multipart, object};
 pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     pub(crate) verifier: Verifier<HashMap<String, Arc<SecretKey>>>,
+    /// Most entries on a page of a list.
+    pub(crate) page_size: usize,
 }
 
 /// Answers a request. Whatever happens, there is an answer.
@@ -75,6 +77,7 @@ async fn serve(shared: &Shared, request: Request<Incoming>) -> Result<Response<R
         target: Target::parse(&head.uri, None, &[])?,
         headers: head.headers,
         content,
+        page_size: shared.page_size,
     };
     dispatch(asked).await
 }

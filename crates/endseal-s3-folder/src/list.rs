@@ -18,8 +18,8 @@ use crate::store::{Store, load};
 use crate::uploads::upload_id;
 use crate::walk::Walk;
 
-/// S3's limit.
-const MAX_KEYS: usize = 1_000;
+/// S3's limit of entries on a page of a list.
+pub(crate) const MAX_KEYS: usize = 1_000;
 
 /// Request for a list.
 struct ListRequest {
@@ -44,13 +44,16 @@ struct Page {
 }
 
 impl ListRequest {
-    fn of(query: &Query, after: String, max: &str) -> Result<Self, S3Error> {
+    /// Reads the request for a list that begins behind `after`; `max` is the name of the parameter
+    /// that limits its pages.
+    fn of(asked: &Asked, after: String, max: &str) -> Result<Self, S3Error> {
+        let query = asked.target.query();
         let text = |name| query.get(name).unwrap_or_default().to_owned();
         Ok(Self {
             prefix: text("prefix"),
             delimiter: text("delimiter"),
             after,
-            max: count(query, max)?,
+            max: count(asked, max)?,
             is_encoded: is_encoded(query)?,
         })
     }
@@ -140,10 +143,13 @@ impl ListRequest {
     }
 }
 
-fn count(query: &Query, name: &str) -> Result<usize, S3Error> {
-    let Some(text) = query.get(name).filter(|text| !text.is_empty()) else { return Ok(MAX_KEYS) };
+/// Returns the most entries that a page may have, by the parameter `name` and the server's limit.
+fn count(asked: &Asked, name: &str) -> Result<usize, S3Error> {
+    let limit = asked.page_size;
+    let text = asked.target.query().get(name).filter(|text| !text.is_empty());
+    let Some(text) = text else { return Ok(limit) };
     match text.parse::<u32>() {
-        Ok(count) => Ok(usize::try_from(count).unwrap_or(MAX_KEYS).min(MAX_KEYS)),
+        Ok(count) => Ok(usize::try_from(count).unwrap_or(limit).min(limit)),
         Err(_) => Err(S3Error::invalid_argument(format!("{name} is no number."))),
     }
 }
@@ -182,7 +188,7 @@ async fn page(
 async fn first_version(asked: &Asked, bucket: String) -> Result<Response<Reply>, S3Error> {
     let query = asked.target.query();
     let marker = query.get("marker").unwrap_or_default().to_owned();
-    let wanted = ListRequest::of(query, marker, "max-keys")?;
+    let wanted = ListRequest::of(asked, marker, "max-keys")?;
     let (wanted, page) = page(asked, &bucket, wanted).await?;
     let mut xml = Builder::new("ListBucketResult");
     wanted.head(&bucket, &mut xml);
@@ -207,7 +213,7 @@ async fn second_version(asked: &Asked, bucket: String) -> Result<Response<Reply>
             .and_then(|bytes| String::from_utf8(bytes).ok())
             .ok_or_else(wrong)?,
     };
-    let wanted = ListRequest::of(query, after, "max-keys")?;
+    let wanted = ListRequest::of(asked, after, "max-keys")?;
     let (wanted, page) = page(asked, &bucket, wanted).await?;
     let mut xml = Builder::new("ListBucketResult");
     wanted.head(&bucket, &mut xml);
@@ -233,7 +239,7 @@ pub(crate) async fn uploads(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, query) = (asked.bucket()?, asked.target.query());
     let marker = query.get("key-marker").unwrap_or_default().to_owned();
     let id_marker = query.get("upload-id-marker").unwrap_or_default().to_owned();
-    let wanted = ListRequest::of(query, marker, "max-uploads")?;
+    let wanted = ListRequest::of(asked, marker, "max-uploads")?;
     let (name, prefix) = (bucket.clone(), wanted.prefix.clone());
     let all = blocking(&asked.store, move |store| store.uploads(&name, &prefix)).await?;
     let (mut shown, mut groups) = (Vec::new(), Vec::<String>::new());
@@ -296,7 +302,7 @@ pub(crate) async fn uploads(asked: &Asked) -> Result<Response<Reply>, S3Error> {
 pub(crate) async fn parts(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let (id, query) = (upload_id(asked)?, asked.target.query());
-    let max = count(query, "max-parts")?;
+    let max = count(asked, "max-parts")?;
     let marker = query.get("part-number-marker").unwrap_or_default();
     let marker: u16 = match marker {
         "" => 0,

@@ -18,6 +18,8 @@ pub(crate) struct Asked {
     pub(crate) target: Target,
     pub(crate) headers: HeaderMap,
     pub(crate) content: Content<Upload>,
+    /// Most entries on a page of a list.
+    pub(crate) page_size: usize,
 }
 
 impl Asked {

@@ -15,6 +15,7 @@ use endseal_service::http_server::{self, HttpLimits};
 use tokio::task::JoinHandle;
 
 use crate::dispatch::{self, Shared};
+use crate::list::MAX_KEYS;
 use crate::store::Store;
 
 /// More connections than the proxy opens to its backend, and a buffer in which pieces of bodies are
@@ -44,6 +45,16 @@ impl FolderServer {
     /// # Errors
     /// If another process serves the folder, if it holds something else, and what the system says.
     pub fn start(folder: &Path) -> io::Result<Self> {
+        Self::start_with_page_size(folder, MAX_KEYS)
+    }
+
+    /// Does the same as [`FolderServer::start`], but its lists have at most `page_size` entries on
+    /// a page, instead of the 1,000 of S3. With short pages a test of a list that goes on needs few
+    /// objects.
+    ///
+    /// # Errors
+    /// The same as those of [`FolderServer::start`].
+    pub fn start_with_page_size(folder: &Path, page_size: usize) -> io::Result<Self> {
         let store = Arc::new(Store::open(folder)?);
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
         listener.set_nonblocking(true)?;
@@ -57,7 +68,7 @@ impl FolderServer {
             Arc::new(SecretKey::new(String::clone(&secret))),
         )]);
         let verifier = Verifier::new(known, Rules::default());
-        let shared = Arc::new(Shared { store, verifier });
+        let shared = Arc::new(Shared { store, verifier, page_size });
         let serving = tokio::spawn(http_server::serve(listener, LIMITS, move |request| {
             let shared = Arc::clone(&shared);
             async move { dispatch::answer(&shared, request).await }

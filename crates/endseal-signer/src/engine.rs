@@ -34,7 +34,7 @@ use endseal_relay::auth::SignedEvent;
 
 use self::answer::Sent;
 use self::batch::Batch;
-use self::quota::{Budget, Quotas, Verifications};
+use self::quota::{Budget, Clock, Quotas, Verifications};
 use self::waiting::Waiting;
 use crate::error::StateError;
 use crate::keys::SigningKeys;
@@ -89,6 +89,7 @@ struct Parts {
     user_conversations: Box<Cache<USER_CONVERSATIONS>>,
     app_conversations: Box<Cache<APP_CONVERSATIONS>>,
     waiting: Waiting,
+    clock: Clock,
     strangers: Budget,
     verifications: Verifications,
     sent: Sent,
@@ -116,6 +117,7 @@ impl Engine {
             user_conversations: Box::new(Cache::new()),
             app_conversations: Box::new(Cache::new()),
             waiting: Waiting::from(first),
+            clock: Clock::System,
             strangers: Budget::default(),
             verifications: Verifications::default(),
             sent: Sent::default(),

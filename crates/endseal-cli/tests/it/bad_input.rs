@@ -144,7 +144,7 @@ fn a_wrong_passphrase_is_refused() {
     assert!(!scratch.has("bob/identity.endseal"));
     scratch.write("right", b"correct horse\n");
     scratch.write("wrong", b"battery staple\n");
-    bob.run(&["init", "--passphrase-file", "right"]).ok();
+    let bob = Person::with_passphrase("bob", &scratch, "correct horse");
     let sealed = bob.feed(&["seal", "--anonymous", "-r", &bob.identity()], b"x").ok().out;
     scratch.write("sealed", sealed);
     let args = ["open", "-o", "out", "sealed", "--passphrase-file"];
@@ -163,9 +163,8 @@ fn a_wrong_passphrase_is_refused() {
 #[test]
 fn a_passphrase_from_standard_input_is_the_first_line_and_content_the_rest() {
     let scratch = Scratch::new();
-    let bob = Person { name: "bob", scratch: &scratch };
+    let bob = Person::with_passphrase("bob", &scratch, "correct horse");
     scratch.write("right", b"correct horse\n");
-    bob.run(&["init", "--passphrase-file", "right"]).ok();
     let content = [&b"THE CONTENT\n"[..], &[b'x'; 100_000]].concat();
     let both = [&b"correct horse\n"[..], &content].concat();
     scratch.write("both", &both);

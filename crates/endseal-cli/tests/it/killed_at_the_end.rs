@@ -16,6 +16,8 @@ use crate::people::{Person, Ran};
 const CONTENT: &[u8] = &[0x65; 3_000];
 /// A receiver that is gone is given up soon.
 const HASTY: [&str; 4] = ["--timeout", "2s", "--idle", "1s"];
+/// Longer than a transfer takes on a busy machine.
+const PATIENT: [&str; 4] = ["--timeout", "60s", "--idle", "30s"];
 /// More calls than a transfer of that content makes.
 const MANY: usize = 200;
 /// Transfers that are played at once: most of their time they wait.
@@ -96,11 +98,17 @@ struct Fate {
 }
 
 fn receiver_dies(moment: &str, without: &str) -> Fate {
+    let fate = receiver_dies_within(&HASTY, moment, without);
+    // The sender gave up before the receiver came to that moment, so it proves nothing.
+    if !fate.died && !fate.told { receiver_dies_within(&PATIENT, moment, without) } else { fate }
+}
+
+fn receiver_dies_within(limits: &[&str], moment: &str, without: &str) -> Fate {
     let scene = Scene::new();
     let [alice, bob] = Person::two_peers(&scene.scratch);
     let args = ["listen", "--listen", "127.0.0.1:0", "--dir", "inbox"];
     let mut listener = Listener::of(scene.dying(bob.command(&args), moment, without));
-    let ran: Ran = alice.run(&[&["send", &listener.address, "file"][..], &HASTY].concat());
+    let ran: Ran = alice.run(&[&["send", &listener.address, "file"][..], limits].concat());
     let told = ran.code == 0;
     if !told {
         // An error with a reason, and no hanging.
@@ -203,6 +211,14 @@ fn at_any_datagram<T: Send>(
 }
 
 #[test]
+fn a_receiver_may_die_at_some_datagrams() {
+    let moments = [1, 3].map(|number| format!("sendmsg:{number}:before"));
+    let fates = each(moments, |moment| receiver_dies(moment, ""));
+    assert!(fates.iter().all(|fate| fate.died && !fate.told), "{fates:?}");
+}
+
+#[test]
+#[ignore = "nightly: a transfer for each datagram, many at once"]
 fn a_receiver_may_die_at_any_datagram() {
     let fates = at_any_datagram(|moment| receiver_dies(moment, ""), |fate| !fate.died);
     let seen = |died, told, there| {
@@ -214,22 +230,32 @@ fn a_receiver_may_die_at_any_datagram() {
     assert!(seen(false, true, true), "{fates:?}");
 }
 
+/// Returns the sender's exit code, and true if the file is there.
+fn sender_dies(moment: &str) -> (Option<i32>, bool) {
+    let scene = Scene::new();
+    let [alice, bob] = Person::two_peers(&scene.scratch);
+    let listener = Listener::start(&bob, &["--dir", "inbox"]);
+    let send = alice.command(&["send", &listener.address, "file"]);
+    let status = scene.dying(send, moment, "").status().unwrap();
+    assert!(!status.success() || scene.is_there(moment), "{moment}: what was told is true");
+    // What was sent before its end may still become a file.
+    sleep(Duration::from_millis(300));
+    let there = scene.is_there(moment);
+    assert_eq!(scene.left(), 0);
+    scene.repeat(&alice, &listener.address, moment);
+    (status.code(), there)
+}
+
 #[test]
+fn a_sender_may_die_at_some_datagrams() {
+    let moments = [1, 3].map(|number| format!("sendmsg:{number}:before"));
+    let fates = each(moments, sender_dies);
+    assert!(fates.iter().all(|(code, _)| code.is_none()), "{fates:?}");
+}
+
+#[test]
+#[ignore = "nightly: a transfer for each datagram, many at once"]
 fn a_sender_may_die_at_any_datagram() {
-    let sender_dies = |moment: &str| {
-        let scene = Scene::new();
-        let [alice, bob] = Person::two_peers(&scene.scratch);
-        let listener = Listener::start(&bob, &["--dir", "inbox"]);
-        let send = alice.command(&["send", &listener.address, "file"]);
-        let status = scene.dying(send, moment, "").status().unwrap();
-        assert!(!status.success() || scene.is_there(moment), "{moment}: what was told is true");
-        // What was sent before its end may still become a file.
-        sleep(Duration::from_millis(300));
-        let there = scene.is_there(moment);
-        assert_eq!(scene.left(), 0);
-        scene.repeat(&alice, &listener.address, moment);
-        (status.code(), there)
-    };
     // How many datagrams there are is chance: one sweep may miss those behind the last of the
     // content.
     let mut fates = Vec::new();

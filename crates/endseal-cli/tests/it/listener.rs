@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::people::Person;
 
 /// Longer than anything here takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Listener {
     child: Child,

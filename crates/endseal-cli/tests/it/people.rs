@@ -7,6 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
+use endseal_crypto::random::OsRandom;
+use endseal_keyring::{IdentityFile, KdfParams, Passphrase};
 use endseal_testing::Scratch;
 use serde_json::Value;
 
@@ -121,6 +123,23 @@ impl<'a> Person<'a> {
     pub(crate) fn new(name: &'static str, scratch: &'a Scratch) -> Self {
         let own = Self { name, scratch };
         own.run(&["init", "--no-passphrase"]).ok();
+        own
+    }
+
+    /// With an identity under a passphrase, whose derivation takes the least work that the format
+    /// allows. The device has none.
+    pub(crate) fn with_passphrase(
+        name: &'static str,
+        scratch: &'a Scratch,
+        passphrase: &str,
+    ) -> Self {
+        let own = Self::new(name, scratch);
+        let path = scratch.path(name).join("identity.endseal");
+        let plain = IdentityFile::parse(&fs::read(&path).unwrap()).unwrap();
+        let identity = plain.open_without_passphrase().unwrap().unwrap();
+        let passphrase = Passphrase::new(passphrase).unwrap();
+        let sealed = IdentityFile::seal(&identity, &passphrase, KdfParams::MINIMUM, &mut OsRandom);
+        fs::write(path, sealed.unwrap().as_bytes()).unwrap();
         own
     }
 

@@ -357,12 +357,26 @@ fn the_inbox_of_groups_takes_no_text_of_the_hub() {
 /// The process ends anywhere: what it made is written by the next run, and made once.
 #[test]
 fn a_welcome_that_was_not_written_waits() {
+    let (deaths, waited) = die_before_welcomes(5);
+    assert!(deaths >= 1 && waited >= 1, "{deaths} deaths, {waited} waited");
+}
+
+#[test]
+#[ignore = "nightly: a dozen processes for each fsync"]
+fn a_welcome_that_was_not_written_waits_whatever_fsync_is_the_last() {
+    let (deaths, waited) = die_before_welcomes(1);
+    assert!(deaths >= 4 && waited >= 1, "{deaths} deaths, {waited} waited");
+}
+
+/// Adds members by processes that die before each `step`th fsync. Returns how many died, and how
+/// many left a welcome that waits.
+fn die_before_welcomes(step: usize) -> (usize, usize) {
     let scratch = Scratch::new();
     let shim = shim(&scratch);
     let [alice, bob] = people(["alice", "bob"], &scratch);
     let (mut deaths, mut waited) = (0, 0);
     for (call, most) in [("fdatasync", 4), ("fsync", 14)] {
-        for number in 1..=most {
+        for number in (1..=most).rev().step_by(step) {
             let [name, package, welcome, resumed] = ["group", "package", "welcome", "resumed"]
                 .map(|it| format!("{it}-{call}-{number}"));
             group(&alice, &["create", &name]).ok();
@@ -387,7 +401,7 @@ fn a_welcome_that_was_not_written_waits() {
             talk(&alice, &name, &[&bob]);
         }
     }
-    assert!(deaths >= 4 && waited >= 1, "{deaths} deaths, {waited} waited");
+    (deaths, waited)
 }
 
 #[test]

@@ -10,7 +10,6 @@ use crate::killed_at_the_end::shim;
 use crate::people::Person;
 use crate::session_groups::{team, texts};
 
-const MESSAGES: usize = 5_000;
 /// Synchronisations, and more of each than sending makes, also after a death.
 const CALLS: [(&str, usize); 2] = [("fdatasync", 4), ("fsync", 14)];
 
@@ -36,15 +35,26 @@ fn receive(bob: &Person<'_>, file: &str) -> (u64, u64) {
 
 #[test]
 fn a_receiver_that_dies_again_and_again_gets_each_text_once() {
+    receive_in_pieces(2_000, &["3:after", "5:after"]);
+}
+
+#[test]
+#[ignore = "nightly: thousands of messages are encrypted and read six times"]
+fn a_receiver_that_dies_six_times_gets_each_text_once() {
+    let moments = ["2:before", "3:after", "4:before", "5:after", "4:after", "6:before"];
+    receive_in_pieces(5_000, &moments);
+}
+
+/// Receives texts by processes that die at these fsyncs, and then to the end.
+fn receive_in_pieces(count: usize, moments: &[&str]) {
     let scratch = Scratch::new();
     let shim = shim(&scratch);
     let [alice, bob] = team(&scratch);
-    let sent = lines(MESSAGES);
+    let sent = lines(count);
     scratch.write("lines", sent.join("\n"));
     alice.run(&["session", "group", "send", "team", "lines", "--lines", "-o", "out"]).ok();
     let (mut before, mut deaths) = (0, 0);
     // Each begins where the last one ended. There is a synchronisation in each transaction of 256.
-    let moments = ["2:before", "3:after", "4:before", "5:after", "4:after", "6:before"];
     for moment in moments {
         let moment = format!("fsync:{moment}");
         deaths +=
@@ -54,16 +64,30 @@ fn a_receiver_that_dies_again_and_again_gets_each_text_once() {
         before = now.len();
     }
     assert_eq!(deaths, moments.len());
-    assert!((1..MESSAGES).contains(&before), "{before}");
+    assert!((1..count).contains(&before), "{before}");
     let (now, earlier) = receive(&bob, "out");
-    assert_eq!((now + earlier, earlier), (MESSAGES as u64, before as u64));
-    assert_eq!(receive(&bob, "out"), (0, MESSAGES as u64));
+    assert_eq!((now + earlier, earlier), (count as u64, before as u64));
+    assert_eq!(receive(&bob, "out"), (0, count as u64));
     assert_eq!(texts(&bob), sent);
     bob.run(&["store", "check", "--read-data"]).ok();
 }
 
 #[test]
+fn a_sender_may_die_and_each_text_arrives_once() {
+    let (deaths, waited) = send_with_deaths(4);
+    assert!(deaths >= 2 && waited >= 1, "{deaths} deaths, {waited} times something waited");
+}
+
+#[test]
+#[ignore = "nightly: several processes for each fsync"]
 fn a_sender_may_die_anywhere_and_each_text_arrives_once() {
+    let (deaths, waited) = send_with_deaths(1);
+    assert!(deaths >= 10 && waited >= 3, "{deaths} deaths, {waited} times something waited");
+}
+
+/// Sends texts by processes that die before each `step`th of their fsyncs. Returns how many died,
+/// and how many left texts that wait.
+fn send_with_deaths(step: usize) -> (usize, usize) {
     let scratch = Scratch::new();
     let shim = shim(&scratch);
     let [alice, bob] = team(&scratch);
@@ -71,7 +95,8 @@ fn a_sender_may_die_anywhere_and_each_text_arrives_once() {
     // All moments at which something becomes durable; after one is before the next.
     let moments = CALLS
         .into_iter()
-        .flat_map(|(call, most)| (1..=most).map(move |number| (call, number, most)));
+        .flat_map(|(call, most)| (1..=most).map(move |number| (call, number, most)))
+        .step_by(step);
     for (round, (call, number, most)) in moments.enumerate() {
         let moment = format!("{call}:{number}:before");
         let texts: Vec<_> = (1..=20).map(|i| format!("{moment}, text {i}")).collect();
@@ -97,8 +122,8 @@ fn a_sender_may_die_anywhere_and_each_text_arrives_once() {
         let arrived: u64 = files.iter().map(|file| receive(&bob, file).0).sum();
         assert_eq!(arrived, 20, "{moment}");
     }
-    assert!(deaths >= 10 && waited >= 3, "{deaths} deaths, {waited} times something waited");
     assert_eq!(texts(&bob), sent);
+    (deaths, waited)
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! `endseal signer` without a signer that runs.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::process::Command;
 
+use endseal_signer::Signer;
+use endseal_store::KdfParams;
 use endseal_testing::Scratch;
 use serde_json::Value;
 
@@ -32,10 +35,25 @@ pub(crate) struct Owner<'a>(pub(crate) Person<'a>);
 impl<'a> Owner<'a> {
     /// The signer has that relay and no key.
     pub(crate) fn without_key(scratch: &'a Scratch, relay: &str) -> Self {
-        write_private(scratch, "pass", "correct horse\n");
-        let owner = Self(Person { name: "alice", scratch });
-        owner.run(&["init", "--relay", relay]).ok();
+        let owner = Self::without_signer(scratch);
+        owner.make(&[relay]);
         owner
+    }
+
+    /// There is a passphrase and no state directory.
+    fn without_signer(scratch: &'a Scratch) -> Self {
+        write_private(scratch, "pass", "correct horse\n");
+        Self(Person { name: "alice", scratch })
+    }
+
+    /// Makes the signer as `init` does, but with the least work for the passphrase, which every
+    /// command that opens the signer does again.
+    fn make(&self, relays: &[&str]) {
+        let home = self.0.scratch.path(self.0.name);
+        DirBuilder::new().mode(0o700).create(&home).unwrap();
+        let made = Signer::init(&home.join("signer"), "correct horse", KdfParams::MINIMUM);
+        let relays: Vec<String> = relays.iter().map(|relay| (*relay).to_owned()).collect();
+        made.unwrap().set_relays(1_700_000_000, &relays).unwrap();
     }
 
     /// The signer has secret key 1.
@@ -92,7 +110,8 @@ pub(crate) fn key_text(key: u8) -> String {
 #[test]
 fn a_new_signer_has_its_relay_and_its_user() {
     let scratch = Scratch::new();
-    let alice = Owner::without_key(&scratch, RELAY);
+    let alice = Owner::without_signer(&scratch);
+    alice.run(&["init", "--relay", RELAY]).ok();
     let ran = alice.run(&["init"]).fails(2, "there is a signer in");
     assert!(ran.err.contains("hint: "), "{}", ran.err);
     let ran = alice.feed(&["import", "--label", "main"], key_text(1).as_bytes()).ok();
@@ -132,7 +151,7 @@ fn a_relay_that_is_none_is_told_when_the_signer_is_made() {
         assert!(ran.err.contains("wss://relay.example"), "{}", ran.err);
         assert!(!scratch.has("alice"));
     }
-    alice.run(&["init"]).ok();
+    alice.make(&[]);
     alice.feed(&["import"], key_text(1).as_bytes()).ok();
     let ran = alice.run(&["invite", "mail"]).fails(2, "no relays");
     assert!(ran.err.contains("--relay URL"), "{}", ran.err);

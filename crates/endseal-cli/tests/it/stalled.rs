@@ -1,19 +1,13 @@
 //! A listener that stands still.
 
-use core::time::Duration;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Instant;
 
 use endseal_testing::Scratch;
 
 use crate::listener::Listener;
 use crate::people::Person;
-
-/// Longer than a second of patience takes on a busy machine, shorter than a connection lives in
-/// silence.
-const MUCH: Duration = Duration::from_secs(20);
 
 /// Stops it as ^Z does: not even its connections answer any more.
 fn freeze(listener: &Listener) {
@@ -37,7 +31,6 @@ fn a_listener_that_freezes_in_the_middle_is_given_up() {
         let line = b"sixty-four bytes of a line that is a message, or a part of a file\n";
         stdin.write_all(&line.repeat(1_000)).unwrap();
         freeze(&listener);
-        let begun = Instant::now();
         // More than is read ahead and than the windows have room for; it ends when nobody reads it.
         let more = thread::spawn(move || drop(stdin.write_all(&line.repeat(200_000))));
         let sender = sender.wait_with_output().unwrap();
@@ -45,6 +38,5 @@ fn a_listener_that_freezes_in_the_middle_is_given_up() {
         let err = String::from_utf8(sender.stderr).unwrap();
         assert_eq!(sender.status.code(), Some(3), "{err}");
         assert!(err.contains("the peer stands still") && err.contains("--idle"), "{err}");
-        assert!(begun.elapsed() < MUCH, "{:?}", begun.elapsed());
     }
 }

@@ -23,7 +23,7 @@ use endseal_transport::{
 };
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct World {
     pub(crate) folder: Scratch,

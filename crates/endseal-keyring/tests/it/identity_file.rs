@@ -1,7 +1,5 @@
 //! Identity files.
 
-use std::time::Instant;
-
 use endseal_keyring::identity_file::{
     MAX_LEN, OpenIdentityFileError, ParseIdentityFileError as Parse,
 };
@@ -154,7 +152,6 @@ fn each_wrong_field_has_its_error() {
 #[test]
 fn parameters_out_of_bounds_are_refused_before_any_work() {
     let good = text();
-    let start = Instant::now();
     for (params, error) in [
         ("4294967295 4294967295 4294967295", InvalidKdfParams::Memory),
         ("18446744073709551615 1 1", InvalidKdfParams::Memory),
@@ -167,8 +164,6 @@ fn parameters_out_of_bounds_are_refused_before_any_work() {
     ] {
         assert_eq!(why(&good.replace("8192 1 1", params)), Parse::Kdf(error), "{params}");
     }
-    // The least that Argon2id could do for one of them takes seconds.
-    assert!(start.elapsed().as_millis() < 200);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Rosters one by one. What only a signed roster can show is in the vectors.
 
 use std::collections::HashSet;
-use std::time::Instant;
 
 use endseal_crypto::random::{Random, RandomError};
 use endseal_keyring::Roster;
@@ -206,14 +205,8 @@ fn changes_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn ten_thousand_members_are_read_in_reasonable_time() {
+fn ten_thousand_members_are_read() {
     let members = (0..10_000).map(|n| Member::new(name(&format!("n{n}")), numbered(n)));
     let roster = draft(members.collect()).unwrap().sign(&identity(1), &[7; 360_000]).unwrap();
-    let start = Instant::now();
-    let read = Roster::parse(roster.as_bytes()).unwrap();
-    let elapsed = start.elapsed();
-    println!("10,000 members, {} bytes: {elapsed:?}", roster.as_bytes().len());
-    assert_eq!(read, roster);
-    // About 0.14 s in this profile; the rest is for machines under load.
-    assert!(elapsed.as_secs() < 5);
+    assert_eq!(Roster::parse(roster.as_bytes()).unwrap(), roster);
 }

@@ -192,7 +192,7 @@ fn with_room_for_answers(room: u32, sent: &[Frame]) -> (Vec<String>, Vec<String>
         tokio::select! {
             ended = receive(&taking, &reception, &errors) => panic!("{ended:?}"),
             () = given_up => {}
-            () = time::sleep(Duration::from_secs(3)) => panic!("{room}: waits on"),
+            () = time::sleep(MUCH) => panic!("{room}: waits on"),
         }
         (errors.0.take(), scratch.names())
     })

@@ -16,6 +16,9 @@ use endseal_s3_protocol::sigv4::{SecretKey, Signer};
 use super::connector::Connector;
 use super::failure;
 
+/// Cause of a failure where the named profile is not there, or has no keys.
+const NO_CREDENTIALS: &str = "the profile has no credentials";
+
 /// The sources that SDKs of AWS try one after the other: the environment (`AWS_ACCESS_KEY_ID`,
 /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`), profiles in shared files, a web identity
 /// (`AWS_WEB_IDENTITY_TOKEN_FILE`, `AWS_ROLE_ARN`), the endpoint of a container, the metadata
@@ -101,17 +104,21 @@ impl CredentialChain {
                 ("AWS_CONFIG_FILE", EnvConfigFileKind::Config),
                 ("AWS_SHARED_CREDENTIALS_FILE", EnvConfigFileKind::Credentials),
             ];
-            let files =
-                files.into_iter().filter_map(|(name, kind)| Some((kind, environment.get(name)?)));
+            let mut files = files
+                .into_iter()
+                .filter_map(|(name, kind)| Some((kind, environment.get(name)?)))
+                .peekable();
+            // Without a file the library panics, and requests would wait for an answer.
+            if files.peek().is_none() {
+                return Err(NO_CREDENTIALS.to_owned());
+            }
             let files = files
                 .fold(EnvConfigFiles::builder(), |files, (kind, path)| files.with_file(kind, path));
             provider = provider.profile_files(files.build());
         }
         match provider.build().provide_credentials().await {
             Ok(credentials) => issued(&credentials, region),
-            Err(CredentialsError::CredentialsNotLoaded(_)) => {
-                Err("the profile has no credentials".to_owned())
-            }
+            Err(CredentialsError::CredentialsNotLoaded(_)) => Err(NO_CREDENTIALS.to_owned()),
             Err(error) => Err(failure::cause(&error, connector.last_failure())),
         }
     }

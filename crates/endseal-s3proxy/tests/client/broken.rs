@@ -122,7 +122,8 @@ async fn a_slow_body_is_no_stall() {
         peer.rest().await;
     })
     .await;
-    let client = client(server.port, Limits { idle: SOON, ..limits() });
+    // Longer than a pause, shorter than all of them.
+    let client = client(server.port, Limits { idle: SOON * 2, ..limits() });
     let (body, error) = read(get(&client, "/").await.unwrap().into_body()).await;
     assert_eq!((&body[..], error), (&b"xxxxxxxxx"[..], None));
 }

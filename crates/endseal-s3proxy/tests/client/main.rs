@@ -31,7 +31,7 @@ use tokio::time::timeout;
 /// Short enough for a test, long enough for a busy machine.
 const SOON: Duration = Duration::from_millis(500);
 /// Time that no test waits unless it fails.
-const LATE: Duration = Duration::from_secs(20);
+const LATE: Duration = Duration::from_secs(60);
 
 fn limits() -> Limits {
     Limits { connect: LATE, first_byte: LATE, idle: LATE, queue: LATE, ..Limits::default() }
@@ -96,7 +96,7 @@ async fn stays(client: &Client) {
 
 /// Waits until something is so, which other tasks make so.
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..2000 {
+    for _ in 0..6_000 {
         if is_so() {
             return;
         }

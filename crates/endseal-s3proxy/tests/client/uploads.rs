@@ -223,7 +223,9 @@ async fn a_slow_source_is_no_stall() {
         peer.say(OK).await;
     })
     .await;
-    let client = client(server.port, Limits { idle: SOON, first_byte: SOON, ..limits() });
+    // Longer than a pause, shorter than all of them.
+    let short = SOON * 2;
+    let client = client(server.port, Limits { idle: short, first_byte: short, ..limits() });
     let (mut sender, body) = Body::channel(8);
     tokio::spawn(async move {
         for _ in 0..8 {

@@ -9,8 +9,8 @@ use crate::client::Client;
 use crate::fixture::{World, at_once, content};
 use crate::multipart::{PART, begin, complete, part};
 
-/// Long enough for times of whole seconds to differ.
-const AGE: Duration = Duration::from_secs(2);
+/// Uploads to which nothing happened for this long are removed. Longer than any test takes.
+const AGE: Duration = Duration::from_secs(3_600);
 
 async fn run(world: &World, options: &Clean) -> (CleanReport, Vec<String>) {
     let proxy = Proxy::start(&world.config()).unwrap();
@@ -66,7 +66,7 @@ async fn idle_uploads_go_and_live_ones_stay() {
     let large = begin(client, "/bucket/slower", &[]).await;
     let short = part(client, "/bucket/slower", &large, 2, &content(7, 2)).await;
     client.put("/bucket/object", b"object").await.expect(200);
-    tokio::time::sleep(AGE * 2).await;
+    world.age(2 * AGE);
     let last = part(client, "/bucket/slow", &parked, 2, &content(8, 3)).await;
     let begun = part(client, "/bucket/slower", &large, 1, &content(PART, 4)).await;
     left(client, "/bucket/young").await;
@@ -107,10 +107,10 @@ async fn parts_of_uploads_that_are_gone_go() {
     let id = uploads.element("UploadId");
     backend.ask("DELETE", &format!("/bucket/key?uploadId={id}")).await.expect(204);
     assert_eq!(counts(&world, "bucket").await, (0, 1));
-    let (young, _) = run(&world, &older_than(Duration::from_secs(3_600))).await;
+    let (young, _) = run(&world, &older_than(AGE)).await;
     assert_eq!((young.parts_kept, young.parts_removed), (1, 0));
-    tokio::time::sleep(AGE).await;
-    let mut elsewhere = older_than(Duration::from_secs(1));
+    world.age(2 * AGE);
+    let mut elsewhere = older_than(AGE);
     elsewhere.bucket = Some("bucket".to_owned());
     let (report, told) = run(&world, &elsewhere).await;
     assert_eq!((report.parts_removed, report.uploads_removed), (1, 0), "{told:?}");
@@ -141,8 +141,8 @@ async fn what_is_not_known_stays() {
     }
     // Of a run that was killed while it tried the server.
     backend.put("/bucket/.endseal/trial/0123456789abcdef", b"x").await.expect(200);
-    tokio::time::sleep(AGE).await;
-    let (report, told) = run(&world, &older_than(Duration::from_secs(1))).await;
+    world.age(2 * AGE);
+    let (report, told) = run(&world, &older_than(AGE)).await;
     assert_eq!(
         (report.unknown, report.parts_removed, report.uploads_removed),
         (4, 2, 1),
@@ -154,16 +154,16 @@ async fn what_is_not_known_stays() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_of_many_pages_are_gone_through() {
-    let (world, front) = World::with_bucket().await;
+    let (world, front) = World::with_page_size(50).with_its_bucket().await;
     let client = &front.client;
-    at_once(1_003, |number| async move {
+    at_once(103, |number| async move {
         let target = format!("/bucket/{number:04}");
         let id = begin(client, &target, &[]).await;
         part(client, &target, &id, 1, b"short").await;
     })
     .await;
-    tokio::time::sleep(AGE).await;
-    let (report, _) = run(&world, &older_than(Duration::from_secs(1))).await;
-    assert_eq!((report.uploads_removed, report.parts_removed), (1_003, 1_003));
+    world.age(2 * AGE);
+    let (report, _) = run(&world, &older_than(AGE)).await;
+    assert_eq!((report.uploads_removed, report.parts_removed), (103, 103));
     assert_eq!(counts(&world, "bucket").await, (0, 0));
 }

@@ -13,7 +13,7 @@ use crate::fixture::{World, serve_with};
 use crate::races::config_of;
 
 /// Time after which an answer counts as lost.
-const LATE: Duration = Duration::from_secs(30);
+const LATE: Duration = Duration::from_secs(60);
 
 const DOCUMENT: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
     <Error><Code>NoSuchBucket</Code><Message>There is none.</Message></Error>";

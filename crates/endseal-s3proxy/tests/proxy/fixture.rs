@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::fs;
+use std::io::Read as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,9 @@ use crate::client::Client;
 
 pub(crate) const ACCESS_KEY: &str = "CLIENT";
 pub(crate) const SECRET: &str = "secret of the client";
+
+/// First bytes of the backend's files that describe objects and uploads.
+const TITLE: &[u8; 15] = b"endseal-folder ";
 
 /// A backend with a key ring.
 pub(crate) struct World {
@@ -50,11 +54,15 @@ pub(crate) struct Front {
 
 impl World {
     pub(crate) fn new() -> Self {
+        Self::with_page_size(1_000)
+    }
+
+    /// A backend whose lists have at most so many entries on a page.
+    pub(crate) fn with_page_size(page_size: usize) -> Self {
         let scratch = Scratch::new();
-        let world = Self {
-            folder: FolderServer::start(&scratch.folder().join("objects")).unwrap(),
-            scratch,
-        };
+        let objects = scratch.folder().join("objects");
+        let folder = FolderServer::start_with_page_size(&objects, page_size).unwrap();
+        let world = Self { folder, scratch };
         new_ring(&world.ring());
         world
     }
@@ -77,10 +85,38 @@ impl World {
 
     /// A proxy and a bucket.
     pub(crate) async fn with_bucket() -> (Self, Front) {
-        let world = Self::new();
+        Self::new().with_its_bucket().await
+    }
+
+    /// The same, before this backend.
+    pub(crate) async fn with_its_bucket(self) -> (Self, Front) {
+        let world = self;
         let front = world.proxy().await;
         front.client.ask("PUT", "/bucket").await.expect(200);
         (world, front)
+    }
+
+    /// Moves the times of all objects, uploads and parts that the backend has into the past.
+    pub(crate) fn age(&self, by: Duration) {
+        let mut files = Vec::new();
+        files_below(&self.scratch.folder().join("objects/buckets"), &mut files);
+        for path in files {
+            let mut file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+            let mut title = [0; TITLE.len()];
+            if file.read_exact(&mut title).is_err() || title != *TITLE {
+                let modified = file.metadata().unwrap().modified().unwrap();
+                file.set_modified(modified - by).unwrap();
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            let lines = text.lines().map(|line| match line.split_once(' ') {
+                Some((word @ ("begun" | "modified"), time)) => {
+                    format!("{word} {}\n", time.parse::<u128>().unwrap() - by.as_micros())
+                }
+                _ => format!("{line}\n"),
+            });
+            fs::write(&path, lines.collect::<String>()).unwrap();
+        }
     }
 
     /// Past the proxy.

@@ -43,7 +43,11 @@ pub(crate) fn named(world: &World, plaintext: Plaintext) -> Config {
 
 impl Named {
     pub(crate) async fn new(plaintext: Plaintext) -> Self {
-        let world = World::new();
+        Self::before(World::new(), plaintext).await
+    }
+
+    /// The same, before that backend.
+    pub(crate) async fn before(world: World, plaintext: Plaintext) -> Self {
         let front = serve(&named(&world, plaintext)).await;
         for bucket in ["bucket", "second", "plain"] {
             front.client.ask("PUT", &format!("/{bucket}")).await.expect(200);

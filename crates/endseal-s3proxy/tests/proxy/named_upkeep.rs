@@ -38,11 +38,11 @@ async fn parked_parts_name_the_backends_key_and_are_cleaned() {
         let upload = ParkedUpload::parse(head.header("x-amz-meta-endseal-upload").unwrap());
         assert!(!upload.unwrap().key.contains(MARK));
     }
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    named.world.age(Duration::from_secs(7_200));
     let config = self::named(&named.world, Plaintext::Forbid);
     let proxy = Proxy::start(&config).unwrap();
     let mut options = Clean::default();
-    options.older_than = Duration::from_secs(1);
+    options.older_than = Duration::from_secs(3_600);
     let mut told = Vec::new();
     let report = clean(&proxy, &options, |event| {
         if let CleanEvent::Upload { key, .. } = event {

@@ -9,10 +9,13 @@ use crate::fixture::{World, content};
 use crate::multipart::{PART, begin, complete, part};
 use crate::resent::{own, sent};
 
-async fn run(world: &World, age: u64, dry_run: bool) -> (CleanReport, Vec<String>) {
+/// Uploads to which nothing happened for this long are removed. Longer than any test takes.
+const AGE: Duration = Duration::from_secs(3_600);
+
+async fn run(world: &World, dry_run: bool) -> (CleanReport, Vec<String>) {
     let proxy = Proxy::start(&world.config()).unwrap();
     let mut options = Clean::default();
-    options.older_than = Duration::from_secs(age);
+    options.older_than = AGE;
     options.dry_run = dry_run;
     let mut told = Vec::new();
     let report = clean(&proxy, &options, |event| {
@@ -62,13 +65,13 @@ async fn what_is_recorded_of_uploads_is_cleaned_with_them() {
         let target = format!("/bucket/.endseal/upload/{key}");
         backend.send("PUT", &target, &headers, b"x").await.expect(200);
     }
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    world.age(2 * AGE);
     let late = part(client, "/bucket/live", &live, 3, b"late").await;
     let young = left("young").await;
     assert_eq!(own(&world).await.len(), 4 * 4 + 1 + 4);
-    let (would, told) = run(&world, 2, true).await;
+    let (would, told) = run(&world, true).await;
     assert_eq!(own(&world).await.len(), 4 * 4 + 1 + 4, "a dry run removes nothing");
-    let (report, done) = run(&world, 2, false).await;
+    let (report, done) = run(&world, false).await;
     assert_eq!((&report, &done), (&would, &told), "it says before what it does");
     assert_eq!((report.uploads_removed, report.uploads_kept), (1, 2), "{done:?}");
     assert_eq!((report.parts_removed, report.parts_kept), (2, 3), "{done:?}");

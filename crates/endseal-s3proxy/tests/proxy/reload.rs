@@ -62,7 +62,7 @@ async fn shows(address: SocketAddr, authority: &[u8]) -> bool {
 
 /// Waits for what a reload brings.
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    for _ in 0..1_000 {
+    for _ in 0..6_000 {
         if is_so().await {
             return;
         }

@@ -295,20 +295,38 @@ async fn upload_id(scratch: &Scratch) -> String {
     begun.element("UploadId")
 }
 
+/// Those that the rules tell apart, and neighbours of them.
+const STATUSES: [u16; 25] = [
+    100, 101, 199, 200, 201, 202, 204, 206, 299, 300, 301, 304, 307, 308, 399, 400, 403, 404, 409,
+    412, 416, 500, 503, 599, 999,
+];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backend_passes_no_status_that_its_operation_does_not_have() {
+    answer_with(&STATUSES).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "nightly: 900 statuses of 49 operations take minutes"]
+async fn a_backend_passes_none_of_all_statuses_that_its_operation_does_not_have() {
+    answer_with(&(100..=999).collect::<Vec<u16>>()).await;
+}
+
+/// Answers every operation with each of these statuses.
+async fn answer_with(statuses: &[u16]) {
     let scratch = Arc::new(Scratch::new());
     new_ring(&scratch.folder().join("ring"));
     let id = upload_id(&scratch).await;
     // As many at once as keeps two cores busy: a completion waits before it gives up.
-    const LANES: u16 = 50;
-    let lanes: Vec<_> = (0..LANES)
-        .map(|lane| {
+    let tasks: Vec<_> = statuses
+        .chunks(statuses.len().div_ceil(50))
+        .map(<[u16]>::to_vec)
+        .map(|statuses| {
             let (scratch, cases) = (Arc::clone(&scratch), cases(&id));
             tokio::spawn(async move {
                 let backdrop = Backdrop::start().await;
                 let front = proxy(&backdrop, &scratch).await;
-                for status in (100..=999).filter(|status| status % LANES == lane) {
+                for status in statuses {
                     for has_body in [false, true] {
                         backdrop.set(status, has_body);
                         for case in &cases {
@@ -320,8 +338,8 @@ async fn a_backend_passes_no_status_that_its_operation_does_not_have() {
             })
         })
         .collect();
-    for lane in lanes {
-        lane.await.unwrap();
+    for task in tasks {
+        task.await.unwrap();
     }
 }
 

@@ -44,7 +44,9 @@ impl Batch<'_> {
             Some(client) if client.to_bytes() == *incoming.author() => true,
             Some(_) => return Err(Ignored::Stranger.into()),
             None if !is_invited(app, self.now) => return Err(Ignored::Stranger.into()),
-            None if !self.parts.strangers.take() => return Err(Ignored::Flood.into()),
+            None if !self.parts.strangers.take(self.parts.clock.now()) => {
+                return Err(Ignored::Flood.into());
+            }
             None => false,
         };
         let carrier = Carrier { transport, id: *incoming.id(), created_at: incoming.created_at() };
@@ -53,7 +55,7 @@ impl Batch<'_> {
         }
         // It is returned when a request is taken: an author is a claim, and time and method are
         // cheap to choose.
-        if is_known && !self.parts.verifications.take(&transport) {
+        if is_known && !self.parts.verifications.take(&transport, self.parts.clock.now()) {
             return Err(Ignored::Flood.into());
         }
         let verified = incoming.verify().map_err(|_| Ignored::Invalid)?;

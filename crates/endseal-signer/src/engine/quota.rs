@@ -7,23 +7,46 @@ use std::time::Instant;
 /// Events of strangers that are verified in a second: a fifth of a CPU.
 const RATE: u32 = 3_000;
 
+/// Time after which as many verifications are left as at first.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The clock by which these seconds are measured.
+pub(super) enum Clock {
+    /// The monotonic clock of the system.
+    System,
+    /// A clock that stands still, so that a test does not depend on the speed of its machine.
+    #[cfg(test)]
+    Stopped(Instant),
+}
+
+impl Clock {
+    pub(super) fn now(&self) -> Instant {
+        match self {
+            Self::System => Instant::now(),
+            #[cfg(test)]
+            Self::Stopped(now) => *now,
+        }
+    }
+}
+
 /// Verifications that are left in this second.
 pub(super) struct Budget {
-    begun: Instant,
+    /// When the second began; `None` before the first verification.
+    begun: Option<Instant>,
     left: u32,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { begun: Instant::now(), left: RATE }
+        Self { begun: None, left: RATE }
     }
 }
 
 impl Budget {
     /// Takes one. Returns false if none is left.
-    pub(super) fn take(&mut self) -> bool {
-        if self.begun.elapsed().as_secs() > 0 {
-            *self = Self::default();
+    pub(super) fn take(&mut self, now: Instant) -> bool {
+        if has_passed(self.begun, now) {
+            *self = Self { begun: Some(now), ..Self::default() };
         }
         let left = self.left.checked_sub(1);
         self.left = left.unwrap_or_default();
@@ -39,7 +62,8 @@ const FAILURES_OF_APP: u32 = 100;
 
 /// Verifications in the name of clients that are left in this second.
 pub(super) struct Verifications {
-    begun: Instant,
+    /// When the second began; `None` before the first verification.
+    begun: Option<Instant>,
     left: u32,
     /// Taken of the own ones of each app.
     of_apps: HashMap<[u8; 32], u32>,
@@ -47,15 +71,15 @@ pub(super) struct Verifications {
 
 impl Default for Verifications {
     fn default() -> Self {
-        Self { begun: Instant::now(), left: FAILURES, of_apps: HashMap::new() }
+        Self { begun: None, left: FAILURES, of_apps: HashMap::new() }
     }
 }
 
 impl Verifications {
     /// Takes one before an event is verified. Returns false if none is left.
-    pub(super) fn take(&mut self, transport: &[u8; 32]) -> bool {
-        if self.begun.elapsed().as_secs() > 0 {
-            *self = Self::default();
+    pub(super) fn take(&mut self, transport: &[u8; 32], now: Instant) -> bool {
+        if has_passed(self.begun, now) {
+            *self = Self { begun: Some(now), ..Self::default() };
         }
         if let Some(left) = self.left.checked_sub(1) {
             self.left = left;
@@ -74,6 +98,11 @@ impl Verifications {
             _ => self.left = (self.left + 1).min(FAILURES),
         }
     }
+}
+
+/// Returns true if the second that began then is over, or none began yet.
+fn has_passed(begun: Option<Instant>, now: Instant) -> bool {
+    begun.is_none_or(|begun| now.duration_since(begun) >= SECOND)
 }
 
 /// Requests of one app in ten minutes. An event is remembered for 15 minutes at most, which are
@@ -127,25 +156,26 @@ mod tests {
     #[test]
     fn a_second_has_so_many() {
         let mut budget = Budget::default();
-        let taken = (0..RATE * 2).filter(|_| budget.take()).count();
-        assert!((RATE..2 * RATE).contains(&u32::try_from(taken).unwrap()), "{taken}");
+        let begin = Instant::now();
+        let mut taken = |now| (0..RATE * 2).filter(|_| budget.take(now)).count();
+        let all = usize::try_from(RATE).unwrap();
+        assert_eq!(taken(begin), all);
+        assert_eq!(taken(begin + SECOND - Duration::from_nanos(1)), 0);
+        assert_eq!(taken(begin + SECOND), all);
     }
 
     #[test]
     fn events_in_the_name_of_one_client_leave_others_theirs() {
         let mut left = Verifications::default();
-        let taken = (0..4 * FAILURES).filter(|_| left.take(&[1; 32])).count();
-        // The second may have ended meanwhile, once.
-        let all = FAILURES + FAILURES_OF_APP;
-        assert!((all..=2 * all).contains(&u32::try_from(taken).unwrap()), "{taken}");
-        let mut left =
-            Verifications { begun: Instant::now(), left: 0, of_apps: HashMap::default() };
-        while left.take(&[1; 32]) && left.begun.elapsed().as_secs() == 0 {}
+        let begin = Instant::now();
+        let taken = (0..4 * FAILURES).filter(|_| left.take(&[1; 32], begin)).count();
+        assert_eq!(u32::try_from(taken).unwrap(), FAILURES + FAILURES_OF_APP);
         for _ in 0..10 * FAILURES_OF_APP {
             // Those that have a request cost nothing.
-            assert!(left.take(&[2; 32]));
+            assert!(left.take(&[2; 32], begin));
             left.give_back(&[2; 32]);
         }
+        assert!(!left.take(&[1; 32], begin) && left.take(&[1; 32], begin + SECOND));
     }
 
     #[test]

@@ -19,14 +19,21 @@ use endseal_testing::Scratch;
 
 use self::client::{Client, Reply as Answer};
 use super::{Engine, Outgoing};
+use crate::bytes::RecordWriter;
 use crate::control::{Command, CommandError, Grant, GrantEffect, Reply, Request};
 use crate::signer_store::SignerStore;
+use crate::text::{BoundedText, MAX_NAME};
+use crate::{LogEntry, Matter, User};
 
 /// Passphrase of all signers here.
 const PASSPHRASE: &str = "correct horse";
 /// The clock's begin.
 const NOW: u64 = 1_800_000_000;
 const RELAY: &str = "wss://relay.example";
+/// The user's key under the passphrase, for which scrypt takes 2 KiB. What the signer writes takes
+/// 64 MiB and most of the time of a test.
+const ENCRYPTED: &str = "ncryptsec1qgqszqgpqyqszqgpqyqszqgpqyqszqszqgpqyqszqgpqyqszqgpqyqszqgpqyqszqgpqy40lgmnakhsrcx\
+     033nt37p477f8m944uu3v72ftk4zpyeuw7jj65e4tfctnalrk8vg0aqp9a0vyte5xrunv8";
 
 /// A signer with one user, and its clock.
 struct World {
@@ -44,16 +51,27 @@ fn allow(rules: &str) -> Vec<Grant> {
     vec![grant(GrantEffect::Allow, rules)]
 }
 
+/// Records the user as `SignerStore::import` does.
+fn import(store: &mut SignerStore, user: &SigningKey) {
+    let name = user.public_key().to_bytes();
+    let record = RecordWriter::versioned(256).u64(NOW).text(&BoundedText::<MAX_NAME>::default());
+    let record = record.bytes(ENCRYPTED.as_bytes()).finish();
+    let mut entry = LogEntry::new(Matter::UserImported, NOW);
+    entry.peer = name;
+    let mut transaction = store.begin().unwrap();
+    transaction.add_user(User::from_bytes(&name, &record).unwrap()).unwrap();
+    transaction.append(entry).unwrap();
+    transaction.commit().unwrap();
+}
+
 impl World {
     fn new() -> Self {
         let directory = Scratch::new();
         let path = directory.path("signer");
         let mut store =
             SignerStore::create(&path, PASSPHRASE, KdfParams::MINIMUM, &mut OsRandom).unwrap();
-        let user = SecretKey::from_bytes(&[7; 32]).unwrap();
-        let label = Default::default();
-        store.import(&user, PASSPHRASE, label, NOW, &mut OsRandom).unwrap();
-        let user = SigningKey::new(user);
+        let user = SigningKey::new(SecretKey::from_bytes(&[7; 32]).unwrap());
+        import(&mut store, &user);
         let mut engine = Engine::new(path, store, Arc::default());
         engine.set_relays(NOW, &[RELAY.to_owned()]).unwrap();
         engine.open_keys(NOW, PASSPHRASE).unwrap();

@@ -9,7 +9,7 @@ use endseal_signer::{LogEntry, LogVerdict, Matter};
 use crate::world::{NOW, World, invitation, rule};
 
 #[test]
-#[ignore = "half a minute; prints how long it takes"]
+#[ignore = "nightly: half a minute; prints how long it takes"]
 fn the_greatest_state_is_loaded() {
     let (world, mut signer) = World::with_user();
     let mut transaction = signer.begin().unwrap();
@@ -45,7 +45,7 @@ fn the_greatest_state_is_loaded() {
 }
 
 #[test]
-#[ignore = "half a minute; prints how long it takes"]
+#[ignore = "nightly: half a minute; prints how long it takes"]
 fn as_much_as_is_remembered_is_loaded_and_forgotten() {
     let (world, mut signer) = World::with_user();
     let mut transaction = signer.begin().unwrap();

@@ -102,7 +102,7 @@ fn killed_again_and_again_it_keeps_what_was_promised() {
         // Each at another moment; the first must have got somewhere.
         let patience = Instant::now();
         let got = || batches::said(&place.store()).matches("batch ").count() > before;
-        while !got() && patience.elapsed() < Duration::from_secs(20) {
+        while !got() && patience.elapsed() < Duration::from_secs(60) {
             thread::sleep(Duration::from_millis(1));
         }
         thread::sleep(Duration::from_micros(round * 700));

@@ -104,6 +104,18 @@ fn worker() {
 /// Every operation of it fails, and the power goes when it has said so.
 #[test]
 fn a_protection_that_failed_is_the_old_one_or_said_to_be_either() {
+    // Each remainder of a division by five is among them.
+    fail_protections((0..25).step_by(6));
+}
+
+#[test]
+#[ignore = "nightly: opens two thousand stores"]
+fn a_protection_that_failed_is_one_of_the_two_whatever_the_medium_keeps() {
+    fail_protections(0..25);
+}
+
+/// Fails each operation of a new protection, and cuts the power in these ways.
+fn fail_protections(ways: impl Iterator<Item = usize> + Clone) {
     let shim = Shim::compile();
     let mut seen = [0; 3];
     for (kind, errno) in [(Kind::Write, Fault::EIO), (Kind::Sync, Fault::EIO)] {
@@ -133,7 +145,7 @@ fn a_protection_that_failed_is_the_old_one_or_said_to_be_either() {
             };
             seen[expected.len() - 1] += 1;
             seen[2] += usize::from(said == "io");
-            for way in 0..25 {
+            for way in ways.clone() {
                 let left = Place::quick();
                 let left = left.path().join("cut");
                 // Whether names that had no fsync are kept, and what is kept of files.

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 /// Time that no test waits unless it fails.
-pub(crate) const LATE: Duration = Duration::from_secs(20);
+pub(crate) const LATE: Duration = Duration::from_secs(60);
 /// Time in which nothing arrives if nothing should.
 pub(crate) const SOON: Duration = Duration::from_millis(300);
 

@@ -122,7 +122,7 @@ async fn a_silent_relay_is_left_and_one_that_answers_pings_is_not() {
     let server = server_with(ServerSettings::default()).await;
     let mut lively = settings(&server.url());
     lively.timing.ping = Duration::from_millis(100);
-    lively.timing.silence = Duration::from_millis(400);
+    lively.timing.silence = Duration::from_millis(1_000);
     let (url, mut relay) = listen().await;
     let mut silent = settings(&url);
     silent.timing = lively.timing;
@@ -138,7 +138,7 @@ async fn a_silent_relay_is_left_and_one_that_answers_pings_is_not() {
             _ => None,
         })
         .await;
-    assert!(began.elapsed() >= Duration::from_millis(400));
+    assert!(began.elapsed() >= Duration::from_millis(1_000));
     tokio::time::sleep(Duration::from_millis(600)).await;
     assert!(lively.notifications.is_empty());
 }

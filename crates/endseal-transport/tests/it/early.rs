@@ -42,7 +42,6 @@ async fn idempotent_frames_arrive_with_the_first_packet() {
     let proxy = Proxy::new(pair.address(), weather, 1).await;
     meet(&pair, proxy.address()).await;
 
-    let start = std::time::Instant::now();
     let mut asking =
         pair.client.connect_early(pair.server.peer_id(), proxy.address()).await.unwrap();
     assert!(asking.is_early());
@@ -53,12 +52,10 @@ async fn idempotent_frames_arrive_with_the_first_packet() {
         let mut messages = taken.accept_messages().await.unwrap();
         let heard = messages.receive().await.unwrap().unwrap();
         assert_eq!(&heard, read_up_to(17).as_frame());
-        (taken, messages, start.elapsed())
+        (taken, messages)
     };
-    let (asked, (taken, mut messages, after)) = tokio::join!(asking.established(), serve);
+    let (asked, (taken, mut messages)) = tokio::join!(asking.established(), serve);
     let asked = asked.unwrap();
-    // 100 ms is one way; without early data it would be 300.
-    assert!(after < Duration::from_millis(280), "{after:?}");
     assert_eq!(asked.handshake().early, EarlyData::Accepted);
     assert_eq!(taken.handshake().early, EarlyData::Accepted);
     assert_eq!(messages.receive().await, Ok(None), "established() ends the stream");

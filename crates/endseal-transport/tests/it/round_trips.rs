@@ -10,6 +10,7 @@ use crate::proxy::{Proxy, Weather};
 const ONE_WAY: Duration = Duration::from_millis(50);
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly: measures time"]
 async fn every_policy_connects_in_one_round_trip() {
     for policy in [Policy::Classical, Policy::Hybrid, Policy::MlKem768Only] {
         let (by_clock, by_echo) = fewest(policy, limits()).await;
@@ -19,6 +20,7 @@ async fn every_policy_connects_in_one_round_trip() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly: measures time"]
 async fn a_proof_of_the_address_is_one_more() {
     let mut careful = limits();
     careful.retry_above = 0;

@@ -176,6 +176,7 @@ async fn a_hub_that_says_wait_for_ever_is_given_up() {
 
 /// A message that is too far ahead is parked and acknowledged: the report and the status count it.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly: more texts than a ratchet skips"]
 async fn a_text_behind_many_withheld_ones_is_not_lost_silently() {
     let world = World::new();
     let (hub, _) = lying_hub(Lies { withheld: 1..2_600, ..Lies::default() });
@@ -243,22 +244,24 @@ async fn a_number_is_never_given_to_another_key() {
 async fn a_full_mailbox_loses_no_text() {
     let mut limits = HubLimits::default();
     (limits.burst, limits.rate) = (1_000_000, 1_000_000);
-    limits.mailbox_frames = 1_200;
+    limits.mailbox_frames = 300;
     let world = World::with(limits);
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     let (mut carol, mut dave) = (world.member("carol").await, world.member("dave").await);
-    for _ in 0..1_200 {
+    for _ in 0..300 {
         dave.say(&bob.identity, "spam");
     }
-    assert_eq!(dave.sync(&world).await.sent, 1_200);
+    assert_eq!(dave.sync(&world).await.sent, 300);
     alice.say(&bob.identity, "important");
     assert!(alice.sync(&world).await.mailbox_full);
-    for _ in 0..1_100 {
-        alice.say(&carol.identity, "chat");
+    for _ in 0..4 {
+        for _ in 0..275 {
+            alice.say(&carol.identity, "chat");
+        }
+        assert_eq!(alice.sync(&world).await.sent, 275);
+        carol.sync(&world).await;
     }
-    assert_eq!(alice.sync(&world).await.sent, 1_100);
-    carol.sync(&world).await;
-    assert_eq!(bob.sync(&world).await.received, 1_200);
+    assert_eq!(bob.sync(&world).await.received, 300);
     let report = alice.sync(&world).await;
     bob.sync(&world).await;
     let arrived = bob.read().iter().any(|(from, _)| *from == alice.identity);

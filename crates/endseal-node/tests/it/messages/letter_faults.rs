@@ -91,11 +91,21 @@ fn stored(frame: &[u8]) -> Answer {
 /// Letters of members whose devices are not known, more than are asked for at once, while frames
 /// are on their way.
 #[tokio::test(flavor = "multi_thread")]
+async fn members_are_met_during_a_subscription() {
+    meet(4).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly: forty members join, each by a handshake"]
 async fn many_members_are_met_during_a_subscription() {
+    meet(40).await;
+}
+
+async fn meet(members: u64) {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     let mut people = Vec::new();
-    for number in 0..40 {
+    for number in 0..members {
         people.push(world.member(&format!("p{number}")).await);
     }
     let others: Vec<_> = people.iter().collect();
@@ -111,7 +121,7 @@ async fn many_members_are_met_during_a_subscription() {
     }
     alice.sync(&world).await;
     let report = bob.sync(&world).await;
-    assert_eq!((report.received, report.problems), (60, 0));
+    assert_eq!((report.received, report.problems), (members + 20, 0));
 }
 
 /// A hub that sends a slot of any length leaves a store that can be read.
@@ -178,6 +188,7 @@ async fn ten_full_mailboxes_keep_no_text_from_others() {
 
 /// Letters of groups that nobody has must not cost the reading of all rosters, each.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly: measures time"]
 async fn invented_groups_cost_no_reading_of_all_rosters() {
     let world = World::new();
     let (alice, mut bob) = (world.member("alice").await, world.member("bob").await);
@@ -657,6 +668,7 @@ async fn a_damaged_roster_costs_its_own_group() {
 }
 /// The record of a member is read once for the letters that name it, not for each.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly: measures time"]
 async fn a_person_record_is_not_read_for_each_letter() {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);

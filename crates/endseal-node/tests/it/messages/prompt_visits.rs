@@ -53,8 +53,8 @@ fn numbers(person: &mut Person) -> Vec<usize> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_visit_over_a_line_that_breaks_keeps_what_came() {
-    const TEXTS: usize = 24;
-    for pace in [20, 300] {
+    const TEXTS: usize = 12;
+    for pace in [20, 200] {
         let world = World::new();
         let hub = hub(Line { pace: Duration::from_millis(pace), cut: 6 });
         let mut bob = receiver(&hub, &world, TEXTS).await;
@@ -69,6 +69,7 @@ async fn each_visit_over_a_line_that_breaks_keeps_what_came() {
 
 /// A process that dies amid a visit has opened the frames before the last second.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly: measures time"]
 async fn frames_are_opened_within_a_second() {
     let world = World::new();
     let hub = hub(Line { pace: Duration::from_millis(50), cut: usize::MAX });
@@ -92,7 +93,8 @@ async fn a_flood_keeps_no_text_from_leaving() {
         let frames: Vec<_> = (1..=1_000).map(|sequence| junk(&mallory, sequence)).collect();
         let (left, has_left) = watch::channel(false);
         let memory = Mutex::new(Memory::default());
-        let line = Line { pace: Duration::from_millis(20), cut: usize::MAX };
+        // It lasts for a minute.
+        let line = Line { pace: Duration::from_millis(60), cut: usize::MAX };
         let hub = Liar::behind(line, move |peer, request| {
             Some(match request {
                 Request::Subscribe(_) => {
@@ -129,6 +131,6 @@ async fn a_flood_keeps_no_text_from_leaving() {
                 }
             }
         };
-        timeout(Duration::from_secs(10), sent).await.expect("the text leaves amid the flood");
+        timeout(Duration::from_secs(50), sent).await.expect("the text leaves amid the flood");
     }
 }

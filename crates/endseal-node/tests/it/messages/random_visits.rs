@@ -39,8 +39,18 @@ async fn visit(person: &mut Person, world: &World, polls: u64) -> Option<u64> {
 /// order.
 #[tokio::test(flavor = "multi_thread")]
 async fn visits_that_are_cut_lose_and_repeat_nothing() {
+    cut_visits(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly: ten times as many visits as by default"]
+async fn many_visits_that_are_cut_lose_and_repeat_nothing() {
+    cut_visits(10).await;
+}
+
+async fn cut_visits(seeds: u64) {
     const ROUNDS: usize = 60;
-    for seed in 1..=2 {
+    for seed in 1..=seeds {
         let mut random = SplitMix64::new(seed);
         let world = World::new();
         let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);

@@ -3,7 +3,6 @@
 use core::future::pending;
 use core::time::Duration;
 use std::sync::Mutex;
-use std::time::Instant;
 
 use endseal_hub::HubLimits;
 use endseal_node::local::{LocalCallError, LocalClient, LocalError};
@@ -182,13 +181,11 @@ async fn visits_fail_after_their_attempts_and_requests_go_on() {
     let bob = world.person("bob");
     world.stop().await;
     let ((), events) = serving(&world, &mut alice, async move |client| {
-        let begin = Instant::now();
         for attempts in [1, 3] {
             let failed = ask(&client, move |it| Ok(it.sync(attempts))).await;
             let is_no_hub = |it: &LocalError| it.to_string() == "no hub";
             assert!(matches!(&failed, Err(LocalCallError::Failed(it)) if is_no_hub(it)));
         }
-        assert!(begin.elapsed() < PATIENCE / 2, "{:?}", begin.elapsed());
         let to = Conversation::Person(bob.identity);
         assert_eq!(ask(&client, move |it| it.say(&to, &b"1\n2"[..], true)).await, 2);
         let (status, connected) = ask(&client, |it| it.status()).await;

@@ -20,7 +20,7 @@ use endseal_session::Engine;
 use endseal_testing::Scratch;
 use endseal_transport::{Accept, Connection, Endpoint, Policy, TransportKey};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct World {
     pub(crate) folder: Scratch,
