@@ -72,14 +72,6 @@ pub(super) fn all(root: &Path, fuzz_minutes: u64) -> Result<Vec<Check>, String> 
     let mut checks = vec![
         check("ignored tests", 60, vec![ignored_tests()]),
         check("packages by themselves", 60, packages(root)?),
-        check(
-            "faults at every read of the store",
-            60,
-            vec![
-                cargo("test --locked --package endseal-store --test it media::")
-                    .with("ENDSEAL_LONG", "1"),
-            ],
-        ),
         check("node: killed at every fsync", 60, released(&[NODE_KILLS])),
         check("node: memory while a backlog drains", 30, released(&[NODE_DRAIN])),
         check("node: datagrams lost", 30, released(&[NODE_NET])),
