@@ -21,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// True if the command handles signals itself.
 static IS_RELEASED: AtomicBool = AtomicBool::new(false);
 
-/// Begins to watch. A signal prints the failure as a JSON object, and ends the process with the code
-/// of [`Kind::Interrupted`], unless the command handles signals itself ([`release`]).
+/// Begins to watch. A signal prints the failure as a JSON object, and ends the process with the
+/// code of [`Kind::Interrupted`], unless the command handles signals itself ([`release`]).
 ///
 /// # Errors
 /// If the system gives no thread or descriptor.

@@ -153,9 +153,9 @@ impl Hub {
         self.reports().text().await
     }
 
-    /// Serves `/metrics`, `/healthz` and `/readyz` over HTTP without a password, until it is dropped.
-    /// `/readyz` answers 503 while the database cannot be written, and once the hub accepts no
-    /// connections.
+    /// Serves `/metrics`, `/healthz` and `/readyz` over HTTP without a password, until it is
+    /// dropped. `/readyz` answers 503 while the database cannot be written, and once the hub accepts
+    /// no connections.
     pub async fn serve_metrics(&self, listener: TcpListener) {
         operator_page::serve(listener, self.reports()).await;
     }

@@ -50,8 +50,8 @@ impl<const N: usize> Histogram<N> {
         self.add(u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX));
     }
 
-    /// Returns the bound of each class as it is shown with the number of values in it alone, and the
-    /// sum of all values in shown units.
+    /// Returns the bound of each class as it is shown with the number of values in it alone, and
+    /// the sum of all values in shown units.
     pub(crate) fn snapshot(&self) -> (Vec<(String, u64)>, f64) {
         let shown = |value: u64| value as f64 / self.unit as f64;
         let bounds = self.bounds.iter().map(|bound| shown(*bound).to_string());

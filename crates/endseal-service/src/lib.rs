@@ -1,5 +1,5 @@
-//! Parts that the hub, the signer, the S3 proxy and the node share, so that all of them behave alike
-//! towards their operators.
+//! Parts that the hub, the signer, the S3 proxy and the node share, so that all of them behave
+//! alike towards their operators.
 //!
 //! | to do this | use |
 //! |---|---|

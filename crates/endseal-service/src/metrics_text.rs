@@ -40,8 +40,8 @@ impl MetricsText {
         self.write_head(name, kind, help);
     }
 
-    /// Writes one value of a metric. Values of labels MUST have no quotes, backslashes or line ends:
-    /// they are written as they are.
+    /// Writes one value of a metric. Values of labels MUST have no quotes, backslashes or line
+    /// ends: they are written as they are.
     pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
         let prefix = self.prefix;
         self.write(format_args!("{prefix}_{name}"));

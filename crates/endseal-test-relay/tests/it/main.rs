@@ -1,5 +1,5 @@
-//! The client of endseal-relay against the relay of this crate, with and without faults, and both against peers that
-//! break the rules.
+//! The client of endseal-relay against the relay of this crate, with and without faults, and both
+//! against peers that break the rules.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 
