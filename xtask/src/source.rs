@@ -50,6 +50,7 @@ pub(crate) fn product_code(text: &str) -> String {
 /// Returns true if the whole file is compiled for tests, measurements or examples only.
 pub(crate) fn is_test_file(path: &str) -> bool {
     path.ends_with("/tests.rs")
+        || path.ends_with("_tests.rs")
         || path.split('/').any(|part| matches!(part, "tests" | "benches" | "examples"))
 }
 

@@ -31,6 +31,7 @@ mod peer_address;
 mod printable;
 mod progress;
 mod recipients;
+mod sessions;
 mod style;
 mod terminal;
 mod time;

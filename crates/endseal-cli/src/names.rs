@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use endseal_crypto::ed25519::PublicKey;
-use endseal_keyring::Contacts;
+use endseal_crypto::identity::PublicIdentity;
 use endseal_keyring::roster::GroupId;
+use endseal_keyring::{Contacts, IdentityText};
 use endseal_node::Home;
 
-use crate::cmd::session::identity_text;
 use crate::failure::Failure;
 
 /// Contacts, and the groups whose rosters are known here.
@@ -60,4 +60,9 @@ impl Names {
         let member = || self.member(key, group).map(|name| format!("{name} (no contact)"));
         self.contact(key).or_else(member).unwrap_or_else(|| identity_text(*key))
     }
+}
+
+/// The text form of a public identity without a KEM key.
+pub(crate) fn identity_text(key: PublicKey) -> String {
+    IdentityText::from(PublicIdentity::short(key)).to_string()
 }

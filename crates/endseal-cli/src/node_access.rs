@@ -12,9 +12,9 @@ use endseal_node::messages::{
 use endseal_node::sessions::Texts;
 use endseal_session::Engine;
 
-use crate::cmd::session::with;
 use crate::ctx::Ctx;
 use crate::failure::{Failure, Kind};
+use crate::sessions::with;
 
 /// The process that stays at the hub, or the store if none runs.
 pub(crate) enum NodeAccess<'e> {

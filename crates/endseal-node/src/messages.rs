@@ -15,6 +15,7 @@
 mod arrived_letter;
 mod confirmation;
 mod conversation;
+pub(crate) mod conversation_text;
 mod directory;
 mod drain;
 mod error;

@@ -1,4 +1,4 @@
-//! Identities, groups and peer ids in messages of the local API, as people write them.
+//! Identities, devices and peer ids in messages of the local API, as people write them.
 
 pub(crate) mod identity {
     //! An identity.
@@ -17,37 +17,6 @@ pub(crate) mod identity {
         let text = String::deserialize(from)?;
         let parsed = text.parse::<IdentityText>().map_err(D::Error::custom)?;
         Ok(*parsed.identity().ed25519())
-    }
-}
-
-pub(crate) mod conversation {
-    //! A person, as an identity, or a group, as its id in hexadecimal.
-
-    use endseal_crypto::identity::PublicIdentity;
-    use endseal_keyring::IdentityText;
-    use serde::de::Error as _;
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    use crate::messages::Conversation;
-
-    pub(crate) fn serialize<S: Serializer>(it: &Conversation, to: S) -> Result<S::Ok, S::Error> {
-        match it {
-            Conversation::Person(key) => {
-                to.collect_str(&IdentityText::from(PublicIdentity::short(*key)))
-            }
-            Conversation::Group(id) => to.collect_str(id),
-        }
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Conversation, D::Error> {
-        let text = String::deserialize(from)?;
-        if let Ok(id) = text.parse() {
-            return Ok(Conversation::Group(id));
-        }
-        let parsed = text.parse::<IdentityText>().map_err(D::Error::custom)?;
-        Ok(Conversation::Person(*parsed.identity().ed25519()))
     }
 }
 

@@ -28,6 +28,7 @@ pub mod credentials;
 mod forward;
 mod glob;
 mod headers;
+pub mod name_secret;
 pub mod names;
 mod observability;
 mod operations;

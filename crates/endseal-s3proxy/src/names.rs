@@ -6,7 +6,6 @@
 
 pub(crate) mod bucket_settings;
 mod client_key;
-pub mod name_secret;
 
 use core::future::poll_fn;
 use core::pin::Pin;

@@ -39,11 +39,13 @@ pub use engine::{
 pub use envelope::{Envelope, MAX_ID_LEN, Origin};
 pub use error::{BatchError, BeginSessionError, EngineError, GroupChangeError, SendError};
 pub use file_record::{FileRecord, FileRecordError, FileRecords, FileRoute};
-pub use message::{MAX_MESSAGE_LEN, MAX_PLAINTEXT_LEN, Message, MessageError, SessionTag};
+pub use message::{
+    MAX_MESSAGE_LEN, MAX_PLAINTEXT_LEN, Message, MessageError, RatchetBody, SessionTag,
+};
 pub use outcome::{BatchReport, Failure, Outcome, Released};
 pub use pairwise::{
     AcceptError, AccountKeys, BeginError, ChainPlace, OpenError, PairwiseAccount, Ratchet,
-    RatchetBody, RatchetLimits, SealError, Sealed, StateError, WrongCertificate, olm,
+    RatchetLimits, SealError, Sealed, StateError, WrongCertificate, olm,
 };
 pub use plaintext::PlaintextHead;
 pub use session_info::SessionInfo;

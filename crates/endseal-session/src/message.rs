@@ -7,7 +7,6 @@ use endseal_crypto::label::SESSION_TAG;
 use endseal_keyring::device::Certificate;
 
 use crate::fields::Fields;
-use crate::pairwise::RatchetBody;
 
 /// The longest message, in bytes.
 pub const MAX_MESSAGE_LEN: usize = 1 << 20;
@@ -219,3 +218,13 @@ impl fmt::Display for MessageError {
 }
 
 impl core::error::Error for MessageError {}
+
+/// Part of a message that a ratchet opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "the kinds of the format")]
+pub enum RatchetBody<'a> {
+    /// Of a pre-key message: the message and what its session began with.
+    Prekey(&'a [u8]),
+    /// The message alone.
+    Ratchet(&'a [u8]),
+}

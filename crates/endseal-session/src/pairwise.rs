@@ -2,17 +2,15 @@
 
 mod error;
 pub mod olm;
-mod ratchet_body;
 
 use endseal_crypto::random::RandomError;
 use endseal_crypto::{ed25519, x25519};
 use endseal_keyring::device::{Certificate, PrekeyBundle};
 use zeroize::Zeroizing;
 
-use crate::message::SessionTag;
+use crate::message::{RatchetBody, SessionTag};
 
 pub use error::{AcceptError, BeginError, OpenError, SealError, StateError, WrongCertificate};
-pub use ratchet_body::RatchetBody;
 
 /// A Double Ratchet between two devices. [`open`](Self::open) and [`seal`](Self::seal) change
 /// `self` only when they succeed.

@@ -3,6 +3,7 @@
 //! Sockets are served on the thread that calls [`run`]. The engine has a thread of its own, as its
 //! commits and key derivations block: events and commands reach it through channels.
 
+mod browser_sessions;
 mod handle;
 mod page;
 mod relay_lines;
@@ -25,8 +26,9 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use self::browser_sessions::Sessions;
 use self::handle::Handle;
-use self::page::{Page, Sessions};
+use self::page::Page;
 use self::relays::Reaching;
 use self::status::SignerStatus;
 use self::worker::Worker;

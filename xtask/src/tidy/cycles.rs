@@ -1,4 +1,6 @@
-//! Modules of a crate do not use each other in a cycle.
+//! Modules of a crate do not use each other in a cycle, and neither do folders: a module counts
+//! for each folder in which it lies. A cycle of folders without a cycle of modules comes from a
+//! file that lies in the wrong folder.
 //!
 //! A module that uses its ancestor does not count: it takes what the ancestor shares with its
 //! children. A name that a module only re-exports counts as a use of the module that defines it.
@@ -25,8 +27,17 @@ pub(super) fn check(tree: &Tree) -> Outcome {
     let folders = crates.iter().map(|name| format!("crates/{name}/src"));
     for folder in folders.chain(["xtask/src".to_owned()]) {
         let graph = Crate::read(tree, &folder).graph();
-        for cycle in cycles(&graph) {
-            findings.push(Finding::of(&folder, describe(&cycle, &graph)));
+        let of_modules = cycles(&graph);
+        for cycle in &of_modules {
+            findings.push(Finding::of(&folder, describe(cycle, &graph)));
+        }
+        for cycle in cycles(&folders_of(&graph)) {
+            let is_known = |of_modules: &BTreeSet<Path>| {
+                cycle.iter().all(|it| of_modules.iter().any(|module| module.starts_with(it)))
+            };
+            if !of_modules.iter().any(is_known) {
+                findings.push(Finding::of(&folder, describe_folders(&cycle, &graph)));
+            }
         }
     }
     findings.into()
@@ -41,6 +52,37 @@ fn describe(cycle: &BTreeSet<Path>, graph: &Graph) -> String {
     };
     let lines: Vec<String> = cycle.iter().map(uses).collect();
     format!("{} modules in a cycle: {}", cycle.len(), lines.join("; "))
+}
+
+/// Names the uses that make a cycle of folders.
+fn describe_folders(cycle: &BTreeSet<Path>, graph: &Graph) -> String {
+    let uses = graph.iter().flat_map(|(from, used)| used.iter().map(move |to| (from, to)));
+    let lines: Vec<String> = uses
+        .filter(|(from, to)| {
+            siblings(from, to).is_some_and(|(from, to)| cycle.contains(from) && cycle.contains(to))
+        })
+        .map(|(from, to)| format!("{} uses {}", from.join("::"), to.join("::")))
+        .collect();
+    format!("{} folders in a cycle: {}", cycle.len(), lines.join("; "))
+}
+
+/// The uses between folders that lie in one folder, and between modules beside them.
+fn folders_of(graph: &Graph) -> Graph {
+    let mut folders = Graph::new();
+    for (from, used) in graph {
+        for (from, to) in used.iter().filter_map(|to| siblings(from, to)) {
+            folders.entry(to.to_vec()).or_default();
+            folders.entry(from.to_vec()).or_default().insert(to.to_vec());
+        }
+    }
+    folders
+}
+
+/// The folders or modules of one folder in which two modules lie. Returns nothing if one module
+/// lies in the other.
+fn siblings<'p>(from: &'p [String], to: &'p [String]) -> Option<(&'p [String], &'p [String])> {
+    let shared = from.iter().zip(to).take_while(|(a, b)| a == b).count();
+    Some((from.get(..=shared)?, to.get(..=shared)?))
 }
 
 /// Modules of a crate, each with the paths in its code.
@@ -191,7 +233,8 @@ mod tests {
             ("d.rs", "mod e;\n"),
             ("d/e.rs", "use crate::b::B;\n"),
         ];
-        assert_eq!(found(&list), [""; 0], "d does not use its child");
+        let of_folders = "crates/a/src: 3 folders in a cycle: b uses c; c uses d; d::e uses b";
+        assert_eq!(found(&list), [of_folders], "d does not use its child");
         let list = [list[0], list[1], list[2], ("d.rs", "mod e;\nuse self::e::E;\n"), list[4]];
         let cycle =
             "crates/a/src: 4 modules in a cycle: b uses c; c uses d; d uses d::e; d::e uses b";
@@ -232,13 +275,28 @@ mod tests {
     }
 
     #[test]
+    fn a_file_in_the_wrong_folder_is_found() {
+        let list = [
+            ("lib.rs", "mod b;\nmod c;\n"),
+            ("b.rs", "mod d;\nmod e;\n"),
+            ("b/d.rs", "use crate::c::C;\n"),
+            ("b/e.rs", "pub struct E;\n"),
+            ("c.rs", "use crate::b::e::E;\npub struct C;\n"),
+        ];
+        let cycle = "crates/a/src: 2 folders in a cycle: b::d uses c; c uses b::e";
+        assert_eq!(found(&list), [cycle]);
+        let list = [list[0], list[1], list[2], list[3], ("c.rs", "pub struct C;\n")];
+        assert_eq!(found(&list), [""; 0]);
+    }
+
+    #[test]
     fn names_of_other_crates_and_of_items_lead_nowhere() {
         let list = [
             ("lib.rs", "mod b;\nmod c;\n"),
             ("b.rs", "use crate::c::C;\nuse x::x;\nfn f() { x::y(); C::g(); }\n"),
             ("c.rs", "use crate::d::g;\npub struct C;\n"),
             ("d.rs", "mod b;\n"),
-            ("d/b.rs", "use b::X;\nuse crate::b::B;\n"),
+            ("d/b.rs", "use b::X;\n"),
         ];
         assert_eq!(found(&list), [""; 0]);
     }

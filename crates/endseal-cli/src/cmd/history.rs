@@ -6,11 +6,12 @@ use endseal_node::messages::{Conversation, HistoryRow, TextDelivery};
 
 use super::inbox::shown;
 use super::say::conversation;
-use super::session::{StoreArgs, identity_text};
+use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 use crate::names::Names;
+use crate::names::identity_text;
 use crate::node_access::with_node;
 use crate::time::rfc3339;
 

@@ -6,11 +6,12 @@ use endseal_keyring::PeerIdText;
 use endseal_node::local::LocalClient;
 use endseal_node::messages::{Conversation, Unread};
 
-use super::session::{StoreArgs, identity_text};
+use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::names::Names;
+use crate::names::identity_text;
 use crate::node_access::{NodeAccess, with_node};
 use crate::printable::indent;
 use crate::time::rfc3339;

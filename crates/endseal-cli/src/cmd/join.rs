@@ -8,7 +8,7 @@ use endseal_node::messages::{HubClient, JoinError, hub_limits, join};
 use endseal_node::read_bounded;
 use endseal_transport::TransportKey;
 
-use super::session::{StoreArgs, not_opened, unlock, work_and_close};
+use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::exposed;
 use crate::failure::Failure;
@@ -16,6 +16,7 @@ use crate::json;
 use crate::network::{self, Destination, Timeouts};
 use crate::output::Input;
 use crate::peer_address::HostAddress;
+use crate::sessions::{not_opened, unlock, work_and_close};
 
 /// Longest invitation that is looked at, in bytes.
 const MAX_LEN: usize = 4_096;

@@ -12,20 +12,16 @@ use std::path::Path;
 
 use clap::Subcommand;
 use endseal_crypto::ed25519;
-use endseal_crypto::identity::{Identity, PublicIdentity};
-use endseal_keyring::{Contacts, IdentityText};
-use endseal_node::Home;
-use endseal_node::local::LocalClient;
-use endseal_node::sessions::SessionsError;
+use endseal_keyring::Contacts;
 use endseal_session::{Correspondent, Engine};
-use endseal_store::OpenStoreError;
 
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, WEEK};
-use crate::failure::{Failure, Kind, STOP_UP};
+use crate::failure::{Failure, Kind};
+use crate::names::identity_text;
 use crate::printable::plural;
+use crate::recipients;
 use crate::terminal::Terminal;
-use crate::{passphrase, recipients};
 
 /// Show and end sessions with devices, and hold group conversations (MLS) in files
 ///
@@ -76,44 +72,6 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
 }
 
-/// Opens the store, works, and closes it.
-pub(crate) fn with<T>(
-    wait: Duration,
-    ctx: &mut Ctx,
-    work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let (home, device) = unlock(ctx)?;
-    let engine = home.sessions(&device, wait).map_err(|error| not_opened(error, &home))?;
-    drop(device);
-    work_and_close(engine, ctx, work)
-}
-
-/// The failure of a store that was not opened. It names `endseal up` if that has it.
-pub(crate) fn not_opened(error: SessionsError, home: &Home) -> Failure {
-    let is_locked = matches!(error, SessionsError::Open { error: OpenStoreError::Locked, .. });
-    if is_locked && matches!(LocalClient::find(home), Ok(Some(_))) {
-        return Failure::new(Kind::Environment, "endseal up uses the store").hint(STOP_UP);
-    }
-    error.into()
-}
-
-pub(crate) fn unlock(ctx: &mut Ctx) -> Result<(Home, Identity), Failure> {
-    let home = ctx.home()?;
-    let device = passphrase::unlock_device(ctx, &home)?;
-    Ok((home, device))
-}
-
-pub(crate) fn work_and_close<T>(
-    mut engine: Engine,
-    ctx: &mut Ctx,
-    work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    engine.expire(ctx.now)?;
-    let done = work(&mut engine, ctx)?;
-    engine.into_store().close()?;
-    Ok(done)
-}
-
 /// Asks a question on the terminal, and fails unless the answer is yes.
 fn ask(question: &str) -> Result<(), Failure> {
     let refused = |error: io::Error| {
@@ -153,10 +111,6 @@ impl Partner {
         known.retain(|it| it.address.identity == self.identity);
         Ok(known)
     }
-}
-
-pub(crate) fn identity_text(key: ed25519::PublicKey) -> String {
-    IdentityText::from(PublicIdentity::short(key)).to_string()
 }
 
 /// The name of a contact, or else the identity.

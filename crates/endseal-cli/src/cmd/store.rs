@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use endseal_store::{Depth, Statistics, Store, StoreError};
 
-use crate::cmd::session::{StoreArgs, not_opened};
+use crate::cmd::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{self, Failure};
 use crate::json::{self, Value};
@@ -16,6 +16,7 @@ use crate::output::{AtTerminal, Output};
 use crate::passphrase;
 use crate::printable::plural;
 use crate::progress::Progress;
+use crate::sessions::not_opened;
 
 /// Check, copy and measure the store of sessions and their messages
 #[derive(clap::Args, Debug)]

@@ -12,13 +12,14 @@ use endseal_node::messages::{
 use endseal_transport::{Backoff, Failures, TransportKey};
 
 use super::join::hosts;
-use super::session::{StoreArgs, not_opened, unlock, work_and_close};
+use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::names::Names;
 use crate::network::{self, Destination, Timeouts};
 use crate::printable::{plural, printable};
+use crate::sessions::{not_opened, unlock, work_and_close};
 use crate::time::rfc3339;
 use crate::typed::redacted;
 

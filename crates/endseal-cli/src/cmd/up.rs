@@ -9,13 +9,14 @@ use endseal_node::service::{
 use endseal_transport::TransportKey;
 
 use super::join::hosts;
-use super::session::{StoreArgs, not_opened, work_and_close};
+use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json;
 use crate::log::{self, Level};
 use crate::network::{self, Destination, Timeouts};
 use crate::passphrase;
+use crate::sessions::{not_opened, work_and_close};
 
 /// Send and receive at once, until ^C
 ///

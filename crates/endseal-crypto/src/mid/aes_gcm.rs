@@ -4,11 +4,14 @@
 #[cfg(target_arch = "x86_64")]
 use alloc::boxed::Box;
 
+#[cfg(target_arch = "x86_64")]
+use zeroize::Zeroize;
+
 use super::backend;
 #[cfg(target_arch = "x86_64")]
-use crate::low::{cpu::HaveVaes, vaes::Aes256Gcm};
+use super::constant_time;
 #[cfg(target_arch = "x86_64")]
-use crate::secret::{Zeroize, constant_time_eq};
+use crate::low::{cpu::HaveVaes, vaes::Aes256Gcm};
 
 /// A key, expanded.
 #[cfg_attr(
@@ -98,7 +101,7 @@ impl AesGcm {
             #[cfg(target_arch = "x86_64")]
             Self::Kernel(gcm) => {
                 let expected = gcm.open_unverified(nonce, data, ciphertext, out);
-                if constant_time_eq(&expected, tag) {
+                if constant_time::eq(&expected, tag) {
                     return Ok(());
                 }
                 out.zeroize();
@@ -123,7 +126,7 @@ impl AesGcm {
             #[cfg(target_arch = "x86_64")]
             Self::Kernel(gcm) => {
                 let expected = gcm.open_unverified_within(nonce, data, buffer, from);
-                if constant_time_eq(&expected, tag) {
+                if constant_time::eq(&expected, tag) {
                     return Ok(());
                 }
                 let len = buffer.len() - from;

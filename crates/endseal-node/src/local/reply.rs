@@ -5,6 +5,7 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::{Address, DeviceId};
 use serde::{Deserialize, Serialize};
 
+use crate::messages::conversation_text;
 use crate::messages::{
     Conversation, HistoryRow, Problem, Status, SyncReport, TextDelivery, Unread,
 };
@@ -45,7 +46,7 @@ pub(crate) enum LocalReply {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct UnreadRow {
     number: u64,
-    #[serde(with = "wire_text::conversation")]
+    #[serde(with = "conversation_text")]
     conversation: Conversation,
     writer: Writer,
     /// Length of the plaintext in bytes.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::messages::Conversation;
-use crate::wire_text;
+use crate::messages::conversation_text;
 
 /// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub(crate) enum LocalRequest {
     /// Keeps texts, which are the secret of the message.
     Say {
         /// The person or group to whom they are written.
-        #[serde(with = "wire_text::conversation")]
+        #[serde(with = "conversation_text")]
         to: Conversation,
         /// Each line is a text.
         lines: bool,
@@ -37,7 +37,7 @@ pub(crate) enum LocalRequest {
     /// Rows of a conversation.
     History {
         /// The conversation.
-        #[serde(with = "wire_text::conversation")]
+        #[serde(with = "conversation_text")]
         with: Conversation,
         /// Number behind which they are.
         after: u64,

@@ -4,6 +4,7 @@ use endseal_keyring::device::Address;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::Conversation;
+use super::conversation_text;
 use crate::wire_text;
 
 /// Results of a visit, also of one that failed.
@@ -67,7 +68,7 @@ pub struct Lost {
 #[non_exhaustive]
 pub struct Skipped {
     /// The group or person.
-    #[serde(with = "wire_text::conversation")]
+    #[serde(with = "conversation_text")]
     pub to: Conversation,
     /// The device, if it is one.
     #[serde(with = "wire_text::device")]

@@ -16,7 +16,7 @@ use super::{Backend, Config, ConfigError, Keys, Limits, TlsFiles};
 use crate::access::{Client, Permissions, SecretAccessKey};
 use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext};
 use crate::glob::Glob;
-use crate::names::name_secret::NameSecretFile;
+use crate::name_secret::NameSecretFile;
 
 /// Variables of the environment.
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use endseal_crypto::random::OsRandom;
 use endseal_s3proxy::bucket::EntityTags;
 use endseal_s3proxy::config::Keys;
-use endseal_s3proxy::names::name_secret::{CreateNameSecretError, NameSecretFile};
+use endseal_s3proxy::name_secret::{CreateNameSecretError, NameSecretFile};
 use endseal_s3proxy::{Config, Proxy};
 use endseal_testing::Scratch;
 use serde_json::Value;

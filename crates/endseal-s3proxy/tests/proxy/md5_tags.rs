@@ -461,7 +461,7 @@ async fn the_entry_counts_towards_metadata_and_belongs_to_the_proxy() {
 async fn encrypted_names_and_sealed_metadata_make_no_difference() {
     let world = World::new();
     let file = world.scratch.folder().join("names.secret");
-    let file = endseal_s3proxy::names::name_secret::NameSecretFile::at(&file);
+    let file = endseal_s3proxy::name_secret::NameSecretFile::at(&file);
     let secret = file.create(&mut endseal_crypto::random::OsRandom).unwrap();
     let names = endseal_s3proxy::bucket::BucketNames::new(secret);
     let config = config(&world, |rule| {

@@ -9,7 +9,7 @@ use base64ct::{Base64UrlUnpadded, Encoding as _};
 use endseal_crypto::random::OsRandom;
 use endseal_s3_format::names::Names;
 use endseal_s3proxy::bucket::{BucketNames, BucketRule, Buckets, Plaintext};
-use endseal_s3proxy::names::name_secret::NameSecretFile;
+use endseal_s3proxy::name_secret::NameSecretFile;
 use endseal_s3proxy::{Config, Glob};
 
 use crate::client::Client;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use endseal_crypto::x25519;
 use endseal_keyring::device::{Address, Certificate};
 
-use super::conversation_state::ParkingBudget;
+use super::parking_budget::ParkingBudget;
 use crate::PairwiseAccount;
 
 /// Policy for sessions that identities begin which the store does not know.

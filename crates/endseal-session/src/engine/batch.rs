@@ -14,9 +14,10 @@ use super::body_digest::{BodyDigest, Recognizer};
 use super::changeset::Changeset;
 use super::conversation::Conversation;
 use super::conversation_state::{
-    BatchDedup, ConversationState, DirectConversation, GroupConversation, Loaded, ParkingBudget,
-    parked_outcome, parked_row,
+    BatchDedup, ConversationState, DirectConversation, GroupConversation, Loaded, parked_outcome,
+    parked_row,
 };
+use super::parking_budget::ParkingBudget;
 use super::store_request::{Load, Question, Write};
 use super::task::{Entry, Opened, Task};
 use endseal_store::Seen;

@@ -5,9 +5,7 @@ mod direct_conversation;
 mod group_conversation;
 mod loaded;
 mod parking;
-mod parking_budget;
 mod reached;
-mod reason;
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -18,13 +16,13 @@ pub(super) use direct_conversation::{DirectConversation, RemoteDevice, Seen, Ses
 pub(super) use group_conversation::GroupConversation;
 pub(super) use loaded::Loaded;
 pub(super) use parking::{Parked, Parking, outcome as parked_outcome, row as parked_row};
-pub(super) use parking_budget::ParkingBudget;
 use reached::Reached;
-pub(super) use reason::Reason;
 
 use super::accept_context::AcceptContext;
 use super::body_digest::{BodyDigest, Recognizer, is_same};
 use super::changeset::Changeset;
+use super::parking_budget::ParkingBudget;
+use super::parking_reason::Reason;
 use super::task::{Entry, Opened, Task};
 use crate::envelope::MAX_ID_LEN;
 use crate::{EngineError, Failure, PairwiseAccount, Ratchet};

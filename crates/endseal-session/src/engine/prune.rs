@@ -11,8 +11,8 @@ use endseal_store::{AddressRef, ConversationRef, ParkedTotal, PrunePosition};
 
 use super::EngineTransaction;
 use super::conversation::Conversation;
-use super::conversation_state::Reason;
 use super::inbox::conversation_id;
+use super::parking_reason::Reason;
 use super::records;
 use super::references::address_of;
 use super::store_request::Write;

@@ -8,7 +8,7 @@ use endseal_keyring::device::{Address, Certificate};
 use endseal_store::Seen;
 
 use super::body_digest::BodyDigest;
-use super::conversation_state::Reason;
+use super::parking_reason::Reason;
 use crate::{Failure, Outcome};
 
 /// A message to be opened.

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use endseal_crypto::secret::Zeroizing;
 use tokio::sync::{mpsc, oneshot};
 
-use super::page::Sessions;
+use super::browser_sessions::Sessions;
 use crate::control::{Command, CommandError, Reply, Request, SecretText};
 
 /// A command, and the way back.

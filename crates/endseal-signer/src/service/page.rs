@@ -5,7 +5,6 @@
 //! cookie that no other site can use. Each form carries a token of its session.
 
 mod html;
-mod session;
 
 use alloc::sync::Arc;
 
@@ -18,11 +17,10 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
+use super::browser_sessions::{self, Sessions};
 use super::handle::Handle;
 use super::web;
 use crate::control::{Command, Remember, Reply, WaitingView};
-
-pub(super) use self::session::Sessions;
 
 const HTML: &str = "text/html; charset=utf-8";
 /// Nothing is loaded, run, framed or sent anywhere else.
@@ -118,7 +116,8 @@ impl Page {
             let mut fields = form.split(|byte| *byte == b'&');
             fields.find_map(|field| field.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
         };
-        if !field("token").is_some_and(|given| session::is_equal(given, token.as_bytes())) {
+        if !field("token").is_some_and(|given| browser_sessions::is_equal(given, token.as_bytes()))
+        {
             return html::notice(StatusCode::FORBIDDEN, "This form is of another session.");
         }
         let remember = match field("remember") {
@@ -154,13 +153,13 @@ fn number(path: &str) -> Option<u32> {
 
 fn cookie(headers: &HeaderMap) -> Option<&str> {
     let mut pairs = headers.get_all(COOKIE).iter().filter_map(|it| it.to_str().ok());
-    pairs.find_map(|it| it.split("; ").find_map(|pair| pair.strip_prefix(session::COOKIE)))
+    pairs.find_map(|it| it.split("; ").find_map(|pair| pair.strip_prefix(browser_sessions::COOKIE)))
 }
 
 fn signed_in(cookie: &str, origin: &str) -> Response<String> {
     let mut response = see("/");
     let secure = if origin.starts_with("https://") { "; Secure" } else { "" };
-    let name = session::COOKIE;
+    let name = browser_sessions::COOKIE;
     let value = format!("{name}{cookie}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200{secure}");
     if let Ok(value) = HeaderValue::from_str(&value) {
         response.headers_mut().insert(SET_COOKIE, value);

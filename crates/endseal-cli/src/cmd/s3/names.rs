@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use endseal_crypto::random::OsRandom;
-use endseal_s3proxy::names::name_secret::{CreateNameSecretError, NameSecretFile};
+use endseal_s3proxy::name_secret::{CreateNameSecretError, NameSecretFile};
 
 use crate::ctx::Outcome;
 use crate::failure::{Failure, Kind, MOVE};

@@ -17,12 +17,12 @@ use endseal_session::group::MAX_GROUP_ID_LEN;
 use endseal_session::{ConversationId, Engine, GroupChangeError, GroupSummary};
 
 use self::inbox::group_name;
-use super::with;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 use crate::output::DASH;
 use crate::printable::{plural, printable};
+use crate::sessions::with;
 use crate::typed;
 
 /// Hold conversations in groups (MLS), whose messages travel in session files

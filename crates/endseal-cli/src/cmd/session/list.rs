@@ -7,11 +7,13 @@ use endseal_node::sessions;
 use endseal_session::{Correspondent, EngineError, SessionInfo};
 use endseal_store::SessionStatus;
 
-use super::{Partner, called, identity_text, with};
+use super::{Partner, called};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
+use crate::names::identity_text;
 use crate::printable::plural;
+use crate::sessions::with;
 
 pub(crate) fn list(wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let contacts = ctx.home()?.contacts()?;

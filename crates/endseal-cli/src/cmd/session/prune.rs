@@ -4,12 +4,12 @@ use core::time::Duration;
 
 use endseal_session::{PrunePolicy, Pruned};
 
-use super::{unlock, work_and_close};
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, DAY, WEEK};
 use crate::failure::Failure;
 use crate::json;
 use crate::printable::plural;
+use crate::sessions::{unlock, work_and_close};
 
 /// Delete old notes of received messages, parked messages and key packages
 ///

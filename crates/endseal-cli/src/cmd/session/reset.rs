@@ -5,11 +5,12 @@ use core::time::Duration;
 
 use endseal_session::EngineError;
 
-use super::{Partner, ask, with};
+use super::{Partner, ask};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 use crate::printable::plural;
+use crate::sessions::with;
 
 /// Stop sending on the sessions with a person; they still receive
 ///

@@ -5,10 +5,11 @@ use core::time::Duration;
 use endseal_keyring::device::SafetyNumber;
 use endseal_session::EngineError;
 
-use super::{Partner, with};
+use super::Partner;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
+use crate::sessions::with;
 
 /// Print the safety number of a contact, to compare it with theirs
 ///

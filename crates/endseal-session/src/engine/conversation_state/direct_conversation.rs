@@ -9,12 +9,13 @@ use endseal_keyring::device::{Address, Certificate, CertificateError, DeviceId, 
 use endseal_store::{SessionRow, SessionStatus};
 
 use super::reached::Reached;
-use super::{BatchDedup, Occasion, Parked, Reason};
+use super::{BatchDedup, Occasion, Parked};
 use crate::engine::accept_context::{AcceptContext, Own, UnknownSenders};
 use crate::engine::body_digest::BodyDigest;
 use crate::engine::changeset::Changeset;
 use crate::engine::delivery_kind::KIND_TEXT;
 use crate::engine::dropped_session::DroppedSession;
+use crate::engine::parking_reason::Reason;
 use crate::engine::task::{Delivery, Entry, Opened, Task};
 use crate::fields::Fields;
 use crate::{

@@ -6,11 +6,13 @@ use endseal_crypto::secret::Zeroizing;
 use endseal_store::SessionStatus;
 
 use super::parking::MAX_AHEAD;
-use super::{BatchDedup, Parked, Parking, ParkingBudget, Reason};
+use super::{BatchDedup, Parked, Parking};
 use crate::engine::body_digest::BodyDigest;
 use crate::engine::changeset::{Changeset, GroupStates};
 use crate::engine::delivery_kind::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
 use crate::engine::notice;
+use crate::engine::parking_budget::ParkingBudget;
+use crate::engine::parking_reason::Reason;
 use crate::engine::task::{Delivery, Entry, Opened, Task};
 use crate::group::{self, Content, Group, OpenError};
 use crate::{EngineError, Failure, Message};

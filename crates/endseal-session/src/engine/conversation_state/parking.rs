@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use endseal_store::ParkedRow;
 
-use super::parking_budget::{ParkingBudget, Pool};
-use super::reason::{Reason, TOO_FAR};
+use crate::engine::parking_budget::{ParkingBudget, Pool};
+use crate::engine::parking_reason::{Reason, TOO_FAR};
 use crate::engine::task::{Opened, Task};
 use crate::{Failure, Outcome};
 

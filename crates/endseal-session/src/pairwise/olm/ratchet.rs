@@ -5,9 +5,9 @@ use zeroize::Zeroizing;
 
 use super::body::{PrekeyHeader, RatchetHeader};
 use super::state;
-use crate::message::{MAX_PLAINTEXT_LEN, SessionTag};
+use crate::message::{MAX_PLAINTEXT_LEN, RatchetBody, SessionTag};
 use crate::pairwise::{
-    ChainPlace, OpenError, Ratchet, RatchetBody, RatchetLimits, SealError, Sealed, StateError,
+    ChainPlace, OpenError, Ratchet, RatchetLimits, SealError, Sealed, StateError,
 };
 use crate::plaintext::PlaintextHead;
 

@@ -9,11 +9,12 @@ use endseal_session::group::{Commit, Group, GroupDevice, GroupError, MAX_ADD_LEN
 use endseal_session::{Engine, GroupChangeError};
 
 use super::{Known, Out};
-use crate::cmd::session::{Partner, called, plural, shown, with};
+use crate::cmd::session::{Partner, called, plural, shown};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::output::Input;
+use crate::sessions::with;
 
 /// Add devices of a person
 ///

@@ -11,12 +11,14 @@ use endseal_keyring::device::Address;
 use endseal_node::messages::is_from_hub;
 use endseal_session::{ConversationId, Notice, Received, ReceivedKind};
 
-use crate::cmd::session::{called, identity_text, with};
+use crate::cmd::session::called;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{self, Failure};
 use crate::json::{self, Value};
+use crate::names::identity_text;
 use crate::output::{AtTerminal, Output};
 use crate::printable::{indent, plural, printable};
+use crate::sessions::with;
 
 /// Messages that are in memory at once.
 const PAGE: usize = 64;

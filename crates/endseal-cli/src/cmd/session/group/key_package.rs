@@ -7,11 +7,12 @@ use endseal_node::{Existing, Readers, write_file};
 use endseal_session::GroupChangeError;
 use endseal_session::group::Suite;
 
-use crate::cmd::session::{shown, with};
+use crate::cmd::session::shown;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 use crate::output::DASH;
+use crate::sessions::with;
 
 /// Write a key package, with which a member adds this device to a group
 ///

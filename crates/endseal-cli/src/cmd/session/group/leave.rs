@@ -3,10 +3,11 @@
 use core::time::Duration;
 
 use super::{Known, Out};
-use crate::cmd::session::{ask, shown, with};
+use crate::cmd::session::{ask, shown};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
+use crate::sessions::with;
 
 /// Propose to the others that this device leaves
 ///

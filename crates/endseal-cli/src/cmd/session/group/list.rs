@@ -10,11 +10,13 @@ use endseal_store::SessionStatus;
 
 use super::Known;
 use super::inbox::{group_name, hex};
-use crate::cmd::session::{called, identity_text, with};
+use crate::cmd::session::called;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
+use crate::names::identity_text;
 use crate::printable::plural;
+use crate::sessions::with;
 
 pub(crate) fn list(wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     with(wait, ctx, |engine, _| {

@@ -12,13 +12,15 @@ use endseal_session::{BatchOptions, JoinedGroup};
 
 use super::inbox::{group_name, hex};
 use super::list::{device, member_json};
-use crate::cmd::session::{called, identity_text, with};
+use crate::cmd::session::called;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
+use crate::names::identity_text;
 use crate::output::{DASH, Input};
 use crate::printable::plural;
 use crate::progress::Progress;
+use crate::sessions::with;
 
 /// Most threads that decrypt: beyond, the store is what limits.
 const MAX_THREADS: usize = 4;

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use endseal_node::sessions::{self, Texts};
 
 use super::{Known, Out};
-use crate::cmd::session::{plural, shown, with};
+use crate::cmd::session::{plural, shown};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 use crate::output::Input;
+use crate::sessions::with;
 
 /// Encrypt a text for the members of a group, into a session file
 ///

@@ -1,0 +1,52 @@
+//! The store with the sessions, for a command.
+
+use core::time::Duration;
+
+use endseal_crypto::identity::Identity;
+use endseal_node::Home;
+use endseal_node::local::LocalClient;
+use endseal_node::sessions::SessionsError;
+use endseal_session::Engine;
+use endseal_store::OpenStoreError;
+
+use crate::ctx::Ctx;
+use crate::failure::{Failure, Kind, STOP_UP};
+use crate::passphrase;
+
+/// Opens the store, works, and closes it.
+pub(crate) fn with<T>(
+    wait: Duration,
+    ctx: &mut Ctx,
+    work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (home, device) = unlock(ctx)?;
+    let engine = home.sessions(&device, wait).map_err(|error| not_opened(error, &home))?;
+    drop(device);
+    work_and_close(engine, ctx, work)
+}
+
+/// The failure of a store that was not opened. It names `endseal up` if that has it.
+pub(crate) fn not_opened(error: SessionsError, home: &Home) -> Failure {
+    let is_locked = matches!(error, SessionsError::Open { error: OpenStoreError::Locked, .. });
+    if is_locked && matches!(LocalClient::find(home), Ok(Some(_))) {
+        return Failure::new(Kind::Environment, "endseal up uses the store").hint(STOP_UP);
+    }
+    error.into()
+}
+
+pub(crate) fn unlock(ctx: &mut Ctx) -> Result<(Home, Identity), Failure> {
+    let home = ctx.home()?;
+    let device = passphrase::unlock_device(ctx, &home)?;
+    Ok((home, device))
+}
+
+pub(crate) fn work_and_close<T>(
+    mut engine: Engine,
+    ctx: &mut Ctx,
+    work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    engine.expire(ctx.now)?;
+    let done = work(&mut engine, ctx)?;
+    engine.into_store().close()?;
+    Ok(done)
+}
