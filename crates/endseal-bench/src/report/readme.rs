@@ -23,6 +23,9 @@ struct Row {
     #[serde(default = "ours")]
     subject: String,
     value: Expression,
+    /// True if it has no row in the table, and is listed where a peer costs less.
+    #[serde(default)]
+    only_lost: bool,
     beside: Vec<Peer>,
 }
 
@@ -118,11 +121,12 @@ pub(super) fn write(figures: &Figures<'_>) -> String {
         if !lost.is_empty() {
             losses.push(format!("{}: {}", row.work, lost.join(", ")));
         }
-        out += &format!("| {} | {} | {} |\n", row.work, ours.text(), beside.join(", "));
+        if !row.only_lost {
+            out += &format!("| {} | {} | {} |\n", row.work, ours.text(), beside.join(", "));
+        }
     }
     if !losses.is_empty() {
-        out += "\nWhere endseal costs more:\n\n";
-        losses.iter().for_each(|lost| out += &format!("* {lost}\n"));
+        out += &format!("\nWhere endseal costs more: {}.", losses.join("; "));
     }
     let record = figures.record;
     let environment = &record.environment;
