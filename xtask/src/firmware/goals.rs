@@ -14,8 +14,8 @@ struct Goal {
 enum Bound {
     /// Instructions of an encryption with NIP-44 under a kept key, at most.
     Instructions(u64),
-    /// Bytes a second of the same with its key derived each time, at least: at this clock in MHz and
-    /// one cycle for each instruction.
+    /// Bytes a second of the same with its key derived each time, at least. The clock is in MHz,
+    /// and each instruction takes one cycle.
     Rate { clock_mhz: u64, least: u64 },
 }
 

@@ -221,7 +221,7 @@ impl Material {
         self.contents.iter().map(seal).collect::<Result<_, _>>().map_err(failed)
     }
 
-    /// What a delivery service sends to the reader of each of the first `most` envelopes.
+    /// The bytes that a delivery service sends to the reader of each of the first `most` envelopes.
     fn views(&self, most: usize) -> Result<Vec<Vec<u8>>, SubjectError> {
         let sealer = self.sealer();
         // Recipients have an order of their own.
