@@ -153,8 +153,8 @@ mod tests {
             for (subject, properties) in [("endseal", &["post-quantum"][..]), ("quinn", quinn)] {
                 record.rows.push(RecordRow {
                     suite: "transport".into(),
-                    case: "echo".into(),
-                    params: [("bytes".to_owned(), 8192)].into(),
+                    case: "bulk".into(),
+                    params: [("bytes".to_owned(), 64 << 20)].into(),
                     subject: subject.into(),
                     metric: "time".into(),
                     unit: "ns".into(),
