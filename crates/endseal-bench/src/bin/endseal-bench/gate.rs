@@ -13,9 +13,9 @@ use crate::run::wanted_stations;
 
 /// Judge a run by the goals: exit code 1 if one is missed
 ///
-/// A suite without figures fails: its goals were not judged. A goal is missed if the figure is worse
-/// than its bound by more than `--tolerance`. A goal that is not decided or not measured fails only
-/// with `--strict`.
+/// A suite without figures fails: its goals were not judged. A goal is missed if the figure is
+/// worse than its bound by more than `--tolerance`. A goal that is not decided or not measured
+/// fails only with `--strict`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Record of a run
