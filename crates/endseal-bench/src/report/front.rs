@@ -1,4 +1,5 @@
-//! The first page: banners, a chart of each suite, one paragraph, the headline figures of each suite, and where we lose.
+//! The first page: banners, a chart of each suite, one paragraph, the headline figures of each
+//! suite, and where we lose.
 
 use std::collections::BTreeSet;
 
