@@ -3,11 +3,22 @@
 use super::case::Case;
 use super::chart::{Bar, BarGroup, Bars, Chart, Curves, MOST_SERIES, Quantity, Scale, Series};
 use super::content::{BarsSpec, Column, CurvesSpec, Field, Row, Show};
-use super::figures::{Figures, OURS, is_floor, is_method, is_ours, is_seed};
-use super::table::{value, within};
+use super::figures::{Figures, OURS, Part, is_floor, is_method, is_ours, is_seed};
+use super::table::{case_of, value, within};
 use super::value::{Scope, Value};
 use crate::stats::theil_sen;
+use crate::suite::envelope::HYBRID;
 use crate::words;
+
+/// The published methods as they are drawn, in each runtime and form that was published.
+const PUBLISHED: [&str; 6] = [
+    "seed-noble",
+    "seed-noble-bun",
+    "seed-json-array",
+    "seed-json-base64",
+    "seed-ctr",
+    "baseline-method",
+];
 
 /// A chart of bars; `None` if no bar was measured.
 pub(crate) fn bars(figures: &Figures<'_>, suite: &str, spec: &BarsSpec) -> Option<Chart> {
@@ -42,13 +53,50 @@ pub(crate) fn bars(figures: &Figures<'_>, suite: &str, spec: &BarsSpec) -> Optio
     drawn(spec.title.clone(), spec.note.clone(), scale, groups)
 }
 
+/// Times of the first main case of a suite: ours, the published method and the best peers.
+pub(crate) fn component(figures: &Figures<'_>, part: &Part) -> Option<Chart> {
+    /// More bars do not fit on a telephone.
+    const BEST: usize = 3;
+    let suite = part.suite.name;
+    let case = case_of(suite, part.content.main.first()?);
+    let ours = figures.time(&case, OURS)?;
+    let mut rows: Vec<_> = figures
+        .subjects()
+        .into_iter()
+        .filter_map(|subject| Some((subject, figures.time(&case, subject)?)))
+        .filter(|(_, row)| row.metric == ours.metric)
+        .collect();
+    rows.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
+    let mut peers = 0;
+    rows.retain(|(subject, _)| {
+        if PUBLISHED.contains(subject) || [OURS, HYBRID].contains(subject) {
+            return true;
+        }
+        let rival = !is_ours(subject) && !is_seed(subject) && !is_floor(suite, subject);
+        peers += usize::from(rival);
+        rival && peers <= BEST
+    });
+    if rows.len() < 2 {
+        return None;
+    }
+    let bars = rows.into_iter().map(|(subject, row)| Bar {
+        name: words::tame(subject),
+        median: row.median,
+        ci95: row.ci95.unwrap_or([row.median; 2]),
+        text: words::time(row.median),
+        alike: figures.difference_at(&case, OURS, subject).is_none(),
+    });
+    drawn(
+        suite.to_owned(),
+        "Ours, the published method run here, and the fastest peers; shorter is better. In italics: \
+         different properties".into(),
+        Scale::Amount(Quantity::Nanoseconds),
+        vec![BarGroup { title: case.describe(), bars: bars.collect() }],
+    )
+}
+
 /// The chart of these groups, with its description for those who cannot see it.
-pub(super) fn drawn(
-    title: String,
-    note: String,
-    scale: Scale,
-    groups: Vec<BarGroup>,
-) -> Option<Chart> {
+fn drawn(title: String, note: String, scale: Scale, groups: Vec<BarGroup>) -> Option<Chart> {
     let each = groups.iter().map(|group| {
         let bars = group.bars.iter().map(|bar| format!("{} {}", bar.name, bar.text));
         format!("{}: {}.", group.title, bars.collect::<Vec<_>>().join("; "))

@@ -1,11 +1,12 @@
-//! The first page: banners, one paragraph, the headline figures of each suite, and where we lose.
+//! The first page: banners, a chart of each suite, one paragraph, the headline figures of each
+//! suite, and where we lose.
 
 use std::collections::BTreeSet;
 
 use super::document::{Document, Text};
 use super::figures::Figures;
 use super::value::Scope;
-use super::{losses, markup, table};
+use super::{charts, losses, markup, table};
 use crate::environment::NO_LTO;
 use crate::record::Record;
 use crate::words;
@@ -20,6 +21,9 @@ const RUST_PEERS: [&str; 3] = ["rust", "iroh", "rust-nostr"];
 
 pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
     banners(document, figures.record);
+    for part in figures.parts() {
+        document.chart(charts::component(figures, &part));
+    }
     document.paragraph(summary(figures));
     document.section("Headline figures");
     let parts = figures.parts();

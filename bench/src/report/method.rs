@@ -204,7 +204,8 @@ fn repeat(document: &mut Document, figures: &Figures<'_>) {
         "fat" => "--profile dist",
         _ => "--release",
     };
-    let mut command = format!("cargo run {profile} -p endseal-bench -- run");
+    let mut command =
+        format!("cargo run {profile} --manifest-path bench/Cargo.toml --target-dir target -- run");
     if ["quick", "full"].contains(&record.extent.as_str()) {
         command += &format!(" --{}", record.extent);
     }

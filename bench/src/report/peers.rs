@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::case::Case;
-use super::chart::{Bar, BarGroup, Chart, Scale};
-use super::charts;
 use super::document::{Document, Table, Text};
-use super::figures::{Figures, OURS, axis, is_floor, is_ours, on_axis, without};
-use super::table::case_of;
+use super::figures::{Figures, OURS, axis, on_axis, without};
 use crate::record::{Params, Row};
 use crate::suite::Suite;
 use crate::words;
@@ -19,7 +16,6 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
          italics, and the heading of its class names the difference from endseal. Above 1, endseal \
          is faster.",
     );
-    document.chart(bars(figures));
     let groups = groups(figures);
     if groups.is_empty() {
         document.paragraph("This run has no times.");
@@ -127,40 +123,4 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
         }
         None => marked(text, &words),
     }
-}
-
-/// Ratios of the main cases of all suites.
-fn bars(figures: &Figures<'_>) -> Option<Chart> {
-    /// More bars of a case cannot be told apart.
-    const MOST: usize = 6;
-    let mut groups = Vec::new();
-    let cases = figures
-        .parts()
-        .into_iter()
-        .flat_map(|part| part.content.main.iter().map(move |case| case_of(part.suite.name, case)));
-    for case in cases {
-        let rival = |subject: &&str| !is_ours(subject) && !is_floor(&case.suite, subject);
-        let bar = |subject: &str| {
-            let factor = figures.factor(&case, OURS, subject).filter(|factor| factor.paired)?;
-            let text = words::factor(factor.median, factor.ci95);
-            let alike = figures.difference_at(&case, OURS, subject).is_none();
-            let ci95 = factor.ci95.unwrap_or([factor.median; 2]);
-            Some(Bar { name: words::tame(subject), median: factor.median, ci95, text, alike })
-        };
-        let subjects = figures.subjects().into_iter().filter(rival);
-        let mut bars: Vec<Bar> = subjects.filter_map(bar).collect();
-        bars.sort_by(|a, b| b.median.total_cmp(&a.median));
-        bars.truncate(MOST);
-        if !bars.is_empty() {
-            groups.push(BarGroup { title: case.describe(), bars });
-        }
-    }
-    charts::drawn(
-        "How many times faster endseal is than each".into(),
-        "Paired ratios with 95 % intervals; below 1, endseal is slower. In italics: different \
-         properties"
-            .into(),
-        Scale::Ratio,
-        groups,
-    )
 }

@@ -245,7 +245,7 @@ fn a_suite_that_is_absent_fails_the_gate() {
     let scratch = Scratch::new();
     let mut record = crate::fixture::run();
     record["environment"]["profile"] = serde_json::json!("release");
-    let path = scratch.write("run.json", &serde_json::to_vec(&record).unwrap());
+    let path = scratch.write("run.json", serde_json::to_vec(&record).unwrap());
     let gate =
         |suites: &[&str]| run(program().args(["gate", "--tolerance=1"]).args(suites).arg(&path));
     let all = gate(&[]);

@@ -59,7 +59,7 @@ fn what_is_not_json_or_too_long_is_refused() {
 #[test]
 fn a_packed_record_is_read_and_a_broken_one_is_not() {
     let scratch = endseal_testing::Scratch::new();
-    let plain = scratch.write("run.json", &serde_json::to_vec(&fixture::run()).unwrap());
+    let plain = scratch.write("run.json", serde_json::to_vec(&fixture::run()).unwrap());
     let gzip = std::process::Command::new("gzip").args(["-9nc", "--"]).arg(&plain).output();
     let packed = gzip.unwrap().stdout;
     let whole = scratch.write("run.json.gz", &packed);

@@ -57,6 +57,20 @@ fn the_first_page_says_what_it_costs_and_where_we_lose() {
     assert!(row.contains("| *1,480 B against 1,390 B* at 5 members | straight |"), "{row}");
 }
 
+/// The best peers are drawn, and not those that are the furthest behind.
+#[test]
+fn the_first_chart_shows_ours_the_published_method_and_the_best_peers() {
+    let page = html(&record(&run()));
+    let first = &page[page.find("<svg").unwrap()..page.find("Headline figures</h2>").unwrap()];
+    let description = first.split("<desc").nth(1).unwrap().split("</desc>").next().unwrap();
+    for subject in ["endseal 257", "endseal-hybrid", "seed-noble", "straight", "age", "hpke"] {
+        assert!(description.contains(subject), "{subject}: {description}");
+    }
+    assert!(!description.contains("libsignal"), "{description}");
+    let table = page.find("<table").unwrap();
+    assert!(page.find("<svg").unwrap() < table);
+}
+
 /// Published figures alone are no table of a run.
 #[test]
 fn no_table_has_empty_cells_alone() {
@@ -139,9 +153,9 @@ fn a_build_that_peers_were_not_made_like_is_said() {
         assert_eq!(text.contains("Caution"), said, "{lto}");
         assert!(text.contains(lto) && text.contains("link-time optimisation"));
         let command = if lto == "thin" {
-            "--profile bench -p endseal-bench -- run"
+            "--profile bench --manifest-path bench/Cargo.toml --target-dir target -- run"
         } else {
-            "--release -p endseal-bench -- run"
+            "--release --manifest-path bench/Cargo.toml --target-dir target -- run"
         };
         assert!(text.contains(command), "{lto}");
     }

@@ -184,9 +184,10 @@ fn build_all() -> Job {
 }
 
 fn fmt() -> Vec<Job> {
-    ["Cargo.toml", "bench/Cargo.toml", "firmware/Cargo.toml", "fuzz/Cargo.toml", "xtask/Cargo.toml"]
-        .map(|manifest| cargo(&format!("fmt --manifest-path {manifest} --check")))
-        .to_vec()
+    // With --all, another workspace would format the product's crates once more.
+    let others = ["bench", "firmware", "fuzz", "xtask"]
+        .map(|folder| cargo(&format!("fmt --manifest-path {folder}/Cargo.toml --check")));
+    [cargo("fmt --all --check")].into_iter().chain(others).collect()
 }
 
 /// Asks Cargo to resolve every workspace without changing its lock file.

@@ -216,10 +216,11 @@ fn outcome(out: &Path, record: &Record) -> Outcome {
         let interval =
             ratio.ci95.map_or("no interval".into(), |[low, high]| format!("[{low:.2}, {high:.2}]"));
         text.push_str(&format!(
-            "{:9} {:32} {:8.2}x  {interval}  against {}\n",
+            "{:9} {:32} {:8.2}x  {interval}  {} against {}\n",
             ratio.case,
             params.join(", "),
             ratio.median,
+            ratio.subject,
             ratio.against
         ));
     }
