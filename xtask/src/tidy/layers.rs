@@ -206,7 +206,7 @@ mod tests {
         let found: Vec<String> = findings.iter().map(Finding::to_string).collect();
         assert_eq!(
             found,
-            ["crates/endseal-cli/Cargo.toml:4: row 5 may not depend on endseal-bench of row 5"]
+            ["crates/endseal-cli/Cargo.toml:4: row 6 may not depend on endseal-bench of row 6"]
         );
     }
 
