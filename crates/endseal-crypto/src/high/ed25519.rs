@@ -17,7 +17,7 @@ crate::secret_bytes! {
 }
 
 impl Seed {
-    /// A new seed.
+    /// Draws a new seed of 32 bytes from `random`.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
@@ -26,7 +26,7 @@ impl Seed {
     }
 }
 
-/// A key that signs.
+/// An Ed25519 key (RFC 8032) that signs, with its seed and its public key. Wiped when dropped.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SigningKey {
     seed: Seed,
@@ -52,7 +52,7 @@ impl SigningKey {
         &self.seed
     }
 
-    /// The public key.
+    /// The public key that verifies signatures of this key.
     #[must_use]
     pub fn public_key(&self) -> &PublicKey {
         &self.public
@@ -82,7 +82,7 @@ impl SigningKey {
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
-    /// Length in bytes.
+    /// Length of an encoded public key in bytes.
     pub const LEN: usize = 32;
 
     /// Checks and takes a key.
@@ -126,7 +126,7 @@ impl PublicKey {
         }
     }
 
-    /// The encoding.
+    /// The 32-byte encoding of the key (RFC 8032, 5.1.2).
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -229,7 +229,7 @@ impl fmt::Debug for VerifyingKey {
 pub struct Signature([u8; 64]);
 
 impl Signature {
-    /// Length in bytes.
+    /// Length of a signature in bytes: R and S of 32 bytes each.
     pub const LEN: usize = 64;
 
     /// Takes any 64 bytes; verification judges them.
@@ -238,7 +238,7 @@ impl Signature {
         Self(*bytes)
     }
 
-    /// The encoding.
+    /// The 64-byte encoding of the signature, R || S (RFC 8032).
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 64] {
         &self.0
@@ -249,11 +249,11 @@ impl Signature {
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "a plain argument")]
 pub struct Signed<'a> {
-    /// Key of the signer.
+    /// Public key of the signer, with its point decompressed.
     pub key: &'a VerifyingKey,
-    /// Signed message.
+    /// The message that was signed, whole and not hashed.
     pub message: &'a [u8],
-    /// The signature.
+    /// The signature of the message by the key, still to be verified.
     pub signature: &'a Signature,
 }
 

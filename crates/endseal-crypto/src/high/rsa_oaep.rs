@@ -52,11 +52,11 @@ impl PrivateKey {
         &self.public
     }
 
-    /// Opens what [`PublicKey::encrypt`] made with the same label.
+    /// Opens a ciphertext that [`PublicKey::encrypt`] made with the same label.
     ///
     /// # Errors
-    /// [`Unauthentic`] for everything that does not open. OAEP hides what was sent, but proves no
-    /// sender: anybody can make what opens.
+    /// [`Unauthentic`] for everything that does not open. OAEP hides the plaintext but proves no
+    /// sender: every holder of the public key can make a ciphertext that opens.
     pub fn decrypt(
         &self,
         label: &[u8],
@@ -76,7 +76,7 @@ impl PrivateKey {
     }
 }
 
-/// A key that seals.
+/// An RSA public key that encrypts short secrets with OAEP.
 pub struct PublicKey {
     own: OaepPublicEncryptingKey,
     spki: Vec<u8>,
@@ -98,7 +98,7 @@ impl PublicKey {
         Ok(Self { own, spki })
     }
 
-    /// The `SubjectPublicKeyInfo` in DER.
+    /// The `SubjectPublicKeyInfo` of the key in DER (RFC 5280), for storage or for a fingerprint.
     #[must_use]
     pub fn spki(&self) -> &[u8] {
         &self.spki
@@ -149,13 +149,13 @@ impl fmt::Display for InvalidRsaKey {
 
 impl core::error::Error for InvalidRsaKey {}
 
-/// Why nothing was sealed.
+/// Error of encryption: the reason why there is no ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncryptError {
     /// The source of randomness failed.
     Random,
-    /// More than the modulus has room for.
+    /// The plaintext is longer than OAEP with this modulus allows.
     TooLong,
 }
 

@@ -62,7 +62,7 @@ macro_rules! secret_bytes {
 
         #[allow(dead_code, reason = "not every role needs every way in")]
         impl $name {
-            /// Length in bytes.
+            /// Length of the secret in bytes.
             $vis const LEN: usize = $len;
 
             /// Copies the secret from `bytes`, which the caller MUST wipe.

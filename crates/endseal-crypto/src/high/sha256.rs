@@ -19,7 +19,7 @@ pub const LEN: usize = crate::mid::sha256::LEN;
 /// Bytes that both states of HMAC have behind them: the block that the key fills.
 const BEHIND_KEY: u64 = BLOCK_LEN as u64;
 
-/// `SHA-256(data)`.
+/// Computes `SHA-256(data)` in one call (FIPS 180-4).
 #[must_use]
 pub fn digest(data: &[u8]) -> [u8; LEN] {
     let mut digest = Digest::new();
@@ -38,7 +38,7 @@ impl Digest {
         Self(Hasher::new())
     }
 
-    /// Adds data.
+    /// Adds data to the hashed input; may be called any number of times.
     pub fn update(&mut self, data: &[u8]) {
         self.0.update(data);
     }
@@ -152,7 +152,7 @@ pub struct Mac {
 impl ZeroizeOnDrop for Mac {}
 
 impl Mac {
-    /// Adds data.
+    /// Adds data to the authenticated input; may be called any number of times.
     pub fn update(&mut self, data: &[u8]) {
         self.inner.update(data);
     }

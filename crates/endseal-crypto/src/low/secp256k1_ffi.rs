@@ -91,7 +91,7 @@ impl Point {
         assert_eq!(done, 1, "only a secret key out of range fails");
     }
 
-    /// Verification of BIP-340.
+    /// Verifies a signature of `message` (BIP-340). Returns true if it is valid.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         let (x_only, _) = x_only(&self.0);
         // SAFETY: the context is live, the key valid; `signature` has 64 readable bytes, and

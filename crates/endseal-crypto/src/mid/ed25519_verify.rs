@@ -21,7 +21,7 @@ use super::{backend, hash, label};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signed<'a> {
     pub(crate) public: &'a [u8; 32],
-    /// Point that `public` encodes.
+    /// The point that `public` encodes, decompressed.
     pub(crate) point: &'a EdwardsPoint,
     pub(crate) message: &'a [u8],
     pub(crate) signature: &'a [u8; 64],
@@ -119,7 +119,7 @@ pub(crate) fn verify_many(batch: &[Signed<'_>]) -> bool {
 ///
 /// Terms are summed in groups. If a sum is not zero, its group is halved: the sum of the left half
 /// is computed, that of the right half is the difference. So one wrong signature costs as much as
-/// one more sum. Sums are paid from a budget, to which right signatures give what they saved.
+/// one more sum. Each sum is charged to a budget, to which right signatures add what they saved.
 /// Without a budget, signatures are verified one by one. So no set of wrong ones costs more than
 /// 1.3 times one by one, and [`ALLOWANCE`].
 pub(crate) fn verify_each(batch: &[Signed<'_>]) -> (Vec<bool>, usize) {

@@ -26,7 +26,7 @@ const LENGTH_AT: usize = BLOCK_LEN - 8;
 /// The hash value behind whole blocks (FIPS 180-4, 6.2).
 pub(crate) type State = [u32; 8];
 
-/// H(0) (FIPS 180-4, 5.3.3).
+/// The initial hash value H(0) (FIPS 180-4, 5.3.3).
 pub(crate) const INITIAL: State = [
     0x6a09_e667,
     0xbb67_ae85,

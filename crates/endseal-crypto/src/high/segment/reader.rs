@@ -47,7 +47,8 @@ pub fn repeat_error<E: Error + Copy + Send + Sync + 'static>(error: &io::Error) 
 }
 
 impl<R: Read> OpenReader<R> {
-    /// Reads the prefix and checks the commitment.
+    /// Reads the salt and the commitment from `inner`, and compares the commitment with that of
+    /// `key`.
     ///
     /// # Errors
     /// Those of `inner`; [`Unauthentic`] inside an error of kind `InvalidData`.
@@ -85,7 +86,7 @@ impl<R: Read> OpenReader<R> {
         matches!(self.state, State::Finished) && self.start == self.end
     }
 
-    /// Opens the next chunk into `self.chunk`, or straight into `direct` if that has room.
+    /// Opens the next chunk into `self.chunk`, or straight into `direct` if it is large enough.
     fn next_chunk(&mut self, direct: &mut [u8]) -> io::Result<usize> {
         let mut len = 0;
         while len < SEALED_CHUNK_LEN {

@@ -22,7 +22,7 @@ impl<'a> SliceSealer<'a> {
     /// come.
     #[must_use]
     pub fn new(keys: SealKeys, out: &'a mut [u8]) -> Self {
-        // A short message needs no more room than it has.
+        // A short message gets a buffer of its own length, not one of a whole chunk.
         let pending = vec![0; CHUNK_LEN.min(out.len())].into_boxed_slice();
         Self { keys: keys.0, out, index: 0, pending: Zeroizing::new(pending), filled: 0 }
     }

@@ -16,7 +16,7 @@ use crate::low::cpu::HaveAvx512;
 
 const BLOCKS: u32 = 16;
 const GROUP: usize = 16 * BLOCK;
-/// Bytes of four blocks.
+/// Length of four blocks in bytes, the unit of this kernel.
 const QUAD: usize = 4 * BLOCK;
 
 pub(super) fn apply(_: HaveAvx512, state: &mut State, data: &mut [u8]) {
@@ -136,8 +136,8 @@ fn rows<const N: usize>(state: &State) -> [[__m512i; 4]; N] {
     quads
 }
 
-/// Quarter rounds on columns, then on diagonals. Row b stays in its place and the others turn by
-/// one, as what a quarter round gives last is that row.
+/// Quarter rounds on columns, then on diagonals. Row b stays in place and the other rows are
+/// rotated by one, because row b is the last result of a quarter round.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn double_round(rows: [__m512i; 4]) -> [__m512i; 4] {
