@@ -47,7 +47,7 @@ impl<'a> Envelope<'a> {
         Ok(Self { header, fixed, tags, tries, bodies, chunks })
     }
 
-    /// The suite.
+    /// The suite of algorithms that the envelope names in its header.
     #[must_use]
     pub fn suite(&self) -> Suite {
         self.header.suite

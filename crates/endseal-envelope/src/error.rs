@@ -15,16 +15,16 @@ use crate::suite::Suite;
 pub enum RecipientsError {
     /// Two recipients have this Ed25519 key (or its negative) and different ML-KEM-768 keys.
     ConflictingKeys(ed25519::PublicKey),
-    /// There is none.
+    /// The list has no recipient; an envelope is sealed to at least one.
     Empty,
     /// The key at this index is not one that can be sealed to.
     Key {
         /// Index in the list that was given.
         index: usize,
-        /// The fault.
+        /// Reason why the Ed25519 key was refused.
         reason: ed25519::InvalidPublicKey,
     },
-    /// More than [`MAX_SLOTS`](crate::MAX_SLOTS).
+    /// The list has more recipients than an envelope has slots ([`MAX_SLOTS`](crate::MAX_SLOTS)).
     TooMany,
 }
 
@@ -88,7 +88,8 @@ impl From<RandomError> for SealError {
 #[non_exhaustive]
 pub enum OpenError {
     /// It is not sealed to this identity, or under another context, or it was changed. There is one
-    /// error for all of these, on purpose: telling them apart would help whoever made the change.
+    /// error for all of these, on purpose: telling them apart would help an attacker who changes
+    /// envelopes.
     Authentication,
     /// The context is longer than [`MAX_CONTEXT_LEN`](crate::MAX_CONTEXT_LEN): the caller's fault.
     ContextTooLong,
@@ -102,7 +103,7 @@ pub enum OpenError {
     SuiteNotAccepted(Suite),
     /// Authentic, but refused: older than the policy allows, or without a time.
     TooOld,
-    /// More slots than [`MAX_SLOTS`](crate::MAX_SLOTS).
+    /// The envelope announces this number of slots, more than [`MAX_SLOTS`](crate::MAX_SLOTS).
     TooManySlots(u32),
     /// Authentic, but refused: the sender's clock is further ahead than the policy allows.
     TooNew,
@@ -160,7 +161,7 @@ pub enum Malformed {
     EphemeralKey,
     /// It does not begin as an envelope does.
     Magic,
-    /// It announces no slot.
+    /// The envelope announces no slot, so nobody could open it.
     NoSlots,
     /// Reserved bytes are not zero.
     Reserved,

@@ -33,7 +33,7 @@ pub struct Opened {
     pub message_id: [u8; 16],
     /// The sender's claim of the time, in milliseconds since 1970-01-01T00:00:00Z; 0 if not stated.
     pub time: u64,
-    /// The content.
+    /// The opened content, whole and authentic.
     pub content: Vec<u8>,
 }
 
@@ -67,10 +67,10 @@ impl<'a> Opener<'a> {
         Self { identity, kem_digest, context }
     }
 
-    /// Opens one envelope.
+    /// Opens one envelope that is whole in memory, and applies `policy` to it.
     ///
     /// # Errors
-    /// [`OpenError`]; nothing of the content is given.
+    /// [`OpenError`]; no content is released then.
     pub fn open(&self, envelope: &[u8], policy: &mut Policy<'_>) -> Result<Opened, OpenError> {
         self.open_marked(envelope, policy, &mut unmarked)
     }
@@ -337,7 +337,7 @@ pub(crate) mod tests {
         unwrapper.work.get()
     }
 
-    /// Work of `tries` slots.
+    /// Expected work of trying `tries` slots in this suite.
     pub(crate) fn expected(suite: Suite, tries: u32) -> Work {
         let hybrid = if suite == Suite::X25519MlKem768 { tries } else { 0 };
         Work { decapsulations: hybrid, hybrid_pads: hybrid, commitments: tries }

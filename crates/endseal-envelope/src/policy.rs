@@ -71,7 +71,7 @@ impl<'a> Policy<'a> {
         Self { age: Some(Age { now, max_age, max_ahead }), ..self }
     }
 
-    /// Opens each message once.
+    /// A policy that opens each message only once, by its message id.
     #[must_use]
     pub fn replay(self, cache: &'a mut dyn ReplayCache) -> Self {
         Self { replay: Some(cache), ..self }

@@ -28,7 +28,7 @@ endseal_crypto::secret_bytes! {
 }
 
 impl Material {
-    /// The content key.
+    /// Derives the key of the content from the secret of the slot.
     pub(crate) fn content_key(&self, suite: Suite, header_digest: &[u8; hash::LEN]) -> InputKey {
         let bytes = &self.expose_secret()[..suite.material_len()];
         InputKey::init_with(|key| match suite {
@@ -190,7 +190,7 @@ impl Slots<'_> {
         }
     }
 
-    /// A key that nobody has, to which decoys of the hybrid suite are encapsulated.
+    /// A key without an owner, to which decoys of the hybrid suite are encapsulated.
     fn decoy_kem(&self) -> Option<Kem> {
         (!self.kems.is_empty() && self.total > self.keys.len()).then(|| {
             let seed = mlkem768::Seed::init_with(|seed| self.stream.expand(b'k', 0, seed));

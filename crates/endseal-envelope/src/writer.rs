@@ -53,7 +53,8 @@ fn invalid(error: SealError) -> io::Error {
 /// are fastest.
 ///
 /// The caller MUST call [`finish`](Self::finish): an envelope that is dropped before does not open.
-/// After an error it is not known which bytes reached the inner writer, so every later call fails.
+/// After an error it is not known which bytes the inner writer has written, so every later call
+/// fails.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct SealWriter<'a, W: Write> {
     sealer: Sealer<'a>,
