@@ -13,7 +13,7 @@ mod parse;
 
 pub use error::{ChangeBookError, EntryProblem, ParseBookError};
 
-/// Entries at most.
+/// Greatest number of entries in an address book.
 pub const MAX_ENTRIES: usize = 65_536;
 /// Longest address book in bytes.
 pub const MAX_LEN: usize = 64 << 20;
@@ -35,10 +35,10 @@ pub trait Listed: Clone + fmt::Debug + Send + Sync + 'static {
     /// By what it is known: two with the same key are the same entry.
     #[doc(hidden)]
     fn key(&self) -> Key;
-    /// Length of its text.
+    /// Length in bytes of the entry's text, which [`Self::write`] appends.
     #[doc(hidden)]
     fn text_len(&self) -> usize;
-    /// Appends its text.
+    /// Appends the entry's text, as it stands in a line of the book.
     #[doc(hidden)]
     fn write(&self, out: &mut String);
     /// Decodes words, which together may cost less than one by one. The error has the index.
@@ -62,7 +62,7 @@ impl<T> Default for AddressBook<T> {
 }
 
 impl<T: Listed> AddressBook<T> {
-    /// An empty address book.
+    /// Makes an address book without entries.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -95,7 +95,7 @@ impl<T: Listed> AddressBook<T> {
         self.by_name.get(name)
     }
 
-    /// The name of whoever has that key, and the entry.
+    /// The name under which a key is listed, and its entry. `None` if the key is not in the book.
     pub(crate) fn of_key(&self, key: &Key) -> Option<(&Name, &T)> {
         self.by_name.get_key_value(self.by_key.get(key)?.as_str())
     }
@@ -105,7 +105,7 @@ impl<T: Listed> AddressBook<T> {
         self.by_name.iter()
     }
 
-    /// Number of entries.
+    /// Number of entries in the book.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_name.len()
@@ -117,7 +117,7 @@ impl<T: Listed> AddressBook<T> {
         self.by_name.is_empty()
     }
 
-    /// Adds an entry.
+    /// Adds an entry under a name that is not in the book yet.
     ///
     /// # Errors
     /// If the name or the entry is there already, or the address book is full.
@@ -169,7 +169,7 @@ impl<T: Listed> AddressBook<T> {
         Ok(old)
     }
 
-    /// Removes an entry.
+    /// Removes the entry of a name and returns it.
     ///
     /// # Errors
     /// If there is no such entry.

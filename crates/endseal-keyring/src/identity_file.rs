@@ -144,13 +144,14 @@ impl IdentityFile {
         self.protection.params()
     }
 
-    /// The file.
+    /// The bytes of the file, to be stored.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.text.as_bytes()
     }
 
-    /// Opens the file. It takes as long as [`Self::params`] say.
+    /// Opens the file with its passphrase. The time and the memory that it takes follow from
+    /// [`Self::params`].
     ///
     /// # Errors
     /// [`OpenIdentityFileError::Authentication`] for a wrong passphrase as for a damaged file: they

@@ -13,7 +13,7 @@ use crate::bech32m::{self, Case, DecodeError};
 
 const PREFIX: &str = "endsealjoin";
 const VERSION: u8 = 1;
-/// Bytes before the addresses.
+/// Number of bytes before the addresses: version, peer id and token.
 const FIXED_LEN: usize = 1 + PeerId::LEN + 32;
 /// Longest list of addresses in bytes.
 const MAX_ADDRESSES: usize = 255;
@@ -53,7 +53,7 @@ impl Invitation {
         is_right.then_some(Self { hub, token, addresses: joined })
     }
 
-    /// Reads an invitation.
+    /// Parses the text of an invitation.
     ///
     /// # Errors
     /// [`ParseInvitationError`].
@@ -114,13 +114,13 @@ impl Invitation {
         text
     }
 
-    /// The hub's peer id.
+    /// The peer id of the hub that issued the invitation.
     #[must_use]
     pub const fn hub(&self) -> PeerId {
         self.hub
     }
 
-    /// The token.
+    /// The secret token by which the hub admits the holder of the invitation.
     #[must_use]
     pub const fn token(&self) -> &JoinToken {
         &self.token

@@ -92,7 +92,7 @@ impl fmt::Display for Protection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseProtectionError {
-    /// Damaged, cut or extended.
+    /// The text is damaged, cut or extended: it does not have the form of a protection.
     Form,
     /// The work that it asks for is out of bounds.
     Kdf(InvalidKdfParams),
@@ -148,7 +148,7 @@ fn fields(text: &str) -> Option<([u32; 3], [u8; argon2id::SALT_LEN])> {
     }
     let mut params = [0; 3];
     for param in &mut params {
-        // What is beyond 32 bits is beyond every bound as well.
+        // A number beyond 32 bits is beyond every bound as well, so the greatest one stands for it.
         *param = u32::try_from(decimal(words.next()?)?).unwrap_or(u32::MAX);
     }
     let mut salt = [0; argon2id::SALT_LEN];

@@ -82,7 +82,7 @@ impl SecretText {
         Ok(payload.to_identity())
     }
 
-    /// The text. Whoever sees it is the identity.
+    /// The secret text. Its reader can act as the identity.
     #[must_use]
     pub fn expose_secret(&self) -> &str {
         &self.0
@@ -97,7 +97,7 @@ pub enum ParseSecretError {
     Character,
     /// The checksum is wrong: a typing error.
     Checksum,
-    /// Cut or extended.
+    /// The text is cut or extended: it has another number of characters.
     Length,
     /// Bits after the last seed are set.
     Padding,

@@ -11,14 +11,14 @@ use crate::name::{InvalidName, Name};
 pub enum ParseBookError<T: Listed> {
     /// A line that is no entry, or one that contradicts an earlier one.
     Line {
-        /// Its number, from 1.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// Fault of the line.
+        /// Reason why this line was refused.
         problem: EntryProblem<T>,
     },
-    /// Longer than [`MAX_LEN`].
+    /// The file is longer than [`MAX_LEN`] bytes.
     TooLong,
-    /// More than [`MAX_ENTRIES`].
+    /// The file has more than [`MAX_ENTRIES`] entries.
     TooMany,
 }
 
@@ -28,7 +28,7 @@ pub enum ParseBookError<T: Listed> {
 pub enum EntryProblem<T: Listed> {
     /// The entry stands in an earlier line under another name.
     DuplicateEntry {
-        /// The other name.
+        /// Name under which an earlier line has the entry.
         name: Name,
     },
     /// The name stands in an earlier line.
@@ -37,9 +37,9 @@ pub enum EntryProblem<T: Listed> {
     Entry(T::Error),
     /// The first word is not a name.
     Name(InvalidName),
-    /// Not text.
+    /// The line is not UTF-8 text.
     NotUtf8,
-    /// Not two words.
+    /// The line does not consist of two words, a name and an entry.
     Words,
 }
 
@@ -49,7 +49,7 @@ pub enum EntryProblem<T: Listed> {
 pub enum ChangeBookError {
     /// The entry is there already.
     DuplicateEntry {
-        /// Under this name.
+        /// Name under which the book has the entry.
         name: Name,
     },
     /// The name is there already.

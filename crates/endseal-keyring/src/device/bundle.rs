@@ -27,10 +27,11 @@ pub struct PrekeyBundle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PrekeyKind {
-    /// For one session.
+    /// For one session: the hub gives it to one peer only.
     OneTime,
-    /// For any number, until two newer ones have been made. Only where no one-time key is left:
-    /// until the other side answers, sessions begun with it are no safer than this one key.
+    /// For any number of sessions, until two newer ones have been made. It is used only if no
+    /// one-time key is left. Until the other side answers, sessions started with it are no safer
+    /// than this one key.
     Fallback,
 }
 
@@ -52,7 +53,7 @@ impl PrekeyKind {
 }
 
 impl PrekeyBundle {
-    /// Length in bytes.
+    /// Length of an encoded bundle in bytes.
     pub const LEN: usize = 343;
 
     /// Makes a bundle of a prekey, made at `made_at` milliseconds since 1970. `sign` MUST sign with
@@ -100,7 +101,7 @@ impl PrekeyBundle {
         Ok(Self { bytes: *bytes, certificate, kind, key, made_at })
     }
 
-    /// The encoding.
+    /// The encoding of the bundle, signed, in [`Self::LEN`] bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.bytes
@@ -119,7 +120,7 @@ impl PrekeyBundle {
         self.kind
     }
 
-    /// The prekey.
+    /// The X25519 public key of the prekey.
     #[must_use]
     pub fn key(&self) -> &x25519::PublicKey {
         &self.key
@@ -177,7 +178,7 @@ pub enum BundleError {
     Key,
     /// A kind of prekey that is not known.
     Kind,
-    /// Not 343 bytes.
+    /// The bytes are not exactly 343.
     Length,
     /// A version that is not known: made by a newer program.
     Version,

@@ -43,7 +43,7 @@ pub struct DeviceKeys {
 }
 
 impl Certificate {
-    /// Length in bytes.
+    /// Length of an encoded certificate in bytes.
     pub const LEN: usize = 237;
 
     /// Signs a certificate for a device, made at `made_at` milliseconds since 1970.
@@ -102,7 +102,7 @@ impl Certificate {
         })
     }
 
-    /// The encoding.
+    /// The encoding of the certificate, signed, in [`Self::LEN`] bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.bytes
@@ -141,7 +141,8 @@ impl Certificate {
         match self.made_at.cmp(&seen.made_at) {
             core::cmp::Ordering::Greater => Succession::Later,
             core::cmp::Ordering::Less => Succession::Earlier,
-            // Whoever has the secret can sign one content in many ways; the content is what counts.
+            // The owner of the secret can make many signatures of one content, so contents are
+            // compared.
             core::cmp::Ordering::Equal if self.keys == seen.keys => Succession::Same,
             core::cmp::Ordering::Equal => Succession::Conflict,
         }
@@ -177,9 +178,9 @@ impl fmt::Debug for Certificate {
 pub enum Succession {
     /// It says what the other says.
     Same,
-    /// It replaces the other.
+    /// The certificate is newer than the other one and replaces it.
     Later,
-    /// The other one holds.
+    /// The certificate is older than the other one, which stays valid.
     Earlier,
     /// Other keys under the same time: it must be refused.
     Conflict,
@@ -229,11 +230,11 @@ impl<'a> Raw<'a> {
 pub enum CertificateError {
     /// The signature is not one of the identity: forged or damaged.
     Authentication,
-    /// The device is 0.
+    /// The number of the device is 0; numbers begin at 1.
     Device,
     /// A key is not one: damaged, or made by another program.
     Key,
-    /// Not 237 bytes.
+    /// The bytes are not exactly 237.
     Length,
     /// A version that is not known: made by a newer program.
     Version,

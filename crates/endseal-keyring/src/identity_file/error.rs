@@ -19,7 +19,7 @@ pub enum ParseIdentityFileError {
     Malformed(Malformed),
     /// The public identity in it is not one.
     Public(ParseIdentityError),
-    /// Longer than [`MAX_LEN`](super::MAX_LEN).
+    /// The file is longer than [`MAX_LEN`](super::MAX_LEN) bytes.
     TooLong,
     /// Written by a newer version.
     Version,

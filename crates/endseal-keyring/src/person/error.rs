@@ -16,7 +16,7 @@ pub enum ParsePersonError {
     Person(InvalidPerson),
     /// It is not a roster.
     Roster(ParseRosterError),
-    /// Longer than [`MAX_LEN`].
+    /// The record is longer than [`MAX_LEN`] bytes.
     TooLong,
 }
 
@@ -28,13 +28,13 @@ pub enum InvalidPerson {
     Group,
     /// A member is neither `root` nor `user`, nor `device-` with a number.
     Member(Name),
-    /// There is no device.
+    /// The record has no device; a person has at least one.
     NoDevice,
     /// There is no member `root`, or it is not the owner.
     Root,
     /// A member's identity lacks the ML-KEM-768 key.
     Short(Name),
-    /// More than [`MAX_DEVICES`].
+    /// The record has more than [`MAX_DEVICES`] devices.
     TooManyDevices,
     /// There is no member `user`.
     User,
