@@ -31,7 +31,7 @@ pub use targets::{SlotLen, Targets, TargetsError};
 
 use endseal_codec::Limits;
 
-/// Limits of the protocol.
+/// Limits that both sides of the protocol keep (docs/spec/delivery.md).
 pub mod limit {
     /// Greatest payload of a frame between node and hub, in bytes.
     pub const MAX_PAYLOAD: u32 = (1 << 20) + (128 << 10);
@@ -49,7 +49,7 @@ pub fn payload_limits() -> Limits {
     Limits::with_maximum(limit::MAX_PAYLOAD).unwrap_or_default()
 }
 
-/// Limits of stored frames.
+/// Limits of a stored frame that a hub accepts.
 #[must_use]
 pub fn stored_limits() -> Limits {
     Limits::with_maximum(limit::MAX_STORED_PAYLOAD).unwrap_or_default()

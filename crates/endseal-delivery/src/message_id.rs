@@ -8,7 +8,7 @@ use endseal_crypto::{hash, label};
 pub struct MessageId([u8; Self::LEN]);
 
 impl MessageId {
-    /// Length in bytes.
+    /// Length of a message id in bytes.
     pub const LEN: usize = 16;
 
     /// The first 16 bytes of BLAKE3-derive("endseal/delivery@v1 message id", sender || sequence).
@@ -21,7 +21,7 @@ impl MessageId {
         Self(id)
     }
 
-    /// The bytes.
+    /// The bytes of the message id.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0

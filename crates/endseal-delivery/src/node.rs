@@ -1,4 +1,4 @@
-//! The node's side.
+//! The node's side of the delivery protocol: puts and subscriptions.
 
 mod puts;
 mod subscription;
@@ -20,7 +20,7 @@ pub enum HubFault {
     Sequence,
     /// A position that is not behind the one before.
     Position,
-    /// More than the credit.
+    /// The hub sent more frames or bytes than the credit allows.
     Credit,
 }
 

@@ -1,4 +1,4 @@
-//! Positions in a mailbox.
+//! Positions in a mailbox, which order its frames.
 
 /// The position of the next frame of a mailbox: max(`last` + 1, `now`), with `now` in microseconds
 /// since 1970. A hub whose database was restored gives no position that a node has passed, if its

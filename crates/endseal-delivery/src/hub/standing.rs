@@ -1,10 +1,10 @@
-//! Permission of a peer.
+//! Registration states of peers, and the exchanges that each state permits.
 
 use endseal_codec::hub::Code;
 
 use super::kind::Kind;
 
-/// Standing of a peer at a hub.
+/// Registration state of a peer at a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the table of permissions has these columns")]
 pub enum Standing {

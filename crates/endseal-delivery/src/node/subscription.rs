@@ -27,9 +27,9 @@ pub enum Arrival<'a> {
         position: u64,
         /// Slot of this node; empty if the frame has none.
         slot: &'a [u8],
-        /// The frame.
+        /// The frame, as its sender signed it.
         frame: StoredFrame<'a>,
-        /// Name of the message.
+        /// Id of the message in the frame, by which duplicates are recognised.
         id: MessageId,
     },
     /// Bytes that are no vouched frame: they were damaged at the hub.
@@ -37,9 +37,9 @@ pub enum Arrival<'a> {
         /// Position, to be acknowledged when this is noted.
         position: u64,
     },
-    /// Nothing is left.
+    /// The mailbox has no further frame at the moment; later ones follow when they arrive.
     CaughtUp,
-    /// Frames were deleted.
+    /// The hub deleted frames that were not delivered, for the reason that the gap names.
     Gap(GapView<'a>),
     /// The subscription was refused, or has ended.
     Refused(RefusedView<'a>),
