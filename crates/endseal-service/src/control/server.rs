@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::frame::{self, ControlFrameError};
 
-/// Calls at once.
+/// Number of calls that are served at the same time.
 const CONNECTIONS: usize = 16;
 /// Time that a connection has for its JSON at least, if others wait for its place.
 const GRACE: Duration = Duration::from_millis(100);
@@ -110,7 +110,7 @@ struct Idle(Mutex<BTreeMap<u64, Connected>>);
 /// A connection that has sent nothing.
 struct Connected {
     since: Instant,
-    /// Dropped to end it.
+    /// The connection ends when this is dropped.
     _end: oneshot::Sender<Infallible>,
 }
 
@@ -179,15 +179,15 @@ impl Idle {
 pub struct ControlCall {
     stream: UnixStream,
     json: Zeroizing<Vec<u8>>,
-    /// The secret.
+    /// The secret that came beside the JSON, such as a passphrase; empty if there is none.
     pub secret: Zeroizing<Vec<u8>>,
 }
 
 impl ControlCall {
-    /// The call itself.
+    /// Parses the JSON of the call as a `T`.
     ///
     /// # Errors
-    /// [`ControlFrameError::Json`] if it is none of these.
+    /// [`ControlFrameError::Json`] if the JSON is not a `T`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, ControlFrameError> {
         Ok(serde_json::from_slice(&self.json)?)
     }
