@@ -161,7 +161,7 @@ pub enum Malformed {
     EphemeralKey,
     /// It does not begin as an envelope does.
     Magic,
-    /// The envelope announces no slot, so nobody could open it.
+    /// The envelope announces no slot, so no reader could open it.
     NoSlots,
     /// Reserved bytes are not zero.
     Reserved,
