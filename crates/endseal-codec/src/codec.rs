@@ -32,8 +32,8 @@ pub trait Codec: Schema {
         if limits.allow(bytes.len()) { Self::parse(bytes) } else { Err(DecodeError::Limit) }
     }
 
-    /// Reads a message into one that borrows nothing. For n bytes it takes at most 2n + 4,096 bytes
-    /// of heap, whatever they are.
+    /// Reads a message into one that borrows nothing. For n bytes of any content it takes at most
+    /// 2n + 4,096 bytes of heap.
     ///
     /// # Errors
     /// The class of the first violation; then nothing was allocated.

@@ -76,8 +76,8 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// Why a value is not encoded: a reader would have to refuse it, or there is no room. Always the
-/// fault of the caller.
+/// Reasons why a value is not encoded: a reader would have to refuse it, or the buffer is too
+/// short. Always a fault of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {

@@ -20,9 +20,9 @@ const MAX: u32 = 32;
 message! {
     /// An entry, which on the wire is a message.
     pub(crate) struct Entry, EntryView {
-        /// The key.
+        /// The key, 1 to 64 bytes of text.
         1 key: Required<Text<1, KEY_MAX>>,
-        /// The value.
+        /// The value, which is written even if it is empty.
         2 value: Written<Bytes<0, VALUE_MAX>>,
     }
 }

@@ -26,7 +26,7 @@ pub enum FrameError {
     Sequence,
     /// The input ends inside the frame.
     Truncated,
-    /// Bytes behind the frame.
+    /// The input continues behind the end of the frame.
     Trailing,
     /// The checksum is wrong: the frame was damaged, not forged.
     Checksum,
@@ -83,7 +83,7 @@ impl core::error::Error for FrameError {}
 pub enum BuildError<E> {
     /// A reader would refuse the message.
     Encode(EncodeError),
-    /// The signer failed.
+    /// The closure that signs returned this error.
     Sign(E),
     /// The signature has another length than its scheme's.
     Signature,

@@ -14,11 +14,11 @@ const END: u64 = 1 << 62;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// Defined by whoever uses the connection.
+    /// A control message; the protocol that uses the connection defines its content.
     Control,
     /// A `Message`, or a `SealedMessage` if the frame says so.
     Message,
-    /// Bytes of a file.
+    /// Bytes of a file that was offered before.
     Data,
 }
 
@@ -88,7 +88,7 @@ impl LiveHeader {
         self.sealed
     }
 
-    /// Bytes of the payload.
+    /// Length of the payload in bytes, which follows the header.
     #[must_use]
     pub fn length(&self) -> usize {
         self.length as usize
@@ -100,7 +100,7 @@ impl LiveHeader {
         self.sequence
     }
 
-    /// Bytes of the header.
+    /// Length of the encoded header in bytes.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         2 + varint::len(self.length.into()) + varint::len(self.sequence)

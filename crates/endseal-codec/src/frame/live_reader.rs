@@ -29,7 +29,8 @@ use crate::limits::Limits;
 /// # Ok::<(), endseal_codec::frame::FrameError>(())
 /// ```
 ///
-/// Its memory is bounded by what has arrived and by the maximum, whatever a header promises.
+/// Its memory is bounded by the bytes that have arrived and by the agreed maximum; a length that a
+/// header announces allocates nothing.
 #[derive(Debug)]
 pub struct LiveReader {
     limits: Limits,
@@ -52,7 +53,7 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveFrame<'a> {
-    /// Its header.
+    /// The header of the frame, with kind, length and sequence.
     pub header: LiveHeader,
     /// Its payload: a part of the input if it came in one piece, else of the reader's memory.
     pub payload: &'a [u8],

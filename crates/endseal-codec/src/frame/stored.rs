@@ -32,7 +32,7 @@ pub enum SignatureScheme {
 }
 
 impl SignatureScheme {
-    /// Bytes of a signature.
+    /// Length of a signature of this scheme in bytes.
     #[must_use]
     pub const fn signature_len(self) -> usize {
         match self {
@@ -188,13 +188,13 @@ impl<'a> StoredFrame<'a> {
         &self.stamp
     }
 
-    /// Returns the signature scheme.
+    /// Returns the signature scheme that the frame names.
     #[must_use]
     pub fn scheme(&self) -> SignatureScheme {
         self.scheme
     }
 
-    /// The encoded `SealedMessage`.
+    /// The payload: an encoded `SealedMessage`, which is not decoded here.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
@@ -209,8 +209,8 @@ impl<'a> StoredFrame<'a> {
     }
 }
 
-/// A stored frame that is complete and undamaged, and may be anybody's: it shows only what is
-/// needed to verify it.
+/// A stored frame that is complete and undamaged, but not authenticated. It gives access only to
+/// the fields that are needed to verify it.
 #[derive(Clone, Copy, Debug)]
 pub struct UnverifiedFrame<'a> {
     /// With checksum 0, as it was signed.

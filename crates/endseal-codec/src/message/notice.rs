@@ -14,7 +14,7 @@ message! {
         3 sender: Required<Fixed<32>>,
         /// Its name, without a path. It comes from the sender: do not use it as a path.
         4 name: Required<Text<1, 255>>,
-        /// Bytes of the plaintext.
+        /// Length of the plaintext in bytes, as the sender states it.
         5 size: Implicit<Uint64>,
         /// Where it is; its key is wrapped under the group's epoch key.
         6 object: Required<Nested<BlobReference>>,

@@ -8,7 +8,7 @@ use crate::metadata::Entries;
 message! {
     /// A message of a conversation.
     pub struct RichMessage, RichMessageView {
-        /// Random.
+        /// Random id of the message.
         1 id: Required<Fixed<16>>,
         /// Which conversation, 1 to 64 bytes.
         2 conversation: Required<Bytes<1, 64>>,
@@ -16,19 +16,19 @@ message! {
         3 sender: Required<Fixed<32>>,
         /// Milliseconds since 1970, by the sender's clock.
         4 timestamp: Implicit<Uint64>,
-        /// Body of the message.
+        /// Text of the message, if it has one.
         5 | 6 body: OneOf<Body, false>,
-        /// At most 32.
+        /// Attachments, at most 32.
         7 attachments: Repeated<Nested<Attachment>, 0, 32>,
-        /// At most 256.
+        /// Reactions to this message, at most 256.
         8 reactions: Repeated<Nested<Reaction>, 0, 256>,
-        /// At most 256.
+        /// People whom the body mentions, at most 256.
         9 mentions: Repeated<Nested<Mention>, 0, 256>,
         /// The id of the message that this one answers.
         10 reply_to: Optional<Fixed<16>>,
         /// At most 32, oldest first.
         11 edits: Repeated<Nested<Edit>, 0, 32>,
-        /// At most 32 entries.
+        /// Application-defined entries, at most 32.
         12 metadata: Entries,
     }
     keeps unknown
@@ -39,7 +39,7 @@ message! {
     pub struct Reaction, ReactionView {
         /// The Ed25519 public key of who reacted.
         1 sender: Required<Fixed<32>>,
-        /// 1 to 64 bytes.
+        /// The reaction as text of 1 to 64 bytes, usually one emoji.
         2 emoji: Required<Text<1, 64>>,
         /// Milliseconds since 1970, by the sender's clock.
         3 timestamp: Implicit<Uint64>,
@@ -47,7 +47,7 @@ message! {
 }
 
 message! {
-    /// Somebody of whom a body speaks.
+    /// A person whom a body mentions, and the place of the mention.
     pub struct Mention, MentionView {
         /// The Ed25519 public key of who is mentioned.
         1 peer: Required<Fixed<32>>,
@@ -71,7 +71,7 @@ impl Mention {
 }
 
 impl MentionView<'_> {
-    /// As [`Mention::of`].
+    /// Returns the mentioned part of `body`, as [`Mention::of`] does.
     #[must_use]
     pub fn of<'b>(&self, body: &'b str) -> Option<&'b str> {
         part(self.start, self.length, body)

@@ -3,11 +3,11 @@
 
 use alloc::vec::Vec;
 
-/// A message.
+/// A message of the contract, with its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageContract {
-    /// Its name.
+    /// Name of the message in the `.proto` file.
     pub name: &'static str,
     /// Its fields, in ascending order of their numbers.
     pub fields: Vec<FieldContract>,
@@ -17,11 +17,11 @@ pub struct MessageContract {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldContract {
-    /// Its name.
+    /// Name of the field in the `.proto` file.
     pub name: &'static str,
-    /// Its number.
+    /// Number of the field on the wire, from 1.
     pub number: u32,
-    /// Type of its value.
+    /// Type of the field's value, with its bounds.
     pub r#type: Type,
     /// Number of times that it may be there.
     pub presence: Presence,
@@ -67,11 +67,11 @@ pub enum Type {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Presence {
-    /// Once.
+    /// Exactly once.
     Required,
     /// Once or not, and the default value means that it is not.
     Implicit,
-    /// Once or not, and the two are told apart.
+    /// Once or not; a default value that is present differs from an absent field.
     Optional,
     /// A member of a `oneof`.
     OneOf {
@@ -80,11 +80,11 @@ pub enum Presence {
         /// True if one of its members must be there.
         required: bool,
     },
-    /// Many.
+    /// As often as the bounds allow.
     Repeated {
-        /// Elements at least.
+        /// Least number of elements.
         min: u32,
-        /// Elements at most.
+        /// Greatest number of elements.
         max: u32,
     },
 }

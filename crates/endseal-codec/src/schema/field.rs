@@ -15,7 +15,7 @@ use crate::wire::{Reader, Sink, WireType};
 pub trait Field {
     /// Form in an owned message.
     type Owned: Clone + Debug + Default + PartialEq + Eq;
-    /// Form in a view.
+    /// Form of the field in a view, which borrows from the encoding.
     type View<'a>: Copy + Debug;
 
     /// Wire type of its values.
@@ -43,7 +43,7 @@ pub trait Field {
 
     /// Refuses what a reader would refuse.
     fn check(owned: &Self::Owned, name: &'static str, unknown: usize) -> Result<(), EncodeError>;
-    /// Bytes that `write` writes.
+    /// Number of bytes that `write` writes for this value.
     fn len(owned: &Self::Owned) -> usize;
     /// Writes it, with its tags.
     fn write(owned: &Self::Owned, first: u8, sink: &mut impl Sink);
@@ -52,7 +52,7 @@ pub trait Field {
 /// Bytes of a tag: the contract's numbers are below 16.
 pub(super) const TAG_LEN: usize = 1;
 
-/// There once.
+/// A field that must be present exactly once.
 #[derive(Debug)]
 pub struct Required<V>(PhantomData<V>);
 
@@ -215,7 +215,7 @@ impl<V: Value> Field for Written<V> {
     }
 }
 
-/// There once or not.
+/// A field that may be absent, which differs from its default value.
 #[derive(Debug)]
 pub struct Optional<V>(PhantomData<V>);
 
@@ -268,7 +268,7 @@ impl<V: Value> Field for Optional<V> {
     }
 }
 
-/// `MIN` to `MAX` elements.
+/// A field with `MIN` to `MAX` elements, in their order.
 #[derive(Debug)]
 pub struct Repeated<V, const MIN: u32, const MAX: u32>(PhantomData<V>);
 

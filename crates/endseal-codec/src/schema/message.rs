@@ -1,4 +1,4 @@
-//! Declarations of messages.
+//! Macros that declare messages, with their owned form and their view.
 
 use core::fmt::Debug;
 
@@ -25,7 +25,7 @@ pub trait Schema: Clone + Debug + Default + PartialEq + Eq {
     fn from_view(view: Self::View<'_>) -> Self;
     /// Refuses what a reader would refuse.
     fn check(&self) -> Result<(), EncodeError>;
-    /// Bytes that `write` writes.
+    /// Number of bytes that `write` writes for this message.
     fn len(&self) -> usize;
     /// Writes the fields in ascending order, then the unknown ones.
     fn write(&self, sink: &mut impl Sink);
@@ -73,7 +73,7 @@ macro_rules! message {
         $vis struct $name {
             $($(#[$field_doc])* pub $field: <$kind as Field>::Owned,)*
             $(
-                /// Fields of later versions, which are written again.
+                /// Fields of later versions, which are kept and written again.
                 pub $unknown: Unknown<$name>,
             )?
         }
@@ -84,7 +84,7 @@ macro_rules! message {
         $vis struct $view<'a> {
             $($(#[$field_doc])* pub $field: <$kind as Field>::View<'a>,)*
             $(
-                /// Fields of later versions.
+                /// Fields of later versions, which this version does not know.
                 pub $unknown: UnknownView<'a, $name>,
             )?
         }

@@ -9,7 +9,7 @@ use crate::wire::{Reader, Sink};
 
 /// One of several members. All are delimited by a length, and their numbers follow each other.
 pub trait Choice: Clone + Debug + Default + PartialEq + Eq {
-    /// Form in a view.
+    /// Form of the `oneof` in a view, which borrows from the encoding.
     type View<'a>: Copy + Debug + PartialEq;
 
     /// Adds what the contract says of each member.

@@ -16,10 +16,10 @@ pub(crate) const UNBOUNDED: usize = usize::MAX;
 pub trait Value {
     /// Form in an owned message.
     type Owned: Clone + Debug + Default + PartialEq + Eq;
-    /// Form in a view.
+    /// Form of the value in a view, which borrows from the encoding.
     type View<'a>: Copy + Debug + PartialEq;
 
-    /// Wire type.
+    /// Wire type that the tag of such a value has.
     const WIRE: WireType;
     /// Returns its type in the contract.
     fn describe() -> Type;
@@ -43,7 +43,7 @@ pub trait Value {
     fn check(owned: &Self::Owned, field: &'static str) -> Result<(), EncodeError>;
     /// Returns true if it need not be written where there is no presence.
     fn is_default(owned: &Self::Owned) -> bool;
-    /// Bytes that `write` writes.
+    /// Number of bytes that `write` writes for this value.
     fn len(owned: &Self::Owned) -> usize;
     /// Writes what follows a tag.
     fn write(owned: &Self::Owned, sink: &mut impl Sink);
@@ -55,7 +55,7 @@ pub(crate) fn delimited_len(len: usize) -> usize {
     varint::len(len as u64) + len
 }
 
-/// Exactly `N` bytes.
+/// A byte string of exactly `N` bytes.
 #[derive(Debug)]
 pub struct Fixed<const N: usize>;
 
@@ -106,7 +106,7 @@ where
     }
 }
 
-/// `MIN` to `MAX` bytes.
+/// A byte string of `MIN` to `MAX` bytes.
 #[derive(Debug)]
 pub struct Bytes<const MIN: usize, const MAX: usize>;
 
@@ -264,15 +264,15 @@ macro_rules! number {
 }
 
 number! {
-    /// `uint64`
+    /// A `uint64` of Protocol Buffers.
     Uint64, u64, Type::Uint64
 }
 number! {
-    /// `uint32`
+    /// A `uint32` of Protocol Buffers.
     Uint32, u32, Type::Uint32
 }
 number! {
-    /// `bool`
+    /// A `bool` of Protocol Buffers.
     Bool, bool, Type::Bool
 }
 
@@ -310,7 +310,7 @@ pub trait OpenEnum: Copy + Debug + Default + PartialEq + Eq {
     const VALUES: &'static [(&'static str, u32)];
     /// `None` above 2^31 - 1.
     fn from_value(value: u32) -> Option<Self>;
-    /// The value.
+    /// The number of the value on the wire.
     fn value(self) -> u32;
 }
 

@@ -57,7 +57,7 @@ fn read_bytes(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     for (index, &byte) in bytes.iter().take(MAX_LEN).enumerate() {
         value |= u64::from(byte & 0x7f) << (7 * index);
         if byte < 0x80 {
-            // A last group of 0 adds nothing; the tenth has room for one bit.
+            // A last group of 0 adds nothing; the tenth group can hold one bit only.
             let malformed = (byte == 0 && index > 0) || (index == MAX_LEN - 1 && byte > 1);
             return if malformed { Err(Fault::Malformed) } else { Ok((value, index + 1)) };
         }
