@@ -210,7 +210,7 @@ impl<'o> Encoder<'o> {
         Self { out, checksum: Checksum::new(prefix), bits: 0, count: 0 }
     }
 
-    /// Adds data.
+    /// Appends data, which is encoded at once.
     pub(crate) fn put(&mut self, data: &[u8]) {
         for byte in data {
             self.bits = self.bits << 8 | u16::from(*byte);

@@ -39,7 +39,7 @@ pub fn secret_to_hex(key: &SecretKey, out: &mut [u8; HEX_LEN]) {
     write_hex(key.expose_secret(), out);
 }
 
-/// Parses `nsec…` (NIP-19).
+/// Parses a secret key as text, `nsec1…` (NIP-19).
 ///
 /// # Errors
 /// [`KeyError`].
@@ -74,7 +74,7 @@ pub fn public_to_hex(key: &PublicKey) -> [u8; HEX_LEN] {
     out
 }
 
-/// Parses `npub…` (NIP-19).
+/// Parses a public key as text, `npub1…` (NIP-19).
 ///
 /// # Errors
 /// [`KeyError`].

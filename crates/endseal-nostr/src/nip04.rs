@@ -18,7 +18,7 @@ use endseal_crypto::{aes_cbc, base64};
 
 use crate::output::OutputTooSmall;
 
-/// Between ciphertext and IV.
+/// Text between the ciphertext and its IV.
 const MARK: &[u8] = b"?iv=";
 /// Length of a block and of the IV.
 const BLOCK: usize = 16;
@@ -141,7 +141,7 @@ fn read_tail(tail: &[u8]) -> Option<[u8; BLOCK]> {
     iv_text[..len].try_into().ok()
 }
 
-/// A content was refused.
+/// Error of decryption: the reason why a content was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecryptError {

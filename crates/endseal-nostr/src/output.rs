@@ -10,7 +10,7 @@ use endseal_crypto::sha256::Digest;
 /// Takes bytes one piece after the other. It never fails: a buffer that is too small reports that
 /// at its end.
 pub trait Sink {
-    /// Adds bytes.
+    /// Appends the bytes to the output.
     fn put(&mut self, bytes: &[u8]);
 }
 
@@ -42,7 +42,7 @@ impl<'o> Output<'o> {
         Self { buffer, len: 0 }
     }
 
-    /// Returns what was put.
+    /// Returns the bytes that were written, at the front of the buffer.
     ///
     /// # Errors
     /// [`OutputTooSmall`]; the buffer is wiped.

@@ -1,4 +1,4 @@
-//! Responses of a signer.
+//! Responses of a remote signer (NIP-46).
 
 use super::{MessageError, text, unescape};
 use crate::event::Event;
@@ -12,7 +12,7 @@ const AUTH_URL: &str = "auth_url";
 /// Result of `switch_relays` if nothing changes: the JSON text, as a string.
 const UNCHANGED: &str = "null";
 
-/// Outcome of a request.
+/// Answer to a request, without its id.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "it holds plaintexts and secrets")]
 #[non_exhaustive]
@@ -26,7 +26,7 @@ pub enum Answer<'a> {
     Relays(Relays<'a>),
     /// The relays stay as they are.
     Unchanged,
-    /// An error.
+    /// An error, with the text that the client shows.
     Error(&'a str),
     /// A page where the user confirms; another response with the same id follows.
     AuthUrl(&'a str),
@@ -107,9 +107,9 @@ impl Sink for Counter {
 #[allow(missing_debug_implementations, reason = "it holds plaintexts and secrets")]
 #[non_exhaustive]
 pub struct Response<'a> {
-    /// Id of the request.
+    /// Id of the request that this response answers.
     pub id: &'a str,
-    /// Outcome.
+    /// Result of the request, or its error.
     pub answer: Answer<'a>,
 }
 

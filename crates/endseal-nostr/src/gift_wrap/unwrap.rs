@@ -21,7 +21,7 @@ pub struct Unwrapped<'a> {
     /// Earlier of the times at which seal and wrap expire (NIP-40), if any. The caller SHOULD
     /// ignore a rumor that has expired.
     pub expiration: Option<u64>,
-    /// Kind of the wrap.
+    /// Lifetime of the wrap at relays, which its kind states.
     pub lifetime: Lifetime,
 }
 
@@ -104,7 +104,7 @@ impl Verified {
     }
 }
 
-/// A wrap was refused.
+/// Error of unwrapping: the reason why a wrap was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnwrapError {

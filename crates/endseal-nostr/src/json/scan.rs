@@ -128,7 +128,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads a string.
+    /// Reads a JSON string, whose escapes are checked and not resolved.
     ///
     /// # Errors
     /// [`JsonError::Unexpected`], [`JsonError::Surrogate`].

@@ -12,7 +12,7 @@ use super::conversation::Conversation;
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct Cache<const N: usize> {
     entries: [Option<Entry>; N],
-    /// Rises with each use.
+    /// Counter that rises with each use, so that the least recently used entry is known.
     now: u64,
 }
 
@@ -24,7 +24,7 @@ struct Entry {
 }
 
 impl<const N: usize> Cache<N> {
-    /// An empty cache.
+    /// Makes an empty cache.
     #[must_use]
     pub const fn new() -> Self {
         const { assert!(N > 0, "a cache holds something") }
