@@ -149,10 +149,10 @@ impl ChunkKeys {
 
     /// Opens chunk `index`; `sealed` is [`TAG_LEN`] longer than `out`.
     ///
-    /// The caller MUST have compared the commitment, and MUST know from what it trusts how many
     /// The caller MUST have compared the commitment. It MUST also know the number of chunks from a
     /// source that it trusts, or see the last chunk, which is shorter than [`CHUNK_LEN`]: a chunk
     /// does not say whether another follows.
+    ///
     /// # Errors
     /// [`Unauthentic`] if it is another chunk or was changed, or the lengths are wrong; `out` is
     /// zeroed.
@@ -173,7 +173,6 @@ impl ChunkKeys {
     /// the content is written.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is another chunk or was changed: then the place of the content is
     /// [`Unauthentic`] if it is another chunk or was changed: then the place of the content is
     /// zeroed, including sealed bytes that lay there. Also if `sealed` is not in `buffer`, is
     /// shorter than a tag or begins before `to`, or no chunk has that index: then `buffer` is as it
