@@ -40,6 +40,7 @@ pub struct ControlClient(UnixStream);
 impl ControlClient {
     /// Connects to the socket of a service. `patience` is the timeout of each reply; without it a
     /// call waits for ever.
+    ///
     /// # Errors
     /// [`ControlConnectError`].
     pub fn connect(socket: &Path, patience: Option<Duration>) -> Result<Self, ControlConnectError> {
