@@ -54,7 +54,7 @@ impl Header {
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct WholeSealer {
     content: ContentSealer,
-    /// Of its content key.
+    /// Derives the keys of the content from the object's content key.
     source: KeySource,
     tail: TailKeys,
     plaintext_len: u64,
@@ -90,8 +90,8 @@ impl WholeSealer {
         Ok(content_md5::seal(&self.source, md5, random)?)
     }
 
-    /// Seals the last chunk and the tail. Whatever speaks against the content (a wrong checksum, a
-    /// wrong signature) MUST be known before: without this call the object does not open.
+    /// Seals the last chunk and the tail. The caller MUST finish all checks of the content
+    /// (checksums, signatures) before: without this call the object does not open.
     ///
     /// # Errors
     /// [`SealError::Length`] if less came than the header says.

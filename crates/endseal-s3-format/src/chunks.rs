@@ -50,7 +50,7 @@ impl ContentSealer {
             seal(&mut self.chunks, chunk, out)?;
         }
         if !rest.is_empty() && self.pending.capacity() == 0 {
-            // All of its room at once: a vector that grows leaves plaintext behind.
+            // Allocates all of its capacity at once: a vector that grows leaves plaintext behind.
             let to_come = usize::try_from(self.remaining).unwrap_or(CHUNK_LEN);
             self.pending.reserve_exact(rest.len().saturating_add(to_come).min(CHUNK_LEN));
         }
@@ -58,7 +58,7 @@ impl ContentSealer {
         Ok(())
     }
 
-    /// Seals the last chunk.
+    /// Seals the last chunk, which may be shorter than the others, and checks the length.
     pub(super) fn finish(self, out: &mut BytesMut) -> Result<(), SealError> {
         if self.remaining > 0 {
             return Err(SealError::Length);

@@ -108,7 +108,7 @@ error! {
 error! {
     /// A receipt that cannot be.
     ReceiptError {
-        /// The salt is zero.
+        /// The salt consists of zeros, which a part may not have.
         Salt = "a part has no salt of zeros",
         /// The content is longer than 5 TiB.
         ContentTooLong = "the content is longer than 5 TiB",

@@ -83,12 +83,12 @@ pub(super) fn is_number(text: &str) -> bool {
 pub struct ParkedUpload {
     /// The key that the upload is to become.
     pub key: String,
-    /// The backend's upload id.
+    /// Id under which the backend knows the upload.
     pub backend_id: String,
 }
 
 impl ParkedUpload {
-    /// The value of the metadata entry; `None` if metadata have no room for it.
+    /// The value of the metadata entry; `None` if it is longer than metadata may be.
     #[must_use]
     pub fn encode(&self) -> Option<String> {
         let len = u16::try_from(self.key.len()).ok()?;
@@ -97,7 +97,7 @@ impl ParkedUpload {
         (PARKED_METADATA.len() + text.len() <= MAX_METADATA).then_some(text)
     }
 
-    /// Reads the value of the metadata entry.
+    /// Parses the value of the metadata entry that holds the parked key.
     ///
     /// # Errors
     /// [`Unauthentic`] for everything that [`encode`](Self::encode) does not write.

@@ -23,13 +23,13 @@ pub struct RangePlan {
     content: Content,
     /// Where in the first of the parts the range begins.
     start: u64,
-    /// Its length.
+    /// Length of the range in bytes of content.
     len: u64,
     /// True if chunks without content, behind the range, are opened too.
     is_all: bool,
 }
 
-/// Where the range lies.
+/// Position of the range: in one body, or in several parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Content {
     /// In the body of a whole object.
@@ -88,7 +88,7 @@ impl RangePlan {
             len: range.end - range.start,
             is_all: false,
         };
-        // Of the part at hand: where its content and where the part itself begins.
+        // Offsets at which the content of the current part and the part itself begin.
         let (mut content_at, mut sealed_at) = (0, 0);
         let mut touched = Vec::new();
         for entry in record.entries() {
