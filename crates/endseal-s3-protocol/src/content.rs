@@ -23,7 +23,7 @@ pub trait Pieces {
 #[derive(Debug)]
 #[allow(clippy::exhaustive_enums, reason = "pieces and their end")]
 pub enum Step {
-    /// Some of the content.
+    /// A piece of the content, in order.
     Piece(Bytes),
     /// Comes once, behind the last piece: all that the request said of the content was found true.
     End(Outcome),
@@ -40,7 +40,7 @@ pub struct Content<S> {
     trailers: Option<Box<HeaderMap>>,
     /// The outcome of content that was verified before.
     outcome: Option<Box<Outcome>>,
-    /// The part of a piece that [`poll_pieces`](Self::poll_pieces) had no room for.
+    /// The rest of a piece that did not fit into the buffer of [`poll_pieces`](Self::poll_pieces).
     rest: Bytes,
     /// The outcome at the end, until more is asked for.
     ended: Option<Box<Outcome>>,
@@ -49,7 +49,7 @@ pub struct Content<S> {
 /// The framing of `aws-chunked`, and content that was read out of it.
 #[derive(Debug)]
 struct Chunks {
-    /// None at the end.
+    /// The decoder; `None` after the end of the content.
     decoder: Option<Decoder>,
     waiting: VecDeque<Bytes>,
 }
@@ -89,7 +89,7 @@ impl<S: Pieces> Content<S> {
         self.digests.expected_md5()
     }
 
-    /// Computes the MD5, too.
+    /// Computes the MD5 of the content as well.
     pub fn want_md5(&mut self) {
         self.digests.want_md5();
     }
@@ -120,7 +120,7 @@ impl<S: Pieces> Content<S> {
         }
         let mut taken = 0;
         loop {
-            // The end is asked for even where there is no room.
+            // The end is asked for even if the buffer is full.
             if self.rest.is_empty() {
                 match self.poll_step(cx)? {
                     Poll::Ready(Step::Piece(piece)) => self.rest = piece,

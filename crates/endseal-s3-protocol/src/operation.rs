@@ -8,33 +8,33 @@ use crate::Target;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "what there is")]
 pub enum Operation {
-    /// `PutObject`
+    /// `PutObject`: stores an object in one request.
     PutObject,
-    /// `CopyObject`
+    /// `CopyObject`: copies an object within the backend.
     CopyObject,
-    /// `GetObject`
+    /// `GetObject`: reads an object, or a range of it.
     GetObject,
-    /// `HeadObject`
+    /// `HeadObject`: reads the headers of an object.
     HeadObject,
-    /// `GetObjectAttributes`
+    /// `GetObjectAttributes`: reads size, tag, checksum and parts of an object.
     GetObjectAttributes,
-    /// `CreateMultipartUpload`
+    /// `CreateMultipartUpload`: starts an upload in parts.
     CreateMultipartUpload,
-    /// `UploadPart`
+    /// `UploadPart`: stores one part of an upload.
     UploadPart,
-    /// `UploadPartCopy`
+    /// `UploadPartCopy`: copies a range of an object into a part.
     UploadPartCopy,
-    /// `CompleteMultipartUpload`
+    /// `CompleteMultipartUpload`: joins the parts to an object.
     CompleteMultipartUpload,
-    /// `AbortMultipartUpload`
+    /// `AbortMultipartUpload`: deletes an upload and its parts.
     AbortMultipartUpload,
-    /// `ListParts`
+    /// `ListParts`: lists the parts of an upload.
     ListParts,
-    /// `ListObjects` and `ListObjectsV2`
+    /// `ListObjects` and `ListObjectsV2`: list the objects of a bucket.
     ListObjects,
-    /// `ListObjectVersions`
+    /// `ListObjectVersions`: lists versions and delete markers of a bucket.
     ListObjectVersions,
-    /// `DeleteObjects`
+    /// `DeleteObjects`: deletes up to 1,000 objects.
     DeleteObjects,
     /// The object by a form of a browser.
     PostObject,
@@ -42,7 +42,7 @@ pub enum Operation {
     /// rule below: `SelectObjectContent`, `GetObjectTorrent`, `WriteGetObjectResponse`,
     /// `RenameObject`, `CreateSession`, appending, unpacking, other methods.
     NotOnSealed,
-    /// Whatever does not touch content, sizes or entity tags of objects.
+    /// Any operation that does not touch content, sizes or entity tags of objects.
     Other,
 }
 

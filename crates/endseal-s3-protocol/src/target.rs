@@ -68,7 +68,7 @@ impl Target {
         self
     }
 
-    /// Bucket and key alone.
+    /// The same target with bucket and key, but without the query.
     #[must_use]
     pub fn without_query(&self) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl Target {
         self.key.as_deref()
     }
 
-    /// The query.
+    /// The query of the target, decoded.
     #[must_use]
     pub const fn query(&self) -> &Query {
         &self.query
@@ -184,7 +184,7 @@ fn check_len(key: &str) -> Result<(), S3Error> {
 pub struct Query(Vec<(String, Option<String>)>);
 
 impl Query {
-    /// No parameters.
+    /// Makes a query without parameters.
     #[must_use]
     pub const fn new() -> Self {
         Self(Vec::new())

@@ -12,7 +12,7 @@ pub enum ChecksumError {
     Md5Mismatch,
     /// `Content-MD5` is no base64 of 16 bytes.
     InvalidMd5,
-    /// Content and `x-amz-content-sha256` differ.
+    /// The SHA-256 of the content differs from `x-amz-content-sha256`.
     ContentSha256Mismatch,
     /// Content and its checksum of this kind differ.
     Mismatch(ChecksumKind),
@@ -31,7 +31,7 @@ pub enum ChecksumError {
 }
 
 impl ChecksumError {
-    /// S3's error code.
+    /// The error code of S3 that clients receive for it.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -51,7 +51,7 @@ impl<'a> Target<'a> {
         Ok(Self::new(uri::canonical_path(path)?, query.map_or(0, str::len), pairs))
     }
 
-    /// As it was sent.
+    /// Makes the canonical form of path and query as they were sent, without decoding them.
     pub(super) fn raw(path: &'a str, query: Option<&str>, without: Option<&str>) -> Self {
         let pairs = uri::pairs(query.unwrap_or_default());
         let mut pairs: Vec<_> = pairs.filter(|(name, _)| without != Some(*name)).collect();

@@ -27,7 +27,7 @@ struct Condition {
 }
 
 impl Policy {
-    /// Reads base64 of JSON.
+    /// Parses a policy from the Base64 of its JSON.
     ///
     /// # Errors
     /// [`SignatureError::InvalidPolicy`].

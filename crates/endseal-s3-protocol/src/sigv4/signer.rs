@@ -219,7 +219,7 @@ impl Signer {
         fields
     }
 
-    /// `AWS4-HMAC-SHA256 Credential=…,SignedHeaders=…,Signature=…`
+    /// Writes the header `AWS4-HMAC-SHA256 Credential=…,SignedHeaders=…,Signature=…`.
     fn authorization(&self, scope: &Scope<'_>, signed: &[&str], signature: &[u8; 32]) -> Vec<u8> {
         let scope = scope.signed_parts();
         let before = [ALGORITHM, " Credential=", &self.access_key, "/"];

@@ -25,7 +25,7 @@ impl Edits {
         }
     }
 
-    /// Takes an element away.
+    /// Removes an element with all its content.
     pub(super) fn remove(&mut self, element: &Element<'_>) {
         self.0.push((element.outer(), String::new()));
     }

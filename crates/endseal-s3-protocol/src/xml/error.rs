@@ -8,17 +8,17 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum XmlError {
-    /// Longer than [`MAX_DOCUMENT`](super::MAX_DOCUMENT).
+    /// The document is longer than [`MAX_DOCUMENT`](super::MAX_DOCUMENT) bytes.
     TooLong,
     /// Elements within elements within elements, or more of them than any body needs.
     TooComplex,
-    /// No UTF-8.
+    /// The document is not UTF-8.
     NotUtf8,
-    /// No well-formed XML.
+    /// The document is not well-formed XML.
     Syntax,
     /// A document type, or an entity that would have to be declared in one.
     DocumentType,
-    /// Another document than expected.
+    /// The root is not that of the expected document.
     UnexpectedRoot,
     /// An element that must be there is not.
     Missing(&'static str),
@@ -29,7 +29,7 @@ pub enum XmlError {
 }
 
 impl XmlError {
-    /// S3's error code.
+    /// The error code of S3 that clients receive for it.
     #[must_use]
     pub fn code(&self) -> &'static str {
         "MalformedXML"

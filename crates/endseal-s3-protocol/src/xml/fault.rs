@@ -6,9 +6,9 @@ use super::Builder;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct ErrorDocument<'a> {
-    /// S3's code.
+    /// Error code of S3, such as `NoSuchKey`.
     pub code: &'a str,
-    /// For people.
+    /// Message for people, which clients print.
     pub message: &'a str,
     /// The path that was asked for.
     pub resource: &'a str,
@@ -19,7 +19,7 @@ pub struct ErrorDocument<'a> {
 }
 
 impl ErrorDocument<'_> {
-    /// The document.
+    /// Writes the XML document of the error.
     #[must_use]
     pub fn to_xml(&self) -> Vec<u8> {
         let mut builder = Builder::plain("Error");

@@ -28,11 +28,11 @@ pub struct Next {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// `Key`.
+    /// Key of the object, unescaped and decoded.
     pub key: String,
     /// `VersionId` or `UploadId`; objects have none.
     pub id: Option<String>,
-    /// True for a `DeleteMarker`.
+    /// True if the entry is a `DeleteMarker`.
     pub is_marker: bool,
     /// `LastModified` or `Initiated` as it stands.
     pub time: Option<String>,

@@ -12,7 +12,8 @@ use crate::checksum::ChecksumKind;
 pub enum Name {
     /// `Prefix`: what the client asked for.
     Prefix,
-    /// `Marker`, `KeyMarker`, `StartAfter`: where the client wanted to begin.
+    /// `Marker`, `KeyMarker`, `StartAfter`: the place behind which the client asked the list to
+    /// begin.
     Marker,
     /// `NextMarker`, `NextKeyMarker`: where the next page begins.
     NextMarker,
@@ -28,7 +29,7 @@ pub enum Name {
 pub enum AlgorithmChange {
     /// It stays, and `ChecksumType` too.
     Keep,
-    /// Both are taken out.
+    /// Both elements are removed.
     Drop,
     /// This one takes their place.
     Set(ChecksumKind),
