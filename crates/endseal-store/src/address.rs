@@ -10,7 +10,7 @@ use crate::{limits, rows};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddressRef(pub(crate) i64);
 
-/// Facts about an address.
+/// Stored facts about an address: its keys, its certificate and the user's verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AddressRow {

@@ -24,8 +24,8 @@ use pack::Mark;
 /// In memory they take about 2 MB, and to read them takes 1.6 ms (docs/design/store-tuning.md).
 pub(crate) const MANY: usize = 16_384;
 
-/// Messages for which there is room from the beginning: as many as are not worth sorting in, and a
-/// batch of a node.
+/// Number of messages for which memory is reserved at the start: those that are too few to be
+/// sorted in, and one batch of a node.
 const RESERVED: usize = MANY + 5_000;
 
 /// Length of most ids in bytes.
@@ -48,11 +48,11 @@ pub(crate) struct DeliveredIndex {
     ids: Vec<u8>,
     /// The last entry with a hash.
     places: HashMap<u64, usize, BuildHasherDefault<AsIs>>,
-    /// The carrier chooses the ids.
+    /// The ids are hashed with a random key, because the delivery service chooses them.
     hasher: RandomState,
     /// Entries that are in no pack yet, by their numbers.
     due: Vec<usize>,
-    /// Entries that were delivered.
+    /// Number of entries that were delivered.
     delivered: usize,
     /// By conversation, the entry that is probably delivered next: messages come in the order in
     /// which they were asked for.
@@ -99,7 +99,7 @@ impl DeliveredIndex {
         }
     }
 
-    /// Reads all packs.
+    /// Loads the index from all packs of the table.
     pub(crate) fn load(connection: &Connection) -> Result<Self, StoreError> {
         let mut recent = Self::new();
         each(connection, |mark, seq| {
@@ -120,7 +120,7 @@ impl DeliveredIndex {
         self.entries.len() - self.delivered > MAX_ASKED
     }
 
-    /// Makes room for so many more of a conversation.
+    /// Reserves memory for this number of further messages of a conversation.
     pub(crate) fn expect(&mut self, conversation: i64, messages: usize) {
         self.entries.reserve(messages);
         self.places.reserve(messages);

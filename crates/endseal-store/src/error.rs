@@ -21,7 +21,7 @@ pub use finding::Finding;
 pub enum CreateStoreError {
     /// There is something at that place already.
     Exists,
-    /// The medium is full.
+    /// The medium is full. Free space on it, then try again.
     Full,
     /// The medium or the system failed.
     Io(io::Error),
@@ -35,8 +35,8 @@ pub enum CreateStoreError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenStoreError {
-    /// The secret is wrong, of another kind than the store's protection, or the key file is
-    /// damaged: they cannot be told apart.
+    /// The secret is wrong or of another kind than the store's protection, or the key file is
+    /// damaged. These cases cannot be distinguished.
     Authentication,
     /// The database is damaged, or not a store's. Restore a backup.
     Damaged(Finding),
@@ -65,8 +65,8 @@ pub enum StoreError {
     Duplicate,
     /// The transaction failed before with [`Self::Full`] or [`Self::Io`], and can only be dropped.
     Ended,
-    /// The medium is full. Nothing of the transaction was written; the store works on when there is
-    /// room again.
+    /// The medium is full. Nothing of the transaction was written; the store works again when space
+    /// has been freed.
     Full,
     /// The medium failed. Nothing of the transaction was written. If it failed in reading, the
     /// store is to be [reopened](crate::Store::reopen)

@@ -26,8 +26,8 @@ pub fn seal_key_file(
         .map(|file| file.to_vec())
 }
 
-/// The store key and its salt from a key file. They open the store, whatever the passphrase
-/// becomes.
+/// Opens a key file and returns the store key and its salt. They open the store even after the
+/// passphrase was changed.
 ///
 /// # Errors
 /// [`OpenStoreError::Authentication`], [`OpenStoreError::NoMemory`].

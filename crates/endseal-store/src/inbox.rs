@@ -14,15 +14,15 @@ use endseal_crypto::secret::Zeroizing;
 pub struct InboxRow {
     /// Its number; later messages have higher ones.
     pub seq: u64,
-    /// Where it belongs.
+    /// Conversation to which the message belongs.
     pub conversation: ConversationRef,
-    /// Sender.
+    /// Address of the sender.
     pub sender: AddressRef,
     /// 0 a message, 1 a change of a group.
     pub kind: u8,
-    /// Its id.
+    /// Id of the message, unique in its conversation.
     pub message: Vec<u8>,
-    /// Content.
+    /// Content of the message, decrypted.
     pub plaintext: Zeroizing<Vec<u8>>,
 }
 

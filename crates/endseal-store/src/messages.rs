@@ -31,17 +31,17 @@ pub struct Messages<'t> {
 #[allow(missing_debug_implementations, reason = "it refers to a plaintext")]
 #[allow(clippy::exhaustive_structs, reason = "the arguments of `deliver`")]
 pub struct NewMessage<'a> {
-    /// Where it belongs.
+    /// Conversation to which the message belongs.
     pub conversation: ConversationRef,
-    /// Its id.
+    /// Id of the message, unique in its conversation.
     pub message: &'a [u8],
-    /// Sender.
+    /// Address of the sender.
     pub sender: AddressRef,
     /// 0 a message, 1 a change of a group.
     pub kind: u8,
     /// Digest that is stored as [`Seen::digest`].
     pub digest: &'a [u8; 16],
-    /// Content.
+    /// Content of the message, decrypted.
     pub plaintext: &'a [u8],
 }
 
@@ -214,7 +214,7 @@ impl<'t> Messages<'t> {
         Ok(first..end)
     }
 
-    /// [`Self::mark`] for many messages.
+    /// Marks many messages as delivered, as [`Self::mark`] does for one.
     fn mark_many(&mut self, all: &[NewMessage<'_>], first: u64) -> Result<(), StoreError> {
         let transaction = self.transaction;
         let mut recent = transaction.recent()?;

@@ -1,4 +1,4 @@
-//! Ciphertexts that may have been sent, until their carrier says that they were.
+//! Ciphertexts that may have been sent, until the delivery service confirms them.
 
 use rusqlite::types::ValueRef;
 
@@ -14,13 +14,13 @@ use crate::{limits, rows};
 pub struct OutboxRow {
     /// Its number, which no other ever had or gets; later ones have higher ones.
     pub seq: u64,
-    /// Where it belongs.
+    /// Conversation to which the ciphertext belongs.
     pub conversation: ConversationRef,
     /// Recipient; none in a group.
     pub recipient: Option<AddressRef>,
     /// Kind of the ciphertext, numbered by the layer above.
     pub kind: u8,
-    /// The ciphertext.
+    /// The ciphertext, as it is sent.
     pub body: Vec<u8>,
 }
 
@@ -28,7 +28,7 @@ pub struct OutboxRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutboxState {
-    /// None.
+    /// The ciphertext depends on no such change, and may be sent.
     Free,
     /// It asks for the change, and may be sent.
     Proposes,

@@ -26,13 +26,13 @@ pub struct Pruned {
     pub next: Option<PrunePosition>,
 }
 
-/// Rows that [`WriteTransaction::prune_unused`] removed.
+/// Numbers of rows that [`WriteTransaction::prune_unused`] removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unused {
-    /// Number of addresses.
+    /// Number of addresses that were removed.
     pub addresses: u64,
-    /// Number of conversations.
+    /// Number of conversations that were removed.
     pub conversations: u64,
 }
 

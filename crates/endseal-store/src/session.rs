@@ -1,4 +1,4 @@
-//! Ratchets with devices.
+//! Sessions with devices, with the states of their ratchets.
 
 use endseal_crypto::secret::Zeroizing;
 use rusqlite::Row;
@@ -12,7 +12,7 @@ use crate::{limits, rows};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionStatus {
-    /// Sending and receiving.
+    /// The session sends and receives.
     Active,
     /// Receiving alone: another session took its place.
     ReceiveOnly,
@@ -33,7 +33,7 @@ pub struct SessionRow {
     pub standing: SessionStatus,
     /// When it was used last, in a unit of the layer above; at most 2^63 - 1.
     pub used: u64,
-    /// The ratchet's state.
+    /// The ratchet's state, encoded by the layer above.
     pub state: Zeroizing<Vec<u8>>,
 }
 
@@ -41,11 +41,11 @@ pub struct SessionRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionSummary {
-    /// With whom.
+    /// Address of the device with which the session is.
     pub address: AddressRef,
     /// Tells the sessions with one device apart.
     pub tag: [u8; 8],
-    /// Which ratchet it is.
+    /// Kind of the ratchet; the layer above numbers them.
     pub engine: u8,
     /// Permission to send and receive.
     pub standing: SessionStatus,

@@ -35,7 +35,7 @@ pub struct Store {
     connection: Option<Connection>,
     note: Note,
     id: [u8; 16],
-    /// Generation of the opening.
+    /// Generation of the store when it was opened.
     generation: u64,
     /// Generation in the database, which commits raise.
     latest_generation: u64,
@@ -317,7 +317,8 @@ impl Store {
         // Without a log there is nothing to move.
         if fs::metadata(self.directory.join(LOG)).is_ok_and(|log| log.len() > limit) {
             match self.checkpoint() {
-                // Deleting may be what makes room: the log can grow a little more.
+                // A full medium is no error here: deletions may follow that free space, and the log
+                // can still grow a little.
                 Ok(()) | Err(StoreError::Full) => {}
                 Err(error) => return Err(error),
             }
@@ -373,7 +374,7 @@ impl Store {
         // The checkpoint, which comes next, makes the fsync.
         let transaction = WriteTransaction::begin(self, Durability::Unsynced)?;
         match transaction.sort_in().and_then(|()| transaction.commit()) {
-            // They stay where they are: there is room for them.
+            // The messages stay where they are, which needs no more space.
             Err(StoreError::Full) => Ok(()),
             sorted => sorted,
         }
@@ -397,7 +398,7 @@ impl Store {
         self.recent.replace(None);
     }
 
-    /// Between transactions.
+    /// Drops the index between transactions if it holds too many entries that were not delivered.
     pub(crate) fn tidy_recent(&self) {
         self.recent.borrow_mut().take_if(|recent| recent.is_cluttered());
     }

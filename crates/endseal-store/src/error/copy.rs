@@ -19,6 +19,7 @@ pub enum BackupError {
     Full,
     /// A medium or the system failed.
     Io(io::Error),
+    /// The medium failed, and it is not known if the change was made, as with
     /// [`StoreError::Uncertain`].
     Uncertain,
 }
