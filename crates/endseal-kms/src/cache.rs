@@ -28,7 +28,7 @@ mod entries;
 use breaker::{Admission, Breaker};
 use entries::{Digest, Entries};
 
-/// Bounds of a cache.
+/// Bounds of a cache: keys, times and waiting requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "settings with defaults")]
 pub struct CacheLimits {
@@ -99,13 +99,13 @@ impl Cached {
         Self(Arc::new(Inner { provider, limits, state: Mutex::new(state), counters }))
     }
 
-    /// Returns the counters.
+    /// Returns the counters, which metrics read.
     #[must_use]
     pub fn counters(&self) -> &CacheCounters {
         &self.0.counters
     }
 
-    /// Keys in memory now.
+    /// Number of keys that are in memory now.
     #[must_use]
     pub fn entries(&self) -> usize {
         self.0.lock().entries.len()
@@ -263,7 +263,7 @@ impl KeyProvider for Cached {
                 inner.judge(admission, &outcome);
             }
             let wrapped = outcome?;
-            // What was written is often read soon.
+            // A key that was just used to write is often needed soon to read.
             let digest = digest(&wrapped.key_id, context, &wrapped.bytes);
             inner.remember(digest, Arc::new(ContentKey::from_bytes(key.expose_secret())));
             Ok(wrapped)
@@ -364,7 +364,7 @@ counters! {
     failures,
     /// Questions that were not put because the provider is left alone, or has too many.
     refused,
-    /// Keys that made room for others.
+    /// Keys that were removed because the cache was full.
     evicted,
 }
 

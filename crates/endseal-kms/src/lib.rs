@@ -45,10 +45,10 @@ pub use vault::VaultProvider;
 /// Future answer of a provider.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ProviderError>> + Send + 'a>>;
 
-/// Longest wrapped key in bytes: what the header of an object has room for.
+/// Greatest length of a wrapped key in bytes, which the header of an object can hold.
 pub const MAX_WRAPPED: usize = 1024;
 
-/// When to ask again if nobody said it.
+/// Time until the next attempt if the provider does not state one.
 const UNAVAILABLE_FOR: Duration = Duration::from_secs(1);
 
 /// Wraps content keys and opens them.
@@ -102,19 +102,19 @@ pub trait KeyProvider: Send + Sync {
 pub struct Wrapped {
     /// Names the key that wrapped.
     pub key_id: KeyId,
-    /// 1 to [`MAX_WRAPPED`] bytes.
+    /// The wrapped key, 1 to [`MAX_WRAPPED`] bytes.
     pub bytes: Vec<u8>,
 }
 
-/// The kinds of providers.
+/// Kinds of key providers that the configuration can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProviderKind {
     /// A local AES-256-GCM key ring.
     Ring,
-    /// RSA-OAEP.
+    /// An RSA key pair, with RSA-OAEP.
     Rsa,
-    /// HashiCorp Vault or OpenBao.
+    /// The transit engine of HashiCorp Vault or OpenBao.
     Vault,
 }
 
@@ -139,7 +139,7 @@ pub enum ProviderError {
     Unauthentic,
     /// No key of that id is here: it was removed, or the object is from elsewhere.
     UnknownKey,
-    /// The provider cannot be reached or is overloaded. Nothing is known about the key.
+    /// The provider cannot be connected to or is overloaded. Nothing is known about the key.
     Unavailable {
         /// When it is worth asking again.
         retry_after: Duration,

@@ -28,7 +28,7 @@ use super::KeyId;
 
 /// Most keys of a ring.
 pub const MAX_KEYS: usize = 1024;
-/// Longest file in bytes.
+/// Greatest length of a ring's file in bytes.
 pub const MAX_LEN: usize = 262_144;
 /// Latest time of a key: the end of the year 9999.
 pub const MAX_TIME: u64 = 253_402_300_799;
@@ -87,10 +87,10 @@ impl Ring {
         Ok(&self.wrapping().id)
     }
 
-    /// Removes a key. What it wrapped is lost.
+    /// Removes a key. Data keys that it wrapped can no longer be unwrapped.
     ///
     /// # Errors
-    /// [`RemoveKeyError`] if it wraps, which the last one always does.
+    /// [`RemoveKeyError`] if it is the wrapping key, which the last key always is.
     pub fn remove(&mut self, id: &KeyId) -> Result<(), RemoveKeyError> {
         let at = self.keys.iter().position(|key| key.id == *id).ok_or(RemoveKeyError::Unknown)?;
         if at + 1 == self.keys.len() {
@@ -143,7 +143,7 @@ impl RingKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddKeyError {
-    /// [`MAX_KEYS`] are in it.
+    /// The ring has [`MAX_KEYS`] keys already.
     Full,
     /// The source of randomness failed.
     Random,

@@ -212,7 +212,7 @@ const DOWN_FOR: Duration = Duration::from_secs(1);
 /// Most seconds that a server's `Retry-After` counts for.
 const MAX_RETRY_AFTER: u64 = 60;
 
-/// Why settings are refused.
+/// Error: the settings of Vault are not usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidVaultSettings {
