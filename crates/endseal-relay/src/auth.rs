@@ -19,7 +19,7 @@ pub const MAX_AGE: u64 = 600;
 pub struct SignedEvent {
     /// Id of the event, by which its fate is reported.
     pub id: [u8; 32],
-    /// JSON of the event.
+    /// JSON of the event, as it is sent.
     pub json: Bytes,
 }
 
@@ -103,7 +103,7 @@ pub enum AuthError {
     Kind,
     /// It is older or newer than [`MAX_AGE`].
     Time,
-    /// It answers another challenge.
+    /// It answers another challenge than the one of the connection.
     Challenge,
     /// It is for another relay.
     Relay,

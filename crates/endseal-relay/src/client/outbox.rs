@@ -111,7 +111,7 @@ impl Outbox {
     }
 }
 
-/// A queue with bounds.
+/// A queue of events with bounds on their number and their bytes.
 #[derive(Debug)]
 struct Queue {
     items: VecDeque<Outgoing>,

@@ -28,7 +28,7 @@ const AUTH_REQUIRED: &str = "auth-required:";
 /// Longest time for a goodbye.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// End of a connection.
+/// Reason and circumstances of the end of a connection.
 pub(super) struct Ended {
     pub(super) reason: Disconnect,
     pub(super) suspect: Option<[u8; 32]>,
@@ -51,7 +51,7 @@ pub(super) async fn report(
     Ok(())
 }
 
-/// State of a connection.
+/// State of a connection, from its handshake to its end.
 pub(super) struct Session<'s> {
     socket: Socket,
     settings: &'s Settings,
@@ -85,7 +85,7 @@ pub(super) struct Session<'s> {
 
 /// A subscription. It stays until the relay has confirmed its successor: no event is missed.
 struct Subscription {
-    /// Version of its filter.
+    /// Version of the filter that was subscribed to.
     version: u64,
     /// The same as its id. It tells a relay nothing about the program.
     id: String,

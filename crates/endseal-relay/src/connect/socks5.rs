@@ -17,11 +17,11 @@ const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
-/// A SOCKS5 proxy.
+/// A SOCKS5 proxy (RFC 1928), through which connections are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Proxy {
-    /// Address of the proxy.
+    /// Address and port of the proxy.
     pub address: SocketAddr,
     /// User name (RFC 1929) of 1 to 255 bytes. Tor uses another circuit for each.
     pub isolation: Option<String>,
