@@ -41,7 +41,7 @@ fn source(asked: &Asked) -> Result<(String, String), S3Error> {
     }
 }
 
-/// `CopyObject`
+/// Handles `CopyObject`.
 pub(crate) async fn object(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let from = source(asked)?;
@@ -95,7 +95,7 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::File::open(to)?.sync_all()
 }
 
-/// `UploadPartCopy`
+/// Handles `UploadPartCopy`.
 pub(crate) async fn part(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let from = source(asked)?;

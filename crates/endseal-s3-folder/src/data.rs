@@ -13,7 +13,7 @@ use crate::id::Id;
 /// A file that is being written. It goes when it is dropped, unless it was moved to its place.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    /// None while somebody writes.
+    /// The open file; `None` after the draft was finished.
     file: Option<File>,
     path: PathBuf,
     len: u64,
@@ -35,7 +35,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Appends what `source` has.
+    /// Appends all bytes of `source`.
     pub(crate) fn copy(&mut self, source: &mut impl io::Read) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         self.len += io::copy(source, file)?;
@@ -67,7 +67,7 @@ impl Drop for Draft {
     }
 }
 
-/// Readers of data, counted.
+/// Counts the readers of each object's data, so that data are deleted after the last one.
 #[derive(Debug, Default)]
 pub(crate) struct Leases(Mutex<HashMap<Id, Count>>);
 
@@ -97,7 +97,7 @@ impl Leases {
 }
 
 impl Lease {
-    /// Where the data are.
+    /// Path of the data, which stay as long as the lease.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -128,7 +128,7 @@ impl Drop for Lease {
         if doomed {
             let (path, pending) = (self.path.clone(), self.pending.clone());
             let remove = move || {
-                // What cannot be removed now, is removed at the next start.
+                // Data that cannot be removed now are removed at the next start.
                 if remove_all(&path).is_ok() {
                     let _ = fs::remove_file(pending);
                 }

@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     pub(crate) verifier: Verifier<HashMap<String, Arc<SecretKey>>>,
 }
 
-/// Answers a request. Whatever happens, there is an answer.
+/// Answers a request. Every error becomes an answer, too.
 pub(crate) async fn answer(shared: &Shared, request: Request<Incoming>) -> Response<Reply> {
     let is_head = request.method() == Method::HEAD;
     let resource = request.uri().path().to_owned();

@@ -69,7 +69,7 @@ pub(crate) fn beside(headers: &HeaderMap) -> Result<HeaderMap, S3Error> {
     Ok(kept)
 }
 
-/// `PutObject`
+/// Handles `PutObject`.
 pub(crate) async fn put(asked: Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let kept = beside(&asked.headers)?;
@@ -108,7 +108,7 @@ struct ReadRequest {
     is_partial: bool,
 }
 
-/// `GetObject`, `HeadObject`
+/// Handles `GetObject` and `HeadObject`.
 pub(crate) async fn get(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let (headers, is_head) = (asked.headers.clone(), asked.method == Method::HEAD);
@@ -197,7 +197,7 @@ fn wanted(headers: &HeaderMap, entry: &Entry) -> Result<ReadRequest, S3Error> {
     }
 }
 
-/// `GetObjectTagging`: there are none.
+/// Handles `GetObjectTagging`. Objects have no tags here.
 pub(crate) async fn tags(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     blocking(&asked.store, move |store| {

@@ -65,13 +65,13 @@ impl FolderServer {
         Ok(Self { address, secret, serving })
     }
 
-    /// Where it listens: `http://127.0.0.1:port`.
+    /// URL at which the server listens: `http://127.0.0.1:port`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The one access key.
+    /// The only access key that the server accepts.
     #[must_use]
     pub const fn access_key(&self) -> &'static str {
         ACCESS_KEY

@@ -31,7 +31,7 @@ const LOCKS: usize = 64;
 /// Times that a folder is made anew because the last key of it was deleted meanwhile.
 const ATTEMPTS: usize = 100;
 
-/// The folder.
+/// The folder in which buckets and objects lie, with the locks that protect them.
 #[derive(Debug)]
 pub(crate) struct Store {
     root: PathBuf,
@@ -208,7 +208,7 @@ impl Store {
         fs::metadata(bucket.join("bucket"))?.modified()
     }
 
-    /// Makes a bucket.
+    /// Makes an empty bucket, durably.
     pub(crate) fn create_bucket(&self, bucket: &str) -> Result<(), S3Error> {
         let _all = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
         let path = self.bucket_path(bucket);
@@ -231,7 +231,7 @@ impl Store {
         }
     }
 
-    /// Deletes a bucket without objects, and the uploads that were begun in it.
+    /// Deletes a bucket without objects, together with its unfinished uploads.
     pub(crate) fn delete_bucket(&self, bucket: &str) -> Result<(), S3Error> {
         let _all = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
         let objects = self.objects_path(bucket);
@@ -252,8 +252,9 @@ impl Store {
         load(&self.entry_path(bucket, key)).map_err(|error| disk(&error))
     }
 
-    /// Makes `entry` the object of that key; `place` puts its data where they belong. Whoever calls
-    /// holds the bucket and the key's lock, and has checked conditions against `old`.
+    /// Makes `entry` the object of that key. The closure `place` moves the data to their final
+    /// path. The caller MUST hold the bucket and the key's lock, and have checked conditions
+    /// against `old`.
     pub(crate) fn replace(
         &self,
         bucket: &str,
@@ -351,9 +352,9 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes data to which no entry refers any more, as soon as nobody reads them.
+    /// Deletes data to which no entry refers any more, after the last reader has finished.
     fn discard(&self, id: &Id) {
-        // Whoever reads them holds a lease, and the last one deletes them.
+        // Each reader holds a lease, and the last one deletes the data.
         self.lease(id).doom();
     }
 }

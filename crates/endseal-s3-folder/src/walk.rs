@@ -13,7 +13,7 @@ use crate::names::{self, Kind};
 /// Names of one folder that are held at once. A folder with more is read again for the next ones.
 const BATCH: usize = 1_200;
 
-/// Walks over keys.
+/// Iterates over the keys of a bucket in their order.
 #[derive(Debug)]
 pub(crate) struct Walk {
     prefix: Vec<u8>,
@@ -90,7 +90,7 @@ impl Walk {
                 self.levels.push(Level { path, prefix: key, batch, rest });
                 continue;
             }
-            // What is no UTF-8 was not written here.
+            // A key that is not UTF-8 was not written by this program.
             if let Ok(key) = String::from_utf8(key) {
                 return Ok(Some((key, path)));
             }
@@ -98,7 +98,7 @@ impl Walk {
         Ok(None)
     }
 
-    /// Returns true if a key, or a key that begins so, is wanted.
+    /// Returns true if the list shall contain a key, or keys that begin with it.
     fn leads_on(&self, key: &[u8], is_object: bool) -> bool {
         let skipped = self.skipped.as_ref().is_some_and(|skipped| key.starts_with(skipped));
         let fits = key.starts_with(&self.prefix) || (!is_object && self.prefix.starts_with(key));
