@@ -23,8 +23,9 @@ use crate::wire::writer::Buffer;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub trait Codec: Schema {
-    /// Reads a message without copying: what it shows are slices of `bytes`, and lists that are
-    /// read while they are iterated over. Everything is checked here, so that nothing fails later.
+    /// Reads a message without copying: the view consists of slices of `bytes`, and of lists that
+    /// are read while they are iterated over. Everything is checked here, so that nothing fails
+    /// later.
     ///
     /// # Errors
     /// The class of the first violation.

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// Why an encoding is refused: the classes of `docs/spec/codec.md`. Always the fault of who wrote
-/// it.
+/// Reasons why an encoding is refused: the classes of `docs/spec/codec.md`. Always a fault of the
+/// writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DecodeError {

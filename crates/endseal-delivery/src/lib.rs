@@ -9,8 +9,8 @@
 //! | recognise a delivery that comes again | [`MessageId`] |
 //! | number the frames of a mailbox | [`position_after`] |
 //!
-//! Both sides are driven by their callers: a payload that arrived goes in, and what comes out is
-//! done before the next one. Nothing here waits.
+//! Both sides are driven by their callers: the caller passes in a received payload, and executes
+//! the returned action before it passes in the next one. Nothing here waits.
 #![no_std]
 #![forbid(unsafe_code)]
 

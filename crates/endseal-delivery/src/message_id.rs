@@ -3,7 +3,7 @@
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::{hash, label};
 
-/// Name of what a sender put under a sequence, by which receivers recognise a repetition.
+/// Id of the message that a sender put under a sequence. Receivers recognise repetitions by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId([u8; Self::LEN]);
 

@@ -23,7 +23,7 @@ use crate::suite::Suite;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decoys {
-    /// No decoys: everybody sees how many recipients there are.
+    /// No decoys: every observer sees the number of recipients.
     #[default]
     None,
     /// Decoys up to 8, 16, 32, … slots.

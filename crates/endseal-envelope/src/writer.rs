@@ -14,7 +14,8 @@ use crate::seal::Sealer;
 use crate::steps::unmarked;
 
 impl<'a> Sealer<'a> {
-    /// Begins an envelope on `inner`: writes header and slots, then seals what is written.
+    /// Begins an envelope on `inner`: writes header and slots, then seals all bytes that are
+    /// written to it.
     ///
     /// The hedge of the randomness does not cover the content, which is not known yet: a source of
     /// randomness that repeats itself gives two streams of one sender to the same recipients the
@@ -64,7 +65,7 @@ pub struct SealWriter<'a, W: Write> {
     index: u64,
     /// Bytes of the current block.
     filled: usize,
-    /// Set while a call runs, and for ever by an error.
+    /// True while a call runs; it stays true after an error, so that later calls fail.
     failed: bool,
 }
 

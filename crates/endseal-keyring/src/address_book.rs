@@ -1,5 +1,5 @@
-//! Names of one's own choice for what others handed out (docs/spec/identity.md, "Contacts" and
-//! "Peers").
+//! Names that the user chooses for identities and machines of others (docs/spec/identity.md,
+//! "Contacts" and "Peers").
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -23,7 +23,7 @@ pub(crate) type Key = [u8; 32];
 
 /// Entry of an address book.
 pub trait Listed: Clone + fmt::Debug + Send + Sync + 'static {
-    /// Why a word is none.
+    /// Reason why a word is not an entry.
     type Error: Clone + core::error::Error + fmt::Debug + Eq + Send + Sync + 'static;
     /// The first line that is written.
     #[doc(hidden)]
@@ -32,7 +32,7 @@ pub trait Listed: Clone + fmt::Debug + Send + Sync + 'static {
     #[doc(hidden)]
     const NOUN: &'static str;
 
-    /// By what it is known: two with the same key are the same entry.
+    /// Key of the entry: two entries with the same key are the same entry.
     #[doc(hidden)]
     fn key(&self) -> Key;
     /// Length in bytes of the entry's text, which [`Self::write`] appends.
@@ -152,7 +152,7 @@ impl<T: Listed> AddressBook<T> {
         Ok(())
     }
 
-    /// Replaces what has that name, for example by its long form.
+    /// Replaces the entry of that name, for example by its long form.
     ///
     /// # Errors
     /// If there is no such entry, the entry is another's, or the address book is full. Nothing was

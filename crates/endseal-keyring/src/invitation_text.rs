@@ -19,7 +19,7 @@ const FIXED_LEN: usize = 1 + PeerId::LEN + 32;
 const MAX_ADDRESSES: usize = 255;
 
 endseal_crypto::secret_bytes! {
-    /// Token of an invitation: who shows it to the hub may register a device.
+    /// Token of an invitation. A device that shows it to the hub may register.
     ///
     /// ```compile_fail,E0277
     /// println!("{:?}", endseal_keyring::JoinToken::from_bytes(&[7; 32]));
@@ -28,14 +28,15 @@ endseal_crypto::secret_bytes! {
 }
 
 impl JoinToken {
-    /// BLAKE3-derive("endseal/delivery@v1 token", token): what the hub keeps.
+    /// `BLAKE3-derive("endseal/delivery@v1 token", token)`, which the hub stores instead of the
+    /// token.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         hash::derive(label::DELIVERY_TOKEN, &[self.expose_secret()])
     }
 }
 
-/// An invitation: the hub, the token, and where the hub is.
+/// An invitation: the hub's peer id, the token, and the hub's addresses.
 #[allow(missing_debug_implementations, reason = "it holds a secret")]
 pub struct Invitation {
     hub: PeerId,

@@ -55,7 +55,7 @@ pub struct Roster {
 impl Roster {
     /// The draft of a new group's first epoch.
     ///
-    /// `owner` is who will sign; it need not be a member.
+    /// `owner` is the identity that will sign; it need not be a member.
     ///
     /// # Errors
     /// [`InvalidMembers`] if there are none, too many, or two of the same name or key.

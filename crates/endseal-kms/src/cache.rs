@@ -1,12 +1,12 @@
-//! Another provider, asked as seldom as can be.
+//! A cache before another provider, which is asked as rarely as possible.
 //!
 //! Keys that were opened stay in memory for a bounded time, so that a provider that is down stops
-//! only what it has not answered lately. Many requests for one key ask once. When a provider fails
-//! several times in a row, it is left alone for a while, and who asks hears at once that it is not
-//! available.
+//! only requests for keys that it has not opened recently. Many requests for one key ask the
+//! provider once. When a provider fails several times in a row, it is not asked for a while, and
+//! requests fail at once.
 //!
-//! For providers that are far away or slow. A ring opens a key in less time than a look into the
-//! cache takes.
+//! It is for providers that are far away or slow. A ring opens a key in less time than the cache
+//! needs to find one.
 
 use alloc::sync::{Arc, Weak};
 use core::fmt;
@@ -76,7 +76,7 @@ struct Inner {
 
 struct State {
     entries: Entries,
-    /// Questions on their way, by what they ask.
+    /// Requests that are under way, by the digest of their arguments.
     flights: std::collections::HashMap<Digest, watch::Receiver<Option<Outcome>>>,
     breaker: Breaker,
     swept: bool,
@@ -162,7 +162,7 @@ impl Inner {
         let (sender, receiver) = watch::channel(None);
         state.flights.insert(digest, receiver.clone());
         drop(state);
-        // A task of its own: who asked first may go away, and the others wait on.
+        // The request runs in a task of its own: the first caller may disconnect while others wait.
         let flight = Flight { inner: Arc::clone(self), digest, admission: Some(admission), sender };
         tokio::spawn(flight.run(key_id.clone(), context.into(), wrapped.into()));
         Err(Ok(receiver))
@@ -217,7 +217,7 @@ impl Flight {
         if let Ok(key) = &outcome {
             self.inner.remember(self.digest, Arc::clone(key));
         }
-        // All who wait may have gone.
+        // All waiting callers may have disconnected.
         let _nobody = self.sender.send(Some(outcome));
     }
 }

@@ -170,7 +170,8 @@ impl KeyProvider for VaultProvider {
             if self.id != *key_id {
                 return Err(ProviderError::UnknownKey);
             }
-            // From who stores the objects: only its own alphabet goes to the server.
+            // `wrapped` comes from the storage of the object: only its own alphabet goes to the
+            // server.
             let ciphertext = answer::as_ciphertext(wrapped).ok_or(ProviderError::Unauthentic)?;
             let body = answer::decrypt_request(ciphertext, context);
             self.post(&self.decrypt, body).await?.plaintext()

@@ -12,8 +12,8 @@ use crate::output::OutputTooSmall;
 use crate::relays::{RELAY, Relays, is_relay};
 use records::{AUTHOR, CheckedRecords, KIND, SPECIAL};
 
-/// Most bytes of data in a text: what 5,000 characters hold. A buffer of this size suffices for
-/// [`Entity::decode`].
+/// Most bytes of data in a text, which are those of 5,000 characters. A buffer of this size
+/// suffices for [`Entity::decode`].
 pub const MAX_DATA: usize = bech32::MAX_LEN * 5 / 8;
 
 const NOTE: &str = "note";

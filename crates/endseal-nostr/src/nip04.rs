@@ -1,14 +1,14 @@
-//! Encrypted messages of NIP-04, for clients that know nothing better.
+//! Encrypted messages of NIP-04, for clients that do not support NIP-44.
 //!
 //! ```text
 //! content = Base64(AES-256-CBC(x of own · peer, iv, plaintext)) || "?iv=" || Base64(iv)
 //! ```
 //!
-//! **Nothing is authenticated here.** An event's signature says who sent a content, and the caller
-//! MUST verify it before it decrypts. Anyone who can have chosen contents decrypted, and sees which
-//! of them fail, reads what others wrote (a padding oracle). So the caller MUST answer every
-//! failure alike, one of the text it finds included. Use [`nip44`](crate::nip44) for everything
-//! new.
+//! **Nothing is authenticated here.** The signature of an event authenticates the sender of a
+//! content, and the caller MUST verify it before it decrypts. An attacker who can have chosen
+//! contents decrypted, and sees which of them fail, can read the messages of others (a padding
+//! oracle). So the caller MUST answer every failure alike, including failures in the decrypted
+//! text. Use [`nip44`](crate::nip44) for everything new.
 
 use core::fmt;
 

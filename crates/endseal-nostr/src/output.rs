@@ -1,4 +1,4 @@
-//! Destinations of what is written: a buffer of the caller, or a digest.
+//! Destinations of written bytes: a buffer of the caller, or a digest.
 
 #[cfg(feature = "std")]
 use alloc::vec::Vec;

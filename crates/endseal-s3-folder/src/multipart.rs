@@ -34,7 +34,7 @@ pub(crate) async fn part(asked: Asked) -> Result<Response<Reply>, S3Error> {
     if content.len() > MAX_OBJECT {
         return Err(S3Error::too_large());
     }
-    // Before the body comes: what is refused now need not be sent.
+    // This is checked before the body: a client need not send the body of a refused request.
     let (early, name, upload) = (bucket.clone(), key.clone(), id.clone());
     blocking(&store, move |store| {
         let _bucket = store.in_bucket(&early)?;

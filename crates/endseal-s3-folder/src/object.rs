@@ -54,7 +54,7 @@ const OVERRIDES: [(&str, &str); 6] = [
 /// The headers of a request that will stand beside its object.
 ///
 /// # Errors
-/// `NotImplemented` for what a folder cannot keep.
+/// `NotImplemented` for headers that a folder cannot store.
 pub(crate) fn beside(headers: &HeaderMap) -> Result<HeaderMap, S3Error> {
     if REFUSED.iter().any(|name| headers.contains_key(*name)) {
         return Err(not_here());
@@ -77,7 +77,7 @@ pub(crate) async fn put(asked: Asked) -> Result<Response<Reply>, S3Error> {
     if content.len() > MAX_OBJECT {
         return Err(S3Error::too_large());
     }
-    // Before the body comes: what is refused now need not be sent.
+    // This is checked before the body: a client need not send the body of a refused request.
     let (early, conditions) = (bucket.clone(), headers.clone());
     let name = key.clone();
     blocking(&store, move |store| {

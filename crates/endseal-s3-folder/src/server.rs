@@ -29,7 +29,7 @@ const LIMITS: HttpLimits = HttpLimits {
 };
 const ACCESS_KEY: &str = "FOLDER";
 
-/// A folder that is served. It ends when it is dropped: what is not yet answered, is not.
+/// A folder that is served. Dropping it ends the server, and with it all requests under way.
 #[allow(missing_debug_implementations, reason = "it holds a secret access key")]
 pub struct FolderServer {
     address: SocketAddr,
@@ -42,7 +42,8 @@ impl FolderServer {
     /// interface. Called in a tokio runtime.
     ///
     /// # Errors
-    /// If another process serves the folder, if it holds something else, and what the system says.
+    /// If another process serves the folder, if the folder holds other files, or if the system
+    /// reports an error.
     pub fn start(folder: &Path) -> io::Result<Self> {
         let store = Arc::new(Store::open(folder)?);
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;

@@ -45,10 +45,10 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Opens a folder, makes it if it is missing, and tidies up what a killed process left.
+    /// Opens a folder, makes it if it is missing, and removes the remains of a killed process.
     ///
     /// # Errors
-    /// If another process has it, if it is something else, and what the disk says.
+    /// If another process has it, if it is no such folder, or if the disk reports an error.
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
         fs::create_dir_all(root)?;
         let path = root.join(MARK);
@@ -96,7 +96,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Ends what a killed process began: data to which no entry refers go, or become parts again.
+    /// Finishes the work of a killed process: data without an entry are deleted, or become parts
+    /// again.
     fn recover(&self, pending: &Path) -> io::Result<()> {
         let id = pending.file_name().and_then(|name| name.to_str()).and_then(Id::parse);
         let known = fs::read_to_string(pending).ok().and_then(|text| Pending::decode(&text));

@@ -165,7 +165,7 @@ fn is_multipart(opaque: &str) -> bool {
     })
 }
 
-/// A tag taken out of what stands around it.
+/// An entity tag without its quotes and its mark of weakness.
 struct Quoted<'a> {
     weak: bool,
     quotes: bool,

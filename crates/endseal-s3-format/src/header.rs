@@ -1,4 +1,4 @@
-//! "Header": what the metadata entry `endseal` carries.
+//! "Header": the content of the metadata entry `endseal`.
 
 use endseal_crypto::hazmat;
 use endseal_crypto::label::{S3_BODY, S3_MULTIPART};
@@ -90,7 +90,7 @@ impl Header {
         Ok(own)
     }
 
-    /// The same object's header after the provider has wrapped its content key anew: for a copy to
+    /// The same object's header after the provider has wrapped its content key again: for a copy to
     /// another place, or under another key. The object itself stays as it is.
     ///
     /// # Errors

@@ -89,9 +89,9 @@ impl Names {
         Ok(out)
     }
 
-    /// A listing's prefix: what the backend is asked for, up to the last `/` of `prefix`, and what
-    /// is behind it. Where that is not empty, the caller MUST drop all entries whose opened key
-    /// does not begin with `prefix`.
+    /// Splits the prefix of a listing. The first part, up to the last `/` of `prefix`, is sealed
+    /// for the request to the backend; the rest is returned beside it. If the rest is not empty,
+    /// the caller MUST drop all entries whose opened key does not begin with `prefix`.
     ///
     /// # Errors
     /// [`NameError::TooLong`] if no key can begin so.

@@ -73,8 +73,8 @@ pub(super) fn is_number(text: &str) -> bool {
     digits && text.parse().ok().and_then(PartNumber::new).is_some()
 }
 
-/// Which upload a parked part or a record belongs to, so that who cleans a bucket can ask whether
-/// it goes on.
+/// Names the upload of a parked part or of a record. A program that cleans a bucket can ask with it
+/// if the upload is still in progress.
 ///
 /// It is not authentic: the caller MUST compare [`folder`](Self::folder), or
 /// [`recorded_folder`](crate::recorded_folder) of its upload id, with where the object lies.

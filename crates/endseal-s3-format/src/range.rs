@@ -1,4 +1,4 @@
-//! "Reading" of a range: which bytes to ask for, and what opens them.
+//! "Reading" of a range: the bytes to request from the backend, and the opener for them.
 
 use core::ops::Range;
 

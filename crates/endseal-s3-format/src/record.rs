@@ -111,8 +111,8 @@ impl Record {
         &self.entries
     }
 
-    /// Where in the content the part with that number lies, as [`core::ops::Range`] of bytes: what
-    /// a request with `partNumber` reads. `None` if there is no such part.
+    /// Range of the part with that number in the content, as [`core::ops::Range`] of bytes, which a
+    /// request with `partNumber` reads. `None` if there is no such part.
     #[must_use]
     pub fn part_range(&self, number: PartNumber) -> Option<core::ops::Range<u64>> {
         let at = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;

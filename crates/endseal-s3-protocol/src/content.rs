@@ -1,4 +1,4 @@
-//! The content of a request or an object: pieces, verified by what its request says of them.
+//! The content of a request or an object, in pieces, verified against the request's headers.
 
 use alloc::collections::VecDeque;
 use core::task::{Context, Poll, ready};
@@ -29,7 +29,8 @@ pub enum Step {
     End(Outcome),
 }
 
-/// Content that comes in pieces, with what its request says that it must be.
+/// Content that comes in pieces, with the lengths, digests and signatures that its request
+/// announces.
 #[derive(Debug)]
 pub struct Content<S> {
     source: S,
@@ -94,15 +95,16 @@ impl<S: Pieces> Content<S> {
         self.digests.want_md5();
     }
 
-    /// Its length; once some of it was taken, of what is left.
+    /// Length of the content that has not been taken yet; at first, of all of it.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a length in a header, not a collection's")]
     pub const fn len(&self) -> u64 {
         self.left + self.rest.len() as u64
     }
 
-    /// Gives pieces to `take`: as many as are there, at most `most` bytes, so that their sealed
-    /// bytes are written together. At the end, what was found true.
+    /// Gives the pieces that have arrived to `take`, at most `most` bytes, so that their sealed
+    /// bytes are written together. At the end of the content it returns the result of the
+    /// verification.
     ///
     /// The caller MUST let `most` be above 0, and not ask for steps besides; its other duties are
     /// those of [`poll_step`](Self::poll_step).
@@ -142,8 +144,8 @@ impl<S: Pieces> Content<S> {
         }
     }
 
-    /// Returns the next step. The caller MUST hold back the last of what it makes of the pieces
-    /// until the end has come, and MUST NOT ask again after that or after an error.
+    /// Returns the next step. The caller MUST hold back the last of the data that it makes from the
+    /// pieces until the end has come, and MUST NOT ask again after that or after an error.
     ///
     /// # Errors
     /// If it ends early, goes on too long, breaks off, its chunks are wrong, or it is not what the

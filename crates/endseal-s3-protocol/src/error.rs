@@ -55,7 +55,7 @@ codes! {
     method_not_allowed = METHOD_NOT_ALLOWED "MethodNotAllowed" "The specified method is not allowed against this resource.";
     /// The request gives no length of its content.
     missing_length = LENGTH_REQUIRED "MissingContentLength" "You must provide the Content-Length HTTP header.";
-    /// A body beyond what one request may carry.
+    /// A body that is longer than one request may carry.
     too_large = BAD_REQUEST "EntityTooLarge" "Your proposed upload exceeds the maximum allowed object size.";
     /// A part below 5 MiB that is not the last.
     too_small = BAD_REQUEST "EntityTooSmall" "Your proposed upload is smaller than the minimum allowed object size.";
@@ -63,13 +63,13 @@ codes! {
     incomplete_body = BAD_REQUEST "IncompleteBody" "You did not provide the number of bytes specified by the Content-Length HTTP header.";
     /// The client sent nothing for too long.
     request_timeout = BAD_REQUEST "RequestTimeout" "Your socket connection to the server was not read from or written to within the timeout period.";
-    /// A checksum that is not that of the body.
+    /// The checksum in the request is not that of the body.
     bad_digest = BAD_REQUEST "BadDigest" "The checksum you specified did not match what we received.";
     /// The hash in the signature is not that of the body.
     sha256_mismatch = BAD_REQUEST "XAmzContentSHA256Mismatch" "The provided 'x-amz-content-sha256' header does not match what was computed.";
-    /// XML that is none, or not what belongs here.
+    /// The body is not XML, or is another document than this operation needs.
     malformed_xml = BAD_REQUEST "MalformedXML" "The XML you provided was not well-formed or did not validate against our published schema.";
-    /// A form that is none.
+    /// The body is not a form.
     malformed_form = BAD_REQUEST "MalformedPOSTRequest" "The body of your POST request is not well-formed multipart/form-data.";
     /// A form with too much before its file.
     preamble_too_long = BAD_REQUEST "MaxPostPreDataLengthExceededError" "Your POST request fields preceding the upload file were too large.";
@@ -123,7 +123,7 @@ impl S3Error {
         own
     }
 
-    /// An answer of the backend that is none, and the cause for the log.
+    /// The backend's answer could not be understood. The cause is for the log.
     #[must_use]
     pub fn bad_gateway(cause: impl Into<Box<str>>) -> Self {
         let message = "The storage behind the proxy gave an answer that is not one of S3.";

@@ -1,4 +1,5 @@
-//! Which of S3's operations a request is: those that touch what is sealed, and all others.
+//! Operations of S3 as the proxy distinguishes them: those that touch sealed objects, and all
+//! others.
 
 use http::{HeaderMap, Method};
 

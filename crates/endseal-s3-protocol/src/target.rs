@@ -27,8 +27,8 @@ impl Target {
     /// the bucket, otherwise the first component of the path is.
     ///
     /// # Errors
-    /// `InvalidURI` for escapes that are none or are no UTF-8, a null byte, keys that are too long;
-    /// `InvalidBucketName` for names that no bucket can have.
+    /// `InvalidURI` for malformed escapes, escapes that are not UTF-8, a null byte, or keys that
+    /// are too long; `InvalidBucketName` for names that no bucket can have.
     pub fn parse(uri: &Uri, host: Option<&str>, domains: &[String]) -> Result<Self, S3Error> {
         let path = uri.path().strip_prefix('/').ok_or_else(S3Error::invalid_uri)?;
         let (bucket, key) = match virtual_bucket(host, domains) {
@@ -193,7 +193,7 @@ impl Query {
     /// Reads the part behind `?`.
     ///
     /// # Errors
-    /// `InvalidURI` for escapes that are none or are no UTF-8, and a null byte.
+    /// `InvalidURI` for malformed escapes, escapes that are not UTF-8, and a null byte.
     pub fn parse(raw: &str) -> Result<Self, S3Error> {
         let mut parameters = Vec::new();
         for parameter in raw.split('&').filter(|parameter| !parameter.is_empty()) {

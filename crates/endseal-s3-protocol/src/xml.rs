@@ -1,8 +1,9 @@
 //! The XML bodies of S3 that the proxy reads or changes.
 //!
-//! A body that is changed is not modelled: [`rewrite()`] and [`rewrite_result`] find what they know
-//! and copy everything else, unknown elements, attributes, comments and blanks included, byte for
-//! byte. Entities but the five of XML 1.0 and document types are refused, and nothing is expanded.
+//! A body that is changed is not modelled. [`rewrite()`] and [`rewrite_result`] find the elements
+//! that they know and copy everything else byte for byte: unknown elements, attributes, comments
+//! and blanks. Entities but the five of XML 1.0 and document types are refused, and nothing is
+//! expanded.
 //!
 //! | body | use |
 //! |---|---|

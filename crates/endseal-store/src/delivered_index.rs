@@ -20,7 +20,8 @@ use crate::seen::Seen;
 use crate::{limits, rows};
 use pack::Mark;
 
-/// Messages that are worth sorting in: with fewer, what is written twice costs more than is saved.
+/// Number of messages from which sorting in pays for itself: with fewer, the second writing costs
+/// more than it saves.
 /// In memory they take about 2 MB, and to read them takes 1.6 ms (docs/design/store-tuning.md).
 pub(crate) const MANY: usize = 16_384;
 
@@ -83,8 +84,8 @@ pub(crate) enum Known {
 }
 
 impl DeliveredIndex {
-    /// Its memory is reserved at once: what grows by doubling leaves holes behind, and pages of it
-    /// that were not used cost nothing.
+    /// Its memory is reserved at once: growing by doubling would fragment memory, and reserved
+    /// pages that are not used cost nothing.
     fn new() -> Self {
         let ids = RESERVED * USUAL_ID_LEN;
         Self {
@@ -227,7 +228,7 @@ impl DeliveredIndex {
         self.sorted.insert(conversation, is_sorted);
     }
 
-    /// Writes what is in no pack yet.
+    /// Writes the messages that are in no pack yet.
     pub(crate) fn write(&mut self, connection: &Connection) -> Result<(), StoreError> {
         for due in self.due.chunks(pack::MAX_LEN) {
             let entries = || due.iter().filter_map(|at| self.entries.get(*at));

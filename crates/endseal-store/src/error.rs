@@ -76,8 +76,8 @@ pub enum StoreError {
     Limit(Limit),
     /// A row that this one refers to is not there: a reference of another store.
     Reference,
-    /// A commit failed and may have happened all the same, or the medium failed before. Drop what
-    /// came from this store, and [reopen](crate::Store::reopen) it.
+    /// A commit failed and may have happened all the same, or the medium failed before. Drop all
+    /// data that came from this store, and [reopen](crate::Store::reopen) it.
     Uncertain,
 }
 

@@ -48,7 +48,7 @@ pub enum Unlock<'a> {
     OuterKey(&'a OuterKey),
 }
 
-/// Which secret a key file asks for. It is not authenticated: an answer to "what shall I ask for?".
+/// Kind of the secret that a key file needs, so that a program can ask for it. Not authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProtectionKind {

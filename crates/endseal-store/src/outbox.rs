@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
-/// A ciphertext to be sent, as often as it takes, and never made anew.
+/// A ciphertext to be sent, repeatedly until it is confirmed. It is never encrypted again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutboxRow {

@@ -125,7 +125,7 @@ impl WriteTransaction<'_> {
         Ok(())
     }
 
-    /// Changes what a session may be used for.
+    /// Changes the permission of a session to send and receive.
     ///
     /// # Errors
     /// [`StoreError::Reference`] if there is no such session.
@@ -141,8 +141,8 @@ impl WriteTransaction<'_> {
         one(update.execute((address.0, tag, standing.number()))?)
     }
 
-    /// Removes a session; whether there was one. Its state is overwritten in the database, and gone
-    /// from the files after a [checkpoint](crate::Store::checkpoint).
+    /// Removes a session. Returns true if there was one. Its state is overwritten in the database,
+    /// and gone from the files after a [checkpoint](crate::Store::checkpoint).
     ///
     /// # Errors
     /// [`StoreError`].

@@ -162,8 +162,9 @@ impl Store {
         Self::load(directory.to_owned(), path, key, lock, options.housekeeping)
     }
 
-    /// Protects the store anew: the key file is written whole, in the place of the old one. The key
-    /// of the database stays, so an old copy of the key file opens it still, with the old secret.
+    /// Changes the protection of the store. The new key file replaces the old one in one step. The
+    /// key of the database stays, so an old copy of the key file still opens it with the old
+    /// secret.
     ///
     /// # Errors
     /// [`ReprotectError`]: the protection is the old one, or after [`ReprotectError::Uncertain`]
@@ -440,7 +441,7 @@ impl Store {
         let _ = self.lock.set_damaged(!is_good);
     }
 
-    /// After a failure that leaves it open what the database holds.
+    /// Closes the connection after a failure that leaves the content of the database unknown.
     pub(crate) fn become_uncertain(&mut self) {
         self.connection = None;
     }

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use super::{FrameError, LiveHeader};
 use crate::limits::Limits;
 
-/// Reads the frames of one stream. It does no I/O: the caller hands it what has arrived.
+/// Reads the frames of one stream. It does no I/O: the caller passes in the bytes that have
+/// arrived.
 ///
 /// ```
 /// use endseal_codec::Limits;
@@ -100,7 +101,8 @@ impl LiveReader {
         }
         let missing = header.length() - self.held.len();
         let (taken, rest) = input.split_at(missing.min(input.len()));
-        // Grows with what arrives: a header that promises a megabyte costs its sender one.
+        // The buffer grows with the bytes that arrive: a header that announces a megabyte allocates
+        // nothing, and its sender has to send that megabyte first.
         self.held.extend_from_slice(taken);
         *input = rest;
         if self.held.len() < header.length() {
@@ -111,10 +113,10 @@ impl LiveReader {
         Ok(Some(LiveFrame { header, payload: &self.held }))
     }
 
-    /// Says whether the stream may end here.
+    /// Checks that the stream may end here.
     ///
     /// # Errors
-    /// [`FrameError::Truncated`] inside a frame; what `next` has refused before.
+    /// [`FrameError::Truncated`] inside a frame; the earlier error if `next` has returned one.
     pub fn finish(&self) -> Result<(), FrameError> {
         match self.state {
             State::Refused(error) => Err(error),

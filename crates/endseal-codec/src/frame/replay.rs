@@ -80,7 +80,8 @@ impl ReplayWindow {
         Self { highest, seen }
     }
 
-    /// Moves the window up: what comes into it was not seen, but for the highest so far.
+    /// Moves the window up. The sequences that enter it were not seen, except for the highest so
+    /// far.
     fn advance(&mut self, from: u64, to: u64) {
         if to - from > Self::SIZE {
             self.seen = [0; WORDS];

@@ -74,9 +74,11 @@ pub struct Stamp {
     pub sender: [u8; 32],
 }
 
-/// A stored frame whose sender is known: by its signature, or by who vouches for it.
+/// A stored frame whose sender is authenticated: by its signature, or by the peer that vouches for
+/// it.
 ///
-/// Next, refuse a sequence that was seen: [`ReplayWindow`](super::ReplayWindow).
+/// The caller MUST then refuse a sequence that was seen before:
+/// [`ReplayWindow`](super::ReplayWindow).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredFrame<'a> {
     stamp: Stamp,
@@ -200,10 +202,10 @@ impl<'a> StoredFrame<'a> {
         self.payload
     }
 
-    /// The message, which is still sealed.
+    /// Decodes the message, which is still sealed.
     ///
     /// # Errors
-    /// The class of the first violation: the sender has signed what is no message.
+    /// The class of the first violation: the sender has signed bytes that are not a message.
     pub fn message<T: crate::Codec>(&self, limits: Limits) -> Result<Sealed<T>, DecodeError> {
         Sealed::decode(self.payload, limits)
     }

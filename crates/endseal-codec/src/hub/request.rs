@@ -13,7 +13,7 @@ message! {
 oneof! {
     /// A request of a node.
     pub enum Request, RequestView {
-        /// Asks what the hub has of the node.
+        /// Asks for the state of the node at the hub.
         0 Hello hello: Nested<Hello>,
         /// Registers the device of the connection.
         1 Register register: Nested<Register>,
@@ -27,7 +27,7 @@ oneof! {
         5 Acknowledge acknowledge: Nested<Acknowledge>,
         /// Asks for the record and the devices of a person.
         6 Find find: Nested<Find>,
-        /// Publishes what others shall find.
+        /// Publishes data of the device that other nodes can find.
         7 Publish publish: Nested<Publish>,
         /// Asks for a prekey of a device.
         8 Take take: Nested<Take>,
@@ -41,7 +41,7 @@ impl From<Request> for HubRequest {
 }
 
 message! {
-    /// Asks what the hub has of the node.
+    /// Asks for the state of the node at the hub.
     pub struct Hello, HelloView {
         /// Version of the protocol, 1.
         1 version: Implicit<Uint32>,
@@ -121,7 +121,8 @@ oneof! {
 }
 
 message! {
-    /// Publishes what others shall find. Fields that are absent stay as they are.
+    /// Publishes data of the device that other nodes can find. Absent fields leave the stored data
+    /// unchanged.
     pub struct Publish, PublishView {
         /// Certificate of the device; empty if it is absent.
         1 certificate: Implicit<Bytes<0, 237>>,

@@ -33,7 +33,7 @@ message! {
         1 digest: Required<Fixed<32>>,
         /// Address of the sealed bytes, for example a URL; its form is the application's.
         2 location: Required<Text<1, 1024>>,
-        /// The key, wrapped; how, says who refers to it.
+        /// The wrapped key of the content. The message that refers to it defines the wrapping.
         3 wrapped_key: Implicit<Bytes<0, 256>>,
     }
 }

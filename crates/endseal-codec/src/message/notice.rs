@@ -10,7 +10,7 @@ message! {
         1 group: Required<Bytes<1, 64>>,
         /// The epoch whose key wraps the object's.
         2 epoch: Implicit<Uint64>,
-        /// The Ed25519 public key of who shared it.
+        /// The Ed25519 public key of the person who shared the object.
         3 sender: Required<Fixed<32>>,
         /// Its name, without a path. It comes from the sender: do not use it as a path.
         4 name: Required<Text<1, 255>>,
@@ -31,7 +31,7 @@ message! {
         1 group: Required<Bytes<1, 64>>,
         /// The first epoch without them.
         2 epoch: Implicit<Uint64>,
-        /// The Ed25519 public key of who removed them.
+        /// The Ed25519 public key of the person who removed them.
         3 sender: Required<Fixed<32>>,
         /// The Ed25519 public keys of 1 to 1,024 members.
         4 removed: Repeated<Fixed<32>, 1, 1024>,

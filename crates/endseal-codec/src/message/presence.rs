@@ -8,7 +8,7 @@ message! {
     pub struct Receipt, ReceiptView {
         /// Which conversation, 1 to 64 bytes.
         1 conversation: Required<Bytes<1, 64>>,
-        /// The Ed25519 public key of who received them.
+        /// The Ed25519 public key of the person who received them.
         2 sender: Required<Fixed<32>>,
         /// Delivery status of the messages.
         3 kind: Implicit<Open<ReceiptKind>>,
@@ -39,7 +39,7 @@ message! {
     pub struct Typing, TypingView {
         /// Which conversation, 1 to 64 bytes.
         1 conversation: Required<Bytes<1, 64>>,
-        /// The Ed25519 public key of who types.
+        /// The Ed25519 public key of the person who types.
         2 sender: Required<Fixed<32>>,
         /// True if the sender is typing.
         3 active: Implicit<Bool>,

@@ -37,7 +37,7 @@ message! {
 message! {
     /// Reaction of a person to a message.
     pub struct Reaction, ReactionView {
-        /// The Ed25519 public key of who reacted.
+        /// The Ed25519 public key of the person who reacted.
         1 sender: Required<Fixed<32>>,
         /// The reaction as text of 1 to 64 bytes, usually one emoji.
         2 emoji: Required<Text<1, 64>>,
@@ -49,7 +49,7 @@ message! {
 message! {
     /// A person whom a body mentions, and the place of the mention.
     pub struct Mention, MentionView {
-        /// The Ed25519 public key of who is mentioned.
+        /// The Ed25519 public key of the person who is mentioned.
         1 peer: Required<Fixed<32>>,
         /// Where the mention begins: bytes of the body's UTF-8.
         2 start: Implicit<Uint32>,

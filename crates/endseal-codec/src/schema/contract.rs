@@ -33,7 +33,7 @@ impl FieldContract {
     }
 }
 
-/// Type of a field's value. Bounds are in bytes; `usize::MAX` is none.
+/// Type of a field's value. Bounds are in bytes; `usize::MAX` means no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names are those of the Protocol Buffers language")]

@@ -23,7 +23,7 @@ pub trait Field {
     /// True if it may occur more than once.
     const REPEATED: bool = false;
 
-    /// Adds what the contract says of it.
+    /// Adds the field's description to the contract.
     fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>);
 
     /// Returns the value that a view shows when it is absent.
@@ -34,14 +34,14 @@ pub trait Field {
         place: Place<'a>,
         reader: &mut Reader<'a>,
     ) -> Result<(), DecodeError>;
-    /// At the end of the message: whether what was met suffices.
+    /// Checks at the end of the message that the field occurred as often as it must.
     fn finish(_: &Self::View<'_>, _met: bool, _unknown: usize) -> Result<(), DecodeError> {
         Ok(())
     }
-    /// A copy of what a view shows.
+    /// Copies the value of a view into an owned one.
     fn to_owned(view: Self::View<'_>) -> Self::Owned;
 
-    /// Refuses what a reader would refuse.
+    /// Returns an error for a value that a reader would refuse.
     fn check(owned: &Self::Owned, name: &'static str, unknown: usize) -> Result<(), EncodeError>;
     /// Number of bytes that `write` writes for this value.
     fn len(owned: &Self::Owned) -> usize;

@@ -17,13 +17,13 @@ pub trait Schema: Clone + Debug + Default + PartialEq + Eq {
     fn describe() -> MessageContract;
     /// Returns true if the contract has a field of this number.
     fn knows(number: u32) -> bool;
-    /// A view of no message at all: what stands in a required field until it is met.
+    /// The view of no message, which a required field holds until it has been read.
     fn absent<'a>() -> Self::View<'a>;
     /// Reads and checks an encoding.
     fn parse(bytes: &[u8]) -> Result<Self::View<'_>, DecodeError>;
-    /// A copy of what a view shows.
+    /// Copies the message of a view into an owned one.
     fn from_view(view: Self::View<'_>) -> Self;
-    /// Refuses what a reader would refuse.
+    /// Returns an error for a message that a reader would refuse.
     fn check(&self) -> Result<(), EncodeError>;
     /// Number of bytes that `write` writes for this message.
     fn len(&self) -> usize;

@@ -24,7 +24,7 @@ pub trait Value {
     /// Returns its type in the contract.
     fn describe() -> Type;
 
-    /// Reads and checks what follows a tag.
+    /// Reads and checks the value behind a tag.
     fn read<'a>(reader: &mut Reader<'a>) -> Result<Self::View<'a>, DecodeError>;
     /// Returns the value that a view shows when the field is absent.
     fn absent<'a>() -> Self::View<'a>;
@@ -32,24 +32,24 @@ pub trait Value {
     fn is_missing(_: Self::View<'_>) -> bool {
         false
     }
-    /// A copy of what a view shows.
+    /// Copies the value of a view into an owned one.
     fn to_owned(view: Self::View<'_>) -> Self::Owned;
 
     /// The same of a value that is about to be written.
     fn is_owned_missing(_: &Self::Owned) -> bool {
         false
     }
-    /// Refuses what a reader would refuse.
+    /// Returns an error for a value that a reader would refuse.
     fn check(owned: &Self::Owned, field: &'static str) -> Result<(), EncodeError>;
     /// Returns true if it need not be written where there is no presence.
     fn is_default(owned: &Self::Owned) -> bool;
     /// Number of bytes that `write` writes for this value.
     fn len(owned: &Self::Owned) -> usize;
-    /// Writes what follows a tag.
+    /// Writes the value, without its tag.
     fn write(owned: &Self::Owned, sink: &mut impl Sink);
 }
 
-/// Bytes of a length and what it delimits.
+/// Length of a length prefix together with the bytes that it counts.
 #[inline]
 pub(crate) fn delimited_len(len: usize) -> usize {
     varint::len(len as u64) + len

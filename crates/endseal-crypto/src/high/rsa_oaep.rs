@@ -35,8 +35,8 @@ impl PrivateKey {
     /// Reads a `PrivateKeyInfo` (PKCS#8, RFC 5208) in DER, which the caller MUST wipe.
     ///
     /// # Errors
-    /// [`InvalidRsaKey`] if it is none, its parts contradict each other, or its length is none of
-    /// [`BITS`].
+    /// [`InvalidRsaKey`] if the bytes are not such a key, its parts contradict each other, or its
+    /// length is not one of [`BITS`].
     pub fn from_pkcs8(der: &[u8]) -> Result<Self, InvalidRsaKey> {
         let key = PrivateDecryptingKey::from_pkcs8(der).map_err(|_| InvalidRsaKey)?;
         let spki: PublicKeyX509Der<'_> = key.public_key().as_der().map_err(|_| InvalidRsaKey)?;
@@ -46,7 +46,7 @@ impl PrivateKey {
         Ok(Self { own, public })
     }
 
-    /// The key that makes what this one opens.
+    /// The public key, whose ciphertexts this key opens.
     #[must_use]
     pub fn public(&self) -> &PublicKey {
         &self.public
@@ -86,7 +86,7 @@ impl PublicKey {
     /// Reads a `SubjectPublicKeyInfo` (RFC 5280) in DER.
     ///
     /// # Errors
-    /// [`InvalidRsaKey`] if it is none, or its length is none of [`BITS`].
+    /// [`InvalidRsaKey`] if the bytes are not such a key, or its length is not one of [`BITS`].
     pub fn from_spki(der: &[u8]) -> Result<Self, InvalidRsaKey> {
         let key = PublicEncryptingKey::from_der(der).map_err(|_| InvalidRsaKey)?;
         if !BITS.contains(&key.key_size_bits()) {
@@ -104,7 +104,7 @@ impl PublicKey {
         &self.spki
     }
 
-    /// Length of what [`Self::encrypt`] makes: that of the modulus in bytes.
+    /// Length in bytes of a ciphertext of [`Self::encrypt`], which is that of the modulus.
     #[must_use]
     pub fn ciphertext_len(&self) -> usize {
         self.own.ciphertext_size()

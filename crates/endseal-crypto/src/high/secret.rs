@@ -80,7 +80,7 @@ macro_rules! secret_bytes {
             /// Like [`Self::init_with`], for a source that can fail.
             ///
             /// # Errors
-            /// The source's; what it wrote is wiped.
+            /// The error of `init`; the bytes that it wrote are wiped.
             $vis fn try_init_with<E>(
                 init: impl FnOnce(&mut [u8; $len]) -> Result<(), E>,
             ) -> Result<Self, E> {

@@ -74,7 +74,7 @@ pub fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; LEN] {
 /// A key of HMAC-SHA-256 that is prepared for many MACs: each costs two compressions less.
 ///
 /// Holds the two states of SHA-256 behind the key's blocks, inline, and wipes them when dropped. A
-/// move copies them: who keeps a key on the heap boxes it before it is moved about.
+/// move copies them: a caller that keeps a key on the heap must box it before the key is moved.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[derive(Clone)]
 pub struct HmacKey(WipeOnDrop<States>);

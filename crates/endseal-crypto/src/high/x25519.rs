@@ -59,7 +59,7 @@ impl SecretKey {
     }
 }
 
-/// A secret key ready for use: what an agreement computes once for all is computed.
+/// A secret key ready for use: the part that all agreements share is already computed.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct PreparedKey {
     secret: SecretKey,

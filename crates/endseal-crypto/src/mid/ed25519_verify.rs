@@ -17,7 +17,7 @@ use curve25519_dalek::traits::{IsIdentity, VartimeMultiscalarMul};
 
 use super::{backend, hash, label};
 
-/// One signature with what it is about.
+/// One signature with its key and message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signed<'a> {
     pub(crate) public: &'a [u8; 32],
@@ -142,7 +142,8 @@ pub(crate) fn verify_each(batch: &[Signed<'_>]) -> (Vec<bool>, usize) {
     (verdicts.right, verdicts.spent)
 }
 
-/// Units of work of one verification, of which [`PARSE`] are for what precedes it and a sum.
+/// Units of work of one verification: [`PARSE`] of them for parsing and hashing, the others for the
+/// sum.
 const SINGLE: usize = 6;
 const PARSE: usize = 1;
 /// Units of a sum besides one for each point, measured: it costs 30 us, a point 5 us, a
@@ -155,7 +156,7 @@ const SMALL_SUM: usize = 38;
 /// Terms of a group that is not halved: one by one costs no more.
 const SMALL_GROUP: usize = 3;
 
-/// Verdicts of a batch, and what may be spent on sums.
+/// Verdicts of a batch, and the work that sums may still cost.
 struct Verdicts {
     right: Vec<bool>,
     budget: usize,

@@ -20,21 +20,21 @@ use crate::{payload_limits, stored_limits};
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a hub that overlooks one answers nothing")]
 pub enum Action<'a> {
-    /// Say what there is of the node.
+    /// Report the state of the node at the hub.
     Hello,
     /// Register the device with its certificate and person record.
     Register(RegisterView<'a>),
     /// Store a frame: its sequence, its mailboxes, its bytes.
     Put(u64, Targets<'a>, &'a [u8]),
-    /// Deliver what is behind a position.
+    /// Deliver the frames behind a position.
     Subscribe(u64, Credit),
     /// Deliver more frames, as this additional credit allows.
     Credit(Credit),
-    /// Delete what is up to a position.
+    /// Delete the frames up to a position.
     Acknowledge(u64),
     /// Look for a person by their identity or by the peer id of one of their devices.
     Find(ByView<'a>),
-    /// Publish what others shall find.
+    /// Publish data of the device that other nodes can find.
     Publish(PublishView<'a>),
     /// Give a prekey of a device.
     Take(PeerId),

@@ -16,8 +16,8 @@ pub enum Standing {
     Unknown,
 }
 
-/// Permission for an exchange, as the table "Exchanges" of docs/spec/delivery.md gives it. A peer
-/// may do with its own mailbox and its own identity alone what it may do: no request names another.
+/// Checks that a peer may start an exchange, as the table "Exchanges" of docs/spec/delivery.md
+/// states. A peer acts only on its own mailbox and its own identity: no request names another.
 ///
 /// # Errors
 /// The code of the refusal.

@@ -33,7 +33,7 @@ pub enum EntryProblem<T: Listed> {
     },
     /// The name stands in an earlier line.
     DuplicateName,
-    /// The second word is not what the book lists.
+    /// The second word is not an entry of the kind that the book lists.
     Entry(T::Error),
     /// The first word is not a name.
     Name(InvalidName),

@@ -30,7 +30,7 @@ impl fmt::Display for Address {
 pub struct DeviceId(NonZeroU32);
 
 impl DeviceId {
-    /// Takes a number; 0 is none.
+    /// Makes a device id of a number; `None` for 0.
     #[must_use]
     pub const fn new(number: u32) -> Option<Self> {
         // `Option::map` is not const.

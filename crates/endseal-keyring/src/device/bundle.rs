@@ -172,7 +172,7 @@ impl<'a> Raw<'a> {
 pub enum BundleError {
     /// The signature is not one of the device: forged or damaged.
     Authentication,
-    /// The certificate in it is none.
+    /// The certificate in the bundle is not valid, for this reason.
     Certificate(CertificateError),
     /// The prekey is not a canonical X25519 key.
     Key,

@@ -70,7 +70,7 @@ impl RosterDraft {
         self.head.epoch
     }
 
-    /// The members in the order of their names: whom the epoch key is to be sealed to.
+    /// The members in the order of their names. The epoch key MUST be sealed to exactly these.
     #[must_use]
     pub fn members(&self) -> &[Member] {
         self.head.members.as_slice()

@@ -10,8 +10,8 @@ use crate::ContentKey;
 
 pub(super) type Digest = [u8; 32];
 
-/// At most as many keys as said, each until its time. A key is wiped when the last who uses it is
-/// done.
+/// Holds a limited number of keys, each until its time. A key is wiped after its last user has
+/// dropped it.
 pub(super) struct Entries {
     limit: usize,
     keys: HashMap<Digest, Entry>,

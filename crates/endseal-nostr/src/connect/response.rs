@@ -93,7 +93,7 @@ impl Answer<'_> {
     }
 }
 
-/// Length of what is put.
+/// Counts the bytes that are written, and stores none.
 struct Counter(usize);
 
 impl Sink for Counter {
@@ -115,8 +115,8 @@ pub struct Response<'a> {
 
 impl<'a> Response<'a> {
     /// Parses a JSON object with `id`, `result` and `error`, and removes the escapes of its strings
-    /// where they lie. An `error` that is `""` or `null` is none. A `result` that is `null` without
-    /// an error is [`Answer::Unchanged`]; that it is the text `null` depends on the method.
+    /// in place. An `error` that is `""` or `null` counts as absent. A `result` that is `null`
+    /// without an error is [`Answer::Unchanged`]; for some methods it means the text `null`.
     ///
     /// # Errors
     /// [`MessageError`]; `json` may be changed.

@@ -143,7 +143,7 @@ fn raw<'u>(query: &'u str, name: &str) -> impl Iterator<Item = &'u str> {
     pairs.filter(move |(other, _)| *other == name).map(|(_, value)| value)
 }
 
-/// Parameters, and space for what they say.
+/// The parameters of a URI, and the free part of the buffer for their decoded values.
 struct Query<'u, 'a> {
     query: &'u str,
     free: &'a mut [u8],

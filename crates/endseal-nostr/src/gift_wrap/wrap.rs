@@ -42,9 +42,9 @@ pub fn max_wrapped_len(rumor_len: usize) -> Result<usize, SealError> {
 /// Seals `rumor` for `receiver`, signed by `author`, and wraps the seal. Writes the wrap's JSON to
 /// the front of `out` and returns it.
 ///
-/// The rumor's author is `author`. It is wrapped anew for each receiver, and for the author, who
-/// wants to keep it. `random` gives both nonces, the one-time key and the randomness of both
-/// signatures. Both buffers need [`max_wrapped_len`] bytes; `scratch` is written to.
+/// The rumor's author is `author`. It is wrapped separately for each receiver, and once for the
+/// author, who wants to keep it. `random` gives both nonces, the one-time key and the randomness of
+/// both signatures. Both buffers need [`max_wrapped_len`] bytes; `scratch` is written to.
 ///
 /// # Errors
 /// [`WrapError`]; both buffers are wiped.

@@ -16,9 +16,10 @@ use crate::{ContentKey, Unauthentic};
 
 /// Opens all of a whole object, from its first byte to its last.
 ///
-/// No byte is released before its chunk is authentic, and the last chunk only by
-/// [`finish`](Self::finish), after the tail was verified: who has all of the content knows that it
-/// is all. Keeps the last chunk; what is on its way lies with the caller.
+/// No byte is released before its chunk is authentic. The last chunk is released only by
+/// [`finish`](Self::finish), after the tail was verified: a caller that has received all of the
+/// content knows that it is complete. The opener keeps the last chunk; the caller keeps bytes that
+/// are not complete chunks.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct WholeOpener {
     keys: ChunkKeys,

@@ -14,8 +14,9 @@ use crate::{ContentKey, Unauthentic, part};
 
 /// Opens the bytes that a [`RangePlan`] named, in their order.
 ///
-/// It gives exactly the range's content, each byte after its chunk was authenticated, and keeps the
-/// entries of the parts that the range touches; what is on its way lies with the caller.
+/// It gives exactly the range's content, each byte after its chunk was authenticated. It keeps the
+/// entries of the parts that the range touches; the caller keeps bytes that are not complete
+/// chunks.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct RangeOpener {
     key: ContentKey,

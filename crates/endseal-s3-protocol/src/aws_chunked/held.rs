@@ -1,4 +1,4 @@
-//! Content that waits: for the signature of its chunk, or for what is pushed with it.
+//! Content that is held back until the signature of its chunk is verified.
 
 use std::collections::VecDeque;
 

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::ChecksumKind;
 
-/// Why content or what was said of it was refused.
+/// Reasons why content, or a checksum that a client states for it, was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChecksumError {

@@ -6,7 +6,7 @@ use super::ascii::rsplit_once;
 /// Longest region that is taken.
 const MAX_REGION: usize = 64;
 
-/// For whom, when and where a signature is good.
+/// Access key, day and region for which a signature is valid.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub(super) access_key: &'a str,

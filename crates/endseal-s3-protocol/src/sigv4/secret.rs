@@ -68,7 +68,7 @@ impl SigningKey {
     }
 }
 
-/// Derived keys of those who were verified lately.
+/// Derived keys of clients that were verified recently.
 pub(super) struct KeyCache(Mutex<Cached>);
 
 #[derive(Default)]

@@ -52,13 +52,13 @@ impl Edits {
 
     /// The document with all changes.
     pub(super) fn apply(mut self, tree: &Tree<'_>) -> Vec<u8> {
-        // Stable: what was put at one place stays in its order.
+        // The sort is stable: texts inserted at one position stay in their order.
         self.0.sort_by_key(|(range, _)| (range.start, range.end));
         let text = tree.text();
         let mut out = String::with_capacity(text.len());
         let mut done = 0;
         for (range, replacement) in &self.0 {
-            // A change within something that was taken away is none.
+            // A change within an element that was removed has no effect.
             if range.start < done {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! One entry of a list, and what is to become of it.
+//! One entry of a list, and the change that a caller makes to it.
 
 use std::borrow::Cow;
 
@@ -62,7 +62,7 @@ pub enum Change {
     Keep,
     /// The entry is removed from the list.
     Drop,
-    /// Some of it is replaced; what it does not have is not added.
+    /// Some values are replaced; a value that the entry does not have is not added.
     Set(Replacement),
 }
 
@@ -89,7 +89,7 @@ pub enum ChecksumChange {
     /// The elements stay as the backend wrote them.
     #[default]
     Keep,
-    /// They are taken out: they are of what the backend stores.
+    /// They are removed, because they are checksums of the bytes that the backend stores.
     Drop,
     /// This one takes their place.
     Set {

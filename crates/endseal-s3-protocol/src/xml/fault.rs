@@ -1,8 +1,8 @@
-//! `Error`: what went wrong, for clients.
+//! `Error`: the document that tells clients about a failure.
 
 use super::Builder;
 
-/// An error of our own.
+/// An error that the proxy itself reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct ErrorDocument<'a> {

@@ -1,4 +1,4 @@
-//! Pages of lists, read whole: what is done to all objects or uploads of a bucket.
+//! Pages of lists, read whole, for operations on all objects or uploads of a bucket.
 
 use super::XmlError;
 use super::entry::decode;

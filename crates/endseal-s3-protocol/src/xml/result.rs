@@ -26,7 +26,8 @@ pub struct Fields {
     pub message: Option<String>,
 }
 
-/// New values of an answer; `None` leaves the old, and what is not there is not added.
+/// New values of an answer. `None` leaves the old value, and a value that the answer does not have
+/// is not added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct ResultChange {

@@ -20,7 +20,7 @@ pub enum ControlFrameError {
     Io(io::Error),
     /// A length is above [`MAX_CONTROL_FRAME`].
     Length,
-    /// The JSON is none of a message.
+    /// The JSON is malformed or has another structure.
     Json(serde_json::Error),
 }
 

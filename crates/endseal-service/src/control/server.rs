@@ -41,9 +41,10 @@ pub struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Makes the socket, in the place of one that a killed process left behind. The caller MUST
-    /// hold what one process has at a time, or it takes the socket of another one away. The
-    /// directory MUST have mode 0700: it keeps others out until the mode of the socket is set.
+    /// Makes the socket, and replaces one that a killed process left behind. The caller MUST hold a
+    /// lock that only one process can hold at a time; otherwise it removes the socket of another
+    /// process. The directory MUST have mode 0700: it keeps others out until the mode of the socket
+    /// is set.
     ///
     /// # Errors
     /// Those of the file system.
@@ -120,7 +121,7 @@ impl Idle {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds a connection. Returns what completes when it is to end.
+    /// Adds a connection. The returned receiver completes when the connection must end.
     fn add(&self, number: u64) -> oneshot::Receiver<Infallible> {
         let (end, asked_to_end) = oneshot::channel();
         let connected = Connected { since: Instant::now(), _end: end };
@@ -217,13 +218,14 @@ impl ControlCall {
         Ok(self.stream.write_all(&frame::to_bytes(json, secret)?).await?)
     }
 
-    /// Waits until the caller is gone, or says more than a call. May be dropped while it waits.
+    /// Waits until the caller has disconnected, or sends more than a call. May be dropped while it
+    /// waits.
     pub async fn closed(&mut self) {
         let _ = self.stream.read(&mut [0]).await;
     }
 
-    /// Waits for what is to be replied, as long as the caller is there; `None` if it is gone. Then
-    /// `work` was dropped.
+    /// Waits for the result of `work`, as long as the caller is connected. Returns `None` if the
+    /// caller disconnected; `work` was dropped then.
     pub async fn until_closed<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;

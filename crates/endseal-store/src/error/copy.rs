@@ -1,4 +1,4 @@
-//! Errors of copying a store, of making one from a copy, and of protecting it anew.
+//! Errors of copying a store, of restoring one from a copy, and of changing its protection.
 
 use core::fmt;
 use std::io;
