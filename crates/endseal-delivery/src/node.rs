@@ -27,11 +27,11 @@ pub enum HubFault {
 impl fmt::Display for HubFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Answer => "the hub sent what is no answer",
-            Self::Unexpected => "the hub sent an answer to something else",
-            Self::Sequence => "the hub answered to a frame that was not sent",
+            Self::Answer => "the hub sent a payload that is not an answer",
+            Self::Unexpected => "the hub sent an answer that does not belong to this exchange",
+            Self::Sequence => "the hub confirmed or refused a frame that was not sent",
             Self::Position => "the hub delivered frames out of order",
-            Self::Credit => "the hub delivered more than it was asked for",
+            Self::Credit => "the hub delivered more frames or bytes than it was permitted",
         })
     }
 }

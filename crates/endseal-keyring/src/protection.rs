@@ -101,7 +101,7 @@ pub enum ParseProtectionError {
 impl fmt::Display for ParseProtectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Form => f.write_str("not the protection by a passphrase"),
+            Self::Form => f.write_str("the description of the passphrase protection is malformed"),
             Self::Kdf(error) => error.fmt(f),
         }
     }

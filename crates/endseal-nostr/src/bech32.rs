@@ -41,7 +41,7 @@ impl fmt::Display for Bech32Error {
             Self::Prefix => "the text has no prefix",
             Self::Character => "the text has a character that is not allowed",
             Self::Checksum => "the checksum of the text is wrong",
-            Self::Padding => "the text ends by bits that are not 0",
+            Self::Padding => "the text ends with bits that are not 0",
             Self::Output(error) => return error.fmt(f),
         })
     }

@@ -277,7 +277,7 @@ impl fmt::Display for OpenError {
             Self::Cost => "the cost of the password is greater than is allowed",
             Self::Memory => "there is not as much memory as scrypt needs",
             Self::Authentication => "the password is wrong, or the encrypted key was changed",
-            Self::Key => "what was encrypted is no secret key",
+            Self::Key => "the decrypted content is not a secret key",
         })
     }
 }
@@ -315,11 +315,15 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Length => "the encrypted key has a wrong length",
-            Self::Prefix => "the text is no encrypted key",
+            Self::Prefix => {
+                "the text is not an encrypted key: it begins with another prefix than ncryptsec1"
+            }
             Self::Bech32(error) => return error.fmt(f),
             Self::UnsupportedVersion => "the version of the encrypted key is not supported",
             Self::Cost => "the cost of the encrypted key is out of its range",
-            Self::Handling => "the encrypted key says nothing known about its handling",
+            Self::Handling => {
+                "the encrypted key has an unknown value for its handling: NIP-49 has 0, 1 and 2"
+            }
         })
     }
 }

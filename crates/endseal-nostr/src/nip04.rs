@@ -155,7 +155,7 @@ pub enum DecryptError {
 impl fmt::Display for DecryptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Format => "this is no encrypted message of NIP-04",
+            Self::Format => "the text is not an encrypted message of NIP-04",
             Self::Ciphertext => "the message cannot be decrypted",
         })
     }

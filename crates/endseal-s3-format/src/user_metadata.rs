@@ -160,7 +160,7 @@ error! {
     /// User metadata that cannot be stored.
     MetadataError {
         /// The metadata are too long: S3 allows 2,048 bytes of names and values.
-        TooLong = "there is no room for the metadata: S3 allows 2,048 bytes",
+        TooLong = "the metadata are too long: S3 allows 2,048 bytes of names and values",
         /// A name is empty, has characters that no header's name has, or is one of the format.
         Name = "a name of metadata is empty, reserved, or has a character that no name has",
         /// A value has control characters.

@@ -387,7 +387,7 @@ fn malformed() -> StoreError {
     StoreError::Damaged(Finding::Rows { rule: MALFORMED, count: 1 })
 }
 
-const MALFORMED: &str = "a pack of messages that is none";
+const MALFORMED: &str = "a malformed pack of delivered messages";
 
 /// Takes a hash for its own.
 #[derive(Default)]

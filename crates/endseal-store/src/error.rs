@@ -171,7 +171,7 @@ impl fmt::Display for OpenStoreError {
             Self::Full => f.write_str(FULL),
             Self::Io(error) => write!(f, "the store cannot be read: {error}"),
             Self::Locked => f.write_str("another process has the store open"),
-            Self::Missing => f.write_str("there is no store, or not its key file"),
+            Self::Missing => f.write_str("there is no store, or its key file is missing"),
             Self::NoMemory => f.write_str(NO_MEMORY),
             Self::OtherVersion(version) => {
                 write!(f, "the store has version {version}; this program reads {}", VERSION)

@@ -148,4 +148,4 @@ fn malformed() -> StoreError {
     StoreError::Damaged(Finding::Rows { rule: MALFORMED, count: 1 })
 }
 
-const MALFORMED: &str = "a pack of the inbox that is none";
+const MALFORMED: &str = "a malformed pack of inbox messages";

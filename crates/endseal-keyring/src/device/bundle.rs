@@ -197,7 +197,7 @@ impl fmt::Display for BundleError {
             Self::Certificate(error) => return error.fmt(f),
             Self::Key => "the prekey is invalid",
             Self::Kind => "the kind of the prekey is unknown",
-            Self::Length => "the prekey bundle has not 343 bytes",
+            Self::Length => "the prekey bundle does not have 343 bytes",
             Self::Version => "the version of the prekey bundle is unknown",
         })
     }

@@ -246,7 +246,7 @@ impl fmt::Display for CertificateError {
             Self::Authentication => "the signature of the certificate is wrong",
             Self::Device => "the certificate names device 0",
             Self::Key => "a key of the certificate is invalid",
-            Self::Length => "the certificate has not 237 bytes",
+            Self::Length => "the certificate does not have 237 bytes",
             Self::Version => "the version of the certificate is unknown",
         })
     }

@@ -139,7 +139,7 @@ impl fmt::Display for UnwrapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Wrap => "this is no gift wrap",
-            Self::Kind => "the event is no gift wrap",
+            Self::Kind => "the event is not a gift wrap: it has another kind",
             Self::Authentication => "the gift wrap does not authenticate",
             Self::UnsupportedVersion => "the version of an encrypted payload is not supported",
             Self::Seal => "the gift wrap holds no valid seal",

@@ -89,7 +89,7 @@ impl fmt::Display for OpenError {
         f.write_str(match self {
             Self::UnsupportedVersion => "the version of the encrypted payload is not supported",
             Self::Length => "the length of the encrypted payload is impossible",
-            Self::Encoding => "the encrypted payload is no canonical Base64",
+            Self::Encoding => "the encrypted payload is not canonical Base64",
             Self::Authentication => "the encrypted payload does not authenticate",
         })
     }

@@ -52,7 +52,7 @@ impl Presigned {
             value
                 .map(core::str::from_utf8)
                 .transpose()
-                .map_err(|_| Malformed("A parameter is no text."))
+                .map_err(|_| Malformed("A parameter is not UTF-8."))
         };
         let need = |wanted: &str| {
             find(wanted)?.ok_or(Malformed(
