@@ -1,4 +1,4 @@
-//! Why an encoding is refused, and why a value is not encoded.
+//! Errors of decoding and encoding.
 
 use core::fmt;
 
@@ -87,7 +87,7 @@ pub enum EncodeError {
     Buffer,
     /// A string or byte string outside its bounds.
     Length {
-        /// Its name in the contract.
+        /// Name of the field in the contract.
         field: &'static str,
     },
     /// More or fewer elements than the bounds allow.
@@ -97,7 +97,7 @@ pub enum EncodeError {
     },
     /// A required field that has no value.
     Missing {
-        /// Its name in the contract.
+        /// Name of the field in the contract.
         field: &'static str,
     },
 }

@@ -204,7 +204,7 @@ impl<T> fmt::Debug for Sealed<T> {
     }
 }
 
-/// Why a message is not sealed.
+/// Reason why a message is not sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealError<E> {
@@ -214,13 +214,14 @@ pub enum SealError<E> {
     Seal(E),
 }
 
-/// Why a message is not opened.
+/// Reason why a message is not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError<E> {
     /// The function that opens it failed: it is for others, or not authentic.
     Open(E),
-    /// It was opened, and holds no message of this type: its sender has made a mistake.
+    /// It was decrypted, but the plaintext is not a message of this type: its sender has made a
+    /// mistake.
     Decode(DecodeError),
     /// The bytes to be opened are no sealed message.
     Sealed(DecodeError),

@@ -86,7 +86,7 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// Why the mailboxes of a frame are refused.
+/// Reason why the mailboxes of a frame are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TargetsError {

@@ -9,7 +9,7 @@ use endseal_crypto::segment::Unauthentic;
 use crate::limits::MAX_SLOTS;
 use crate::suite::Suite;
 
-/// Why a list of keys is not a list of recipients.
+/// Reason why a list of keys is not a list of recipients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecipientsError {
@@ -45,7 +45,7 @@ impl fmt::Display for RecipientsError {
 
 impl core::error::Error for RecipientsError {}
 
-/// Why nothing was sealed. All but [`Random`](Self::Random) are the caller's.
+/// Reason why nothing was sealed. All but [`Random`](Self::Random) are the caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealError {
@@ -83,17 +83,18 @@ impl From<RandomError> for SealError {
     }
 }
 
-/// Why an envelope was not opened.
+/// Reason why an envelope was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// It is not sealed to this identity, or under another context, or it was changed. There is one
-    /// error for all of these, on purpose: telling them apart would help an attacker who changes
+    /// The envelope is not sealed to this identity, or under another context, or it was changed.
+    /// There is one error for all of these, on purpose: telling them apart would help an attacker
+    /// who changes envelopes.
     /// envelopes.
     Authentication,
     /// The context is longer than [`MAX_CONTEXT_LEN`](crate::MAX_CONTEXT_LEN): the caller's fault.
     ContextTooLong,
-    /// It is not an envelope, or was cut short; no key was used.
+    /// The bytes are not an envelope, or were cut short; no key was used.
     Malformed(Malformed),
     /// Authentic, but refused: this message was opened before.
     Replayed,
@@ -159,7 +160,7 @@ impl From<Malformed> for OpenError {
 pub enum Malformed {
     /// The ephemeral key is not canonical.
     EphemeralKey,
-    /// It does not begin as an envelope does.
+    /// The bytes do not begin as an envelope does.
     Magic,
     /// The envelope announces no slot, so no reader could open it.
     NoSlots,
@@ -169,7 +170,7 @@ pub enum Malformed {
     SlotLength,
     /// Tags are not in order.
     TagOrder,
-    /// It ends before the content begins.
+    /// The bytes end before the content begins.
     Truncated,
 }
 

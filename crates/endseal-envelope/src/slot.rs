@@ -19,7 +19,7 @@ use crate::suite::{Suite, TAG_LEN};
 pub(crate) const MAX_TRIES: usize = 16;
 /// The part of the mask by which slots are sorted.
 const SORT_LEN: usize = 12;
-/// Where the pad begins in the mask.
+/// Offset of the pad in the mask.
 const PAD_START: usize = 32;
 
 endseal_crypto::secret_bytes! {
@@ -90,7 +90,7 @@ pub(crate) struct Slots<'a> {
     pub(crate) material: &'a Material,
     pub(crate) keys: &'a [x25519::PublicKey],
     pub(crate) shared: &'a x25519::SharedSecrets,
-    /// As many as keys in the hybrid suite, otherwise none.
+    /// Keys for encapsulation: one for each recipient in the hybrid suite, otherwise none.
     pub(crate) kems: &'a [&'a Kem],
     /// Slots in all; those beyond the keys are decoys.
     pub(crate) total: usize,

@@ -23,7 +23,7 @@ pub(crate) enum Case {
     Upper,
 }
 
-/// Why a text is not the encoding of a payload.
+/// Reason why a text is not the encoding of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DecodeError {
     /// A letter has the other case.

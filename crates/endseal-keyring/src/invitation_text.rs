@@ -145,15 +145,15 @@ fn is_list(text: &str) -> bool {
     text.len() <= MAX_ADDRESSES && text.split(' ').all(is_address)
 }
 
-/// Why a text is not an invitation.
+/// Reason why a text is not an invitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseInvitationError {
-    /// It does not begin with `endsealjoin1`.
+    /// The text does not begin with `endsealjoin1`.
     Prefix,
     /// A character that the form does not have.
     Character,
-    /// It is cut or extended.
+    /// The text is cut or extended.
     Length,
     /// The checksum is wrong: a typing error.
     Checksum,

@@ -80,7 +80,7 @@ impl<'a> Lines<'a> {
         self.line
     }
 
-    /// That problem in the line that was read last.
+    /// Makes an error about the line that was read last.
     pub(crate) fn malformed(&self, problem: LineProblem) -> Malformed {
         Malformed::new(self.line, problem)
     }

@@ -79,7 +79,7 @@ impl core::borrow::Borrow<str> for Name {
     }
 }
 
-/// Why a text is not a name.
+/// Reason why a text is not a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidName {
@@ -87,7 +87,7 @@ pub enum InvalidName {
     Character(char),
     /// The text is empty; a name has at least one character.
     Empty,
-    /// It begins like a public identity or a secret: arguments in the wrong order.
+    /// The text begins like a public identity or a secret: the arguments are in the wrong order.
     LooksLikeIdentity,
     /// A letter beyond ASCII; many of these look like others.
     NotAscii(char),

@@ -89,7 +89,7 @@ impl PaperText {
     }
 }
 
-/// Why a text is not a root seed.
+/// Reason why a text is not a root seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParsePaperError {

@@ -44,7 +44,7 @@ impl Passphrase {
     }
 }
 
-/// Why a text is not a passphrase.
+/// Reason why a text is not a passphrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidPassphrase {

@@ -72,7 +72,7 @@ impl fmt::Display for PeerIdText {
     }
 }
 
-/// Why a text is not a peer id.
+/// Reason why a text is not a peer id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParsePeerIdError {
@@ -92,9 +92,9 @@ pub enum ParsePeerIdError {
     },
     /// Bits after the id are set, so it was not made by a correct program.
     Padding,
-    /// It does not begin with `endsealpeer1`.
+    /// The text does not begin with `endsealpeer1`.
     Prefix,
-    /// It is a secret, which its owner MUST NOT give to another person.
+    /// The text is a secret, which its owner MUST NOT give to another person.
     Secret,
     /// Capital letters; the form is in lower case.
     UpperCase,

@@ -26,7 +26,7 @@ pub struct Protection {
 }
 
 impl Protection {
-    /// Those parameters with a fresh salt.
+    /// A protection with those parameters and a fresh random salt.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
@@ -88,7 +88,7 @@ impl fmt::Display for Protection {
     }
 }
 
-/// Why a text is no protection.
+/// Reason why a text is no protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseProtectionError {

@@ -89,7 +89,7 @@ impl SecretText {
     }
 }
 
-/// Why a text is not a secret identity.
+/// Reason why a text is not a secret identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseSecretError {
@@ -101,7 +101,7 @@ pub enum ParseSecretError {
     Length,
     /// Bits after the last seed are set.
     Padding,
-    /// It does not begin with `ENDSEAL-SECRET-1`.
+    /// The text does not begin with `ENDSEAL-SECRET-1`.
     Prefix,
 }
 

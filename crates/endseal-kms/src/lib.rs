@@ -56,7 +56,7 @@ const UNAVAILABLE_FOR: Duration = Duration::from_secs(1);
 ///
 /// Providers are shared by all requests. Dropping an answer gives the question up.
 pub trait KeyProvider: Send + Sync {
-    /// Which kind it is, for metrics and messages.
+    /// Kind of the provider, for metrics and messages.
     fn kind(&self) -> ProviderKind;
 
     /// The id under which [`Self::wrap`] wraps now.
@@ -131,7 +131,7 @@ impl ProviderKind {
     }
 }
 
-/// Why a provider gave no key.
+/// Reason why a provider gave no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProviderError {

@@ -50,9 +50,9 @@ struct RingKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RingEntry {
-    /// Its id, which is public.
+    /// Id of the key, which is public.
     pub id: KeyId,
-    /// When it was made, in seconds since 1970.
+    /// Time of the making, in seconds since 1970.
     pub created: u64,
     /// True if it is the one that wraps.
     pub wraps: bool,
@@ -139,7 +139,7 @@ impl RingKey {
     }
 }
 
-/// Why a ring got no new key.
+/// Reason why a ring got no new key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddKeyError {
@@ -166,13 +166,13 @@ impl fmt::Display for AddKeyError {
 
 impl core::error::Error for AddKeyError {}
 
-/// Why a key was not removed.
+/// Reason why a key was not removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RemoveKeyError {
     /// The ring has no key of that id.
     Unknown,
-    /// It is the key that wraps: add another one first.
+    /// The key is the wrapping key: add another one first.
     Wraps,
 }
 

@@ -155,7 +155,7 @@ impl KeyProvider for RsaProvider {
     }
 }
 
-/// Why bytes are not an RSA key.
+/// Reason why bytes are not an RSA key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadRsaKeyError {

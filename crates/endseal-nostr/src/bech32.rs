@@ -20,9 +20,10 @@ const CHECKSUM_LEN: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Bech32Error {
-    /// It has more than [`MAX_LEN`] characters or too few, or another number than a key.
+    /// The text has more than [`MAX_LEN`] characters or too few, or another number than a key.
     Length,
-    /// It has no separator `1`, or nothing or another character than ASCII letters before it.
+    /// The text has no separator `1`, or the part before it is empty or has other characters than
+    /// ASCII letters.
     Prefix,
     /// A character behind the separator is none of the 32, or upper and lower case are mixed.
     Character,

@@ -290,9 +290,9 @@ impl core::error::Error for OpenError {}
 pub enum ParseError {
     /// The text has another length than an encrypted key.
     Length,
-    /// It is bech32 of something else.
+    /// The text is bech32 with another prefix than `ncryptsec`.
     Prefix,
-    /// It is not bech32: a typing error.
+    /// The text is not bech32, for example because of a typing error.
     Bech32(Bech32Error),
     /// Another version than 2: made by newer software.
     UnsupportedVersion,

@@ -218,9 +218,9 @@ fn record(encoder: &mut Encoder<'_>, kind: u8, value: &[u8]) -> Result<(), Encod
 pub enum EntityError {
     /// The text is not bech32, for example because of a typing error.
     Bech32(Bech32Error),
-    /// It has another prefix than those of [`Entity`], or a URI has another scheme.
+    /// The text has another prefix than those of [`Entity`], or a URI has another scheme.
     Prefix,
-    /// It is a secret key, which belongs neither into a URI nor where entities are shown.
+    /// The text is a secret key, which belongs neither into a URI nor where entities are shown.
     Secret,
     /// A key, an id or a kind has another length than it must have.
     Length,

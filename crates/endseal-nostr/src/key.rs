@@ -123,11 +123,11 @@ fn to_bech32<'o>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// It is not 64 lower-case hexadecimal digits.
+    /// The text is not 64 lower-case hexadecimal digits.
     Hex,
-    /// It is not bech32 of the length of a key.
+    /// The text is not bech32 of the length of a key.
     Bech32(Bech32Error),
-    /// It is bech32 of something else.
+    /// The text is bech32 with another prefix.
     Prefix,
     /// A secret key is zero or not below the order of the curve, or a public key is not the
     /// x-coordinate of a point.

@@ -145,7 +145,8 @@ fn read_tail(tail: &[u8]) -> Option<[u8; BLOCK]> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecryptError {
-    /// It does not end in `?iv=` and an IV of 16 bytes: something other than NIP-04.
+    /// The content does not end with `?iv=` and an IV of 16 bytes: it is something other than
+    /// NIP-04.
     Format,
     /// The ciphertext is no canonical Base64, has no whole blocks, or ends in no padding: sealed
     /// with other keys, or changed.

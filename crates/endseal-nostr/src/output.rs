@@ -54,7 +54,7 @@ impl<'o> Output<'o> {
         Ok(&mut self.buffer[..self.len])
     }
 
-    /// As [`Output::finish`], for what is put as whole texts.
+    /// Ends the output as [`Output::finish`] does, if only whole texts were written to it.
     pub(crate) fn finish_text(self) -> Result<&'o str, OutputTooSmall> {
         let bytes: &'o [u8] = self.finish()?;
         #[allow(clippy::expect_used, reason = "callers put texts only")]

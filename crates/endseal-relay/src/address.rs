@@ -196,7 +196,7 @@ fn split_port(authority: &str, default: u16) -> Result<(&str, u16), AddressError
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// It is longer than [`MAX_LEN`].
+    /// The URL is longer than [`MAX_LEN`] bytes.
     Length,
     /// The scheme is neither `wss` nor `ws`.
     Scheme,

@@ -101,11 +101,11 @@ pub fn verify(
 pub enum AuthError {
     /// The kind is not [`KIND`].
     Kind,
-    /// It is older or newer than [`MAX_AGE`].
+    /// The event is older or newer than [`MAX_AGE`].
     Time,
-    /// It answers another challenge than the one of the connection.
+    /// The event answers another challenge than the one of the connection.
     Challenge,
-    /// It is for another relay.
+    /// The event is for another relay.
     Relay,
     /// The id or the signature is wrong.
     Signature,

@@ -22,7 +22,7 @@ pub(crate) struct Entry {
     pub(crate) len: u64,
     /// Parts, if it was uploaded in parts.
     pub(crate) parts: Option<u16>,
-    /// When it was written, in microseconds since 1970.
+    /// Time of writing, in microseconds since 1970.
     pub(crate) modified: u64,
     /// Headers that are stored and returned with the object.
     pub(crate) headers: HeaderMap,

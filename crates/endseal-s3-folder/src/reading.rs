@@ -40,7 +40,7 @@ pub(crate) struct Reading {
     left: u64,
 }
 
-/// Where the next bytes come from.
+/// Files and ranges from which the next bytes are read.
 #[derive(Debug)]
 pub(crate) struct Source {
     file: Option<(File, u64)>,

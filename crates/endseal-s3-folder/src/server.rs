@@ -78,7 +78,7 @@ impl FolderServer {
         ACCESS_KEY
     }
 
-    /// Its secret access key, which the caller MUST keep as one.
+    /// The secret of the access key, which the caller MUST keep secret.
     #[must_use]
     pub fn expose_secret_access_key(&self) -> &str {
         &self.secret

@@ -40,7 +40,7 @@ pub(crate) struct Store {
     keys: [Mutex<()>; LOCKS],
     leases: Arc<Leases>,
     temporaries: AtomicU64,
-    /// Its lock is given back when it is closed.
+    /// Holds the lock of the folder, which is released when the file is closed.
     _mark: File,
 }
 

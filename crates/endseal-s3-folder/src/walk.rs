@@ -31,7 +31,7 @@ struct Level {
     /// Prefix of all its keys.
     prefix: Vec<u8>,
     batch: VecDeque<Name>,
-    /// Where to go on when the batch is used up; `None` if there is nothing more.
+    /// Name behind which the folder is read again when the batch is used up; `None` at its end.
     rest: Option<Vec<u8>>,
 }
 

@@ -1,4 +1,4 @@
-//! Where a part is parked that can only be the last one, and which upload it belongs to.
+//! Places of parts that can only be the last ones of their uploads, and the names of these uploads.
 
 use core::fmt::Write as _;
 
@@ -115,7 +115,7 @@ impl ParkedUpload {
         Ok(Self { key, backend_id })
     }
 
-    /// Where the upload's parts are parked.
+    /// The folder in which the parts of the upload are parked.
     #[must_use]
     pub fn folder(&self) -> String {
         parked_folder(&self.backend_id)

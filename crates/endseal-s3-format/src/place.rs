@@ -33,7 +33,7 @@ impl Binding {
     }
 }
 
-/// Where an object lies, as clients name it: before names are encrypted.
+/// Bucket and key of an object, as clients name it: before names are encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
     bucket: &'a str,

@@ -21,7 +21,7 @@ pub struct RangePlan {
     sealed: Range<u64>,
     salt: Option<Range<u64>>,
     content: Content,
-    /// Where in the first of the parts the range begins.
+    /// Offset of the range in the first of the parts.
     start: u64,
     /// Length of the range in bytes of content.
     len: u64,
@@ -141,12 +141,12 @@ fn is_within(range: &Range<u64>, content: u64) -> bool {
     range.start <= range.end && range.end <= content
 }
 
-/// Where the chunk with that byte of the content begins.
+/// Sealed offset of the chunk that holds this byte of the content.
 fn chunks_start(at: u64) -> u64 {
     at / CHUNK * SEALED_CHUNK
 }
 
-/// Where the last chunk of a range that ends at `end`, above 0, ends.
+/// Sealed end of the last chunk of a range that ends at `end`, which is above 0.
 fn chunks_end(content: u64, end: u64) -> Option<u64> {
     Some(chunks_len(content)?.min(end.div_ceil(CHUNK) * SEALED_CHUNK))
 }

@@ -10,7 +10,7 @@ pub enum ByteRange {
     Closed(u64, u64),
     /// From there to the end.
     From(u64),
-    /// That many at the end.
+    /// This number of bytes at the end of the content.
     Suffix(u64),
 }
 

@@ -69,7 +69,7 @@ impl Operation {
         if copies && operation == Self::Other { Self::NotOnSealed } else { operation }
     }
 
-    /// Its name in metrics and logs.
+    /// Name of the operation in metrics and logs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

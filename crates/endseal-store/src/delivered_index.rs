@@ -64,7 +64,7 @@ pub(crate) struct DeliveredIndex {
 
 struct Entry {
     conversation: i64,
-    /// Where its id begins, and how long it is.
+    /// Offset and length of the message id in `ids`.
     id: usize,
     len: usize,
     /// 0: it was asked for, and is not among those that were sorted in.
@@ -77,7 +77,7 @@ struct Entry {
 /// Answer of the index about a message.
 pub(crate) enum Known {
     Delivered(Seen),
-    /// It was not delivered: it was asked for, or gets its number now.
+    /// The message was not delivered: it was asked for, or gets its number now.
     Fresh,
     /// Nothing: `seen` has to be asked.
     Nothing,

@@ -15,7 +15,7 @@ pub(crate) mod finding;
 pub use copy::{BackupError, ReprotectError, RestoreError};
 pub use finding::Finding;
 
-/// Why no store was made. Nothing is left at its place.
+/// Reason why no store was made. Nothing is left at its place.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CreateStoreError {
@@ -31,7 +31,7 @@ pub enum CreateStoreError {
     Random,
 }
 
-/// Why a store does not open. Nothing in it was changed.
+/// Reason why a store does not open. Nothing in it was changed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenStoreError {
@@ -54,7 +54,7 @@ pub enum OpenStoreError {
     OtherVersion(u32),
 }
 
-/// Why an operation on an open store failed.
+/// Reason why an operation on an open store failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -110,7 +110,7 @@ impl CreateStoreError {
 }
 
 impl OpenStoreError {
-    /// That a file is not there means that there is no store.
+    /// Converts an error of opening a file, whose absence means that there is no store.
     pub(crate) fn missing(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::Missing,

@@ -12,7 +12,7 @@ use endseal_crypto::secret::Zeroizing;
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub struct InboxRow {
-    /// Its number; later messages have higher ones.
+    /// Number of the message; later messages have higher numbers.
     pub seq: u64,
     /// Conversation to which the message belongs.
     pub conversation: ConversationRef,

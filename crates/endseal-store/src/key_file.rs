@@ -26,7 +26,7 @@ pub enum Protection<'a> {
     None,
     /// A passphrase, from which Argon2id derives the key of the file.
     Passphrase {
-        /// Its bytes, which are taken as they are.
+        /// Bytes of the passphrase, which are used as they are.
         passphrase: &'a [u8],
         /// Cost of a guess, which is also the cost of opening.
         params: KdfParams,
@@ -134,7 +134,7 @@ pub(crate) fn open(file: &[u8], unlock: Unlock<'_>) -> Result<StoreKey, OpenStor
     Ok(StoreKey::from_bytes(payload))
 }
 
-/// Which secret the file asks for.
+/// Kind of the secret that opens the key file.
 pub(crate) fn kind(file: &[u8]) -> Result<ProtectionKind, OpenStoreError> {
     Header::parse(file).map(|header| header.kind)
 }

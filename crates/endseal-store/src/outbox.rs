@@ -12,7 +12,7 @@ use crate::{limits, rows};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutboxRow {
-    /// Its number, which no other ever had or gets; later ones have higher ones.
+    /// Number of the ciphertext. It is never used again; later ciphertexts have higher numbers.
     pub seq: u64,
     /// Conversation to which the ciphertext belongs.
     pub conversation: ConversationRef,
@@ -30,9 +30,9 @@ pub struct OutboxRow {
 pub enum OutboxState {
     /// The ciphertext depends on no such change, and may be sent.
     Free,
-    /// It asks for the change, and may be sent.
+    /// The ciphertext proposes the change, and may be sent.
     Proposes,
-    /// It follows from the change, and may be sent once that is accepted.
+    /// The ciphertext depends on the change, and may be sent once that is accepted.
     Held,
 }
 

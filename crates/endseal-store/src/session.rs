@@ -27,11 +27,11 @@ pub enum SessionStatus {
 pub struct SessionRow {
     /// Tells the sessions with one device apart.
     pub tag: [u8; 8],
-    /// Which ratchet it is; the layer above numbers them.
+    /// Kind of the ratchet; the layer above numbers them.
     pub engine: u8,
     /// Permission to send and receive.
     pub standing: SessionStatus,
-    /// When it was used last, in a unit of the layer above; at most 2^63 - 1.
+    /// Time of the last use, in a unit of the layer above; at most 2^63 - 1.
     pub used: u64,
     /// The ratchet's state, encoded by the layer above.
     pub state: Zeroizing<Vec<u8>>,
@@ -49,7 +49,7 @@ pub struct SessionSummary {
     pub engine: u8,
     /// Permission to send and receive.
     pub standing: SessionStatus,
-    /// When it was used last.
+    /// Time of the last use, in a unit of the layer above.
     pub used: u64,
     /// Length of the state in bytes.
     pub state_len: usize,

@@ -189,7 +189,7 @@ impl Store {
         if key == self.key { Ok(()) } else { Err(OpenStoreError::Authentication) }
     }
 
-    /// Which secret the key file of a store asks for.
+    /// Kind of the secret that the key file of a store needs.
     ///
     /// # Errors
     /// As [`Self::open`].

@@ -1,10 +1,10 @@
-//! Why a frame is refused, and why one is not built.
+//! Errors of reading and building frames.
 
 use core::fmt;
 
 use crate::error::EncodeError;
 
-/// Why a frame is refused: the classes of `docs/spec/frame.md`.
+/// Reason why a frame is refused: the classes of `docs/spec/frame.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FrameError {
@@ -77,7 +77,7 @@ impl fmt::Display for FrameError {
 
 impl core::error::Error for FrameError {}
 
-/// Why a frame is not built.
+/// Reason why a frame is not built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError<E> {

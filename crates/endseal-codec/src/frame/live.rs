@@ -94,7 +94,7 @@ impl LiveHeader {
         self.length as usize
     }
 
-    /// Which frame of its stream it is, from 0.
+    /// Sequence number of the frame in its stream, from 0.
     #[must_use]
     pub fn sequence(&self) -> u64 {
         self.sequence

@@ -56,7 +56,8 @@ enum State {
 pub struct LiveFrame<'a> {
     /// The header of the frame, with kind, length and sequence.
     pub header: LiveHeader,
-    /// Its payload: a part of the input if it came in one piece, else of the reader's memory.
+    /// The payload of the frame: a part of the input if it came in one piece, else of the reader's
+    /// memory.
     pub payload: &'a [u8],
 }
 

@@ -115,13 +115,13 @@ fn place(sequence: u64) -> (usize, u64) {
     (slot / 64, 1 << (slot % 64))
 }
 
-/// Why a sequence is refused.
+/// Reason why a sequence is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a number is above, within or below the window")]
 pub enum Replayed {
     /// The sequence was accepted before: the frame is a replay or a duplicate.
     Seen,
-    /// It is too old to tell.
+    /// The sequence is below the window, so it is not known if it was accepted before.
     Old,
 }
 

@@ -184,7 +184,7 @@ impl<'a> StoredFrame<'a> {
         Ok(UnverifiedFrame { header, scheme, payload, signature })
     }
 
-    /// Its sequence, time and sender.
+    /// Sequence, time and sender of the frame.
     #[must_use]
     pub fn stamp(&self) -> &Stamp {
         &self.stamp

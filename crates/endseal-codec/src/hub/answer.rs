@@ -150,7 +150,7 @@ open_enum! {
     pub struct GapReason = "Reason" {
         /// The default value, which gives no reason.
         UNSPECIFIED = 0 "REASON_UNSPECIFIED",
-        /// They were older than the retention.
+        /// The frames were older than the hub's retention time.
         EXPIRED = 1 "REASON_EXPIRED",
         /// The database of the hub is one of earlier.
         RESTORED = 2 "REASON_RESTORED",

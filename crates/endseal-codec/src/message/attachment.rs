@@ -5,9 +5,10 @@ use super::declare::*;
 message! {
     /// Something that comes with a message.
     pub struct Attachment, AttachmentView {
-        /// Its name, without a path. It comes from the sender: do not use it as a path.
+        /// File name of the attachment, without a path. It comes from the sender: do not use it as
+        /// a path.
         1 name: Required<Text<1, 255>>,
-        /// Its media type (RFC 6838), or empty.
+        /// Media type of the content (RFC 6838), or empty.
         2 media_type: Implicit<Text<0, 127>>,
         /// Bytes of the content, as the sender says.
         3 size: Implicit<Uint64>,
@@ -17,7 +18,7 @@ message! {
 }
 
 oneof! {
-    /// Where the content of an attachment is.
+    /// The content of an attachment, or a reference to it.
     pub enum Source, SourceView {
         /// The content is in the message itself.
         0 Inline inline: Bytes<0, UNBOUNDED>,

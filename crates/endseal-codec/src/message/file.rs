@@ -8,9 +8,9 @@ message! {
     pub struct FileOffer, FileOfferView {
         /// Random id by which the frames of this transfer refer to it.
         1 transfer: Required<Fixed<16>>,
-        /// Its name, without a path. It comes from the sender: do not use it as a path.
+        /// Name of the file, without a path. It comes from the sender: do not use it as a path.
         2 name: Required<Text<1, 255>>,
-        /// Its bytes, if they are known beforehand.
+        /// Length of the file in bytes, if it is known beforehand.
         3 size: Optional<Uint64>,
         /// Milliseconds since 1970, by the sender's clock.
         4 timestamp: Implicit<Uint64>,
@@ -40,7 +40,7 @@ open_enum! {
         STORED = 2 "VERDICT_STORED",
         /// The receiver declines the offer.
         REFUSED = 3 "VERDICT_REFUSED",
-        /// It is larger than the receiver accepts.
+        /// The file is larger than the receiver accepts.
         TOO_LARGE = 4 "VERDICT_TOO_LARGE",
         /// After [`FileEnd`]: size or digest differ.
         DAMAGED = 5 "VERDICT_DAMAGED",

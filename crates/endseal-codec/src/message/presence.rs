@@ -6,7 +6,7 @@ use super::open_enum;
 message! {
     /// Delivery status of messages, which their receiver reports.
     pub struct Receipt, ReceiptView {
-        /// Which conversation, 1 to 64 bytes.
+        /// Id of the conversation, 1 to 64 bytes.
         1 conversation: Required<Bytes<1, 64>>,
         /// The Ed25519 public key of the person who received them.
         2 sender: Required<Fixed<32>>,
@@ -25,7 +25,7 @@ open_enum! {
     pub struct ReceiptKind = "Kind" {
         /// The default value, which reports nothing.
         UNSPECIFIED = 0 "KIND_UNSPECIFIED",
-        /// They are on a device of the receiver.
+        /// The messages are stored on a device of the receiver.
         DELIVERED = 1 "KIND_DELIVERED",
         /// The messages were shown to the receiver.
         READ = 2 "KIND_READ",
@@ -37,7 +37,7 @@ open_enum! {
 message! {
     /// The sender is typing, or has stopped.
     pub struct Typing, TypingView {
-        /// Which conversation, 1 to 64 bytes.
+        /// Id of the conversation, 1 to 64 bytes.
         1 conversation: Required<Bytes<1, 64>>,
         /// The Ed25519 public key of the person who types.
         2 sender: Required<Fixed<32>>,

@@ -10,7 +10,7 @@ message! {
     pub struct RichMessage, RichMessageView {
         /// Random id of the message.
         1 id: Required<Fixed<16>>,
-        /// Which conversation, 1 to 64 bytes.
+        /// Id of the conversation, 1 to 64 bytes.
         2 conversation: Required<Bytes<1, 64>>,
         /// The sender's Ed25519 public key.
         3 sender: Required<Fixed<32>>,
@@ -51,7 +51,7 @@ message! {
     pub struct Mention, MentionView {
         /// The Ed25519 public key of the person who is mentioned.
         1 peer: Required<Fixed<32>>,
-        /// Where the mention begins: bytes of the body's UTF-8.
+        /// Start of the mention, as an offset in bytes of the body's UTF-8.
         2 start: Implicit<Uint32>,
         /// Length, in bytes of the body's UTF-8.
         3 length: Implicit<Uint32>,

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 pub struct MessageContract {
     /// Name of the message in the `.proto` file.
     pub name: &'static str,
-    /// Its fields, in ascending order of their numbers.
+    /// Fields of the message, in ascending order of their numbers.
     pub fields: Vec<FieldContract>,
 }
 
@@ -80,7 +80,7 @@ pub enum Presence {
         /// True if one of its members must be there.
         required: bool,
     },
-    /// As often as the bounds allow.
+    /// Any number of times within the bounds.
     Repeated {
         /// Least number of elements.
         min: u32,

@@ -10,7 +10,7 @@ use crate::wire::Sink;
 pub trait Schema: Clone + Debug + Default + PartialEq + Eq {
     /// A view that borrows from the encoding.
     type View<'a>: Copy + Debug + PartialEq;
-    /// Its name in the contract.
+    /// Name of the message in the contract.
     const NAME: &'static str;
 
     /// Returns its part of the contract.
@@ -31,7 +31,7 @@ pub trait Schema: Clone + Debug + Default + PartialEq + Eq {
     fn write(&self, sink: &mut impl Sink);
 }
 
-/// Which fields were met, by their first numbers.
+/// Set of the fields that were read, by their first numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen(u16);
 

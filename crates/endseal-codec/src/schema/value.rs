@@ -304,7 +304,7 @@ impl FromVarint for bool {
 
 /// An enum of the contract, with the values of later versions.
 pub trait OpenEnum: Copy + Debug + Default + PartialEq + Eq {
-    /// Its name in the contract, without that of the message around it.
+    /// Name of the enum in the contract, without that of the message around it.
     const NAME: &'static str;
     /// Names and values in the contract.
     const VALUES: &'static [(&'static str, u32)];

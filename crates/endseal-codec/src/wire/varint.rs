@@ -3,7 +3,7 @@
 /// Bytes of the longest varint, of 2^64 - 1.
 pub(crate) const MAX_LEN: usize = 10;
 
-/// Why bytes are not a varint.
+/// Reason why bytes are not a varint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The input ends before the last byte.
@@ -21,7 +21,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     }
 }
 
-/// As `read`, for what has more than one byte.
+/// Reads a varint as `read` does, if it has more than one byte.
 #[inline]
 fn read_long(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     match bytes.first_chunk() {

@@ -1,4 +1,4 @@
-//! Where an encoding goes: to the end of a vector, or into a buffer of the caller.
+//! Destinations of an encoding: the end of a vector, or a buffer of the caller.
 
 use alloc::vec::Vec;
 use core::mem;

@@ -288,7 +288,7 @@ pub fn verify_each(batch: &[Signed<'_>]) -> Vec<bool> {
     ed25519_verify::verify_each(&batch).0
 }
 
-/// Why bytes are not a public key.
+/// Reason why bytes are not a public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidPublicKey {

@@ -218,7 +218,7 @@ fn cost(terms: &[Term<'_>]) -> usize {
 
 /// One signature in the sum.
 struct Term<'a> {
-    /// Its index in the batch.
+    /// Index of the signature in the batch.
     index: usize,
     /// Number of its key, in the order in which keys occur.
     key: usize,

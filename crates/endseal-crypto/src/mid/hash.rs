@@ -27,7 +27,7 @@ pub fn derive(label: Label, parts: &[&[u8]]) -> [u8; LEN] {
     out
 }
 
-/// As [`derive()`], but fills all of `out`, which may have any length.
+/// Derives as [`derive()`] does, but fills all of `out`, which may have any length.
 pub fn derive_into(label: Label, parts: &[&[u8]], out: &mut [u8]) {
     fill(WipeOnDrop::new(Hasher::new_derive_key(label.as_str())), parts, out);
 }

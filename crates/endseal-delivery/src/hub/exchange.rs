@@ -63,7 +63,7 @@ impl Exchange {
         Self::default()
     }
 
-    /// Its purpose, after the first request.
+    /// Kind of the exchange, which the first request decides.
     #[must_use]
     pub const fn kind(&self) -> Option<Kind> {
         self.kind

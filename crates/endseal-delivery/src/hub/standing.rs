@@ -8,9 +8,9 @@ use super::kind::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the table of permissions has these columns")]
 pub enum Standing {
-    /// Its certificate and the person record of its identity are here.
+    /// The hub has the peer's certificate and the person record of its identity.
     Registered,
-    /// It was registered, and the person record does not have it any more.
+    /// The peer was registered, but the person record no longer lists the device.
     Revoked,
     /// The hub does not know it.
     Unknown,

@@ -5,7 +5,7 @@ use core::fmt;
 use super::{Listed, MAX_ENTRIES, MAX_LEN};
 use crate::name::{InvalidName, Name};
 
-/// Why bytes are not an address book.
+/// Reason why bytes are not an address book.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseBookError<T: Listed> {
@@ -43,7 +43,7 @@ pub enum EntryProblem<T: Listed> {
     Words,
 }
 
-/// Why an address book was not changed.
+/// Reason why an address book was not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeBookError {
@@ -54,7 +54,7 @@ pub enum ChangeBookError {
     },
     /// The name is there already.
     DuplicateName,
-    /// It would have more than [`MAX_ENTRIES`], or be longer than [`MAX_LEN`].
+    /// The book would have more than [`MAX_ENTRIES`] entries, or be longer than [`MAX_LEN`].
     Full,
     /// There is no entry of that name.
     Unknown,

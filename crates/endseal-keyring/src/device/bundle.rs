@@ -126,7 +126,7 @@ impl PrekeyBundle {
         &self.key
     }
 
-    /// When it was made, in milliseconds since 1970, as the device says.
+    /// Time of the making, in milliseconds since 1970, as the device states it.
     #[must_use]
     pub fn made_at(&self) -> u64 {
         self.made_at
@@ -166,7 +166,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Why bytes are not a bundle.
+/// Reason why bytes are not a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BundleError {

@@ -32,9 +32,9 @@ pub struct Certificate {
 pub struct DeviceKeys {
     /// The number of the device.
     pub device: DeviceId,
-    /// Its name on the wire.
+    /// Peer id by which the device authenticates its connections.
     pub peer_id: PeerId,
-    /// Its key for agreements, Olm's identity key.
+    /// Public key of the device for agreements, which is Olm's identity key.
     pub agreement: x25519::PublicKey,
     /// The key that signs its prekeys.
     pub signing: ed25519::PublicKey,
@@ -120,7 +120,7 @@ impl Certificate {
         &self.keys
     }
 
-    /// When it was made, in milliseconds since 1970, as its owner says.
+    /// Time of the making, in milliseconds since 1970, as the owner states it.
     #[must_use]
     pub fn made_at(&self) -> u64 {
         self.made_at
@@ -176,7 +176,7 @@ impl fmt::Debug for Certificate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "an order has these cases")]
 pub enum Succession {
-    /// It says what the other says.
+    /// Both certificates have the same content.
     Same,
     /// The certificate is newer than the other one and replaces it.
     Later,
@@ -224,7 +224,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Why bytes are not a certificate.
+/// Reason why bytes are not a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CertificateError {

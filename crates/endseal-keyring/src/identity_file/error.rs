@@ -9,7 +9,7 @@ use crate::identity_text::ParseIdentityError;
 use crate::lines::{Malformed, OpenLinesError};
 use endseal_crypto::argon2id::{InvalidKdfParams, NoMemory};
 
-/// Why bytes are not an identity file.
+/// Reason why bytes are not an identity file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseIdentityFileError {
@@ -25,7 +25,7 @@ pub enum ParseIdentityFileError {
     Version,
 }
 
-/// Why an identity file does not open.
+/// Reason why an identity file does not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenIdentityFileError {
@@ -37,7 +37,7 @@ pub enum OpenIdentityFileError {
     OtherIdentity,
 }
 
-/// Why an identity file could not be made.
+/// Reason why an identity file could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealIdentityFileError {

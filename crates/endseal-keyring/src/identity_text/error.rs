@@ -1,4 +1,4 @@
-//! Why a text is not a public identity.
+//! Errors of parsing the text of a public identity.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use endseal_crypto::{ed25519, mlkem768};
 
 use crate::bech32m::DecodeError;
 
-/// Why a text is not a public identity.
+/// Reason why a text is not a public identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseIdentityError {
@@ -30,9 +30,9 @@ pub enum ParseIdentityError {
     },
     /// Bits after the last key are set, so it was not made by a correct program.
     Padding,
-    /// It begins with neither `endseal1` nor `endsealpq1`.
+    /// The text begins with neither `endseal1` nor `endsealpq1`.
     Prefix,
-    /// It is a secret identity, which its owner MUST NOT give to another person.
+    /// The text is a secret identity, which its owner MUST NOT give to another person.
     Secret,
     /// The owner of the Ed25519 key did not sign the ML-KEM-768 key. It may be the key of a person
     /// in the middle.

@@ -7,7 +7,7 @@ use crate::identity_text::ParseIdentityError;
 use crate::lines::{Malformed, OpenLinesError};
 use crate::name::Name;
 
-/// Why bytes are not a roster.
+/// Reason why bytes are not a roster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseRosterError {
@@ -35,7 +35,7 @@ pub enum ParseRosterError {
     Version,
 }
 
-/// Why identities are not a list of members.
+/// Reason why identities are not a list of members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidMembers {
@@ -55,7 +55,7 @@ pub enum InvalidMembers {
     TooMany,
 }
 
-/// Why there is no next epoch with these changes.
+/// Reason why there is no next epoch with these changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeRosterError {
@@ -67,7 +67,7 @@ pub enum ChangeRosterError {
     NotAMember(Name),
 }
 
-/// Why a draft was not signed.
+/// Reason why a draft was not signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignRosterError {
@@ -79,7 +79,7 @@ pub enum SignRosterError {
     TooLong,
 }
 
-/// Why one roster does not come after another.
+/// Reason why one roster does not come after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RosterChainError {

@@ -177,7 +177,7 @@ fn lock(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Why there is no new file.
+/// Reason why there is no new file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CreateRingError {
@@ -201,7 +201,7 @@ impl fmt::Display for CreateRingError {
 
 impl core::error::Error for CreateRingError {}
 
-/// Why a ring could not be read.
+/// Reason why a ring could not be read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadRingError {
@@ -231,7 +231,7 @@ impl fmt::Display for LoadRingError {
 
 impl core::error::Error for LoadRingError {}
 
-/// Why a ring was not changed.
+/// Reason why a ring was not changed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ChangeRingError<E> {
@@ -258,7 +258,7 @@ impl<E: fmt::Display> fmt::Display for ChangeRingError<E> {
 
 impl<E: core::error::Error> core::error::Error for ChangeRingError<E> {}
 
-/// Why a key was not taken out.
+/// Reason why a key was not taken out.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RetireKeyError {
@@ -279,7 +279,7 @@ impl fmt::Display for RetireKeyError {
 
 impl core::error::Error for RetireKeyError {}
 
-/// Why a file holds no passphrase.
+/// Reason why a file holds no passphrase.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadPassphraseError {

@@ -191,7 +191,7 @@ fn from_hex(text: &str) -> Option<[u8; CHECK_LEN]> {
     u64::from_str_radix(text, 16).ok().map(u64::to_be_bytes)
 }
 
-/// Why bytes are not a key ring.
+/// Reason why bytes are not a key ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseRingError {

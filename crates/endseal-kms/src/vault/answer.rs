@@ -12,7 +12,7 @@ use crate::{ContentKey, MAX_WRAPPED, ProviderError};
 
 /// Longest answer that is read. One of the server's own has some hundred bytes.
 pub(super) const MAX_ANSWER: usize = 16 * 1024;
-/// When to ask again while the server is sealed: a person has to come.
+/// Time until the next attempt while the server is sealed: a person has to unseal it.
 const SEALED_FOR: Duration = Duration::from_secs(10);
 
 /// An answer with its status.

@@ -150,13 +150,13 @@ impl<'a> Opened<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ignored {
-    /// It is longer than [`MAX_EVENT`].
+    /// The event is longer than [`MAX_EVENT`].
     Length,
-    /// It is not the JSON of an event.
+    /// The bytes are not the JSON of an event.
     Event(ParseError),
-    /// It has another kind than 24133.
+    /// The event has another kind than 24133.
     Kind,
-    /// Its first `p` tag is absent or no key.
+    /// The first `p` tag of the event is missing or is not a public key.
     Recipient,
 }
 

@@ -274,11 +274,11 @@ fn encode(text: &str, out: &mut Output<'_>) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UriError {
-    /// It has more than [`MAX_URI`] bytes.
+    /// The URI has more than [`MAX_URI`] bytes.
     Length,
-    /// It begins neither by `bunker://` nor by `nostrconnect://`.
+    /// The URI begins neither with `bunker://` nor with `nostrconnect://`.
     Scheme,
-    /// It has a character other than visible ASCII, or `#`.
+    /// The URI has a character other than visible ASCII, or `#`.
     Character,
     /// A public key does not follow the scheme.
     Key(KeyError),

@@ -12,7 +12,7 @@ use crate::json::{JsonError, Text};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// They are not the JSON of one.
+    /// The bytes are not the JSON of an event.
     Json(JsonError),
     /// The object lacks this member.
     Missing(Field),

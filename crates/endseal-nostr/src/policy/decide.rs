@@ -8,11 +8,11 @@ use crate::connect::Refusal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "the format has these")]
 pub enum Verdict {
-    /// It is executed, and the rule is charged.
+    /// The request is executed, and counts as a use of the rule.
     Allow,
     /// The request is refused.
     Deny,
-    /// It is refused, as an allowance is used up.
+    /// The request is refused, because an allowance is used up.
     Limit,
     /// The user is asked, and decides.
     Ask,
@@ -93,7 +93,7 @@ pub(super) enum Role {
     Denies,
     Allows,
     Asks,
-    /// It allows, but no use is left.
+    /// The rule allows, but no use of it is left.
     UsedUp,
     Expired,
 }

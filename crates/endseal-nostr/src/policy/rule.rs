@@ -238,7 +238,7 @@ impl Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuleError {
-    /// They are not [`RULE_LEN`] bytes.
+    /// The bytes are not [`RULE_LEN`] long.
     Length,
     /// The version is another one than 1.
     Version,

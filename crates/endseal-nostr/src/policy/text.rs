@@ -153,7 +153,7 @@ impl fmt::Display for Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PatternError {
-    /// It begins by none of the subjects.
+    /// The text does not begin with the name of a subject.
     Subject,
     /// A kind is not a number from 0 to 65,535 in its shortest form, or the first one is above the
     /// last one.

@@ -107,11 +107,11 @@ fn length(text: &str) -> Result<u8, ConnectError> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SocksError {
-    /// It does not speak SOCKS5, or wants another way of authentication.
+    /// The proxy does not speak SOCKS5, or requires another method of authentication.
     Method,
-    /// It refused the user name.
+    /// The proxy refused the user name.
     Authentication,
-    /// It did not connect; the number is the reply of RFC 1928, section 6.
+    /// The proxy did not connect; the number is the reply of RFC 1928, section 6.
     Refused(u8),
     /// User name or host are empty or longer than 255 bytes.
     Length,

@@ -79,7 +79,7 @@ impl NameSecret {
     }
 }
 
-/// Why bytes are no name secret.
+/// Reason why bytes are no name secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameSecretError {

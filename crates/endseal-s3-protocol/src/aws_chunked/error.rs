@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why a chunked upload was refused.
+/// Reason why a chunked upload was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkError {

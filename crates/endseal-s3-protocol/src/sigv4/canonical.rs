@@ -19,7 +19,7 @@ pub(super) struct Canonical<'a> {
     pub(super) headers: &'a HeaderMap,
     /// In lower case, in the order of the signature's list.
     pub(super) signed: &'a [&'a str],
-    /// As it stands in `x-amz-content-sha256`.
+    /// The value of `x-amz-content-sha256`, as it was sent.
     pub(super) payload: &'a str,
     pub(super) time: Basic,
     pub(super) scope: &'a Scope<'a>,

@@ -1,8 +1,8 @@
-//! Why a request is not let in, and S3's words for it.
+//! Errors of signatures, with the codes and messages of S3.
 
 use core::fmt;
 
-/// Why a signature was refused.
+/// Reason why a signature was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignatureError {

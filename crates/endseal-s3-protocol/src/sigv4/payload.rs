@@ -71,9 +71,10 @@ impl PayloadHash {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Payload {
-    /// As it comes; the signature says nothing of it.
+    /// Accept the content as it arrives; the signature does not cover it.
     Unsigned,
-    /// As it comes. The caller MUST compare its SHA-256 before it takes the content for good.
+    /// Accept the content as it arrives. The caller MUST compare its SHA-256 at the end, before it
+    /// uses the content.
     Sha256([u8; 32]),
     /// The content comes in chunks, each with a signature.
     StreamingSigned {

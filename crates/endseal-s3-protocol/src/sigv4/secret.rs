@@ -41,7 +41,7 @@ impl SecretKey {
     }
 }
 
-/// Where the verifier finds secrets.
+/// Source of the secrets with which the verifier checks signatures.
 pub trait SecretKeys {
     /// The secret of an access key, or `None` if there is no such key.
     fn secret_key(&self, access_key: &str) -> Option<Arc<SecretKey>>;

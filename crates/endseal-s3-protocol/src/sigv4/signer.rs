@@ -30,7 +30,7 @@ pub struct Signer {
     current: Mutex<Option<(String, Arc<SigningKey>)>>,
 }
 
-/// Why a request could not be signed.
+/// Reason why a request could not be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignError {

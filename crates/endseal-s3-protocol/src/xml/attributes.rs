@@ -29,9 +29,9 @@ pub enum PartsAttributes {
     /// The element stays as the backend wrote it.
     #[default]
     Keep,
-    /// They are taken out: the object has no parts towards clients.
+    /// The element is removed: clients see an object without parts.
     Drop,
-    /// These take their place, also if there were none.
+    /// These values replace the element, or are added if there was none.
     Set {
         /// `PartsCount`: all parts of the object.
         total: u16,

@@ -58,7 +58,7 @@ pub struct Entry<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// It stays as it is.
+    /// The entry stays as it is.
     Keep,
     /// The entry is removed from the list.
     Drop,
@@ -95,7 +95,7 @@ pub enum ChecksumChange {
     Set {
         /// Value of the checksum.
         value: ChecksumValue,
-        /// Its type, where it is to be said.
+        /// Type of the checksum, if the entry states it.
         kind: Option<ChecksumType>,
         /// Number of parts of a composite value; written behind it.
         parts: Option<u16>,

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why an XML body was refused.
+/// Reason why an XML body was refused.
 ///
 /// Of a client's request all of them are `MalformedXML`; of the backend's answer, its fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

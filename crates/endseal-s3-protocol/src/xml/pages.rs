@@ -10,11 +10,11 @@ use super::tree::{Element, Tree};
 pub struct Page<T> {
     /// In the order of the page.
     pub entries: Vec<T>,
-    /// Where the list goes on, if it does.
+    /// Start of the next page, if there is one.
     pub next: Option<Next>,
 }
 
-/// Where a list goes on.
+/// Start of the next page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "what lists have")]
 pub struct Next {

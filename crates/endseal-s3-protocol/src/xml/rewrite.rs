@@ -27,7 +27,7 @@ pub enum Name {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AlgorithmChange {
-    /// It stays, and `ChecksumType` too.
+    /// The element stays, and `ChecksumType` too.
     Keep,
     /// Both elements are removed.
     Drop,

@@ -7,7 +7,7 @@ use endseal_crypto::random::RandomError;
 
 use super::{CreateStoreError, FULL, Finding, NO_MEMORY, OpenStoreError, StoreError};
 
-/// Why no backup was made. Nothing is left at its place.
+/// Reason why no backup was made. Nothing is left at its place.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BackupError {
@@ -24,7 +24,7 @@ pub enum BackupError {
     Uncertain,
 }
 
-/// Why no store was made from a backup. Nothing is left at its place.
+/// Reason why no store was made from a backup. Nothing is left at its place.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RestoreError {
@@ -37,7 +37,7 @@ pub enum RestoreError {
     Place(CreateStoreError),
 }
 
-/// Why a store is not protected anew. Its protection is the one that it was, except after
+/// Reason why the protection of a store was not changed. The old protection remains, except after
 /// [`Self::Uncertain`].
 #[derive(Debug)]
 #[non_exhaustive]

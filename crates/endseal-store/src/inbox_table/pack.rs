@@ -31,7 +31,7 @@ pub(crate) struct Packed<'a> {
     pub(crate) plaintext: &'a [u8],
 }
 
-/// Where a pack begins or goes on: what the message before was.
+/// Values of the message before, relative to which the next message of a pack is encoded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Before(Option<(u64, Origin)>);
 
