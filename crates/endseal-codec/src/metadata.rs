@@ -164,7 +164,8 @@ impl Field for Entries {
             return Err(DecodeError::Count);
         }
         let key = Nested::<Entry>::read(reader)?.key;
-        // Writers that sort, as ours, never come to look for the key: no key is empty.
+        // Our writers sort the keys, so this branch is taken for them and needs no search. No key
+        // is empty.
         if key > view.greatest {
             view.greatest = key;
         } else if view.get(key).is_some() {

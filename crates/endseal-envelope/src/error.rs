@@ -90,7 +90,6 @@ pub enum OpenError {
     /// The envelope is not sealed to this identity, or under another context, or it was changed.
     /// There is one error for all of these, on purpose: telling them apart would help an attacker
     /// who changes envelopes.
-    /// envelopes.
     Authentication,
     /// The context is longer than [`MAX_CONTEXT_LEN`](crate::MAX_CONTEXT_LEN): the caller's fault.
     ContextTooLong,

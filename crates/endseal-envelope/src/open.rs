@@ -101,10 +101,10 @@ impl<'a> Opener<'a> {
         body.finish(sender, policy)
     }
 
-    /// Opens many envelopes: the agreements go through the batch kernel, and the signatures are
-    /// verified in one sum. Each has its own outcome, the same as [`open`](Self::open) gives in
-    /// this order: of two copies of one envelope the second is [`OpenError::Replayed`], if the
-    /// policy has a replay cache.
+    /// Opens many envelopes. The agreements go through the batch kernel, and the signatures are
+    /// verified in one sum. Each envelope has its own result, the same as if [`open`](Self::open)
+    /// were called for one after the other: of two copies of one envelope the second is
+    /// [`OpenError::Replayed`], if the policy has a replay cache.
     pub fn open_many(
         &self,
         envelopes: &[&[u8]],

@@ -54,7 +54,7 @@ const UNAVAILABLE_FOR: Duration = Duration::from_secs(1);
 
 /// Wraps content keys and opens them.
 ///
-/// Providers are shared by all requests. Dropping an answer gives the question up.
+/// Providers are shared by all requests. Dropping an answer cancels its request.
 pub trait KeyProvider: Send + Sync {
     /// Kind of the provider, for metrics and messages.
     fn kind(&self) -> ProviderKind;

@@ -10,7 +10,8 @@ use bytes::Bytes;
 
 use crate::id::Id;
 
-/// A file that is being written. It goes when it is dropped, unless it was moved to its place.
+/// A file that is being written. It is removed when it is dropped, unless it was moved to its final
+/// path.
 #[derive(Debug)]
 pub(crate) struct Draft {
     /// The open file; `None` after the draft was finished.
@@ -77,14 +78,14 @@ struct Count {
     doomed: bool,
 }
 
-/// Data that stay while this lives.
+/// Keeps the data of an object from being deleted while it lives.
 #[derive(Debug)]
 pub(crate) struct Lease {
     leases: Arc<Leases>,
     id: Id,
     path: PathBuf,
     pending: PathBuf,
-    /// True if the caller that gives it back may wait for the disk.
+    /// True if dropping it may block on the disk.
     may_block: bool,
 }
 

@@ -39,7 +39,7 @@ enum Line {
 /// Some lines of a list.
 struct Page {
     lines: Vec<Line>,
-    /// Behind which the list goes on.
+    /// Key behind which the next page begins.
     next: Option<String>,
 }
 

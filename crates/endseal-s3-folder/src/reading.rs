@@ -36,7 +36,7 @@ impl Reply {
 #[derive(Debug)]
 pub(crate) struct Reading {
     job: Option<JoinHandle<(Source, io::Result<Bytes>)>>,
-    /// Not yet read, or not yet taken.
+    /// Number of bytes that are not sent yet.
     left: u64,
 }
 

@@ -31,7 +31,7 @@ pub fn to_client(tag: &str) -> String {
 /// Returns the backend's tag for the one that clients know as `tag`, with or without quotes and
 /// `W/`, which stay.
 ///
-/// A tag that [`to_client`] never gives becomes one that no object of a backend has: one that ends
+/// A tag that [`to_client`] never makes becomes one that no object of a backend has: one that ends
 /// in `-0`.
 #[must_use]
 pub fn to_backend(tag: &str) -> String {

@@ -148,8 +148,8 @@ impl<S: Pieces> Content<S> {
     /// pieces until the end has come, and MUST NOT ask again after that or after an error.
     ///
     /// # Errors
-    /// If it ends early, goes on too long, breaks off, its chunks are wrong, or it is not what the
-    /// request said: `BadDigest` and its like.
+    /// If the content ends early, is too long, breaks off, has invalid chunks, or does not match
+    /// its request's headers: `BadDigest` and similar errors.
     pub fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Result<Step, S3Error>> {
         Poll::Ready(Ok(match ready!(self.poll_piece(cx)) {
             Some(piece) => Step::Piece(piece?),

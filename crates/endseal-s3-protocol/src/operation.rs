@@ -5,7 +5,7 @@ use http::{HeaderMap, Method};
 
 use crate::Target;
 
-/// An operation that the proxy takes part in, or [`Operation::Other`], which goes through.
+/// An operation that the proxy handles, or [`Operation::Other`], which it passes to the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "what there is")]
 pub enum Operation {
@@ -110,9 +110,9 @@ const REFUSED_HEADERS: [&str; 4] = [
 /// means what the client may do anyway.
 const FORCE_DELETE: &str = "x-minio-force-delete";
 
-/// Parameters about an object that can be asked for, and set, without touching its content. No
-/// other goes to the backend as it is: many servers take a parameter that they do not know for
-/// none, and a `PUT` with it for one of plaintext.
+/// Parameters about an object that can be read and set without touching its content. Requests with
+/// any other parameter are not passed on: many servers ignore an unknown parameter, and would treat
+/// such a `PUT` as an upload of plaintext.
 const ABOUT_OBJECTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
 
 /// With those of buckets, the parameters that make a request for an object one for something else.

@@ -20,9 +20,9 @@ use crate::seen::Seen;
 use crate::{limits, rows};
 use pack::Mark;
 
-/// Number of messages from which sorting in pays for itself: with fewer, the second writing costs
-/// more than it saves.
-/// In memory they take about 2 MB, and to read them takes 1.6 ms (docs/design/store-tuning.md).
+/// Number of messages from which sorting in is worth its cost: with fewer, the second writing costs
+/// more than it saves. In memory they take about 2 MB, and reading them takes 1.6 ms
+/// (docs/design/store-tuning.md).
 pub(crate) const MANY: usize = 16_384;
 
 /// Number of messages for which memory is reserved at the start: those that are too few to be
@@ -147,8 +147,8 @@ impl DeliveredIndex {
         }
     }
 
-    /// The entry of a message. If there is none, its hash leads to the one that is added next, and
-    /// the entry is given that it led to before.
+    /// Finds the entry of a message. If there is none, its hash is linked to the entry that is
+    /// added next, and the error holds the entry that the hash was linked to before.
     fn place(
         &mut self,
         hash: u64,

@@ -9,7 +9,7 @@ pub(crate) const LOG: &str = "store.db-wal";
 pub(crate) const KEY: &str = "key";
 pub(crate) const LOCK: &str = "lock";
 
-/// Makes a directory that no other account may look into. It MUST NOT exist.
+/// Makes a directory that other accounts cannot read. It MUST NOT exist.
 pub(crate) fn make(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]

@@ -11,7 +11,7 @@ use std::time::Instant;
 use crate::directory;
 use crate::error::OpenStoreError;
 
-/// Held as long as it lives; the kernel gives it up when the process dies.
+/// Holds the lock of a store until it is dropped; the kernel releases it when the process dies.
 #[derive(Debug)]
 pub(crate) struct Lock(File);
 

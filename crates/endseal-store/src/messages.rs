@@ -14,15 +14,15 @@ use crate::seen::Seen;
 use crate::store::transaction::WriteTransaction;
 use crate::{limits, rows};
 
-/// Delivers messages in a transaction. It holds its statements, so that a message costs no look-up
-/// of them; make it once for a batch.
+/// Delivers messages in a transaction. It keeps prepared statements, so that they are not looked up
+/// for each message; make it once for a batch.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct Messages<'t> {
     transaction: &'t WriteTransaction<'t>,
-    /// Statement that looks a message up in `seen`, once that is needed: many questions are about
-    /// conversations that have nothing there.
+    /// Statement that searches `seen` for a message, once it is needed: many messages belong to
+    /// conversations without a row there.
     seen: Option<CachedStatement<'t>>,
-    /// That for [`WIDTH`] messages, once there are as many.
+    /// Statement for [`WIDTH`] messages at once, once there are as many.
     wide: Option<CachedStatement<'t>>,
 }
 
@@ -251,8 +251,8 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// Puts a message into the inbox and remembers its id for ever; the number that it gets. `kind`
-    /// is 0 for a message and 1 for a change of a group, and `digest` what [`Seen::digest`] says.
+    /// Puts a message into the inbox, remembers its id for ever, and returns its number. `kind` is
+    /// 0 for a message and 1 for a change of a group; `digest` is stored as [`Seen::digest`].
     ///
     /// # Errors
     /// [`StoreError::Duplicate`] if a message of that id was delivered before,

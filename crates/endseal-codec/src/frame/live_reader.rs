@@ -68,11 +68,12 @@ impl LiveReader {
         Self { limits, expected: 0, state: State::Header, held: Vec::new() }
     }
 
-    /// Takes bytes from the front of `input`, up to the end of a frame; `None` when all of `input`
-    /// is taken and more is needed.
+    /// Takes bytes from the front of `input`, up to the end of a frame. Returns `None` when it has
+    /// taken all of `input` and needs more.
     ///
     /// # Errors
-    /// The class of the first violation, again at every later call: a refusal ends the stream.
+    /// The class of the first violation. Every later call returns it again: a refusal ends the
+    /// stream.
     pub fn next<'s, 'i: 's>(
         &'s mut self,
         input: &mut &'i [u8],

@@ -1,4 +1,4 @@
-//! Fields: a value, and whether and how often it is there.
+//! Fields of a message: a value, with the rule for its presence and repetition.
 
 use alloc::vec::Vec;
 use core::fmt::Debug;

@@ -113,8 +113,9 @@ impl PublicKey {
     /// Checks that keys are in the subgroup of prime order, for a fraction of the cost of one by
     /// one where the CPU has AVX-512 IFMA.
     ///
-    /// Keys that are not are valid all the same: signatures verify, and X25519 agrees. Up to eight
-    /// of them belong to one secret key. The caller MUST refuse them where keys stand for people.
+    /// Keys outside the subgroup are valid nevertheless: signatures verify, and X25519 agrees. Up
+    /// to eight of them belong to one secret key. The caller MUST refuse them where keys stand for
+    /// people.
     ///
     /// # Errors
     /// The index of the first key outside the subgroup, and [`InvalidPublicKey::MixedOrder`].

@@ -104,7 +104,7 @@ impl core::error::Error for RandomError {}
 mod tests {
     use super::{BufferedRandom, OsRandom, Random, RandomError};
 
-    /// Counts: each byte it gives is the next one. Fails once it has given so many.
+    /// Returns bytes that count up by one. Fails after a given number of bytes.
     struct Counter(u8, u8);
 
     impl Random for Counter {

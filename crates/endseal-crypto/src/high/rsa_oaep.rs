@@ -136,7 +136,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// No RSA key, or one of a length that is not taken.
+/// Error: the bytes are not an RSA key, or the key has a length that is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidRsaKey;

@@ -97,7 +97,7 @@ impl Hasher {
         *filled = tail.len();
     }
 
-    /// The digest. The hasher is good for nothing afterwards, but need not be moved for it.
+    /// Returns the digest. The hasher must not be used afterwards, but need not be moved.
     pub(crate) fn finish(&mut self) -> [u8; LEN] {
         let Message { state, len, block, filled } = &mut *self.0;
         block[*filled] = 0x80;

@@ -43,7 +43,7 @@ impl RingFile {
     /// Writes a new file, mode 0600. When it returns, the file is on the disk.
     ///
     /// # Errors
-    /// [`CreateRingError::Exists`] if there is something of that name already.
+    /// [`CreateRingError::Exists`] if a file of that name exists.
     pub fn create(
         &self,
         ring: &Ring,
@@ -72,8 +72,8 @@ impl RingFile {
     }
 
     /// Reads the ring, lets `change` change it, and replaces the file in one step, with the
-    /// protection that it has. Two changes at once happen one after the other. When it returns, the
-    /// new ring is on the disk, and it is given back.
+    /// protection that it has. Two changes at once happen one after the other. When it returns the
+    /// new ring, that is on the disk.
     ///
     /// # Errors
     /// [`ChangeRingError`]; the file is as it was then.

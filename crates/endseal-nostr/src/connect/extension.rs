@@ -1,6 +1,6 @@
-//! The extension `nip17_unwrap_batch`: gift wraps in, rumors and their senders out, in order.
+//! The extension `nip17_unwrap_batch`: it takes gift wraps and returns rumors with their senders.
 //!
-//! [`Request::call`] refuses the method: a signer that has the extension looks for it first.
+//! [`Request::call`] refuses the method: a signer that has the extension checks for it first.
 
 use super::{CallError, Method, Request};
 use crate::gift_wrap::{self, Lifetime, UnwrapError, Unwrapped};

@@ -22,10 +22,10 @@ use super::{LARGE, MAX_CHALLENGES, backoff};
 use crate::connect::Socket;
 use crate::message::{self, RelayMessage, printable};
 
-/// Prefix of reasons for want of authentication (NIP-42).
+/// Prefix of reasons that name a missing authentication (NIP-42).
 const AUTH_REQUIRED: &str = "auth-required:";
 
-/// Longest time for a goodbye.
+/// Longest time for sending the close message.
 const GOODBYE: Duration = Duration::from_secs(1);
 
 /// Reason and circumstances of the end of a connection.
@@ -295,7 +295,7 @@ impl<'s> Session<'s> {
         let _ = Pin::new(&mut self.socket).start_send(message);
     }
 
-    /// Waits until all is written, or a message is there.
+    /// Waits until everything is written, or a message has arrived.
     async fn step(&mut self, may_read: bool) -> Step {
         let writes = self.writing.is_some() || self.owes_pong;
         let reads = may_read && !self.owes_pong;

@@ -140,9 +140,9 @@ impl Signer {
         Ok(payload.with_seed(|| ChunkSigner::new(key, time, &scope, signature)))
     }
 
-    /// The query of a request that is good for `expires` seconds from now, with `query` in it.
-    /// `headers` are those that the request will have; signed are the same as by
-    /// [`sign`](Self::sign). The content is `UNSIGNED-PAYLOAD`, unless
+    /// Makes the query of a request that is valid for `expires` seconds from now, with `query` in
+    /// it. `headers` are those that the request will have. The signature covers the same ones as that
+    /// of [`sign`](Self::sign). The content is `UNSIGNED-PAYLOAD`, unless
     /// `x-amz-content-sha256` is among the headers.
     ///
     /// # Errors

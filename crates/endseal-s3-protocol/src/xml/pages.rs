@@ -8,7 +8,7 @@ use super::tree::{Element, Tree};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "what there is")]
 pub struct Page<T> {
-    /// In the order of the page.
+    /// Entries in the order of the page.
     pub entries: Vec<T>,
     /// Start of the next page, if there is one.
     pub next: Option<Next>,
@@ -20,7 +20,7 @@ pub struct Page<T> {
 pub struct Next {
     /// The token of a list of objects or buckets; the key of any other.
     pub marker: String,
-    /// Upload or version behind which the list goes on, if it says one.
+    /// Upload or version behind which the next page begins, if the list names one.
     pub id: Option<String>,
 }
 

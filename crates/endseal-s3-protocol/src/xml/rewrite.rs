@@ -1,4 +1,4 @@
-//! Lists: entries changed or taken out, everything else as it was.
+//! Rewrites lists: changes or removes entries, and copies everything else.
 
 use super::edit::Edits;
 use super::entry::{decode, encode};
@@ -63,8 +63,8 @@ impl<F: FnMut(&Entry<'_>) -> Change> Rules for F {
     }
 }
 
-/// The document with its entries as `rules` want them. `KeyCount` follows the entries taken out;
-/// all else is copied.
+/// Rewrites a list: its entries are changed as `rules` decide. `KeyCount` is lowered by the number
+/// of removed entries; all else is copied.
 ///
 /// # Errors
 /// [`XmlError`]; [`XmlError::UnexpectedRoot`] for a document that is no list (see the
@@ -144,7 +144,7 @@ pub fn entries(xml: &[u8], mut each: impl FnMut(&Entry<'_>)) -> Result<(), XmlEr
     .map(drop)
 }
 
-/// Adds the edits of one entry. Returns true if it is to be taken out.
+/// Adds the edits of one entry. Returns true if the caller must remove it.
 pub(super) fn one(
     kind: EntryKind,
     element: &Element<'_>,
@@ -160,7 +160,8 @@ pub(super) fn one(
     Ok(false)
 }
 
-/// `CommonPrefixes` with one or more `Prefix`; goes when all of them go.
+/// Rewrites `CommonPrefixes` with one or more `Prefix`, and removes the element if all of them are
+/// removed.
 pub(super) fn common_prefixes(
     element: &Element<'_>,
     url: bool,

@@ -149,8 +149,8 @@ impl Idle {
         }
     }
 
-    /// Reads the call of a connection. One that is to end before its JSON is there gets `busy`:
-    /// nothing of its call was done.
+    /// Reads the call of a connection. A connection that is ended before its JSON has arrived gets
+    /// `busy`: no part of its call was executed.
     async fn call(
         &self,
         number: u64,

@@ -90,7 +90,7 @@ impl<'a> Messages<'a> {
         Self { first, rest: if is_whole { pack } else { &[] }, before: Before(None), is_whole }
     }
 
-    /// Returns true if everything read so far has the form that is written, and there is something.
+    /// Returns true if the part that was read is well-formed and not empty.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }

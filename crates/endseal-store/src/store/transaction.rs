@@ -179,7 +179,8 @@ impl<'s> ReadTransaction<'s> {
         self.seq_moved.set(true);
     }
 
-    /// Before numbers are given out: that none above them is taken.
+    /// Checks, before numbers are assigned, that no row of the inbox has a higher number than the
+    /// last one.
     pub(crate) fn begin_numbers(&self) -> Result<(), StoreError> {
         if !self.store.numbers_checked.get() {
             if inbox_table::last(self.connection()?)? > self.seq()? {

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::secret::Zeroizing;
 
-/// Opens what is read through it. Every byte that it gives was authenticated; the end of the stream
-/// is reported only if it is the true end.
+/// Reads a sealed stream from `inner` and returns its plaintext. Every returned byte was
+/// authenticated. The end of the stream is reported only if it is the true end.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct OpenReader<R: Read> {
     keys: ChunkKeys,
@@ -29,7 +29,7 @@ pub struct OpenReader<R: Read> {
 enum State {
     Open,
     Finished,
-    /// Every later call gives the error again.
+    /// Every later call returns this error again.
     Failed(io::Error),
 }
 
