@@ -45,7 +45,7 @@ pub trait Codec: Schema {
     /// Returns the exact length of the encoding in bytes.
     ///
     /// # Errors
-    /// What a reader with the same limits would refuse.
+    /// [`EncodeError`] for a message that a reader with the same limits would refuse.
     fn encoded_len(&self, limits: Limits) -> Result<usize, EncodeError> {
         self.check()?;
         let len = self.len();

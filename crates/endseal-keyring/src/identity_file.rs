@@ -154,8 +154,8 @@ impl IdentityFile {
     /// [`Self::params`].
     ///
     /// # Errors
-    /// [`OpenIdentityFileError::Authentication`] for a wrong passphrase as for a damaged file: they
-    /// cannot be told apart.
+    /// [`OpenIdentityFileError::Authentication`] for a wrong passphrase as for a damaged file: the
+    /// two cannot be distinguished.
     pub fn open(&self, passphrase: &Passphrase) -> Result<Identity, OpenIdentityFileError> {
         let header = &self.text[..self.header_len];
         let key = self.protection.file_key(passphrase, label::IDENTITY_FILE, header)?;

@@ -41,7 +41,7 @@ fn source(asked: &Asked) -> Result<(String, String), S3Error> {
     }
 }
 
-/// Handles `CopyObject`.
+/// Handles `CopyObject`: copies an object within the folder.
 pub(crate) async fn object(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let from = source(asked)?;
@@ -95,7 +95,7 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::File::open(to)?.sync_all()
 }
 
-/// Handles `UploadPartCopy`.
+/// Handles `UploadPartCopy`: makes a range of an object a part of an upload.
 pub(crate) async fn part(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let from = source(asked)?;

@@ -156,7 +156,7 @@ fn is_encoded(query: &Query) -> Result<bool, S3Error> {
     }
 }
 
-/// Handles `ListObjects` and `ListObjectsV2`.
+/// Handles `ListObjects` and `ListObjectsV2`: lists one page of the keys of a bucket.
 pub(crate) async fn objects(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, query) = (asked.bucket()?, asked.target.query());
     match query.get("list-type") {
@@ -228,7 +228,7 @@ async fn second_version(asked: &Asked, bucket: String) -> Result<Response<Reply>
     Ok(document(xml))
 }
 
-/// Handles `ListMultipartUploads`.
+/// Handles `ListMultipartUploads`: lists the unfinished uploads of a bucket.
 pub(crate) async fn uploads(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, query) = (asked.bucket()?, asked.target.query());
     let marker = query.get("key-marker").unwrap_or_default().to_owned();
@@ -292,7 +292,7 @@ pub(crate) async fn uploads(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     Ok(document(xml))
 }
 
-/// Handles `ListParts`.
+/// Handles `ListParts`: lists the parts of an unfinished upload.
 pub(crate) async fn parts(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let (id, query) = (upload_id(asked)?, asked.target.query());

@@ -15,7 +15,7 @@ use crate::uploads::{number, upload_id};
 /// Greatest length of a request in bytes: a list of 10,000 parts with their tags.
 const MAX_REQUEST: u64 = 4 << 20;
 
-/// Handles `CreateMultipartUpload`.
+/// Handles `CreateMultipartUpload`: starts an upload and returns its id.
 pub(crate) async fn create(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let headers = beside(&asked.headers)?;
@@ -26,7 +26,7 @@ pub(crate) async fn create(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     Ok(document(xml))
 }
 
-/// Handles `UploadPart`.
+/// Handles `UploadPart`: stores one part of an upload.
 pub(crate) async fn part(asked: Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let (id, number) = (upload_id(&asked)?, number(&asked)?);
@@ -50,7 +50,7 @@ pub(crate) async fn part(asked: Asked) -> Result<Response<Reply>, S3Error> {
     Ok(response)
 }
 
-/// Handles `CompleteMultipartUpload`.
+/// Handles `CompleteMultipartUpload`: joins the listed parts to an object.
 pub(crate) async fn complete(mut asked: Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let id = upload_id(&asked)?;
@@ -66,7 +66,7 @@ pub(crate) async fn complete(mut asked: Asked) -> Result<Response<Reply>, S3Erro
     Ok(document(xml))
 }
 
-/// Handles `AbortMultipartUpload`.
+/// Handles `AbortMultipartUpload`: deletes an upload and its parts.
 pub(crate) async fn abort(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let id = upload_id(asked)?;

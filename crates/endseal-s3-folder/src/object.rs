@@ -69,7 +69,7 @@ pub(crate) fn beside(headers: &HeaderMap) -> Result<HeaderMap, S3Error> {
     Ok(kept)
 }
 
-/// Handles `PutObject`.
+/// Handles `PutObject`: stores an object, if its conditions hold.
 pub(crate) async fn put(asked: Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let kept = beside(&asked.headers)?;
@@ -108,7 +108,7 @@ struct ReadRequest {
     is_partial: bool,
 }
 
-/// Handles `GetObject` and `HeadObject`.
+/// Handles `GetObject` and `HeadObject`: returns an object or a range of it, or the headers alone.
 pub(crate) async fn get(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let (headers, is_head) = (asked.headers.clone(), asked.method == Method::HEAD);

@@ -28,7 +28,7 @@ const MAX_ENTRY: u64 = 1 << 20;
 /// Locks of keys; keys that share one wait for each other.
 const LOCKS: usize = 64;
 
-/// Times that a folder is made anew because the last key of it was deleted meanwhile.
+/// Greatest number of attempts to make a folder whose last key was deleted meanwhile.
 const ATTEMPTS: usize = 100;
 
 /// The folder in which buckets and objects lie, with the locks that protect them.

@@ -67,10 +67,10 @@ impl Walk {
         self.skipped = Some(prefix.as_bytes().to_vec());
     }
 
-    /// The next key, and where its entry is. It may have been deleted meanwhile.
+    /// Returns the next key and the path of its entry, which may have been deleted meanwhile.
     ///
     /// # Errors
-    /// What the disk says.
+    /// If the folder cannot be read.
     pub(crate) fn next_key(&mut self) -> Result<Option<(String, PathBuf)>, S3Error> {
         while let Some(level) = self.levels.last_mut() {
             let Some(name) = level.batch.pop_front() else {

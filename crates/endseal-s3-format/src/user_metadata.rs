@@ -104,8 +104,7 @@ pub fn room(header: &Header) -> usize {
 ///
 /// # Errors
 /// [`MetadataError::TooLong`] if it does not fit into metadata beside the header; nothing is
-/// dropped.
-/// [`MetadataError::Random`].
+/// dropped. [`MetadataError::Random`] if the source of randomness fails.
 pub fn seal(
     header: &Header,
     key: &ContentKey,

@@ -8,7 +8,7 @@
 //! | body | use |
 //! |---|---|
 //! | `ListBucketResult` (v1, v2), `ListVersionsResult`, `ListMultipartUploadsResult`, `ListPartsResult`, `Delete`, `DeleteResult` | [`rewrite()`], [`entries`] |
-//! | `ListBucketResult`, `ListVersionsResult`, `ListMultipartUploadsResult` with all outside the entries made anew | [`ListHead`], [`relist`] |
+//! | `ListBucketResult`, `ListVersionsResult`, `ListMultipartUploadsResult` with all outside the entries replaced | [`ListHead`], [`relist`] |
 //! | `InitiateMultipartUploadResult`, `CompleteMultipartUploadResult`, `CopyObjectResult`, `CopyPartResult`, `PostResponse`, `Error` | [`rewrite_result`], [`Fields`] |
 //! | `CompleteMultipartUpload` | [`read_complete`], [`write_complete`] |
 //! | `Delete` | [`read_delete`] |

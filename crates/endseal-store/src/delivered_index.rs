@@ -115,8 +115,8 @@ impl DeliveredIndex {
         self.delivered
     }
 
-    /// Returns true if so many messages were asked for and not delivered that it is better to begin
-    /// anew.
+    /// Returns true if so many messages were asked for and not delivered that the index should be
+    /// dropped and loaded again.
     pub(crate) fn is_cluttered(&self) -> bool {
         self.entries.len() - self.delivered > MAX_ASKED
     }

@@ -360,7 +360,7 @@ impl Store {
         let moved = database::checkpoint(self.connection()?).map_err(StoreError::from);
         if matches!(moved, Err(ref error) if !matches!(error, StoreError::Full)) {
             // The kernel may have dropped writes of the log whose fsync failed, and no later fsync
-            // makes them; reopening writes the log anew.
+            // repeats them. Reopening writes the log again.
             self.become_uncertain();
         }
         self.noted(moved)

@@ -44,7 +44,7 @@ impl Scratch {
         self.path(name)
     }
 
-    /// Reads a file.
+    /// Reads a file of the directory and returns its content.
     ///
     /// # Panics
     /// If it cannot be read.

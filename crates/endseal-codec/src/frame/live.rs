@@ -125,12 +125,13 @@ impl LiveHeader {
         at
     }
 
-    /// Reads the header of frame `expected` from the front of `bytes`: the header and its length,
-    /// or `None` if more bytes are needed to tell. The same bytes in any pieces have one outcome.
+    /// Reads the header of frame `expected` from the front of `bytes`. Returns the header and its
+    /// length, or `None` if more bytes are needed. The result does not depend on the pieces in
+    /// which the bytes arrive.
     ///
     /// # Errors
-    /// What is wrong with it, as soon as the bytes tell. The stream ends there: nothing says where
-    /// the next frame begins.
+    /// The first violation, as soon as the bytes show it. The caller must end the stream there: it
+    /// cannot know where the next frame begins.
     pub fn parse(
         bytes: &[u8],
         expected: u64,

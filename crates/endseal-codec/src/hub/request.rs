@@ -75,7 +75,7 @@ message! {
 message! {
     /// Asks for the frames of the peer's mailbox behind a position.
     pub struct Subscribe, SubscribeView {
-        /// Position after which frames are wanted; 0 for all of them.
+        /// Position after which the node asks for frames; 0 for all of them.
         1 after: Implicit<Uint64>,
         /// Frames that may be under way.
         2 frames: Implicit<Uint64>,

@@ -67,7 +67,7 @@ pub enum Type {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Presence {
-    /// Exactly once.
+    /// Exactly once in each message.
     Required,
     /// Once or not, and the default value means that it is not.
     Implicit,

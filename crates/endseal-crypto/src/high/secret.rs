@@ -124,9 +124,9 @@ use crate::mid::constant_time;
 pub use crate::secret_bytes;
 pub use zeroize::{Zeroize, Zeroizing};
 
-/// `value`, which depends on secrets and is public all the same: a verdict that is returned, bytes
-/// that are sent. It says so to the run under valgrind (`tests/constant-time`) and does nothing
-/// else.
+/// Marks `value`, which was computed from secrets, as public: a verdict that is returned, or bytes
+/// that are sent. Under valgrind (`tests/constant-time`) its memory counts as public from then on;
+/// otherwise this does nothing.
 #[doc(hidden)]
 #[inline(always)]
 pub fn declassify<T: Copy>(value: T) -> T {
@@ -147,7 +147,7 @@ mod tests {
         struct BoxedKey[32];
     }
     secret_bytes! {
-        /// The same, inline.
+        /// A key of the tests that is held inline.
         inline struct InlineKey[32];
     }
 

@@ -124,7 +124,7 @@ impl ChunkKeys {
         nonce
     }
 
-    /// Seals chunk `index`.
+    /// Seals `plaintext` as chunk `index` into `out`.
     ///
     /// # Panics
     /// If `out` is not [`TAG_LEN`] longer than `plaintext`.

@@ -1,7 +1,7 @@
 //! secp256k1 of libsecp256k1, with a context of our own. The twin is `mid/secp256k1/rustcrypto.rs`,
 //! with the same names.
 //!
-//! The safe wrapper, the crate `secp256k1`, blinds its global context anew after each use of a
+//! The safe wrapper, the crate `secp256k1`, blinds its global context again after each use of a
 //! secret, which costs as much as a signature. This context is blinded once.
 
 use core::ptr::{self, NonNull};

@@ -93,7 +93,7 @@ impl Subscription {
             }
             AnswerView::CaughtUp(_) => Arrival::CaughtUp,
             AnswerView::Gap(gap) => {
-                // After the restoration of a hub the positions begin anew.
+                // After a hub was restored, its positions may be lower than before.
                 self.position = gap.position;
                 Arrival::Gap(gap)
             }

@@ -57,9 +57,9 @@ pub enum Field {
     Kind,
     /// `tags`: the list of tags.
     Tags,
-    /// `content`: the content.
+    /// `content`: the content, as text.
     Content,
-    /// `sig`: the signature.
+    /// `sig`: the signature, in hexadecimal.
     Sig,
 }
 

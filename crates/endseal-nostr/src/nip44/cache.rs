@@ -7,8 +7,8 @@ use super::conversation::Conversation;
 /// Keeps the `N` conversations that were used last, by both public keys. A conversation that leaves
 /// the cache is wiped.
 ///
-/// A look-up compares with all entries; `N` is meant to be at most some hundreds. Public keys are
-/// no secret, and are compared as such.
+/// Finding a conversation compares with all entries; `N` is meant to be at most some hundreds.
+/// Public keys are no secret, and are compared as such.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct Cache<const N: usize> {
     entries: [Option<Entry>; N],

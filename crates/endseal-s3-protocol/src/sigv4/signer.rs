@@ -141,8 +141,8 @@ impl Signer {
     }
 
     /// Makes the query of a request that is valid for `expires` seconds from now, with `query` in
-    /// it. `headers` are those that the request will have. The signature covers the same ones as that
-    /// of [`sign`](Self::sign). The content is `UNSIGNED-PAYLOAD`, unless
+    /// it. `headers` are those that the request will have. The signature covers the same ones as
+    /// that of [`sign`](Self::sign). The content is `UNSIGNED-PAYLOAD`, unless
     /// `x-amz-content-sha256` is among the headers.
     ///
     /// # Errors

@@ -4,7 +4,8 @@ use core::fmt;
 
 /// Reason why an XML body was refused.
 ///
-/// Of a client's request all of them are `MalformedXML`; of the backend's answer, its fault.
+/// In a client's request all of them are `MalformedXML`; in the backend's answer they are a fault
+/// of the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum XmlError {

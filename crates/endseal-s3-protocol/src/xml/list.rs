@@ -1,5 +1,5 @@
 //! Rewrites lists of objects, versions and uploads: entries are kept or changed one by one, and the
-//! elements about the page around them are written anew.
+//! elements about the page around them are replaced.
 
 use super::builder::Builder;
 use super::edit::Edits;

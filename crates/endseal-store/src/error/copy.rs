@@ -51,7 +51,7 @@ pub enum ReprotectError {
     /// The source of randomness failed.
     Random,
     /// The new key file is in place, but the fsync of its directory failed: after a loss of power
-    /// the old one may be back. Keep both secrets until the store was protected anew without an
+    /// the old one may be back. Keep both secrets until the protection was changed again without an
     /// error.
     Uncertain(io::Error),
 }

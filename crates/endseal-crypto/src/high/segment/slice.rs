@@ -27,7 +27,7 @@ impl<'a> SliceSealer<'a> {
         Self { keys: keys.0, out, index: 0, pending: Zeroizing::new(pending), filled: 0 }
     }
 
-    /// Adds plaintext.
+    /// Adds plaintext, and seals each chunk that it fills.
     ///
     /// # Panics
     /// If more comes than `out` was made for.

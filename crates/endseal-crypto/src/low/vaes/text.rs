@@ -14,12 +14,12 @@ use core::marker::PhantomData;
 use super::ghash::BLOCKS;
 use super::memory::{VECTOR, mask};
 
-/// 32 blocks: eight vectors, which is what it takes to keep two AES units busy that need four
-/// cycles each.
+/// 32 blocks: eight vectors, which are needed to keep two AES units busy that take four cycles
+/// each.
 pub(super) const GROUP: usize = 16 * BLOCKS;
 pub(super) const VECTORS: usize = GROUP / VECTOR;
-/// Distance of prefetching, in bytes. Hardware sees each chunk of a stream as a new one and would
-/// begin to read ahead anew; this goes on into the next chunk.
+/// Distance of prefetching, in bytes. The hardware sees each chunk of a stream as a new one and
+/// would have to detect it again; this prefetch continues into the next chunk.
 const AHEAD: usize = 8192;
 
 /// `len` bytes that can be read at `from`, and as many that can be written at `to`.
