@@ -37,7 +37,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// The value of a key.
+    /// Returns the value of a key, or `None` if there is no such entry.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&[u8]> {
         let index = self.find(key).ok()?;

@@ -7,7 +7,7 @@
 pub struct Credit {
     /// Number of frames that may be sent.
     pub frames: u64,
-    /// Bytes of frames and slots.
+    /// Number of bytes of frames and slots that may be sent.
     pub bytes: u64,
 }
 

@@ -37,13 +37,13 @@ pub mod limit {
     pub const MAX_PAYLOAD: u32 = (1 << 20) + (128 << 10);
     /// Greatest payload of a stored frame, in bytes.
     pub const MAX_STORED_PAYLOAD: u32 = 1 << 20;
-    /// Most mailboxes of one frame.
+    /// Greatest number of mailboxes of one frame.
     pub const MAX_TARGETS: usize = 1_024;
     /// Most frames of an exchange that have no answer.
     pub const MAX_UNANSWERED: usize = 1_000;
 }
 
-/// Limits of requests and answers.
+/// Limits of a payload: a request of a node or an answer of a hub.
 #[must_use]
 pub fn payload_limits() -> Limits {
     Limits::with_maximum(limit::MAX_PAYLOAD).unwrap_or_default()

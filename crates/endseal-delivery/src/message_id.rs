@@ -1,4 +1,4 @@
-//! The name of a message.
+//! Ids of messages, which receivers compare to recognise duplicates.
 
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::{hash, label};

@@ -12,7 +12,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HubFault {
-    /// The payload is no answer.
+    /// The payload could not be decoded as an answer.
     Answer,
     /// An answer that does not belong to the exchange.
     Unexpected,

@@ -1,4 +1,4 @@
-//! Errors, and their usual causes.
+//! Errors of sealing and opening envelopes, with their usual causes.
 
 use core::fmt;
 

@@ -43,7 +43,7 @@ struct Age {
 }
 
 impl<'a> Policy<'a> {
-    /// Opens all that is authentic.
+    /// A policy that opens every authentic envelope of any suite, sender and time.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -80,7 +80,7 @@ impl<'a> Sealer<'a> {
         Self { suite, ..self }
     }
 
-    /// Hides the number of recipients.
+    /// Adds decoys, which hide the number of recipients.
     #[must_use]
     pub fn decoys(self, decoys: Decoys) -> Self {
         Self { decoys, ..self }

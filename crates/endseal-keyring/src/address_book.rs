@@ -15,7 +15,7 @@ pub use error::{ChangeBookError, EntryProblem, ParseBookError};
 
 /// Greatest number of entries in an address book.
 pub const MAX_ENTRIES: usize = 65_536;
-/// Longest address book in bytes.
+/// Greatest length of an address book in bytes.
 pub const MAX_LEN: usize = 64 << 20;
 
 /// Bytes by which an entry is known.
@@ -28,7 +28,7 @@ pub trait Listed: Clone + fmt::Debug + Send + Sync + 'static {
     /// The first line that is written.
     #[doc(hidden)]
     const HEADER: &'static str;
-    /// Noun for it in messages.
+    /// Noun for an entry in error messages, such as "an identity".
     #[doc(hidden)]
     const NOUN: &'static str;
 
@@ -89,7 +89,7 @@ impl<T: Listed> AddressBook<T> {
         text
     }
 
-    /// The entry of a name.
+    /// Returns the entry of a name, or `None` if there is none.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&T> {
         self.by_name.get(name)
@@ -136,7 +136,7 @@ impl<T: Listed> AddressBook<T> {
         Ok(())
     }
 
-    /// Gives an entry another name.
+    /// Changes the name of an entry.
     ///
     /// # Errors
     /// If there is no such entry, the new name is another's, or the address book is full. Nothing

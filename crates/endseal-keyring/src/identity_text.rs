@@ -33,9 +33,9 @@ pub use error::{ForeignKey, ParseIdentityError};
 pub struct IdentityText(PublicIdentity);
 
 impl IdentityText {
-    /// Characters of the short form.
+    /// Number of characters of the short form.
     pub const SHORT_LEN: usize = Form::Short.text_len();
-    /// Characters of the long form.
+    /// Number of characters of the long form.
     pub const LONG_LEN: usize = Form::Long.text_len();
 
     /// The identity that the text encodes.

@@ -18,7 +18,7 @@ impl Name {
     /// Greatest length of a name in bytes.
     pub const MAX_LEN: usize = 64;
 
-    /// Checks and takes a name.
+    /// Makes a name of a text, which must satisfy the rules of [`Name`].
     ///
     /// # Errors
     /// [`InvalidName`], which says what is wrong with it.

@@ -35,7 +35,7 @@ pub use error::{ChangePersonError, InvalidPerson, OtherUser, ParsePersonError};
 
 /// Devices of a person at most.
 pub const MAX_DEVICES: usize = 16;
-/// Longest person record in bytes.
+/// Greatest length of a person record in bytes.
 pub const MAX_LEN: usize = 65_536;
 
 /// The devices of a person in one epoch, signed by the root identity.

@@ -150,7 +150,7 @@ impl Roster {
         self.head.members.as_slice()
     }
 
-    /// The member of a name.
+    /// Returns the member of a name, or `None` if there is none.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<&Member> {
         self.head.members.find(name)

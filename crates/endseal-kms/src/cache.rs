@@ -86,7 +86,7 @@ struct State {
 type Outcome = Result<Arc<ContentKey>, ProviderError>;
 
 impl Cached {
-    /// Puts a cache before `provider`.
+    /// Puts a cache with these limits before `provider`.
     #[must_use]
     pub fn new(provider: Arc<dyn KeyProvider>, limits: CacheLimits) -> Self {
         let state = State {

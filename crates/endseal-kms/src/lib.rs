@@ -101,7 +101,7 @@ pub trait KeyProvider: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "two fields of the object's header")]
 pub struct Wrapped {
-    /// Names the key that wrapped.
+    /// Id of the key that wrapped the bytes.
     pub key_id: KeyId,
     /// The wrapped key, 1 to [`MAX_WRAPPED`] bytes.
     pub bytes: Vec<u8>,

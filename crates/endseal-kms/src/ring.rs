@@ -26,7 +26,7 @@ pub use text::ParseRingError;
 
 use super::KeyId;
 
-/// Most keys of a ring.
+/// Greatest number of keys in a ring.
 pub const MAX_KEYS: usize = 1024;
 /// Greatest length of a ring's file in bytes.
 pub const MAX_LEN: usize = 262_144;

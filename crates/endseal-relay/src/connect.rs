@@ -146,7 +146,7 @@ fn tls_error(error: io::Error) -> ConnectError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The name has no address.
+    /// The host name could not be resolved.
     Resolve(io::Error),
     /// The address is not of the public Internet, and [`Reach::Public`] asks for it.
     NotPublic,

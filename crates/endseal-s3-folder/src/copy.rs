@@ -73,7 +73,7 @@ pub(crate) async fn object(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     Ok(document(xml))
 }
 
-/// Gives data a second place.
+/// Gives an object's data a second path: by hard links, or by copies without those.
 fn duplicate(entry: &Entry, lease: &Lease, place: &Path) -> io::Result<()> {
     if entry.parts.is_none() {
         return link(lease.path(), place);

@@ -55,7 +55,7 @@ impl Draft {
         self.len
     }
 
-    /// Moves it to its place.
+    /// Moves the file to its final path.
     pub(crate) fn place(self, path: &Path) -> io::Result<()> {
         fs::rename(&self.path, path)
     }

@@ -1,4 +1,4 @@
-//! Objects: written, read, asked after.
+//! Handlers of objects: storing, reading and reading the headers.
 
 use core::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::receive::{blocking, receive};
 use crate::request::Asked;
 use crate::response::{document, empty, set};
 
-/// Most bytes of one request.
+/// Greatest length in bytes of an object that is stored in one request.
 pub(crate) const MAX_OBJECT: u64 = 5 << 30;
 
 /// Headers beside an object, apart from user metadata.

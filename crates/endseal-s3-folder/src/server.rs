@@ -1,4 +1,4 @@
-//! The listener and its credentials.
+//! The server: its listener and its access key.
 
 use core::net::SocketAddr;
 use core::time::Duration;

@@ -18,7 +18,7 @@ use crate::id::Id;
 use crate::names;
 use crate::walk::Walk;
 
-/// Says what the folder is.
+/// Name of the file that marks a folder as one of this program.
 const MARK: &str = "endseal-folder";
 const MARK_TEXT: &str = "endseal-folder 1\n";
 

@@ -143,7 +143,7 @@ impl Store {
         Err(S3Error::invalid_part_number())
     }
 
-    /// The parts of an object.
+    /// Reads the list of an object's parts.
     pub(crate) fn list(lease: &Lease) -> io::Result<Vec<Part>> {
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "a list of parts is damaged");
         let text = read_small(&lease.path().join(LIST), MAX_LIST)?.ok_or_else(damaged)?;

@@ -8,7 +8,7 @@ use core::ops::Range;
 pub enum ByteRange {
     /// From the first to the last, both included.
     Closed(u64, u64),
-    /// From there to the end.
+    /// All bytes from this offset to the end of the content.
     From(u64),
     /// This number of bytes at the end of the content.
     Suffix(u64),

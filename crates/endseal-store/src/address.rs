@@ -16,7 +16,7 @@ pub struct AddressRef(pub(crate) i64);
 pub struct AddressRow {
     /// The Ed25519 key of the identity.
     pub identity: [u8; 32],
-    /// The number of its device.
+    /// Number of the device among those of the identity.
     pub device: u32,
     /// The device's certificate as it was seen last.
     pub certificate: Option<Vec<u8>>,

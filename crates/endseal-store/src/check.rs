@@ -1,4 +1,4 @@
-//! Looking for damage (docs/spec/store.md, "Checks").
+//! Checks a store for damage (docs/spec/store.md, "Checks").
 
 use crate::error::{Finding, StoreError};
 use crate::integrity;

@@ -81,7 +81,7 @@ pub enum StoreError {
     Uncertain,
 }
 
-/// Value that was too large.
+/// Kind of the value that exceeded a limit of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {

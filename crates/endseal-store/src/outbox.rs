@@ -16,7 +16,7 @@ pub struct OutboxRow {
     pub seq: u64,
     /// Conversation to which the ciphertext belongs.
     pub conversation: ConversationRef,
-    /// Recipient; none in a group.
+    /// Address of the recipient; `None` for a group.
     pub recipient: Option<AddressRef>,
     /// Kind of the ciphertext, numbered by the layer above.
     pub kind: u8,

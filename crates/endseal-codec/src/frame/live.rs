@@ -7,7 +7,7 @@ use crate::wire::varint::{self, Fault};
 const VERSION: u8 = 1;
 const IDEMPOTENT: u8 = 1;
 const SEALED: u8 = 2;
-/// Lengths and sequences are below.
+/// Exclusive upper bound of lengths and sequences.
 const END: u64 = 1 << 62;
 
 /// Kind of the payload of a live frame.
@@ -33,7 +33,7 @@ pub struct LiveHeader {
 }
 
 impl LiveHeader {
-    /// Bytes of the longest header.
+    /// Length in bytes of the longest header.
     pub const MAX_LEN: usize = 2 + 9 + 9;
 
     /// The header of a payload of `length` bytes, which is frame `sequence` of its stream.

@@ -42,11 +42,11 @@ impl From<Answer> for HubAnswer {
 message! {
     /// The hub's knowledge of the node.
     pub struct Welcome, WelcomeView {
-        /// Epoch of the person record.
+        /// Epoch of the node's person record at the hub.
         1 epoch: Implicit<Uint64>,
-        /// Digest of the person record.
+        /// Digest of the node's person record at the hub.
         2 digest: Required<Fixed<32>>,
-        /// One-time prekeys that are left.
+        /// Number of the node's one-time prekeys that the hub still has.
         3 prekeys: Implicit<Uint32>,
         /// The highest sequence that was stored.
         4 sequence: Optional<Uint64>,

@@ -29,7 +29,7 @@ message! {
     pub struct RevokeNotice, RevokeNoticeView {
         /// Id of the group, 1 to 64 bytes.
         1 group: Required<Bytes<1, 64>>,
-        /// The first epoch without them.
+        /// The first epoch in which the removed members are not included.
         2 epoch: Implicit<Uint64>,
         /// The Ed25519 public key of the person who removed them.
         3 sender: Required<Fixed<32>>,

@@ -12,7 +12,7 @@ message! {
         1 id: Required<Fixed<16>>,
         /// Id of the conversation, 1 to 64 bytes.
         2 conversation: Required<Bytes<1, 64>>,
-        /// The sender's Ed25519 public key.
+        /// Ed25519 public key of the sender's identity.
         3 sender: Required<Fixed<32>>,
         /// Milliseconds since 1970, by the sender's clock.
         4 timestamp: Implicit<Uint64>,
@@ -26,7 +26,7 @@ message! {
         9 mentions: Repeated<Nested<Mention>, 0, 256>,
         /// The id of the message that this one answers.
         10 reply_to: Optional<Fixed<16>>,
-        /// At most 32, oldest first.
+        /// Edits of this message, at most 32, oldest first.
         11 edits: Repeated<Nested<Edit>, 0, 32>,
         /// Application-defined entries, at most 32.
         12 metadata: Entries,

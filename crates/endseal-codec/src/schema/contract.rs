@@ -56,7 +56,7 @@ pub enum Type {
     Message {
         name: &'static str,
     },
-    /// From strings to byte strings.
+    /// A map from strings to byte strings, each with bounds of its length.
     Map {
         key: (usize, usize),
         value: (usize, usize),

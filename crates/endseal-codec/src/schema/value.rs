@@ -308,7 +308,7 @@ pub trait OpenEnum: Copy + Debug + Default + PartialEq + Eq {
     const NAME: &'static str;
     /// Names and values in the contract.
     const VALUES: &'static [(&'static str, u32)];
-    /// `None` above 2^31 - 1.
+    /// Makes a value of its number; `None` above 2^31 - 1.
     fn from_value(value: u32) -> Option<Self>;
     /// The number of the value on the wire.
     fn value(self) -> u32;

@@ -65,7 +65,7 @@ fn read_bytes(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     Err(if bytes.len() < MAX_LEN { Fault::Truncated } else { Fault::Malformed })
 }
 
-/// Bytes of the shortest form.
+/// Length in bytes of the shortest form of a value.
 #[inline]
 pub(crate) const fn len(value: u64) -> usize {
     // 1 for 0 to 7 significant bits, 2 to 14, ...: ceil(bits / 7) without a division.

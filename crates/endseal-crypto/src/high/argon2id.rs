@@ -123,11 +123,11 @@ impl core::error::Error for NoMemory {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidKdfParams {
-    /// Not 1 to [`KdfParams::MAX_LANES`] lanes.
+    /// The number of lanes is not 1 to [`KdfParams::MAX_LANES`].
     Lanes,
     /// Not [`KdfParams::MIN_MEMORY_KIB`] to [`KdfParams::MAX_MEMORY_KIB`] of memory.
     Memory,
-    /// Not 1 to [`KdfParams::MAX_PASSES`] passes.
+    /// The number of passes is not 1 to [`KdfParams::MAX_PASSES`].
     Passes,
     /// Memory times passes is beyond [`KdfParams::MAX_WORK_KIB`].
     Work,

@@ -37,7 +37,7 @@ pub struct SigningKey {
 impl ZeroizeOnDrop for SigningKey {}
 
 impl SigningKey {
-    /// The key of a seed.
+    /// Expands a seed to its key and computes the public key.
     #[must_use]
     pub fn from_seed(seed: Seed) -> Self {
         let secret = Box::new(backend::Ed25519Secret::new(seed.expose_secret()));
@@ -46,7 +46,7 @@ impl SigningKey {
         Self { seed, secret, public }
     }
 
-    /// The seed, to store it.
+    /// The seed from which the key was made, for storage.
     #[must_use]
     pub fn seed(&self) -> &Seed {
         &self.seed
@@ -85,7 +85,7 @@ impl PublicKey {
     /// Length of an encoded public key in bytes.
     pub const LEN: usize = 32;
 
-    /// Checks and takes a key.
+    /// Makes a public key of its encoding, and checks that it is canonical and not of low order.
     ///
     /// # Errors
     /// [`InvalidPublicKey`], which says what is wrong with it.
@@ -163,7 +163,7 @@ impl PublicKey {
         Ok(key.public)
     }
 
-    /// Checks a signature of `message`.
+    /// Checks a signature of `message` by this key (RFC 8032).
     ///
     /// # Errors
     /// [`BadSignature`].
@@ -188,7 +188,7 @@ pub struct VerifyingKey {
 }
 
 impl VerifyingKey {
-    /// Checks and decodes a key.
+    /// Makes a verifying key of an encoding: checks it and decompresses the point.
     ///
     /// # Errors
     /// [`InvalidPublicKey`], which says what is wrong with it.
@@ -209,7 +209,7 @@ impl VerifyingKey {
         &self.public
     }
 
-    /// Checks a signature of `message`.
+    /// Checks a signature of `message` by this key, without decompressing the point again.
     ///
     /// # Errors
     /// [`BadSignature`].

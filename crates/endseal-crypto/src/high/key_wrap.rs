@@ -17,7 +17,7 @@ use crate::segment::{InputKey, Unauthentic};
 pub const NONCE_LEN: usize = 12;
 const TAG_LEN: usize = 16;
 
-/// Length of a wrapped key.
+/// Length in bytes of a wrapped key: nonce, encrypted key and tag.
 pub const WRAPPED_LEN: usize = NONCE_LEN + InputKey::LEN + TAG_LEN;
 
 crate::secret_bytes! {

@@ -62,7 +62,7 @@ impl SigningKey {
         Self { seed, secret, public: PublicKey(public) }
     }
 
-    /// The seed, to store it.
+    /// The seed from which the key was made, for storage.
     #[must_use]
     pub fn seed(&self) -> &Seed {
         &self.seed

@@ -45,14 +45,14 @@ pub struct SecretKey {
 impl ZeroizeOnDrop for SecretKey {}
 
 impl SecretKey {
-    /// The key of a seed.
+    /// Expands a seed to its decapsulation key.
     #[must_use]
     pub fn from_seed(seed: Seed) -> Self {
         let secret = Box::new(backend::MlKem768Secret::from_seed(seed.expose_secret()));
         Self { seed, secret }
     }
 
-    /// The seed, to store it.
+    /// The seed from which the key was made, for storage.
     #[must_use]
     pub fn seed(&self) -> &Seed {
         &self.seed
@@ -81,7 +81,7 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// Checks and takes a key.
+    /// Makes an encapsulation key of its encoding, which must be valid (FIPS 203, 7.2).
     ///
     /// # Errors
     /// [`InvalidPublicKey`] if a coefficient is not below q.

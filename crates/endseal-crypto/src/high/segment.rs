@@ -52,7 +52,7 @@ pub use writer::SealWriter;
 
 /// Plaintext bytes in every chunk but the last.
 pub const CHUNK_LEN: usize = 16 * 1024;
-/// Length of a chunk's tag.
+/// Length in bytes of the authentication tag behind each chunk.
 pub const TAG_LEN: usize = 16;
 /// Length of a full sealed chunk.
 pub const SEALED_CHUNK_LEN: usize = CHUNK_LEN + TAG_LEN;
@@ -60,7 +60,7 @@ pub const SEALED_CHUNK_LEN: usize = CHUNK_LEN + TAG_LEN;
 pub const SALT_LEN: usize = 24;
 /// Length in bytes of the key commitment that follows the salt.
 pub const COMMITMENT_LEN: usize = 32;
-/// Length of salt and commitment.
+/// Length in bytes of salt and commitment together, which begin a stream.
 pub const PREFIX_LEN: usize = SALT_LEN + COMMITMENT_LEN;
 /// Chunks in one stream at most: 2^38.
 pub const MAX_CHUNKS: u64 = 1 << 38;

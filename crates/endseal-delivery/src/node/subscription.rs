@@ -17,7 +17,7 @@ pub struct Subscription {
     position: u64,
 }
 
-/// Something that the hub sent.
+/// A frame or a notice that the hub sent.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "all are to be dealt with")]
 pub enum Arrival<'a> {
@@ -64,7 +64,7 @@ impl Subscription {
         self.credit
     }
 
-    /// Notes credit that is given.
+    /// Notes credit that the node has granted to the hub.
     pub const fn give(&mut self, more: Credit) {
         self.credit.add(more);
     }

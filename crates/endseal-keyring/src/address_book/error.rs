@@ -1,4 +1,4 @@
-//! Errors of an address book.
+//! Errors of reading and changing an address book.
 
 use core::fmt;
 
@@ -47,12 +47,12 @@ pub enum EntryProblem<T: Listed> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeBookError {
-    /// The entry is there already.
+    /// The book has the entry already, under the same or another name.
     DuplicateEntry {
         /// Name under which the book has the entry.
         name: Name,
     },
-    /// The name is there already.
+    /// The book has an entry of that name already.
     DuplicateName,
     /// The book would have more than [`MAX_ENTRIES`] entries, or be longer than [`MAX_LEN`].
     Full,

@@ -21,7 +21,7 @@ pub enum ParseIdentityFileError {
     Public(ParseIdentityError),
     /// The file is longer than [`MAX_LEN`](super::MAX_LEN) bytes.
     TooLong,
-    /// Written by a newer version.
+    /// The file was written by a newer version of the program.
     Version,
 }
 

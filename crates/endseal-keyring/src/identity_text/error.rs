@@ -17,7 +17,7 @@ pub enum ParseIdentityError {
     },
     /// The checksum is wrong: a typing error.
     Checksum,
-    /// The key of another program.
+    /// The text is a key of another program, which this error names.
     Foreign(ForeignKey),
     /// The ML-KEM-768 key is not valid.
     KemKey(mlkem768::InvalidPublicKey),

@@ -31,7 +31,7 @@ pub enum ParseRosterError {
     Signature,
     /// The roster is longer than [`MAX_LEN`] bytes.
     TooLong,
-    /// Written by a newer version.
+    /// The roster was written by a newer version of the program.
     Version,
 }
 

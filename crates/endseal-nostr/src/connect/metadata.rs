@@ -12,7 +12,7 @@ pub struct Metadata<'a> {
     pub name: Option<Text<'a>>,
     /// URL of the client, as it claims.
     pub url: Option<Text<'a>>,
-    /// URL of a small image.
+    /// URL of a small image that represents the client, as it claims.
     pub image: Option<Text<'a>>,
 }
 

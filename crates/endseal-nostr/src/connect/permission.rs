@@ -44,7 +44,7 @@ impl<'a> Method<'a> {
         ("logout", Method::Logout),
     ];
 
-    /// The method of a name.
+    /// Returns the method of this name, as messages of NIP-46 have it.
     #[must_use]
     pub fn from_name(name: &'a str) -> Self {
         let known = Self::KNOWN.iter().find(|(known, _)| *known == name);

@@ -57,7 +57,7 @@ pub(super) struct Session<'s> {
     settings: &'s Settings,
     shared: &'s Shared,
     last_seen: Option<u64>,
-    /// Messages that go before events.
+    /// Control messages, which are sent before events.
     control: VecDeque<Message>,
     writing: Option<Writing>,
     /// A pong is queued in the socket: nothing is read until it is written, or pongs would pile up.

@@ -85,7 +85,7 @@ enum State {
     End(usize),
 }
 
-/// The chunk that is read.
+/// State of the chunk that is being read.
 #[derive(Debug, Default)]
 struct Chunk {
     left: u64,

@@ -91,7 +91,7 @@ pub enum ChecksumChange {
     Keep,
     /// They are removed, because they are checksums of the bytes that the backend stores.
     Drop,
-    /// This one takes their place.
+    /// This checksum replaces all of them.
     Set {
         /// Value of the checksum.
         value: ChecksumValue,

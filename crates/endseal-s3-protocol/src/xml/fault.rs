@@ -12,7 +12,7 @@ pub struct ErrorDocument<'a> {
     pub message: &'a str,
     /// The path that was asked for.
     pub resource: &'a str,
-    /// Names the request in logs.
+    /// Id of the request, which logs contain too.
     pub request_id: &'a str,
     /// More elements, such as `("BucketName", "b")`.
     pub more: &'a [(&'static str, &'a str)],

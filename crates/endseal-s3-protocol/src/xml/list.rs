@@ -32,7 +32,7 @@ const OUTSIDE: [&str; 16] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListHead {
-    /// True if there is more.
+    /// True if more pages follow.
     pub is_truncated: bool,
     /// Value of `NextContinuationToken`, if there is one.
     pub next_token: Option<String>,
@@ -67,7 +67,7 @@ impl ListHead {
     }
 }
 
-/// An element outside the entries.
+/// An element of a list outside its entries, such as `MaxKeys`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct Leaf {

@@ -8,7 +8,7 @@ use super::{ChecksumChange, XmlError};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fields {
-    /// The name of the root.
+    /// Name of the root element, which is the kind of the answer.
     pub root: String,
     /// Value of `Key`, unescaped.
     pub key: Option<String>,

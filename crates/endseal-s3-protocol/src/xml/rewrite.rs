@@ -31,7 +31,7 @@ pub enum AlgorithmChange {
     Keep,
     /// Both elements are removed.
     Drop,
-    /// This one takes their place.
+    /// This algorithm replaces the old value.
     Set(ChecksumKind),
 }
 

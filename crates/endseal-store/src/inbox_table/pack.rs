@@ -36,7 +36,7 @@ pub(crate) struct Packed<'a> {
 pub(crate) struct Before(Option<(u64, Origin)>);
 
 impl Packed<'_> {
-    /// Most bytes that it takes.
+    /// Greatest number of bytes that a message of these lengths takes in a pack.
     pub(crate) const fn most(message: usize, plaintext: usize) -> usize {
         1 + 3 * varint::MAX_LEN + 1 + 1 + message + varint::MAX_LEN + plaintext
     }

@@ -55,7 +55,7 @@ impl<'a> SliceSealer<'a> {
         self.filled = rest.len();
     }
 
-    /// Seals the last chunk.
+    /// Seals the last chunk, which may be shorter than the others.
     ///
     /// # Panics
     /// If `out` was not made for as much plaintext as came.
