@@ -153,9 +153,7 @@ impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unauthentic => f.write_str("the wrapped key is not authentic"),
-            Self::UnknownKey => {
-                f.write_str("the provider does not have the key that wrapped this object's key")
-            }
+            Self::UnknownKey => f.write_str("the provider does not have the wrapping key"),
             Self::Unavailable { retry_after } => {
                 write!(f, "the key provider is not available, try in {retry_after:?}")
             }

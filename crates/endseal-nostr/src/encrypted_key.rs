@@ -315,15 +315,11 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Length => "the encrypted key has a wrong length",
-            Self::Prefix => {
-                "the text is not an encrypted key: it begins with another prefix than ncryptsec1"
-            }
+            Self::Prefix => "the text is not an encrypted key: it lacks the prefix ncryptsec",
             Self::Bech32(error) => return error.fmt(f),
             Self::UnsupportedVersion => "the version of the encrypted key is not supported",
             Self::Cost => "the cost of the encrypted key is out of its range",
-            Self::Handling => {
-                "the encrypted key has an unknown value for its handling: NIP-49 has 0, 1 and 2"
-            }
+            Self::Handling => "the byte for the handling of the encrypted key is not 0, 1 or 2",
         })
     }
 }
