@@ -23,8 +23,9 @@ use crate::wire::writer::Buffer;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub trait Codec: Schema {
-    /// Reads a message without copying: what it shows are slices of `bytes`, and lists that are
-    /// read while they are iterated over. Everything is checked here, so that nothing fails later.
+    /// Reads a message without copying: the view consists of slices of `bytes`, and of lists that
+    /// are read while they are iterated over. Everything is checked here, so that nothing fails
+    /// later.
     ///
     /// # Errors
     /// The class of the first violation.
@@ -32,8 +33,8 @@ pub trait Codec: Schema {
         if limits.allow(bytes.len()) { Self::parse(bytes) } else { Err(DecodeError::Limit) }
     }
 
-    /// Reads a message into one that borrows nothing. For n bytes it takes at most 2n + 4,096 bytes
-    /// of heap, whatever they are.
+    /// Reads a message into one that borrows nothing. For n bytes of any content it takes at most
+    /// 2n + 4,096 bytes of heap.
     ///
     /// # Errors
     /// The class of the first violation; then nothing was allocated.
@@ -44,7 +45,7 @@ pub trait Codec: Schema {
     /// Returns the exact length of the encoding in bytes.
     ///
     /// # Errors
-    /// What a reader with the same limits would refuse.
+    /// [`EncodeError`] for a message that a reader with the same limits would refuse.
     fn encoded_len(&self, limits: Limits) -> Result<usize, EncodeError> {
         self.check()?;
         let len = self.len();

@@ -1,9 +1,9 @@
-//! Why an encoding is refused, and why a value is not encoded.
+//! Errors of decoding and encoding.
 
 use core::fmt;
 
-/// Why an encoding is refused: the classes of `docs/spec/codec.md`. Always the fault of who wrote
-/// it.
+/// Reasons why an encoding is refused: the classes of `docs/spec/codec.md`. Always a fault of the
+/// writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -76,8 +76,8 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// Why a value is not encoded: a reader would have to refuse it, or there is no room. Always the
-/// fault of the caller.
+/// Reasons why a value is not encoded: a reader would have to refuse it, or the buffer is too
+/// short. Always a fault of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {
@@ -87,7 +87,7 @@ pub enum EncodeError {
     Buffer,
     /// A string or byte string outside its bounds.
     Length {
-        /// Its name in the contract.
+        /// Name of the field in the contract.
         field: &'static str,
     },
     /// More or fewer elements than the bounds allow.
@@ -97,7 +97,7 @@ pub enum EncodeError {
     },
     /// A required field that has no value.
     Missing {
-        /// Its name in the contract.
+        /// Name of the field in the contract.
         field: &'static str,
     },
 }

@@ -9,10 +9,10 @@
 //! | ask a hub, or answer as one | [`hub`] |
 //! | store messages, or let others pass them on | [`frame::StoredFrame`], [`frame::ReplayWindow`] |
 //!
-//! The encoding is Protocol Buffers; `proto/endseal/v1/` is the contract, and `docs/spec/codec.md`
-//! and `docs/spec/frame.md` say what it cannot. Readers are strict: they
-//! accept one form of a number, one occurrence of a field, lengths and counts within bounds. What
-//! they accept has one meaning, and costs at most twice its size and 4,096 bytes of heap.
+//! The encoding is Protocol Buffers. `proto/endseal/v1/` is the contract; `docs/spec/codec.md` and
+//! `docs/spec/frame.md` state the rules that a `.proto` file cannot express. Readers are strict:
+//! they accept one form of a number, one occurrence of a field, lengths and counts within bounds.
+//! Each accepted input has one meaning, and costs at most twice its size and 4,096 bytes of heap.
 //!
 //! Messages are declared by the kinds of their fields, and documentation shows these: an owned
 //! message holds `Fixed<N>` as `[u8; N]`, `Bytes` as `Box<[u8]>`, `Text` as `Box<str>`, numbers and

@@ -1,4 +1,4 @@
-//! The messages of `proto/endseal/v1/message.proto`.
+//! The messages of `proto/endseal/v1/message.proto`, as Rust types.
 
 pub(crate) mod attachment;
 pub(crate) mod body;
@@ -47,7 +47,7 @@ macro_rules! open_enum {
                 if value < 1 << 31 { Some(Self(value)) } else { None }
             }
 
-            /// The value.
+            /// The number of the value on the wire.
             #[must_use]
             pub const fn value(self) -> u32 {
                 self.0

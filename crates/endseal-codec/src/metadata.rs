@@ -20,9 +20,9 @@ const MAX: u32 = 32;
 message! {
     /// An entry, which on the wire is a message.
     pub(crate) struct Entry, EntryView {
-        /// The key.
+        /// The key, 1 to 64 bytes of text.
         1 key: Required<Text<1, KEY_MAX>>,
-        /// The value.
+        /// The value, which is written even if it is empty.
         2 value: Written<Bytes<0, VALUE_MAX>>,
     }
 }
@@ -37,7 +37,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// The value of a key.
+    /// Returns the value of a key, or `None` if there is no such entry.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&[u8]> {
         let index = self.find(key).ok()?;
@@ -164,7 +164,8 @@ impl Field for Entries {
             return Err(DecodeError::Count);
         }
         let key = Nested::<Entry>::read(reader)?.key;
-        // Writers that sort, as ours, never come to look for the key: no key is empty.
+        // Our writers sort the keys, so this branch is taken for them and needs no search. No key
+        // is empty.
         if key > view.greatest {
             view.greatest = key;
         } else if view.get(key).is_some() {

@@ -12,8 +12,8 @@ use crate::limits::Limits;
 use crate::message::sealed_message::{Scheme, SealedMessage, SealedMessageView};
 use crate::schema::unknown::Unknown;
 
-/// A message that nothing but its connection protects. Whoever ends the connection reads it, so it
-/// must go to its receiver's own program and has no stored form:
+/// A message that only its connection protects. The endpoint of the connection can read it, so it
+/// must go directly to the receiver's own program and has no stored form:
 ///
 /// ```compile_fail,E0308
 /// use endseal_codec::frame::{SignatureScheme, StoredFrame, Stamp};
@@ -33,12 +33,12 @@ impl<T> Direct<T> {
         Self(message)
     }
 
-    /// The message.
+    /// Returns the message that it holds.
     pub fn message(&self) -> &T {
         &self.0
     }
 
-    /// The message alone.
+    /// Takes the message out of its wrapper.
     pub fn into_message(self) -> T {
         self.0
     }
@@ -97,7 +97,7 @@ impl<T> Sealed<T> {
         &self.message
     }
 
-    /// The message alone.
+    /// Takes the sealed message out of its wrapper.
     #[must_use]
     pub fn into_message(self) -> SealedMessage {
         self.message
@@ -134,8 +134,8 @@ impl<T: Codec> Sealed<T> {
     }
 
     /// Hands context and ciphertext to `open`, which appends the plaintext to `out`, and decodes
-    /// it. `open` must fail if the ciphertext is not authentic. `out` has room for as many bytes as
-    /// the ciphertext has, and is wiped afterwards; the decoded message is the caller's to wipe.
+    /// it. `open` must fail if the ciphertext is not authentic. `out` has the capacity of the
+    /// ciphertext's length, and is wiped afterwards; the caller must wipe the decoded message.
     ///
     /// # Errors
     /// [`OpenError::Open`] if `open` fails, [`OpenError::Decode`] if the plaintext is no `T`.
@@ -178,8 +178,8 @@ impl<T: Codec> Sealed<T> {
     }
 }
 
-/// Room for the plaintext. It is no longer than its ciphertext under any cipher that does not
-/// compress, so it is not moved while it is written, and no copy stays where it was.
+/// A buffer for the plaintext. A plaintext is no longer than its ciphertext under any cipher that
+/// does not compress, so the buffer never grows, and no copy of it stays in freed memory.
 fn room_for(ciphertext: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(Vec::with_capacity(ciphertext.len()))
 }
@@ -204,7 +204,7 @@ impl<T> fmt::Debug for Sealed<T> {
     }
 }
 
-/// Why a message is not sealed.
+/// Reason why a message is not sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealError<E> {
@@ -214,13 +214,14 @@ pub enum SealError<E> {
     Seal(E),
 }
 
-/// Why a message is not opened.
+/// Reason why a message is not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError<E> {
     /// The function that opens it failed: it is for others, or not authentic.
     Open(E),
-    /// It was opened, and holds no message of this type: its sender has made a mistake.
+    /// It was decrypted, but the plaintext is not a message of this type: its sender has made a
+    /// mistake.
     Decode(DecodeError),
     /// The bytes to be opened are no sealed message.
     Sealed(DecodeError),

@@ -12,13 +12,13 @@ pub(crate) use writer::Sink;
 /// refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireType {
-    /// 0
+    /// Wire type 0: a varint.
     Varint,
-    /// 1: eight bytes.
+    /// Wire type 1: a value of eight bytes.
     Fixed64,
     /// 2: a varint, and as many bytes.
     Length,
-    /// 5: four bytes.
+    /// Wire type 5: a value of four bytes.
     Fixed32,
 }
 

@@ -5,9 +5,9 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "these two numbers are the protocol's")]
 pub struct Credit {
-    /// Frames.
+    /// Number of frames that may be sent.
     pub frames: u64,
-    /// Bytes of frames and slots.
+    /// Number of bytes of frames and slots that may be sent.
     pub bytes: u64,
 }
 
@@ -18,7 +18,7 @@ impl Credit {
         self.frames > 0 && self.bytes > 0
     }
 
-    /// Adds credit.
+    /// Adds `more` to both numbers; they stay at the greatest number if they would overflow.
     pub(crate) const fn add(&mut self, more: Self) {
         self.frames = self.frames.saturating_add(more.frames);
         self.bytes = self.bytes.saturating_add(more.bytes);

@@ -1,4 +1,4 @@
-//! The hub's side.
+//! The hub's side of the delivery protocol: exchanges, permissions and subscriptions.
 
 mod exchange;
 mod kind;

@@ -9,8 +9,8 @@
 //! | recognise a delivery that comes again | [`MessageId`] |
 //! | number the frames of a mailbox | [`position_after`] |
 //!
-//! Both sides are driven by their callers: a payload that arrived goes in, and what comes out is
-//! done before the next one. Nothing here waits.
+//! Both sides are driven by their callers: the caller passes in a received payload, and executes
+//! the returned action before it passes in the next one. Nothing here waits.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -31,25 +31,25 @@ pub use targets::{SlotLen, Targets, TargetsError};
 
 use endseal_codec::Limits;
 
-/// Limits of the protocol.
+/// Limits that both sides of the protocol keep (docs/spec/delivery.md).
 pub mod limit {
     /// Greatest payload of a frame between node and hub, in bytes.
     pub const MAX_PAYLOAD: u32 = (1 << 20) + (128 << 10);
     /// Greatest payload of a stored frame, in bytes.
     pub const MAX_STORED_PAYLOAD: u32 = 1 << 20;
-    /// Most mailboxes of one frame.
+    /// Greatest number of mailboxes of one frame.
     pub const MAX_TARGETS: usize = 1_024;
     /// Most frames of an exchange that have no answer.
     pub const MAX_UNANSWERED: usize = 1_000;
 }
 
-/// Limits of requests and answers.
+/// Limits of a payload: a request of a node or an answer of a hub.
 #[must_use]
 pub fn payload_limits() -> Limits {
     Limits::with_maximum(limit::MAX_PAYLOAD).unwrap_or_default()
 }
 
-/// Limits of stored frames.
+/// Limits of a stored frame that a hub accepts.
 #[must_use]
 pub fn stored_limits() -> Limits {
     Limits::with_maximum(limit::MAX_STORED_PAYLOAD).unwrap_or_default()

@@ -1,14 +1,14 @@
-//! The name of a message.
+//! Ids of messages, which receivers compare to recognise duplicates.
 
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::{hash, label};
 
-/// Name of what a sender put under a sequence, by which receivers recognise a repetition.
+/// Id of the message that a sender put under a sequence. Receivers recognise repetitions by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId([u8; Self::LEN]);
 
 impl MessageId {
-    /// Length in bytes.
+    /// Length of a message id in bytes.
     pub const LEN: usize = 16;
 
     /// The first 16 bytes of BLAKE3-derive("endseal/delivery@v1 message id", sender || sequence).
@@ -21,7 +21,7 @@ impl MessageId {
         Self(id)
     }
 
-    /// The bytes.
+    /// The bytes of the message id.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0

@@ -1,4 +1,4 @@
-//! The node's side.
+//! The node's side of the delivery protocol: puts and subscriptions.
 
 mod puts;
 mod subscription;
@@ -12,7 +12,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HubFault {
-    /// The payload is no answer.
+    /// The payload could not be decoded as an answer.
     Answer,
     /// An answer that does not belong to the exchange.
     Unexpected,
@@ -20,18 +20,18 @@ pub enum HubFault {
     Sequence,
     /// A position that is not behind the one before.
     Position,
-    /// More than the credit.
+    /// The hub sent more frames or bytes than the credit allows.
     Credit,
 }
 
 impl fmt::Display for HubFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Answer => "the hub sent what is no answer",
-            Self::Unexpected => "the hub sent an answer to something else",
-            Self::Sequence => "the hub answered to a frame that was not sent",
+            Self::Answer => "the hub sent a payload that is not an answer",
+            Self::Unexpected => "the hub sent an answer that does not belong to this exchange",
+            Self::Sequence => "the hub confirmed or refused a frame that was not sent",
             Self::Position => "the hub delivered frames out of order",
-            Self::Credit => "the hub delivered more than it was asked for",
+            Self::Credit => "the hub delivered more frames or bytes than it was permitted",
         })
     }
 }

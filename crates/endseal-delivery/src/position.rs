@@ -1,8 +1,8 @@
-//! Positions in a mailbox.
+//! Positions in a mailbox, which order its frames.
 
 /// The position of the next frame of a mailbox: max(`last` + 1, `now`), with `now` in microseconds
-/// since 1970. A hub whose database was restored gives no position that a node has passed, if its
-/// clock goes right. `None` if there is no greater one.
+/// since 1970. So a hub whose database was restored assigns no position that a node has passed, if
+/// its clock is right. `None` if there is no greater position.
 #[must_use]
 pub fn position_after(last: u64, now: u64) -> Option<u64> {
     last.checked_add(1).map(|next| next.max(now))

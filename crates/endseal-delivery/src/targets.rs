@@ -11,14 +11,14 @@ use crate::limit::MAX_TARGETS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SlotLen {
-    /// 36 bytes: suite `x25519`.
+    /// A slot of 36 bytes, of the suite `x25519`.
     Classical,
-    /// 1,124 bytes: suite `x25519-mlkem768`.
+    /// A slot of 1,124 bytes, of the suite `x25519-mlkem768`.
     Hybrid,
 }
 
 impl SlotLen {
-    /// The length in bytes.
+    /// The length of such a slot in bytes.
     #[must_use]
     pub const fn bytes(self) -> usize {
         match self {
@@ -86,7 +86,7 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// Why the mailboxes of a frame are refused.
+/// Reason why the mailboxes of a frame are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TargetsError {
@@ -94,7 +94,7 @@ pub enum TargetsError {
     Length,
     /// There is none, or more than 1,024.
     Count,
-    /// One is there twice.
+    /// A mailbox is in the list twice.
     Twice,
     /// There is not one slot of a known length for each.
     Slots,

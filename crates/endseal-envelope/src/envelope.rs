@@ -47,7 +47,7 @@ impl<'a> Envelope<'a> {
         Ok(Self { header, fixed, tags, tries, bodies, chunks })
     }
 
-    /// The suite.
+    /// The suite of algorithms that the envelope names in its header.
     #[must_use]
     pub fn suite(&self) -> Suite {
         self.header.suite
@@ -59,7 +59,8 @@ impl<'a> Envelope<'a> {
         self.tags.len()
     }
 
-    /// Length of the content, if nothing was cut off. `None` if no content gives this envelope.
+    /// Length of the content, if nothing was cut off. `None` if an envelope of any content has
+    /// another length.
     #[must_use]
     pub fn content_len(&self) -> Option<u64> {
         segment::plaintext_len(self.chunks.len() as u64).and_then(prelude::content_len)

@@ -1,4 +1,4 @@
-//! Errors, and their usual causes.
+//! Errors of sealing and opening envelopes, with their usual causes.
 
 use core::fmt;
 
@@ -9,22 +9,22 @@ use endseal_crypto::segment::Unauthentic;
 use crate::limits::MAX_SLOTS;
 use crate::suite::Suite;
 
-/// Why a list of keys is not a list of recipients.
+/// Reason why a list of keys is not a list of recipients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecipientsError {
     /// Two recipients have this Ed25519 key (or its negative) and different ML-KEM-768 keys.
     ConflictingKeys(ed25519::PublicKey),
-    /// There is none.
+    /// The list has no recipient; an envelope is sealed to at least one.
     Empty,
     /// The key at this index is not one that can be sealed to.
     Key {
         /// Index in the list that was given.
         index: usize,
-        /// The fault.
+        /// Reason why the Ed25519 key was refused.
         reason: ed25519::InvalidPublicKey,
     },
-    /// More than [`MAX_SLOTS`](crate::MAX_SLOTS).
+    /// The list has more recipients than an envelope has slots ([`MAX_SLOTS`](crate::MAX_SLOTS)).
     TooMany,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for RecipientsError {
 
 impl core::error::Error for RecipientsError {}
 
-/// Why nothing was sealed. All but [`Random`](Self::Random) are the caller's.
+/// Reason why nothing was sealed. All but [`Random`](Self::Random) are the caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealError {
@@ -83,16 +83,17 @@ impl From<RandomError> for SealError {
     }
 }
 
-/// Why an envelope was not opened.
+/// Reason why an envelope was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// It is not sealed to this identity, or under another context, or it was changed. There is one
-    /// error for all of these, on purpose: telling them apart would help whoever made the change.
+    /// The envelope is not sealed to this identity, or under another context, or it was changed.
+    /// There is one error for all of these, on purpose: telling them apart would help an attacker
+    /// who changes envelopes.
     Authentication,
     /// The context is longer than [`MAX_CONTEXT_LEN`](crate::MAX_CONTEXT_LEN): the caller's fault.
     ContextTooLong,
-    /// It is not an envelope, or was cut short; no key was used.
+    /// The bytes are not an envelope, or were cut short; no key was used.
     Malformed(Malformed),
     /// Authentic, but refused: this message was opened before.
     Replayed,
@@ -102,7 +103,7 @@ pub enum OpenError {
     SuiteNotAccepted(Suite),
     /// Authentic, but refused: older than the policy allows, or without a time.
     TooOld,
-    /// More slots than [`MAX_SLOTS`](crate::MAX_SLOTS).
+    /// The envelope announces this number of slots, more than [`MAX_SLOTS`](crate::MAX_SLOTS).
     TooManySlots(u32),
     /// Authentic, but refused: the sender's clock is further ahead than the policy allows.
     TooNew,
@@ -158,9 +159,9 @@ impl From<Malformed> for OpenError {
 pub enum Malformed {
     /// The ephemeral key is not canonical.
     EphemeralKey,
-    /// It does not begin as an envelope does.
+    /// The bytes do not begin as an envelope does.
     Magic,
-    /// It announces no slot.
+    /// The envelope announces no slot, so no reader could open it.
     NoSlots,
     /// Reserved bytes are not zero.
     Reserved,
@@ -168,7 +169,7 @@ pub enum Malformed {
     SlotLength,
     /// Tags are not in order.
     TagOrder,
-    /// It ends before the content begins.
+    /// The bytes end before the content begins.
     Truncated,
 }
 

@@ -22,15 +22,15 @@ pub struct Derandomized<'a> {
     pub ephemeral: &'a [u8; 32],
     /// The content key; in the compact suite the seed, in the first 16 bytes.
     pub material: &'a [u8; 32],
-    /// The salt.
+    /// Salt of the content stream. It MUST be unique for each content key.
     pub salt: &'a [u8; SALT_LEN],
-    /// The message id.
+    /// Id of the message. It MUST be unique, because readers recognise replays by it.
     pub message_id: &'a [u8; 16],
     /// Randomness of encapsulations and decoys.
     pub stream: &'a [u8; 32],
 }
 
-/// [`Sealer::seal`] with given values.
+/// Seals as [`Sealer::seal`] does, but with the given values instead of random ones.
 ///
 /// # Errors
 /// [`SealError`].

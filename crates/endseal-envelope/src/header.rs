@@ -14,7 +14,7 @@ const DIGESTED_LEN: usize = 64;
 const MAGIC: [u8; 4] = [0xe5, b'e', b'n', b'v'];
 const VERSION: u8 = 1;
 
-/// The fixed header, valid.
+/// The fixed part of the header, with values that were checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub(crate) suite: Suite,

@@ -1,4 +1,4 @@
-//! Limits of the format.
+//! Limits of the envelope format (docs/spec/envelope.md).
 
 /// Largest number of slots in one envelope: 2^20.
 pub const MAX_SLOTS: usize = 1 << 20;

@@ -33,7 +33,7 @@ pub struct Opened {
     pub message_id: [u8; 16],
     /// The sender's claim of the time, in milliseconds since 1970-01-01T00:00:00Z; 0 if not stated.
     pub time: u64,
-    /// The content.
+    /// The opened content, whole and authentic.
     pub content: Vec<u8>,
 }
 
@@ -67,10 +67,10 @@ impl<'a> Opener<'a> {
         Self { identity, kem_digest, context }
     }
 
-    /// Opens one envelope.
+    /// Opens one envelope that is whole in memory, and applies `policy` to it.
     ///
     /// # Errors
-    /// [`OpenError`]; nothing of the content is given.
+    /// [`OpenError`]; no content is released then.
     pub fn open(&self, envelope: &[u8], policy: &mut Policy<'_>) -> Result<Opened, OpenError> {
         self.open_marked(envelope, policy, &mut unmarked)
     }
@@ -101,10 +101,10 @@ impl<'a> Opener<'a> {
         body.finish(sender, policy)
     }
 
-    /// Opens many envelopes: the agreements go through the batch kernel, and the signatures are
-    /// verified in one sum. Each has its own outcome, the same as [`open`](Self::open) gives in
-    /// this order: of two copies of one envelope the second is [`OpenError::Replayed`], if the
-    /// policy has a replay cache.
+    /// Opens many envelopes. The agreements go through the batch kernel, and the signatures are
+    /// verified in one sum. Each envelope has its own result, the same as if [`open`](Self::open)
+    /// were called for one after the other: of two copies of one envelope the second is
+    /// [`OpenError::Replayed`], if the policy has a replay cache.
     pub fn open_many(
         &self,
         envelopes: &[&[u8]],
@@ -337,7 +337,7 @@ pub(crate) mod tests {
         unwrapper.work.get()
     }
 
-    /// Work of `tries` slots.
+    /// Expected work of trying `tries` slots in this suite.
     pub(crate) fn expected(suite: Suite, tries: u32) -> Work {
         let hybrid = if suite == Suite::X25519MlKem768 { tries } else { 0 };
         Work { decapsulations: hybrid, hybrid_pads: hybrid, commitments: tries }

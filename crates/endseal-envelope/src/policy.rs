@@ -43,7 +43,7 @@ struct Age {
 }
 
 impl<'a> Policy<'a> {
-    /// Opens all that is authentic.
+    /// A policy that opens every authentic envelope of any suite, sender and time.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -56,7 +56,7 @@ impl<'a> Policy<'a> {
         Self { suites: Some(suites.into_iter().collect()), ..self }
     }
 
-    /// Opens only what one of these sent.
+    /// Opens only envelopes of these senders.
     #[must_use]
     pub fn senders(self, senders: impl IntoIterator<Item = ed25519::PublicKey>) -> Self {
         let mut senders: Vec<_> = senders.into_iter().collect();
@@ -64,14 +64,14 @@ impl<'a> Policy<'a> {
         Self { senders: Some(senders), ..self }
     }
 
-    /// Opens only what is dated at most `max_age` before and `max_ahead` after `now`, all in
-    /// milliseconds (`now` since 1970-01-01T00:00:00Z).
+    /// Opens only envelopes that are dated at most `max_age` before and `max_ahead` after `now`,
+    /// all in milliseconds (`now` since 1970-01-01T00:00:00Z).
     #[must_use]
     pub fn age(self, now: u64, max_age: u64, max_ahead: u64) -> Self {
         Self { age: Some(Age { now, max_age, max_ahead }), ..self }
     }
 
-    /// Opens each message once.
+    /// A policy that opens each message only once, by its message id.
     #[must_use]
     pub fn replay(self, cache: &'a mut dyn ReplayCache) -> Self {
         Self { replay: Some(cache), ..self }

@@ -5,7 +5,7 @@ use endseal_crypto::{ed25519, hash, label};
 
 use crate::error::OpenError;
 
-/// Length of the prelude.
+/// Length of the prelude, the first fixed bytes of an envelope.
 pub(crate) const PRELUDE_LEN: usize = 56;
 /// Length of a full block of content: 4 MiB.
 pub(crate) const BLOCK_LEN: usize = 4 << 20;

@@ -17,11 +17,11 @@ use crate::slot::{TagRuns, Unwrapper};
 use crate::suite::{Suite, TAG_LEN};
 
 impl Opener<'_> {
-    /// Begins to open the envelope on `inner`: finds the slot, and opens and verifies the first
-    /// block, so that the sender is known and was judged by `policy` before anything is given.
+    /// Begins to open the envelope on `inner`. It finds the slot, and opens and verifies the first
+    /// block: the sender is known, and `policy` has accepted it, before any content is released.
     ///
     /// A replay cache remembers the message when the last block was verified, before any byte of
-    /// that block is given.
+    /// that block is released.
     ///
     /// Memory: one block (4 MiB) and the bodies of at most 16 slots, however many there are.
     ///
@@ -153,7 +153,7 @@ struct Blocks<R: Read> {
     segments: segment::OpenReader<R>,
     transcript: Transcript,
     block: Zeroizing<Vec<u8>>,
-    /// Part of `block` that is to be given.
+    /// Part of `block` that has not been released yet.
     start: usize,
     end: usize,
     index: u64,
@@ -163,7 +163,7 @@ struct Blocks<R: Read> {
 enum State {
     Open,
     Last,
-    /// Every later call gives the error again.
+    /// Every later call returns this error again.
     Failed(io::Error),
 }
 
@@ -173,8 +173,8 @@ impl<R: Read> Blocks<R> {
         Self { segments, transcript, block, start: 0, end: 0, index: 0, state: State::Open }
     }
 
-    /// Reads the next block; the caller MUST check its claim, or call [`Self::fail`], before it
-    /// gives anything.
+    /// Reads the next block. The caller MUST check its claim, or call [`Self::fail`], before it
+    /// releases any content.
     fn next(&mut self) -> io::Result<Claim> {
         let len = fill(&mut self.segments, &mut self.block).map_err(opaque)?;
         let last = len < SIGNED_BLOCK_LEN;
@@ -195,13 +195,13 @@ impl<R: Read> Blocks<R> {
         Ok(claim)
     }
 
-    /// Nothing more is given but this error.
+    /// Ends the reading: from now on every call returns this error.
     fn fail(&mut self, error: io::Error) {
         (self.start, self.end) = (0, 0);
         self.state = State::Failed(error);
     }
 
-    /// Gives as much of the block as fits.
+    /// Copies as much of the block as fits into `out`, and returns the number of bytes.
     fn give(&mut self, out: &mut [u8]) -> usize {
         let len = out.len().min(self.end - self.start);
         out[..len].copy_from_slice(&self.block[self.start..][..len]);
@@ -210,7 +210,7 @@ impl<R: Read> Blocks<R> {
     }
 }
 
-/// Reads tags and bodies; gives the keys if one of the slots is the reader's.
+/// Reads tags and bodies; returns the keys if one of the slots is the reader's.
 fn read_slots(
     inner: &mut impl Read,
     header: &Header,
@@ -243,7 +243,7 @@ fn read_slots(
     Ok(unwrapper.find(bodies.chunks_exact(body_len), runs.tries()))
 }
 
-/// Reads until `buffer` is full or the stream ends; gives how much was read.
+/// Reads until `buffer` is full or the stream ends, and returns the number of bytes.
 fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut len = 0;
     while len < buffer.len() {

@@ -89,7 +89,7 @@ impl Recipients {
         Ok(Self { entries, agreement, digest: digest.finish(), suite })
     }
 
-    /// Number of recipients.
+    /// Number of recipients, each of which gets a slot.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "there is always one")]
     pub fn len(&self) -> usize {

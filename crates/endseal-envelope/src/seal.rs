@@ -1,4 +1,4 @@
-//! Sealing in memory.
+//! Sealing of content that is whole in memory.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -23,7 +23,7 @@ use crate::suite::Suite;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decoys {
-    /// No decoys: everybody sees how many recipients there are.
+    /// No decoys: every observer sees the number of recipients.
     #[default]
     None,
     /// Decoys up to 8, 16, 32, … slots.
@@ -49,7 +49,8 @@ impl<'a> Sealer<'a> {
     ///
     /// `context` separates applications, and is not sent: the reader MUST give the same one. It
     /// names the application and protocol first, for example `example.org/chat@v1`, and may go on
-    /// with the room or the digest of a roster. It has [`MAX_CONTEXT_LEN`] bytes at most.
+    /// with the name of a chat room or the digest of a roster. It has [`MAX_CONTEXT_LEN`] bytes at
+    /// most.
     #[must_use]
     pub fn new(sender: &'a Identity, recipients: &'a Recipients, context: &'a [u8]) -> Self {
         Self {
@@ -72,14 +73,14 @@ impl<'a> Sealer<'a> {
     /// Chooses the suite. The default needs an ML-KEM-768 key of every recipient, and sealing fails
     /// with [`SealError::NoMlKemKey`] without one. [`Recipients::suite`] is the best that all
     /// recipients have the keys of. A caller that chooses it SHOULD tell its user if it is
-    /// classical: whoever hands out an identity without its ML-KEM-768 key decides on the secrecy
-    /// of what is sealed to all.
+    /// classical: one recipient who publishes an identity without its ML-KEM-768 key then weakens
+    /// the secrecy for all recipients.
     #[must_use]
     pub fn suite(self, suite: Suite) -> Self {
         Self { suite, ..self }
     }
 
-    /// Hides the number of recipients.
+    /// Adds decoys, which hide the number of recipients.
     #[must_use]
     pub fn decoys(self, decoys: Decoys) -> Self {
         Self { decoys, ..self }
@@ -104,7 +105,7 @@ impl<'a> Sealer<'a> {
             .ok_or(SealError::ContentTooLong)
     }
 
-    /// Seals `content`.
+    /// Seals `content` from the sender to all recipients, and returns the envelope.
     ///
     /// # Errors
     /// [`SealError`].
@@ -115,9 +116,9 @@ impl<'a> Sealer<'a> {
         Ok(out)
     }
 
-    /// Seals `content` into `out`, which has exactly [`sealed_len`](Self::sealed_len) bytes. Gives
-    /// the index of the slot of each recipient, in the order of [`Recipients::keys`]: to be told
-    /// only to a delivery service that is trusted to cut views.
+    /// Seals `content` into `out`, which has exactly [`sealed_len`](Self::sealed_len) bytes.
+    /// Returns the index of the slot of each recipient, in the order of [`Recipients::keys`]. The
+    /// caller MUST disclose them only to a delivery service that is trusted to cut views.
     ///
     /// # Errors
     /// [`SealError`]; `out` is to be thrown away then.
@@ -167,7 +168,7 @@ impl<'a> Sealer<'a> {
         Ok(EnvelopeSecrets::generate(random, &hedge)?)
     }
 
-    /// Slots with decoys.
+    /// Number of slots, those of decoys included.
     pub(crate) fn total_slots(&self) -> usize {
         match self.decoys {
             Decoys::None => self.recipients.len(),

@@ -19,7 +19,7 @@ use crate::suite::{Suite, TAG_LEN};
 pub(crate) const MAX_TRIES: usize = 16;
 /// The part of the mask by which slots are sorted.
 const SORT_LEN: usize = 12;
-/// Where the pad begins in the mask.
+/// Offset of the pad in the mask.
 const PAD_START: usize = 32;
 
 endseal_crypto::secret_bytes! {
@@ -28,7 +28,7 @@ endseal_crypto::secret_bytes! {
 }
 
 impl Material {
-    /// The content key.
+    /// Derives the key of the content from the secret of the slot.
     pub(crate) fn content_key(&self, suite: Suite, header_digest: &[u8; hash::LEN]) -> InputKey {
         let bytes = &self.expose_secret()[..suite.material_len()];
         InputKey::init_with(|key| match suite {
@@ -90,7 +90,7 @@ pub(crate) struct Slots<'a> {
     pub(crate) material: &'a Material,
     pub(crate) keys: &'a [x25519::PublicKey],
     pub(crate) shared: &'a x25519::SharedSecrets,
-    /// As many as keys in the hybrid suite, otherwise none.
+    /// Keys for encapsulation: one for each recipient in the hybrid suite, otherwise none.
     pub(crate) kems: &'a [&'a Kem],
     /// Slots in all; those beyond the keys are decoys.
     pub(crate) total: usize,
@@ -190,7 +190,7 @@ impl Slots<'_> {
         }
     }
 
-    /// A key that nobody has, to which decoys of the hybrid suite are encapsulated.
+    /// A key without an owner, to which decoys of the hybrid suite are encapsulated.
     fn decoy_kem(&self) -> Option<Kem> {
         (!self.kems.is_empty() && self.total > self.keys.len()).then(|| {
             let seed = mlkem768::Seed::init_with(|seed| self.stream.expand(b'k', 0, seed));

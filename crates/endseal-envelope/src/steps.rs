@@ -10,7 +10,7 @@ pub enum Step {
     Agreement,
     /// Wraps the content key for each recipient; opening, unwraps it.
     Wrap,
-    /// Sorts the slots.
+    /// Sorts the slots of an envelope into their order.
     Sort,
     /// Encrypts or decrypts the content.
     Content,
@@ -22,5 +22,5 @@ pub enum Step {
     Lookup,
 }
 
-/// Marks nothing.
+/// A marker that does nothing, for callers that do not measure steps.
 pub(crate) fn unmarked(_: Step) {}

@@ -1,6 +1,6 @@
 //! The suites and the lengths that they give a slot.
 
-/// Length of a tag.
+/// Length of a slot's tag in bytes.
 pub(crate) const TAG_LEN: usize = 4;
 
 /// Encryption of the content key to each recipient.

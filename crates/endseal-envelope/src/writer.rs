@@ -14,7 +14,8 @@ use crate::seal::Sealer;
 use crate::steps::unmarked;
 
 impl<'a> Sealer<'a> {
-    /// Begins an envelope on `inner`: writes header and slots, then seals what is written.
+    /// Begins an envelope on `inner`: writes header and slots, then seals all bytes that are
+    /// written to it.
     ///
     /// The hedge of the randomness does not cover the content, which is not known yet: a source of
     /// randomness that repeats itself gives two streams of one sender to the same recipients the
@@ -53,7 +54,8 @@ fn invalid(error: SealError) -> io::Error {
 /// are fastest.
 ///
 /// The caller MUST call [`finish`](Self::finish): an envelope that is dropped before does not open.
-/// After an error it is not known which bytes reached the inner writer, so every later call fails.
+/// After an error it is not known which bytes the inner writer has written, so every later call
+/// fails.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct SealWriter<'a, W: Write> {
     sealer: Sealer<'a>,
@@ -63,7 +65,7 @@ pub struct SealWriter<'a, W: Write> {
     index: u64,
     /// Bytes of the current block.
     filled: usize,
-    /// Set while a call runs, and for ever by an error.
+    /// True while a call runs; it stays true after an error, so that later calls fail.
     failed: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Names of one's own choice for what others handed out (docs/spec/identity.md, "Contacts" and
-//! "Peers").
+//! Names that the user chooses for identities and machines of others (docs/spec/identity.md,
+//! "Contacts" and "Peers").
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -13,9 +13,9 @@ mod parse;
 
 pub use error::{ChangeBookError, EntryProblem, ParseBookError};
 
-/// Entries at most.
+/// Greatest number of entries in an address book.
 pub const MAX_ENTRIES: usize = 65_536;
-/// Longest address book in bytes.
+/// Greatest length of an address book in bytes.
 pub const MAX_LEN: usize = 64 << 20;
 
 /// Bytes by which an entry is known.
@@ -23,22 +23,22 @@ pub(crate) type Key = [u8; 32];
 
 /// Entry of an address book.
 pub trait Listed: Clone + fmt::Debug + Send + Sync + 'static {
-    /// Why a word is none.
+    /// Reason why a word is not an entry.
     type Error: Clone + core::error::Error + fmt::Debug + Eq + Send + Sync + 'static;
     /// The first line that is written.
     #[doc(hidden)]
     const HEADER: &'static str;
-    /// Noun for it in messages.
+    /// Noun for an entry in error messages, such as "an identity".
     #[doc(hidden)]
     const NOUN: &'static str;
 
-    /// By what it is known: two with the same key are the same entry.
+    /// Key of the entry: two entries with the same key are the same entry.
     #[doc(hidden)]
     fn key(&self) -> Key;
-    /// Length of its text.
+    /// Length in bytes of the entry's text, which [`Self::write`] appends.
     #[doc(hidden)]
     fn text_len(&self) -> usize;
-    /// Appends its text.
+    /// Appends the entry's text, as it stands in a line of the book.
     #[doc(hidden)]
     fn write(&self, out: &mut String);
     /// Decodes words, which together may cost less than one by one. The error has the index.
@@ -62,7 +62,7 @@ impl<T> Default for AddressBook<T> {
 }
 
 impl<T: Listed> AddressBook<T> {
-    /// An empty address book.
+    /// Makes an address book without entries.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -89,13 +89,13 @@ impl<T: Listed> AddressBook<T> {
         text
     }
 
-    /// The entry of a name.
+    /// Returns the entry of a name, or `None` if there is none.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&T> {
         self.by_name.get(name)
     }
 
-    /// The name of whoever has that key, and the entry.
+    /// The name under which a key is listed, and its entry. `None` if the key is not in the book.
     pub(crate) fn of_key(&self, key: &Key) -> Option<(&Name, &T)> {
         self.by_name.get_key_value(self.by_key.get(key)?.as_str())
     }
@@ -105,7 +105,7 @@ impl<T: Listed> AddressBook<T> {
         self.by_name.iter()
     }
 
-    /// Number of entries.
+    /// Number of entries in the book.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_name.len()
@@ -117,7 +117,7 @@ impl<T: Listed> AddressBook<T> {
         self.by_name.is_empty()
     }
 
-    /// Adds an entry.
+    /// Adds an entry under a name that is not in the book yet.
     ///
     /// # Errors
     /// If the name or the entry is there already, or the address book is full.
@@ -136,7 +136,7 @@ impl<T: Listed> AddressBook<T> {
         Ok(())
     }
 
-    /// Gives an entry another name.
+    /// Changes the name of an entry.
     ///
     /// # Errors
     /// If there is no such entry, the new name is another's, or the address book is full. Nothing
@@ -152,7 +152,7 @@ impl<T: Listed> AddressBook<T> {
         Ok(())
     }
 
-    /// Replaces what has that name, for example by its long form.
+    /// Replaces the entry of that name, for example by its long form.
     ///
     /// # Errors
     /// If there is no such entry, the entry is another's, or the address book is full. Nothing was
@@ -169,7 +169,7 @@ impl<T: Listed> AddressBook<T> {
         Ok(old)
     }
 
-    /// Removes an entry.
+    /// Removes the entry of a name and returns it.
     ///
     /// # Errors
     /// If there is no such entry.

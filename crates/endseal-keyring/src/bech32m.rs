@@ -9,7 +9,7 @@ use core::hint::black_box;
 
 use endseal_crypto::secret::{Zeroize, declassify};
 
-/// Characters of the checksum.
+/// Number of characters of a checksum (BIP-350).
 const CHECKSUM_LEN: usize = 6;
 /// The constant that tells Bech32m from Bech32.
 const BECH32M: u32 = 0x2bc8_30a3;
@@ -23,7 +23,7 @@ pub(crate) enum Case {
     Upper,
 }
 
-/// Why a text is not the encoding of a payload.
+/// Reason why a text is not the encoding of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DecodeError {
     /// A letter has the other case.
@@ -31,7 +31,7 @@ pub(crate) enum DecodeError {
     /// Position of a character that is not of the alphabet.
     Character(usize),
     Checksum,
-    /// Characters there should be.
+    /// The text has another number of characters than this one.
     Length(usize),
     /// Bits beyond the payload are set.
     Padding,
@@ -168,8 +168,8 @@ fn is_below(a: u8, b: u8) -> u8 {
 
 /// The character of a value below 32.
 ///
-/// The black box keeps the shift apart from the mask: the compiler would join them to a bit test,
-/// which valgrind takes for a look-up.
+/// The black box keeps the shift apart from the mask. Without it the compiler joins them to a bit
+/// test, which valgrind reports as a table access at a secret index.
 fn character(value: u8, case: Case) -> u8 {
     let shifted = |i: usize| black_box(CHARACTER_BITS[i].wrapping_shr(value.into()));
     let bit = |i: usize| (shifted(i) & 1).to_le_bytes()[0] << i;
@@ -233,7 +233,7 @@ mod tests {
         out
     }
 
-    /// Decodes what follows the last separator of `text`, as many bytes as its length has room for.
+    /// Decodes the part after the last separator of `text`, as many bytes as its length can hold.
     fn payload_of(text: &str) -> Result<alloc::vec::Vec<u8>, DecodeError> {
         let (prefix, data) = text.rsplit_once('1').unwrap();
         let upper = text.bytes().any(|c| c.is_ascii_uppercase());
@@ -263,7 +263,7 @@ mod tests {
             let again = format!("{prefix}1{}", self::text(&prefix.to_lowercase(), &payload));
             assert_eq!(again.to_lowercase(), text.to_lowercase());
         }
-        // 82 times 31: two bits beyond 51 bytes are set, which is told after the checksum.
+        // 82 times 31: two bits beyond 51 bytes are set. The checksum is compared before them.
         let ones = format!("11{}ludsr8", "l".repeat(82));
         assert_eq!(payload_of(&ones), Err(DecodeError::Padding));
     }

@@ -17,7 +17,7 @@ use crate::name::Name;
 pub type Contacts = AddressBook<PublicIdentity>;
 
 impl Contacts {
-    /// The name of whoever has that key.
+    /// The name of the contact with this key, if there is one.
     #[must_use]
     pub fn name_of(&self, key: &ed25519::PublicKey) -> Option<&Name> {
         let (name, identity) = self.of_key(&without_sign(key))?;

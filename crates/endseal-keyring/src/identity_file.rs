@@ -144,17 +144,18 @@ impl IdentityFile {
         self.protection.params()
     }
 
-    /// The file.
+    /// The bytes of the file, to be stored.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.text.as_bytes()
     }
 
-    /// Opens the file. It takes as long as [`Self::params`] say.
+    /// Opens the file with its passphrase. The time and the memory that it takes follow from
+    /// [`Self::params`].
     ///
     /// # Errors
-    /// [`OpenIdentityFileError::Authentication`] for a wrong passphrase as for a damaged file: they
-    /// cannot be told apart.
+    /// [`OpenIdentityFileError::Authentication`] for a wrong passphrase as for a damaged file: the
+    /// two cannot be distinguished.
     pub fn open(&self, passphrase: &Passphrase) -> Result<Identity, OpenIdentityFileError> {
         let header = &self.text[..self.header_len];
         let key = self.protection.file_key(passphrase, label::IDENTITY_FILE, header)?;

@@ -33,18 +33,18 @@ pub use error::{ForeignKey, ParseIdentityError};
 pub struct IdentityText(PublicIdentity);
 
 impl IdentityText {
-    /// Characters of the short form.
+    /// Number of characters of the short form.
     pub const SHORT_LEN: usize = Form::Short.text_len();
-    /// Characters of the long form.
+    /// Number of characters of the long form.
     pub const LONG_LEN: usize = Form::Long.text_len();
 
-    /// The identity.
+    /// The identity that the text encodes.
     #[must_use]
     pub fn identity(&self) -> &PublicIdentity {
         &self.0
     }
 
-    /// The identity.
+    /// Takes the identity out of the text.
     #[must_use]
     pub fn into_identity(self) -> PublicIdentity {
         self.0
@@ -96,7 +96,7 @@ pub(crate) fn looks_like_one(text: &str) -> bool {
         || text.starts_with("endsealpeer1")
 }
 
-/// The two forms.
+/// The two forms of an identity text: short, and long with the ML-KEM-768 key.
 #[derive(Clone, Copy)]
 enum Form {
     Short,
@@ -147,7 +147,7 @@ struct UncheckedKem {
 }
 
 impl Unchecked {
-    /// Decodes the text.
+    /// Decodes the text and checks its checksum. Keys and signature are not checked yet.
     pub(crate) fn decode(text: &str) -> Result<Self, ParseIdentityError> {
         let (form, data) = [Form::Short, Form::Long]
             .into_iter()
@@ -178,7 +178,7 @@ impl Unchecked {
         self.kem.is_some()
     }
 
-    /// Checks keys and signature.
+    /// Checks the keys, and the signature of the ML-KEM-768 key.
     #[allow(clippy::expect_used)]
     pub(crate) fn check(self) -> Result<PublicIdentity, ParseIdentityError> {
         let mut checked = Self::check_many(vec![self]).map_err(|(_, error)| error)?;

@@ -13,13 +13,13 @@ use crate::bech32m::{self, Case, DecodeError};
 
 const PREFIX: &str = "endsealjoin";
 const VERSION: u8 = 1;
-/// Bytes before the addresses.
+/// Number of bytes before the addresses: version, peer id and token.
 const FIXED_LEN: usize = 1 + PeerId::LEN + 32;
 /// Longest list of addresses in bytes.
 const MAX_ADDRESSES: usize = 255;
 
 endseal_crypto::secret_bytes! {
-    /// Token of an invitation: who shows it to the hub may register a device.
+    /// Token of an invitation. A device that shows it to the hub may register.
     ///
     /// ```compile_fail,E0277
     /// println!("{:?}", endseal_keyring::JoinToken::from_bytes(&[7; 32]));
@@ -28,14 +28,15 @@ endseal_crypto::secret_bytes! {
 }
 
 impl JoinToken {
-    /// BLAKE3-derive("endseal/delivery@v1 token", token): what the hub keeps.
+    /// `BLAKE3-derive("endseal/delivery@v1 token", token)`, which the hub stores instead of the
+    /// token.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         hash::derive(label::DELIVERY_TOKEN, &[self.expose_secret()])
     }
 }
 
-/// An invitation: the hub, the token, and where the hub is.
+/// An invitation: the hub's peer id, the token, and the hub's addresses.
 #[allow(missing_debug_implementations, reason = "it holds a secret")]
 pub struct Invitation {
     hub: PeerId,
@@ -53,7 +54,7 @@ impl Invitation {
         is_right.then_some(Self { hub, token, addresses: joined })
     }
 
-    /// Reads an invitation.
+    /// Parses the text of an invitation.
     ///
     /// # Errors
     /// [`ParseInvitationError`].
@@ -114,13 +115,13 @@ impl Invitation {
         text
     }
 
-    /// The hub's peer id.
+    /// The peer id of the hub that issued the invitation.
     #[must_use]
     pub const fn hub(&self) -> PeerId {
         self.hub
     }
 
-    /// The token.
+    /// The secret token by which the hub admits the holder of the invitation.
     #[must_use]
     pub const fn token(&self) -> &JoinToken {
         &self.token
@@ -144,15 +145,15 @@ fn is_list(text: &str) -> bool {
     text.len() <= MAX_ADDRESSES && text.split(' ').all(is_address)
 }
 
-/// Why a text is not an invitation.
+/// Reason why a text is not an invitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseInvitationError {
-    /// It does not begin with `endsealjoin1`.
+    /// The text does not begin with `endsealjoin1`.
     Prefix,
     /// A character that the form does not have.
     Character,
-    /// It is cut or extended.
+    /// The text is cut or extended.
     Length,
     /// The checksum is wrong: a typing error.
     Checksum,

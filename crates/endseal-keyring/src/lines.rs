@@ -14,7 +14,7 @@ pub(crate) struct Lines<'a> {
     line: usize,
 }
 
-/// Why reading cannot begin.
+/// Errors that occur before the first line is read.
 pub(crate) enum OpenLinesError {
     Malformed(Malformed),
     Version,
@@ -62,7 +62,7 @@ impl<'a> Lines<'a> {
             .ok_or_else(|| self.malformed(LineProblem::Expected(field)))
     }
 
-    /// Checks that nothing follows.
+    /// Checks that no text follows the last line that was read.
     pub(crate) fn end(self) -> Result<(), Malformed> {
         if self.offset == self.text.len() {
             return Ok(());
@@ -80,7 +80,7 @@ impl<'a> Lines<'a> {
         self.line
     }
 
-    /// That problem in the line that was read last.
+    /// Makes an error about the line that was read last.
     pub(crate) fn malformed(&self, problem: LineProblem) -> Malformed {
         Malformed::new(self.line, problem)
     }
@@ -107,7 +107,7 @@ impl From<Malformed> for OpenLinesError {
 pub struct Malformed {
     /// Number of the line, from 1.
     pub line: usize,
-    /// Fault of the line.
+    /// Reason why this line was refused.
     pub problem: LineProblem,
 }
 
@@ -117,7 +117,7 @@ impl Malformed {
     }
 }
 
-/// Fault of a line.
+/// Reason why a line was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LineProblem {

@@ -15,10 +15,10 @@ use crate::identity_text;
 pub struct Name(Box<str>);
 
 impl Name {
-    /// Longest name in bytes.
+    /// Greatest length of a name in bytes.
     pub const MAX_LEN: usize = 64;
 
-    /// Checks and takes a name.
+    /// Makes a name of a text, which must satisfy the rules of [`Name`].
     ///
     /// # Errors
     /// [`InvalidName`], which says what is wrong with it.
@@ -46,7 +46,7 @@ impl Name {
         Ok(Self(text.into()))
     }
 
-    /// The name as text.
+    /// The name as text, exactly as it was checked.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -79,21 +79,21 @@ impl core::borrow::Borrow<str> for Name {
     }
 }
 
-/// Why a text is not a name.
+/// Reason why a text is not a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidName {
     /// A character that names do not have, often a space.
     Character(char),
-    /// No character at all.
+    /// The text is empty; a name has at least one character.
     Empty,
-    /// It begins like a public identity or a secret: arguments in the wrong order.
+    /// The text begins like a public identity or a secret: the arguments are in the wrong order.
     LooksLikeIdentity,
     /// A letter beyond ASCII; many of these look like others.
     NotAscii(char),
     /// The first character is `-` (an option of a command) or `.` (a hidden file).
     Start,
-    /// More than [`Name::MAX_LEN`] characters.
+    /// The text has more than [`Name::MAX_LEN`] characters.
     TooLong,
     /// Capital letters; names are in lower case.
     UpperCase,

@@ -35,7 +35,7 @@ pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(out)
 }
 
-/// Appends lower-case hexadecimal.
+/// Appends the bytes as lower-case hexadecimal digits.
 pub(crate) fn push_hex(out: &mut String, bytes: &[u8]) {
     for byte in bytes {
         // Writing to a string cannot fail.

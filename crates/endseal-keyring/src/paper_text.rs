@@ -12,7 +12,7 @@ const LIST: &str = include_str!("../data/bip39-english.txt");
 const LIST_LEN: usize = 2048;
 const WORDS: usize = 24;
 const BITS: usize = 11;
-/// Seed and checksum.
+/// Length of the payload in bytes: the seed and one byte of checksum.
 const PAYLOAD_LEN: usize = RootSeed::LEN + 1;
 const LONGEST_WORD: usize = 8;
 
@@ -89,7 +89,7 @@ impl PaperText {
     }
 }
 
-/// Why a text is not a root seed.
+/// Reason why a text is not a root seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParsePaperError {

@@ -1,4 +1,4 @@
-//! Passphrases.
+//! Passphrases: bounded in length, and wiped when dropped.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -17,7 +17,7 @@ use endseal_crypto::secret::Zeroizing;
 pub struct Passphrase(Zeroizing<Box<[u8]>>);
 
 impl Passphrase {
-    /// Longest passphrase in bytes.
+    /// Greatest length of a passphrase in bytes.
     pub const MAX_LEN: usize = 1024;
 
     /// Copies the passphrase from `text`, which the caller MUST wipe.
@@ -44,15 +44,15 @@ impl Passphrase {
     }
 }
 
-/// Why a text is not a passphrase.
+/// Reason why a text is not a passphrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidPassphrase {
     /// A control character, usually the line feed at the end of a file: trim it.
     ControlCharacter,
-    /// No character at all.
+    /// The passphrase is empty; it has at least one character.
     Empty,
-    /// More than [`Passphrase::MAX_LEN`] bytes.
+    /// The passphrase has more than [`Passphrase::MAX_LEN`] bytes.
     TooLong,
 }
 

@@ -8,7 +8,7 @@ use endseal_crypto::peer_id::PeerId;
 
 use crate::bech32m::{self, Case, DecodeError};
 
-/// The human-readable part.
+/// The human-readable part of the text (BIP-350).
 const PREFIX: &str = "endsealpeer";
 
 /// A peer id that reads and prints as text: `endsealpeer1…`.
@@ -27,10 +27,10 @@ const PREFIX: &str = "endsealpeer";
 pub struct PeerIdText(PeerId);
 
 impl PeerIdText {
-    /// Characters of the text.
+    /// Number of characters of the text.
     pub const LEN: usize = PREFIX.len() + 1 + bech32m::data_len(PeerId::LEN);
 
-    /// The id.
+    /// The peer id that the text encodes.
     #[must_use]
     pub fn peer_id(&self) -> PeerId {
         self.0
@@ -72,29 +72,29 @@ impl fmt::Display for PeerIdText {
     }
 }
 
-/// Why a text is not a peer id.
+/// Reason why a text is not a peer id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParsePeerIdError {
     /// A character that the form does not have: a space, a line break, a typing error.
     Character {
-        /// Its position in bytes.
+        /// Position of the character in the text, in bytes.
         at: usize,
     },
     /// The checksum is wrong: a typing error.
     Checksum,
-    /// A public identity: it names who somebody is, not the key of a machine's connections.
+    /// A public identity. It names a person; a peer id names the key of a machine's connections.
     Identity,
     /// Cut or extended: usually a part of it was copied.
     Length {
-        /// Characters it has.
+        /// Number of characters of the text that was given.
         actual: usize,
     },
     /// Bits after the id are set, so it was not made by a correct program.
     Padding,
-    /// It does not begin with `endsealpeer1`.
+    /// The text does not begin with `endsealpeer1`.
     Prefix,
-    /// It is a secret, which MUST NOT be given to anybody.
+    /// The text is a secret, which its owner MUST NOT give to another person.
     Secret,
     /// Capital letters; the form is in lower case.
     UpperCase,

@@ -13,7 +13,7 @@ use crate::peer_id_text::{ParsePeerIdError, PeerIdText};
 pub type Peers = AddressBook<PeerId>;
 
 impl Peers {
-    /// The name of that peer.
+    /// Returns the name of the peer with that id, if it is in the book.
     #[must_use]
     pub fn name_of(&self, peer: &PeerId) -> Option<&Name> {
         self.of_key(peer.as_bytes()).map(|(name, _)| name)

@@ -35,7 +35,7 @@ pub use error::{ChangePersonError, InvalidPerson, OtherUser, ParsePersonError};
 
 /// Devices of a person at most.
 pub const MAX_DEVICES: usize = 16;
-/// Longest person record in bytes.
+/// Greatest length of a person record in bytes.
 pub const MAX_LEN: usize = 65_536;
 
 /// The devices of a person in one epoch, signed by the root identity.
@@ -151,7 +151,7 @@ impl PersonRecord {
     }
 
     /// The person's root identity, in the long form. The caller MUST check that it is the person's:
-    /// anybody can sign a record of themselves.
+    /// everyone can sign a record of themselves.
     #[must_use]
     pub fn identity(&self) -> &PublicIdentity {
         self.named(ROOT)
@@ -163,7 +163,7 @@ impl PersonRecord {
         self.0.id()
     }
 
-    /// The epoch, from 1.
+    /// The epoch of the record; the first one is 1, and each change adds 1.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.0.epoch()
@@ -207,13 +207,13 @@ impl PersonRecord {
 pub struct PersonChanges(RosterChanges);
 
 impl PersonChanges {
-    /// No change.
+    /// Makes an empty set of changes.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Removes a device.
+    /// Removes the device with this number.
     pub fn remove(&mut self, number: NonZeroU32) -> &mut Self {
         self.0.remove(device_name(number));
         self

@@ -26,7 +26,7 @@ pub struct Protection {
 }
 
 impl Protection {
-    /// Those parameters with a fresh salt.
+    /// A protection with those parameters and a fresh random salt.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
@@ -88,11 +88,11 @@ impl fmt::Display for Protection {
     }
 }
 
-/// Why a text is no protection.
+/// Reason why a text is no protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseProtectionError {
-    /// Damaged, cut or extended.
+    /// The text is damaged, cut or extended: it does not have the form of a protection.
     Form,
     /// The work that it asks for is out of bounds.
     Kdf(InvalidKdfParams),
@@ -101,7 +101,7 @@ pub enum ParseProtectionError {
 impl fmt::Display for ParseProtectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Form => f.write_str("not the protection by a passphrase"),
+            Self::Form => f.write_str("the description of the passphrase protection is malformed"),
             Self::Kdf(error) => error.fmt(f),
         }
     }
@@ -148,7 +148,7 @@ fn fields(text: &str) -> Option<([u32; 3], [u8; argon2id::SALT_LEN])> {
     }
     let mut params = [0; 3];
     for param in &mut params {
-        // What is beyond 32 bits is beyond every bound as well.
+        // A number beyond 32 bits is beyond every bound as well, so the greatest one stands for it.
         *param = u32::try_from(decimal(words.next()?)?).unwrap_or(u32::MAX);
     }
     let mut salt = [0; argon2id::SALT_LEN];

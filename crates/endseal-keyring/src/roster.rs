@@ -5,9 +5,9 @@
 //!       ┌── roster.next_epoch(changes) <── Roster <── draft.sign(owner, sealed epoch key) <────┘
 //! ```
 //!
-//! A [`Roster`] is signed by the owner it names. Whoever reads one MUST also check that it is the
-//! owner of that group ([`Roster::owner`]), and MUST keep the newest roster and refuse older ones
-//! ([`Roster::follows`], [`Roster::supersedes`]).
+//! A [`Roster`] is signed by the owner it names. A caller that reads one MUST also check that it is
+//! the owner of that group ([`Roster::owner`]), and MUST keep the newest roster and refuse older
+//! ones ([`Roster::follows`], [`Roster::supersedes`]).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -37,9 +37,9 @@ pub use members::Member;
 use head::Head;
 use members::Members;
 
-/// Members at most.
+/// Greatest number of members in a roster.
 pub const MAX_MEMBERS: usize = 65_536;
-/// Longest roster in bytes.
+/// Greatest length of a roster in bytes.
 pub const MAX_LEN: usize = 64 << 20;
 
 /// The members of a group in one epoch, signed by the group's owner.
@@ -55,7 +55,7 @@ pub struct Roster {
 impl Roster {
     /// The draft of a new group's first epoch.
     ///
-    /// `owner` is who will sign; it need not be a member.
+    /// `owner` is the identity that will sign; it need not be a member.
     ///
     /// # Errors
     /// [`InvalidMembers`] if there are none, too many, or two of the same name or key.
@@ -77,12 +77,12 @@ impl Roster {
         parse::parse(bytes)
     }
 
-    /// The draft of the next epoch: the same group with those changes. Without any, it is a change
-    /// of the epoch key alone.
+    /// The draft of the next epoch: the same group with those changes. Without any, only the epoch
+    /// key changes.
     ///
     /// # Errors
-    /// [`ChangeRosterError`] if somebody is removed who is no member, or the result is not a valid
-    /// list of members.
+    /// [`ChangeRosterError`] if a removed name is not a member, or the result is not a valid list
+    /// of members.
     pub fn next_epoch(&self, changes: &RosterChanges) -> Result<RosterDraft, ChangeRosterError> {
         let epoch = self.epoch().checked_add(1).ok_or(ChangeRosterError::LastEpoch)?;
         Ok(RosterDraft::new(Head {
@@ -125,7 +125,7 @@ impl Roster {
         &self.head.id
     }
 
-    /// The epoch, from 1.
+    /// The epoch of the roster; the first one is 1, and each change adds 1.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.head.epoch
@@ -138,7 +138,7 @@ impl Roster {
     }
 
     /// Returns the key of the signer. The caller MUST check that it is the owner of the group:
-    /// anybody can sign a roster with a group's name and id.
+    /// everyone can sign a roster with a group's name and id.
     #[must_use]
     pub fn owner(&self) -> &ed25519::PublicKey {
         &self.head.owner
@@ -150,7 +150,7 @@ impl Roster {
         self.head.members.as_slice()
     }
 
-    /// The member of a name.
+    /// Returns the member of a name, or `None` if there is none.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<&Member> {
         self.head.members.find(name)

@@ -82,14 +82,14 @@ impl SecretText {
         Ok(payload.to_identity())
     }
 
-    /// The text. Whoever sees it is the identity.
+    /// The secret text. Its reader can act as the identity.
     #[must_use]
     pub fn expose_secret(&self) -> &str {
         &self.0
     }
 }
 
-/// Why a text is not a secret identity.
+/// Reason why a text is not a secret identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseSecretError {
@@ -97,11 +97,11 @@ pub enum ParseSecretError {
     Character,
     /// The checksum is wrong: a typing error.
     Checksum,
-    /// Cut or extended.
+    /// The text is cut or extended: it has another number of characters.
     Length,
     /// Bits after the last seed are set.
     Padding,
-    /// It does not begin with `ENDSEAL-SECRET-1`.
+    /// The text does not begin with `ENDSEAL-SECRET-1`.
     Prefix,
 }
 

@@ -1,12 +1,12 @@
-//! Another provider, asked as seldom as can be.
+//! A cache before another provider, which is asked as rarely as possible.
 //!
 //! Keys that were opened stay in memory for a bounded time, so that a provider that is down stops
-//! only what it has not answered lately. Many requests for one key ask once. When a provider fails
-//! several times in a row, it is left alone for a while, and who asks hears at once that it is not
-//! available.
+//! only requests for keys that it has not opened recently. Many requests for one key ask the
+//! provider once. When a provider fails several times in a row, it is not asked for a while, and
+//! requests fail at once.
 //!
-//! For providers that are far away or slow. A ring opens a key in less time than a look into the
-//! cache takes.
+//! It is for providers that are far away or slow. A ring opens a key in less time than the cache
+//! needs to find one.
 
 use alloc::sync::{Arc, Weak};
 use core::fmt;
@@ -28,7 +28,7 @@ mod entries;
 use breaker::{Admission, Breaker};
 use entries::{Digest, Entries};
 
-/// Bounds of a cache.
+/// Bounds of a cache: keys, times and waiting requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "settings with defaults")]
 pub struct CacheLimits {
@@ -76,7 +76,7 @@ struct Inner {
 
 struct State {
     entries: Entries,
-    /// Questions on their way, by what they ask.
+    /// Requests that are under way, by the digest of their arguments.
     flights: std::collections::HashMap<Digest, watch::Receiver<Option<Outcome>>>,
     breaker: Breaker,
     swept: bool,
@@ -86,7 +86,7 @@ struct State {
 type Outcome = Result<Arc<ContentKey>, ProviderError>;
 
 impl Cached {
-    /// Puts a cache before `provider`.
+    /// Puts a cache with these limits before `provider`.
     #[must_use]
     pub fn new(provider: Arc<dyn KeyProvider>, limits: CacheLimits) -> Self {
         let state = State {
@@ -99,13 +99,13 @@ impl Cached {
         Self(Arc::new(Inner { provider, limits, state: Mutex::new(state), counters }))
     }
 
-    /// Returns the counters.
+    /// Returns the counters, which metrics read.
     #[must_use]
     pub fn counters(&self) -> &CacheCounters {
         &self.0.counters
     }
 
-    /// Keys in memory now.
+    /// Number of keys that are in memory now.
     #[must_use]
     pub fn entries(&self) -> usize {
         self.0.lock().entries.len()
@@ -162,7 +162,7 @@ impl Inner {
         let (sender, receiver) = watch::channel(None);
         state.flights.insert(digest, receiver.clone());
         drop(state);
-        // A task of its own: who asked first may go away, and the others wait on.
+        // The request runs in a task of its own: the first caller may disconnect while others wait.
         let flight = Flight { inner: Arc::clone(self), digest, admission: Some(admission), sender };
         tokio::spawn(flight.run(key_id.clone(), context.into(), wrapped.into()));
         Err(Ok(receiver))
@@ -217,7 +217,7 @@ impl Flight {
         if let Ok(key) = &outcome {
             self.inner.remember(self.digest, Arc::clone(key));
         }
-        // All who wait may have gone.
+        // All waiting callers may have disconnected.
         let _nobody = self.sender.send(Some(outcome));
     }
 }
@@ -263,7 +263,7 @@ impl KeyProvider for Cached {
                 inner.judge(admission, &outcome);
             }
             let wrapped = outcome?;
-            // What was written is often read soon.
+            // A key that was just used to write is often needed soon to read.
             let digest = digest(&wrapped.key_id, context, &wrapped.bytes);
             inner.remember(digest, Arc::new(ContentKey::from_bytes(key.expose_secret())));
             Ok(wrapped)
@@ -364,7 +364,7 @@ counters! {
     failures,
     /// Questions that were not put because the provider is left alone, or has too many.
     refused,
-    /// Keys that made room for others.
+    /// Keys that were removed because the cache was full.
     evicted,
 }
 

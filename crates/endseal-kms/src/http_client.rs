@@ -21,8 +21,8 @@ pub trait HttpClient: Send + Sync {
     fn send(&self, request: Request<Bytes>, max_len: usize) -> Pending<'_>;
 }
 
-/// There is no response: the server cannot be reached, is too slow, or its response breaks off or
-/// is too long.
+/// The server gave no complete response: the connection failed, it was too slow, or its response
+/// breaks off or is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "causes are the client's to log")]
 pub struct HttpFailure;

@@ -58,7 +58,7 @@ impl Temporary {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = folder(destination).join(format!(".endseal-key-{}-{number}.tmp", process::id()));
-        // What a killed process of the same number left.
+        // Removes the file that a killed process with the same process id may have left.
         let _absent = fs::remove_file(&path);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         let own = Self(path);

@@ -1,4 +1,4 @@
-//! Key providers: who wraps the content keys of objects, and opens them again.
+//! Key providers, which wrap the content keys of objects and unwrap them again.
 //!
 //! | provider | wraps with | kept in |
 //! |---|---|---|
@@ -6,10 +6,11 @@
 //! | [`RsaProvider`] | RSA-OAEP with SHA-256 | files of PKCS#8 and `SubjectPublicKeyInfo` |
 //! | [`VaultProvider`] | the transit engine of HashiCorp Vault or OpenBao | the server |
 //! | [`Several`] | the first of several | theirs |
-//! | [`Cached`] | another provider, asked as seldom as can be | memory, for a bounded time |
+//! | [`Cached`] | another provider, asked as rarely as possible | memory, for a bounded time |
 //!
-//! The *context* is what a wrapped key is bound to (docs/spec/s3-object.md, "Place"). Every
-//! provider authenticates it, and gives a content key back under the same context only.
+//! The *context* names the object to which a wrapped key is bound (docs/spec/s3-object.md,
+//! "Place"). Every provider authenticates it, and unwraps a content key under the same context
+//! only.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,
@@ -45,17 +46,17 @@ pub use vault::VaultProvider;
 /// Future answer of a provider.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ProviderError>> + Send + 'a>>;
 
-/// Longest wrapped key in bytes: what the header of an object has room for.
+/// Greatest length of a wrapped key in bytes, which the header of an object can hold.
 pub const MAX_WRAPPED: usize = 1024;
 
-/// When to ask again if nobody said it.
+/// Time until the next attempt if the provider does not state one.
 const UNAVAILABLE_FOR: Duration = Duration::from_secs(1);
 
 /// Wraps content keys and opens them.
 ///
-/// Providers are shared by all requests. Dropping an answer gives the question up.
+/// Providers are shared by all requests. Dropping an answer cancels its request.
 pub trait KeyProvider: Send + Sync {
-    /// Which kind it is, for metrics and messages.
+    /// Kind of the provider, for metrics and messages.
     fn kind(&self) -> ProviderKind;
 
     /// The id under which [`Self::wrap`] wraps now.
@@ -86,8 +87,8 @@ pub trait KeyProvider: Send + Sync {
         self.wrap(context, key)
     }
 
-    /// Opens what was wrapped under `key_id` with the same context. `wrapped` comes from who stores
-    /// the object, and is anything.
+    /// Unwraps a key that was wrapped under `key_id` with the same context. `wrapped` comes from
+    /// the storage of the object and may be hostile.
     fn unwrap<'a>(
         &'a self,
         key_id: &'a KeyId,
@@ -96,25 +97,25 @@ pub trait KeyProvider: Send + Sync {
     ) -> Answer<'a, ContentKey>;
 }
 
-/// A wrapped content key and what opens it.
+/// A wrapped content key and the id of the key that wrapped it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "two fields of the object's header")]
 pub struct Wrapped {
-    /// Names the key that wrapped.
+    /// Id of the key that wrapped the bytes.
     pub key_id: KeyId,
-    /// 1 to [`MAX_WRAPPED`] bytes.
+    /// The wrapped key, 1 to [`MAX_WRAPPED`] bytes.
     pub bytes: Vec<u8>,
 }
 
-/// The kinds of providers.
+/// Kinds of key providers that the configuration can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProviderKind {
     /// A local AES-256-GCM key ring.
     Ring,
-    /// RSA-OAEP.
+    /// An RSA key pair, with RSA-OAEP.
     Rsa,
-    /// HashiCorp Vault or OpenBao.
+    /// The transit engine of HashiCorp Vault or OpenBao.
     Vault,
 }
 
@@ -130,21 +131,21 @@ impl ProviderKind {
     }
 }
 
-/// Why a provider gave no key.
+/// Reason why a provider gave no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProviderError {
     /// The wrapped key was changed, or belongs to another context or key. One error for all of
     /// them.
     Unauthentic,
-    /// No key of that id is here: it was removed, or the object is from elsewhere.
+    /// No key of that id is here: it was removed, or the object was sealed elsewhere.
     UnknownKey,
-    /// The provider cannot be reached or is overloaded. Nothing is known about the key.
+    /// The provider cannot be connected to or is overloaded. Nothing is known about the key.
     Unavailable {
-        /// When it is worth asking again.
+        /// Time to wait before the next attempt.
         retry_after: Duration,
     },
-    /// The provider does not let us: a token without rights, or a key that only wraps.
+    /// The provider does not permit the request: the token lacks a right, or the key can only wrap.
     Refused,
 }
 
@@ -152,7 +153,7 @@ impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unauthentic => f.write_str("the wrapped key is not authentic"),
-            Self::UnknownKey => f.write_str("the key that wraps is not known here"),
+            Self::UnknownKey => f.write_str("the provider does not have the wrapping key"),
             Self::Unavailable { retry_after } => {
                 write!(f, "the key provider is not available, try in {retry_after:?}")
             }
@@ -163,12 +164,12 @@ impl fmt::Display for ProviderError {
 
 impl core::error::Error for ProviderError {}
 
-/// Checks that a provider does what it must: it opens what it wrapped, and not under another
+/// Checks that a provider works: it unwraps the key that it wrapped, and refuses it under another
 /// context. For the start of a server, and for its readiness.
 ///
 /// # Errors
-/// The provider's; [`ProviderError::Refused`] if it does not bind the context, as an old server
-/// does that ignores what it does not know.
+/// The provider's error; [`ProviderError::Refused`] if it does not bind the context, as an old
+/// server that ignores unknown parameters.
 pub async fn check(provider: &dyn KeyProvider) -> Result<(), ProviderError> {
     let key = ContentKey::try_init_with(|out| OsRandom.fill(out))
         .map_err(|_| ProviderError::Unavailable { retry_after: UNAVAILABLE_FOR })?;

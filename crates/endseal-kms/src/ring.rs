@@ -26,9 +26,9 @@ pub use text::ParseRingError;
 
 use super::KeyId;
 
-/// Most keys of a ring.
+/// Greatest number of keys in a ring.
 pub const MAX_KEYS: usize = 1024;
-/// Longest file in bytes.
+/// Greatest length of a ring's file in bytes.
 pub const MAX_LEN: usize = 262_144;
 /// Latest time of a key: the end of the year 9999.
 pub const MAX_TIME: u64 = 253_402_300_799;
@@ -50,9 +50,9 @@ struct RingKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RingEntry {
-    /// Its id, which is public.
+    /// Id of the key, which is public.
     pub id: KeyId,
-    /// When it was made, in seconds since 1970.
+    /// Time of the making, in seconds since 1970.
     pub created: u64,
     /// True if it is the one that wraps.
     pub wraps: bool,
@@ -87,10 +87,10 @@ impl Ring {
         Ok(&self.wrapping().id)
     }
 
-    /// Removes a key. What it wrapped is lost.
+    /// Removes a key. Data keys that it wrapped can no longer be unwrapped.
     ///
     /// # Errors
-    /// [`RemoveKeyError`] if it wraps, which the last one always does.
+    /// [`RemoveKeyError`] if it is the wrapping key, which the last key always is.
     pub fn remove(&mut self, id: &KeyId) -> Result<(), RemoveKeyError> {
         let at = self.keys.iter().position(|key| key.id == *id).ok_or(RemoveKeyError::Unknown)?;
         if at + 1 == self.keys.len() {
@@ -139,11 +139,11 @@ impl RingKey {
     }
 }
 
-/// Why a ring got no new key.
+/// Reason why a ring got no new key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddKeyError {
-    /// [`MAX_KEYS`] are in it.
+    /// The ring has [`MAX_KEYS`] keys already.
     Full,
     /// The source of randomness failed.
     Random,
@@ -166,13 +166,13 @@ impl fmt::Display for AddKeyError {
 
 impl core::error::Error for AddKeyError {}
 
-/// Why a key was not removed.
+/// Reason why a key was not removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RemoveKeyError {
     /// The ring has no key of that id.
     Unknown,
-    /// It is the key that wraps: add another one first.
+    /// The key is the wrapping key: add another one first.
     Wraps,
 }
 

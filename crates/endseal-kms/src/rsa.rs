@@ -128,7 +128,8 @@ impl KeyProvider for RsaProvider {
 
     fn wrap<'a>(&'a self, context: &'a [u8], key: &'a ContentKey) -> Answer<'a, Wrapped> {
         Box::pin(async move {
-            // 32 bytes are below what the shortest key has room for: only randomness fails.
+            // 32 bytes are shorter than the longest plaintext of the shortest key: only randomness
+            // can fail.
             let bytes = self
                 .first
                 .public()
@@ -154,7 +155,7 @@ impl KeyProvider for RsaProvider {
     }
 }
 
-/// Why bytes are not an RSA key.
+/// Reason why bytes are not an RSA key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadRsaKeyError {

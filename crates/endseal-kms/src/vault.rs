@@ -35,7 +35,7 @@ pub use token::{InvalidToken, Token, TokenSource};
 
 use answer::{Answered, MAX_ANSWER};
 
-/// Where the key is, and how to ask for it.
+/// Settings of Vault: the key, the engine that has it, and the token that gives access.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[allow(clippy::exhaustive_structs, reason = "settings")]
 pub struct VaultSettings {
@@ -170,7 +170,8 @@ impl KeyProvider for VaultProvider {
             if self.id != *key_id {
                 return Err(ProviderError::UnknownKey);
             }
-            // From who stores the objects: only its own alphabet goes to the server.
+            // `wrapped` comes from the storage of the object: only its own alphabet goes to the
+            // server.
             let ciphertext = answer::as_ciphertext(wrapped).ok_or(ProviderError::Unauthentic)?;
             let body = answer::decrypt_request(ciphertext, context);
             self.post(&self.decrypt, body).await?.plaintext()
@@ -207,12 +208,12 @@ const X_VAULT_TOKEN: HeaderName = HeaderName::from_static("x-vault-token");
 const X_VAULT_NAMESPACE: HeaderName = HeaderName::from_static("x-vault-namespace");
 /// Vault's agents refuse requests without it, against forged ones.
 const X_VAULT_REQUEST: HeaderName = HeaderName::from_static("x-vault-request");
-/// When to ask again if the server does not answer.
+/// Time until the next attempt if the server does not answer.
 const DOWN_FOR: Duration = Duration::from_secs(1);
 /// Most seconds that a server's `Retry-After` counts for.
 const MAX_RETRY_AFTER: u64 = 60;
 
-/// Why settings are refused.
+/// Error: the settings of Vault are not usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidVaultSettings {

@@ -20,9 +20,10 @@ const CHECKSUM_LEN: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Bech32Error {
-    /// It has more than [`MAX_LEN`] characters or too few, or another number than a key.
+    /// The text has more than [`MAX_LEN`] characters or too few, or another number than a key.
     Length,
-    /// It has no separator `1`, or nothing or another character than ASCII letters before it.
+    /// The text has no separator `1`, or the part before it is empty or has other characters than
+    /// ASCII letters.
     Prefix,
     /// A character behind the separator is none of the 32, or upper and lower case are mixed.
     Character,
@@ -41,7 +42,7 @@ impl fmt::Display for Bech32Error {
             Self::Prefix => "the text has no prefix",
             Self::Character => "the text has a character that is not allowed",
             Self::Checksum => "the checksum of the text is wrong",
-            Self::Padding => "the text ends by bits that are not 0",
+            Self::Padding => "the text ends with bits that are not 0",
             Self::Output(error) => return error.fmt(f),
         })
     }
@@ -210,7 +211,7 @@ impl<'o> Encoder<'o> {
         Self { out, checksum: Checksum::new(prefix), bits: 0, count: 0 }
     }
 
-    /// Adds data.
+    /// Appends data, which is encoded at once.
     pub(crate) fn put(&mut self, data: &[u8]) {
         for byte in data {
             self.bits = self.bits << 8 | u16::from(*byte);

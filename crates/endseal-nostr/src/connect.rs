@@ -59,7 +59,7 @@ pub const KIND: u16 = 24_133;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// They are not the JSON of one.
+    /// The bytes are not the JSON of a message.
     Json(JsonError),
     /// A member is absent: `id`, the `method` of a request, `result` and `error` of a response.
     Missing,

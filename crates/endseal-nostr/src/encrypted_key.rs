@@ -25,7 +25,7 @@ pub use password::MAX_PASSWORD;
 
 use password::Password;
 
-/// Length in bytes.
+/// Length of an encrypted key in bytes.
 pub const LEN: usize = 91;
 /// Length as text in characters.
 pub const TEXT_LEN: usize = 162;
@@ -34,7 +34,7 @@ pub const TEXT_LEN: usize = 162;
 pub const DEFAULT_LOG_N: u8 = 16;
 /// Greatest cost that is recommended for opening a text from elsewhere: 256 MiB.
 pub const DEFAULT_MAX_LOG_N: u8 = 18;
-/// Greatest cost: 4 GiB.
+/// Greatest cost that the format allows: 4 GiB of memory.
 pub const MAX_LOG_N: u8 = 22;
 
 const PREFIX: &str = "ncryptsec";
@@ -42,7 +42,7 @@ const VERSION: u8 = 2;
 const SALT_LEN: usize = 16;
 /// Parameter of scrypt: blocks of 1 KiB.
 const R: u32 = 8;
-/// Parameter of scrypt.
+/// Parameter of scrypt: the degree of parallelism.
 const P: u32 = 1;
 
 /// Treatment of a secret key before it was encrypted, as its owner's client knows it.
@@ -145,7 +145,7 @@ impl EncryptedKey {
         SecretKey::from_bytes(plain.expose_secret()).map_err(|_| OpenError::Key)
     }
 
-    /// Parses `ncryptsec1…`.
+    /// Parses the text of an encrypted key, `ncryptsec1…` (NIP-49).
     ///
     /// # Errors
     /// [`ParseError`].
@@ -230,7 +230,7 @@ fn stretch(
     scrypt::derive(own.as_bytes(), salt, log_n, R, P, memory).map_err(|_| StretchError::Memory)
 }
 
-/// Nothing was encrypted.
+/// Error of encryption: the reason why there is no encrypted key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealError {
@@ -277,7 +277,7 @@ impl fmt::Display for OpenError {
             Self::Cost => "the cost of the password is greater than is allowed",
             Self::Memory => "there is not as much memory as scrypt needs",
             Self::Authentication => "the password is wrong, or the encrypted key was changed",
-            Self::Key => "what was encrypted is no secret key",
+            Self::Key => "the decrypted content is not a secret key",
         })
     }
 }
@@ -288,11 +288,11 @@ impl core::error::Error for OpenError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// It has another length.
+    /// The text has another length than an encrypted key.
     Length,
-    /// It is bech32 of something else.
+    /// The text is bech32 with another prefix than `ncryptsec`.
     Prefix,
-    /// It is not bech32: a typing error.
+    /// The text is not bech32, for example because of a typing error.
     Bech32(Bech32Error),
     /// Another version than 2: made by newer software.
     UnsupportedVersion,
@@ -315,11 +315,11 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Length => "the encrypted key has a wrong length",
-            Self::Prefix => "the text is no encrypted key",
+            Self::Prefix => "the text is not an encrypted key: it lacks the prefix ncryptsec",
             Self::Bech32(error) => return error.fmt(f),
             Self::UnsupportedVersion => "the version of the encrypted key is not supported",
             Self::Cost => "the cost of the encrypted key is out of its range",
-            Self::Handling => "the encrypted key says nothing known about its handling",
+            Self::Handling => "the byte for the handling of the encrypted key is not 0, 1 or 2",
         })
     }
 }

@@ -12,8 +12,8 @@ use crate::output::OutputTooSmall;
 use crate::relays::{RELAY, Relays, is_relay};
 use records::{AUTHOR, CheckedRecords, KIND, SPECIAL};
 
-/// Most bytes of data in a text: what 5,000 characters hold. A buffer of this size suffices for
-/// [`Entity::decode`].
+/// Most bytes of data in a text, which are those of 5,000 characters. A buffer of this size
+/// suffices for [`Entity::decode`].
 pub const MAX_DATA: usize = bech32::MAX_LEN * 5 / 8;
 
 const NOTE: &str = "note";
@@ -27,9 +27,9 @@ const SCHEME: &str = "nostr:";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Entity<'a> {
-    /// `npub`: a public key.
+    /// `npub`: a public key alone.
     PublicKey(PublicKey),
-    /// `note`: an event id.
+    /// `note`: an event id alone.
     Note([u8; 32]),
     /// `nprofile`: a public key and where to find it.
     Profile(Profile<'a>),
@@ -43,9 +43,9 @@ pub enum Entity<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Profile<'a> {
-    /// Public key.
+    /// Public key of the user.
     pub public_key: PublicKey,
-    /// Relays.
+    /// Relays that are likely to have the user's events.
     pub relays: Relays<'a>,
 }
 
@@ -53,7 +53,7 @@ pub struct Profile<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct EventReference<'a> {
-    /// Event id.
+    /// Id of the event.
     pub id: [u8; 32],
     /// Relays that are likely to have it.
     pub relays: Relays<'a>,
@@ -71,9 +71,9 @@ pub struct Address<'a> {
     pub identifier: &'a str,
     /// Relays that are likely to have the events.
     pub relays: Relays<'a>,
-    /// Author.
+    /// Public key of the author of the events.
     pub author: PublicKey,
-    /// Kind.
+    /// Kind of the events.
     pub kind: u16,
 }
 
@@ -216,15 +216,15 @@ fn record(encoder: &mut Encoder<'_>, kind: u8, value: &[u8]) -> Result<(), Encod
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntityError {
-    /// It is not bech32.
+    /// The text is not bech32, for example because of a typing error.
     Bech32(Bech32Error),
-    /// It has another prefix than those of [`Entity`], or a URI has another scheme.
+    /// The text has another prefix than those of [`Entity`], or a URI has another scheme.
     Prefix,
-    /// It is a secret key, which belongs neither into a URI nor where entities are shown.
+    /// The text is a secret key, which belongs neither into a URI nor where entities are shown.
     Secret,
     /// A key, an id or a kind has another length than it must have.
     Length,
-    /// A record is cut.
+    /// A record is longer than the bytes that are left.
     Truncated,
     /// Key, id, identifier, author or kind occurs twice.
     Duplicate,
@@ -232,7 +232,7 @@ pub enum EntityError {
     Missing,
     /// A public key is not the x-coordinate of a point.
     Key,
-    /// A kind exceeds 65,535.
+    /// The number of a kind exceeds 65,535.
     Kind,
     /// A relay has another character than visible ASCII or none, or an identifier is not UTF-8.
     Text,

@@ -33,13 +33,13 @@ pub const SIGNATURE_LEN: usize = 64;
 pub struct Template<'a> {
     /// Author that the template names, if any: no other key signs it.
     pub pubkey: Option<[u8; 32]>,
-    /// Seconds since 1970.
+    /// Time of creation, in seconds since 1970.
     pub created_at: u64,
-    /// Meaning of the rest.
+    /// Kind, which decides the meaning of tags and content (NIP-01).
     pub kind: u16,
-    /// Tags.
+    /// Tags of the event, in their order.
     pub tags: Tags<'a>,
-    /// Content.
+    /// Content of the event, as its kind defines it.
     pub content: Text<'a>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Template<'a> {
         digest.finish()
     }
 
-    /// The rumor of `author`.
+    /// Makes the rumor: this event with `author` and the id, but without a signature.
     #[must_use]
     pub fn rumor(&self, author: &PublicKey) -> Rumor<'a> {
         let pubkey = author.to_bytes();
@@ -131,13 +131,13 @@ pub struct Rumor<'a> {
     pub id: [u8; ID_LEN],
     /// Public key of the author.
     pub pubkey: [u8; 32],
-    /// Seconds since 1970.
+    /// Time of creation, in seconds since 1970.
     pub created_at: u64,
-    /// Meaning of the rest.
+    /// Kind, which decides the meaning of tags and content (NIP-01).
     pub kind: u16,
-    /// Tags.
+    /// Tags of the event, in their order.
     pub tags: Tags<'a>,
-    /// Content.
+    /// Content of the event, as its kind defines it.
     pub content: Text<'a>,
 }
 
@@ -218,15 +218,15 @@ pub struct Event<'a> {
     pub id: [u8; ID_LEN],
     /// Public key of the author.
     pub pubkey: [u8; 32],
-    /// Seconds since 1970.
+    /// Time of creation, in seconds since 1970.
     pub created_at: u64,
-    /// Meaning of the rest.
+    /// Kind, which decides the meaning of tags and content (NIP-01).
     pub kind: u16,
-    /// Tags.
+    /// Tags of the event, in their order.
     pub tags: Tags<'a>,
-    /// Content.
+    /// Content of the event, as its kind defines it.
     pub content: Text<'a>,
-    /// BIP-340 signature of `id`.
+    /// BIP-340 signature of `id` by `pubkey`.
     pub sig: [u8; SIGNATURE_LEN],
 }
 
@@ -266,7 +266,7 @@ impl<'a> Event<'a> {
     /// Checks the id, then that `pubkey` is a public key and signed it (BIP-340). Returns that key.
     ///
     /// # Errors
-    /// [`AuthenticationError`], whatever is wrong.
+    /// [`AuthenticationError`], the same for every reason.
     pub fn verify(&self) -> Result<PublicKey, AuthenticationError> {
         self.rumor().verify_id()?;
         let author = PublicKey::from_bytes(&self.pubkey).map_err(|_| AuthenticationError)?;
@@ -292,7 +292,7 @@ impl<'a> Event<'a> {
         out.finish()
     }
 
-    /// As [`Event::write`], as text.
+    /// Writes the event as [`Event::write`] does, and returns it as text.
     pub(crate) fn write_text<'o>(&self, out: &'o mut [u8]) -> Result<&'o str, OutputTooSmall> {
         let mut out = Output::new(out);
         self.write_to(&mut out);

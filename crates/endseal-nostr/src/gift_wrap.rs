@@ -13,7 +13,7 @@ pub use layer::{Layer, Lifetime, MAX_DELAY, past_time};
 pub use unwrap::{UnwrapError, Unwrapped, unwrap};
 pub use wrap::{WrapError, Wrapping, max_wrapped_len, wrap};
 
-/// Kind of a seal.
+/// Kind of a seal (NIP-59).
 pub const SEAL: u16 = 13;
 /// Kind of a wrap that relays keep.
 pub const GIFT_WRAP: u16 = 1059;

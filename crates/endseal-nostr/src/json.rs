@@ -31,7 +31,7 @@ pub enum JsonError {
     Integer,
     /// An escaped surrogate without its other half.
     Surrogate,
-    /// Something follows the value.
+    /// The input continues behind the end of the value.
     Trailing,
 }
 
@@ -89,7 +89,7 @@ mod tests {
                 for byte in 0..=255 {
                     let mut bytes = [0x80; 20];
                     bytes[at] = byte;
-                    // A second one behind does not matter.
+                    // A second special character behind the first one changes nothing.
                     bytes[(at + 1).min(19)] = b'"';
                     let hit = if is_special(byte) { at } else { len.min(at + 1) };
                     assert_eq!(special(&bytes[..len]), hit.min(len), "{byte:02x} at {at} of {len}");

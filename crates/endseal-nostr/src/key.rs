@@ -39,7 +39,7 @@ pub fn secret_to_hex(key: &SecretKey, out: &mut [u8; HEX_LEN]) {
     write_hex(key.expose_secret(), out);
 }
 
-/// Parses `nsec…` (NIP-19).
+/// Parses a secret key as text, `nsec1…` (NIP-19).
 ///
 /// # Errors
 /// [`KeyError`].
@@ -74,7 +74,7 @@ pub fn public_to_hex(key: &PublicKey) -> [u8; HEX_LEN] {
     out
 }
 
-/// Parses `npub…` (NIP-19).
+/// Parses a public key as text, `npub1…` (NIP-19).
 ///
 /// # Errors
 /// [`KeyError`].
@@ -123,11 +123,11 @@ fn to_bech32<'o>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// It is not 64 lower-case hexadecimal digits.
+    /// The text is not 64 lower-case hexadecimal digits.
     Hex,
-    /// It is not bech32 of the length of a key.
+    /// The text is not bech32 of the length of a key.
     Bech32(Bech32Error),
-    /// It is bech32 of something else.
+    /// The text is bech32 with another prefix.
     Prefix,
     /// A secret key is zero or not below the order of the curve, or a public key is not the
     /// x-coordinate of a point.

@@ -1,14 +1,14 @@
-//! Encrypted messages of NIP-04, for clients that know nothing better.
+//! Encrypted messages of NIP-04, for clients that do not support NIP-44.
 //!
 //! ```text
 //! content = Base64(AES-256-CBC(x of own · peer, iv, plaintext)) || "?iv=" || Base64(iv)
 //! ```
 //!
-//! **Nothing is authenticated here.** An event's signature says who sent a content, and the caller
-//! MUST verify it before it decrypts. Anyone who can have chosen contents decrypted, and sees which
-//! of them fail, reads what others wrote (a padding oracle). So the caller MUST answer every
-//! failure alike, one of the text it finds included. Use [`nip44`](crate::nip44) for everything
-//! new.
+//! **Nothing is authenticated here.** The signature of an event authenticates the sender of a
+//! content, and the caller MUST verify it before it decrypts. An attacker who can have chosen
+//! contents decrypted, and sees which of them fail, can read the messages of others (a padding
+//! oracle). So the caller MUST answer every failure alike, including failures in the decrypted
+//! text. Use [`nip44`](crate::nip44) for everything new.
 
 use core::fmt;
 
@@ -18,7 +18,7 @@ use endseal_crypto::{aes_cbc, base64};
 
 use crate::output::OutputTooSmall;
 
-/// Between ciphertext and IV.
+/// Text between the ciphertext and its IV.
 const MARK: &[u8] = b"?iv=";
 /// Length of a block and of the IV.
 const BLOCK: usize = 16;
@@ -141,11 +141,12 @@ fn read_tail(tail: &[u8]) -> Option<[u8; BLOCK]> {
     iv_text[..len].try_into().ok()
 }
 
-/// A content was refused.
+/// Error of decryption: the reason why a content was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecryptError {
-    /// It does not end in `?iv=` and an IV of 16 bytes: something other than NIP-04.
+    /// The content does not end with `?iv=` and an IV of 16 bytes: it is something other than
+    /// NIP-04.
     Format,
     /// The ciphertext is no canonical Base64, has no whole blocks, or ends in no padding: sealed
     /// with other keys, or changed.
@@ -155,7 +156,7 @@ pub enum DecryptError {
 impl fmt::Display for DecryptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Format => "this is no encrypted message of NIP-04",
+            Self::Format => "the text is not an encrypted message of NIP-04",
             Self::Ciphertext => "the message cannot be decrypted",
         })
     }

@@ -1,4 +1,4 @@
-//! Destinations of what is written: a buffer of the caller, or a digest.
+//! Destinations of written bytes: a buffer of the caller, or a digest.
 
 #[cfg(feature = "std")]
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use endseal_crypto::sha256::Digest;
 /// Takes bytes one piece after the other. It never fails: a buffer that is too small reports that
 /// at its end.
 pub trait Sink {
-    /// Adds bytes.
+    /// Appends the bytes to the output.
     fn put(&mut self, bytes: &[u8]);
 }
 
@@ -42,7 +42,7 @@ impl<'o> Output<'o> {
         Self { buffer, len: 0 }
     }
 
-    /// Returns what was put.
+    /// Returns the bytes that were written, at the front of the buffer.
     ///
     /// # Errors
     /// [`OutputTooSmall`]; the buffer is wiped.
@@ -54,7 +54,7 @@ impl<'o> Output<'o> {
         Ok(&mut self.buffer[..self.len])
     }
 
-    /// As [`Output::finish`], for what is put as whole texts.
+    /// Ends the output as [`Output::finish`] does, if only whole texts were written to it.
     pub(crate) fn finish_text(self) -> Result<&'o str, OutputTooSmall> {
         let bytes: &'o [u8] = self.finish()?;
         #[allow(clippy::expect_used, reason = "callers put texts only")]

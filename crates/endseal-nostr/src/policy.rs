@@ -1,7 +1,8 @@
 //! Rules of a remote signer, and decisions by them (`docs/spec/nostr-connect.md`).
 //!
-//! A [`Rule`] belongs to one app. [`Action::of`] says what a request would do, [`decide`] whether
-//! the rules of its app allow that, [`explain`] why. What no rule allows is denied.
+//! A [`Rule`] belongs to one app. [`Action::of`] gives the effect that a request would have,
+//! [`decide`] applies the rules of its app to it, and [`explain`] gives the reason. A request that
+//! no rule allows is denied.
 
 mod action;
 mod bytes;

@@ -34,7 +34,7 @@ enum List<'a> {
 }
 
 impl<'a> Relays<'a> {
-    /// No relays.
+    /// An empty list of relays.
     pub const NONE: Self = Self(List::Texts(&[]));
 
     /// Relays of a caller: 1 to 255 visible ASCII characters each.
@@ -43,12 +43,12 @@ impl<'a> Relays<'a> {
         Self(List::Texts(relays))
     }
 
-    /// Those among valid records.
+    /// The relays among encoded records, which were found valid before.
     pub(crate) const fn from_records(records: &'a [u8]) -> Self {
         Self(List::Records(records))
     }
 
-    /// Relays in their order.
+    /// Iterates over the relays in their order.
     #[must_use]
     pub fn iter(&self) -> RelayIter<'a> {
         RelayIter(match self.0 {
@@ -66,7 +66,7 @@ impl PartialEq for Relays<'_> {
 
 impl Eq for Relays<'_> {}
 
-/// Iterator over relays.
+/// Iterator over the URLs of relays.
 #[derive(Clone, Debug)]
 pub struct RelayIter<'a>(Iter<'a>);
 

@@ -1,4 +1,4 @@
-//! URL of a relay, and which network addresses may be reached.
+//! URL of a relay, and the network addresses that a client may connect to.
 
 mod public;
 
@@ -24,13 +24,13 @@ pub struct Address {
     is_tls: bool,
 }
 
-/// Host of a relay.
+/// Host of a relay: a name or an IP address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Host {
     /// A name that is resolved.
     Name(String),
-    /// An address.
+    /// An IP address, of version 4 or 6.
     Ip(IpAddr),
 }
 
@@ -41,9 +41,10 @@ pub enum Reach {
     /// All: the user chose the relay.
     #[default]
     Any,
-    /// Those of the public Internet: a stranger chose the relay, and must not reach what is behind
-    /// the user's firewall. Checked after names are resolved; the connection is made to the address
-    /// that was checked. Names that a SOCKS5 proxy resolves are the proxy's to check.
+    /// Only addresses of the public Internet. It is for relays that an unknown sender chose: they
+    /// must not lead to machines behind the user's firewall. The address is checked after names are
+    /// resolved, and the connection is made to the checked address. Names that a SOCKS5 proxy
+    /// resolves are the proxy's to check.
     Public,
 }
 
@@ -90,7 +91,7 @@ impl Address {
         Ok(Self { uri: uri.map_err(|_| AddressError::Path)?, host, port, is_tls })
     }
 
-    /// Host.
+    /// The host of the URL.
     #[must_use]
     pub fn host(&self) -> &Host {
         &self.host
@@ -102,7 +103,7 @@ impl Address {
         self.port
     }
 
-    /// Returns true for `wss://`.
+    /// Returns true if the URL begins with `wss://`.
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.is_tls
@@ -195,7 +196,7 @@ fn split_port(authority: &str, default: u16) -> Result<(&str, u16), AddressError
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// It is longer than [`MAX_LEN`].
+    /// The URL is longer than [`MAX_LEN`] bytes.
     Length,
     /// The scheme is neither `wss` nor `ws`.
     Scheme,

@@ -19,7 +19,7 @@ pub const MAX_AGE: u64 = 600;
 pub struct SignedEvent {
     /// Id of the event, by which its fate is reported.
     pub id: [u8; 32],
-    /// JSON of the event.
+    /// JSON of the event, as it is sent.
     pub json: Bytes,
 }
 
@@ -101,11 +101,11 @@ pub fn verify(
 pub enum AuthError {
     /// The kind is not [`KIND`].
     Kind,
-    /// It is older or newer than [`MAX_AGE`].
+    /// The event is older or newer than [`MAX_AGE`].
     Time,
-    /// It answers another challenge.
+    /// The event answers another challenge than the one of the connection.
     Challenge,
-    /// It is for another relay.
+    /// The event is for another relay.
     Relay,
     /// The id or the signature is wrong.
     Signature,

@@ -63,7 +63,7 @@ impl Relay {
 
     /// Replaces the subscription; `None` ends it. The earlier one stays until the relay has
     /// confirmed the new one. The filter's `since` counts for the first request alone: later ones
-    /// ask for what came after the last frame, less [`Timing::overlap`].
+    /// ask for events since the last frame, less [`Timing::overlap`].
     ///
     /// Returns the number that [`Notification::Subscribed`] has for it, after each connection.
     pub fn subscribe(&self, filter: Option<Filter>) -> u64 {
@@ -92,7 +92,7 @@ impl Relay {
         self.shared.max_message_length()
     }
 
-    /// Sends what is queued, for `grace` at most, and ends the connection.
+    /// Sends the queued events, for `grace` at most, and ends the connection.
     pub async fn stop(mut self, grace: Duration) {
         self.shared.stop();
         if timeout(grace, &mut self.task).await.is_err() {

@@ -23,12 +23,12 @@ pub(crate) use upgrade::{ask, get};
 
 use crate::address::{Address, Host, Reach, is_public};
 
-/// A connection below WebSocket.
+/// A connection below WebSocket: TCP, with TLS or without.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// WebSocket of a client.
+/// The WebSocket connection of a client.
 pub(crate) type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// A relay and the way to it.
@@ -123,7 +123,7 @@ impl Route {
     fn check(&self, address: SocketAddr) -> Result<(), ConnectError> {
         match self.reach {
             Reach::Public if !is_public(address.ip()) => Err(ConnectError::NotPublic),
-            // `localhost` without TLS must not be another machine, whatever a resolver says.
+            // `localhost` without TLS must not be another machine, even if a resolver says so.
             _ if !self.address.is_tls()
                 && self.address.is_local()
                 && !address.ip().is_loopback() =>
@@ -142,11 +142,11 @@ fn tls_error(error: io::Error) -> ConnectError {
     }
 }
 
-/// Cause why a relay is not reached.
+/// Reason why no connection to a relay was made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The name has no address.
+    /// The host name could not be resolved.
     Resolve(io::Error),
     /// The address is not of the public Internet, and [`Reach::Public`] asks for it.
     NotPublic,
@@ -154,11 +154,11 @@ pub enum ConnectError {
     NotLocal,
     /// The host is in `.onion`, and there is no proxy.
     NeedsProxy,
-    /// The connection failed.
+    /// The TCP connection failed.
     Io(io::Error),
-    /// It took too long.
+    /// The connection took longer than the timeout.
     Timeout,
-    /// The proxy refused.
+    /// The SOCKS5 proxy refused the connection.
     Proxy(SocksError),
     /// The host cannot be in a certificate.
     Name,

@@ -31,9 +31,9 @@ pub const MAX_REASON_LEN: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// It is not the JSON of a message.
+    /// The text is not the JSON of a message.
     Json(JsonError),
-    /// It has fewer elements than its type asks for.
+    /// The array has fewer elements than the type of the message needs.
     Short,
     /// An event id is not 64 lower-case hexadecimal digits.
     Id,

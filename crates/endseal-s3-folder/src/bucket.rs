@@ -13,10 +13,10 @@ use crate::response::{document, empty, set};
 /// A document with a location that is ignored: there is one place.
 const MAX_REQUEST: u64 = 16 * 1024;
 
-/// Owner of everything.
+/// Owner that lists name for all objects and buckets.
 pub(crate) const OWNER: &str = "folder";
 
-/// `CreateBucket`
+/// Handles `CreateBucket`: makes an empty bucket.
 pub(crate) async fn create(mut asked: Asked) -> Result<Response<Reply>, S3Error> {
     asked.collect(MAX_REQUEST).await?;
     let bucket = asked.bucket()?;
@@ -38,7 +38,7 @@ fn check_name(bucket: &str) -> Result<(), S3Error> {
     }
 }
 
-/// `HeadBucket`
+/// Handles `HeadBucket`: answers with success if the bucket exists.
 pub(crate) async fn head(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     exists(asked).await?;
     let mut response = empty(StatusCode::OK);
@@ -51,14 +51,14 @@ async fn exists(asked: &Asked) -> Result<(), S3Error> {
     blocking(&asked.store, move |store| store.in_bucket(&bucket).map(drop)).await
 }
 
-/// `DeleteBucket`
+/// Handles `DeleteBucket`: deletes a bucket that has no objects.
 pub(crate) async fn delete(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let bucket = asked.bucket()?;
     blocking(&asked.store, move |store| store.delete_bucket(&bucket)).await?;
     Ok(empty(StatusCode::NO_CONTENT))
 }
 
-/// `ListBuckets`
+/// Handles `ListBuckets`: lists all buckets of the folder.
 pub(crate) async fn list(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let buckets = blocking(&asked.store, |store| store.buckets()).await?;
     let mut xml = Builder::new("ListAllMyBucketsResult");
@@ -71,13 +71,13 @@ pub(crate) async fn list(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     Ok(document(xml))
 }
 
-/// `GetBucketLocation`: empty is `us-east-1`.
+/// Handles `GetBucketLocation`. An empty location means `us-east-1`.
 pub(crate) async fn location(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     exists(asked).await?;
     Ok(document(Builder::new("LocationConstraint")))
 }
 
-/// `GetBucketVersioning`: empty is "never".
+/// Handles `GetBucketVersioning`. An empty answer means that it was never switched on.
 pub(crate) async fn versioning(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     exists(asked).await?;
     Ok(document(Builder::new("VersioningConfiguration")))

@@ -67,7 +67,7 @@ fn check(headers: &HeaderMap, entry: &Entry, names: &Names) -> Result<(), S3Erro
     Ok(())
 }
 
-/// Returns true if a range is wanted of this object and no other (`If-Range`).
+/// Returns true if the requested range applies to this object (`If-Range`).
 pub(crate) fn range_applies(headers: &HeaderMap, entry: &Entry) -> bool {
     match text(headers, "if-range") {
         None => true,

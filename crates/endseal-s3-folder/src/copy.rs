@@ -41,7 +41,7 @@ fn source(asked: &Asked) -> Result<(String, String), S3Error> {
     }
 }
 
-/// `CopyObject`
+/// Handles `CopyObject`: copies an object within the folder.
 pub(crate) async fn object(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let from = source(asked)?;
@@ -73,7 +73,7 @@ pub(crate) async fn object(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     Ok(document(xml))
 }
 
-/// Gives data a second place.
+/// Gives an object's data a second path: by hard links, or by copies without those.
 fn duplicate(entry: &Entry, lease: &Lease, place: &Path) -> io::Result<()> {
     if entry.parts.is_none() {
         return link(lease.path(), place);
@@ -95,7 +95,7 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::File::open(to)?.sync_all()
 }
 
-/// `UploadPartCopy`
+/// Handles `UploadPartCopy`: makes a range of an object a part of an upload.
 pub(crate) async fn part(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let from = source(asked)?;

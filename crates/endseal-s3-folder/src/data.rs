@@ -10,10 +10,11 @@ use bytes::Bytes;
 
 use crate::id::Id;
 
-/// A file that is being written. It goes when it is dropped, unless it was moved to its place.
+/// A file that is being written. It is removed when it is dropped, unless it was moved to its final
+/// path.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    /// None while somebody writes.
+    /// The open file; `None` after the draft was finished.
     file: Option<File>,
     path: PathBuf,
     len: u64,
@@ -35,7 +36,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Appends what `source` has.
+    /// Appends all bytes of `source`.
     pub(crate) fn copy(&mut self, source: &mut impl io::Read) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         self.len += io::copy(source, file)?;
@@ -54,7 +55,7 @@ impl Draft {
         self.len
     }
 
-    /// Moves it to its place.
+    /// Moves the file to its final path.
     pub(crate) fn place(self, path: &Path) -> io::Result<()> {
         fs::rename(&self.path, path)
     }
@@ -67,7 +68,7 @@ impl Drop for Draft {
     }
 }
 
-/// Readers of data, counted.
+/// Counts the readers of each object's data, so that data are deleted after the last one.
 #[derive(Debug, Default)]
 pub(crate) struct Leases(Mutex<HashMap<Id, Count>>);
 
@@ -77,14 +78,14 @@ struct Count {
     doomed: bool,
 }
 
-/// Data that stay while this lives.
+/// Keeps the data of an object from being deleted while it lives.
 #[derive(Debug)]
 pub(crate) struct Lease {
     leases: Arc<Leases>,
     id: Id,
     path: PathBuf,
     pending: PathBuf,
-    /// True if the caller that gives it back may wait for the disk.
+    /// True if dropping it may block on the disk.
     may_block: bool,
 }
 
@@ -97,7 +98,7 @@ impl Leases {
 }
 
 impl Lease {
-    /// Where the data are.
+    /// Path of the data, which stay as long as the lease.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -128,7 +129,7 @@ impl Drop for Lease {
         if doomed {
             let (path, pending) = (self.path.clone(), self.pending.clone());
             let remove = move || {
-                // What cannot be removed now, is removed at the next start.
+                // Data that cannot be removed now are removed at the next start.
                 if remove_all(&path).is_ok() {
                     let _ = fs::remove_file(pending);
                 }

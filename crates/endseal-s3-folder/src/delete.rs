@@ -1,4 +1,4 @@
-//! Objects: deleted.
+//! Deletes objects, one or many in a request.
 
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::{self, Builder};
@@ -13,7 +13,7 @@ use crate::response::{document, empty};
 /// 1,000 keys of 1,024 bytes, escaped.
 const MAX_REQUEST: u64 = 8 << 20;
 
-/// `DeleteObject`
+/// Handles `DeleteObject`: deletes one object, if it exists.
 pub(crate) async fn object(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let headers = asked.headers.clone();
@@ -24,7 +24,7 @@ pub(crate) async fn object(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     Ok(empty(StatusCode::NO_CONTENT))
 }
 
-/// `DeleteObjects`
+/// Handles `DeleteObjects`: deletes the objects that the body of the request lists.
 pub(crate) async fn objects(mut asked: Asked) -> Result<Response<Reply>, S3Error> {
     let bucket = asked.bucket()?;
     let request = xml::read_delete(&asked.collect(MAX_REQUEST).await?)?;

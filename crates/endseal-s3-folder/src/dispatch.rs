@@ -1,4 +1,4 @@
-//! A request's way: its signature, what it is, the file that takes care of it.
+//! The path of a request: verify its signature, find its operation, call the handler.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     pub(crate) page_size: usize,
 }
 
-/// Answers a request. Whatever happens, there is an answer.
+/// Answers a request. Every error becomes an answer, too.
 pub(crate) async fn answer(shared: &Shared, request: Request<Incoming>) -> Response<Reply> {
     let is_head = request.method() == Method::HEAD;
     let resource = request.uri().path().to_owned();
@@ -111,7 +111,7 @@ async fn dispatch(asked: Asked) -> Result<Response<Reply>, S3Error> {
     let query = asked.target.query();
     let is_plain = query.names().all(is_plain);
     let copies = asked.headers.contains_key("x-amz-copy-source");
-    // There are no versions, and the one that everybody has is called so.
+    // There are no versions; the only one of an object is called `null`, as in S3.
     if query.get("versionId").is_some_and(|version| version != "null") {
         return Err(S3Error::invalid_argument("Invalid version id specified"));
     }

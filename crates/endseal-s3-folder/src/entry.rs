@@ -13,18 +13,18 @@ const OBJECT: &str = "endseal-folder object 1";
 const UPLOAD: &str = "endseal-folder upload 1";
 const PENDING: &str = "endseal-folder pending 1";
 
-/// Facts about an object.
+/// Stored facts about an object, without its content.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
-    /// Where its bytes are.
+    /// Id of the data that hold its content.
     pub(crate) data: Id,
-    /// Length in bytes.
+    /// Length of its content in bytes.
     pub(crate) len: u64,
     /// Parts, if it was uploaded in parts.
     pub(crate) parts: Option<u16>,
-    /// When it was written, in microseconds since 1970.
+    /// Time of writing, in microseconds since 1970.
     pub(crate) modified: u64,
-    /// Headers beside it.
+    /// Headers that are stored and returned with the object.
     pub(crate) headers: HeaderMap,
 }
 
@@ -75,11 +75,11 @@ impl Entry {
     }
 }
 
-/// Facts about an upload.
+/// Stored facts about an upload in parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Upload {
     pub(crate) key: String,
-    /// When it was begun, in microseconds since 1970.
+    /// Start of the upload, in microseconds since 1970.
     pub(crate) begun: u64,
     pub(crate) headers: HeaderMap,
 }
@@ -151,7 +151,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(uri::decode_path(text).ok()?.into_owned()).ok()
 }
 
-/// Microseconds since 1970.
+/// The present time, in microseconds since 1970.
 fn micros() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)

@@ -35,7 +35,7 @@ pub(crate) fn disk(error: &io::Error) -> S3Error {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => S3Error::new(
             StatusCode::INSUFFICIENT_STORAGE,
             "InsufficientStorage",
-            "There is no room left on the disk.",
+            "The disk is full. Free space on it and try again.",
         ),
         kind => S3Error::internal().with_message(format!("The folder: {kind}.")),
     }

@@ -10,7 +10,7 @@ use endseal_s3_protocol::S3Error;
 pub(crate) struct Id(String);
 
 impl Id {
-    /// A new one.
+    /// Draws a new random id.
     pub(crate) fn random() -> Result<Self, S3Error> {
         let mut bytes = [0; 16];
         OsRandom.fill(&mut bytes).map_err(|_| S3Error::internal())?;

@@ -18,10 +18,10 @@ use crate::store::{Store, load};
 use crate::uploads::upload_id;
 use crate::walk::Walk;
 
-/// S3's limit of entries on a page of a list.
+/// Greatest number of entries on a page, a limit of S3.
 pub(crate) const MAX_KEYS: usize = 1_000;
 
-/// Request for a list.
+/// Parameters of a request for a list.
 struct ListRequest {
     prefix: String,
     delimiter: String,
@@ -39,7 +39,7 @@ enum Line {
 /// Some lines of a list.
 struct Page {
     lines: Vec<Line>,
-    /// Behind which the list goes on.
+    /// Key behind which the next page begins.
     next: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl ListRequest {
         key.get(..self.prefix.len() + at + self.delimiter.len())
     }
 
-    /// Reads a page.
+    /// Reads one page of the list from the folder.
     fn page(&self, store: &Store, bucket: &str) -> Result<Page, S3Error> {
         let _bucket = store.in_bucket(bucket)?;
         let mut page = Page { lines: Vec::new(), next: None };
@@ -162,7 +162,7 @@ fn is_encoded(query: &Query) -> Result<bool, S3Error> {
     }
 }
 
-/// `ListObjects`, `ListObjectsV2`
+/// Handles `ListObjects` and `ListObjectsV2`: lists one page of the keys of a bucket.
 pub(crate) async fn objects(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, query) = (asked.bucket()?, asked.target.query());
     match query.get("list-type") {
@@ -234,7 +234,7 @@ async fn second_version(asked: &Asked, bucket: String) -> Result<Response<Reply>
     Ok(document(xml))
 }
 
-/// `ListMultipartUploads`
+/// Handles `ListMultipartUploads`: lists the unfinished uploads of a bucket.
 pub(crate) async fn uploads(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, query) = (asked.bucket()?, asked.target.query());
     let marker = query.get("key-marker").unwrap_or_default().to_owned();
@@ -298,7 +298,7 @@ pub(crate) async fn uploads(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     Ok(document(xml))
 }
 
-/// `ListParts`
+/// Handles `ListParts`: lists the parts of an unfinished upload.
 pub(crate) async fn parts(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let (id, query) = (upload_id(asked)?, asked.target.query());

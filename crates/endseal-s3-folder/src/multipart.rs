@@ -1,4 +1,4 @@
-//! Uploads in parts.
+//! Handles uploads in parts.
 
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::sigv4::uri;
@@ -12,10 +12,10 @@ use crate::request::Asked;
 use crate::response::{document, empty, set};
 use crate::uploads::{number, upload_id};
 
-/// 10,000 parts with tags.
+/// Greatest length of a request in bytes: a list of 10,000 parts with their tags.
 const MAX_REQUEST: u64 = 4 << 20;
 
-/// `CreateMultipartUpload`
+/// Handles `CreateMultipartUpload`: starts an upload and returns its id.
 pub(crate) async fn create(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let headers = beside(&asked.headers)?;
@@ -26,7 +26,7 @@ pub(crate) async fn create(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     Ok(document(xml))
 }
 
-/// `UploadPart`
+/// Handles `UploadPart`: stores one part of an upload.
 pub(crate) async fn part(asked: Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let (id, number) = (upload_id(&asked)?, number(&asked)?);
@@ -34,7 +34,7 @@ pub(crate) async fn part(asked: Asked) -> Result<Response<Reply>, S3Error> {
     if content.len() > MAX_OBJECT {
         return Err(S3Error::too_large());
     }
-    // Before the body comes: what is refused now need not be sent.
+    // This is checked before the body: a client need not send the body of a refused request.
     let (early, name, upload) = (bucket.clone(), key.clone(), id.clone());
     blocking(&store, move |store| {
         let _bucket = store.in_bucket(&early)?;
@@ -50,7 +50,7 @@ pub(crate) async fn part(asked: Asked) -> Result<Response<Reply>, S3Error> {
     Ok(response)
 }
 
-/// `CompleteMultipartUpload`
+/// Handles `CompleteMultipartUpload`: joins the listed parts to an object.
 pub(crate) async fn complete(mut asked: Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let id = upload_id(&asked)?;
@@ -66,7 +66,7 @@ pub(crate) async fn complete(mut asked: Asked) -> Result<Response<Reply>, S3Erro
     Ok(document(xml))
 }
 
-/// `AbortMultipartUpload`
+/// Handles `AbortMultipartUpload`: deletes an upload and its parts.
 pub(crate) async fn abort(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let id = upload_id(asked)?;

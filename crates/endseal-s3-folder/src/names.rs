@@ -1,17 +1,17 @@
 //! From keys to paths: any key is a safe path, and no two keys share one.
 //!
 //! Each component of a key (between its `/`) is a name in which `a-z 0-9 - _ .` stand for
-//! themselves and all other bytes are `%` and two digits: upper case too, as some file systems do
-//! not tell cases apart. The suffix tells what it is: `=o` an object, `=d` a folder of what follows
-//! a `/`. So `a` and `a/b` are neighbours, and no name is empty, `.` or `..`. A component is cut
-//! into folders `=c` where a name reaches [`FULL`] characters; it is cut there whatever follows.
+//! themselves and all other bytes are `%` and two digits: upper case too, because some file systems
+//! ignore case. The suffix is the kind of the name: `=o` an object, `=d` a folder of the keys
+//! behind a `/`. So `a` and `a/b` are neighbours, and no name is empty, `.` or `..`. A component is
+//! cut into folders `=c` where a name has [`FULL`] characters, even if nothing follows.
 
 use std::path::{Path, PathBuf};
 
 /// Characters at which a name goes on in a folder. File systems take 255.
 const FULL: usize = 200;
 
-/// Kind of a name.
+/// Kind of a name, which its suffix states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An object whose key ends here.

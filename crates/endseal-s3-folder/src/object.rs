@@ -1,4 +1,4 @@
-//! Objects: written, read, asked after.
+//! Handlers of objects: storing, reading and reading the headers.
 
 use core::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::receive::{blocking, receive};
 use crate::request::Asked;
 use crate::response::{document, empty, set};
 
-/// Most bytes of one request.
+/// Greatest length in bytes of an object that is stored in one request.
 pub(crate) const MAX_OBJECT: u64 = 5 << 30;
 
 /// Headers beside an object, apart from user metadata.
@@ -54,7 +54,7 @@ const OVERRIDES: [(&str, &str); 6] = [
 /// The headers of a request that will stand beside its object.
 ///
 /// # Errors
-/// `NotImplemented` for what a folder cannot keep.
+/// `NotImplemented` for headers that a folder cannot store.
 pub(crate) fn beside(headers: &HeaderMap) -> Result<HeaderMap, S3Error> {
     if REFUSED.iter().any(|name| headers.contains_key(*name)) {
         return Err(not_here());
@@ -69,7 +69,7 @@ pub(crate) fn beside(headers: &HeaderMap) -> Result<HeaderMap, S3Error> {
     Ok(kept)
 }
 
-/// `PutObject`
+/// Handles `PutObject`: stores an object, if its conditions hold.
 pub(crate) async fn put(asked: Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let kept = beside(&asked.headers)?;
@@ -77,7 +77,7 @@ pub(crate) async fn put(asked: Asked) -> Result<Response<Reply>, S3Error> {
     if content.len() > MAX_OBJECT {
         return Err(S3Error::too_large());
     }
-    // Before the body comes: what is refused now need not be sent.
+    // This is checked before the body: a client need not send the body of a refused request.
     let (early, conditions) = (bucket.clone(), headers.clone());
     let name = key.clone();
     blocking(&store, move |store| {
@@ -108,7 +108,7 @@ struct ReadRequest {
     is_partial: bool,
 }
 
-/// `GetObject`, `HeadObject`
+/// Handles `GetObject` and `HeadObject`: returns an object or a range of it, or the headers alone.
 pub(crate) async fn get(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     let (headers, is_head) = (asked.headers.clone(), asked.method == Method::HEAD);
@@ -197,7 +197,7 @@ fn wanted(headers: &HeaderMap, entry: &Entry) -> Result<ReadRequest, S3Error> {
     }
 }
 
-/// `GetObjectTagging`: there are none.
+/// Handles `GetObjectTagging`. Objects have no tags here.
 pub(crate) async fn tags(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (bucket, key) = (asked.bucket()?, asked.key()?);
     blocking(&asked.store, move |store| {

@@ -14,13 +14,13 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::data::Lease;
 
-/// Bytes of one read.
+/// Number of bytes that are read at once.
 const READ: u64 = 512 * 1024;
 
 /// The body of an answer.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// Bytes in memory.
+    /// Bytes that are in memory already.
     Full(Bytes),
     /// File that is read while it is sent: one read ahead, and no more.
     Reading(Reading),
@@ -32,20 +32,20 @@ impl Reply {
     }
 }
 
-/// Bytes of an object.
+/// Content of an object that is read while it is sent.
 #[derive(Debug)]
 pub(crate) struct Reading {
     job: Option<JoinHandle<(Source, io::Result<Bytes>)>>,
-    /// Not yet read, or not yet taken.
+    /// Number of bytes that are not sent yet.
     left: u64,
 }
 
-/// Where the next bytes come from.
+/// Files and ranges from which the next bytes are read.
 #[derive(Debug)]
 pub(crate) struct Source {
     file: Option<(File, u64)>,
     files: VecDeque<(PathBuf, Range<u64>)>,
-    /// Keeps what `files` names.
+    /// Keeps the files in `files` from being deleted.
     _lease: Option<Lease>,
 }
 

@@ -17,7 +17,7 @@ use crate::upload::Upload;
 /// Bytes that are written at once. Twice as many are held: while some are written, others come.
 const BATCH: usize = 1 << 20;
 
-/// Runs what blocks.
+/// Runs a job that blocks, on a thread for such jobs.
 ///
 /// # Errors
 /// Those of `job`.
@@ -29,8 +29,8 @@ pub(crate) async fn blocking<T: Send + 'static>(
     spawn_blocking(move || job(&store)).await.map_err(|_| S3Error::internal())?
 }
 
-/// Writes content into a file and forces it to the disk. The file goes with the result, and so with
-/// whoever waits for it: a client that vanishes leaves nothing.
+/// Writes content into a file and forces it to the disk. The file is removed if its draft is
+/// dropped, so a client that disconnects leaves nothing behind.
 ///
 /// # Errors
 /// If the content is not what its request says.
@@ -68,7 +68,7 @@ enum Writing {
 }
 
 impl Writing {
-    /// The file, when what was begun is written.
+    /// Waits for the pieces that are being written, and returns the file.
     async fn idle(self) -> Result<Draft, S3Error> {
         match self {
             Self::Idle(draft) => Ok(draft),
@@ -76,7 +76,7 @@ impl Writing {
         }
     }
 
-    /// Begins to write, when what was begun before is written.
+    /// Waits for the pieces that are being written, then starts to write the next ones.
     async fn write(self, pieces: Vec<Bytes>) -> Result<Self, S3Error> {
         let mut draft = self.idle().await?;
         Ok(Self::Busy(spawn_blocking(move || draft.write(&pieces).map(|()| draft))))

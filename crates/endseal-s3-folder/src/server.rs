@@ -1,4 +1,4 @@
-//! The listener and its credentials.
+//! The server: its listener and its access key.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -30,7 +30,7 @@ const LIMITS: HttpLimits = HttpLimits {
 };
 const ACCESS_KEY: &str = "FOLDER";
 
-/// A folder that is served. It ends when it is dropped: what is not yet answered, is not.
+/// A folder that is served. Dropping it ends the server, and with it all requests under way.
 #[allow(missing_debug_implementations, reason = "it holds a secret access key")]
 pub struct FolderServer {
     address: SocketAddr,
@@ -43,7 +43,8 @@ impl FolderServer {
     /// interface. Called in a tokio runtime.
     ///
     /// # Errors
-    /// If another process serves the folder, if it holds something else, and what the system says.
+    /// If another process serves the folder, if the folder holds other files, or if the system
+    /// reports an error.
     pub fn start(folder: &Path) -> io::Result<Self> {
         Self::start_with_page_size(folder, MAX_KEYS)
     }
@@ -76,19 +77,19 @@ impl FolderServer {
         Ok(Self { address, secret, serving })
     }
 
-    /// Where it listens: `http://127.0.0.1:port`.
+    /// URL at which the server listens: `http://127.0.0.1:port`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The one access key.
+    /// The only access key that the server accepts.
     #[must_use]
     pub const fn access_key(&self) -> &'static str {
         ACCESS_KEY
     }
 
-    /// Its secret access key, which the caller MUST keep as one.
+    /// The secret of the access key, which the caller MUST keep secret.
     #[must_use]
     pub fn expose_secret_access_key(&self) -> &str {
         &self.secret

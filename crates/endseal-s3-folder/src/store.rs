@@ -18,7 +18,7 @@ use crate::id::Id;
 use crate::names;
 use crate::walk::Walk;
 
-/// Says what the folder is.
+/// Name of the file that marks a folder as one of this program.
 const MARK: &str = "endseal-folder";
 const MARK_TEXT: &str = "endseal-folder 1\n";
 
@@ -28,10 +28,10 @@ const MAX_ENTRY: u64 = 1 << 20;
 /// Locks of keys; keys that share one wait for each other.
 const LOCKS: usize = 64;
 
-/// Times that a folder is made anew because the last key of it was deleted meanwhile.
+/// Greatest number of attempts to make a folder whose last key was deleted meanwhile.
 const ATTEMPTS: usize = 100;
 
-/// The folder.
+/// The folder in which buckets and objects lie, with the locks that protect them.
 #[derive(Debug)]
 pub(crate) struct Store {
     root: PathBuf,
@@ -40,15 +40,15 @@ pub(crate) struct Store {
     keys: [Mutex<()>; LOCKS],
     leases: Arc<Leases>,
     temporaries: AtomicU64,
-    /// Its lock is given back when it is closed.
+    /// Holds the lock of the folder, which is released when the file is closed.
     _mark: File,
 }
 
 impl Store {
-    /// Opens a folder, makes it if it is missing, and tidies up what a killed process left.
+    /// Opens a folder, makes it if it is missing, and removes the remains of a killed process.
     ///
     /// # Errors
-    /// If another process has it, if it is something else, and what the disk says.
+    /// If another process has it, if it is no such folder, or if the disk reports an error.
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
         fs::create_dir_all(root)?;
         let path = root.join(MARK);
@@ -96,7 +96,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Ends what a killed process began: data to which no entry refers go, or become parts again.
+    /// Finishes the work of a killed process: data without an entry are deleted, or become parts
+    /// again.
     fn recover(&self, pending: &Path) -> io::Result<()> {
         let id = pending.file_name().and_then(|name| name.to_str()).and_then(Id::parse);
         let known = fs::read_to_string(pending).ok().and_then(|text| Pending::decode(&text));
@@ -208,7 +209,7 @@ impl Store {
         fs::metadata(bucket.join("bucket"))?.modified()
     }
 
-    /// Makes a bucket.
+    /// Makes an empty bucket, durably.
     pub(crate) fn create_bucket(&self, bucket: &str) -> Result<(), S3Error> {
         let _all = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
         let path = self.bucket_path(bucket);
@@ -231,7 +232,7 @@ impl Store {
         }
     }
 
-    /// Deletes a bucket without objects, and the uploads that were begun in it.
+    /// Deletes a bucket without objects, together with its unfinished uploads.
     pub(crate) fn delete_bucket(&self, bucket: &str) -> Result<(), S3Error> {
         let _all = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
         let objects = self.objects_path(bucket);
@@ -252,8 +253,9 @@ impl Store {
         load(&self.entry_path(bucket, key)).map_err(|error| disk(&error))
     }
 
-    /// Makes `entry` the object of that key; `place` puts its data where they belong. Whoever calls
-    /// holds the bucket and the key's lock, and has checked conditions against `old`.
+    /// Makes `entry` the object of that key. The closure `place` moves the data to their final
+    /// path. The caller MUST hold the bucket and the key's lock, and have checked conditions
+    /// against `old`.
     pub(crate) fn replace(
         &self,
         bucket: &str,
@@ -351,9 +353,9 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes data to which no entry refers any more, as soon as nobody reads them.
+    /// Deletes data to which no entry refers any more, after the last reader has finished.
     fn discard(&self, id: &Id) {
-        // Whoever reads them holds a lease, and the last one deletes them.
+        // Each reader holds a lease, and the last one deletes the data.
         self.lease(id).doom();
     }
 }

@@ -27,7 +27,7 @@ pub(crate) const LIST: &str = "list";
 
 const LIST_TITLE: &str = "endseal-folder parts 1";
 
-/// 10,000 lines.
+/// Greatest length of a list in bytes: 10,000 lines.
 const MAX_LIST: u64 = 1 << 20;
 
 /// S3's limit for all parts but the last.
@@ -98,7 +98,7 @@ impl Store {
         Err(S3Error::slow_down())
     }
 
-    /// Bytes of an object.
+    /// Opens the content of an object for reading, from all of its files.
     pub(crate) fn source(
         &self,
         entry: &Entry,
@@ -143,7 +143,7 @@ impl Store {
         Err(S3Error::invalid_part_number())
     }
 
-    /// The parts of an object.
+    /// Reads the list of an object's parts.
     pub(crate) fn list(lease: &Lease) -> io::Result<Vec<Part>> {
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "a list of parts is damaged");
         let text = read_small(&lease.path().join(LIST), MAX_LIST)?.ok_or_else(damaged)?;
@@ -155,7 +155,7 @@ impl Store {
         parts.collect::<Option<_>>().ok_or_else(damaged)
     }
 
-    /// Begins an upload.
+    /// Starts an upload in parts, and returns its id.
     pub(crate) fn begin(&self, bucket: &str, key: &str, headers: HeaderMap) -> Result<Id, S3Error> {
         let _bucket = self.in_bucket(bucket)?;
         let id = Id::random()?;
@@ -270,7 +270,7 @@ impl Store {
         self.replace(bucket, key, (&entry, old.as_ref()), Some(id), |data| {
             fs::rename(&parts_path, data)
         })?;
-        // From here on the upload is an object: what is left over harms nobody.
+        // From here on the upload is an object. Files that are left over do no harm.
         let data = self.data_path(&entry.data);
         for part in parts.values() {
             let _ = fs::remove_file(data.join(&part.name));
@@ -279,7 +279,7 @@ impl Store {
         Ok(entry)
     }
 
-    /// Gives an upload up.
+    /// Ends an upload without an object, and deletes its parts.
     pub(crate) fn abort(&self, bucket: &str, key: &str, id: &Id) -> Result<(), S3Error> {
         let _bucket = self.in_bucket(bucket)?;
         let _key = self.lock_key(bucket, key);
@@ -347,7 +347,7 @@ fn part_number(text: &str) -> Option<u16> {
     text.parse().ok().filter(|number| (1..=10_000).contains(number))
 }
 
-/// `NNNNN-TAG`
+/// Parses the name of a part's file, `NNNNN-TAG`.
 fn parse_name(name: &str) -> Option<(u16, Id)> {
     let (number, tag) = name.split_once('-')?;
     let number = part_number(number).filter(|_| number.len() == 5)?;

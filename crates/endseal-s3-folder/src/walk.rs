@@ -13,7 +13,7 @@ use crate::names::{self, Kind};
 /// Names of one folder that are held at once. A folder with more is read again for the next ones.
 const BATCH: usize = 1_200;
 
-/// Walks over keys.
+/// Iterates over the keys of a bucket in their order.
 #[derive(Debug)]
 pub(crate) struct Walk {
     prefix: Vec<u8>,
@@ -31,7 +31,7 @@ struct Level {
     /// Prefix of all its keys.
     prefix: Vec<u8>,
     batch: VecDeque<Name>,
-    /// Where to go on when the batch is used up; `None` if there is nothing more.
+    /// Name behind which the folder is read again when the batch is used up; `None` at its end.
     rest: Option<Vec<u8>>,
 }
 
@@ -67,10 +67,10 @@ impl Walk {
         self.skipped = Some(prefix.as_bytes().to_vec());
     }
 
-    /// The next key, and where its entry is. It may have been deleted meanwhile.
+    /// Returns the next key and the path of its entry, which may have been deleted meanwhile.
     ///
     /// # Errors
-    /// What the disk says.
+    /// If the folder cannot be read.
     pub(crate) fn next_key(&mut self) -> Result<Option<(String, PathBuf)>, S3Error> {
         while let Some(level) = self.levels.last_mut() {
             let Some(name) = level.batch.pop_front() else {
@@ -90,7 +90,7 @@ impl Walk {
                 self.levels.push(Level { path, prefix: key, batch, rest });
                 continue;
             }
-            // What is no UTF-8 was not written here.
+            // A key that is not UTF-8 was not written by this program.
             if let Ok(key) = String::from_utf8(key) {
                 return Ok(Some((key, path)));
             }
@@ -98,7 +98,7 @@ impl Walk {
         Ok(None)
     }
 
-    /// Returns true if a key, or a key that begins so, is wanted.
+    /// Returns true if the list shall contain a key, or keys that begin with it.
     fn leads_on(&self, key: &[u8], is_object: bool) -> bool {
         let skipped = self.skipped.as_ref().is_some_and(|skipped| key.starts_with(skipped));
         let fits = key.starts_with(&self.prefix) || (!is_object && self.prefix.starts_with(key));

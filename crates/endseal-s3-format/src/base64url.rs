@@ -1,6 +1,6 @@
 //! base64url (RFC 4648, section 5) without padding, in the one encoding that a value has.
 //!
-//! Of what everybody may see: it takes tables, and time that depends on the value.
+//! Only for public values: it uses tables, and its time depends on the value.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64_URL;

@@ -19,8 +19,9 @@ mod opener;
 pub use opener::WholeOpener;
 
 impl Header {
-    /// The header of a whole object of `plaintext_len` bytes, and what seals its content. There is
-    /// no other way to a [`WholeSealer`]: two contents under one header would share their nonces.
+    /// Makes the header of a whole object of `plaintext_len` bytes, and the sealer of its content.
+    /// There is no other way to a [`WholeSealer`]: two contents under one header would share their
+    /// nonces.
     ///
     /// `key` MUST be uniformly random and drawn for this object; `wrapped` is what the provider's
     /// key `key_id` made of it with [`Place::wrap_context`](crate::Place::wrap_context) of
@@ -54,7 +55,7 @@ impl Header {
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct WholeSealer {
     content: ContentSealer,
-    /// Of its content key.
+    /// Derives the keys of the content from the object's content key.
     source: KeySource,
     tail: TailKeys,
     plaintext_len: u64,
@@ -70,8 +71,8 @@ impl WholeSealer {
         Self { content: ContentSealer::new(keys, plaintext_len), source, tail, plaintext_len }
     }
 
-    /// Seals the next content to the end of `out`, in chunks of 16 KiB; what does not fill one
-    /// waits for the next call.
+    /// Seals the next content to the end of `out`, in chunks of 16 KiB. Bytes that do not fill a
+    /// chunk wait for the next call.
     ///
     /// # Errors
     /// [`SealError::Length`] if more comes than the header says; nothing of `data` is sealed then.
@@ -79,10 +80,10 @@ impl WholeSealer {
         self.content.push(data, out)
     }
 
-    /// The value of the metadata entry `endseal-md5`: what the MD5 of the content is to be.
+    /// The value of the metadata entry `endseal-md5`, which holds the expected MD5 of the content.
     ///
-    /// The caller MUST compare it with the content before [`finish`](Self::finish), and not call
-    /// that if it is another one.
+    /// The caller MUST compare it with the content before [`finish`](Self::finish), and MUST NOT
+    /// call that function if they differ.
     ///
     /// # Errors
     /// [`SealError::Random`].
@@ -90,8 +91,8 @@ impl WholeSealer {
         Ok(content_md5::seal(&self.source, md5, random)?)
     }
 
-    /// Seals the last chunk and the tail. Whatever speaks against the content (a wrong checksum, a
-    /// wrong signature) MUST be known before: without this call the object does not open.
+    /// Seals the last chunk and the tail. The caller MUST finish all checks of the content
+    /// (checksums, signatures) before: without this call the object does not open.
     ///
     /// # Errors
     /// [`SealError::Length`] if less came than the header says.

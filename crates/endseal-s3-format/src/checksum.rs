@@ -1,21 +1,21 @@
 //! The checksum of the content that a client gave, as a record keeps it.
 
-/// Bytes that every checksum has room in.
+/// Length in bytes of the record's field, in which every checksum fits.
 pub(crate) const FIELD_LEN: usize = 32;
 
 /// Algorithms of the checksums that an object keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "the field has room for no others")]
 pub enum ChecksumAlgorithm {
-    /// CRC-32 as in zip.
+    /// CRC-32, as zip and Ethernet use it.
     Crc32,
     /// CRC-32 with Castagnoli's polynomial (RFC 3720).
     Crc32c,
     /// CRC-64 of the NVMe specification.
     Crc64Nvme,
-    /// SHA-1 (FIPS 180-4).
+    /// SHA-1 (FIPS 180-4), 20 bytes.
     Sha1,
-    /// SHA-256 (FIPS 180-4).
+    /// SHA-256 (FIPS 180-4), 32 bytes.
     Sha256,
 }
 
@@ -69,13 +69,13 @@ impl ContentChecksum {
         Some(Self { algorithm, field })
     }
 
-    /// The algorithm.
+    /// The algorithm of the checksum.
     #[must_use]
     pub const fn algorithm(&self) -> ChecksumAlgorithm {
         self.algorithm
     }
 
-    /// The value, [`ChecksumAlgorithm::value_len`] bytes.
+    /// The value of the checksum, [`ChecksumAlgorithm::value_len`] bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.field[..self.algorithm.value_len()]

@@ -50,7 +50,7 @@ impl ContentSealer {
             seal(&mut self.chunks, chunk, out)?;
         }
         if !rest.is_empty() && self.pending.capacity() == 0 {
-            // All of its room at once: a vector that grows leaves plaintext behind.
+            // Allocates all of its capacity at once: a vector that grows leaves plaintext behind.
             let to_come = usize::try_from(self.remaining).unwrap_or(CHUNK_LEN);
             self.pending.reserve_exact(rest.len().saturating_add(to_come).min(CHUNK_LEN));
         }
@@ -58,7 +58,7 @@ impl ContentSealer {
         Ok(())
     }
 
-    /// Seals the last chunk.
+    /// Seals the last chunk, which may be shorter than the others, and checks the length.
     pub(super) fn finish(self, out: &mut BytesMut) -> Result<(), SealError> {
         if self.remaining > 0 {
             return Err(SealError::Length);
@@ -102,14 +102,14 @@ fn seal(
     chunks.seal(chunk, sealed).map_err(|_| SealError::ContentTooLong)
 }
 
-/// Use that an opener made of the start of a buffer.
+/// Result of a call of an opener: the bytes that it took and the content that it released.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Taken {
-    /// Sealed bytes that it needs no more.
+    /// Number of sealed bytes at the start of the buffer that the opener does not need again.
     pub sealed: usize,
-    /// Bytes of content that lie at the start of the buffer now, all of them authentic. Between
-    /// them and what was not taken lies nothing of use.
+    /// Number of bytes of content that are at the start of the buffer now, all of them authentic.
+    /// The bytes between them and the rest that was not taken are of no use.
     pub content: usize,
 }
 
@@ -160,7 +160,7 @@ pub(super) fn open_message(
     open_message_by(|salt| hazmat::uncommitted_keys(source, salt, context), sealed)
 }
 
-/// The same by keys that are derived with the salt which `keys` is given.
+/// Opens a message as [`open_message`] does, with the keys that `keys` derives for its salt.
 pub(super) fn open_message_by(
     keys: impl FnOnce(&[u8; SALT_LEN]) -> ChunkKeys,
     sealed: &[u8],

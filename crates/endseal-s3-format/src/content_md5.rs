@@ -9,7 +9,7 @@ use crate::form::Form;
 use crate::header::Header;
 use crate::{ContentKey, Unauthentic, base64url};
 
-/// Length of an MD5.
+/// Length of an MD5 digest in bytes.
 const MD5_LEN: usize = 16;
 /// Length of salt, MD5 and the tag of its chunk.
 const SEALED_LEN: usize = SALT_LEN + MD5_LEN + 16;

@@ -1,11 +1,11 @@
-//! "Entity tags": between what the backend calls an object and what clients may call it.
+//! "Entity tags": translation between the backend's tags and the tags that clients see.
 //!
-//! The end of a tag tells what it names: `-` and a number from 1 to 10,000 ends that of a multipart
-//! object, which clients see as it is. Any other gets `-0` behind it. A tag that clients were never
-//! given names nothing, on either side.
+//! The end of a tag tells the form of its object: a multipart object's tag ends with `-` and a
+//! number from 1 to 10,000, and clients see it as it is. Any other tag gets `-0` appended. A tag
+//! that clients never received names no object, on either side.
 //!
-//! Where objects are called by the MD5 of their content, that is a second name of some, which
-//! [`Named`] turns into the first one.
+//! Where the tag of an object is the MD5 of its content, some objects have this second name, which
+//! [`Named`] translates into the first one.
 
 use core::fmt::Write as _;
 
@@ -31,7 +31,7 @@ pub fn to_client(tag: &str) -> String {
 /// Returns the backend's tag for the one that clients know as `tag`, with or without quotes and
 /// `W/`, which stay.
 ///
-/// A tag that [`to_client`] never gives becomes one that no object of a backend has: one that ends
+/// A tag that [`to_client`] never makes becomes one that no object of a backend has: one that ends
 /// in `-0`.
 #[must_use]
 pub fn to_backend(tag: &str) -> String {
@@ -46,8 +46,8 @@ pub fn to_backend(tag: &str) -> String {
     }
 }
 
-/// [`to_backend`] for a list of tags, as `If-Match` and `If-None-Match` carry it: commas between
-/// tags, or `*`, which names whatever there is, and so what tags beside it name.
+/// [`to_backend`] for a list of tags, as `If-Match` and `If-None-Match` carry it: tags between
+/// commas, or `*`. That names every object, so tags beside it are dropped.
 ///
 /// A comma within quotes is part of a tag (RFC 9110, 8.8.3).
 #[must_use]
@@ -101,7 +101,7 @@ impl PartTag {
     /// Reads what a client sends, with or without quotes.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it does not end in `-0` or in a salt: no client was given that tag.
+    /// [`Unauthentic`] if it does not end in `-0` or in a salt: no client received such a tag.
     pub fn parse(tag: &str) -> Result<Self, Unauthentic> {
         let quoted = Quoted::new(tag);
         let (backend, end) = quoted.opaque.rsplit_once('-').ok_or(Unauthentic)?;
@@ -165,7 +165,7 @@ fn is_multipart(opaque: &str) -> bool {
     })
 }
 
-/// A tag taken out of what stands around it.
+/// An entity tag without its quotes and its mark of weakness.
 struct Quoted<'a> {
     weak: bool,
     quotes: bool,

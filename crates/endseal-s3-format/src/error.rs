@@ -83,13 +83,13 @@ error! {
         /// No part, or more than 10,000.
         Count = "an object has 1 to 10,000 parts",
         /// The part numbers do not rise.
-        Order = "the part numbers do not rise",
+        Order = "the part numbers are not in ascending order",
         /// A part that is not the last has less than 5 MiB.
         PartTooSmall = "a part that is not the last has less than 5 MiB",
         /// The content is longer than 5 TiB.
         ContentTooLong = "the content is longer than 5 TiB",
         /// A composite checksum without a checksum.
-        Composite = "there is no checksum that could be composite",
+        Composite = "a checksum is marked as composite, but there is no checksum",
     }
 }
 
@@ -108,7 +108,7 @@ error! {
 error! {
     /// A receipt that cannot be.
     ReceiptError {
-        /// The salt is zero.
+        /// The salt consists of zeros, which a part may not have.
         Salt = "a part has no salt of zeros",
         /// The content is longer than 5 TiB.
         ContentTooLong = "the content is longer than 5 TiB",

@@ -6,7 +6,7 @@
 pub enum Form {
     /// In one request: one body.
     Whole,
-    /// In parts.
+    /// In several requests: parts, and then one request that joins them.
     Multipart,
 }
 

@@ -1,4 +1,4 @@
-//! "Header": what the metadata entry `endseal` carries.
+//! "Header": the content of the metadata entry `endseal`.
 
 use endseal_crypto::hazmat;
 use endseal_crypto::label::{S3_BODY, S3_MULTIPART};
@@ -16,7 +16,7 @@ const VERSION: u8 = 1;
 pub(super) const MAX_WRAPPED_KEY: usize = 1_024;
 /// Length up to the key id.
 const FIXED_LEN: usize = 3 + 8 + SALT_LEN + COMMITMENT_LEN;
-/// Longest header in bytes.
+/// Length of the longest header in bytes.
 pub(super) const MAX_HEADER: usize = FIXED_LEN + 1 + KeyId::MAX_LEN + 2 + MAX_WRAPPED_KEY;
 
 /// The header of an object. Nothing in it is secret: the content key is wrapped.
@@ -69,7 +69,7 @@ impl Header {
         Ok((own, keys))
     }
 
-    /// Without a commitment.
+    /// Makes a header whose commitment is still to be set.
     fn new(
         form: Form,
         plaintext_len: u64,
@@ -90,7 +90,7 @@ impl Header {
         Ok(own)
     }
 
-    /// The same object's header after the provider has wrapped its content key anew: for a copy to
+    /// The same object's header after the provider has wrapped its content key again: for a copy to
     /// another place, or under another key. The object itself stays as it is.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl Header {
         base64url::encode(&self.to_bytes())
     }
 
-    /// Reads the value of the metadata entry.
+    /// Parses the value of the metadata entry that holds the header.
     ///
     /// # Errors
     /// [`Unauthentic`] for everything that [`encode`](Self::encode) does not write.
@@ -213,9 +213,9 @@ impl Header {
         Ok(place.wrap_context(self.binding))
     }
 
-    /// Compares the commitment: whether `key` is the content key of this header.
+    /// Checks with the commitment that `key` is the content key of this header.
     ///
-    /// Everything that opens does the same; this is for who wants to know before.
+    /// Every function that opens does the same. This one is for callers that must know it before.
     ///
     /// # Errors
     /// [`Unauthentic`] if it is not, or a field that the key commits to was changed.

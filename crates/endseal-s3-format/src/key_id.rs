@@ -1,4 +1,4 @@
-//! Names of wrapping keys.
+//! Names of wrapping keys, which headers contain.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use core::fmt;
 pub struct KeyId(Box<str>);
 
 impl KeyId {
-    /// Longest id in bytes.
+    /// Length of the longest key id in bytes.
     pub const MAX_LEN: usize = 64;
 
     /// Checks and takes an id.
@@ -23,7 +23,7 @@ impl KeyId {
         }
     }
 
-    /// The id as text.
+    /// The key id as text, exactly as it was checked.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

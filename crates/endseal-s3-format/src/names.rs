@@ -39,7 +39,7 @@ impl Names {
     /// translated likewise.
     ///
     /// # Errors
-    /// [`NameError::TooLong`] if S3 has no room for it.
+    /// [`NameError::TooLong`] if the sealed key is longer than S3 allows.
     pub fn seal_key(&self, key: &str) -> Result<String, NameError> {
         if key.len() > MAX_KEY {
             return Err(NameError::TooLong);
@@ -89,9 +89,9 @@ impl Names {
         Ok(out)
     }
 
-    /// A listing's prefix: what the backend is asked for, up to the last `/` of `prefix`, and what
-    /// is behind it. Where that is not empty, the caller MUST drop all entries whose opened key
-    /// does not begin with `prefix`.
+    /// Splits the prefix of a listing. The first part, up to the last `/` of `prefix`, is sealed
+    /// for the request to the backend; the rest is returned beside it. If the rest is not empty,
+    /// the caller MUST drop all entries whose opened key does not begin with `prefix`.
     ///
     /// # Errors
     /// [`NameError::TooLong`] if no key can begin so.
@@ -105,8 +105,8 @@ impl Names {
 error! {
     /// A name that cannot be encrypted.
     NameError {
-        /// S3 has no room for it: keys have 1,024 bytes, and an encrypted component of n bytes
-        /// takes 4/3 (n + 16).
+        /// The sealed key is longer than S3 allows: keys have at most 1,024 bytes, and an encrypted
+        /// component of n bytes takes 4/3 (n + 16).
         TooLong = "the key is too long once its components are encrypted",
     }
 }

@@ -1,4 +1,4 @@
-//! Where a part is parked that can only be the last one, and which upload it belongs to.
+//! Places of parts that can only be the last ones of their uploads, and the names of these uploads.
 
 use core::fmt::Write as _;
 
@@ -73,8 +73,8 @@ pub(super) fn is_number(text: &str) -> bool {
     digits && text.parse().ok().and_then(PartNumber::new).is_some()
 }
 
-/// Which upload a parked part or a record belongs to, so that who cleans a bucket can ask whether
-/// it goes on.
+/// Names the upload of a parked part or of a record. A program that cleans a bucket can ask with it
+/// if the upload is still in progress.
 ///
 /// It is not authentic: the caller MUST compare [`folder`](Self::folder), or
 /// [`recorded_folder`](crate::recorded_folder) of its upload id, with where the object lies.
@@ -83,12 +83,12 @@ pub(super) fn is_number(text: &str) -> bool {
 pub struct ParkedUpload {
     /// The key that the upload is to become.
     pub key: String,
-    /// The backend's upload id.
+    /// Id under which the backend knows the upload.
     pub backend_id: String,
 }
 
 impl ParkedUpload {
-    /// The value of the metadata entry; `None` if metadata have no room for it.
+    /// The value of the metadata entry; `None` if it is longer than metadata may be.
     #[must_use]
     pub fn encode(&self) -> Option<String> {
         let len = u16::try_from(self.key.len()).ok()?;
@@ -97,7 +97,7 @@ impl ParkedUpload {
         (PARKED_METADATA.len() + text.len() <= MAX_METADATA).then_some(text)
     }
 
-    /// Reads the value of the metadata entry.
+    /// Parses the value of the metadata entry that holds the parked key.
     ///
     /// # Errors
     /// [`Unauthentic`] for everything that [`encode`](Self::encode) does not write.
@@ -115,7 +115,7 @@ impl ParkedUpload {
         Ok(Self { key, backend_id })
     }
 
-    /// Where the upload's parts are parked.
+    /// The folder in which the parts of the upload are parked.
     #[must_use]
     pub fn folder(&self) -> String {
         parked_folder(&self.backend_id)

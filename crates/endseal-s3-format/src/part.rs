@@ -1,4 +1,4 @@
-//! "Parts": sealed alone, in any order, by whoever has the content key.
+//! "Parts": each is sealed alone, in any order, by a holder of the content key.
 
 use bytes::BytesMut;
 use endseal_crypto::hazmat;
@@ -15,7 +15,7 @@ use crate::{ContentKey, SealError};
 pub struct PartNumber(u16);
 
 impl PartNumber {
-    /// The greatest.
+    /// The greatest part number, 10,000.
     pub const MAX: Self = Self(MAX_PARTS);
 
     /// `None` if `number` is 0 or above 10,000.
@@ -24,7 +24,7 @@ impl PartNumber {
         if number >= 1 && number <= MAX_PARTS { Some(Self(number)) } else { None }
     }
 
-    /// The number.
+    /// The number, from 1 to 10,000.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
@@ -87,7 +87,7 @@ impl PartSealer {
         self.content.push(data, out)
     }
 
-    /// Seals the last chunk. Whatever speaks against the content MUST be known before.
+    /// Seals the last chunk. The caller MUST finish all checks of the content before.
     ///
     /// # Errors
     /// [`SealError::Length`] if less came than was announced.

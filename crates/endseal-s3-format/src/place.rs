@@ -8,7 +8,7 @@ use endseal_crypto::label::S3_WRAP;
 pub enum Binding {
     /// None: the object opens wherever it lies.
     None,
-    /// The bucket.
+    /// The key is bound to the bucket: the object opens at any key of it.
     Bucket,
     /// The bucket and the key.
     Key,
@@ -33,7 +33,7 @@ impl Binding {
     }
 }
 
-/// Where an object lies, as clients name it: before names are encrypted.
+/// Bucket and key of an object, as clients name it: before names are encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
     bucket: &'a str,
@@ -49,13 +49,13 @@ impl<'a> Place<'a> {
         (fits(bucket, 255) && fits(key, 1_024)).then_some(Self { bucket, key })
     }
 
-    /// The bucket.
+    /// Name of the bucket that holds the object.
     #[must_use]
     pub fn bucket(&self) -> &'a str {
         self.bucket
     }
 
-    /// The key.
+    /// Key of the object, as clients name it.
     #[must_use]
     pub fn key(&self) -> &'a str {
         self.key
@@ -72,7 +72,8 @@ impl<'a> Place<'a> {
         out
     }
 
-    /// `place(binding, bucket, key)`.
+    /// The encoding `place(binding, bucket, key)` of docs/spec/s3-object.md, which wrapping
+    /// authenticates.
     pub(super) fn to_bytes(self, binding: Binding) -> Vec<u8> {
         let mut out = Vec::new();
         self.write(binding, &mut out);

@@ -1,4 +1,4 @@
-//! "Reading" of a range: which bytes to ask for, and what opens them.
+//! "Reading" of a range: the bytes to request from the backend, and the opener for them.
 
 use core::ops::Range;
 
@@ -21,15 +21,15 @@ pub struct RangePlan {
     sealed: Range<u64>,
     salt: Option<Range<u64>>,
     content: Content,
-    /// Where in the first of the parts the range begins.
+    /// Offset of the range in the first of the parts.
     start: u64,
-    /// Its length.
+    /// Length of the range in bytes of content.
     len: u64,
     /// True if chunks without content, behind the range, are opened too.
     is_all: bool,
 }
 
-/// Where the range lies.
+/// Position of the range: in one body, or in several parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Content {
     /// In the body of a whole object.
@@ -88,7 +88,7 @@ impl RangePlan {
             len: range.end - range.start,
             is_all: false,
         };
-        // Of the part at hand: where its content and where the part itself begins.
+        // Offsets at which the content of the current part and the part itself begin.
         let (mut content_at, mut sealed_at) = (0, 0);
         let mut touched = Vec::new();
         for entry in record.entries() {
@@ -141,12 +141,12 @@ fn is_within(range: &Range<u64>, content: u64) -> bool {
     range.start <= range.end && range.end <= content
 }
 
-/// Where the chunk with that byte of the content begins.
+/// Sealed offset of the chunk that holds this byte of the content.
 fn chunks_start(at: u64) -> u64 {
     at / CHUNK * SEALED_CHUNK
 }
 
-/// Where the last chunk of a range that ends at `end`, above 0, ends.
+/// Sealed end of the last chunk of a range that ends at `end`, which is above 0.
 fn chunks_end(content: u64, end: u64) -> Option<u64> {
     Some(chunks_len(content)?.min(end.div_ceil(CHUNK) * SEALED_CHUNK))
 }

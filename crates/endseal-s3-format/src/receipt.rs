@@ -29,7 +29,7 @@ const NO_DIGEST: [u8; 32] = [0; 32];
 pub struct Receipt {
     /// The salt of the part; not zero.
     pub salt: [u8; SALT_LEN],
-    /// Length of its content.
+    /// Length of the part's content in bytes.
     pub plaintext_len: u64,
     /// SHA-256 of its content, if it is known; not zero. The caller MUST have compared it with the
     /// content.
@@ -41,7 +41,7 @@ pub struct Receipt {
     pub entity_tag: String,
 }
 
-/// Without digest and checksum, which tell whether content is one that somebody knows.
+/// Digest and checksum are not printed: they would confirm a guess of the content.
 impl fmt::Debug for Receipt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Receipt")
@@ -88,7 +88,7 @@ impl Receipt {
         Ok(seal_message(&KeySource::new(key), &receipt_context(number), &salt, &message))
     }
 
-    /// Opens the receipt of an upload of part `number`.
+    /// Opens the receipt of an uploaded part with this number.
     ///
     /// # Errors
     /// [`Unauthentic`] if it is not what [`seal`](Self::seal) makes under this key for this number.

@@ -10,9 +10,9 @@ use crate::size::{MAX_CONTENT, MAX_PARTS, MIN_PART, part_len};
 
 const VERSION: u8 = 1;
 const COMPOSITE: u8 = 1;
-/// Length without entries.
+/// Length in bytes of a record without entries.
 pub(super) const FIXED_LEN: usize = 48;
-/// Length of an entry.
+/// Length in bytes of one entry.
 pub(super) const ENTRY_LEN: usize = 32;
 
 /// Record of an object. One that exists obeys all rules of the specification.
@@ -29,9 +29,9 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "the format has these")]
 pub struct Entry {
-    /// The part's number.
+    /// Number of the part, from 1 to 10,000.
     pub number: PartNumber,
-    /// Length of its content.
+    /// Length of the part's content in bytes.
     pub plaintext_len: u64,
     /// The salt of the upload that the client completed; `None` if the client did not say which,
     /// then the part's own counts. A salt of zeros is none.
@@ -99,7 +99,7 @@ impl Record {
         self.composite
     }
 
-    /// Length of the content.
+    /// Length of the object's whole content in bytes.
     #[must_use]
     pub fn plaintext_len(&self) -> u64 {
         self.plaintext_len
@@ -111,8 +111,8 @@ impl Record {
         &self.entries
     }
 
-    /// Where in the content the part with that number lies, as [`core::ops::Range`] of bytes: what
-    /// a request with `partNumber` reads. `None` if there is no such part.
+    /// Range of the part with that number in the content, as [`core::ops::Range`] of bytes, which a
+    /// request with `partNumber` reads. `None` if there is no such part.
     #[must_use]
     pub fn part_range(&self, number: PartNumber) -> Option<core::ops::Range<u64>> {
         let at = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;

@@ -16,7 +16,7 @@ const SALT: u64 = SALT_LEN as u64;
 /// Length of the tail of a whole object without pad: salt, a record without entries, its tag,
 /// length.
 pub(super) const SHORT_TAIL: u64 = SHORT_TAIL_LEN as u64;
-/// The same.
+/// The length [`SHORT_TAIL`] as a `usize`, for arrays and slices.
 pub(super) const SHORT_TAIL_LEN: usize = SALT_LEN + 48 + TAG_LEN + 4;
 const SLOT: u64 = 80;
 /// Bytes that 5 MiB of content add to the length of an object, with their slot.

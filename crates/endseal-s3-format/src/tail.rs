@@ -70,9 +70,10 @@ impl Record {
         Ok(())
     }
 
-    /// Opens the record of an object of `sealed_len` bytes. `tail` is what the object ends with:
-    /// the last [`tail_len_max`](crate::size::tail_len_max) bytes for the content's length, which
-    /// [`plaintext_len`](crate::size::plaintext_len) tells, or all of it if it has not as many.
+    /// Opens the record of an object of `sealed_len` bytes. `tail` is the end of the object: the
+    /// last [`tail_len_max`](crate::size::tail_len_max) bytes for the content's length, which
+    /// follows from [`plaintext_len`](crate::size::plaintext_len), or the whole object if it is
+    /// shorter.
     ///
     /// # Errors
     /// [`Unauthentic`] if `key` is not the key of `header`, `sealed_len` is the length of no object

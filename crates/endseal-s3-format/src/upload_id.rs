@@ -25,7 +25,7 @@ pub struct UploadId {
 }
 
 impl UploadId {
-    /// Characters of the longest.
+    /// Number of characters of the longest upload id.
     pub const MAX_TEXT: usize = (4 * MAX_LEN).div_ceil(3);
 
     /// The upload id that the client gets, for the upload that the backend began with `header` in
@@ -61,7 +61,7 @@ impl UploadId {
         Ok(base64url::encode(&[&[VERSION, high, low], &header[..], &sealed].concat()))
     }
 
-    /// Reads an upload id. Its header tells which key to unwrap; nothing of it is authentic before
+    /// Parses an upload id. Its header names the key to unwrap. No part of it is authentic before
     /// [`open`](Self::open).
     ///
     /// # Errors

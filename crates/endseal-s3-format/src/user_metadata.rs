@@ -19,7 +19,7 @@ pub const MAX_METADATA: usize = 2_048;
 pub struct UserMetadata(BTreeMap<String, Vec<u8>>);
 
 impl UserMetadata {
-    /// No metadata.
+    /// Makes an empty set of metadata.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -28,7 +28,7 @@ impl UserMetadata {
     /// Adds an entry: `name` without `x-amz-meta-`, in any case.
     ///
     /// # Errors
-    /// [`MetadataError`] if it cannot be an entry, is one already, or there is no room for it.
+    /// [`MetadataError`] if it cannot be an entry, is one already, or exceeds the length of S3.
     pub fn insert(&mut self, name: &str, value: &[u8]) -> Result<(), MetadataError> {
         let name = name.to_ascii_lowercase();
         if is_own_metadata(&name) || !is_name(name.as_bytes()) {
@@ -103,8 +103,8 @@ pub fn room(header: &Header) -> usize {
 /// The value of the entry `endseal-m`, in the place of `metadata`.
 ///
 /// # Errors
-/// [`MetadataError::TooLong`] if S3 leaves no room for it beside the header; nothing is dropped.
-/// [`MetadataError::Random`].
+/// [`MetadataError::TooLong`] if it does not fit into metadata beside the header; nothing is
+/// dropped. [`MetadataError::Random`] if the source of randomness fails.
 pub fn seal(
     header: &Header,
     key: &ContentKey,
@@ -158,13 +158,13 @@ fn is_value(value: &[u8]) -> bool {
 error! {
     /// User metadata that cannot be stored.
     MetadataError {
-        /// There is no room: S3 allows 2,048 bytes of names and values.
-        TooLong = "there is no room for the metadata: S3 allows 2,048 bytes",
+        /// The metadata are too long: S3 allows 2,048 bytes of names and values.
+        TooLong = "the metadata are too long: S3 allows 2,048 bytes of names and values",
         /// A name is empty, has characters that no header's name has, or is one of the format.
         Name = "a name of metadata is empty, reserved, or has a character that no name has",
         /// A value has control characters.
         Value = "a value of metadata has a control character",
-        /// A name comes twice.
+        /// Two entries have the same name.
         Twice = "a name of metadata comes twice",
         /// The source of randomness failed.
         Random = "the source of randomness failed",

@@ -7,19 +7,20 @@
 //! | `STREAMING-UNSIGNED-PAYLOAD-TRAILER` | [`Form::Unsigned`] |
 //! | anything else, with `content-encoding: aws-chunked` | [`Form::Unsigned`] |
 //!
-//! # What is released when
-//! Of an unsigned upload, each slice as it comes. Of a signed one, a chunk of at most
-//! [`Limits::hold`] bytes when its signature is verified. A longer chunk is hashed while it passes,
-//! and its last [`Limits::hold`] bytes are kept back until its signature is verified: what was
-//! released of it is not authentic until the end of the chunk, and the whole content never leaves
-//! the decoder unless all signatures are right. The caller MUST throw away what it got when the
-//! decoder reports an error, and MUST NOT take the content for good before [`Decoder::finish`].
+//! # When content is released
+//! Content of an unsigned upload is released as it arrives. In a signed upload, a chunk of at most
+//! [`Limits::hold`] bytes is released when its signature is verified. A longer chunk is hashed
+//! while it passes, and its last [`Limits::hold`] bytes are kept back until its signature is
+//! verified: the part that was released before is not authentic until then. The whole content never
+//! leaves the decoder unless all signatures are valid. If the decoder reports an error, the caller
+//! MUST throw away all content that it received. It MUST NOT accept the content before
+//! [`Decoder::finish`].
 //!
-//! # What is taken
-//! Chunk sizes as hexadecimal digits in either case, at most 16. Lines end in CRLF; those of the
+//! # Accepted encodings
+//! Chunk sizes are hexadecimal digits in either case, at most 16. Lines end in CRLF; those of the
 //! trailer also in LF, as some clients sign them. The empty line behind the end may be missing if
-//! nothing else does. Content that is longer or shorter than announced, a trailer that was not
-//! announced, is there twice or is missing, and bytes behind the end are refused.
+//! no further bytes follow. The decoder refuses content that is longer or shorter than announced, a
+//! trailer that was not announced, is there twice or is missing, and bytes behind the end.
 
 mod decoder;
 mod error;

@@ -8,9 +8,9 @@ use core::ops::Range;
 pub enum ByteRange {
     /// From the first to the last, both included.
     Closed(u64, u64),
-    /// From there to the end.
+    /// All bytes from this offset to the end of the content.
     From(u64),
-    /// That many at the end.
+    /// This number of bytes at the end of the content.
     Suffix(u64),
 }
 
@@ -25,7 +25,7 @@ impl ByteRange {
         let (first, last) = range.trim().split_once('-')?;
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            // What exceeds 64 bits is beyond any object.
+            // A number beyond 64 bits is beyond the end of every object.
             digits.then(|| text.parse().unwrap_or(u64::MAX))
         };
         match (first.trim(), last.trim()) {

@@ -1,4 +1,4 @@
-//! The checksums of S3: what a client says of its content, in headers or behind it.
+//! The checksums of S3, which a client states for its content in headers or in a trailer.
 //!
 //! [`Digests`] computes what a request asks for and nothing else, since hashing costs more than
 //! sealing. [`combined`] and [`composite`] make the checksum of a multipart object out of those of

@@ -1,4 +1,4 @@
-//! The content of a request or an object: pieces, verified by what its request says of them.
+//! The content of a request or an object, in pieces, verified against the request's headers.
 
 use alloc::collections::VecDeque;
 use core::task::{Context, Poll, ready};
@@ -23,13 +23,14 @@ pub trait Pieces {
 #[derive(Debug)]
 #[allow(clippy::exhaustive_enums, reason = "pieces and their end")]
 pub enum Step {
-    /// Some of the content.
+    /// A piece of the content, in order.
     Piece(Bytes),
     /// Comes once, behind the last piece: all that the request said of the content was found true.
     End(Outcome),
 }
 
-/// Content that comes in pieces, with what its request says that it must be.
+/// Content that comes in pieces, with the lengths, digests and signatures that its request
+/// announces.
 #[derive(Debug)]
 pub struct Content<S> {
     source: S,
@@ -40,7 +41,7 @@ pub struct Content<S> {
     trailers: Option<Box<HeaderMap>>,
     /// The outcome of content that was verified before.
     outcome: Option<Box<Outcome>>,
-    /// The part of a piece that [`poll_pieces`](Self::poll_pieces) had no room for.
+    /// The rest of a piece that did not fit into the buffer of [`poll_pieces`](Self::poll_pieces).
     rest: Bytes,
     /// The outcome at the end, until more is asked for.
     ended: Option<Box<Outcome>>,
@@ -49,7 +50,7 @@ pub struct Content<S> {
 /// The framing of `aws-chunked`, and content that was read out of it.
 #[derive(Debug)]
 struct Chunks {
-    /// None at the end.
+    /// The decoder; `None` after the end of the content.
     decoder: Option<Decoder>,
     waiting: VecDeque<Bytes>,
 }
@@ -89,20 +90,21 @@ impl<S: Pieces> Content<S> {
         self.digests.expected_md5()
     }
 
-    /// Computes the MD5, too.
+    /// Computes the MD5 of the content as well.
     pub fn want_md5(&mut self) {
         self.digests.want_md5();
     }
 
-    /// Its length; once some of it was taken, of what is left.
+    /// Length of the content that has not been taken yet; at first, of all of it.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a length in a header, not a collection's")]
     pub const fn len(&self) -> u64 {
         self.left + self.rest.len() as u64
     }
 
-    /// Gives pieces to `take`: as many as are there, at most `most` bytes, so that their sealed
-    /// bytes are written together. At the end, what was found true.
+    /// Gives the pieces that have arrived to `take`, at most `most` bytes, so that their sealed
+    /// bytes are written together. At the end of the content it returns the result of the
+    /// verification.
     ///
     /// The caller MUST let `most` be above 0, and not ask for steps besides; its other duties are
     /// those of [`poll_step`](Self::poll_step).
@@ -120,7 +122,7 @@ impl<S: Pieces> Content<S> {
         }
         let mut taken = 0;
         loop {
-            // The end is asked for even where there is no room.
+            // The end is asked for even if the buffer is full.
             if self.rest.is_empty() {
                 match self.poll_step(cx)? {
                     Poll::Ready(Step::Piece(piece)) => self.rest = piece,
@@ -142,12 +144,12 @@ impl<S: Pieces> Content<S> {
         }
     }
 
-    /// Returns the next step. The caller MUST hold back the last of what it makes of the pieces
-    /// until the end has come, and MUST NOT ask again after that or after an error.
+    /// Returns the next step. The caller MUST hold back the last of the data that it makes from the
+    /// pieces until the end has come, and MUST NOT ask again after that or after an error.
     ///
     /// # Errors
-    /// If it ends early, goes on too long, breaks off, its chunks are wrong, or it is not what the
-    /// request said: `BadDigest` and its like.
+    /// If the content ends early, is too long, breaks off, has invalid chunks, or does not match
+    /// its request's headers: `BadDigest` and similar errors.
     pub fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Result<Step, S3Error>> {
         Poll::Ready(Ok(match ready!(self.poll_piece(cx)) {
             Some(piece) => Step::Piece(piece?),

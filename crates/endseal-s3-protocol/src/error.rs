@@ -35,9 +35,9 @@ codes! {
     access_denied = FORBIDDEN "AccessDenied" "Access Denied";
     /// The backend's answer makes no sense, or something here is broken.
     internal = INTERNAL_SERVER_ERROR "InternalError" "We encountered an internal error. Please try again.";
-    /// The backend cannot be reached or broke off.
+    /// The backend cannot be connected to, or it closed the connection too early.
     unavailable = SERVICE_UNAVAILABLE "ServiceUnavailable" "The storage behind the proxy is not available.";
-    /// The key provider cannot be reached.
+    /// The key provider cannot be connected to.
     keys_unavailable = SERVICE_UNAVAILABLE "ServiceUnavailable" "The key provider is not available.";
     /// Too many requests at once.
     slow_down = SERVICE_UNAVAILABLE "SlowDown" "Please reduce your request rate.";
@@ -53,9 +53,9 @@ codes! {
     reserved_key = FORBIDDEN "AccessDenied" "Keys that begin with .endseal/ belong to the proxy.";
     /// A method that the resource does not have.
     method_not_allowed = METHOD_NOT_ALLOWED "MethodNotAllowed" "The specified method is not allowed against this resource.";
-    /// No length was given.
+    /// The request gives no length of its content.
     missing_length = LENGTH_REQUIRED "MissingContentLength" "You must provide the Content-Length HTTP header.";
-    /// A body beyond what one request may carry.
+    /// A body that is longer than one request may carry.
     too_large = BAD_REQUEST "EntityTooLarge" "Your proposed upload exceeds the maximum allowed object size.";
     /// A part below 5 MiB that is not the last.
     too_small = BAD_REQUEST "EntityTooSmall" "Your proposed upload is smaller than the minimum allowed object size.";
@@ -63,17 +63,17 @@ codes! {
     incomplete_body = BAD_REQUEST "IncompleteBody" "You did not provide the number of bytes specified by the Content-Length HTTP header.";
     /// The client sent nothing for too long.
     request_timeout = BAD_REQUEST "RequestTimeout" "Your socket connection to the server was not read from or written to within the timeout period.";
-    /// A checksum that is not that of the body.
+    /// The checksum in the request is not that of the body.
     bad_digest = BAD_REQUEST "BadDigest" "The checksum you specified did not match what we received.";
     /// The hash in the signature is not that of the body.
     sha256_mismatch = BAD_REQUEST "XAmzContentSHA256Mismatch" "The provided 'x-amz-content-sha256' header does not match what was computed.";
-    /// XML that is none, or not what belongs here.
+    /// The body is not XML, or is another document than this operation needs.
     malformed_xml = BAD_REQUEST "MalformedXML" "The XML you provided was not well-formed or did not validate against our published schema.";
-    /// A form that is none.
+    /// The body is not a form.
     malformed_form = BAD_REQUEST "MalformedPOSTRequest" "The body of your POST request is not well-formed multipart/form-data.";
     /// A form with too much before its file.
     preamble_too_long = BAD_REQUEST "MaxPostPreDataLengthExceededError" "Your POST request fields preceding the upload file were too large.";
-    /// A key that has no room once it is encrypted.
+    /// A key that is longer than S3 allows once it is encrypted.
     key_too_long = BAD_REQUEST "KeyTooLongError" "Your key is too long: names in this bucket are encrypted, which makes n bytes between two slashes 4/3 (n + 16), and the key then has more than 1,024 bytes.";
     /// A path or query that cannot be read.
     invalid_uri = BAD_REQUEST "InvalidURI" "Couldn't parse the specified URI.";
@@ -85,9 +85,9 @@ codes! {
     no_such_upload = NOT_FOUND "NoSuchUpload" "The specified multipart upload does not exist. The upload ID might be invalid, or the multipart upload might have been aborted or completed.";
     /// A part that was not uploaded, or with another entity tag.
     invalid_part = BAD_REQUEST "InvalidPart" "One or more of the specified parts could not be found. The part might not have been uploaded, or the specified entity tag might not have matched the part's entity tag.";
-    /// Parts out of order.
+    /// The parts of an upload are not in ascending order.
     invalid_part_order = BAD_REQUEST "InvalidPartOrder" "The list of parts was not in ascending order. Parts must be ordered by part number.";
-    /// User metadata that leave no room for the header.
+    /// User metadata that do not fit beside the header of a sealed object.
     metadata_too_large = BAD_REQUEST "MetadataTooLarge" "Your metadata headers exceed the maximum allowed metadata size of 2,048 bytes, of which the header of a sealed object takes up to 500.";
     /// A condition of a copy or a write that does not hold.
     precondition_failed = PRECONDITION_FAILED "PreconditionFailed" "At least one of the pre-conditions you specified did not hold.";
@@ -123,7 +123,7 @@ impl S3Error {
         own
     }
 
-    /// An answer of the backend that is none, and the cause for the log.
+    /// The backend's answer could not be understood. The cause is for the log.
     #[must_use]
     pub fn bad_gateway(cause: impl Into<Box<str>>) -> Self {
         let message = "The storage behind the proxy gave an answer that is not one of S3.";
@@ -183,19 +183,19 @@ impl S3Error {
         self
     }
 
-    /// The HTTP status.
+    /// The HTTP status of the response.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// S3's code.
+    /// The error code of S3, such as `NoSuchKey`.
     #[must_use]
     pub fn code(&self) -> &str {
         &self.code
     }
 
-    /// The message.
+    /// The message for people, which clients print.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
@@ -213,7 +213,7 @@ impl S3Error {
         self.kind
     }
 
-    /// Headers for the client.
+    /// Further headers of the response, if there are any.
     #[must_use]
     pub fn headers(&self) -> Option<&HeaderMap> {
         self.headers.as_deref()

@@ -1,40 +1,41 @@
-//! Which of S3's operations a request is: those that touch what is sealed, and all others.
+//! Operations of S3 as the proxy distinguishes them: those that touch sealed objects, and all
+//! others.
 
 use http::{HeaderMap, Method};
 
 use crate::Target;
 
-/// An operation that the proxy takes part in, or [`Operation::Other`], which goes through.
+/// An operation that the proxy handles, or [`Operation::Other`], which it passes to the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "what there is")]
 pub enum Operation {
-    /// `PutObject`
+    /// `PutObject`: stores an object in one request.
     PutObject,
-    /// `CopyObject`
+    /// `CopyObject`: copies an object within the backend.
     CopyObject,
-    /// `GetObject`
+    /// `GetObject`: reads an object, or a range of it.
     GetObject,
-    /// `HeadObject`
+    /// `HeadObject`: reads the headers of an object.
     HeadObject,
-    /// `GetObjectAttributes`
+    /// `GetObjectAttributes`: reads size, tag, checksum and parts of an object.
     GetObjectAttributes,
-    /// `CreateMultipartUpload`
+    /// `CreateMultipartUpload`: starts an upload in parts.
     CreateMultipartUpload,
-    /// `UploadPart`
+    /// `UploadPart`: stores one part of an upload.
     UploadPart,
-    /// `UploadPartCopy`
+    /// `UploadPartCopy`: copies a range of an object into a part.
     UploadPartCopy,
-    /// `CompleteMultipartUpload`
+    /// `CompleteMultipartUpload`: joins the parts to an object.
     CompleteMultipartUpload,
-    /// `AbortMultipartUpload`
+    /// `AbortMultipartUpload`: deletes an upload and its parts.
     AbortMultipartUpload,
-    /// `ListParts`
+    /// `ListParts`: lists the parts of an upload.
     ListParts,
-    /// `ListObjects` and `ListObjectsV2`
+    /// `ListObjects` and `ListObjectsV2`: list the objects of a bucket.
     ListObjects,
-    /// `ListObjectVersions`
+    /// `ListObjectVersions`: lists versions and delete markers of a bucket.
     ListObjectVersions,
-    /// `DeleteObjects`
+    /// `DeleteObjects`: deletes up to 1,000 objects.
     DeleteObjects,
     /// The object by a form of a browser.
     PostObject,
@@ -42,7 +43,7 @@ pub enum Operation {
     /// rule below: `SelectObjectContent`, `GetObjectTorrent`, `WriteGetObjectResponse`,
     /// `RenameObject`, `CreateSession`, appending, unpacking, other methods.
     NotOnSealed,
-    /// Whatever does not touch content, sizes or entity tags of objects.
+    /// Any operation that does not touch content, sizes or entity tags of objects.
     Other,
 }
 
@@ -68,7 +69,7 @@ impl Operation {
         if copies && operation == Self::Other { Self::NotOnSealed } else { operation }
     }
 
-    /// Its name in metrics and logs.
+    /// Name of the operation in metrics and logs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -109,9 +110,9 @@ const REFUSED_HEADERS: [&str; 4] = [
 /// means what the client may do anyway.
 const FORCE_DELETE: &str = "x-minio-force-delete";
 
-/// Parameters about an object that can be asked for, and set, without touching its content. No
-/// other goes to the backend as it is: many servers take a parameter that they do not know for
-/// none, and a `PUT` with it for one of plaintext.
+/// Parameters about an object that can be read and set without touching its content. Requests with
+/// any other parameter are not passed on: many servers ignore an unknown parameter, and would treat
+/// such a `PUT` as an upload of plaintext.
 const ABOUT_OBJECTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
 
 /// With those of buckets, the parameters that make a request for an object one for something else.

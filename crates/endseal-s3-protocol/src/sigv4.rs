@@ -2,14 +2,14 @@
 //!
 //! # Which string is signed
 //! S3 encodes the decoded path and query once, and resolves no dots. Clients sign either that or
-//! what they sent, byte for byte (botocore does). [`Verifier`] takes both: each string leads back
-//! to one decoded path and query, those of [`uri`], so that nobody can give a signature another
+//! the bytes that they sent (botocore does). [`Verifier`] accepts both. Each string leads back to
+//! one decoded path and query, those of [`uri`], so an attacker cannot give a signature another
 //! meaning. Handlers MUST decode with [`uri`] for the same reason; `+` in a query is a space.
 //!
 //! # Replay
-//! S3's own rule: a signature in the header is good for 15 minutes on both sides of its date, one
-//! in the query until it expires, at most 7 days. Within that window a request can be repeated by
-//! whoever saw it. TLS is what keeps others from seeing it.
+//! S3's own rule: a signature in the header is valid for 15 minutes on both sides of its date, one
+//! in the query until it expires, at most 7 days. Within that window an observer of a request can
+//! repeat it. TLS prevents others from observing it.
 
 mod ascii;
 mod authorization;

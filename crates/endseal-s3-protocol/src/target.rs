@@ -27,8 +27,8 @@ impl Target {
     /// the bucket, otherwise the first component of the path is.
     ///
     /// # Errors
-    /// `InvalidURI` for escapes that are none or are no UTF-8, a null byte, keys that are too long;
-    /// `InvalidBucketName` for names that no bucket can have.
+    /// `InvalidURI` for malformed escapes, escapes that are not UTF-8, a null byte, or keys that
+    /// are too long; `InvalidBucketName` for names that no bucket can have.
     pub fn parse(uri: &Uri, host: Option<&str>, domains: &[String]) -> Result<Self, S3Error> {
         let path = uri.path().strip_prefix('/').ok_or_else(S3Error::invalid_uri)?;
         let (bucket, key) = match virtual_bucket(host, domains) {
@@ -68,7 +68,7 @@ impl Target {
         self
     }
 
-    /// Bucket and key alone.
+    /// The same target with bucket and key, but without the query.
     #[must_use]
     pub fn without_query(&self) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl Target {
         self.key.as_deref()
     }
 
-    /// The query.
+    /// The query of the target, decoded.
     #[must_use]
     pub const fn query(&self) -> &Query {
         &self.query
@@ -184,7 +184,7 @@ fn check_len(key: &str) -> Result<(), S3Error> {
 pub struct Query(Vec<(String, Option<String>)>);
 
 impl Query {
-    /// No parameters.
+    /// Makes a query without parameters.
     #[must_use]
     pub const fn new() -> Self {
         Self(Vec::new())
@@ -193,7 +193,7 @@ impl Query {
     /// Reads the part behind `?`.
     ///
     /// # Errors
-    /// `InvalidURI` for escapes that are none or are no UTF-8, and a null byte.
+    /// `InvalidURI` for malformed escapes, escapes that are not UTF-8, and a null byte.
     pub fn parse(raw: &str) -> Result<Self, S3Error> {
         let mut parameters = Vec::new();
         for parameter in raw.split('&').filter(|parameter| !parameter.is_empty()) {

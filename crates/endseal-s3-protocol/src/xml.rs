@@ -1,13 +1,14 @@
 //! The XML bodies of S3 that the proxy reads or changes.
 //!
-//! A body that is changed is not modelled: [`rewrite()`] and [`rewrite_result`] find what they know
-//! and copy everything else, unknown elements, attributes, comments and blanks included, byte for
-//! byte. Entities but the five of XML 1.0 and document types are refused, and nothing is expanded.
+//! A body that is changed is not modelled. [`rewrite()`] and [`rewrite_result`] find the elements
+//! that they know and copy everything else byte for byte: unknown elements, attributes, comments
+//! and blanks. Entities but the five of XML 1.0 and document types are refused, and nothing is
+//! expanded.
 //!
 //! | body | use |
 //! |---|---|
 //! | `ListBucketResult` (v1, v2), `ListVersionsResult`, `ListMultipartUploadsResult`, `ListPartsResult`, `Delete`, `DeleteResult` | [`rewrite()`], [`entries`] |
-//! | `ListBucketResult`, `ListVersionsResult`, `ListMultipartUploadsResult` with all outside the entries made anew | [`ListHead`], [`relist`] |
+//! | `ListBucketResult`, `ListVersionsResult`, `ListMultipartUploadsResult` with all outside the entries replaced | [`ListHead`], [`relist`] |
 //! | `InitiateMultipartUploadResult`, `CompleteMultipartUploadResult`, `CopyObjectResult`, `CopyPartResult`, `PostResponse`, `Error` | [`rewrite_result`], [`Fields`] |
 //! | `CompleteMultipartUpload` | [`read_complete`], [`write_complete`] |
 //! | `Delete` | [`read_delete`] |

@@ -1,4 +1,4 @@
-//! A histogram of Prometheus.
+//! A histogram in the text format of Prometheus.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
@@ -38,7 +38,7 @@ impl<const N: usize> Histogram<N> {
         }
     }
 
-    /// Counts a value.
+    /// Counts one value in its bucket, and adds it to the sum.
     pub fn add(&self, value: u64) {
         let class = self.bounds.iter().position(|bound| value <= *bound);
         class.and_then(|at| self.classes.get(at)).unwrap_or(&self.beyond).fetch_add(1, Relaxed);

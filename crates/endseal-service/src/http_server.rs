@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 /// descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Bounds of a server.
+/// Bounds of an HTTP server: connections, sizes and times.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "each server names all of its bounds")]
 pub struct HttpLimits {

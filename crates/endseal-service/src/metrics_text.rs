@@ -10,7 +10,7 @@ use crate::Histogram;
 pub enum MetricKind {
     /// Grows until the process ends. Its name ends in `_total`.
     Counter,
-    /// Goes up and down.
+    /// A gauge: a value that can rise and fall.
     Gauge,
 }
 
@@ -72,7 +72,7 @@ impl MetricsText {
         self.write(format_args!("{prefix}_{name}_sum {sum}\n{prefix}_{name}_count {count}\n"));
     }
 
-    /// Returns the text.
+    /// Returns the metrics in the text format of Prometheus.
     #[must_use]
     pub fn finish(self) -> String {
         self.text

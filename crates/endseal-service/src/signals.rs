@@ -1,4 +1,4 @@
-//! Signals that end a process.
+//! The signals that end a process, SIGINT and SIGTERM, as a future.
 
 use core::future::Future;
 use std::io;

@@ -14,7 +14,7 @@ use tokio_rustls::TlsConnector;
 pub struct Trust(RootCertStore);
 
 impl Trust {
-    /// Those that Mozilla trusts.
+    /// The root certificates that Mozilla trusts.
     #[must_use]
     pub fn public() -> Self {
         Self(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.into() })

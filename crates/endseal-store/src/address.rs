@@ -10,13 +10,13 @@ use crate::{limits, rows};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddressRef(pub(crate) i64);
 
-/// Facts about an address.
+/// Stored facts about an address: its keys, its certificate and the user's verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AddressRow {
     /// The Ed25519 key of the identity.
     pub identity: [u8; 32],
-    /// The number of its device.
+    /// Number of the device among those of the identity.
     pub device: u32,
     /// The device's certificate as it was seen last.
     pub certificate: Option<Vec<u8>>,

@@ -36,9 +36,9 @@ pub(crate) fn assemble<E: From<CreateStoreError>>(
     made
 }
 
-/// Removes what processes left beside `directory` that were killed while they assembled it. It
-/// never was a store. A process that is assembling one holds its lock. What cannot be removed
-/// stays.
+/// Removes the remains of unfinished assemblies beside `directory`: folders of processes that were
+/// killed before the store was complete. A process that is still assembling a store holds its lock.
+/// A folder that cannot be removed stays.
 fn remove_remains(directory: &Path) {
     let Some(prefix) =
         directory.file_name().map(|name| [name.as_encoded_bytes(), NEW.as_bytes()].concat())

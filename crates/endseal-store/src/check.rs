@@ -1,10 +1,10 @@
-//! Looking for damage (docs/spec/store.md, "Checks").
+//! Checks a store for damage (docs/spec/store.md, "Checks").
 
 use crate::error::{Finding, StoreError};
 use crate::integrity;
 use crate::store::Store;
 
-/// Extent of a check.
+/// Extent of a check: the parts of the store that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Depth {

@@ -23,7 +23,7 @@ pub(crate) fn open(path: &Path, key: &StoreKey) -> Result<Connection, Error> {
     // Closing writes nothing: a database that does not open is left as it was found.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    // What SQLCipher finds wrong comes back as an error; it would go to stderr as well.
+    // SQLCipher returns its findings as errors; without this setting it prints them to stderr, too.
     connection.execute_batch("PRAGMA cipher_log_level = NONE")?;
     connection.execute_batch(&key_pragma(key))?;
     connection.execute_batch(CIPHER)?;
@@ -36,7 +36,7 @@ pub(crate) fn open(path: &Path, key: &StoreKey) -> Result<Connection, Error> {
 /// a connection that another thread opens meanwhile cannot set its key.
 fn initialise() -> Result<(), Error> {
     static STARTED: Mutex<bool> = Mutex::new(false);
-    // Whoever panicked left it as it was: not started.
+    // A thread that panicked while it held the lock has not started SQLite, so the flag is right.
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
     if !*started {
         Connection::open_in_memory()?;
@@ -47,9 +47,9 @@ fn initialise() -> Result<(), Error> {
 
 /// Reads the log once and writes the same bytes back, with an fsync.
 ///
-/// A process that was killed leaves a log that the kernel holds and the medium perhaps not, and
-/// after a failed synchronisation the kernel takes pages for written that are not. A process that
-/// opens the database acts on what it reads, so that has to be on the medium first.
+/// A process that was killed may leave a log that is in the kernel's cache but not on the medium.
+/// After a failed fsync the kernel may treat unwritten pages as written. A process that opens the
+/// database acts on what it reads, so the log must be on the medium first.
 pub(crate) fn settle_log(path: &Path) -> io::Result<()> {
     let mut file = match directory::private().open(path) {
         Ok(file) => file,

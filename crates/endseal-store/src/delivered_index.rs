@@ -20,12 +20,13 @@ use crate::seen::Seen;
 use crate::{limits, rows};
 use pack::Mark;
 
-/// Messages that are worth sorting in: with fewer, what is written twice costs more than is saved.
-/// In memory they take about 2 MB, and to read them takes 1.6 ms (docs/design/store-tuning.md).
+/// Number of messages from which sorting in is worth its cost: with fewer, the second writing costs
+/// more than it saves. In memory they take about 2 MB, and reading them takes 1.6 ms
+/// (docs/design/store-tuning.md).
 pub(crate) const MANY: usize = 16_384;
 
-/// Messages for which there is room from the beginning: as many as are not worth sorting in, and a
-/// batch of a node.
+/// Number of messages for which memory is reserved at the start: those that are too few to be
+/// sorted in, and one batch of a node.
 const RESERVED: usize = MANY + 5_000;
 
 /// Length of most ids in bytes.
@@ -48,11 +49,11 @@ pub(crate) struct DeliveredIndex {
     ids: Vec<u8>,
     /// The last entry with a hash.
     places: HashMap<u64, usize, BuildHasherDefault<AsIs>>,
-    /// The carrier chooses the ids.
+    /// The ids are hashed with a random key, because the delivery service chooses them.
     hasher: RandomState,
     /// Entries that are in no pack yet, by their numbers.
     due: Vec<usize>,
-    /// Entries that were delivered.
+    /// Number of entries that were delivered.
     delivered: usize,
     /// By conversation, the entry that is probably delivered next: messages come in the order in
     /// which they were asked for.
@@ -63,7 +64,7 @@ pub(crate) struct DeliveredIndex {
 
 struct Entry {
     conversation: i64,
-    /// Where its id begins, and how long it is.
+    /// Offset and length of the message id in `ids`.
     id: usize,
     len: usize,
     /// 0: it was asked for, and is not among those that were sorted in.
@@ -76,15 +77,15 @@ struct Entry {
 /// Answer of the index about a message.
 pub(crate) enum Known {
     Delivered(Seen),
-    /// It was not delivered: it was asked for, or gets its number now.
+    /// The message was not delivered: it was asked for, or gets its number now.
     Fresh,
     /// Nothing: `seen` has to be asked.
     Nothing,
 }
 
 impl DeliveredIndex {
-    /// Its memory is reserved at once: what grows by doubling leaves holes behind, and pages of it
-    /// that were not used cost nothing.
+    /// Its memory is reserved at once: growing by doubling would fragment memory, and reserved
+    /// pages that are not used cost nothing.
     fn new() -> Self {
         let ids = RESERVED * USUAL_ID_LEN;
         Self {
@@ -99,7 +100,7 @@ impl DeliveredIndex {
         }
     }
 
-    /// Reads all packs.
+    /// Loads the index from all packs of the table.
     pub(crate) fn load(connection: &Connection) -> Result<Self, StoreError> {
         let mut recent = Self::new();
         each(connection, |mark, seq| {
@@ -114,13 +115,13 @@ impl DeliveredIndex {
         self.delivered
     }
 
-    /// Returns true if so many messages were asked for and not delivered that it is better to begin
-    /// anew.
+    /// Returns true if so many messages were asked for and not delivered that the index should be
+    /// dropped and loaded again.
     pub(crate) fn is_cluttered(&self) -> bool {
         self.entries.len() - self.delivered > MAX_ASKED
     }
 
-    /// Makes room for so many more of a conversation.
+    /// Reserves memory for this number of further messages of a conversation.
     pub(crate) fn expect(&mut self, conversation: i64, messages: usize) {
         self.entries.reserve(messages);
         self.places.reserve(messages);
@@ -146,8 +147,8 @@ impl DeliveredIndex {
         }
     }
 
-    /// The entry of a message. If there is none, its hash leads to the one that is added next, and
-    /// the entry is given that it led to before.
+    /// Finds the entry of a message. If there is none, its hash is linked to the entry that is
+    /// added next, and the error holds the entry that the hash was linked to before.
     fn place(
         &mut self,
         hash: u64,
@@ -227,7 +228,7 @@ impl DeliveredIndex {
         self.sorted.insert(conversation, is_sorted);
     }
 
-    /// Writes what is in no pack yet.
+    /// Writes the messages that are in no pack yet.
     pub(crate) fn write(&mut self, connection: &Connection) -> Result<(), StoreError> {
         for due in self.due.chunks(pack::MAX_LEN) {
             let entries = || due.iter().filter_map(|at| self.entries.get(*at));
@@ -386,7 +387,7 @@ fn malformed() -> StoreError {
     StoreError::Damaged(Finding::Rows { rule: MALFORMED, count: 1 })
 }
 
-const MALFORMED: &str = "a pack of messages that is none";
+const MALFORMED: &str = "a malformed pack of delivered messages";
 
 /// Takes a hash for its own.
 #[derive(Default)]

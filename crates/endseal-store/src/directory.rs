@@ -9,7 +9,7 @@ pub(crate) const LOG: &str = "store.db-wal";
 pub(crate) const KEY: &str = "key";
 pub(crate) const LOCK: &str = "lock";
 
-/// Makes a directory that no other account may look into. It MUST NOT exist.
+/// Makes a directory that other accounts cannot read. It MUST NOT exist.
 pub(crate) fn make(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -26,7 +26,7 @@ pub(crate) fn private() -> OpenOptions {
     options
 }
 
-/// Writes a file that is there whole or not at all, instead of what has its name.
+/// Replaces a file atomically: after a crash it holds the old content or the new one, complete.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, bytes)?;
     synchronise_parent(path)
@@ -51,7 +51,7 @@ pub(crate) fn read_bounded(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Makes what happened to the names in a directory durable.
+/// Makes changes of the names in a directory durable.
 pub(crate) fn synchronise(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }

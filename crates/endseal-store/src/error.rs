@@ -15,13 +15,13 @@ pub(crate) mod finding;
 pub use copy::{BackupError, ReprotectError, RestoreError};
 pub use finding::Finding;
 
-/// Why no store was made. Nothing is left at its place.
+/// Reason why no store was made. Nothing is left at its place.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CreateStoreError {
     /// There is something at that place already.
     Exists,
-    /// The medium is full.
+    /// The medium is full. Free space on it, then try again.
     Full,
     /// The medium or the system failed.
     Io(io::Error),
@@ -31,12 +31,12 @@ pub enum CreateStoreError {
     Random,
 }
 
-/// Why a store does not open. Nothing in it was changed.
+/// Reason why a store does not open. Nothing in it was changed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenStoreError {
-    /// The secret is wrong, of another kind than the store's protection, or the key file is
-    /// damaged: they cannot be told apart.
+    /// The secret is wrong or of another kind than the store's protection, or the key file is
+    /// damaged. These cases cannot be distinguished.
     Authentication,
     /// The database is damaged, or not a store's. Restore a backup.
     Damaged(Finding),
@@ -54,7 +54,7 @@ pub enum OpenStoreError {
     OtherVersion(u32),
 }
 
-/// Why an operation on an open store failed.
+/// Reason why an operation on an open store failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -65,8 +65,8 @@ pub enum StoreError {
     Duplicate,
     /// The transaction failed before with [`Self::Full`] or [`Self::Io`], and can only be dropped.
     Ended,
-    /// The medium is full. Nothing of the transaction was written; the store works on when there is
-    /// room again.
+    /// The medium is full. Nothing of the transaction was written; the store works again when space
+    /// has been freed.
     Full,
     /// The medium failed. Nothing of the transaction was written. If it failed in reading, the
     /// store is to be [reopened](crate::Store::reopen)
@@ -76,12 +76,12 @@ pub enum StoreError {
     Limit(Limit),
     /// A row that this one refers to is not there: a reference of another store.
     Reference,
-    /// A commit failed and may have happened all the same, or the medium failed before. Drop what
-    /// came from this store, and [reopen](crate::Store::reopen) it.
+    /// A commit failed and may have happened all the same, or the medium failed before. Drop all
+    /// data that came from this store, and [reopen](crate::Store::reopen) it.
     Uncertain,
 }
 
-/// Value that was too large.
+/// Kind of the value that exceeded a limit of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {
@@ -110,7 +110,7 @@ impl CreateStoreError {
 }
 
 impl OpenStoreError {
-    /// That a file is not there means that there is no store.
+    /// Converts an error of opening a file, whose absence means that there is no store.
     pub(crate) fn missing(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::Missing,
@@ -171,7 +171,7 @@ impl fmt::Display for OpenStoreError {
             Self::Full => f.write_str(FULL),
             Self::Io(error) => write!(f, "the store cannot be read: {error}"),
             Self::Locked => f.write_str("another process has the store open"),
-            Self::Missing => f.write_str("there is no store, or not its key file"),
+            Self::Missing => f.write_str("there is no store, or its key file is missing"),
             Self::NoMemory => f.write_str(NO_MEMORY),
             Self::OtherVersion(version) => {
                 write!(f, "the store has version {version}; this program reads {}", VERSION)

@@ -1,6 +1,6 @@
 //! Identification of the format in the header of the database.
 
-/// `esl1`, in `application_id`.
+/// The text `esl1`, which SQLite keeps in the header as `application_id`.
 pub(crate) const APPLICATION_ID: i32 = 0x6573_6c31;
 
 /// Version of the format, in `user_version`. No earlier one was released, and none is read.

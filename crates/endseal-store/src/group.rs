@@ -8,7 +8,7 @@ use crate::session::SessionStatus;
 use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
-/// A group's state.
+/// State of a group, with its epoch and its permission to send and receive.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[allow(clippy::exhaustive_structs, reason = "the caller makes rows; a field is a new schema")]
 pub struct GroupRow {
@@ -16,7 +16,7 @@ pub struct GroupRow {
     pub standing: SessionStatus,
     /// The epoch that `state` is of; at most 2^63 - 1.
     pub epoch: u64,
-    /// The group's state.
+    /// The group's state, encoded by the layer above.
     pub state: Zeroizing<Vec<u8>>,
 }
 

@@ -1,5 +1,6 @@
-//! Functions with a sharp edge, for tests and test vectors: they take what must otherwise be
-//! random, give what must otherwise stay inside, or change limits that are constants otherwise.
+//! Functions for tests and test vectors that are easy to misuse: they take values that must
+//! otherwise be random, return secrets that must otherwise stay inside, or change limits that are
+//! otherwise constants.
 
 use endseal_crypto::argon2id::{self, NoMemory};
 use endseal_crypto::secret::Zeroizing;
@@ -26,8 +27,8 @@ pub fn seal_key_file(
         .map(|file| file.to_vec())
 }
 
-/// The store key and its salt from a key file. They open the store, whatever the passphrase
-/// becomes.
+/// Opens a key file and returns the store key and its salt. They open the store even after the
+/// passphrase was changed.
 ///
 /// # Errors
 /// [`OpenStoreError::Authentication`], [`OpenStoreError::NoMemory`].

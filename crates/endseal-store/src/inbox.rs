@@ -12,17 +12,17 @@ use endseal_crypto::secret::Zeroizing;
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub struct InboxRow {
-    /// Its number; later messages have higher ones.
+    /// Number of the message; later messages have higher numbers.
     pub seq: u64,
-    /// Where it belongs.
+    /// Conversation to which the message belongs.
     pub conversation: ConversationRef,
-    /// Sender.
+    /// Address of the sender.
     pub sender: AddressRef,
     /// 0 a message, 1 a change of a group.
     pub kind: u8,
-    /// Its id.
+    /// Id of the message, unique in its conversation.
     pub message: Vec<u8>,
-    /// Content.
+    /// Content of the message, decrypted.
     pub plaintext: Zeroizing<Vec<u8>>,
 }
 

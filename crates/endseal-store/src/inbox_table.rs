@@ -32,7 +32,7 @@ impl Changes {
         self.gathered.add(connection, message).map_err(number_taken)
     }
 
-    /// Writes all of them.
+    /// Writes all changes to the table, and leaves none behind.
     pub(crate) fn write(&mut self, connection: &Connection) -> Result<(), StoreError> {
         self.gathered.write(connection).map_err(number_taken)?;
         if let Some(opened) = &self.opened {
@@ -148,4 +148,4 @@ fn malformed() -> StoreError {
     StoreError::Damaged(Finding::Rows { rule: MALFORMED, count: 1 })
 }
 
-const MALFORMED: &str = "a pack of the inbox that is none";
+const MALFORMED: &str = "a malformed pack of inbox messages";

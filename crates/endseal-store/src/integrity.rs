@@ -87,7 +87,7 @@ const RULES: &[(&str, &str)] = &[
         "SELECT count(*) FROM session WHERE address NOT IN (SELECT ref FROM address)",
     ),
     (
-        "a session or group with an unknown standing",
+        "a session or group with an unknown status",
         "SELECT (SELECT count(*) FROM session WHERE standing NOT BETWEEN 0 AND 2)
               + (SELECT count(*) FROM mls_group WHERE standing NOT BETWEEN 0 AND 2)",
     ),

@@ -24,11 +24,11 @@ endseal_crypto::secret_bytes! {
 pub enum Protection<'a> {
     /// Nothing: a reader of the key file has the store.
     None,
-    /// A passphrase.
+    /// A passphrase, from which Argon2id derives the key of the file.
     Passphrase {
-        /// Its bytes, which are taken as they are.
+        /// Bytes of the passphrase, which are used as they are.
         passphrase: &'a [u8],
-        /// Cost of a guess.
+        /// Cost of a guess, which is also the cost of opening.
         params: KdfParams,
     },
     /// A key that is kept elsewhere.
@@ -40,30 +40,30 @@ pub enum Protection<'a> {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Unlock<'a> {
-    /// Nothing.
+    /// The key file needs no secret.
     None,
-    /// The passphrase.
+    /// The passphrase, as its bytes.
     Passphrase(&'a [u8]),
     /// The key that is kept elsewhere.
     OuterKey(&'a OuterKey),
 }
 
-/// Which secret a key file asks for. It is not authenticated: an answer to "what shall I ask for?".
+/// Kind of the secret that a key file needs, so that a program can ask for it. Not authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProtectionKind {
-    /// None.
+    /// The key file is not protected by a secret.
     None,
     /// A passphrase, with the work that it will take.
     Passphrase(KdfParams),
-    /// A key.
+    /// A key that is kept outside the key file.
     OuterKey,
 }
 
 /// Length of a key file.
 pub(crate) const LEN: usize = HEADER_LEN + SEALED_LEN;
 
-/// Seals `key` under `protection`.
+/// Seals the store key `key` under `protection`, and returns the key file.
 pub(crate) fn seal(
     key: &StoreKey,
     protection: &Protection<'_>,
@@ -134,7 +134,7 @@ pub(crate) fn open(file: &[u8], unlock: Unlock<'_>) -> Result<StoreKey, OpenStor
     Ok(StoreKey::from_bytes(payload))
 }
 
-/// Which secret the file asks for.
+/// Kind of the secret that opens the key file.
 pub(crate) fn kind(file: &[u8]) -> Result<ProtectionKind, OpenStoreError> {
     Header::parse(file).map(|header| header.kind)
 }
@@ -177,7 +177,7 @@ impl Header {
     }
 }
 
-/// `BLAKE3-derive(label, secret || header)`.
+/// Derives the key of the file: `BLAKE3-derive(label, secret || header)`.
 fn file_key(secret: &[u8; 32], header: &[u8]) -> InputKey {
     InputKey::init_with(|out| hash::derive_into(label::STORE_KEY_FILE, &[secret, header], out))
 }

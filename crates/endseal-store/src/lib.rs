@@ -1,4 +1,4 @@
-//! The store: what must survive, in one encrypted database, written in transactions.
+//! The store: all durable state of a device, in one encrypted database, written in transactions.
 //!
 //! | to do this | use |
 //! |---|---|

@@ -9,7 +9,7 @@ pub const MAX_BODY_LEN: usize = 1 << 20;
 /// Longest state, record or certificate in bytes: 32 MiB.
 pub const MAX_STATE_LEN: usize = 1 << 25;
 
-/// 1 to [`MAX_NAME_LEN`] bytes.
+/// Checks that a name has 1 to [`MAX_NAME_LEN`] bytes.
 pub(crate) fn name(bytes: &[u8]) -> Result<(), StoreError> {
     if bytes.is_empty() || bytes.len() > MAX_NAME_LEN {
         return Err(StoreError::Limit(Limit::Name));

@@ -11,13 +11,13 @@ use std::time::Instant;
 use crate::directory;
 use crate::error::OpenStoreError;
 
-/// Held as long as it lives; the kernel gives it up when the process dies.
+/// Holds the lock of a store until it is dropped; the kernel releases it when the process dies.
 #[derive(Debug)]
 pub(crate) struct Lock(File);
 
 impl Lock {
-    /// Takes the lock, and waits for it at most as long as told. The file is never removed: a
-    /// process that held a removed one would hold nothing.
+    /// Takes the lock, and waits for it at most `wait`. The file is never removed: a process that
+    /// held the lock of a removed file would exclude no other process.
     pub(crate) fn take(path: &Path, wait: Duration) -> Result<Self, OpenStoreError> {
         let file = directory::private().create(true).truncate(false).open(path)?;
         let start = Instant::now();

@@ -14,15 +14,15 @@ use crate::seen::Seen;
 use crate::store::transaction::WriteTransaction;
 use crate::{limits, rows};
 
-/// Delivers messages in a transaction. It holds its statements, so that a message costs no look-up
-/// of them; make it once for a batch.
+/// Delivers messages in a transaction. It keeps prepared statements, so that they are not looked up
+/// for each message; make it once for a batch.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct Messages<'t> {
     transaction: &'t WriteTransaction<'t>,
-    /// Statement that looks a message up in `seen`, once that is needed: many questions are about
-    /// conversations that have nothing there.
+    /// Statement that searches `seen` for a message, once it is needed: many messages belong to
+    /// conversations without a row there.
     seen: Option<CachedStatement<'t>>,
-    /// That for [`WIDTH`] messages, once there are as many.
+    /// Statement for [`WIDTH`] messages at once, once there are as many.
     wide: Option<CachedStatement<'t>>,
 }
 
@@ -31,17 +31,17 @@ pub struct Messages<'t> {
 #[allow(missing_debug_implementations, reason = "it refers to a plaintext")]
 #[allow(clippy::exhaustive_structs, reason = "the arguments of `deliver`")]
 pub struct NewMessage<'a> {
-    /// Where it belongs.
+    /// Conversation to which the message belongs.
     pub conversation: ConversationRef,
-    /// Its id.
+    /// Id of the message, unique in its conversation.
     pub message: &'a [u8],
-    /// Sender.
+    /// Address of the sender.
     pub sender: AddressRef,
     /// 0 a message, 1 a change of a group.
     pub kind: u8,
     /// Digest that is stored as [`Seen::digest`].
     pub digest: &'a [u8; 16],
-    /// Content.
+    /// Content of the message, decrypted.
     pub plaintext: &'a [u8],
 }
 
@@ -214,7 +214,7 @@ impl<'t> Messages<'t> {
         Ok(first..end)
     }
 
-    /// [`Self::mark`] for many messages.
+    /// Marks many messages as delivered, as [`Self::mark`] does for one.
     fn mark_many(&mut self, all: &[NewMessage<'_>], first: u64) -> Result<(), StoreError> {
         let transaction = self.transaction;
         let mut recent = transaction.recent()?;
@@ -251,8 +251,8 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// Puts a message into the inbox and remembers its id for ever; the number that it gets. `kind`
-    /// is 0 for a message and 1 for a change of a group, and `digest` what [`Seen::digest`] says.
+    /// Puts a message into the inbox, remembers its id for ever, and returns its number. `kind` is
+    /// 0 for a message and 1 for a change of a group; `digest` is stored as [`Seen::digest`].
     ///
     /// # Errors
     /// [`StoreError::Duplicate`] if a message of that id was delivered before,

@@ -1,4 +1,4 @@
-//! Ciphertexts that may have been sent, until their carrier says that they were.
+//! Ciphertexts that may have been sent, until the delivery service confirms them.
 
 use rusqlite::types::ValueRef;
 
@@ -8,19 +8,19 @@ use crate::error::StoreError;
 use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
-/// A ciphertext to be sent, as often as it takes, and never made anew.
+/// A ciphertext to be sent, repeatedly until it is confirmed. It is never encrypted again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutboxRow {
-    /// Its number, which no other ever had or gets; later ones have higher ones.
+    /// Number of the ciphertext. It is never used again; later ciphertexts have higher numbers.
     pub seq: u64,
-    /// Where it belongs.
+    /// Conversation to which the ciphertext belongs.
     pub conversation: ConversationRef,
-    /// Recipient; none in a group.
+    /// Address of the recipient; `None` for a group.
     pub recipient: Option<AddressRef>,
     /// Kind of the ciphertext, numbered by the layer above.
     pub kind: u8,
-    /// The ciphertext.
+    /// The ciphertext, as it is sent.
     pub body: Vec<u8>,
 }
 
@@ -28,11 +28,11 @@ pub struct OutboxRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutboxState {
-    /// None.
+    /// The ciphertext depends on no such change, and may be sent.
     Free,
-    /// It asks for the change, and may be sent.
+    /// The ciphertext proposes the change, and may be sent.
     Proposes,
-    /// It follows from the change, and may be sent once that is accepted.
+    /// The ciphertext depends on the change, and may be sent once that is accepted.
     Held,
 }
 

@@ -6,11 +6,11 @@ use crate::messages::Messages;
 use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{limits, rows};
 
-/// A parked ciphertext.
+/// A ciphertext that could not be decrypted yet and is kept for a later attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "the caller makes rows; a field is a new schema")]
 pub struct ParkedRow {
-    /// The message's id.
+    /// Id of the message, unique in its conversation.
     pub message: Vec<u8>,
     /// Number of the sending device; 0 in a group.
     pub device: u32,
@@ -18,7 +18,7 @@ pub struct ParkedRow {
     pub reason: u8,
     /// Epoch of the group that the ciphertext names; 0 outside groups. At most 2^63 - 1.
     pub epoch: u64,
-    /// The ciphertext.
+    /// The ciphertext, as it was received.
     pub body: Vec<u8>,
 }
 
@@ -26,17 +26,17 @@ pub struct ParkedRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParkedTotal {
-    /// The conversation.
+    /// Conversation whose ciphertexts are counted.
     pub conversation: ConversationRef,
-    /// The reason.
+    /// Reason for which they are parked, numbered by the layer above.
     pub reason: u8,
-    /// Number of ciphertexts.
+    /// Number of parked ciphertexts.
     pub messages: u64,
     /// Sum of their lengths in bytes.
     pub bytes: u64,
     /// Place of the last one in the order of arrival of the conversation.
     pub last_place: u64,
-    /// Its id.
+    /// Id of the message that is last in the order of arrival.
     pub last: Vec<u8>,
 }
 

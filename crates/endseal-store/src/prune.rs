@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::store::transaction::{ReadTransaction, WriteTransaction};
 use crate::{delivered_index, inbox_table, rows};
 
-/// Place in the tombstones from which [`WriteTransaction::prune_seen`] goes on.
+/// Position in the tombstones at which [`WriteTransaction::prune_seen`] continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrunePosition {
     conversation: i64,
@@ -26,13 +26,13 @@ pub struct Pruned {
     pub next: Option<PrunePosition>,
 }
 
-/// Rows that [`WriteTransaction::prune_unused`] removed.
+/// Numbers of rows that [`WriteTransaction::prune_unused`] removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unused {
-    /// Number of addresses.
+    /// Number of addresses that were removed.
     pub addresses: u64,
-    /// Number of conversations.
+    /// Number of conversations that were removed.
     pub conversations: u64,
 }
 
@@ -49,7 +49,7 @@ impl ReadTransaction<'_> {
 
 impl WriteTransaction<'_> {
     /// Removes tombstones of consumed messages with numbers below `below`, of all conversations,
-    /// and looks at `limit` tombstones at most. Go on from [`Pruned::next`] with the same `below`,
+    /// and reads `limit` tombstones at most. Continue from [`Pruned::next`] with the same `below`,
     /// in the same or another transaction. A call without `from` sorts recent messages in first, if
     /// old ones are among them; that takes about a microsecond each.
     ///

@@ -1,4 +1,4 @@
-//! The tables (docs/spec/store.md, "Schema").
+//! The tables of the database (docs/spec/store.md, "Schema").
 
 use rusqlite::{Connection, Error};
 

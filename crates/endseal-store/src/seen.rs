@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Seen {
-    /// Its number in the inbox, whether or not it is there still.
+    /// Number of the message in the inbox, even if it was consumed.
     pub seq: u64,
     /// Digest of its ciphertext that the caller gave when it delivered the message. Another
     /// ciphertext under the same id is not the same message.

@@ -1,4 +1,4 @@
-//! Ratchets with devices.
+//! Sessions with devices, with the states of their ratchets.
 
 use endseal_crypto::secret::Zeroizing;
 use rusqlite::Row;
@@ -12,7 +12,7 @@ use crate::{limits, rows};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionStatus {
-    /// Sending and receiving.
+    /// The session sends and receives.
     Active,
     /// Receiving alone: another session took its place.
     ReceiveOnly,
@@ -27,13 +27,13 @@ pub enum SessionStatus {
 pub struct SessionRow {
     /// Tells the sessions with one device apart.
     pub tag: [u8; 8],
-    /// Which ratchet it is; the layer above numbers them.
+    /// Kind of the ratchet; the layer above numbers them.
     pub engine: u8,
     /// Permission to send and receive.
     pub standing: SessionStatus,
-    /// When it was used last, in a unit of the layer above; at most 2^63 - 1.
+    /// Time of the last use, in a unit of the layer above; at most 2^63 - 1.
     pub used: u64,
-    /// The ratchet's state.
+    /// The ratchet's state, encoded by the layer above.
     pub state: Zeroizing<Vec<u8>>,
 }
 
@@ -41,15 +41,15 @@ pub struct SessionRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionSummary {
-    /// With whom.
+    /// Address of the device with which the session is.
     pub address: AddressRef,
     /// Tells the sessions with one device apart.
     pub tag: [u8; 8],
-    /// Which ratchet it is.
+    /// Kind of the ratchet; the layer above numbers them.
     pub engine: u8,
     /// Permission to send and receive.
     pub standing: SessionStatus,
-    /// When it was used last.
+    /// Time of the last use, in a unit of the layer above.
     pub used: u64,
     /// Length of the state in bytes.
     pub state_len: usize,
@@ -125,7 +125,7 @@ impl WriteTransaction<'_> {
         Ok(())
     }
 
-    /// Changes what a session may be used for.
+    /// Changes the permission of a session to send and receive.
     ///
     /// # Errors
     /// [`StoreError::Reference`] if there is no such session.
@@ -141,8 +141,8 @@ impl WriteTransaction<'_> {
         one(update.execute((address.0, tag, standing.number()))?)
     }
 
-    /// Removes a session; whether there was one. Its state is overwritten in the database, and gone
-    /// from the files after a [checkpoint](crate::Store::checkpoint).
+    /// Removes a session. Returns true if there was one. Its state is overwritten in the database,
+    /// and gone from the files after a [checkpoint](crate::Store::checkpoint).
     ///
     /// # Errors
     /// [`StoreError`].

@@ -1,4 +1,4 @@
-//! Size of a store.
+//! Counts and sizes of a store, for metrics and for people.
 
 use std::fs;
 
@@ -22,14 +22,14 @@ pub struct Statistics {
     pub pages: u64,
     /// Pages that hold nothing and are used again first.
     pub free_pages: u64,
-    /// [`Store::generation`].
+    /// The generation of the store, [`Store::generation`].
     pub generation: u64,
-    /// [`Store::is_restored`].
+    /// True if the store was restored from a backup, [`Store::is_restored`].
     pub restored: bool,
 }
 
 impl Store {
-    /// Counts.
+    /// Counts the rows of all tables, and reads the sizes of the files.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -35,7 +35,7 @@ pub struct Store {
     connection: Option<Connection>,
     note: Note,
     id: [u8; 16],
-    /// Generation of the opening.
+    /// Generation of the store when it was opened.
     generation: u64,
     /// Generation in the database, which commits raise.
     latest_generation: u64,
@@ -162,8 +162,9 @@ impl Store {
         Self::load(directory.to_owned(), path, key, lock, options.housekeeping)
     }
 
-    /// Protects the store anew: the key file is written whole, in the place of the old one. The key
-    /// of the database stays, so an old copy of the key file opens it still, with the old secret.
+    /// Changes the protection of the store. The new key file replaces the old one in one step. The
+    /// key of the database stays, so an old copy of the key file still opens it with the old
+    /// secret.
     ///
     /// # Errors
     /// [`ReprotectError`]: the protection is the old one, or after [`ReprotectError::Uncertain`]
@@ -188,7 +189,7 @@ impl Store {
         if key == self.key { Ok(()) } else { Err(OpenStoreError::Authentication) }
     }
 
-    /// Which secret the key file of a store asks for.
+    /// Kind of the secret that the key file of a store needs.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -317,7 +318,8 @@ impl Store {
         // Without a log there is nothing to move.
         if fs::metadata(self.directory.join(LOG)).is_ok_and(|log| log.len() > limit) {
             match self.checkpoint() {
-                // Deleting may be what makes room: the log can grow a little more.
+                // A full medium is no error here: deletions may follow that free space, and the log
+                // can still grow a little.
                 Ok(()) | Err(StoreError::Full) => {}
                 Err(error) => return Err(error),
             }
@@ -358,7 +360,7 @@ impl Store {
         let moved = database::checkpoint(self.connection()?).map_err(StoreError::from);
         if matches!(moved, Err(ref error) if !matches!(error, StoreError::Full)) {
             // The kernel may have dropped writes of the log whose fsync failed, and no later fsync
-            // makes them; reopening writes the log anew.
+            // repeats them. Reopening writes the log again.
             self.become_uncertain();
         }
         self.noted(moved)
@@ -373,7 +375,7 @@ impl Store {
         // The checkpoint, which comes next, makes the fsync.
         let transaction = WriteTransaction::begin(self, Durability::Unsynced)?;
         match transaction.sort_in().and_then(|()| transaction.commit()) {
-            // They stay where they are: there is room for them.
+            // The messages stay where they are, which needs no more space.
             Err(StoreError::Full) => Ok(()),
             sorted => sorted,
         }
@@ -397,7 +399,7 @@ impl Store {
         self.recent.replace(None);
     }
 
-    /// Between transactions.
+    /// Drops the index between transactions if it holds too many entries that were not delivered.
     pub(crate) fn tidy_recent(&self) {
         self.recent.borrow_mut().take_if(|recent| recent.is_cluttered());
     }
@@ -439,7 +441,7 @@ impl Store {
         let _ = self.lock.set_damaged(!is_good);
     }
 
-    /// After a failure that leaves it open what the database holds.
+    /// Closes the connection after a failure that leaves the content of the database unknown.
     pub(crate) fn become_uncertain(&mut self) {
         self.connection = None;
     }

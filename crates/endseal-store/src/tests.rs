@@ -324,8 +324,8 @@ fn a_number_that_is_taken_is_damage_and_not_a_message_that_was_delivered() {
     assert_eq!(refused.err().unwrap().code(), "damaged");
 }
 
-/// SQLite rolls a whole transaction back when there is no room for one statement, and would take
-/// the next ones for transactions of their own.
+/// SQLite rolls a whole transaction back if one statement finds the medium full, and would treat
+/// the next statements as transactions of their own.
 #[test]
 fn a_transaction_that_found_no_room_cannot_go_on() {
     let place = Place::new();

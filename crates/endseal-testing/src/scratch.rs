@@ -1,4 +1,4 @@
-//! Temporary directories of tests.
+//! Temporary directories of tests, which are removed when they are dropped.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ impl Scratch {
         Self(path)
     }
 
-    /// Returns the directory.
+    /// Returns the path of the directory.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.0
@@ -44,7 +44,7 @@ impl Scratch {
         self.path(name)
     }
 
-    /// Reads a file.
+    /// Reads a file of the directory and returns its content.
     ///
     /// # Panics
     /// If it cannot be read.

@@ -1,4 +1,4 @@
-//! Repeatable choices.
+//! Repeatable pseudorandom choices for tests: equal seeds give equal numbers.
 
 /// SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>). The same seed gives the same numbers, so
 /// that a failure comes again.
@@ -12,7 +12,7 @@ impl SplitMix64 {
         Self(seed)
     }
 
-    /// Returns the next number.
+    /// Returns the next pseudorandom number of the sequence.
     #[allow(clippy::should_implement_trait, reason = "it has no end")]
     pub const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

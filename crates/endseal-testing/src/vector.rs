@@ -47,7 +47,7 @@ impl Vector {
         self.with_json(member, &format!("\"{}\"", hex(bytes)))
     }
 
-    /// Adds a number.
+    /// Adds a field with a number, in decimal.
     #[must_use]
     pub fn with_number(self, member: &str, number: u64) -> Self {
         self.with_json(member, &number.to_string())

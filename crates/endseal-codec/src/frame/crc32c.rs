@@ -18,7 +18,7 @@ mod by_table {
     /// x^32 + x^28 + x^27 + ... + 1, lowest power first.
     const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-    /// The remainders of all bytes.
+    /// The remainder of each byte value, computed at compile time.
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];
         let mut byte = 0;

@@ -1,10 +1,10 @@
-//! Why a frame is refused, and why one is not built.
+//! Errors of reading and building frames.
 
 use core::fmt;
 
 use crate::error::EncodeError;
 
-/// Why a frame is refused: the classes of `docs/spec/frame.md`.
+/// Reason why a frame is refused: the classes of `docs/spec/frame.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FrameError {
@@ -26,7 +26,7 @@ pub enum FrameError {
     Sequence,
     /// The input ends inside the frame.
     Truncated,
-    /// Bytes behind the frame.
+    /// The input continues behind the end of the frame.
     Trailing,
     /// The checksum is wrong: the frame was damaged, not forged.
     Checksum,
@@ -77,13 +77,13 @@ impl fmt::Display for FrameError {
 
 impl core::error::Error for FrameError {}
 
-/// Why a frame is not built.
+/// Reason why a frame is not built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError<E> {
     /// A reader would refuse the message.
     Encode(EncodeError),
-    /// The signer failed.
+    /// The closure that signs returned this error.
     Sign(E),
     /// The signature has another length than its scheme's.
     Signature,

@@ -7,18 +7,18 @@ use crate::wire::varint::{self, Fault};
 const VERSION: u8 = 1;
 const IDEMPOTENT: u8 = 1;
 const SEALED: u8 = 2;
-/// Lengths and sequences are below.
+/// Exclusive upper bound of lengths and sequences.
 const END: u64 = 1 << 62;
 
 /// Kind of the payload of a live frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// Defined by whoever uses the connection.
+    /// A control message; the protocol that uses the connection defines its content.
     Control,
     /// A `Message`, or a `SealedMessage` if the frame says so.
     Message,
-    /// Bytes of a file.
+    /// Bytes of a file that was offered before.
     Data,
 }
 
@@ -33,7 +33,7 @@ pub struct LiveHeader {
 }
 
 impl LiveHeader {
-    /// Bytes of the longest header.
+    /// Length in bytes of the longest header.
     pub const MAX_LEN: usize = 2 + 9 + 9;
 
     /// The header of a payload of `length` bytes, which is frame `sequence` of its stream.
@@ -88,19 +88,19 @@ impl LiveHeader {
         self.sealed
     }
 
-    /// Bytes of the payload.
+    /// Length of the payload in bytes, which follows the header.
     #[must_use]
     pub fn length(&self) -> usize {
         self.length as usize
     }
 
-    /// Which frame of its stream it is, from 0.
+    /// Sequence number of the frame in its stream, from 0.
     #[must_use]
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// Bytes of the header.
+    /// Length of the encoded header in bytes.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         2 + varint::len(self.length.into()) + varint::len(self.sequence)
@@ -125,12 +125,13 @@ impl LiveHeader {
         at
     }
 
-    /// Reads the header of frame `expected` from the front of `bytes`: the header and its length,
-    /// or `None` if more bytes are needed to tell. The same bytes in any pieces have one outcome.
+    /// Reads the header of frame `expected` from the front of `bytes`. Returns the header and its
+    /// length, or `None` if more bytes are needed. The result does not depend on the pieces in
+    /// which the bytes arrive.
     ///
     /// # Errors
-    /// What is wrong with it, as soon as the bytes tell. The stream ends there: nothing says where
-    /// the next frame begins.
+    /// The first violation, as soon as the bytes show it. The caller must end the stream there: it
+    /// cannot know where the next frame begins.
     pub fn parse(
         bytes: &[u8],
         expected: u64,

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use super::{FrameError, LiveHeader};
 use crate::limits::Limits;
 
-/// Reads the frames of one stream. It does no I/O: the caller hands it what has arrived.
+/// Reads the frames of one stream. It does no I/O: the caller passes in the bytes that have
+/// arrived.
 ///
 /// ```
 /// use endseal_codec::Limits;
@@ -29,7 +30,8 @@ use crate::limits::Limits;
 /// # Ok::<(), endseal_codec::frame::FrameError>(())
 /// ```
 ///
-/// Its memory is bounded by what has arrived and by the maximum, whatever a header promises.
+/// Its memory is bounded by the bytes that have arrived and by the agreed maximum; a length that a
+/// header announces allocates nothing.
 #[derive(Debug)]
 pub struct LiveReader {
     limits: Limits,
@@ -52,9 +54,10 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveFrame<'a> {
-    /// Its header.
+    /// The header of the frame, with kind, length and sequence.
     pub header: LiveHeader,
-    /// Its payload: a part of the input if it came in one piece, else of the reader's memory.
+    /// The payload of the frame: a part of the input if it came in one piece, else of the reader's
+    /// memory.
     pub payload: &'a [u8],
 }
 
@@ -65,11 +68,12 @@ impl LiveReader {
         Self { limits, expected: 0, state: State::Header, held: Vec::new() }
     }
 
-    /// Takes bytes from the front of `input`, up to the end of a frame; `None` when all of `input`
-    /// is taken and more is needed.
+    /// Takes bytes from the front of `input`, up to the end of a frame. Returns `None` when it has
+    /// taken all of `input` and needs more.
     ///
     /// # Errors
-    /// The class of the first violation, again at every later call: a refusal ends the stream.
+    /// The class of the first violation. Every later call returns it again: a refusal ends the
+    /// stream.
     pub fn next<'s, 'i: 's>(
         &'s mut self,
         input: &mut &'i [u8],
@@ -99,7 +103,8 @@ impl LiveReader {
         }
         let missing = header.length() - self.held.len();
         let (taken, rest) = input.split_at(missing.min(input.len()));
-        // Grows with what arrives: a header that promises a megabyte costs its sender one.
+        // The buffer grows with the bytes that arrive: a header that announces a megabyte allocates
+        // nothing, and its sender has to send that megabyte first.
         self.held.extend_from_slice(taken);
         *input = rest;
         if self.held.len() < header.length() {
@@ -110,10 +115,10 @@ impl LiveReader {
         Ok(Some(LiveFrame { header, payload: &self.held }))
     }
 
-    /// Says whether the stream may end here.
+    /// Checks that the stream may end here.
     ///
     /// # Errors
-    /// [`FrameError::Truncated`] inside a frame; what `next` has refused before.
+    /// [`FrameError::Truncated`] inside a frame; the earlier error if `next` has returned one.
     pub fn finish(&self) -> Result<(), FrameError> {
         match self.state {
             State::Refused(error) => Err(error),

@@ -4,10 +4,11 @@ use core::fmt;
 
 const WORDS: usize = 16;
 
-/// The sequences that were accepted from one sender: the highest, and which of the
-/// [`Self::SIZE`] below it. What is older is refused, seen or not.
+/// The sequences that were accepted from one sender: the highest one, and a bit for each of the
+/// [`Self::SIZE`] sequences below it. Older ones are always refused.
 ///
-/// Ask it only after the sender is known: else anybody can use up a sender's numbers.
+/// The caller MUST authenticate the sender before it asks. Otherwise another party can use up the
+/// numbers of a sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayWindow {
     highest: Option<u64>,
@@ -16,7 +17,7 @@ pub struct ReplayWindow {
 }
 
 impl ReplayWindow {
-    /// Number of sequences below the highest that are told apart.
+    /// Number of sequences below the highest one for which the window remembers the acceptance.
     pub const SIZE: u64 = 64 * WORDS as u64;
     /// Bytes of a window that is kept.
     pub const LEN: usize = 8 + 8 * WORDS;
@@ -27,7 +28,7 @@ impl ReplayWindow {
         Self { highest: None, seen: [0; WORDS] }
     }
 
-    /// Accepts a sequence once.
+    /// Accepts a sequence once, and notes that it was accepted.
     ///
     /// # Errors
     /// [`Replayed`]; the window is as it was.
@@ -79,7 +80,8 @@ impl ReplayWindow {
         Self { highest, seen }
     }
 
-    /// Moves the window up: what comes into it was not seen, but for the highest so far.
+    /// Moves the window up. The sequences that enter it were not seen, except for the highest so
+    /// far.
     fn advance(&mut self, from: u64, to: u64) {
         if to - from > Self::SIZE {
             self.seen = [0; WORDS];
@@ -113,13 +115,13 @@ fn place(sequence: u64) -> (usize, u64) {
     (slot / 64, 1 << (slot % 64))
 }
 
-/// Why a sequence is refused.
+/// Reason why a sequence is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a number is above, within or below the window")]
 pub enum Replayed {
-    /// It was accepted before.
+    /// The sequence was accepted before: the frame is a replay or a duplicate.
     Seen,
-    /// It is too old to tell.
+    /// The sequence is below the window, so it is not known if it was accepted before.
     Old,
 }
 

@@ -32,7 +32,7 @@ pub enum SignatureScheme {
 }
 
 impl SignatureScheme {
-    /// Bytes of a signature.
+    /// Length of a signature of this scheme in bytes.
     #[must_use]
     pub const fn signature_len(self) -> usize {
         match self {
@@ -74,9 +74,11 @@ pub struct Stamp {
     pub sender: [u8; 32],
 }
 
-/// A stored frame whose sender is known: by its signature, or by who vouches for it.
+/// A stored frame whose sender is authenticated: by its signature, or by the peer that vouches for
+/// it.
 ///
-/// Next, refuse a sequence that was seen: [`ReplayWindow`](super::ReplayWindow).
+/// The caller MUST then refuse a sequence that was seen before:
+/// [`ReplayWindow`](super::ReplayWindow).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredFrame<'a> {
     stamp: Stamp,
@@ -182,35 +184,35 @@ impl<'a> StoredFrame<'a> {
         Ok(UnverifiedFrame { header, scheme, payload, signature })
     }
 
-    /// Its sequence, time and sender.
+    /// Sequence, time and sender of the frame.
     #[must_use]
     pub fn stamp(&self) -> &Stamp {
         &self.stamp
     }
 
-    /// Returns the signature scheme.
+    /// Returns the signature scheme that the frame names.
     #[must_use]
     pub fn scheme(&self) -> SignatureScheme {
         self.scheme
     }
 
-    /// The encoded `SealedMessage`.
+    /// The payload: an encoded `SealedMessage`, which is not decoded here.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// The message, which is still sealed.
+    /// Decodes the message, which is still sealed.
     ///
     /// # Errors
-    /// The class of the first violation: the sender has signed what is no message.
+    /// The class of the first violation: the sender has signed bytes that are not a message.
     pub fn message<T: crate::Codec>(&self, limits: Limits) -> Result<Sealed<T>, DecodeError> {
         Sealed::decode(self.payload, limits)
     }
 }
 
-/// A stored frame that is complete and undamaged, and may be anybody's: it shows only what is
-/// needed to verify it.
+/// A stored frame that is complete and undamaged, but not authenticated. It gives access only to
+/// the fields that are needed to verify it.
 #[derive(Clone, Copy, Debug)]
 pub struct UnverifiedFrame<'a> {
     /// With checksum 0, as it was signed.

@@ -1,4 +1,4 @@
-//! Answers of a hub.
+//! Answers of a hub (`proto/endseal/v1/`, docs/spec/delivery.md).
 
 use crate::message::declare::*;
 use crate::message::open_enum;
@@ -6,7 +6,7 @@ use crate::message::open_enum;
 message! {
     /// Payload of a frame of kind `control` from a hub to a node.
     pub struct HubAnswer, HubAnswerView {
-        /// The answer.
+        /// The answer that the frame carries; it must be present.
         1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 answer: OneOf<Answer, true>,
     }
 }
@@ -16,7 +16,7 @@ oneof! {
     pub enum Answer, AnswerView {
         /// The hub's knowledge of the node.
         0 Welcome welcome: Nested<Welcome>,
-        /// Frames are durable.
+        /// Frames of the exchange are durable at the hub.
         1 Stored stored: Nested<Stored>,
         /// A request or a frame was not accepted.
         2 Refused refused: Nested<Refused>,
@@ -42,15 +42,15 @@ impl From<Answer> for HubAnswer {
 message! {
     /// The hub's knowledge of the node.
     pub struct Welcome, WelcomeView {
-        /// Epoch of the person record.
+        /// Epoch of the node's person record at the hub.
         1 epoch: Implicit<Uint64>,
-        /// Digest of the person record.
+        /// Digest of the node's person record at the hub.
         2 digest: Required<Fixed<32>>,
-        /// One-time prekeys that are left.
+        /// Number of the node's one-time prekeys that the hub still has.
         3 prekeys: Implicit<Uint32>,
         /// The highest sequence that was stored.
         4 sequence: Optional<Uint64>,
-        /// Frames in the mailbox.
+        /// Number of frames in the mailbox of the node.
         5 waiting: Implicit<Uint64>,
     }
 }
@@ -58,7 +58,7 @@ message! {
 message! {
     /// All frames of the exchange up to a sequence are durable, but those that were refused.
     pub struct Stored, StoredView {
-        /// The sequence.
+        /// Sequence of the last frame that is durable.
         1 sequence: Implicit<Uint64>,
     }
 }
@@ -66,7 +66,7 @@ message! {
 message! {
     /// A request or a frame was not accepted.
     pub struct Refused, RefusedView {
-        /// The reason.
+        /// Reason why the request or the frame was not accepted.
         1 code: Implicit<Open<Code>>,
         /// Sequence of the frame that was refused.
         2 sequence: Optional<Uint64>,
@@ -78,9 +78,9 @@ message! {
 }
 
 open_enum! {
-    /// Reason of a refusal.
+    /// Reason why a hub refuses a request or a frame.
     pub struct Code = "Code" {
-        /// The default; says nothing.
+        /// The default value, which gives no reason.
         UNSPECIFIED = 0 "CODE_UNSPECIFIED",
         /// Not a request that is allowed here.
         REQUEST = 1 "CODE_REQUEST",
@@ -100,13 +100,13 @@ open_enum! {
         OLD = 8 "CODE_OLD",
         /// Targets or slots do not have the form that they must have.
         TARGETS = 9 "CODE_TARGETS",
-        /// Mailboxes do not exist.
+        /// A mailbox among the targets does not exist.
         MAILBOX = 10 "CODE_MAILBOX",
-        /// Mailboxes are full.
+        /// A mailbox among the targets is full; a later attempt may succeed.
         FULL = 11 "CODE_FULL",
         /// Too many frames in a time.
         RATE = 12 "CODE_RATE",
-        /// The hub cannot write.
+        /// The hub cannot write to its storage at the moment.
         STORAGE = 13 "CODE_STORAGE",
         /// There is no such person, or no prekey.
         NONE = 14 "CODE_NONE",
@@ -116,11 +116,11 @@ open_enum! {
 message! {
     /// A frame of the mailbox.
     pub struct Deliver, DeliverView {
-        /// Its position.
+        /// Position of the frame in the mailbox; the node acknowledges it.
         1 position: Implicit<Uint64>,
         /// Slot of the receiver; empty if the frame has none.
         2 slot: Implicit<Bytes<0, UNBOUNDED>>,
-        /// A stored frame.
+        /// The stored frame, as its sender sent it.
         3 frame: Required<Bytes<64, UNBOUNDED>>,
     }
 }
@@ -138,19 +138,19 @@ message! {
     pub struct Gap, GapView {
         /// Number of them, 0 if it is not known.
         1 count: Implicit<Uint64>,
-        /// The reason.
+        /// Reason why the frames were deleted.
         2 reason: Implicit<Open<GapReason>>,
-        /// Position that acknowledges it.
+        /// Position which the node acknowledges to acknowledge the gap.
         3 position: Implicit<Uint64>,
     }
 }
 
 open_enum! {
-    /// Reason of a gap.
+    /// Reason why a hub deleted frames that were not acknowledged.
     pub struct GapReason = "Reason" {
-        /// The default; says nothing.
+        /// The default value, which gives no reason.
         UNSPECIFIED = 0 "REASON_UNSPECIFIED",
-        /// They were older than the retention.
+        /// The frames were older than the hub's retention time.
         EXPIRED = 1 "REASON_EXPIRED",
         /// The database of the hub is one of earlier.
         RESTORED = 2 "REASON_RESTORED",
@@ -170,7 +170,7 @@ message! {
 message! {
     /// A prekey of a device.
     pub struct Prekey, PrekeyView {
-        /// A prekey bundle.
+        /// The prekey bundle of the device, signed by it.
         1 bundle: Required<Bytes<343, 343>>,
     }
 }

@@ -1,11 +1,11 @@
-//! Requests of a node.
+//! Requests of a node to its hub (`proto/endseal/v1/`, docs/spec/delivery.md).
 
 use crate::message::declare::*;
 
 message! {
     /// Payload of a frame of kind `control` from a node to a hub.
     pub struct HubRequest, HubRequestView {
-        /// The request.
+        /// The request that the frame carries; it must be present.
         1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 request: OneOf<Request, true>,
     }
 }
@@ -13,21 +13,21 @@ message! {
 oneof! {
     /// A request of a node.
     pub enum Request, RequestView {
-        /// Asks what the hub has of the node.
+        /// Asks for the state of the node at the hub.
         0 Hello hello: Nested<Hello>,
         /// Registers the device of the connection.
         1 Register register: Nested<Register>,
-        /// A frame for mailboxes.
+        /// Stores a frame in mailboxes.
         2 Put put: Nested<Put>,
         /// Asks for the frames of the peer's mailbox.
         3 Subscribe subscribe: Nested<Subscribe>,
-        /// More credit.
+        /// Permits the hub to send more frames.
         4 Credit credit: Nested<Credit>,
         /// All up to a position is durable at the node.
         5 Acknowledge acknowledge: Nested<Acknowledge>,
-        /// Asks for a person.
+        /// Asks for the record and the devices of a person.
         6 Find find: Nested<Find>,
-        /// Publishes what others shall find.
+        /// Publishes data of the device that other nodes can find.
         7 Publish publish: Nested<Publish>,
         /// Asks for a prekey of a device.
         8 Take take: Nested<Take>,
@@ -41,7 +41,7 @@ impl From<Request> for HubRequest {
 }
 
 message! {
-    /// Asks what the hub has of the node.
+    /// Asks for the state of the node at the hub.
     pub struct Hello, HelloView {
         /// Version of the protocol, 1.
         1 version: Implicit<Uint32>,
@@ -51,9 +51,9 @@ message! {
 message! {
     /// Registers the device of the connection.
     pub struct Register, RegisterView {
-        /// Token of an invitation.
+        /// Token of the invitation by which the device registers.
         1 token: Required<Fixed<32>>,
-        /// Certificate of the device.
+        /// Certificate of the device, in its encoding.
         2 certificate: Required<Bytes<237, 237>>,
         /// Person record of the identity, 1 to 65,536 bytes.
         3 person: Required<Bytes<1, 65_536>>,
@@ -61,13 +61,13 @@ message! {
 }
 
 message! {
-    /// A frame for mailboxes.
+    /// Stores a frame in one or more mailboxes.
     pub struct Put, PutView {
         /// Peer ids of 1 to 1,024 mailboxes, one after the other.
         1 targets: Required<Bytes<32, 32_768>>,
         /// One slot for each target, or empty.
         2 slots: Implicit<Bytes<0, UNBOUNDED>>,
-        /// A stored frame.
+        /// The stored frame, encoded and vouched.
         3 frame: Required<Bytes<64, UNBOUNDED>>,
     }
 }
@@ -75,7 +75,7 @@ message! {
 message! {
     /// Asks for the frames of the peer's mailbox behind a position.
     pub struct Subscribe, SubscribeView {
-        /// The position.
+        /// Position after which the node asks for frames; 0 for all of them.
         1 after: Implicit<Uint64>,
         /// Frames that may be under way.
         2 frames: Implicit<Uint64>,
@@ -85,11 +85,11 @@ message! {
 }
 
 message! {
-    /// More credit.
+    /// Permits the hub to send more frames than before.
     pub struct Credit, CreditView {
-        /// Frames.
+        /// Number of further frames that may be under way.
         1 frames: Implicit<Uint64>,
-        /// Bytes.
+        /// Number of further bytes that may be under way.
         2 bytes: Implicit<Uint64>,
     }
 }
@@ -97,13 +97,13 @@ message! {
 message! {
     /// All up to a position is durable at the node.
     pub struct Acknowledge, AcknowledgeView {
-        /// The position.
+        /// Position of the last frame that is durable at the node.
         1 position: Implicit<Uint64>,
     }
 }
 
 message! {
-    /// Asks for a person.
+    /// Asks for the record and the devices of a person.
     pub struct Find, FindView {
         /// The person, or one of their devices.
         1 | 2 by: OneOf<By, true>,
@@ -121,7 +121,8 @@ oneof! {
 }
 
 message! {
-    /// Publishes what others shall find. Fields that are absent stay as they are.
+    /// Publishes data of the device that other nodes can find. Absent fields leave the stored data
+    /// unchanged.
     pub struct Publish, PublishView {
         /// Certificate of the device; empty if it is absent.
         1 certificate: Implicit<Bytes<0, 237>>,

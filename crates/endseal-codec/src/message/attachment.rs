@@ -5,23 +5,24 @@ use super::declare::*;
 message! {
     /// Something that comes with a message.
     pub struct Attachment, AttachmentView {
-        /// Its name, without a path. It comes from the sender: do not use it as a path.
+        /// File name of the attachment, without a path. It comes from the sender: do not use it as
+        /// a path.
         1 name: Required<Text<1, 255>>,
-        /// Its media type (RFC 6838), or empty.
+        /// Media type of the content (RFC 6838), or empty.
         2 media_type: Implicit<Text<0, 127>>,
         /// Bytes of the content, as the sender says.
         3 size: Implicit<Uint64>,
-        /// Where the content is.
+        /// The content itself, or a reference to it; it must be present.
         4 | 5 source: OneOf<Source, true>,
     }
 }
 
 oneof! {
-    /// Where the content of an attachment is.
+    /// The content of an attachment, or a reference to it.
     pub enum Source, SourceView {
-        /// Here.
+        /// The content is in the message itself.
         0 Inline inline: Bytes<0, UNBOUNDED>,
-        /// Sealed, elsewhere.
+        /// The content is stored elsewhere, sealed.
         1 Referenced referenced: Boxed<Nested<BlobReference>>,
     }
 }
@@ -31,9 +32,9 @@ message! {
     pub struct BlobReference, BlobReferenceView {
         /// BLAKE3 of the sealed bytes. Compare it before you use them.
         1 digest: Required<Fixed<32>>,
-        /// Where they are.
+        /// Address of the sealed bytes, for example a URL; its form is the application's.
         2 location: Required<Text<1, 1024>>,
-        /// The key, wrapped; how, says who refers to it.
+        /// The wrapped key of the content. The message that refers to it defines the wrapping.
         3 wrapped_key: Implicit<Bytes<0, 256>>,
     }
 }

@@ -1,13 +1,13 @@
-//! Bodies of messages.
+//! Bodies of messages: plain text or Markdown.
 
 use super::declare::*;
 
 oneof! {
     /// Plain text, or text with marks.
     pub enum Body, BodyView {
-        /// Plain text.
+        /// A plain text, which is shown as it is.
         0 Text text: Text<0, UNBOUNDED>,
-        /// Markdown.
+        /// A text in Markdown. It comes from the sender: show no active content.
         1 Markdown markdown: Text<0, UNBOUNDED>,
     }
 }

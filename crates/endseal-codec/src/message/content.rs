@@ -1,4 +1,4 @@
-//! The outermost message.
+//! The outermost message and the kinds of content that it can have.
 
 use super::declare::*;
 use super::file::{FileAnswer, FileEnd, FileOffer};
@@ -16,19 +16,19 @@ message! {
 }
 
 oneof! {
-    /// Content of a message.
+    /// Content of a message: one of the kinds that the contract has.
     pub enum Content, ContentView {
         /// A message of a conversation.
         0 Rich rich: Nested<RichMessage>,
-        /// Delivery status of messages.
+        /// Delivery status of messages that were received before.
         1 Receipt receipt: Nested<Receipt>,
-        /// Somebody is typing.
+        /// The sender is typing, or has stopped.
         2 Typing typing: Nested<Typing>,
         /// An object was shared with a group.
         3 Share share: Nested<ShareNotice>,
         /// Members were removed from a group.
         4 Revoke revoke: Nested<RevokeNotice>,
-        /// A file follows.
+        /// Announces a file, which follows in frames of kind `data`.
         5 FileOffer file_offer: Nested<FileOffer>,
         /// Answer of a receiver about a file.
         6 FileAnswer file_answer: Nested<FileAnswer>,

@@ -6,11 +6,11 @@ use super::open_enum;
 message! {
     /// A file follows in frames of kind `data`, then a [`FileEnd`].
     pub struct FileOffer, FileOfferView {
-        /// Random; names the transfer.
+        /// Random id by which the frames of this transfer refer to it.
         1 transfer: Required<Fixed<16>>,
-        /// Its name, without a path. It comes from the sender: do not use it as a path.
+        /// Name of the file, without a path. It comes from the sender: do not use it as a path.
         2 name: Required<Text<1, 255>>,
-        /// Its bytes, if they are known beforehand.
+        /// Length of the file in bytes, if it is known beforehand.
         3 size: Optional<Uint64>,
         /// Milliseconds since 1970, by the sender's clock.
         4 timestamp: Implicit<Uint64>,
@@ -21,9 +21,9 @@ message! {
 message! {
     /// Answer of the receiver to an offer or to an end.
     pub struct FileAnswer, FileAnswerView {
-        /// Which transfer.
+        /// Id of the transfer from its [`FileOffer`].
         1 transfer: Required<Fixed<16>>,
-        /// Verdict on the file.
+        /// Decision of the receiver, or the result of the transfer.
         2 verdict: Implicit<Open<Verdict>>,
     }
     keeps unknown
@@ -32,15 +32,15 @@ message! {
 open_enum! {
     /// Verdict of a receiver on a file.
     pub struct Verdict = "Verdict" {
-        /// The default; says nothing.
+        /// The default value, which says nothing about the file.
         UNSPECIFIED = 0 "VERDICT_UNSPECIFIED",
-        /// Send it.
+        /// The receiver accepts the offer; the sender may send the file.
         ACCEPTED = 1 "VERDICT_ACCEPTED",
         /// After [`FileEnd`]: it is whole and on the disk.
         STORED = 2 "VERDICT_STORED",
-        /// It is not wanted.
+        /// The receiver declines the offer.
         REFUSED = 3 "VERDICT_REFUSED",
-        /// It is larger than the receiver accepts.
+        /// The file is larger than the receiver accepts.
         TOO_LARGE = 4 "VERDICT_TOO_LARGE",
         /// After [`FileEnd`]: size or digest differ.
         DAMAGED = 5 "VERDICT_DAMAGED",
@@ -52,9 +52,9 @@ open_enum! {
 message! {
     /// All of a file was sent.
     pub struct FileEnd, FileEndView {
-        /// Which transfer.
+        /// Id of the transfer from its [`FileOffer`].
         1 transfer: Required<Fixed<16>>,
-        /// Bytes that were sent.
+        /// Number of bytes that were sent as the content of the file.
         2 size: Implicit<Uint64>,
         /// BLAKE3 of the content. Compare it before the file gets its name.
         3 digest: Required<Fixed<32>>,

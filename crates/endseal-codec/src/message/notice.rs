@@ -6,17 +6,17 @@ use super::declare::*;
 message! {
     /// An object was shared with a group.
     pub struct ShareNotice, ShareNoticeView {
-        /// Which group, 1 to 64 bytes.
+        /// Id of the group, 1 to 64 bytes.
         1 group: Required<Bytes<1, 64>>,
         /// The epoch whose key wraps the object's.
         2 epoch: Implicit<Uint64>,
-        /// The Ed25519 public key of who shared it.
+        /// The Ed25519 public key of the person who shared the object.
         3 sender: Required<Fixed<32>>,
-        /// Its name, without a path. It comes from the sender: do not use it as a path.
+        /// Name of the object, without a path. It comes from the sender: do not use it as a path.
         4 name: Required<Text<1, 255>>,
-        /// Bytes of the plaintext.
+        /// Length of the plaintext in bytes, as the sender states it.
         5 size: Implicit<Uint64>,
-        /// Where it is; its key is wrapped under the group's epoch key.
+        /// Reference to the object; its key is wrapped under the group's epoch key.
         6 object: Required<Nested<BlobReference>>,
         /// Milliseconds since 1970, by the sender's clock.
         7 timestamp: Implicit<Uint64>,
@@ -27,11 +27,11 @@ message! {
 message! {
     /// Members were removed from a group.
     pub struct RevokeNotice, RevokeNoticeView {
-        /// Which group, 1 to 64 bytes.
+        /// Id of the group, 1 to 64 bytes.
         1 group: Required<Bytes<1, 64>>,
-        /// The first epoch without them.
+        /// The first epoch in which the removed members are not included.
         2 epoch: Implicit<Uint64>,
-        /// The Ed25519 public key of who removed them.
+        /// The Ed25519 public key of the person who removed them.
         3 sender: Required<Fixed<32>>,
         /// The Ed25519 public keys of 1 to 1,024 members.
         4 removed: Repeated<Fixed<32>, 1, 1024>,

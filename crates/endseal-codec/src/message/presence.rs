@@ -4,11 +4,11 @@ use super::declare::*;
 use super::open_enum;
 
 message! {
-    /// Delivery status of messages.
+    /// Delivery status of messages, which their receiver reports.
     pub struct Receipt, ReceiptView {
-        /// Which conversation, 1 to 64 bytes.
+        /// Id of the conversation, 1 to 64 bytes.
         1 conversation: Required<Bytes<1, 64>>,
-        /// The Ed25519 public key of who received them.
+        /// The Ed25519 public key of the person who received them.
         2 sender: Required<Fixed<32>>,
         /// Delivery status of the messages.
         3 kind: Implicit<Open<ReceiptKind>>,
@@ -21,25 +21,25 @@ message! {
 }
 
 open_enum! {
-    /// Delivery status of messages.
+    /// Delivery status that a receipt reports.
     pub struct ReceiptKind = "Kind" {
-        /// The default; says nothing.
+        /// The default value, which reports nothing.
         UNSPECIFIED = 0 "KIND_UNSPECIFIED",
-        /// They are on a device of the receiver.
+        /// The messages are stored on a device of the receiver.
         DELIVERED = 1 "KIND_DELIVERED",
-        /// They were shown.
+        /// The messages were shown to the receiver.
         READ = 2 "KIND_READ",
-        /// They were not accepted.
+        /// The receiver did not accept the messages.
         REFUSED = 3 "KIND_REFUSED",
     }
 }
 
 message! {
-    /// Somebody is typing, or has stopped.
+    /// The sender is typing, or has stopped.
     pub struct Typing, TypingView {
-        /// Which conversation, 1 to 64 bytes.
+        /// Id of the conversation, 1 to 64 bytes.
         1 conversation: Required<Bytes<1, 64>>,
-        /// The Ed25519 public key of who types.
+        /// The Ed25519 public key of the person who types.
         2 sender: Required<Fixed<32>>,
         /// True if the sender is typing.
         3 active: Implicit<Bool>,

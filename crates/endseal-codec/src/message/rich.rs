@@ -8,27 +8,27 @@ use crate::metadata::Entries;
 message! {
     /// A message of a conversation.
     pub struct RichMessage, RichMessageView {
-        /// Random.
+        /// Random id of the message.
         1 id: Required<Fixed<16>>,
-        /// Which conversation, 1 to 64 bytes.
+        /// Id of the conversation, 1 to 64 bytes.
         2 conversation: Required<Bytes<1, 64>>,
-        /// The sender's Ed25519 public key.
+        /// Ed25519 public key of the sender's identity.
         3 sender: Required<Fixed<32>>,
         /// Milliseconds since 1970, by the sender's clock.
         4 timestamp: Implicit<Uint64>,
-        /// Body of the message.
+        /// Text of the message, if it has one.
         5 | 6 body: OneOf<Body, false>,
-        /// At most 32.
+        /// Attachments, at most 32.
         7 attachments: Repeated<Nested<Attachment>, 0, 32>,
-        /// At most 256.
+        /// Reactions to this message, at most 256.
         8 reactions: Repeated<Nested<Reaction>, 0, 256>,
-        /// At most 256.
+        /// People whom the body mentions, at most 256.
         9 mentions: Repeated<Nested<Mention>, 0, 256>,
         /// The id of the message that this one answers.
         10 reply_to: Optional<Fixed<16>>,
-        /// At most 32, oldest first.
+        /// Edits of this message, at most 32, oldest first.
         11 edits: Repeated<Nested<Edit>, 0, 32>,
-        /// At most 32 entries.
+        /// Application-defined entries, at most 32.
         12 metadata: Entries,
     }
     keeps unknown
@@ -37,9 +37,9 @@ message! {
 message! {
     /// Reaction of a person to a message.
     pub struct Reaction, ReactionView {
-        /// The Ed25519 public key of who reacted.
+        /// The Ed25519 public key of the person who reacted.
         1 sender: Required<Fixed<32>>,
-        /// 1 to 64 bytes.
+        /// The reaction as text of 1 to 64 bytes, usually one emoji.
         2 emoji: Required<Text<1, 64>>,
         /// Milliseconds since 1970, by the sender's clock.
         3 timestamp: Implicit<Uint64>,
@@ -47,11 +47,11 @@ message! {
 }
 
 message! {
-    /// Somebody of whom a body speaks.
+    /// A person whom a body mentions, and the place of the mention.
     pub struct Mention, MentionView {
-        /// The Ed25519 public key of who is mentioned.
+        /// The Ed25519 public key of the person who is mentioned.
         1 peer: Required<Fixed<32>>,
-        /// Where the mention begins: bytes of the body's UTF-8.
+        /// Start of the mention, as an offset in bytes of the body's UTF-8.
         2 start: Implicit<Uint32>,
         /// Length, in bytes of the body's UTF-8.
         3 length: Implicit<Uint32>,
@@ -71,7 +71,7 @@ impl Mention {
 }
 
 impl MentionView<'_> {
-    /// As [`Mention::of`].
+    /// Returns the mentioned part of `body`, as [`Mention::of`] does.
     #[must_use]
     pub fn of<'b>(&self, body: &'b str) -> Option<&'b str> {
         part(self.start, self.length, body)

@@ -7,7 +7,7 @@ message! {
     /// An encoded [`Message`](crate::Message) under end-to-end encryption.
     /// [`Sealed`](crate::Sealed) makes and opens it.
     pub struct SealedMessage, SealedMessageView {
-        /// Scheme of the ciphertext.
+        /// Scheme by which the ciphertext was made.
         1 scheme: Required<Open<Scheme>>,
         /// Identifier of the keys that open it, as the scheme says; at most 64 bytes.
         2 context: Implicit<Bytes<0, 64>>,
@@ -18,13 +18,13 @@ message! {
 }
 
 open_enum! {
-    /// Scheme of a ciphertext.
+    /// Scheme by which a ciphertext was made, which decides how it is opened.
     pub struct Scheme = "Scheme" {
         /// The default, which no message may have.
         UNSPECIFIED = 0 "SCHEME_UNSPECIFIED",
-        /// A group envelope (`docs/spec/envelope.md`).
+        /// A group envelope as `docs/spec/envelope.md` specifies it.
         ENVELOPE = 1 "SCHEME_ENVELOPE",
-        /// A session of two.
+        /// A pairwise session of two devices.
         PAIRWISE = 2 "SCHEME_PAIRWISE",
         /// A session of a group (RFC 9420).
         MLS = 3 "SCHEME_MLS",

@@ -3,13 +3,13 @@
 
 use alloc::vec::Vec;
 
-/// A message.
+/// A message of the contract, with its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageContract {
-    /// Its name.
+    /// Name of the message in the `.proto` file.
     pub name: &'static str,
-    /// Its fields, in ascending order of their numbers.
+    /// Fields of the message, in ascending order of their numbers.
     pub fields: Vec<FieldContract>,
 }
 
@@ -17,11 +17,11 @@ pub struct MessageContract {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldContract {
-    /// Its name.
+    /// Name of the field in the `.proto` file.
     pub name: &'static str,
-    /// Its number.
+    /// Number of the field on the wire, from 1.
     pub number: u32,
-    /// Type of its value.
+    /// Type of the field's value, with its bounds.
     pub r#type: Type,
     /// Number of times that it may be there.
     pub presence: Presence,
@@ -33,7 +33,7 @@ impl FieldContract {
     }
 }
 
-/// Type of a field's value. Bounds are in bytes; `usize::MAX` is none.
+/// Type of a field's value. Bounds are in bytes; `usize::MAX` means no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names are those of the Protocol Buffers language")]
@@ -56,7 +56,7 @@ pub enum Type {
     Message {
         name: &'static str,
     },
-    /// From strings to byte strings.
+    /// A map from strings to byte strings, each with bounds of its length.
     Map {
         key: (usize, usize),
         value: (usize, usize),
@@ -67,11 +67,11 @@ pub enum Type {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Presence {
-    /// Once.
+    /// Exactly once in each message.
     Required,
     /// Once or not, and the default value means that it is not.
     Implicit,
-    /// Once or not, and the two are told apart.
+    /// Once or not; a default value that is present differs from an absent field.
     Optional,
     /// A member of a `oneof`.
     OneOf {
@@ -80,11 +80,11 @@ pub enum Presence {
         /// True if one of its members must be there.
         required: bool,
     },
-    /// Many.
+    /// Any number of times within the bounds.
     Repeated {
-        /// Elements at least.
+        /// Least number of elements.
         min: u32,
-        /// Elements at most.
+        /// Greatest number of elements.
         max: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! Fields: a value, and whether and how often it is there.
+//! Fields of a message: a value, with the rule for its presence and repetition.
 
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -15,7 +15,7 @@ use crate::wire::{Reader, Sink, WireType};
 pub trait Field {
     /// Form in an owned message.
     type Owned: Clone + Debug + Default + PartialEq + Eq;
-    /// Form in a view.
+    /// Form of the field in a view, which borrows from the encoding.
     type View<'a>: Copy + Debug;
 
     /// Wire type of its values.
@@ -23,7 +23,7 @@ pub trait Field {
     /// True if it may occur more than once.
     const REPEATED: bool = false;
 
-    /// Adds what the contract says of it.
+    /// Adds the field's description to the contract.
     fn describe(name: &'static str, first: u8, out: &mut Vec<FieldContract>);
 
     /// Returns the value that a view shows when it is absent.
@@ -34,16 +34,16 @@ pub trait Field {
         place: Place<'a>,
         reader: &mut Reader<'a>,
     ) -> Result<(), DecodeError>;
-    /// At the end of the message: whether what was met suffices.
+    /// Checks at the end of the message that the field occurred as often as it must.
     fn finish(_: &Self::View<'_>, _met: bool, _unknown: usize) -> Result<(), DecodeError> {
         Ok(())
     }
-    /// A copy of what a view shows.
+    /// Copies the value of a view into an owned one.
     fn to_owned(view: Self::View<'_>) -> Self::Owned;
 
-    /// Refuses what a reader would refuse.
+    /// Returns an error for a value that a reader would refuse.
     fn check(owned: &Self::Owned, name: &'static str, unknown: usize) -> Result<(), EncodeError>;
-    /// Bytes that `write` writes.
+    /// Number of bytes that `write` writes for this value.
     fn len(owned: &Self::Owned) -> usize;
     /// Writes it, with its tags.
     fn write(owned: &Self::Owned, first: u8, sink: &mut impl Sink);
@@ -52,7 +52,7 @@ pub trait Field {
 /// Bytes of a tag: the contract's numbers are below 16.
 pub(super) const TAG_LEN: usize = 1;
 
-/// There once.
+/// A field that must be present exactly once.
 #[derive(Debug)]
 pub struct Required<V>(PhantomData<V>);
 
@@ -215,7 +215,7 @@ impl<V: Value> Field for Written<V> {
     }
 }
 
-/// There once or not.
+/// A field that may be absent, which differs from its default value.
 #[derive(Debug)]
 pub struct Optional<V>(PhantomData<V>);
 
@@ -268,7 +268,7 @@ impl<V: Value> Field for Optional<V> {
     }
 }
 
-/// `MIN` to `MAX` elements.
+/// A field with `MIN` to `MAX` elements, in their order.
 #[derive(Debug)]
 pub struct Repeated<V, const MIN: u32, const MAX: u32>(PhantomData<V>);
 

@@ -1,4 +1,4 @@
-//! Repeated fields of a view.
+//! Repeated fields of a view, which are decoded when they are iterated.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -40,8 +40,8 @@ impl<'a, V: Value> List<'a, V> {
         self.count += 1;
     }
 
-    /// Copies that borrow nothing, in one allocation of their size. `collect` would make room for
-    /// four at least, and the bound on memory counts on exact sizes.
+    /// Copies the elements into owned values, in one allocation of exactly their number. `collect`
+    /// would reserve space for at least four, and the bound on memory counts on exact sizes.
     pub(crate) fn to_vec(self) -> Vec<V::Owned> {
         let mut elements = Vec::with_capacity(self.len());
         elements.extend(self.iter().map(V::to_owned));

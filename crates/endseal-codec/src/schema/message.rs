@@ -1,4 +1,4 @@
-//! Declarations of messages.
+//! Macros that declare messages, with their owned form and their view.
 
 use core::fmt::Debug;
 
@@ -10,28 +10,28 @@ use crate::wire::Sink;
 pub trait Schema: Clone + Debug + Default + PartialEq + Eq {
     /// A view that borrows from the encoding.
     type View<'a>: Copy + Debug + PartialEq;
-    /// Its name in the contract.
+    /// Name of the message in the contract.
     const NAME: &'static str;
 
     /// Returns its part of the contract.
     fn describe() -> MessageContract;
     /// Returns true if the contract has a field of this number.
     fn knows(number: u32) -> bool;
-    /// A view of no message at all: what stands in a required field until it is met.
+    /// The view of no message, which a required field holds until it has been read.
     fn absent<'a>() -> Self::View<'a>;
     /// Reads and checks an encoding.
     fn parse(bytes: &[u8]) -> Result<Self::View<'_>, DecodeError>;
-    /// A copy of what a view shows.
+    /// Copies the message of a view into an owned one.
     fn from_view(view: Self::View<'_>) -> Self;
-    /// Refuses what a reader would refuse.
+    /// Returns an error for a message that a reader would refuse.
     fn check(&self) -> Result<(), EncodeError>;
-    /// Bytes that `write` writes.
+    /// Number of bytes that `write` writes for this message.
     fn len(&self) -> usize;
     /// Writes the fields in ascending order, then the unknown ones.
     fn write(&self, sink: &mut impl Sink);
 }
 
-/// Which fields were met, by their first numbers.
+/// Set of the fields that were read, by their first numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen(u16);
 
@@ -73,7 +73,7 @@ macro_rules! message {
         $vis struct $name {
             $($(#[$field_doc])* pub $field: <$kind as Field>::Owned,)*
             $(
-                /// Fields of later versions, which are written again.
+                /// Fields of later versions, which are kept and written again.
                 pub $unknown: Unknown<$name>,
             )?
         }
@@ -84,7 +84,7 @@ macro_rules! message {
         $vis struct $view<'a> {
             $($(#[$field_doc])* pub $field: <$kind as Field>::View<'a>,)*
             $(
-                /// Fields of later versions.
+                /// Fields of later versions, which this version does not know.
                 pub $unknown: UnknownView<'a, $name>,
             )?
         }

@@ -9,18 +9,18 @@ use crate::wire::{Reader, Sink};
 
 /// One of several members. All are delimited by a length, and their numbers follow each other.
 pub trait Choice: Clone + Debug + Default + PartialEq + Eq {
-    /// Form in a view.
+    /// Form of the `oneof` in a view, which borrows from the encoding.
     type View<'a>: Copy + Debug + PartialEq;
 
-    /// Adds what the contract says of each member.
+    /// Adds the description of each member to the contract.
     fn describe(first: u8, presence: Presence, out: &mut Vec<FieldContract>);
     /// Returns the value that a view shows while no member was met.
     fn absent<'a>() -> Self::View<'a>;
     /// Reads the member with an index.
     fn read<'a>(index: u8, reader: &mut Reader<'a>) -> Result<Self::View<'a>, DecodeError>;
-    /// A copy of what a view shows.
+    /// Copies the value of a view into an owned one.
     fn from_view(view: Self::View<'_>) -> Self;
-    /// Refuses what a reader would refuse.
+    /// Returns an error for a value that a reader would refuse.
     fn check(&self) -> Result<(), EncodeError>;
     /// Bytes of the value, without its tag.
     fn len(&self) -> usize;

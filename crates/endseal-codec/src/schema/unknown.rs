@@ -10,13 +10,13 @@ use super::list::accepted;
 use crate::error::DecodeError;
 use crate::wire::{Reader, Sink};
 
-/// Unknown fields of one message at most.
+/// Greatest number of unknown fields in one message.
 const MAX_FIELDS: usize = 64;
 
 /// Unknown fields of a message `M`, as they were received.
 ///
-/// They come from a message of the same type alone: a field that is unknown there may be known
-/// elsewhere.
+/// They can only be written into a message of the same type: a field that is unknown there may be
+/// known in another type.
 pub struct Unknown<M> {
     fields: Box<[u8]>,
     of: PhantomData<fn() -> M>,
@@ -74,7 +74,7 @@ impl<M> fmt::Debug for Unknown<M> {
     }
 }
 
-/// Unknown fields of a view of `M`, in the encoding.
+/// Unknown fields of a view of `M`, as they are encoded.
 pub struct UnknownView<'a, M> {
     /// The message from the first of them on.
     from: &'a [u8],

@@ -16,15 +16,15 @@ pub(crate) const UNBOUNDED: usize = usize::MAX;
 pub trait Value {
     /// Form in an owned message.
     type Owned: Clone + Debug + Default + PartialEq + Eq;
-    /// Form in a view.
+    /// Form of the value in a view, which borrows from the encoding.
     type View<'a>: Copy + Debug + PartialEq;
 
-    /// Wire type.
+    /// Wire type that the tag of such a value has.
     const WIRE: WireType;
     /// Returns its type in the contract.
     fn describe() -> Type;
 
-    /// Reads and checks what follows a tag.
+    /// Reads and checks the value behind a tag.
     fn read<'a>(reader: &mut Reader<'a>) -> Result<Self::View<'a>, DecodeError>;
     /// Returns the value that a view shows when the field is absent.
     fn absent<'a>() -> Self::View<'a>;
@@ -32,30 +32,30 @@ pub trait Value {
     fn is_missing(_: Self::View<'_>) -> bool {
         false
     }
-    /// A copy of what a view shows.
+    /// Copies the value of a view into an owned one.
     fn to_owned(view: Self::View<'_>) -> Self::Owned;
 
     /// The same of a value that is about to be written.
     fn is_owned_missing(_: &Self::Owned) -> bool {
         false
     }
-    /// Refuses what a reader would refuse.
+    /// Returns an error for a value that a reader would refuse.
     fn check(owned: &Self::Owned, field: &'static str) -> Result<(), EncodeError>;
     /// Returns true if it need not be written where there is no presence.
     fn is_default(owned: &Self::Owned) -> bool;
-    /// Bytes that `write` writes.
+    /// Number of bytes that `write` writes for this value.
     fn len(owned: &Self::Owned) -> usize;
-    /// Writes what follows a tag.
+    /// Writes the value, without its tag.
     fn write(owned: &Self::Owned, sink: &mut impl Sink);
 }
 
-/// Bytes of a length and what it delimits.
+/// Length of a length prefix together with the bytes that it counts.
 #[inline]
 pub(crate) fn delimited_len(len: usize) -> usize {
     varint::len(len as u64) + len
 }
 
-/// Exactly `N` bytes.
+/// A byte string of exactly `N` bytes.
 #[derive(Debug)]
 pub struct Fixed<const N: usize>;
 
@@ -106,7 +106,7 @@ where
     }
 }
 
-/// `MIN` to `MAX` bytes.
+/// A byte string of `MIN` to `MAX` bytes.
 #[derive(Debug)]
 pub struct Bytes<const MIN: usize, const MAX: usize>;
 
@@ -264,15 +264,15 @@ macro_rules! number {
 }
 
 number! {
-    /// `uint64`
+    /// A `uint64` of Protocol Buffers.
     Uint64, u64, Type::Uint64
 }
 number! {
-    /// `uint32`
+    /// A `uint32` of Protocol Buffers.
     Uint32, u32, Type::Uint32
 }
 number! {
-    /// `bool`
+    /// A `bool` of Protocol Buffers.
     Bool, bool, Type::Bool
 }
 
@@ -304,13 +304,13 @@ impl FromVarint for bool {
 
 /// An enum of the contract, with the values of later versions.
 pub trait OpenEnum: Copy + Debug + Default + PartialEq + Eq {
-    /// Its name in the contract, without that of the message around it.
+    /// Name of the enum in the contract, without that of the message around it.
     const NAME: &'static str;
     /// Names and values in the contract.
     const VALUES: &'static [(&'static str, u32)];
-    /// `None` above 2^31 - 1.
+    /// Makes a value of its number; `None` above 2^31 - 1.
     fn from_value(value: u32) -> Option<Self>;
-    /// The value.
+    /// The number of the value on the wire.
     fn value(self) -> u32;
 }
 

@@ -4,14 +4,14 @@ use super::WireType;
 use super::varint::{self, Fault};
 use crate::error::DecodeError;
 
-/// Rest of an encoding.
+/// The part of an encoding that has not been read yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
 }
 
-/// Number and wire type of a field, as they were read: whoever expects a field compares, and only
-/// what is not expected is looked at more closely.
+/// Number and wire type of a field, as they were read. A caller compares them with the tag that it
+/// expects, and examines them further only if they differ.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tag(u32);
 

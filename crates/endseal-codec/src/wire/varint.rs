@@ -3,7 +3,7 @@
 /// Bytes of the longest varint, of 2^64 - 1.
 pub(crate) const MAX_LEN: usize = 10;
 
-/// Why bytes are not a varint.
+/// Reason why bytes are not a varint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The input ends before the last byte.
@@ -21,7 +21,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     }
 }
 
-/// As `read`, for what has more than one byte.
+/// Reads a varint as `read` does, if it has more than one byte.
 #[inline]
 fn read_long(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     match bytes.first_chunk() {
@@ -57,7 +57,7 @@ fn read_bytes(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     for (index, &byte) in bytes.iter().take(MAX_LEN).enumerate() {
         value |= u64::from(byte & 0x7f) << (7 * index);
         if byte < 0x80 {
-            // A last group of 0 adds nothing; the tenth has room for one bit.
+            // A last group of 0 adds nothing; the tenth group can hold one bit only.
             let malformed = (byte == 0 && index > 0) || (index == MAX_LEN - 1 && byte > 1);
             return if malformed { Err(Fault::Malformed) } else { Ok((value, index + 1)) };
         }
@@ -65,7 +65,7 @@ fn read_bytes(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     Err(if bytes.len() < MAX_LEN { Fault::Truncated } else { Fault::Malformed })
 }
 
-/// Bytes of the shortest form.
+/// Length in bytes of the shortest form of a value.
 #[inline]
 pub(crate) const fn len(value: u64) -> usize {
     // 1 for 0 to 7 significant bits, 2 to 14, ...: ceil(bits / 7) without a division.

@@ -1,4 +1,4 @@
-//! Where an encoding goes: to the end of a vector, or into a buffer of the caller.
+//! Destinations of an encoding: the end of a vector, or a buffer of the caller.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -7,13 +7,13 @@ use super::WireType;
 
 /// Takes an encoding piece by piece.
 pub trait Sink {
-    /// Takes bytes.
+    /// Appends the bytes to the output.
     fn put(&mut self, bytes: &[u8]);
 
-    /// Takes one byte.
+    /// Appends one byte to the output.
     fn byte(&mut self, byte: u8);
 
-    /// Takes a varint.
+    /// Appends a value as a varint of the shortest form.
     #[inline]
     fn varint(&mut self, value: u64) {
         // Byte for byte: a copy of a length that is not constant costs a call.
@@ -40,7 +40,7 @@ pub trait Sink {
     }
 }
 
-/// The lowest seven bits.
+/// The lowest seven bits of a value, which one byte of a varint holds.
 fn group(value: u64) -> u8 {
     (value & 0x7f) as u8
 }

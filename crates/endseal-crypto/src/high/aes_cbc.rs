@@ -1,10 +1,11 @@
-//! AES-256-CBC (NIST SP 800-38A, 6.2) with PKCS #7 padding (RFC 5652, 6.3), as older protocols of
-//! others ask for it, in buffers of the caller.
+//! AES-256-CBC (NIST SP 800-38A, 6.2) with PKCS #7 padding (RFC 5652, 6.3), for older protocols
+//! that require it. It works in buffers of the caller.
 //!
 //! CBC authenticates nothing: an attacker who can change a ciphertext changes the plaintext, and
-//! decryption does not notice it. Content of this project belongs into `segment`. Without a MAC
-//! that was checked before, the verdict on the padding MUST NOT reach strangers, neither as an
-//! error of its own nor as a difference in time: it is an oracle that decrypts whole ciphertexts.
+//! decryption does not notice it. Content of this project belongs into `segment`. Unless a MAC was
+//! checked before, the result of the padding check MUST NOT reach an unauthenticated peer, neither
+//! as an error of its own nor as a difference in time: it is an oracle that decrypts whole
+//! ciphertexts.
 //!
 //! Works without an allocator.
 

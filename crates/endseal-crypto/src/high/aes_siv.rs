@@ -1,8 +1,9 @@
 //! AES-256-SIV (RFC 5297): deterministic authenticated encryption, for short strings that must be
 //! found again by their ciphertext.
 //!
-//! The same plaintext with the same associated data gives the same ciphertext, which whoever reads
-//! it can see; nothing else is given away. Content belongs into [`segment`](crate::segment).
+//! The same plaintext with the same associated data gives the same ciphertext, so a reader of
+//! ciphertexts sees which are equal. Nothing else is revealed. Content belongs into
+//! [`segment`](crate::segment).
 
 use alloc::vec::Vec;
 
@@ -29,7 +30,7 @@ pub fn seal(key: &SivKey, associated_data: &[u8], plaintext: &[u8]) -> Vec<u8> {
         .expect("fails only with more than 126 strings of associated data")
 }
 
-/// Opens what [`seal`] made.
+/// Opens a ciphertext that [`seal`] made, and returns its plaintext.
 ///
 /// # Errors
 /// [`Unauthentic`] if the key or the associated data is another one, or the ciphertext was changed.

@@ -7,7 +7,7 @@ use argon2::{Algorithm, Argon2, Block, Params, Version};
 
 use crate::secret::Zeroize;
 
-/// Length of the salt.
+/// Length of the salt in bytes. The salt is random and stored beside the parameters.
 pub const SALT_LEN: usize = 16;
 
 crate::secret_bytes! {
@@ -30,18 +30,18 @@ impl KdfParams {
     /// 8 MiB, 1 pass, 1 lane: for tests and for machines without memory.
     pub const MINIMUM: Self = Self { memory_kib: Self::MIN_MEMORY_KIB, passes: 1, lanes: 1 };
 
-    /// Least memory in KiB.
+    /// Least memory in KiB that parameters may have: 8 MiB. Less would be too weak.
     pub const MIN_MEMORY_KIB: u32 = 8 * 1024;
-    /// Most memory in KiB.
+    /// Most memory in KiB that parameters may have: 1 GiB. It bounds the cost of a hostile file.
     pub const MAX_MEMORY_KIB: u32 = 1024 * 1024;
-    /// Most passes.
+    /// Most passes over the memory that parameters may have. It bounds the time of a hostile file.
     pub const MAX_PASSES: u32 = 16;
-    /// Most lanes.
+    /// Most lanes (degree of parallelism in RFC 9106) that parameters may have.
     pub const MAX_LANES: u32 = 4;
     /// Most memory times passes in KiB: some seconds of work.
     pub const MAX_WORK_KIB: u32 = 4 * 1024 * 1024;
 
-    /// Checks and takes parameters.
+    /// Checks the three parameters against their bounds and makes a value of them.
     ///
     /// # Errors
     /// [`InvalidKdfParams`] if one is out of bounds.
@@ -62,13 +62,13 @@ impl KdfParams {
         Ok(Self { memory_kib, passes, lanes })
     }
 
-    /// Memory in KiB.
+    /// Memory that a derivation needs, in KiB.
     #[must_use]
     pub fn memory_kib(&self) -> u32 {
         self.memory_kib
     }
 
-    /// Passes over the memory.
+    /// Number of passes over the memory, the time cost `t` of RFC 9106.
     #[must_use]
     pub fn passes(&self) -> u32 {
         self.passes
@@ -119,15 +119,15 @@ impl fmt::Display for NoMemory {
 
 impl core::error::Error for NoMemory {}
 
-/// Why parameters are refused.
+/// Error: an Argon2id parameter is outside the bounds that this module sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidKdfParams {
-    /// Not 1 to [`KdfParams::MAX_LANES`] lanes.
+    /// The number of lanes is not 1 to [`KdfParams::MAX_LANES`].
     Lanes,
     /// Not [`KdfParams::MIN_MEMORY_KIB`] to [`KdfParams::MAX_MEMORY_KIB`] of memory.
     Memory,
-    /// Not 1 to [`KdfParams::MAX_PASSES`] passes.
+    /// The number of passes is not 1 to [`KdfParams::MAX_PASSES`].
     Passes,
     /// Memory times passes is beyond [`KdfParams::MAX_WORK_KIB`].
     Work,

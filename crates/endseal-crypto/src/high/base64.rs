@@ -22,8 +22,8 @@ pub const fn encoded_len(len: usize) -> usize {
 
 /// Encodes `data` into the beginning of `out` and returns that text, of [`encoded_len`] characters.
 ///
-/// Data may be encoded piece by piece: pieces whose lengths are multiples of 3, and a last one of
-/// any length, give one behind the other the text of the whole.
+/// Data may be encoded piece by piece. The texts of pieces whose lengths are multiples of 3, and of
+/// a last piece of any length, form one behind the other the text of the whole.
 ///
 /// # Errors
 /// [`BufferTooSmall`] if the text does not fit.

@@ -17,7 +17,7 @@ crate::secret_bytes! {
 }
 
 impl Seed {
-    /// A new seed.
+    /// Draws a new seed of 32 bytes from `random`.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
@@ -26,7 +26,7 @@ impl Seed {
     }
 }
 
-/// A key that signs.
+/// An Ed25519 key (RFC 8032) that signs, with its seed and its public key. Wiped when dropped.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SigningKey {
     seed: Seed,
@@ -37,7 +37,7 @@ pub struct SigningKey {
 impl ZeroizeOnDrop for SigningKey {}
 
 impl SigningKey {
-    /// The key of a seed.
+    /// Expands a seed to its key and computes the public key.
     #[must_use]
     pub fn from_seed(seed: Seed) -> Self {
         let secret = Box::new(backend::Ed25519Secret::new(seed.expose_secret()));
@@ -46,13 +46,13 @@ impl SigningKey {
         Self { seed, secret, public }
     }
 
-    /// The seed, to store it.
+    /// The seed from which the key was made, for storage.
     #[must_use]
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// The public key.
+    /// The public key that verifies signatures of this key.
     #[must_use]
     pub fn public_key(&self) -> &PublicKey {
         &self.public
@@ -82,10 +82,10 @@ impl SigningKey {
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
-    /// Length in bytes.
+    /// Length of an encoded public key in bytes.
     pub const LEN: usize = 32;
 
-    /// Checks and takes a key.
+    /// Makes a public key of its encoding, and checks that it is canonical and not of low order.
     ///
     /// # Errors
     /// [`InvalidPublicKey`], which says what is wrong with it.
@@ -113,8 +113,9 @@ impl PublicKey {
     /// Checks that keys are in the subgroup of prime order, for a fraction of the cost of one by
     /// one where the CPU has AVX-512 IFMA.
     ///
-    /// Keys that are not are valid all the same: signatures verify, and X25519 agrees. Up to eight
-    /// of them belong to one secret key. The caller MUST refuse them where keys stand for people.
+    /// Keys outside the subgroup are valid nevertheless: signatures verify, and X25519 agrees. Up
+    /// to eight of them belong to one secret key. The caller MUST refuse them where keys stand for
+    /// people.
     ///
     /// # Errors
     /// The index of the first key outside the subgroup, and [`InvalidPublicKey::MixedOrder`].
@@ -126,7 +127,7 @@ impl PublicKey {
         }
     }
 
-    /// The encoding.
+    /// The 32-byte encoding of the key (RFC 8032, 5.1.2).
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -162,7 +163,7 @@ impl PublicKey {
         Ok(key.public)
     }
 
-    /// Checks a signature of `message`.
+    /// Checks a signature of `message` by this key (RFC 8032).
     ///
     /// # Errors
     /// [`BadSignature`].
@@ -187,7 +188,7 @@ pub struct VerifyingKey {
 }
 
 impl VerifyingKey {
-    /// Checks and decodes a key.
+    /// Makes a verifying key of an encoding: checks it and decompresses the point.
     ///
     /// # Errors
     /// [`InvalidPublicKey`], which says what is wrong with it.
@@ -208,7 +209,7 @@ impl VerifyingKey {
         &self.public
     }
 
-    /// Checks a signature of `message`.
+    /// Checks a signature of `message` by this key, without decompressing the point again.
     ///
     /// # Errors
     /// [`BadSignature`].
@@ -229,7 +230,7 @@ impl fmt::Debug for VerifyingKey {
 pub struct Signature([u8; 64]);
 
 impl Signature {
-    /// Length in bytes.
+    /// Length of a signature in bytes: R and S of 32 bytes each.
     pub const LEN: usize = 64;
 
     /// Takes any 64 bytes; verification judges them.
@@ -238,7 +239,7 @@ impl Signature {
         Self(*bytes)
     }
 
-    /// The encoding.
+    /// The 64-byte encoding of the signature, R || S (RFC 8032).
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 64] {
         &self.0
@@ -249,11 +250,11 @@ impl Signature {
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "a plain argument")]
 pub struct Signed<'a> {
-    /// Key of the signer.
+    /// Public key of the signer, with its point decompressed.
     pub key: &'a VerifyingKey,
-    /// Signed message.
+    /// The message that was signed, whole and not hashed.
     pub message: &'a [u8],
-    /// The signature.
+    /// The signature of the message by the key, still to be verified.
     pub signature: &'a Signature,
 }
 
@@ -288,7 +289,7 @@ pub fn verify_each(batch: &[Signed<'_>]) -> Vec<bool> {
     ed25519_verify::verify_each(&batch).0
 }
 
-/// Why bytes are not a public key.
+/// Reason why bytes are not a public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidPublicKey {

@@ -1,5 +1,5 @@
-//! Functions with a sharp edge: they take what must otherwise be random, or give what must
-//! otherwise be checked. For test vectors and for protocols that are built on them.
+//! Functions that are easy to misuse: some take values that must otherwise be random, others return
+//! data that must otherwise be checked. For test vectors and for protocols that are built on them.
 
 use alloc::vec::Vec;
 

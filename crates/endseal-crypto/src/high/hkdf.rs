@@ -1,4 +1,4 @@
-//! HKDF-SHA-512 (RFC 5869).
+//! HKDF with SHA-512 (RFC 5869), which derives several keys from one secret.
 
 pub use super::hkdf_sha256::OutputTooLong;
 use crate::mid::hkdf_sha512::ExpandKey;
@@ -26,7 +26,7 @@ pub fn expand<const N: usize>(
     Ok(())
 }
 
-/// `HKDF-Expand-SHA-512(HKDF-Extract-SHA-512(salt, secret), info, out.len())`.
+/// Computes `HKDF-Expand-SHA-512(HKDF-Extract-SHA-512(salt, secret), info, out.len())` into `out`.
 ///
 /// # Errors
 /// [`OutputTooLong`] beyond [`MAX_OUTPUT`].

@@ -24,7 +24,7 @@ crate::secret_bytes! {
 }
 
 impl RootSeed {
-    /// A new seed.
+    /// Draws a new seed from `random`.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
@@ -44,7 +44,7 @@ crate::secret_bytes! {
 }
 
 impl Identity {
-    /// A new identity.
+    /// Makes a new identity with keys from `random`.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
@@ -97,25 +97,25 @@ impl Identity {
         self.root_seed.as_ref()
     }
 
-    /// The public half.
+    /// The public half: the keys that others need to seal to this identity and to verify it.
     #[must_use]
     pub fn public(&self) -> &PublicIdentity {
         &self.public
     }
 
-    /// The key that signs.
+    /// The Ed25519 key, with which this identity signs.
     #[must_use]
     pub fn signing(&self) -> &ed25519::SigningKey {
         &self.signing
     }
 
-    /// The key that agrees.
+    /// The X25519 secret key, with which this identity agrees on secrets.
     #[must_use]
     pub fn agreement(&self) -> &x25519::PreparedKey {
         &self.agreement
     }
 
-    /// The key that decapsulates.
+    /// The ML-KEM-768 key, with which this identity decapsulates.
     #[must_use]
     pub fn kem(&self) -> &mlkem768::SecretKey {
         &self.kem
@@ -134,8 +134,8 @@ impl Identity {
         }))
     }
 
-    /// The key that the owner's store is under, so that whoever opens the identity opens the store:
-    /// `BLAKE3-derive("endseal/identity@v1 store key", Ed25519 seed || ML-KEM-768 seed)`.
+    /// The key that protects the owner's store, so that opening the identity suffices to open the
+    /// store: `BLAKE3-derive("endseal/identity@v1 store key", Ed25519 seed || ML-KEM-768 seed)`.
     #[must_use]
     pub fn store_key(&self) -> StoreKey {
         StoreKey::init_with(|out| {
@@ -239,7 +239,7 @@ pub struct SignedKemKey {
 }
 
 impl SignedKemKey {
-    /// Joins a key and a signature that somebody handed out.
+    /// Joins a KEM key and its signature, both received from elsewhere. Nothing is verified here.
     #[must_use]
     pub fn new(key: mlkem768::PublicKey, signature: Signature) -> Self {
         Self { key, signature }
@@ -251,13 +251,13 @@ impl SignedKemKey {
         Self { key, signature }
     }
 
-    /// The key.
+    /// The ML-KEM-768 public key that the owner signed.
     #[must_use]
     pub fn key(&self) -> &mlkem768::PublicKey {
         &self.key
     }
 
-    /// The signature.
+    /// The owner's Ed25519 signature of the KEM key.
     #[must_use]
     pub fn signature(&self) -> &Signature {
         &self.signature

@@ -17,7 +17,7 @@ use crate::segment::{InputKey, Unauthentic};
 pub const NONCE_LEN: usize = 12;
 const TAG_LEN: usize = 16;
 
-/// Length of a wrapped key.
+/// Length in bytes of a wrapped key: nonce, encrypted key and tag.
 pub const WRAPPED_LEN: usize = NONCE_LEN + InputKey::LEN + TAG_LEN;
 
 crate::secret_bytes! {
@@ -40,7 +40,7 @@ pub fn wrap(
     Wrapper::new(wrapping).wrap(context, key, random)
 }
 
-/// Opens what [`wrap`] made.
+/// Unwraps a key that [`wrap`] wrapped.
 ///
 /// # Errors
 /// [`Unauthentic`] if the wrapping key or context is another one, or anything was changed.
@@ -59,7 +59,7 @@ pub struct Wrapper(AesGcm);
 impl ZeroizeOnDrop for Wrapper {}
 
 impl Wrapper {
-    /// Expands a wrapping key.
+    /// Expands the AES key schedule of a wrapping key once, for many calls.
     #[must_use]
     #[allow(clippy::missing_panics_doc, clippy::expect_used)]
     pub fn new(wrapping: &WrappingKey) -> Self {
@@ -67,7 +67,7 @@ impl Wrapper {
         Self(aead.expect("AES-256-GCM takes keys of 32 bytes"))
     }
 
-    /// As [`wrap`].
+    /// Wraps `key` as [`wrap`] does, without expanding the wrapping key again.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
@@ -82,7 +82,7 @@ impl Wrapper {
         Ok(self.wrap_with_nonce(context, key, &nonce))
     }
 
-    /// As [`unwrap`].
+    /// Unwraps a key as [`unwrap`] does, without expanding the wrapping key again.
     ///
     /// # Errors
     /// [`Unauthentic`] if the wrapping key or context is another one, or anything was changed.

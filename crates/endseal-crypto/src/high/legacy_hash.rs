@@ -1,7 +1,7 @@
-//! SHA-1 (FIPS 180-4) and MD5 (RFC 1321): checksums that protocols of others ask for.
+//! SHA-1 (FIPS 180-4) and MD5 (RFC 1321): checksums that existing protocols require.
 //!
-//! Both are broken as cryptographic hashes. The caller MUST NOT derive security from them: whoever
-//! writes the data can make two with one digest. Only with the feature `std`.
+//! Both are broken as cryptographic hashes. The caller MUST NOT derive security from them: an
+//! author of data can make two inputs with one digest. Only with the feature `std`.
 
 use aws_lc_rs::digest as backend;
 use md5::Digest as _;
@@ -20,7 +20,7 @@ impl Sha1 {
         Self(backend::Context::new(&backend::SHA1_FOR_LEGACY_USE_ONLY))
     }
 
-    /// Adds data.
+    /// Adds data to the hashed input; may be called any number of times.
     pub fn update(&mut self, data: &[u8]) {
         self.0.update(data);
     }
@@ -60,7 +60,7 @@ impl Md5 {
         Self::default()
     }
 
-    /// Adds data.
+    /// Adds data to the hashed input; may be called any number of times.
     pub fn update(&mut self, data: &[u8]) {
         self.0.update(data);
     }

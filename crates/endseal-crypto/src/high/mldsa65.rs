@@ -33,7 +33,7 @@ crate::secret_bytes! {
 }
 
 impl Seed {
-    /// A new seed.
+    /// Draws a new seed of 32 bytes (xi of FIPS 204) from `random`.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
@@ -42,7 +42,7 @@ impl Seed {
     }
 }
 
-/// A key that signs.
+/// An ML-DSA-65 key (FIPS 204) that signs, with its public key. Wiped when dropped.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SigningKey {
     seed: Seed,
@@ -62,13 +62,13 @@ impl SigningKey {
         Self { seed, secret, public: PublicKey(public) }
     }
 
-    /// The seed, to store it.
+    /// The seed from which the key was made, for storage.
     #[must_use]
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// The public key.
+    /// The public key that verifies signatures of this key.
     #[must_use]
     pub fn public_key(&self) -> &PublicKey {
         &self.public
@@ -77,8 +77,8 @@ impl SigningKey {
     /// ML-DSA.Sign: the hedged signature of `message` under `context`. Two signatures of one
     /// message differ.
     ///
-    /// The caller MUST give each kind of message its own context, unless somebody else's standard
-    /// says how they are told apart (in TLS 1.3 the context is empty).
+    /// The caller MUST give each kind of message its own context, unless a standard that the caller
+    /// implements separates them in another way (in TLS 1.3 the context is empty).
     ///
     /// # Errors
     /// [`SignError`].
@@ -129,7 +129,7 @@ impl SystemSigningKey {
         key.map(Self).ok_or(SignError::System)
     }
 
-    /// ML-DSA.Sign as [`SigningKey::sign`].
+    /// Signs `message` under `context` as [`SigningKey::sign`] does.
     ///
     /// # Errors
     /// [`SignError::ContextTooLong`]; [`SignError::System`] if memory or randomness is exhausted.
@@ -154,7 +154,7 @@ impl PublicKey {
         Self(Box::new(*bytes))
     }
 
-    /// The encoding.
+    /// The encoding of the public key (FIPS 204, pkEncode).
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; PUBLIC_LEN] {
         &self.0
@@ -203,7 +203,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// A signature.
+/// An ML-DSA-65 signature in its encoding (FIPS 204), verified or not.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signature(Box<[u8; SIGNATURE_LEN]>);
 
@@ -214,7 +214,7 @@ impl Signature {
         Self(Box::new(*bytes))
     }
 
-    /// The encoding.
+    /// The encoding of the signature (FIPS 204, sigEncode).
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; SIGNATURE_LEN] {
         &self.0
@@ -229,7 +229,7 @@ impl fmt::Debug for Signature {
     }
 }
 
-/// Nothing was signed.
+/// Error of signing: the reason why there is no signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignError {

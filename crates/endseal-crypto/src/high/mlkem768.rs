@@ -1,4 +1,4 @@
-//! ML-KEM-768 (FIPS 203).
+//! ML-KEM-768 (FIPS 203), a key encapsulation that resists quantum computers.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -12,7 +12,7 @@ use crate::random::{Random, RandomError};
 pub const PUBLIC_LEN: usize = 1184;
 /// Length of a ciphertext in bytes.
 pub const CIPHERTEXT_LEN: usize = 1088;
-/// Modulus of the coefficients.
+/// Modulus q of the coefficients (FIPS 203, 2.3).
 const Q: u16 = 3329;
 
 crate::secret_bytes! {
@@ -26,7 +26,7 @@ crate::secret_bytes! {
 }
 
 impl Seed {
-    /// A new seed.
+    /// Draws a new seed of 64 bytes (d and z of FIPS 203) from `random`.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
@@ -35,7 +35,7 @@ impl Seed {
     }
 }
 
-/// A decapsulation key.
+/// A decapsulation key (FIPS 203) that was expanded from its seed. Wiped when dropped.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SecretKey {
     seed: Seed,
@@ -45,20 +45,20 @@ pub struct SecretKey {
 impl ZeroizeOnDrop for SecretKey {}
 
 impl SecretKey {
-    /// The key of a seed.
+    /// Expands a seed to its decapsulation key.
     #[must_use]
     pub fn from_seed(seed: Seed) -> Self {
         let secret = Box::new(backend::MlKem768Secret::from_seed(seed.expose_secret()));
         Self { seed, secret }
     }
 
-    /// The seed, to store it.
+    /// The seed from which the key was made, for storage.
     #[must_use]
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// The encapsulation key.
+    /// The encapsulation key, which others use to send a shared secret to this key.
     #[must_use]
     #[allow(clippy::missing_panics_doc, clippy::expect_used)]
     pub fn public_key(&self) -> PublicKey {
@@ -81,7 +81,7 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// Checks and takes a key.
+    /// Makes an encapsulation key of its encoding, which must be valid (FIPS 203, 7.2).
     ///
     /// # Errors
     /// [`InvalidPublicKey`] if a coefficient is not below q.
@@ -98,7 +98,7 @@ impl PublicKey {
         Ok(Self { bytes: Box::new(*bytes), public: Box::new(public) })
     }
 
-    /// The encoding.
+    /// The encoding of the encapsulation key (FIPS 203), which is the form that is sent.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; PUBLIC_LEN] {
         &self.bytes

@@ -5,12 +5,12 @@ use core::fmt;
 use crate::mid::{hash, label};
 
 /// `BLAKE3-derive("endseal/peer@v1 id", SPKI)`: a digest of the key with which a peer authenticates
-/// itself in TLS. Whoever knows the id can tell the peer's key from every other one.
+/// itself in TLS. The id alone is enough to tell the peer's key from every other key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId([u8; 32]);
 
 impl PeerId {
-    /// Length in bytes.
+    /// Length of a peer id in bytes, which is that of a BLAKE3 digest.
     pub const LEN: usize = 32;
 
     /// The id of a `SubjectPublicKeyInfo` in DER. The caller MUST know that it is one, or compare
@@ -26,7 +26,7 @@ impl PeerId {
         Self(*bytes)
     }
 
-    /// The bytes.
+    /// The bytes of the id: the digest itself.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0

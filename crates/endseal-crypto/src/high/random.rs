@@ -1,4 +1,4 @@
-//! Randomness as a capability: whoever needs it takes it as an argument.
+//! Randomness as a capability: a function that needs it takes it as an argument.
 
 use core::fmt;
 
@@ -6,11 +6,11 @@ use crate::low::wipe::wipe;
 
 /// A cryptographically secure source of random bytes.
 ///
-/// Implementations MUST NOT return bytes that anybody else could know or that were returned before.
-/// Tests that need fixed bytes use the derandomized functions under `hazmat` instead of a false
-/// source.
+/// Implementations MUST NOT return bytes that another party could know or that were returned
+/// before. Tests that need fixed bytes use the derandomized functions under `hazmat` instead of a
+/// false source.
 pub trait Random {
-    /// Fills `buffer`.
+    /// Fills the whole of `buffer` with random bytes.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails; `buffer` must not be used then.
@@ -104,7 +104,7 @@ impl core::error::Error for RandomError {}
 mod tests {
     use super::{BufferedRandom, OsRandom, Random, RandomError};
 
-    /// Counts: each byte it gives is the next one. Fails once it has given so many.
+    /// Returns bytes that count up by one. Fails after a given number of bytes.
     struct Counter(u8, u8);
 
     impl Random for Counter {

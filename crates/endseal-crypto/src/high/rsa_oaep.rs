@@ -35,8 +35,8 @@ impl PrivateKey {
     /// Reads a `PrivateKeyInfo` (PKCS#8, RFC 5208) in DER, which the caller MUST wipe.
     ///
     /// # Errors
-    /// [`InvalidRsaKey`] if it is none, its parts contradict each other, or its length is none of
-    /// [`BITS`].
+    /// [`InvalidRsaKey`] if the bytes are not such a key, its parts contradict each other, or its
+    /// length is not one of [`BITS`].
     pub fn from_pkcs8(der: &[u8]) -> Result<Self, InvalidRsaKey> {
         let key = PrivateDecryptingKey::from_pkcs8(der).map_err(|_| InvalidRsaKey)?;
         let spki: PublicKeyX509Der<'_> = key.public_key().as_der().map_err(|_| InvalidRsaKey)?;
@@ -46,17 +46,17 @@ impl PrivateKey {
         Ok(Self { own, public })
     }
 
-    /// The key that makes what this one opens.
+    /// The public key, whose ciphertexts this key opens.
     #[must_use]
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// Opens what [`PublicKey::encrypt`] made with the same label.
+    /// Opens a ciphertext that [`PublicKey::encrypt`] made with the same label.
     ///
     /// # Errors
-    /// [`Unauthentic`] for everything that does not open. OAEP hides what was sent, but proves no
-    /// sender: anybody can make what opens.
+    /// [`Unauthentic`] for everything that does not open. OAEP hides the plaintext but proves no
+    /// sender: every holder of the public key can make a ciphertext that opens.
     pub fn decrypt(
         &self,
         label: &[u8],
@@ -76,7 +76,7 @@ impl PrivateKey {
     }
 }
 
-/// A key that seals.
+/// An RSA public key that encrypts short secrets with OAEP.
 pub struct PublicKey {
     own: OaepPublicEncryptingKey,
     spki: Vec<u8>,
@@ -86,7 +86,7 @@ impl PublicKey {
     /// Reads a `SubjectPublicKeyInfo` (RFC 5280) in DER.
     ///
     /// # Errors
-    /// [`InvalidRsaKey`] if it is none, or its length is none of [`BITS`].
+    /// [`InvalidRsaKey`] if the bytes are not such a key, or its length is not one of [`BITS`].
     pub fn from_spki(der: &[u8]) -> Result<Self, InvalidRsaKey> {
         let key = PublicEncryptingKey::from_der(der).map_err(|_| InvalidRsaKey)?;
         if !BITS.contains(&key.key_size_bits()) {
@@ -98,13 +98,13 @@ impl PublicKey {
         Ok(Self { own, spki })
     }
 
-    /// The `SubjectPublicKeyInfo` in DER.
+    /// The `SubjectPublicKeyInfo` of the key in DER (RFC 5280), for storage or for a fingerprint.
     #[must_use]
     pub fn spki(&self) -> &[u8] {
         &self.spki
     }
 
-    /// Length of what [`Self::encrypt`] makes: that of the modulus in bytes.
+    /// Length in bytes of a ciphertext of [`Self::encrypt`], which is that of the modulus.
     #[must_use]
     pub fn ciphertext_len(&self) -> usize {
         self.own.ciphertext_size()
@@ -136,7 +136,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// No RSA key, or one of a length that is not taken.
+/// Error: the bytes are not an RSA key, or the key has a length that is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidRsaKey;
@@ -149,13 +149,13 @@ impl fmt::Display for InvalidRsaKey {
 
 impl core::error::Error for InvalidRsaKey {}
 
-/// Why nothing was sealed.
+/// Error of encryption: the reason why there is no ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncryptError {
     /// The source of randomness failed.
     Random,
-    /// More than the modulus has room for.
+    /// The plaintext is longer than OAEP with this modulus allows.
     TooLong,
 }
 

@@ -19,8 +19,8 @@ crate::secret_bytes! {
 /// `scrypt(passphrase, salt, N = 2^log_n, r, p, dkLen = 32)`.
 ///
 /// It takes [`memory`] bytes, which are at most `max_memory`, and wipes them. Everything is checked
-/// before anything is allocated. The caller MUST choose `max_memory` by its own means: other
-/// parameters may come from a stranger.
+/// before anything is allocated. The caller MUST choose `max_memory` itself, because the other
+/// parameters may come from an untrusted file.
 ///
 /// # Errors
 /// [`ScryptError`]; nothing is derived.
@@ -59,12 +59,12 @@ pub fn memory(log_n: u8, r: u32, p: u32) -> Option<usize> {
     usize::try_from(bytes).ok()
 }
 
-/// Why nothing was derived.
+/// Error of a derivation: the reason why there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScryptError {
-    /// The parameters need more memory than the caller allows: a file of a stranger, or of a larger
-    /// machine.
+    /// The parameters need more memory than the caller allows. They come from a hostile file, or
+    /// from a larger machine.
     AboveLimit,
     /// The memory, which is allowed, could not be had.
     NoMemory,

@@ -22,7 +22,7 @@ pub struct SecretKey(Scalar);
 impl ZeroizeOnDrop for SecretKey {}
 
 impl SecretKey {
-    /// Length in bytes.
+    /// Length of a secret key in bytes.
     pub const LEN: usize = 32;
 
     /// Checks and copies a secret key, whose bytes the caller MUST wipe.
@@ -37,7 +37,7 @@ impl SecretKey {
         }
     }
 
-    /// A new secret key.
+    /// Draws a new secret key in `1..n` from `random`.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails, or gives no number in `1..n`, which a source of
@@ -104,7 +104,7 @@ pub struct SigningKey {
 impl ZeroizeOnDrop for SigningKey {}
 
 impl SigningKey {
-    /// Prepares a key.
+    /// Computes the public key once, so that later signatures need not.
     #[must_use]
     pub fn new(secret: SecretKey) -> Self {
         let pair = backend::KeyPair::new(secret.expose_secret());
@@ -118,7 +118,7 @@ impl SigningKey {
         &self.secret
     }
 
-    /// The public key.
+    /// The public key (x-only, BIP-340) that verifies signatures of this key.
     #[must_use]
     pub fn public_key(&self) -> &PublicKey {
         &self.public
@@ -145,7 +145,7 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// Length in bytes.
+    /// Length of an x-only public key in bytes.
     pub const LEN: usize = 32;
 
     /// Checks a key, and decompresses its point.
@@ -162,7 +162,7 @@ impl PublicKey {
         Self { x, point }
     }
 
-    /// The x-coordinate, big-endian.
+    /// The x-coordinate of the point, big-endian, as BIP-340 encodes a public key.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; 32] {
         self.x
@@ -171,7 +171,7 @@ impl PublicKey {
     /// Checks a signature of `message` (BIP-340). The time depends on all three, which are public.
     ///
     /// # Errors
-    /// [`InvalidSignature`], whatever is wrong.
+    /// [`InvalidSignature`] for every reason: a wrong length, encoding, key, message or signature.
     pub fn verify(&self, message: &[u8], signature: &[u8; 64]) -> Result<(), InvalidSignature> {
         if self.point.verify(message, signature) { Ok(()) } else { Err(InvalidSignature) }
     }

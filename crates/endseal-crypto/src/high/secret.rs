@@ -62,7 +62,7 @@ macro_rules! secret_bytes {
 
         #[allow(dead_code, reason = "not every role needs every way in")]
         impl $name {
-            /// Length in bytes.
+            /// Length of the secret in bytes.
             $vis const LEN: usize = $len;
 
             /// Copies the secret from `bytes`, which the caller MUST wipe.
@@ -80,7 +80,7 @@ macro_rules! secret_bytes {
             /// Like [`Self::init_with`], for a source that can fail.
             ///
             /// # Errors
-            /// The source's; what it wrote is wiped.
+            /// The error of `init`; the bytes that it wrote are wiped.
             $vis fn try_init_with<E>(
                 init: impl FnOnce(&mut [u8; $len]) -> Result<(), E>,
             ) -> Result<Self, E> {
@@ -124,9 +124,9 @@ use crate::mid::constant_time;
 pub use crate::secret_bytes;
 pub use zeroize::{Zeroize, Zeroizing};
 
-/// `value`, which depends on secrets and is public all the same: a verdict that is returned, bytes
-/// that are sent. It says so to the run under valgrind (`tests/constant-time`) and does nothing
-/// else.
+/// Marks `value`, which was computed from secrets, as public: a verdict that is returned, or bytes
+/// that are sent. Under valgrind (`tests/constant-time`) its memory counts as public from then on;
+/// otherwise this does nothing.
 #[doc(hidden)]
 #[inline(always)]
 pub fn declassify<T: Copy>(value: T) -> T {
@@ -147,7 +147,7 @@ mod tests {
         struct BoxedKey[32];
     }
     secret_bytes! {
-        /// The same, inline.
+        /// A key of the tests that is held inline.
         inline struct InlineKey[32];
     }
 

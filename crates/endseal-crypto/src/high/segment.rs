@@ -52,15 +52,15 @@ pub use writer::SealWriter;
 
 /// Plaintext bytes in every chunk but the last.
 pub const CHUNK_LEN: usize = 16 * 1024;
-/// Length of a chunk's tag.
+/// Length in bytes of the authentication tag behind each chunk.
 pub const TAG_LEN: usize = 16;
 /// Length of a full sealed chunk.
 pub const SEALED_CHUNK_LEN: usize = CHUNK_LEN + TAG_LEN;
-/// Length of the salt.
+/// Length in bytes of the random salt at the start of a stream.
 pub const SALT_LEN: usize = 24;
-/// Length of the commitment.
+/// Length in bytes of the key commitment that follows the salt.
 pub const COMMITMENT_LEN: usize = 32;
-/// Length of salt and commitment.
+/// Length in bytes of salt and commitment together, which begin a stream.
 pub const PREFIX_LEN: usize = SALT_LEN + COMMITMENT_LEN;
 /// Chunks in one stream at most: 2^38.
 pub const MAX_CHUNKS: u64 = 1 << 38;
@@ -124,7 +124,7 @@ impl ChunkKeys {
         nonce
     }
 
-    /// Seals chunk `index`.
+    /// Seals `plaintext` as chunk `index` into `out`.
     ///
     /// # Panics
     /// If `out` is not [`TAG_LEN`] longer than `plaintext`.
@@ -140,8 +140,8 @@ impl ChunkKeys {
     /// Seals as chunk `index` the last `len` bytes of `place`, to its beginning. `place` is at
     /// least [`TAG_LEN`] longer than that.
     fn seal_chunk_within(&self, index: u64, place: &mut [u8], len: usize) {
-        // What is sealed, with its tag, ends where the plaintext ends or before it: the place of
-        // the tag is that of plaintext which has been read.
+        // The sealed bytes and their tag end where the plaintext ends or before it. So the tag
+        // overwrites plaintext that has already been read.
         let from = place.len() - len;
         let tag = self.aead.seal_within(&self.nonce(index), &[], place, from);
         place[len..][..TAG_LEN].copy_from_slice(&tag);
@@ -149,9 +149,9 @@ impl ChunkKeys {
 
     /// Opens chunk `index`; `sealed` is [`TAG_LEN`] longer than `out`.
     ///
-    /// The caller MUST have compared the commitment, and MUST know from what it trusts how many
-    /// chunks there are, or see the last one, which is shorter than [`CHUNK_LEN`]: a chunk does not
-    /// tell whether another follows.
+    /// The caller MUST have compared the commitment. It MUST also know the number of chunks from a
+    /// source that it trusts, or see the last chunk, which is shorter than [`CHUNK_LEN`]: a chunk
+    /// does not say whether another follows.
     ///
     /// # Errors
     /// [`Unauthentic`] if it is another chunk or was changed, or the lengths are wrong; `out` is
@@ -174,9 +174,9 @@ impl ChunkKeys {
     ///
     /// # Errors
     /// [`Unauthentic`] if it is another chunk or was changed: then the place of the content is
-    /// zeroed, whatever of the sealed bytes lay there included. Also if `sealed` is not in
-    /// `buffer`, is shorter than a tag or begins before `to`, or no chunk has that index: then
-    /// `buffer` is as it was.
+    /// zeroed, including sealed bytes that lay there. Also if `sealed` is not in `buffer`, is
+    /// shorter than a tag or begins before `to`, or no chunk has that index: then `buffer` is as it
+    /// was.
     pub fn open_chunk_within(
         &self,
         index: u64,
@@ -229,13 +229,13 @@ pub struct KeySource(ExpandKey);
 impl ZeroizeOnDrop for KeySource {}
 
 impl KeySource {
-    /// Prepares an input key.
+    /// Prepares an input key, so that keys of many streams can be derived from it.
     #[must_use]
     pub fn new(key: &InputKey) -> Self {
         Self(ExpandKey::new(key.expose_secret()))
     }
 
-    /// [`SealKeys::generate`].
+    /// Derives the keys of a new stream with a random salt, as [`SealKeys::generate`] does.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
@@ -253,7 +253,8 @@ impl KeySource {
         Ok((keys, prefix))
     }
 
-    /// [`ChunkKeys::derive_committed`].
+    /// Derives the keys of a stream and checks its commitment, as [`ChunkKeys::derive_committed`]
+    /// does.
     ///
     /// # Errors
     /// [`Unauthentic`] if the input key, the salt or the context is another one.
@@ -268,6 +269,7 @@ impl KeySource {
         if declassify(constant_time_eq(&own, commitment)) { Ok(keys) } else { Err(Unauthentic) }
     }
 
+    /// Derives keys for sealing with a given salt; exported as
     /// [`hazmat::seal_keys`](crate::hazmat::seal_keys).
     pub(crate) fn seal_keys(
         &self,
@@ -279,11 +281,13 @@ impl KeySource {
         (SealKeys(keys), commitment)
     }
 
+    /// Derives keys for sealing without a commitment; exported as
     /// [`hazmat::uncommitted_seal_keys`](crate::hazmat::uncommitted_seal_keys).
     pub(crate) fn uncommitted_seal_keys(&self, salt: &[u8; SALT_LEN], context: &[u8]) -> SealKeys {
         SealKeys(self.expand(salt, context, &mut []))
     }
 
+    /// Derives keys for opening without a commitment; exported as
     /// [`hazmat::uncommitted_keys`](crate::hazmat::uncommitted_keys).
     pub(crate) fn uncommitted_keys(&self, salt: &[u8; SALT_LEN], context: &[u8]) -> ChunkKeys {
         self.expand(salt, context, &mut [])
@@ -340,7 +344,7 @@ fn seal_with(keys: SealKeys, prefix: &[u8; PREFIX_LEN], plaintext: &[u8]) -> Vec
     out
 }
 
-/// Opens what [`seal`] made.
+/// Opens bytes that [`seal`] made under the same key and context, and returns the plaintext.
 ///
 /// # Errors
 /// [`Unauthentic`] if the key or context is another one, or anything was changed.

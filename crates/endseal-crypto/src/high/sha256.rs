@@ -19,7 +19,7 @@ pub const LEN: usize = crate::mid::sha256::LEN;
 /// Bytes that both states of HMAC have behind them: the block that the key fills.
 const BEHIND_KEY: u64 = BLOCK_LEN as u64;
 
-/// `SHA-256(data)`.
+/// Computes `SHA-256(data)` in one call (FIPS 180-4).
 #[must_use]
 pub fn digest(data: &[u8]) -> [u8; LEN] {
     let mut digest = Digest::new();
@@ -38,7 +38,7 @@ impl Digest {
         Self(Hasher::new())
     }
 
-    /// Adds data.
+    /// Adds data to the hashed input; may be called any number of times.
     pub fn update(&mut self, data: &[u8]) {
         self.0.update(data);
     }
@@ -74,7 +74,7 @@ pub fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; LEN] {
 /// A key of HMAC-SHA-256 that is prepared for many MACs: each costs two compressions less.
 ///
 /// Holds the two states of SHA-256 behind the key's blocks, inline, and wipes them when dropped. A
-/// move copies them: who keeps a key on the heap boxes it before it is moved about.
+/// move copies them: a caller that keeps a key on the heap must box it before the key is moved.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[derive(Clone)]
 pub struct HmacKey(WipeOnDrop<States>);
@@ -152,7 +152,7 @@ pub struct Mac {
 impl ZeroizeOnDrop for Mac {}
 
 impl Mac {
-    /// Adds data.
+    /// Adds data to the authenticated input; may be called any number of times.
     pub fn update(&mut self, data: &[u8]) {
         self.inner.update(data);
     }

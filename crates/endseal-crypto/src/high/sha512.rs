@@ -16,7 +16,7 @@ impl Digest {
         Self(Context::new(&SHA512))
     }
 
-    /// Adds data.
+    /// Adds data to the hashed input; may be called any number of times.
     pub fn update(&mut self, data: &[u8]) {
         self.0.update(data);
     }

@@ -22,7 +22,7 @@ crate::secret_bytes! {
 }
 
 impl SecretKey {
-    /// A new secret key.
+    /// Draws a new secret key of 32 bytes from `random`.
     ///
     /// # Errors
     /// [`RandomError`] if the source fails.
@@ -30,22 +30,23 @@ impl SecretKey {
         Self::try_init_with(|bytes| random.fill(bytes))
     }
 
-    /// X25519(secret, 9).
+    /// The public key of this secret: X25519(secret, 9), where 9 is the base point (RFC 7748).
     #[must_use]
     pub fn public_key(&self) -> PublicKey {
         PublicKey(backend::X25519Secret::new(self.expose_secret()).public())
     }
 
-    /// X25519(secret, public).
+    /// Agrees on a secret with the owner of `public`: X25519(secret, public) of RFC 7748.
     ///
     /// # Errors
-    /// [`LowOrder`] if the outcome is zero, which everybody would know.
+    /// [`LowOrder`] if the result is zero, which is no secret.
     pub fn agree(&self, public: &PublicKey) -> Result<SharedSecret, LowOrder> {
         agree(&backend::X25519Secret::new(self.expose_secret()), public)
     }
 
-    /// X25519(secret, 9), and X25519(secret, public_i) for all keys: what a key that is used once
-    /// is made for. Cheaper than a [`PreparedKey`] where the kernel has room for the base point.
+    /// X25519(secret, 9), and X25519(secret, public_i) for all keys. It is for a secret key that is
+    /// used once. Cheaper than a [`PreparedKey`] where the kernel has a free lane for the base
+    /// point.
     #[must_use]
     pub fn agree_once_on(
         &self,
@@ -58,7 +59,7 @@ impl SecretKey {
     }
 }
 
-/// A secret key ready for use: what an agreement computes once for all is computed.
+/// A secret key ready for use: the part that all agreements share is already computed.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct PreparedKey {
     secret: SecretKey,
@@ -69,7 +70,7 @@ pub struct PreparedKey {
 impl ZeroizeOnDrop for PreparedKey {}
 
 impl PreparedKey {
-    /// Prepares a key.
+    /// Computes what all agreements with this secret key share.
     #[must_use]
     pub fn new(secret: SecretKey) -> Self {
         let prepared = backend::X25519Secret::new(secret.expose_secret());
@@ -77,16 +78,16 @@ impl PreparedKey {
         Self { secret, prepared, public }
     }
 
-    /// X25519(secret, 9).
+    /// The public key of this secret: X25519(secret, 9), where 9 is the base point (RFC 7748).
     #[must_use]
     pub fn public_key(&self) -> &PublicKey {
         &self.public
     }
 
-    /// X25519(secret, public).
+    /// Agrees on a secret with the owner of `public`: X25519(secret, public) of RFC 7748.
     ///
     /// # Errors
-    /// [`LowOrder`] if the outcome is zero, which everybody would know.
+    /// [`LowOrder`] if the result is zero, which is no secret.
     pub fn agree(&self, public: &PublicKey) -> Result<SharedSecret, LowOrder> {
         agree(&self.prepared, public)
     }
@@ -121,10 +122,10 @@ fn agree(secret: &backend::X25519Secret, public: &PublicKey) -> Result<SharedSec
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
-    /// Length in bytes.
+    /// Length of a public key in bytes.
     pub const LEN: usize = 32;
 
-    /// Takes a canonical u-coordinate.
+    /// Makes a public key of a canonical u-coordinate, little-endian (RFC 7748).
     ///
     /// # Errors
     /// [`NotCanonical`] if it is not below 2^255 - 19.
@@ -138,7 +139,7 @@ impl PublicKey {
         Self(bytes)
     }
 
-    /// The encoding.
+    /// The u-coordinate in 32 bytes, little-endian (RFC 7748).
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -196,7 +197,7 @@ impl Drop for SharedSecrets {
     }
 }
 
-/// The other key is of low order: the outcome is zero whatever the secret.
+/// The other key is of low order: the result is zero for every secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LowOrder;

@@ -37,7 +37,7 @@ pub fn seal(
 /// The tag binds no key: a ciphertext can be made that opens under two keys.
 ///
 /// # Errors
-/// [`Unauthentic`] if anything of the five is not what was sealed; `text` is wiped.
+/// [`Unauthentic`] if any of the five inputs differs from that of encryption; `text` is wiped.
 pub fn open(
     key: &[u8; KEY_LEN],
     nonce: &[u8; NONCE_LEN],
@@ -71,7 +71,7 @@ mod tests {
         core::array::from_fn(|i| 0x40 + i.to_le_bytes()[0])
     }
 
-    /// The draft's appendix A.3.1.
+    /// The test vector of the draft's appendix A.3.1.
     #[test]
     fn the_published_answer_is_given_and_opened() {
         let mut text = [0; TEXT.len()];

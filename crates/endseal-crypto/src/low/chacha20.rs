@@ -21,7 +21,7 @@ pub const BLOCK: usize = 64;
 /// Longest data in bytes for which the CPU is not asked: the portable kernel takes them as fast.
 const SHORT: usize = 64;
 
-/// Implementation of the cipher.
+/// Implementation of ChaCha20 that runs on this CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kernel {

@@ -39,7 +39,7 @@ impl HaveIfma {
         cpu_has!("avx512f", "avx512dq", "avx512ifma").then(|| Self(Radix::fastest()))
     }
 
-    /// The kernel that runs.
+    /// The radix of the field arithmetic, and with it the kernel, that this proof stands for.
     #[must_use]
     pub fn radix(self) -> Radix {
         self.0

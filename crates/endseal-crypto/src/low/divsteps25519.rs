@@ -143,7 +143,7 @@ fn apply_modulo_p(m: &Matrix, d: &mut Limbs, e: &mut Limbs) {
     debug_assert!([d[4], e[4]].iter().all(|top| (-2 * TOP..TOP).contains(top)));
 }
 
-/// Of the row of a matrix with limbs: at most 2^118.
+/// Product of one row of a matrix with two limbs: u * x + v * y, at most 2^118.
 fn product(u: i64, x: i64, v: i64, y: i64) -> i128 {
     i128::from(u) * i128::from(x) + i128::from(v) * i128::from(y)
 }

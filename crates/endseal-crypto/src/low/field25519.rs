@@ -49,7 +49,7 @@ impl Element {
         ])
     }
 
-    /// The canonical encoding.
+    /// The canonical encoding: 32 bytes, little-endian, below 2^255 - 19.
     pub(crate) fn to_bytes(self) -> [u8; 32] {
         let mut x = self.carried().0;
         // The value is below 2p: subtract p once if it is at least p.
@@ -104,7 +104,7 @@ impl Element {
         Self(limbs::mul_small(self.0, u64::from(y))).checked(52)
     }
 
-    /// x^(2^n).
+    /// Computes x^(2^n) by `n` squarings.
     pub(crate) fn square_times(self, n: u32) -> Self {
         (0..n).fold(self, |x, _| x.square())
     }
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    /// x^(p-2), without divsteps.
+    /// Computes the inverse x^(p-2) by an addition chain, without divsteps.
     fn inverse_by_power(x: Element) -> Element {
         let (n250, x11) = x.pow_2_250_minus_1();
         n250.square_times(5).mul(x11)

@@ -69,7 +69,7 @@ impl Key {
         (!key.is_null()).then_some(Self(key))
     }
 
-    /// The encapsulation key's bytes.
+    /// The encoded encapsulation key, or `None` if the library refuses to give it.
     pub(crate) fn public(&self) -> Option<[u8; PUBLIC]> {
         let mut out = [0; PUBLIC];
         let mut len = PUBLIC;
@@ -84,7 +84,7 @@ impl Key {
         (!context.is_null()).then_some(Context(context))
     }
 
-    /// ML-KEM.Encaps_internal(ek, m).
+    /// Encapsulates with given randomness: ML-KEM.Encaps_internal(ek, m) of FIPS 203.
     pub(crate) fn encapsulate(
         &self,
         m: &[u8; 32],

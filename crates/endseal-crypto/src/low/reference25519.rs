@@ -1,6 +1,6 @@
 //! Arithmetic modulo p for tests: schoolbook on 64-bit words, no limb to overflow.
 
-/// 2^255 - 19.
+/// The prime 2^255 - 19 in four limbs, least significant first.
 pub(super) const P: [u64; 4] = [u64::MAX - 18, u64::MAX, u64::MAX, u64::MAX >> 1];
 
 /// Sum of limb_i * 2^(radix * i), any 64-bit limbs, modulo 2^512.

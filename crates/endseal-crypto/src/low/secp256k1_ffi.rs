@@ -1,7 +1,7 @@
 //! secp256k1 of libsecp256k1, with a context of our own. The twin is `mid/secp256k1/rustcrypto.rs`,
 //! with the same names.
 //!
-//! The safe wrapper, the crate `secp256k1`, blinds its global context anew after each use of a
+//! The safe wrapper, the crate `secp256k1`, blinds its global context again after each use of a
 //! secret, which costs as much as a signature. This context is blinded once.
 
 use core::ptr::{self, NonNull};
@@ -91,7 +91,7 @@ impl Point {
         assert_eq!(done, 1, "only a secret key out of range fails");
     }
 
-    /// Verification of BIP-340.
+    /// Verifies a signature of `message` (BIP-340). Returns true if it is valid.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         let (x_only, _) = x_only(&self.0);
         // SAFETY: the context is live, the key valid; `signature` has 64 readable bytes, and

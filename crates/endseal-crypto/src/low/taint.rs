@@ -15,7 +15,7 @@ pub(crate) fn declassify<T: Copy>(value: T) -> T {
     value
 }
 
-/// `VALGRIND_MAKE_MEM_DEFINED` of `valgrind/memcheck.h`.
+/// Number of the client request `VALGRIND_MAKE_MEM_DEFINED` of `valgrind/memcheck.h`.
 #[cfg(all(endseal_taint, target_arch = "x86_64", target_os = "linux"))]
 fn make_defined(start: *mut u8, len: usize) {
     const MAKE_MEM_DEFINED: usize = 0x4d43_0002;

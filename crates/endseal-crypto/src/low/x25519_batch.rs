@@ -11,7 +11,7 @@ pub use super::cpu::{HaveIfma, Radix};
 use super::x86_64;
 use super::x25519_portable as portable;
 
-/// Implementation of the arithmetic.
+/// Implementation of the X25519 batch arithmetic that runs on this CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Platform {

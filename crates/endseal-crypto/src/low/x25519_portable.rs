@@ -11,7 +11,7 @@ use super::field25519::Element;
 /// Number of points that share one inversion.
 const RUN: usize = 64;
 
-/// out_i = X25519(scalar, us_i).
+/// Computes out_i = X25519(scalar, us_i) for each i, one after the other.
 pub(super) fn montgomery_batch(scalar: &[u8; 32], us: &[[u8; 32]], out: &mut [[u8; 32]]) {
     for (u, out) in us.iter().zip(out) {
         *out = ladder(scalar, Element::from_bytes(u));
@@ -43,8 +43,8 @@ pub(super) fn edwards_to_montgomery_batch(ys: &[[u8; 32]], out: &mut [[u8; 32]])
     }
 }
 
-/// out_i: whether (y_i^2 - 1) / (d y_i^2 + 1) is a square, zero included: whether the encoding
-/// decompresses, whatever its sign bit. The denominator is never 0, because -1/d is no square.
+/// Sets out_i to true if (y_i^2 - 1) / (d y_i^2 + 1) is a square, zero included. Then the encoding
+/// decompresses with either sign bit. The denominator is never 0, because -1/d is no square.
 pub(super) fn edwards_on_curve_batch(ys: &[[u8; 32]], out: &mut [bool]) {
     for (y, out) in ys.iter().zip(out) {
         let yy = Element::from_bytes(y).square();

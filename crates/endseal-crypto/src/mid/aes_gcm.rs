@@ -13,7 +13,7 @@ use super::constant_time;
 #[cfg(target_arch = "x86_64")]
 use crate::low::{cpu::HaveVaes, vaes::Aes256Gcm};
 
-/// A key, expanded.
+/// An expanded AES-256-GCM key, in the kernel of this CPU or in the library.
 #[cfg_attr(
     target_arch = "x86_64",
     allow(clippy::large_enum_variant, reason = "as large as it was")
@@ -45,7 +45,7 @@ impl AesGcm {
         self.seal_bound(nonce, &[], plaintext, out, tag);
     }
 
-    /// [`Self::seal`] with associated data.
+    /// Encrypts as [`Self::seal`] does, and authenticates the associated data `data` as well.
     pub(crate) fn seal_bound(
         &self,
         nonce: &[u8; 12],
@@ -88,7 +88,7 @@ impl AesGcm {
         self.open_bound(nonce, &[], ciphertext, tag, out)
     }
 
-    /// [`Self::open`] with associated data.
+    /// Decrypts as [`Self::open`] does, and checks the associated data `data` as well.
     pub(crate) fn open_bound(
         &self,
         nonce: &[u8; 12],
@@ -111,9 +111,9 @@ impl AesGcm {
         }
     }
 
-    /// [`Self::open_bound`] of `buffer[from..]` into the beginning of `buffer`, which is zero as
-    /// far as content would have reached if the tag is wrong. Nothing behind that is written.
-    /// `from` is not beyond the end.
+    /// Opens `buffer[from..]` into the beginning of `buffer`, as [`Self::open_bound`] does. If the
+    /// tag is wrong, the place of the content is zeroed. Nothing behind it is written. `from` is
+    /// not beyond the end.
     pub(crate) fn open_within(
         &self,
         nonce: &[u8; 12],

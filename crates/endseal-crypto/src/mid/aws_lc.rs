@@ -27,7 +27,7 @@ pub(crate) fn sha512(parts: &[&[u8]]) -> [u8; 64] {
     out
 }
 
-/// AES-GCM with 12-byte nonces.
+/// An AES-256-GCM key for nonces of 12 bytes.
 pub(crate) struct AesGcm(LessSafeKey);
 
 impl AesGcm {
@@ -89,8 +89,9 @@ impl AesGcm {
         })
     }
 
-    /// Opens `buffer[from..]` into the beginning of `buffer`, which is zero as far as content would
-    /// have reached if the tag is wrong. Nothing behind that is written: what moves is ciphertext.
+    /// Opens `buffer[from..]` into the beginning of `buffer`. If the tag is wrong, the place of the
+    /// content is zeroed. Nothing behind it is written: the bytes that the library moves are
+    /// ciphertext.
     pub(crate) fn open_within(
         &self,
         nonce: &[u8; 12],
@@ -163,7 +164,7 @@ impl Ed25519Secret {
     }
 }
 
-/// An ML-KEM-768 decapsulation key.
+/// An ML-KEM-768 decapsulation key of AWS-LC.
 pub(crate) struct MlKem768Secret(mlkem768_ffi::Key);
 
 impl MlKem768Secret {

@@ -13,12 +13,12 @@ pub const BLOCK_LEN: usize = kernel::BLOCK;
 /// XORs keystream to `data`, which encrypts and decrypts: `data ^= ChaCha20(key, counter, nonce)`
 /// (RFC 8439, section 2.4).
 ///
-/// Block i of `data` has the counter `counter + i`. Data in pieces gives the same bytes as the
-/// whole if all pieces but the last are multiples of [`BLOCK_LEN`] and each goes on with the next
-/// counter. Pieces of 1 KiB and its multiples are fastest.
+/// Block i of `data` has the counter `counter + i`. Data may be processed in pieces, with the same
+/// result, if all pieces but the last are multiples of [`BLOCK_LEN`] and each continues with the
+/// next counter. Pieces of 1 KiB and its multiples are fastest.
 ///
 /// A key, a nonce and a counter MUST be used for one block only: two texts with the same keystream
-/// give away their XOR. The ciphertext MUST be authenticated, and checked before it is decrypted: a
+/// reveal their XOR. The ciphertext MUST be authenticated, and checked before it is decrypted: a
 /// bit that is changed in it is changed in the plaintext. The caller wipes the key.
 ///
 /// # Errors

@@ -17,11 +17,11 @@ use curve25519_dalek::traits::{IsIdentity, VartimeMultiscalarMul};
 
 use super::{backend, hash, label};
 
-/// One signature with what it is about.
+/// One signature with its key and message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signed<'a> {
     pub(crate) public: &'a [u8; 32],
-    /// Point that `public` encodes.
+    /// The point that `public` encodes, decompressed.
     pub(crate) point: &'a EdwardsPoint,
     pub(crate) message: &'a [u8],
     pub(crate) signature: &'a [u8; 64],
@@ -119,7 +119,7 @@ pub(crate) fn verify_many(batch: &[Signed<'_>]) -> bool {
 ///
 /// Terms are summed in groups. If a sum is not zero, its group is halved: the sum of the left half
 /// is computed, that of the right half is the difference. So one wrong signature costs as much as
-/// one more sum. Sums are paid from a budget, to which right signatures give what they saved.
+/// one more sum. Each sum is charged to a budget, to which right signatures add what they saved.
 /// Without a budget, signatures are verified one by one. So no set of wrong ones costs more than
 /// 1.3 times one by one, and [`ALLOWANCE`].
 pub(crate) fn verify_each(batch: &[Signed<'_>]) -> (Vec<bool>, usize) {
@@ -142,7 +142,8 @@ pub(crate) fn verify_each(batch: &[Signed<'_>]) -> (Vec<bool>, usize) {
     (verdicts.right, verdicts.spent)
 }
 
-/// Units of work of one verification, of which [`PARSE`] are for what precedes it and a sum.
+/// Units of work of one verification: [`PARSE`] of them for parsing and hashing, the others for the
+/// sum.
 const SINGLE: usize = 6;
 const PARSE: usize = 1;
 /// Units of a sum besides one for each point, measured: it costs 30 us, a point 5 us, a
@@ -155,7 +156,7 @@ const SMALL_SUM: usize = 38;
 /// Terms of a group that is not halved: one by one costs no more.
 const SMALL_GROUP: usize = 3;
 
-/// Verdicts of a batch, and what may be spent on sums.
+/// Verdicts of a batch, and the work that sums may still cost.
 struct Verdicts {
     right: Vec<bool>,
     budget: usize,
@@ -217,7 +218,7 @@ fn cost(terms: &[Term<'_>]) -> usize {
 
 /// One signature in the sum.
 struct Term<'a> {
-    /// Its index in the batch.
+    /// Index of the signature in the batch.
     index: usize,
     /// Number of its key, in the order in which keys occur.
     key: usize,

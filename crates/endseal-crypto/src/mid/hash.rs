@@ -10,7 +10,7 @@ use crate::low::wipe::WipeOnDrop;
 /// Length of a digest in bytes.
 pub const LEN: usize = 32;
 
-/// `BLAKE3(data)`.
+/// Computes the digest `BLAKE3(data)` of 32 bytes.
 #[must_use]
 pub fn digest(data: &[u8]) -> [u8; LEN] {
     *blake3::hash(data).as_bytes()
@@ -27,13 +27,13 @@ pub fn derive(label: Label, parts: &[&[u8]]) -> [u8; LEN] {
     out
 }
 
-/// [`derive()`] with as much output as `out` has room for.
+/// Derives as [`derive()`] does, but fills all of `out`, which may have any length.
 pub fn derive_into(label: Label, parts: &[&[u8]], out: &mut [u8]) {
     fill(WipeOnDrop::new(Hasher::new_derive_key(label.as_str())), parts, out);
 }
 
-/// `BLAKE3-keyed(key, part_0 || part_1 || …)` with as much output as `out` has room for; the same
-/// duty as for [`derive()`].
+/// Fills `out` with `BLAKE3-keyed(key, part_0 || part_1 || …)`. The duty of the caller is that of
+/// [`derive()`].
 pub fn keyed_into(key: &[u8; LEN], parts: &[&[u8]], out: &mut [u8]) {
     fill(WipeOnDrop::new(Hasher::new_keyed(key)), parts, out);
 }
@@ -80,7 +80,7 @@ impl Digest {
         *self.0.finalize().as_bytes()
     }
 
-    /// Starts over.
+    /// Forgets all data, so that the next digest begins with empty input.
     pub fn reset(&mut self) {
         self.0.reset();
     }

@@ -1,5 +1,5 @@
-//! The registry of derivation labels: every key, digest and signature of the workspace that is not
-//! fixed by somebody else's standard is separated by one of these.
+//! The registry of derivation labels. Every key, digest and signature of the workspace is separated
+//! by one of these, unless an external standard fixes its derivation.
 //!
 //! A label is `endseal/<format>@v<version> <purpose>`. None is a prefix of another (tested), so
 //! that `label || input` is unambiguous. A label's meaning never changes: a new one is added
@@ -28,7 +28,7 @@ impl Label {
         Self(text)
     }
 
-    /// The label as text.
+    /// The label as text, exactly as it enters the derivation.
     pub const fn as_str(self) -> &'static str {
         self.0
     }

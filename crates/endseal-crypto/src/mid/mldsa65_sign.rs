@@ -9,7 +9,7 @@ use ml_dsa::{MlDsa65, SigningKey};
 pub(crate) struct MlDsa65Secret(Box<SigningKey<MlDsa65>>);
 
 impl MlDsa65Secret {
-    /// ML-DSA.KeyGen_internal(xi).
+    /// Expands a seed to a key: ML-DSA.KeyGen_internal(xi) of FIPS 204.
     pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
         Self(Box::new(SigningKey::from_seed(seed.into())))
     }

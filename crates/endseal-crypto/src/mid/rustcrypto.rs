@@ -86,8 +86,8 @@ impl AesGcm {
         self.open_in_place(nonce, data, out, tag)
     }
 
-    /// Opens `buffer[from..]` into the beginning of `buffer`, which is zero as far as content would
-    /// have reached if the tag is wrong. Nothing behind that is written: what moves is ciphertext.
+    /// Opens `buffer[from..]` into the beginning of `buffer`. If the tag is wrong, the place of the
+    /// content is zeroed. Nothing behind it is written: the bytes that move are ciphertext.
     pub(crate) fn open_within(
         &self,
         nonce: &[u8; 12],
@@ -160,7 +160,7 @@ impl Ed25519Secret {
     }
 }
 
-/// An ML-KEM-768 decapsulation key.
+/// An ML-KEM-768 decapsulation key of the RustCrypto library.
 pub(crate) struct MlKem768Secret(DecapsulationKey<MlKem768>);
 
 impl MlKem768Secret {

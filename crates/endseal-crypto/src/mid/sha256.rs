@@ -26,7 +26,7 @@ const LENGTH_AT: usize = BLOCK_LEN - 8;
 /// The hash value behind whole blocks (FIPS 180-4, 6.2).
 pub(crate) type State = [u32; 8];
 
-/// H(0) (FIPS 180-4, 5.3.3).
+/// The initial hash value H(0) (FIPS 180-4, 5.3.3).
 pub(crate) const INITIAL: State = [
     0x6a09_e667,
     0xbb67_ae85,
@@ -97,7 +97,7 @@ impl Hasher {
         *filled = tail.len();
     }
 
-    /// The digest. The hasher is good for nothing afterwards, but need not be moved for it.
+    /// Returns the digest. The hasher must not be used afterwards, but need not be moved.
     pub(crate) fn finish(&mut self) -> [u8; LEN] {
         let Message { state, len, block, filled } = &mut *self.0;
         block[*filled] = 0x80;

@@ -20,21 +20,21 @@ use crate::{payload_limits, stored_limits};
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a hub that overlooks one answers nothing")]
 pub enum Action<'a> {
-    /// Say what there is of the node.
+    /// Report the state of the node at the hub.
     Hello,
-    /// Register the device.
+    /// Register the device with its certificate and person record.
     Register(RegisterView<'a>),
     /// Store a frame: its sequence, its mailboxes, its bytes.
     Put(u64, Targets<'a>, &'a [u8]),
-    /// Deliver what is behind a position.
+    /// Deliver the frames behind a position.
     Subscribe(u64, Credit),
-    /// Deliver more.
+    /// Deliver more frames, as this additional credit allows.
     Credit(Credit),
-    /// Delete what is up to a position.
+    /// Delete the frames up to a position.
     Acknowledge(u64),
-    /// Look for a person.
+    /// Look for a person by their identity or by the peer id of one of their devices.
     Find(ByView<'a>),
-    /// Publish what others shall find.
+    /// Publish data of the device that other nodes can find.
     Publish(PublishView<'a>),
     /// Give a prekey of a device.
     Take(PeerId),
@@ -44,7 +44,7 @@ pub enum Action<'a> {
     Refuse(Code),
 }
 
-/// An exchange.
+/// State of one exchange of a hub: its kind, and the frames that still need an answer.
 #[derive(Debug, Default)]
 pub struct Exchange {
     kind: Option<Kind>,
@@ -52,7 +52,7 @@ pub struct Exchange {
     has_ended: bool,
     /// Sequence of the last frame.
     last: Option<u64>,
-    /// Frames without an answer.
+    /// Number of frames that have no answer yet; bounded by the protocol.
     unanswered: usize,
 }
 
@@ -63,7 +63,7 @@ impl Exchange {
         Self::default()
     }
 
-    /// Its purpose, after the first request.
+    /// Kind of the exchange, which the first request decides.
     #[must_use]
     pub const fn kind(&self) -> Option<Kind> {
         self.kind
@@ -145,7 +145,7 @@ impl Exchange {
     fn put<'a>(&mut self, put: &PutView<'a>, peer: &PeerId) -> Action<'a> {
         let parsed = StoredFrame::parse(put.frame, stored_limits());
         let Ok(frame) = parsed.and_then(|frame| frame.vouched_by(peer.as_bytes())) else {
-            // It has no sequence that could be told apart from others.
+            // The frame has no sequence, so a refusal could not name it.
             return Action::Refuse(Code::FRAME);
         };
         let sequence = frame.stamp().sequence;

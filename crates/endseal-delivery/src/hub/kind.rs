@@ -1,4 +1,4 @@
-//! Purposes of exchanges.
+//! Purposes of exchanges, each with the request that opens it.
 
 use endseal_codec::hub::RequestView;
 
@@ -6,24 +6,24 @@ use endseal_codec::hub::RequestView;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the table of permissions has these rows")]
 pub enum Kind {
-    /// `hello`
+    /// `hello`: asks for the state of the node at the hub.
     Hello,
-    /// `register`
+    /// `register`: registers a device with its certificate.
     Register,
-    /// `put`
+    /// `put`: stores frames in mailboxes.
     Put,
-    /// `subscribe`
+    /// `subscribe`: receives the frames of the node's own mailbox.
     Subscribe,
-    /// `find`
+    /// `find`: looks for a person.
     Find,
-    /// `publish`
+    /// `publish`: publishes the device's certificate, person record and prekey bundles.
     Publish,
-    /// `take`
+    /// `take`: takes a prekey bundle of another device.
     Take,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds of exchanges, for tables and for counters.
     pub const ALL: [Self; 7] = [
         Self::Hello,
         Self::Register,

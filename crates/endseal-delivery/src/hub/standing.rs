@@ -1,23 +1,23 @@
-//! Permission of a peer.
+//! Registration states of peers, and the exchanges that each state permits.
 
 use endseal_codec::hub::Code;
 
 use super::kind::Kind;
 
-/// Standing of a peer at a hub.
+/// Registration state of a peer at a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the table of permissions has these columns")]
 pub enum Standing {
-    /// Its certificate and the person record of its identity are here.
+    /// The hub has the peer's certificate and the person record of its identity.
     Registered,
-    /// It was registered, and the person record does not have it any more.
+    /// The peer was registered, but the person record no longer lists the device.
     Revoked,
     /// The hub does not know it.
     Unknown,
 }
 
-/// Permission for an exchange, as the table "Exchanges" of docs/spec/delivery.md gives it. A peer
-/// may do with its own mailbox and its own identity alone what it may do: no request names another.
+/// Checks that a peer may start an exchange, as the table "Exchanges" of docs/spec/delivery.md
+/// states. A peer acts only on its own mailbox and its own identity: no request names another.
 ///
 /// # Errors
 /// The code of the refusal.

@@ -25,12 +25,12 @@ impl Subscription {
         self.position
     }
 
-    /// Adds credit.
+    /// Adds credit that the node granted.
     pub const fn add(&mut self, more: Credit) {
         self.credit.add(more);
     }
 
-    /// Credit that is left.
+    /// Credit that is left for frames of this subscription.
     #[must_use]
     pub const fn credit(&self) -> Credit {
         self.credit
@@ -42,8 +42,8 @@ impl Subscription {
         self.credit.is_open()
     }
 
-    /// Notes that a frame goes: `bytes` with its slot. Returns false, and notes nothing, if there
-    /// is no credit or if the position is not behind the last one.
+    /// Notes that a frame is sent, `bytes` long with its slot. Returns false, and notes nothing, if
+    /// there is no credit or if the position is not behind the last one.
     pub const fn deliver(&mut self, position: u64, bytes: u64) -> bool {
         if position <= self.position || !self.credit.take(bytes) {
             return false;
@@ -57,7 +57,8 @@ impl Subscription {
         self.position = position;
     }
 
-    /// Notes that nothing is left. Returns true if the node is to be told.
+    /// Notes that the mailbox has no further frame. Returns true if the node must be informed,
+    /// which is the case once after each delivery.
     pub const fn caught_up(&mut self) -> bool {
         let is_news = !self.is_caught_up;
         self.is_caught_up = true;

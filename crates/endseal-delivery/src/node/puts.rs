@@ -27,7 +27,7 @@ pub enum Settled<'a> {
 }
 
 impl Puts {
-    /// No frames.
+    /// State of an exchange in which no frame was sent yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

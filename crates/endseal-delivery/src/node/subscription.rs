@@ -17,7 +17,7 @@ pub struct Subscription {
     position: u64,
 }
 
-/// Something that the hub sent.
+/// A frame or a notice that the hub sent.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "all are to be dealt with")]
 pub enum Arrival<'a> {
@@ -27,9 +27,9 @@ pub enum Arrival<'a> {
         position: u64,
         /// Slot of this node; empty if the frame has none.
         slot: &'a [u8],
-        /// The frame.
+        /// The frame, as its sender signed it.
         frame: StoredFrame<'a>,
-        /// Name of the message.
+        /// Id of the message in the frame, by which duplicates are recognised.
         id: MessageId,
     },
     /// Bytes that are no vouched frame: they were damaged at the hub.
@@ -37,9 +37,9 @@ pub enum Arrival<'a> {
         /// Position, to be acknowledged when this is noted.
         position: u64,
     },
-    /// Nothing is left.
+    /// The mailbox has no further frame at the moment; later ones follow when they arrive.
     CaughtUp,
-    /// Frames were deleted.
+    /// The hub deleted frames that were not delivered, for the reason that the gap names.
     Gap(GapView<'a>),
     /// The subscription was refused, or has ended.
     Refused(RefusedView<'a>),
@@ -64,7 +64,7 @@ impl Subscription {
         self.credit
     }
 
-    /// Notes credit that is given.
+    /// Notes credit that the node has granted to the hub.
     pub const fn give(&mut self, more: Credit) {
         self.credit.add(more);
     }
@@ -93,7 +93,7 @@ impl Subscription {
             }
             AnswerView::CaughtUp(_) => Arrival::CaughtUp,
             AnswerView::Gap(gap) => {
-                // After the restoration of a hub the positions begin anew.
+                // After a hub was restored, its positions may be lower than before.
                 self.position = gap.position;
                 Arrival::Gap(gap)
             }

@@ -1,24 +1,24 @@
-//! Errors of an address book.
+//! Errors of reading and changing an address book.
 
 use core::fmt;
 
 use super::{Listed, MAX_ENTRIES, MAX_LEN};
 use crate::name::{InvalidName, Name};
 
-/// Why bytes are not an address book.
+/// Reason why bytes are not an address book.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseBookError<T: Listed> {
     /// A line that is no entry, or one that contradicts an earlier one.
     Line {
-        /// Its number, from 1.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// Fault of the line.
+        /// Reason why this line was refused.
         problem: EntryProblem<T>,
     },
-    /// Longer than [`MAX_LEN`].
+    /// The file is longer than [`MAX_LEN`] bytes.
     TooLong,
-    /// More than [`MAX_ENTRIES`].
+    /// The file has more than [`MAX_ENTRIES`] entries.
     TooMany,
 }
 
@@ -28,33 +28,33 @@ pub enum ParseBookError<T: Listed> {
 pub enum EntryProblem<T: Listed> {
     /// The entry stands in an earlier line under another name.
     DuplicateEntry {
-        /// The other name.
+        /// Name under which an earlier line has the entry.
         name: Name,
     },
     /// The name stands in an earlier line.
     DuplicateName,
-    /// The second word is not what the book lists.
+    /// The second word is not an entry of the kind that the book lists.
     Entry(T::Error),
     /// The first word is not a name.
     Name(InvalidName),
-    /// Not text.
+    /// The line is not UTF-8 text.
     NotUtf8,
-    /// Not two words.
+    /// The line does not consist of two words, a name and an entry.
     Words,
 }
 
-/// Why an address book was not changed.
+/// Reason why an address book was not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeBookError {
-    /// The entry is there already.
+    /// The book has the entry already, under the same or another name.
     DuplicateEntry {
-        /// Under this name.
+        /// Name under which the book has the entry.
         name: Name,
     },
-    /// The name is there already.
+    /// The book has an entry of that name already.
     DuplicateName,
-    /// It would have more than [`MAX_ENTRIES`], or be longer than [`MAX_LEN`].
+    /// The book would have more than [`MAX_ENTRIES`] entries, or be longer than [`MAX_LEN`].
     Full,
     /// There is no entry of that name.
     Unknown,

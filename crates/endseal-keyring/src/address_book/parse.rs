@@ -1,4 +1,4 @@
-//! Reading an address book.
+//! Parses the text of an address book.
 
 use alloc::vec::Vec;
 

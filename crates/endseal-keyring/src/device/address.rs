@@ -11,12 +11,13 @@ use endseal_crypto::ed25519;
 pub struct Address {
     /// Identity of the device's owner.
     pub identity: ed25519::PublicKey,
-    /// Which of them.
+    /// Number of the device among those of the identity.
     pub device: DeviceId,
 }
 
-/// The first 8 bytes of the identity in hexadecimal, and the device: `d75a980182b10ab7/1`. It
-/// serves in messages to people; whoever must not be deceived compares the whole.
+/// The first 8 bytes of the identity in hexadecimal, and the device: `d75a980182b10ab7/1`. It is
+/// for messages to people. It is too short to authenticate an identity: compare the whole address
+/// for that.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.identity.as_bytes()[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
@@ -29,7 +30,7 @@ impl fmt::Display for Address {
 pub struct DeviceId(NonZeroU32);
 
 impl DeviceId {
-    /// Takes a number; 0 is none.
+    /// Makes a device id of a number; `None` for 0.
     #[must_use]
     pub const fn new(number: u32) -> Option<Self> {
         // `Option::map` is not const.
@@ -39,7 +40,7 @@ impl DeviceId {
         }
     }
 
-    /// The number.
+    /// The number of the device, from 1.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.0.get()

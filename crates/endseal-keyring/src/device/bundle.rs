@@ -27,10 +27,11 @@ pub struct PrekeyBundle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PrekeyKind {
-    /// For one session.
+    /// For one session: the hub gives it to one peer only.
     OneTime,
-    /// For any number, until two newer ones have been made. Only where no one-time key is left:
-    /// until the other side answers, sessions begun with it are no safer than this one key.
+    /// For any number of sessions, until two newer ones have been made. It is used only if no
+    /// one-time key is left. Until the other side answers, sessions started with it are no safer
+    /// than this one key.
     Fallback,
 }
 
@@ -52,7 +53,7 @@ impl PrekeyKind {
 }
 
 impl PrekeyBundle {
-    /// Length in bytes.
+    /// Length of an encoded bundle in bytes.
     pub const LEN: usize = 343;
 
     /// Makes a bundle of a prekey, made at `made_at` milliseconds since 1970. `sign` MUST sign with
@@ -100,7 +101,7 @@ impl PrekeyBundle {
         Ok(Self { bytes: *bytes, certificate, kind, key, made_at })
     }
 
-    /// The encoding.
+    /// The encoding of the bundle, signed, in [`Self::LEN`] bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.bytes
@@ -119,13 +120,13 @@ impl PrekeyBundle {
         self.kind
     }
 
-    /// The prekey.
+    /// The X25519 public key of the prekey.
     #[must_use]
     pub fn key(&self) -> &x25519::PublicKey {
         &self.key
     }
 
-    /// When it was made, in milliseconds since 1970, as the device says.
+    /// Time of the making, in milliseconds since 1970, as the device states it.
     #[must_use]
     pub fn made_at(&self) -> u64 {
         self.made_at
@@ -165,19 +166,19 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Why bytes are not a bundle.
+/// Reason why bytes are not a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BundleError {
     /// The signature is not one of the device: forged or damaged.
     Authentication,
-    /// The certificate in it is none.
+    /// The certificate in the bundle is not valid, for this reason.
     Certificate(CertificateError),
     /// The prekey is not a canonical X25519 key.
     Key,
     /// A kind of prekey that is not known.
     Kind,
-    /// Not 343 bytes.
+    /// The bytes are not exactly 343.
     Length,
     /// A version that is not known: made by a newer program.
     Version,
@@ -196,7 +197,7 @@ impl fmt::Display for BundleError {
             Self::Certificate(error) => return error.fmt(f),
             Self::Key => "the prekey is invalid",
             Self::Kind => "the kind of the prekey is unknown",
-            Self::Length => "the prekey bundle has not 343 bytes",
+            Self::Length => "the prekey bundle does not have 343 bytes",
             Self::Version => "the version of the prekey bundle is unknown",
         })
     }

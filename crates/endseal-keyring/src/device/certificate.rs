@@ -32,9 +32,9 @@ pub struct Certificate {
 pub struct DeviceKeys {
     /// The number of the device.
     pub device: DeviceId,
-    /// Its name on the wire.
+    /// Peer id by which the device authenticates its connections.
     pub peer_id: PeerId,
-    /// Its key for agreements, Olm's identity key.
+    /// Public key of the device for agreements, which is Olm's identity key.
     pub agreement: x25519::PublicKey,
     /// The key that signs its prekeys.
     pub signing: ed25519::PublicKey,
@@ -43,7 +43,7 @@ pub struct DeviceKeys {
 }
 
 impl Certificate {
-    /// Length in bytes.
+    /// Length of an encoded certificate in bytes.
     pub const LEN: usize = 237;
 
     /// Signs a certificate for a device, made at `made_at` milliseconds since 1970.
@@ -102,7 +102,7 @@ impl Certificate {
         })
     }
 
-    /// The encoding.
+    /// The encoding of the certificate, signed, in [`Self::LEN`] bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.bytes
@@ -120,7 +120,7 @@ impl Certificate {
         &self.keys
     }
 
-    /// When it was made, in milliseconds since 1970, as its owner says.
+    /// Time of the making, in milliseconds since 1970, as the owner states it.
     #[must_use]
     pub fn made_at(&self) -> u64 {
         self.made_at
@@ -141,7 +141,8 @@ impl Certificate {
         match self.made_at.cmp(&seen.made_at) {
             core::cmp::Ordering::Greater => Succession::Later,
             core::cmp::Ordering::Less => Succession::Earlier,
-            // Whoever has the secret can sign one content in many ways; the content is what counts.
+            // The owner of the secret can make many signatures of one content, so contents are
+            // compared.
             core::cmp::Ordering::Equal if self.keys == seen.keys => Succession::Same,
             core::cmp::Ordering::Equal => Succession::Conflict,
         }
@@ -175,11 +176,11 @@ impl fmt::Debug for Certificate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "an order has these cases")]
 pub enum Succession {
-    /// It says what the other says.
+    /// Both certificates have the same content.
     Same,
-    /// It replaces the other.
+    /// The certificate is newer than the other one and replaces it.
     Later,
-    /// The other one holds.
+    /// The certificate is older than the other one, which stays valid.
     Earlier,
     /// Other keys under the same time: it must be refused.
     Conflict,
@@ -223,17 +224,17 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Why bytes are not a certificate.
+/// Reason why bytes are not a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CertificateError {
     /// The signature is not one of the identity: forged or damaged.
     Authentication,
-    /// The device is 0.
+    /// The number of the device is 0; numbers begin at 1.
     Device,
     /// A key is not one: damaged, or made by another program.
     Key,
-    /// Not 237 bytes.
+    /// The bytes are not exactly 237.
     Length,
     /// A version that is not known: made by a newer program.
     Version,
@@ -245,7 +246,7 @@ impl fmt::Display for CertificateError {
             Self::Authentication => "the signature of the certificate is wrong",
             Self::Device => "the certificate names device 0",
             Self::Key => "a key of the certificate is invalid",
-            Self::Length => "the certificate has not 237 bytes",
+            Self::Length => "the certificate does not have 237 bytes",
             Self::Version => "the version of the certificate is unknown",
         })
     }

@@ -6,9 +6,9 @@ use endseal_crypto::ed25519;
 use endseal_crypto::hash;
 use endseal_crypto::label::SESSION_SAFETY_NUMBER;
 
-/// 60 decimal digits of two identities (docs/spec/session.md, "Safety number"): the same for both,
-/// and different if somebody stands between them. About 2^100 attempts find an identity whose half
-/// is that of a given one.
+/// 60 decimal digits of two identities (docs/spec/session.md, "Safety number"). Both people see the
+/// same digits, and different ones if an attacker in the middle replaced an identity. About 2^100
+/// attempts find an identity with the same half as a given one.
 ///
 /// ```
 /// # use endseal_crypto::ed25519::{Seed, SigningKey};
@@ -22,7 +22,7 @@ use endseal_crypto::label::SESSION_SAFETY_NUMBER;
 pub struct SafetyNumber([u32; Self::GROUPS]);
 
 impl SafetyNumber {
-    /// Groups of five digits.
+    /// Number of groups of five digits in the text.
     pub const GROUPS: usize = 12;
 
     /// The number of two identities, in whichever order.

@@ -9,7 +9,7 @@ use crate::identity_text::ParseIdentityError;
 use crate::lines::{Malformed, OpenLinesError};
 use endseal_crypto::argon2id::{InvalidKdfParams, NoMemory};
 
-/// Why bytes are not an identity file.
+/// Reason why bytes are not an identity file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseIdentityFileError {
@@ -19,13 +19,13 @@ pub enum ParseIdentityFileError {
     Malformed(Malformed),
     /// The public identity in it is not one.
     Public(ParseIdentityError),
-    /// Longer than [`MAX_LEN`](super::MAX_LEN).
+    /// The file is longer than [`MAX_LEN`](super::MAX_LEN) bytes.
     TooLong,
-    /// Written by a newer version.
+    /// The file was written by a newer version of the program.
     Version,
 }
 
-/// Why an identity file does not open.
+/// Reason why an identity file does not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenIdentityFileError {
@@ -37,7 +37,7 @@ pub enum OpenIdentityFileError {
     OtherIdentity,
 }
 
-/// Why an identity file could not be made.
+/// Reason why an identity file could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealIdentityFileError {

@@ -1,4 +1,4 @@
-//! Why a text is not a public identity.
+//! Errors of parsing the text of a public identity.
 
 use core::fmt;
 
@@ -6,33 +6,33 @@ use endseal_crypto::{ed25519, mlkem768};
 
 use crate::bech32m::DecodeError;
 
-/// Why a text is not a public identity.
+/// Reason why a text is not a public identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseIdentityError {
     /// A character that the form does not have: a space, a line break, a typing error.
     Character {
-        /// Its position in bytes.
+        /// Position of the character in the text, in bytes.
         at: usize,
     },
     /// The checksum is wrong: a typing error.
     Checksum,
-    /// The key of another program.
+    /// The text is a key of another program, which this error names.
     Foreign(ForeignKey),
     /// The ML-KEM-768 key is not valid.
     KemKey(mlkem768::InvalidPublicKey),
     /// Cut or extended: usually half of it was copied.
     Length {
-        /// Characters it should have.
+        /// Number of characters of a text with this prefix.
         expected: usize,
-        /// Characters it has.
+        /// Number of characters of the text that was given.
         actual: usize,
     },
     /// Bits after the last key are set, so it was not made by a correct program.
     Padding,
-    /// It begins with neither `endseal1` nor `endsealpq1`.
+    /// The text begins with neither `endseal1` nor `endsealpq1`.
     Prefix,
-    /// It is a secret, which MUST NOT be given to anybody.
+    /// The text is a secret identity, which its owner MUST NOT give to another person.
     Secret,
     /// The owner of the Ed25519 key did not sign the ML-KEM-768 key. It may be the key of a person
     /// in the middle.
@@ -47,13 +47,13 @@ pub enum ParseIdentityError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ForeignKey {
-    /// `age1…`.
+    /// A key of age: the text begins with `age1`.
     Age,
-    /// `npub1…`.
+    /// A public key of Nostr: the text begins with `npub1`.
     Nostr,
-    /// `-----BEGIN …`.
+    /// A key in PEM: the text begins with `-----BEGIN `.
     Pem,
-    /// `ssh-…`, `ecdsa-…`.
+    /// A public key of SSH: the text begins with `ssh-` or `ecdsa-`.
     Ssh,
 }
 

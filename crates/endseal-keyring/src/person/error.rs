@@ -8,19 +8,19 @@ use super::{MAX_DEVICES, MAX_LEN};
 use crate::name::Name;
 use crate::roster::{ChangeRosterError, ParseRosterError};
 
-/// Why bytes are not a person record.
+/// Reason why bytes are not a person record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParsePersonError {
-    /// It is a roster, and not that of a person.
+    /// The bytes are a roster, but not that of a person.
     Person(InvalidPerson),
-    /// It is not a roster.
+    /// The bytes are not a roster.
     Roster(ParseRosterError),
-    /// Longer than [`MAX_LEN`].
+    /// The record is longer than [`MAX_LEN`] bytes.
     TooLong,
 }
 
-/// Why a roster is not that of a person.
+/// Reason why a roster is not that of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidPerson {
@@ -28,19 +28,19 @@ pub enum InvalidPerson {
     Group,
     /// A member is neither `root` nor `user`, nor `device-` with a number.
     Member(Name),
-    /// There is no device.
+    /// The record has no device; a person has at least one.
     NoDevice,
     /// There is no member `root`, or it is not the owner.
     Root,
     /// A member's identity lacks the ML-KEM-768 key.
     Short(Name),
-    /// More than [`MAX_DEVICES`].
+    /// The record has more than [`MAX_DEVICES`] devices.
     TooManyDevices,
     /// There is no member `user`.
     User,
 }
 
-/// Why there is no epoch with these devices.
+/// Reason why there is no epoch with these devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangePersonError {

@@ -1,4 +1,4 @@
-//! Which roster may come after which.
+//! Checks that one roster may follow another.
 
 use super::{Roster, RosterChainError};
 

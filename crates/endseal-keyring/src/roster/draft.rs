@@ -21,19 +21,19 @@ pub struct RosterChanges {
 }
 
 impl RosterChanges {
-    /// No change.
+    /// Makes an empty set of changes.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Removes a member.
+    /// Removes the member of this name. Removals come before additions.
     pub fn remove(&mut self, name: Name) -> &mut Self {
         self.remove.push(name);
         self
     }
 
-    /// Adds a member.
+    /// Adds a member with its name and identity.
     pub fn add(&mut self, member: Member) -> &mut Self {
         self.add.push(member);
         self
@@ -64,13 +64,13 @@ impl RosterDraft {
         Self { head, text }
     }
 
-    /// The epoch, from 1.
+    /// The epoch of the draft; the first one is 1, and each change adds 1.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.head.epoch
     }
 
-    /// The members in the order of their names: whom the epoch key is to be sealed to.
+    /// The members in the order of their names. The epoch key MUST be sealed to exactly these.
     #[must_use]
     pub fn members(&self) -> &[Member] {
         self.head.members.as_slice()
@@ -83,11 +83,12 @@ impl RosterDraft {
         self.head.context(&self.text)
     }
 
-    /// Signs. `sealed_epoch_key` is an envelope from `owner` to [`Self::members`] under
-    /// [`Self::context`]; it is not looked into.
+    /// Signs the draft. `sealed_epoch_key` is an envelope from `owner` to [`Self::members`] under
+    /// [`Self::context`]. It is not opened here.
     ///
     /// # Errors
-    /// [`SignRosterError`] if somebody else than the owner signs, or the roster becomes too long.
+    /// [`SignRosterError`] if `owner` is not the owner of the group, or the roster becomes too
+    /// long.
     pub fn sign(
         self,
         owner: &Identity,

@@ -1,4 +1,4 @@
-//! Errors of a roster.
+//! Errors of reading, changing, signing and comparing rosters.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use crate::identity_text::ParseIdentityError;
 use crate::lines::{Malformed, OpenLinesError};
 use crate::name::Name;
 
-/// Why bytes are not a roster.
+/// Reason why bytes are not a roster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseRosterError {
@@ -15,7 +15,7 @@ pub enum ParseRosterError {
     Identity {
         /// Number of the line, from 1.
         line: usize,
-        /// Fault of the identity.
+        /// Reason why the identity was refused.
         error: ParseIdentityError,
     },
     /// The file is damaged, cut, extended, or no roster at all.
@@ -29,33 +29,33 @@ pub enum ParseRosterError {
     },
     /// The signature is not the owner's, or something was changed.
     Signature,
-    /// Longer than [`MAX_LEN`].
+    /// The roster is longer than [`MAX_LEN`] bytes.
     TooLong,
-    /// Written by a newer version.
+    /// The roster was written by a newer version of the program.
     Version,
 }
 
-/// Why identities are not a list of members.
+/// Reason why identities are not a list of members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidMembers {
-    /// Two members have the same key, or keys that differ in the sign alone: whoever owns one can
+    /// Two members have the same key, or keys that differ in the sign alone. Each of them could
     /// open what is sealed to the other.
     DuplicateKey {
-        /// One member.
+        /// Name of one of the two members.
         first: Name,
-        /// The other one.
+        /// Name of the other member.
         second: Name,
     },
     /// Two members have this name.
     DuplicateName(Name),
     /// A group has at least one member.
     Empty,
-    /// More than [`MAX_MEMBERS`].
+    /// The list has more than [`MAX_MEMBERS`] members.
     TooMany,
 }
 
-/// Why there is no next epoch with these changes.
+/// Reason why there is no next epoch with these changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeRosterError {
@@ -63,11 +63,11 @@ pub enum ChangeRosterError {
     LastEpoch,
     /// The result is not a valid list of members.
     Members(InvalidMembers),
-    /// Somebody is removed who is no member.
+    /// The changes remove this name, which is not a member.
     NotAMember(Name),
 }
 
-/// Why a draft was not signed.
+/// Reason why a draft was not signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignRosterError {
@@ -79,31 +79,31 @@ pub enum SignRosterError {
     TooLong,
 }
 
-/// Why one roster does not come after another.
+/// Reason why one roster does not come after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RosterChainError {
-    /// The owner signed two histories of the group: this one does not build on the one held.
-    /// Somebody has the owner's key, or the owner deceives some of the members.
+    /// The owner signed two histories of the group: this roster does not build on the one held.
+    /// Either another person has the owner's key, or the owner deceives some of the members.
     Fork,
     /// Epochs between the two are missing.
     Gap {
-        /// The epoch held.
+        /// Epoch of the roster that is held.
         held: u64,
-        /// The epoch offered.
+        /// Epoch of the roster that was offered.
         offered: u64,
     },
     /// The number of a device was given to another key.
     OtherDevice,
-    /// Another group.
+    /// The two rosters belong to different groups.
     OtherGroup,
-    /// Another owner signed.
+    /// The two rosters were signed by different owners.
     OtherOwner,
     /// An earlier epoch than the one held: an old roster, sent by mistake or by an attacker.
     Rollback {
-        /// The epoch held.
+        /// Epoch of the roster that is held.
         held: u64,
-        /// The epoch offered.
+        /// Epoch of the roster that was offered.
         offered: u64,
     },
     /// The roster that is held already.

@@ -1,4 +1,4 @@
-//! Names of a group and of a roster that nobody chooses.
+//! Random id of a group and digest of a roster: names that are not chosen by a person.
 
 use alloc::string::String;
 use core::fmt;
@@ -16,7 +16,7 @@ use crate::numerals;
 pub struct GroupId([u8; 16]);
 
 impl GroupId {
-    /// Length in bytes.
+    /// Length of a group id in bytes.
     pub const LEN: usize = 16;
 
     /// A new id for a group of `owner`.
@@ -43,7 +43,7 @@ impl GroupId {
         Self(bytes)
     }
 
-    /// The bytes.
+    /// The bytes of the group id.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0
@@ -69,7 +69,7 @@ impl FromStr for GroupId {
 pub struct RosterDigest([u8; 32]);
 
 impl RosterDigest {
-    /// Length in bytes.
+    /// Length of a digest in bytes.
     pub const LEN: usize = 32;
 
     /// The digest of those bytes.
@@ -78,7 +78,7 @@ impl RosterDigest {
         Self(bytes)
     }
 
-    /// The bytes.
+    /// The bytes of the digest.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0

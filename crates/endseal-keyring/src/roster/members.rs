@@ -24,7 +24,7 @@ impl Member {
         Self { name, identity }
     }
 
-    /// The name.
+    /// The name of the member in this group.
     #[must_use]
     pub fn name(&self) -> &Name {
         &self.name
@@ -37,12 +37,12 @@ impl Member {
     }
 }
 
-/// A valid list.
+/// The members of a group, sorted by name, without duplicates, and within the limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Members(Box<[Member]>);
 
 impl Members {
-    /// Sorts and checks.
+    /// Sorts the members by name and checks the list.
     pub(super) fn new(mut members: Vec<Member>) -> Result<Self, InvalidMembers> {
         members.sort_by(|a, b| a.name.cmp(&b.name));
         if let Some(pair) = members.windows(2).find(|pair| pair[0].name == pair[1].name) {

@@ -1,4 +1,4 @@
-//! Reading a roster.
+//! Parses the text of a roster and verifies its signature.
 
 use alloc::vec::Vec;
 
@@ -59,7 +59,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Roster, ParseRosterError> {
         .verify(&signed_message(body), &ed25519::Signature::from_bytes(&signature))
         .map_err(|_| ParseRosterError::Signature)?;
 
-    // What costs most comes last, when somebody stands for it by name.
+    // The most expensive check comes last, after the signature has named a responsible owner.
     let identities = Unchecked::check_many(identities)
         .map_err(|(i, error)| ParseRosterError::Identity { line: first_line + i, error })?;
     let members = names.into_iter().zip(identities).map(|(name, id)| Member::new(name, id));

@@ -1,4 +1,4 @@
-//! Leaves a provider alone that fails.
+//! A circuit breaker: stops asking a provider that fails.
 
 use core::time::Duration;
 
@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 use super::CacheLimits;
 
-/// Closed while questions go through; open for a pause after failures in a row; then one question
-/// is let through, whose end decides.
+/// Closed while requests pass. After several failures in a row it opens for a pause; then one trial
+/// request passes, and its result decides.
 pub(super) struct Breaker {
     threshold: u32,
     first_pause: Duration,
@@ -19,11 +19,11 @@ pub(super) struct Breaker {
 struct Open {
     until: Instant,
     pause: Duration,
-    /// The one question is on its way.
+    /// True while the trial request is under way.
     trial: bool,
 }
 
-/// The right to one question, to be given back.
+/// Permission for one request, which its holder returns with the result.
 #[must_use]
 pub(super) struct Admission {
     trial: bool,

@@ -10,8 +10,8 @@ use crate::ContentKey;
 
 pub(super) type Digest = [u8; 32];
 
-/// At most as many keys as said, each until its time. A key is wiped when the last who uses it is
-/// done.
+/// Holds a limited number of keys, each until its time. A key is wiped after its last user has
+/// dropped it.
 pub(super) struct Entries {
     limit: usize,
     keys: HashMap<Digest, Entry>,
@@ -48,7 +48,7 @@ impl Entries {
         Some(Arc::clone(&entry.key))
     }
 
-    /// Adds a key. Returns the number of keys that made room.
+    /// Adds a key. Returns the number of keys that were removed to keep the limit.
     pub(super) fn insert(&mut self, digest: Digest, key: Arc<ContentKey>, expires: Instant) -> u64 {
         self.remove(&digest);
         if self.limit == 0 {
@@ -109,7 +109,7 @@ mod tests {
             let found = entries.find(&[n; 32], now).unwrap();
             assert!(*found == *key(n));
         }
-        // The same once more takes no room.
+        // Adding the same key again removes no other key.
         assert_eq!(entries.insert([3; 32], key(4), later), 0);
         assert_eq!((entries.len(), entries.order.len()), (3, 3));
     }

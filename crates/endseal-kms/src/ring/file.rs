@@ -23,9 +23,9 @@ use crate::key_file;
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[allow(clippy::exhaustive_enums, reason = "the two of the format")]
 pub enum Protection<'a> {
-    /// Nothing.
+    /// No protection beside the permissions of the file.
     None,
-    /// A passphrase.
+    /// A passphrase, under which the ring is sealed, with the cost of a guess.
     Passphrase(&'a Passphrase, KdfParams),
 }
 
@@ -43,14 +43,14 @@ impl RingFile {
     /// Writes a new file, mode 0600. When it returns, the file is on the disk.
     ///
     /// # Errors
-    /// [`CreateRingError::Exists`] if there is something of that name already.
+    /// [`CreateRingError::Exists`] if a file of that name exists.
     pub fn create(
         &self,
         ring: &Ring,
         protection: Protection<'_>,
         random: &mut impl Random,
     ) -> Result<(), CreateRingError> {
-        // At once, so that no work is done in vain.
+        // This is checked first, so that the ring is not sealed needlessly.
         if fs::symlink_metadata(&self.0).is_ok() {
             return Err(CreateRingError::Exists);
         }
@@ -61,19 +61,19 @@ impl RingFile {
         })
     }
 
-    /// Reads the ring. A sealed one takes as long as its parameters say.
+    /// Reads the ring. The time and the memory for a sealed one follow from its parameters.
     ///
     /// # Errors
-    /// [`LoadRingError`]. With a passphrase, a ring that is not sealed is refused: whoever can
-    /// replace the file could choose the keys.
+    /// [`LoadRingError`]. With a passphrase, a ring that is not sealed is refused: an attacker who
+    /// can replace the file could otherwise choose the keys.
     pub fn load(&self, passphrase: Option<&Passphrase>) -> Result<Ring, LoadRingError> {
         let file = File::open(&self.0).map_err(LoadRingError::Io)?;
         read(&file, passphrase).map(|(ring, _)| ring)
     }
 
     /// Reads the ring, lets `change` change it, and replaces the file in one step, with the
-    /// protection that it has. Two changes at once happen one after the other. When it returns, the
-    /// new ring is on the disk, and it is given back.
+    /// protection that it has. Two changes at once happen one after the other. When it returns the
+    /// new ring, that is on the disk.
     ///
     /// # Errors
     /// [`ChangeRingError`]; the file is as it was then.
@@ -97,9 +97,9 @@ impl RingFile {
         Ok(ring)
     }
 
-    /// Takes a key out, as [`change`](Self::change) does it, after the file was kept as it is
-    /// beside itself, under its name with `.before-` and the id behind. What the key wrapped opens
-    /// only with that copy from now on, of which the path is given back.
+    /// Removes a key, as [`change`](Self::change) does it. Before that it copies the file: the copy
+    /// lies beside it, under its name with `.before-` and the id appended. Data keys that the
+    /// removed key wrapped can then be unwrapped only with that copy, whose path is returned.
     ///
     /// # Errors
     /// [`ChangeRingError`] with [`RetireKeyError`]; the file is as it was then.
@@ -164,8 +164,8 @@ fn text(
     }
 }
 
-/// The file at `path`, locked. Whoever waited for the lock may hold that of a file that was
-/// replaced meanwhile, and tries again.
+/// Opens and locks the file at `path`. While this waits for the lock, the file may be replaced;
+/// then it tries again with the new one.
 fn lock(path: &Path) -> io::Result<File> {
     loop {
         let file = File::open(path)?;
@@ -177,13 +177,13 @@ fn lock(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Why there is no new file.
+/// Reason why there is no new file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CreateRingError {
     /// Something of that name is there. It was not touched.
     Exists,
-    /// The file system's.
+    /// Writing the file failed.
     Io(io::Error),
     /// The ring could not be sealed.
     Seal(SealRingError),
@@ -201,17 +201,17 @@ impl fmt::Display for CreateRingError {
 
 impl core::error::Error for CreateRingError {}
 
-/// Why a ring could not be read.
+/// Reason why a ring could not be read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadRingError {
-    /// The file system's.
+    /// Reading the file failed.
     Io(io::Error),
     /// A passphrase was given for a ring that is not sealed.
     NotSealed,
     /// The ring is sealed and does not open.
     Open(OpenRingError),
-    /// It is no ring.
+    /// The file is not a key ring.
     Parse(ParseRingError),
     /// The ring is sealed, and no passphrase was given.
     Sealed,
@@ -231,13 +231,13 @@ impl fmt::Display for LoadRingError {
 
 impl core::error::Error for LoadRingError {}
 
-/// Why a ring was not changed.
+/// Reason why a ring was not changed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ChangeRingError<E> {
-    /// The change itself.
+    /// The closure that changes the ring returned this error.
     Change(E),
-    /// The file system's.
+    /// Reading or writing the file failed.
     Io(io::Error),
     /// The ring could not be read.
     Load(LoadRingError),
@@ -258,7 +258,7 @@ impl<E: fmt::Display> fmt::Display for ChangeRingError<E> {
 
 impl<E: core::error::Error> core::error::Error for ChangeRingError<E> {}
 
-/// Why a key was not taken out.
+/// Reason why a key was not taken out.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RetireKeyError {
@@ -279,15 +279,15 @@ impl fmt::Display for RetireKeyError {
 
 impl core::error::Error for RetireKeyError {}
 
-/// Why a file holds no passphrase.
+/// Reason why a file holds no passphrase.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadPassphraseError {
     /// Empty, too long, or more than one line.
     Invalid(InvalidPassphrase),
-    /// The file system's.
+    /// Reading the file failed.
     Io(io::Error),
-    /// Not UTF-8.
+    /// The file is not UTF-8 text.
     NotText,
 }
 

@@ -8,9 +8,9 @@ use super::{MAX_LEN, Ring};
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[allow(clippy::exhaustive_enums, reason = "open or not")]
 pub enum ParsedRing {
-    /// Without protection.
+    /// A ring that is not sealed, with its keys.
     Open(Ring),
-    /// Under a passphrase.
+    /// A ring that is sealed under a passphrase, still closed.
     Sealed(SealedRing),
 }
 

@@ -55,7 +55,7 @@ impl SealedRing {
     }
 }
 
-/// Why a sealed ring does not open.
+/// Reason why a sealed ring does not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenRingError {
@@ -125,7 +125,7 @@ impl Ring {
     }
 }
 
-/// Why a ring could not be sealed.
+/// Reason why a ring could not be sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealRingError {

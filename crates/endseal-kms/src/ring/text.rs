@@ -191,11 +191,11 @@ fn from_hex(text: &str) -> Option<[u8; CHECK_LEN]> {
     u64::from_str_radix(text, 16).ok().map(u64::to_be_bytes)
 }
 
-/// Why bytes are not a key ring.
+/// Reason why bytes are not a key ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseRingError {
-    /// A key was damaged.
+    /// The checksum of a key is wrong: the key was damaged.
     Check {
         /// Number of the line, from 1; in a sealed ring that of the key.
         line: usize,
@@ -214,7 +214,7 @@ pub enum ParseRingError {
     Kdf(InvalidKdfParams),
     /// No key, or more than [`MAX_KEYS`].
     KeyCount,
-    /// Longer than [`MAX_LEN`](super::MAX_LEN).
+    /// The file is longer than [`MAX_LEN`](super::MAX_LEN) bytes.
     TooLong,
     /// Written by a newer version.
     Version,

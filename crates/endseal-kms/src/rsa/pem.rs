@@ -30,7 +30,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Option<Pem>, ReadRsaKeyError> {
         "RSA PRIVATE KEY" => return Err(ReadRsaKeyError::Pkcs1),
         _ => return Err(ReadRsaKeyError::Pem),
     };
-    // With room for all of it, so that no copy stays behind.
+    // The capacity is that of the whole text, so that the string never moves and leaves no copy
+    // behind.
     let mut packed = Zeroizing::new(String::with_capacity(body.len()));
     packed.extend(body.split_ascii_whitespace());
     let mut der = Zeroizing::new(vec![0; packed.len() / 4 * 3 + 3]);

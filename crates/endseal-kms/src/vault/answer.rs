@@ -12,7 +12,7 @@ use crate::{ContentKey, MAX_WRAPPED, ProviderError};
 
 /// Longest answer that is read. One of the server's own has some hundred bytes.
 pub(super) const MAX_ANSWER: usize = 16 * 1024;
-/// When to ask again while the server is sealed: a person has to come.
+/// Time until the next attempt while the server is sealed: a person has to unseal it.
 const SEALED_FOR: Duration = Duration::from_secs(10);
 
 /// An answer with its status.
@@ -40,7 +40,7 @@ impl Answered {
         })
     }
 
-    /// One text of `data`.
+    /// Reads one text of the object `data` in the answer.
     fn data(&self, field: &str, asked: Asked) -> Result<Zeroizing<String>, ProviderError> {
         let garbled = ProviderError::Unavailable { retry_after: DOWN_FOR };
         if self.status != StatusCode::OK {
@@ -61,8 +61,8 @@ impl Answered {
         match (self.status.as_u16(), asked) {
             (400, _) if self.says("encryption key not found") => ProviderError::UnknownKey,
             (400, _) if self.says("disallowed by policy") => ProviderError::Refused,
-            // "cipher: message authentication failed", and whatever else it finds wrong in what was
-            // stored: one error for all of them.
+            // "cipher: message authentication failed", and every other fault in the stored
+            // ciphertext: one error for all of them.
             (400, Asked::Decrypt) => ProviderError::Unauthentic,
             (404, _) => ProviderError::UnknownKey,
             (503, _) if self.says("sealed") => unavailable(SEALED_FOR),

@@ -1,4 +1,4 @@
-//! Tokens of Vault.
+//! Tokens with which requests to Vault authenticate.
 
 use core::fmt;
 use std::fs::File;
@@ -42,7 +42,7 @@ impl Token {
     }
 }
 
-/// Where the token is.
+/// Source of the token with which requests authenticate.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[allow(clippy::exhaustive_enums, reason = "the two ways")]
@@ -53,7 +53,7 @@ pub enum TokenSource {
     Fixed(Token),
 }
 
-/// The token in use.
+/// The token that requests use, with the source from which it is read again.
 pub(super) struct Tokens {
     source: TokenSource,
     last: RwLock<Option<HeaderValue>>,
@@ -99,7 +99,8 @@ impl Tokens {
 }
 
 fn read_file(path: &Path) -> Option<Token> {
-    // With room for all of it, so that no copy stays behind.
+    // The capacity is that of the longest token, so that the string never moves and leaves no copy
+    // behind.
     let mut text = Zeroizing::new(String::with_capacity(MAX_LEN + 64));
     File::open(path).ok()?.take(MAX_LEN as u64 + 32).read_to_string(&mut text).ok()?;
     Token::new(&text).ok()

@@ -9,7 +9,7 @@ pub const MAX_NAME: usize = 64;
 /// Characters of a content that are shown.
 pub const MAX_CONTENT: usize = 500;
 
-/// Instead of what could change how the text around it looks.
+/// Replaces characters that could change how the text around them is displayed.
 const REPLACEMENT: char = '\u{fffd}';
 /// Behind a text that was cut.
 const CUT: char = '…';

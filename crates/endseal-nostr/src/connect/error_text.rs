@@ -1,4 +1,4 @@
-//! Errors that apps are told.
+//! Errors that the signer reports to apps.
 
 use core::fmt;
 
@@ -16,9 +16,9 @@ pub enum Refusal {
     Nip04Transport,
     /// The request is not fresh.
     Stale,
-    /// The app has expired.
+    /// The app's access has expired.
     Expired,
-    /// The app was revoked.
+    /// The user revoked the app's access.
     Revoked,
     /// The signer holds no secret key now.
     Locked,
@@ -34,18 +34,18 @@ pub enum Refusal {
     Limit,
     /// There was no decision in time.
     Timeout,
-    /// The method failed.
+    /// The method was permitted, but its execution failed.
     Failed(ExecuteError),
     /// The signer could not record the request.
     Unrecorded,
     /// The answer exceeds the limit of the relay.
     TooLarge,
-    /// Too many requests wait.
+    /// The signer has too many waiting requests; the app may try again later.
     Busy,
 }
 
 impl Refusal {
-    /// Class in `docs/spec/nostr-connect.md`.
+    /// Class of the error, as `docs/spec/nostr-connect.md` lists them.
     #[must_use]
     pub const fn class(&self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Refusal {
         }
     }
 
-    /// The text, for [`Answer::Error`](super::Answer::Error).
+    /// Writes the text for [`Answer::Error`](super::Answer::Error) into `buffer`.
     #[must_use]
     pub fn text<'b>(&self, buffer: &'b mut [u8; MAX_REFUSAL]) -> &'b str {
         let mut output = Output::new(buffer);

@@ -11,14 +11,14 @@ use crate::output::OutputTooSmall;
 
 const PONG: &str = "pong";
 
-/// Result of a method.
+/// Result of a method that was executed.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "it holds plaintexts")]
 #[non_exhaustive]
 pub enum Outcome<'a> {
     /// A text: a key, a payload or a plaintext.
     Text(&'a str),
-    /// A signed event.
+    /// An event that the user's key signed.
     Event(Event<'a>),
 }
 
@@ -120,7 +120,7 @@ fn plaintext(opened: &mut [u8]) -> Result<&str, ExecuteError> {
 pub enum ExecuteError {
     /// The method is one of the session: the caller executes it.
     Method,
-    /// The payload was not decrypted, whatever is wrong with it or with its plaintext.
+    /// The payload was not decrypted. All failures of payload and plaintext give this one error.
     Decryption,
     /// The text to be encrypted is empty or too long.
     Plaintext,

@@ -1,6 +1,6 @@
-//! The extension `nip17_unwrap_batch`: gift wraps in, rumors and their senders out, in order.
+//! The extension `nip17_unwrap_batch`: it takes gift wraps and returns rumors with their senders.
 //!
-//! [`Request::call`] refuses the method: a signer that has the extension looks for it first.
+//! [`Request::call`] refuses the method: a signer that has the extension checks for it first.
 
 use super::{CallError, Method, Request};
 use crate::gift_wrap::{self, Lifetime, UnwrapError, Unwrapped};
@@ -15,7 +15,7 @@ pub const MAX_BATCH: usize = 100;
 
 const METHOD: &str = "nip17_unwrap_batch";
 
-/// A list of gift wraps: a valid JSON array, of whatever.
+/// A list of gift wraps: a valid JSON array with elements that are not checked yet.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "as a request")]
 pub struct UnwrapBatch<'a> {
@@ -48,7 +48,7 @@ impl<'a> UnwrapBatch<'a> {
         Ok(Self { json, len })
     }
 
-    /// Number of gift wraps.
+    /// Number of elements in the list.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
@@ -64,7 +64,8 @@ impl<'a> UnwrapBatch<'a> {
     pub fn iter(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let mut scanner = Scanner::over(self.json);
         scanner.take(b'[');
-        // What was found valid ends by the closing bracket, at which nothing can be read.
+        // The array was found valid, so it ends with the closing bracket, where no element can be
+        // read.
         core::iter::from_fn(move || {
             scanner.take(b',');
             scanner.raw().ok()
@@ -115,7 +116,7 @@ impl<'o> UnwrapResults<'o> {
         self.out.put(b"}");
     }
 
-    /// Adds an error.
+    /// Adds an error in the place of a rumor that could not be unwrapped.
     pub fn error(&mut self, text: &str) {
         self.begin();
         self.out.put(b"{\"error\":");
@@ -128,7 +129,7 @@ impl<'o> UnwrapResults<'o> {
         self.separator = b",";
     }
 
-    /// The list.
+    /// Ends the list and returns its JSON.
     ///
     /// # Errors
     /// [`OutputTooSmall`]; the buffer is wiped.

@@ -1,4 +1,4 @@
-//! Age of requests.
+//! Age of requests, beyond which a signer refuses them.
 
 /// Seconds by which the time of a request differs from the signer's clock at most.
 pub const MAX_SKEW: u64 = 300;

@@ -14,7 +14,7 @@ use crate::nip44::{Conversation, OpenError};
 /// Most bytes of the JSON of an event.
 pub const MAX_EVENT: usize = 512 * 1024;
 
-/// Tag of the receiver.
+/// Name of the tag that holds the receiver's public key.
 const RECEIVER: &str = "p";
 
 /// An event that may carry a request. Nothing is verified yet: its members are claims.
@@ -51,7 +51,7 @@ impl<'a> Incoming<'a> {
         Ok(Self { json, id, author, recipient, created_at, content })
     }
 
-    /// Id of the event.
+    /// Id of the event that carries the request.
     #[must_use]
     pub const fn id(&self) -> &[u8; ID_LEN] {
         &self.id
@@ -75,7 +75,7 @@ impl<'a> Incoming<'a> {
         self.created_at
     }
 
-    /// Verifies id and signature.
+    /// Verifies the id of the event and its signature.
     ///
     /// # Errors
     /// [`AuthenticationError`]: the caller MUST NOT answer.
@@ -132,12 +132,12 @@ impl<'a> Verified<'a> {
     }
 }
 
-/// A decrypted content.
+/// The decrypted content of a request, still unparsed.
 #[allow(missing_debug_implementations, reason = "it is plaintext")]
 pub struct Opened<'a>(&'a mut [u8]);
 
 impl<'a> Opened<'a> {
-    /// Parses the request.
+    /// Parses the content as a request.
     ///
     /// # Errors
     /// [`MessageError`]: it has no id, so that the caller cannot answer.
@@ -150,13 +150,13 @@ impl<'a> Opened<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ignored {
-    /// It is longer than [`MAX_EVENT`].
+    /// The event is longer than [`MAX_EVENT`].
     Length,
-    /// It is not the JSON of an event.
+    /// The bytes are not the JSON of an event.
     Event(ParseError),
-    /// It has another kind than 24133.
+    /// The event has another kind than 24133.
     Kind,
-    /// Its first `p` tag is absent or no key.
+    /// The first `p` tag of the event is missing or is not a public key.
     Recipient,
 }
 

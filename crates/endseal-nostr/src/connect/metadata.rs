@@ -8,11 +8,11 @@ use crate::output::Sink;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Metadata<'a> {
-    /// Name of the client.
+    /// Name of the client, as it claims.
     pub name: Option<Text<'a>>,
-    /// URL of the client.
+    /// URL of the client, as it claims.
     pub url: Option<Text<'a>>,
-    /// URL of a small image.
+    /// URL of a small image that represents the client, as it claims.
     pub image: Option<Text<'a>>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Metadata<'a> {
         self.fields().iter().all(|(_, field)| field.is_none())
     }
 
-    /// Writes a JSON object.
+    /// Writes the metadata as a JSON object.
     pub fn write_to(&self, sink: &mut impl Sink) {
         sink.put(b"{");
         let mut is_first = true;

@@ -6,25 +6,25 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method<'a> {
-    /// `connect`
+    /// `connect`: asks for a connection.
     Connect,
-    /// `sign_event`
+    /// `sign_event`: signs an event with the user's key.
     SignEvent,
-    /// `ping`
+    /// `ping`: tests that the signer answers.
     Ping,
-    /// `get_public_key`
+    /// `get_public_key`: returns the user's public key.
     GetPublicKey,
-    /// `nip04_encrypt`
+    /// `nip04_encrypt`: encrypts a text by NIP-04.
     Nip04Encrypt,
-    /// `nip04_decrypt`
+    /// `nip04_decrypt`: decrypts a payload of NIP-04.
     Nip04Decrypt,
-    /// `nip44_encrypt`
+    /// `nip44_encrypt`: encrypts a text by NIP-44.
     Nip44Encrypt,
-    /// `nip44_decrypt`
+    /// `nip44_decrypt`: decrypts a payload of NIP-44.
     Nip44Decrypt,
-    /// `switch_relays`
+    /// `switch_relays`: returns the relays that the client shall use.
     SwitchRelays,
-    /// `logout`
+    /// `logout`: ends the session.
     Logout,
     /// Any other: to be answered by an error.
     Other(&'a str),
@@ -44,14 +44,14 @@ impl<'a> Method<'a> {
         ("logout", Method::Logout),
     ];
 
-    /// The method of a name.
+    /// Returns the method of this name, as messages of NIP-46 have it.
     #[must_use]
     pub fn from_name(name: &'a str) -> Self {
         let known = Self::KNOWN.iter().find(|(known, _)| *known == name);
         known.map_or(Method::Other(name), |(_, method)| *method)
     }
 
-    /// Name in messages.
+    /// Name of the method in messages of NIP-46.
     #[must_use]
     pub fn name(&self) -> &'a str {
         match self {
@@ -65,7 +65,7 @@ impl<'a> Method<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Permission<'a> {
-    /// Method.
+    /// Method that is permitted.
     pub method: Method<'a>,
     /// Limit as it is written behind the colon; of `sign_event` a kind.
     pub parameter: Option<&'a str>,
@@ -119,7 +119,7 @@ impl<'a> Permissions<'a> {
         self.0
     }
 
-    /// Permissions in their order.
+    /// Iterates over the permissions in their order.
     pub fn iter(&self) -> impl Iterator<Item = Permission<'a>> + use<'a> {
         items(self.0).filter_map(|item| Permission::parse(item).ok())
     }

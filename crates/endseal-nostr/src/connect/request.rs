@@ -1,4 +1,4 @@
-//! Requests of a client.
+//! Requests of a client to a remote signer (NIP-46).
 
 use core::fmt;
 
@@ -23,7 +23,7 @@ const MAX_PARAMS: usize = 4;
 pub struct Request<'a> {
     /// Id of any characters, to be repeated in the response.
     pub id: &'a str,
-    /// Method.
+    /// Method that the client calls.
     pub method: Method<'a>,
     params: [&'a str; MAX_PARAMS],
     count: usize,
@@ -91,7 +91,7 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    /// Parameters in their order.
+    /// Iterates over the parameters in their order.
     #[must_use]
     pub fn params(&self) -> &[&'a str] {
         &self.params[..self.count]
@@ -150,13 +150,13 @@ impl<'a> Request<'a> {
 #[allow(clippy::large_enum_variant, reason = "a secret is held inline, as nothing is allocated")]
 #[non_exhaustive]
 pub enum Call<'a> {
-    /// Ask for a connection.
+    /// Asks for a connection.
     Connect(Connect<'a>),
-    /// Sign an event.
+    /// Signs an event with the user's key.
     SignEvent(Template<'a>),
-    /// See that the signer is there.
+    /// Tests that the signer answers.
     Ping,
-    /// Ask for the user's public key.
+    /// Asks for the user's public key.
     GetPublicKey,
     /// Encrypt a text by NIP-04.
     Nip04Encrypt(Message<'a>),
@@ -168,22 +168,22 @@ pub enum Call<'a> {
     Nip44Decrypt(Message<'a>),
     /// Ask for the signer's relays.
     SwitchRelays,
-    /// End the session.
+    /// Ends the session of the client.
     Logout,
 }
 
-/// Parameters of `connect`.
+/// Parameters of the method `connect`.
 #[allow(missing_debug_implementations, reason = "it holds a secret")]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Connect<'a> {
     /// Public key of the signer in hexadecimal digits. Clients send other keys too, or nothing: it
     /// proves nothing, as the request was encrypted to the signer.
     pub signer: &'a str,
-    /// Secret of the URI.
+    /// Secret of the URI by which the client was invited.
     pub secret: Option<ConnectSecret>,
     /// Permissions that the client wishes for.
     pub permissions: Permissions<'a>,
-    /// Claims of the client.
+    /// Name, URL and image of the client, as it claims.
     pub metadata: Metadata<'a>,
 }
 
@@ -194,12 +194,12 @@ pub struct Connect<'a> {
 pub struct Message<'a> {
     /// Key of the other side of the conversation.
     pub peer: PublicKey,
-    /// Plaintext or payload.
+    /// The plaintext to encrypt, or the payload to decrypt.
     pub text: &'a str,
 }
 
 impl Call<'_> {
-    /// Method.
+    /// The method that this call is for.
     #[must_use]
     pub const fn method(&self) -> Method<'static> {
         match self {
@@ -270,7 +270,7 @@ impl Connect<'_> {
 pub enum CallError {
     /// The method is not known.
     Method,
-    /// A parameter is absent.
+    /// A parameter that the method needs is absent.
     Params,
     /// A parameter is not a public key.
     Key(KeyError),
@@ -278,7 +278,7 @@ pub enum CallError {
     Event(ParseError),
     /// The secret is too long.
     Secret,
-    /// A permission is malformed.
+    /// A permission that the client wishes for is malformed.
     Permission,
     /// The metadata are not a JSON object of texts.
     Metadata(JsonError),

@@ -21,18 +21,18 @@ const AROUND_CONTENT: usize = 432;
 pub struct ResponseKeys<'k> {
     /// The signer's key for this app, which signs.
     pub transport: &'k SigningKey,
-    /// The client, which receives.
+    /// Public key of the client that receives the answer.
     pub client: &'k PublicKey,
-    /// Encryption between the two.
+    /// Encryption between signer and client, which is that of the request.
     pub encryption: Encryption<'k>,
 }
 
-/// Encryption of an answer.
+/// Encryption of an answer, which is that of the request.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "it refers to secrets")]
 #[allow(clippy::exhaustive_enums, reason = "requests come by these")]
 pub enum Encryption<'k> {
-    /// NIP-44.
+    /// NIP-44, the encryption of all permitted requests.
     Nip44(&'k Conversation),
     /// NIP-04, for the error that refuses it.
     Nip04(&'k nip04::Key),
@@ -87,9 +87,9 @@ pub fn response_len(
     Ok(ResponseLen { scratch: sum(plaintext, content)?, event: sum(content, AROUND_CONTENT)? })
 }
 
-/// Writes the event that answers the request `id` to the front of `out`.
+/// Answers a request: writes the event with the response to `id` to the front of `out`.
 ///
-/// The buffers need the lengths of [`response_len`]. What was plaintext in `scratch` is wiped.
+/// The buffers need the lengths of [`response_len`]. The plaintext in `scratch` is wiped.
 ///
 /// # Errors
 /// [`RespondError`].

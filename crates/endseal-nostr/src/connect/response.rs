@@ -1,4 +1,4 @@
-//! Responses of a signer.
+//! Responses of a remote signer (NIP-46).
 
 use super::{MessageError, text, unescape};
 use crate::event::Event;
@@ -12,7 +12,7 @@ const AUTH_URL: &str = "auth_url";
 /// Result of `switch_relays` if nothing changes: the JSON text, as a string.
 const UNCHANGED: &str = "null";
 
-/// Outcome of a request.
+/// Answer to a request, without its id.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "it holds plaintexts and secrets")]
 #[non_exhaustive]
@@ -26,7 +26,7 @@ pub enum Answer<'a> {
     Relays(Relays<'a>),
     /// The relays stay as they are.
     Unchanged,
-    /// An error.
+    /// An error, with the text that the client shows.
     Error(&'a str),
     /// A page where the user confirms; another response with the same id follows.
     AuthUrl(&'a str),
@@ -93,7 +93,7 @@ impl Answer<'_> {
     }
 }
 
-/// Length of what is put.
+/// Counts the bytes that are written, and stores none.
 struct Counter(usize);
 
 impl Sink for Counter {
@@ -107,16 +107,16 @@ impl Sink for Counter {
 #[allow(missing_debug_implementations, reason = "it holds plaintexts and secrets")]
 #[non_exhaustive]
 pub struct Response<'a> {
-    /// Id of the request.
+    /// Id of the request that this response answers.
     pub id: &'a str,
-    /// Outcome.
+    /// Result of the request, or its error.
     pub answer: Answer<'a>,
 }
 
 impl<'a> Response<'a> {
     /// Parses a JSON object with `id`, `result` and `error`, and removes the escapes of its strings
-    /// where they lie. An `error` that is `""` or `null` is none. A `result` that is `null` without
-    /// an error is [`Answer::Unchanged`]; that it is the text `null` depends on the method.
+    /// in place. An `error` that is `""` or `null` counts as absent. A `result` that is `null`
+    /// without an error is [`Answer::Unchanged`]; for some methods it means the text `null`.
     ///
     /// # Errors
     /// [`MessageError`]; `json` may be changed.

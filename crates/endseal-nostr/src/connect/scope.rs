@@ -21,9 +21,9 @@ pub enum Scope<'a> {
     Relay(Text<'a>),
     /// A request over HTTP, of kind 27235.
     Http {
-        /// Method.
+        /// HTTP method of the request that is authorized.
         method: Text<'a>,
-        /// URL.
+        /// Absolute URL of the request that is authorized.
         url: Text<'a>,
     },
 }

@@ -8,13 +8,13 @@ use endseal_crypto::secret::{Zeroizing, constant_time_eq};
 /// constant time.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct ConnectSecret {
-    /// Followed by zeros.
+    /// The text of the secret, followed by zeros.
     bytes: Zeroizing<[u8; Self::MAX_LEN]>,
     len: usize,
 }
 
 impl ConnectSecret {
-    /// Greatest length in bytes.
+    /// Greatest length of a secret in bytes.
     pub const MAX_LEN: usize = 256;
 
     /// Copies a secret, whose text the caller MUST wipe.

@@ -20,13 +20,13 @@ const NOSTR_CONNECT: &str = "nostrconnect://";
 #[allow(missing_debug_implementations, reason = "it holds a secret")]
 #[allow(clippy::exhaustive_enums, reason = "NIP-46 has these")]
 pub enum ConnectUri<'a> {
-    /// A signer's.
+    /// A signer's URI (`bunker://`), which invites clients.
     Bunker(Bunker<'a>),
-    /// A client's.
+    /// A client's URI (`nostrconnect://`), which invites a signer.
     NostrConnect(NostrConnect<'a>),
 }
 
-/// A signer's URI.
+/// A signer's URI, `bunker://…`.
 #[allow(missing_debug_implementations, reason = "it holds a secret")]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Bunker<'a> {
@@ -39,7 +39,7 @@ pub struct Bunker<'a> {
     pub secret: Option<ConnectSecret>,
 }
 
-/// A client's URI.
+/// A client's URI, `nostrconnect://…`.
 #[allow(missing_debug_implementations, reason = "it holds a secret")]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct NostrConnect<'a> {
@@ -52,7 +52,7 @@ pub struct NostrConnect<'a> {
     pub secret: ConnectSecret,
     /// Permissions that the client wishes for.
     pub permissions: Permissions<'a>,
-    /// Claims of the client.
+    /// Name, URL and image of the client, as it claims.
     pub metadata: Metadata<'a>,
 }
 
@@ -143,7 +143,7 @@ fn raw<'u>(query: &'u str, name: &str) -> impl Iterator<Item = &'u str> {
     pairs.filter(move |(other, _)| *other == name).map(|(_, value)| value)
 }
 
-/// Parameters, and space for what they say.
+/// The parameters of a URI, and the free part of the buffer for their decoded values.
 struct Query<'u, 'a> {
     query: &'u str,
     free: &'a mut [u8],
@@ -223,7 +223,7 @@ fn decode(raw: &str, out: &mut [u8]) -> Result<usize, UriError> {
     Ok(len)
 }
 
-/// A URI that grows.
+/// Writes a URI piece by piece, with the separators of its query.
 struct Writer<'o> {
     out: Output<'o>,
     separator: &'static [u8],
@@ -274,11 +274,11 @@ fn encode(text: &str, out: &mut Output<'_>) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UriError {
-    /// It has more than [`MAX_URI`] bytes.
+    /// The URI has more than [`MAX_URI`] bytes.
     Length,
-    /// It begins neither by `bunker://` nor by `nostrconnect://`.
+    /// The URI begins neither with `bunker://` nor with `nostrconnect://`.
     Scheme,
-    /// It has a character other than visible ASCII, or `#`.
+    /// The URI has a character other than visible ASCII, or `#`.
     Character,
     /// A public key does not follow the scheme.
     Key(KeyError),
@@ -288,7 +288,7 @@ pub enum UriError {
     Relay,
     /// The secret is longer than 256 bytes.
     Secret,
-    /// A permission is malformed.
+    /// A permission in the URI is malformed.
     Permission,
     /// A parameter other than `relay` occurs twice.
     Duplicate,

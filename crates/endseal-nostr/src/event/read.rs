@@ -1,4 +1,4 @@
-//! Events out of JSON.
+//! Reads events from JSON.
 
 use core::fmt;
 use core::ops::Range;
@@ -12,9 +12,9 @@ use crate::json::{JsonError, Text};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// They are not the JSON of one.
+    /// The bytes are not the JSON of an event.
     Json(JsonError),
-    /// A member is absent.
+    /// The object lacks this member.
     Missing(Field),
     /// `id`, `pubkey` or `sig` is not lower-case hexadecimal of its length, or is escaped.
     Hex(Field),
@@ -43,23 +43,23 @@ impl fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-/// Member of an event.
+/// Member of the JSON object of an event (NIP-01).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "NIP-01 has these")]
 pub enum Field {
-    /// `id`
+    /// `id`: the SHA-256 of the event.
     Id,
-    /// `pubkey`
+    /// `pubkey`: the author's public key.
     Pubkey,
-    /// `created_at`
+    /// `created_at`: the time of creation.
     CreatedAt,
-    /// `kind`
+    /// `kind`: the number of the event's kind.
     Kind,
-    /// `tags`
+    /// `tags`: the list of tags.
     Tags,
-    /// `content`
+    /// `content`: the content, as text.
     Content,
-    /// `sig`
+    /// `sig`: the signature, in hexadecimal.
     Sig,
 }
 
@@ -67,7 +67,7 @@ impl Field {
     const ALL: [Self; 7] =
         [Self::Id, Self::Pubkey, Self::CreatedAt, Self::Kind, Self::Tags, Self::Content, Self::Sig];
 
-    /// Name in JSON.
+    /// Name of the member in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ impl Field {
     }
 }
 
-/// Members that were met.
+/// Members of the object that were read so far.
 #[derive(Default)]
 struct Members<'a> {
     id: Option<Text<'a>>,

@@ -34,10 +34,10 @@ impl<'a> RawTags<'a> {
 }
 
 impl<'a> Tags<'a> {
-    /// No tags.
+    /// An empty list of tags.
     pub const NONE: Self = Self::List(&[]);
 
-    /// Tags in their order.
+    /// Iterates over the tags in their order.
     #[must_use]
     pub fn iter(&self) -> TagIter<'a> {
         match *self {
@@ -83,7 +83,7 @@ impl PartialEq for Tags<'_> {
 
 impl Eq for Tags<'_> {}
 
-/// One tag.
+/// One tag: a list of texts, of which the first is its name.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_enums, reason = "as `Tags`")]
 pub enum Tag<'a> {
@@ -129,7 +129,7 @@ fn inside(json: &str) -> Scanner<'_> {
     scanner
 }
 
-/// Iterator over tags.
+/// Iterator over the tags of an event.
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_enums, reason = "as `Tags`")]
 pub enum TagIter<'a> {
@@ -145,7 +145,8 @@ impl<'a> Iterator for TagIter<'a> {
     fn next(&mut self) -> Option<Tag<'a>> {
         match self {
             Self::List(list) => list.next().map(|tag| Tag::List(tag)),
-            // What was found valid ends by the closing bracket, at which nothing can be read.
+            // The tags were found valid, so they end with the closing bracket, where no tag can be
+            // read.
             Self::Raw(scanner) => {
                 scanner.take(b',');
                 scanner.raw().ok().map(|json| Tag::Raw(RawTag(json)))

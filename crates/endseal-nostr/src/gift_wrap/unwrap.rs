@@ -21,7 +21,7 @@ pub struct Unwrapped<'a> {
     /// Earlier of the times at which seal and wrap expire (NIP-40), if any. The caller SHOULD
     /// ignore a rumor that has expired.
     pub expiration: Option<u64>,
-    /// Kind of the wrap.
+    /// Lifetime of the wrap at relays, which its kind states.
     pub lifetime: Lifetime,
 }
 
@@ -104,7 +104,7 @@ impl Verified {
     }
 }
 
-/// A wrap was refused.
+/// Error of unwrapping: the reason why a wrap was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnwrapError {
@@ -139,7 +139,7 @@ impl fmt::Display for UnwrapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Wrap => "this is no gift wrap",
-            Self::Kind => "the event is no gift wrap",
+            Self::Kind => "the event is not a gift wrap: it has another kind",
             Self::Authentication => "the gift wrap does not authenticate",
             Self::UnsupportedVersion => "the version of an encrypted payload is not supported",
             Self::Seal => "the gift wrap holds no valid seal",

@@ -17,11 +17,11 @@ use crate::output::{Output, OutputTooSmall};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Wrapping {
-    /// The seal's.
+    /// Public times of the seal: creation and expiration.
     pub seal: Layer,
-    /// The wrap's.
+    /// Public times of the wrap: creation and expiration.
     pub wrap: Layer,
-    /// Treatment by relays.
+    /// Lifetime of the wrap at relays, which chooses its kind.
     pub lifetime: Lifetime,
 }
 
@@ -42,9 +42,9 @@ pub fn max_wrapped_len(rumor_len: usize) -> Result<usize, SealError> {
 /// Seals `rumor` for `receiver`, signed by `author`, and wraps the seal. Writes the wrap's JSON to
 /// the front of `out` and returns it.
 ///
-/// The rumor's author is `author`. It is wrapped anew for each receiver, and for the author, who
-/// wants to keep it. `random` gives both nonces, the one-time key and the randomness of both
-/// signatures. Both buffers need [`max_wrapped_len`] bytes; `scratch` is written to.
+/// The rumor's author is `author`. It is wrapped separately for each receiver, and once for the
+/// author, who wants to keep it. `random` gives both nonces, the one-time key and the randomness of
+/// both signatures. Both buffers need [`max_wrapped_len`] bytes; `scratch` is written to.
 ///
 /// # Errors
 /// [`WrapError`]; both buffers are wiped.
@@ -94,7 +94,7 @@ struct Sealed<'a> {
     key: &'a SigningKey,
     receiver: &'a PublicKey,
     kind: u16,
-    /// Names the receiver.
+    /// True if a tag names the receiver, as in a wrap.
     tagged: bool,
     layer: &'a Layer,
 }
@@ -136,7 +136,7 @@ impl Sealed<'_> {
     }
 }
 
-/// Nothing was wrapped.
+/// Error of wrapping: the reason why there is no wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WrapError {

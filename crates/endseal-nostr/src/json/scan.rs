@@ -50,7 +50,7 @@ impl<'a> Scanner<'a> {
         self.next_byte()
     }
 
-    /// Passes white space and `byte`; false if something else is there.
+    /// Skips white space and `byte`. Returns false if another byte is there.
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let is_there = self.peek() == Some(byte);
         self.at += usize::from(is_there);
@@ -128,7 +128,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads a string.
+    /// Reads a JSON string, whose escapes are checked and not resolved.
     ///
     /// # Errors
     /// [`JsonError::Unexpected`], [`JsonError::Surrogate`].

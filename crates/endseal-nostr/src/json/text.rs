@@ -11,7 +11,7 @@ use crate::output::{Output, OutputTooSmall, Sink as _};
 #[derive(Clone, Copy)]
 #[allow(clippy::exhaustive_enums, reason = "there is no third form")]
 pub enum Text<'a> {
-    /// The characters themselves. Of a scanner: a string without escapes.
+    /// The characters themselves. A scanner gives this for a string without escapes.
     Plain(&'a str),
     /// A string with escapes, without its quotes.
     Escaped(Escaped<'a>),
@@ -54,7 +54,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Characters of the text.
+    /// Iterates over the characters, with escapes resolved.
     pub fn chars(&self) -> impl Iterator<Item = char> + use<'a> {
         self.pieces().flat_map(|piece| {
             let (run, single) = match piece {

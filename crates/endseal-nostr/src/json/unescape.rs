@@ -52,7 +52,7 @@ pub(super) fn escape(raw: &[u8]) -> Result<(char, usize), JsonError> {
     Ok((single, 2))
 }
 
-/// As [`escape`], behind `\u`.
+/// Reads an escape as [`escape`] does, from behind its `\u`.
 fn unicode(rest: &[u8]) -> Result<(char, usize), JsonError> {
     let first = unit(rest)?;
     let (code, len) = match first {
@@ -65,7 +65,7 @@ fn unicode(rest: &[u8]) -> Result<(char, usize), JsonError> {
         },
         _ => (first, 6),
     };
-    // What is no character now is a low surrogate without a high one.
+    // A code that is not a character here is a low surrogate without a high one.
     char::from_u32(code).map(|single| (single, len)).ok_or(JsonError::Surrogate)
 }
 

@@ -20,7 +20,7 @@ pub fn text(sink: &mut impl Sink, text: Text<'_>) {
     sink.put(b"\"");
 }
 
-/// Writes an integer.
+/// Writes an integer in decimal digits.
 pub fn integer(sink: &mut impl Sink, value: u64) {
     let mut digits = [0; 20];
     let mut start = digits.len();

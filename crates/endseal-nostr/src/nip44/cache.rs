@@ -7,12 +7,12 @@ use super::conversation::Conversation;
 /// Keeps the `N` conversations that were used last, by both public keys. A conversation that leaves
 /// the cache is wiped.
 ///
-/// A look-up compares with all entries; `N` is meant to be at most some hundreds. Public keys are
-/// no secret, and are compared as such.
+/// Finding a conversation compares with all entries; `N` is meant to be at most some hundreds.
+/// Public keys are no secret, and are compared as such.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct Cache<const N: usize> {
     entries: [Option<Entry>; N],
-    /// Rises with each use.
+    /// Counter that rises with each use, so that the least recently used entry is known.
     now: u64,
 }
 
@@ -24,7 +24,7 @@ struct Entry {
 }
 
 impl<const N: usize> Cache<N> {
-    /// An empty cache.
+    /// Makes an empty cache.
     #[must_use]
     pub const fn new() -> Self {
         const { assert!(N > 0, "a cache holds something") }

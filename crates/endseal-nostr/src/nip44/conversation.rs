@@ -6,7 +6,7 @@ use endseal_crypto::{chacha20, hkdf_sha256, secret_bytes};
 
 use super::payload::NONCE_LEN;
 
-/// Salt of the extraction.
+/// Salt of the HKDF extraction, which NIP-44 fixes.
 const SALT: &[u8] = b"nip44-v2";
 
 /// Key of all payloads between two keys, prepared: both states of HMAC are kept, so that the keys
@@ -36,7 +36,7 @@ impl Conversation {
         Self { expand: HmacKey::new(key) }
     }
 
-    /// `HKDF-Expand-SHA-256(conversation key, nonce, 76)`.
+    /// Derives the keys of one message: `HKDF-Expand-SHA-256(conversation key, nonce, 76)`.
     #[allow(clippy::expect_used)]
     pub(super) fn message_keys(&self, nonce: &[u8; NONCE_LEN]) -> MessageKeys {
         MessageKeys::init_with(|keys| {

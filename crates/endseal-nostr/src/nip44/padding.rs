@@ -2,7 +2,7 @@
 //!
 //! All lengths are computed in 64 bits: that of the longest padded plaintext is 2^32.
 
-/// Longest plaintext in bytes.
+/// Length in bytes of the longest plaintext that NIP-44 allows.
 pub const MAX_PLAINTEXT: u64 = 0xffff_ffff;
 /// Longest plaintext in bytes without the extended length.
 pub const MAX_PLAINTEXT_SHORT: u64 = 0xffff;

@@ -16,18 +16,18 @@ use super::padding::{MAX_PLAINTEXT, Prefix, padded_len};
 
 /// The version that is written.
 pub(super) const VERSION: u8 = 2;
-/// Length of a nonce.
+/// Length of a nonce in bytes.
 pub(super) const NONCE_LEN: usize = 32;
 /// Bytes before the ciphertext. Base64 of it ends on a full group.
 pub(super) const HEAD_LEN: usize = 1 + NONCE_LEN;
-/// Length of the MAC.
+/// Length of the MAC in bytes.
 pub(super) const MAC_LEN: usize = sha256::LEN;
 /// Shortest payload in bytes, before Base64.
 pub(super) const MIN_LEN: usize = HEAD_LEN + Prefix::SHORT_LEN + 32 + MAC_LEN;
 
-/// Shortest payload in characters.
+/// Length in characters of the shortest payload.
 pub const MIN_PAYLOAD: u64 = encoded(MIN_LEN as u64);
-/// Longest payload in characters.
+/// Length in characters of the longest payload.
 pub const MAX_PAYLOAD: u64 =
     encoded((HEAD_LEN + Prefix::EXTENDED_LEN + MAC_LEN) as u64 + padded_len(MAX_PLAINTEXT));
 
@@ -69,7 +69,7 @@ fn check_len(len: u64) -> Result<(), OpenError> {
     if (MIN_PAYLOAD..=MAX_PAYLOAD).contains(&len) { Ok(()) } else { Err(OpenError::Length) }
 }
 
-/// A payload was refused.
+/// Error of opening: the reason why a payload was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -78,7 +78,7 @@ pub enum OpenError {
     UnsupportedVersion,
     /// Fewer than 132 characters or 99 bytes, or more than the format allows: truncated.
     Length,
-    /// No canonical Base64.
+    /// The payload is not canonical Base64.
     Encoding,
     /// Sealed in another conversation, changed, or padded in another way than the NIP says.
     Authentication,
@@ -89,7 +89,7 @@ impl fmt::Display for OpenError {
         f.write_str(match self {
             Self::UnsupportedVersion => "the version of the encrypted payload is not supported",
             Self::Length => "the length of the encrypted payload is impossible",
-            Self::Encoding => "the encrypted payload is no canonical Base64",
+            Self::Encoding => "the encrypted payload is not canonical Base64",
             Self::Authentication => "the encrypted payload does not authenticate",
         })
     }

@@ -23,7 +23,7 @@ const BLOCK: usize = 64;
 const _: () = assert!(PIECE.is_multiple_of(3 * BLOCK) && SMALL_PIECE.is_multiple_of(3 * BLOCK));
 const _: () = assert!(HEAD_LEN.is_multiple_of(3));
 
-/// Plaintexts that are sealed.
+/// Lengths of plaintexts that a caller permits to be sealed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "there is no third length")]
 pub enum Lengths {
@@ -44,7 +44,7 @@ pub fn payload_len(plaintext_len: usize, lengths: Lengths) -> Result<usize, Seal
     usize::try_from(sizes.encoded).map_err(|_| SealError::Length)
 }
 
-/// Lengths of one payload.
+/// Lengths of the parts of one payload.
 struct Sizes {
     prefix: Prefix,
     padding: u64,
@@ -96,7 +96,7 @@ impl Conversation {
         Ok(str::from_utf8(out).expect("Base64 is ASCII"))
     }
 
-    /// `out` has the payload's length. `ROOM` is `STEP + MAC_LEN`.
+    /// Writes the payload to `out`, which has exactly its length. `ROOM` is `STEP + MAC_LEN`.
     fn seal_by<const STEP: usize, const ROOM: usize>(
         &self,
         plaintext: &[u8],
@@ -139,7 +139,7 @@ fn encode(data: &[u8], out: &mut &mut [u8]) {
 
 /// Padded plaintext that has not been read yet.
 struct Rest<'a> {
-    /// Prefix and plaintext.
+    /// The length prefix and the plaintext, as far as they have not been read.
     parts: [&'a [u8]; 2],
     zeros: u64,
 }

@@ -9,7 +9,7 @@ use crate::connect::{Call, Message, Scope, ScopeError};
 pub enum Action {
     /// Sign an event of a kind.
     Sign {
-        /// Kind of the event.
+        /// Kind of the event to be signed.
         kind: u16,
         /// SHA-256 of the scope; of kinds 22242 and 27235 it is always there.
         scope: Option<[u8; 32]>,
@@ -19,7 +19,7 @@ pub enum Action {
         /// Public key of the peer.
         peer: [u8; 32],
     },
-    /// Decrypt by NIP-04.
+    /// Decrypt a payload from a peer by NIP-04.
     Nip04Decrypt {
         /// Public key of the peer.
         peer: [u8; 32],
@@ -29,14 +29,14 @@ pub enum Action {
         /// Public key of the peer.
         peer: [u8; 32],
     },
-    /// Decrypt by NIP-44.
+    /// Decrypt a payload from a peer by NIP-44.
     Nip44Decrypt {
         /// Public key of the peer.
         peer: [u8; 32],
     },
     /// Release a rumor out of a gift wrap.
     Unwrap {
-        /// Kind of the rumor.
+        /// Kind of the rumor to be released.
         kind: u16,
     },
 }

@@ -180,7 +180,8 @@ mod tests {
 
     #[test]
     fn an_accepted_rule_has_one_form() {
-        // Whatever a byte becomes: refused, or written again as it is.
+        // A changed byte has one of two results: the rule is refused, or it is written again as it
+        // was.
         for rule in [RULE, LOGIN, FULL] {
             let bytes = rule.to_bytes();
             for at in 0..RULE_LEN {

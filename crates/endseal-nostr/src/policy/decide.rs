@@ -1,20 +1,20 @@
-//! Decisions by rules.
+//! Decisions about actions by the rules of an app.
 
 use super::action::Action;
 use super::rule::{Bound, Effect, Rule, Usage};
 use crate::connect::Refusal;
 
-/// Consequence for a request.
+/// Decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "the format has these")]
 pub enum Verdict {
-    /// It is executed, and the rule is charged.
+    /// The request is executed, and counts as a use of the rule.
     Allow,
-    /// It is refused.
+    /// The request is refused.
     Deny,
-    /// It is refused, as an allowance is used up.
+    /// The request is refused, because an allowance is used up.
     Limit,
-    /// A person decides.
+    /// The user is asked, and decides.
     Ask,
 }
 
@@ -22,7 +22,7 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decision {
-    /// Verdict.
+    /// Decision that the rule gives.
     pub verdict: Verdict,
     /// Number of the rule; nothing if none matched, which denies.
     pub rule: Option<u32>,
@@ -93,7 +93,7 @@ pub(super) enum Role {
     Denies,
     Allows,
     Asks,
-    /// It allows, but no use is left.
+    /// The rule allows, but no use of it is left.
     UsedUp,
     Expired,
 }
@@ -131,8 +131,8 @@ fn is_rate_used_up(rule: &Rule, now: u64) -> bool {
     rule.rate.is_some_and(|rate| rule.usage.window_used >= rate.uses) && is_within_window(rule, now)
 }
 
-/// Returns true if the window has begun and has not ended. A time before it counts as within, so
-/// that a clock set back gives no uses.
+/// Returns true if `now` is before the end of the rule's window. A time before its start counts as
+/// within, so that a clock that was set back gives no further uses.
 fn is_within_window(rule: &Rule, now: u64) -> bool {
     let Usage { window_begin, window_used, .. } = rule.usage;
     let end = |window: u32| window_begin.saturating_add(window.into());

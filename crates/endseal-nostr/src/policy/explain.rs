@@ -60,7 +60,7 @@ impl fmt::Display for Explanation<'_> {
     }
 }
 
-/// The limit that an allowance reached.
+/// Writes the limit that used an allowance up.
 fn limit(rule: &Rule, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match (rule.uses.filter(|_| is_used_up(rule)), rule.rate) {
         (Some(uses), _) => write!(f, "{} of {uses} uses", rule.usage.used),

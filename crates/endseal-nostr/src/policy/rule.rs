@@ -16,7 +16,7 @@ pub const MAX_SCOPE_LIFETIME: u64 = 600;
 pub struct Rule {
     /// Consequence for requests that match.
     pub effect: Effect,
-    /// Methods that match.
+    /// Method, or group of methods, that the rule matches.
     pub subject: Subject,
     /// Kinds that match; [`Kinds::NONE`] for a subject without kinds.
     pub kinds: Kinds,
@@ -32,19 +32,19 @@ pub struct Rule {
     pub uses: Option<u32>,
     /// Uses of an allowance in a window.
     pub rate: Option<Rate>,
-    /// Uses so far.
+    /// Uses of the allowance so far.
     pub usage: Usage,
 }
 
-/// Consequence of a rule.
+/// Effect of a rule on the requests that it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "the format has these")]
 pub enum Effect {
-    /// The request is executed.
+    /// The request is executed, as long as the allowance is not used up.
     Allow,
-    /// The request is refused.
+    /// The request is refused without a question.
     Deny,
-    /// A person decides.
+    /// The user is asked, and decides.
     Ask,
 }
 
@@ -62,17 +62,17 @@ impl fmt::Display for Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "the format has these")]
 pub enum Subject {
-    /// `sign_event`
+    /// `sign_event`: signing of events.
     Sign,
-    /// `nip04_encrypt`
+    /// `nip04_encrypt`: encryption by NIP-04.
     Nip04Encrypt,
-    /// `nip04_decrypt`
+    /// `nip04_decrypt`: decryption by NIP-04.
     Nip04Decrypt,
-    /// `nip44_encrypt`
+    /// `nip44_encrypt`: encryption by NIP-44.
     Nip44Encrypt,
-    /// `nip44_decrypt`
+    /// `nip44_decrypt`: decryption by NIP-44.
     Nip44Decrypt,
-    /// `nip17_unwrap_batch`
+    /// `nip17_unwrap_batch`: releasing rumors out of gift wraps.
     Unwrap,
 }
 
@@ -111,19 +111,19 @@ impl Subject {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Kinds {
-    /// First kind.
+    /// First kind of the range.
     pub first: u16,
     /// Last kind, not below the first.
     pub last: u16,
 }
 
 impl Kinds {
-    /// All kinds.
+    /// The range of all kinds.
     pub const ALL: Self = Self { first: 0, last: u16::MAX };
     /// Kinds of a subject that has none.
     pub const NONE: Self = Self { first: 0, last: 0 };
 
-    /// One kind.
+    /// The range of one kind only.
     #[must_use]
     pub const fn one(kind: u16) -> Self {
         Self { first: kind, last: kind }
@@ -150,7 +150,7 @@ pub(super) const fn is_credential(kind: u16) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "the format has these")]
 pub enum Bound {
-    /// No further limit.
+    /// The rule matches every peer and every scope.
     None,
     /// The other side of a conversation, as bytes of a public key.
     Peer([u8; 32]),
@@ -176,7 +176,7 @@ pub struct Usage {
     pub used: u32,
     /// Beginning of the window, in seconds since 1970.
     pub window_begin: u64,
-    /// Uses in the window.
+    /// Uses in the current window.
     pub window_used: u32,
 }
 
@@ -238,7 +238,7 @@ impl Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuleError {
-    /// They are not [`RULE_LEN`] bytes.
+    /// The bytes are not [`RULE_LEN`] long.
     Length,
     /// The version is another one than 1.
     Version,
@@ -263,7 +263,7 @@ impl core::error::Error for RuleError {}
 pub(super) mod tests {
     use super::*;
 
-    /// An allowance without limits.
+    /// A rule that allows without limits.
     pub(crate) const RULE: Rule = Rule {
         effect: Effect::Allow,
         subject: Subject::Sign,

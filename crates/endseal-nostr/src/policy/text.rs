@@ -11,18 +11,18 @@ use crate::key::{self, BECH32_LEN, KeyError, NPUB};
 
 /// Before the SHA-256 of a scope, where its text could be.
 const DIGEST_MARK: char = '#';
-/// Another name of [`Subject::Sign`].
+/// Name of the method, which is accepted as another name of [`Subject::Sign`].
 const SIGN_EVENT: &str = "sign_event";
 
 /// Requests that a rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Pattern {
-    /// Methods.
+    /// Method, or group of methods, that the rule matches.
     pub subject: Subject,
-    /// Kinds.
+    /// Range of kinds that the rule matches.
     pub kinds: Kinds,
-    /// Peer or scope.
+    /// Peer or scope that the rule matches, if it is limited to one.
     pub bound: Bound,
 }
 
@@ -153,7 +153,7 @@ impl fmt::Display for Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PatternError {
-    /// It begins by none of the subjects.
+    /// The text does not begin with the name of a subject.
     Subject,
     /// A kind is not a number from 0 to 65,535 in its shortest form, or the first one is above the
     /// last one.

@@ -2,9 +2,9 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Returns true for an address of the public Internet: not loopback, private, shared by a carrier
-/// (RFC 6598), link-local, unique-local, multicast, unspecified, reserved or for documentation, and
-/// not a form of IPv6 that stands for such an IPv4 address.
+/// Returns true for an address of the public Internet. Such an address is not loopback, private,
+/// shared by a provider's customers (RFC 6598), link-local, unique-local, multicast, unspecified,
+/// reserved or for documentation, and not a form of IPv6 that stands for such an IPv4 address.
 #[must_use]
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {

@@ -9,7 +9,7 @@ use tokio_websockets::proto::ProtocolError;
 
 use crate::connect::ConnectError;
 
-/// Notification of a connection.
+/// An event in the life of a connection, or a message of its relay.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Notification {
@@ -20,7 +20,7 @@ pub enum Notification {
     Subscribed(u64),
     /// The connection ended or was not made. The next attempt follows by itself.
     Disconnected {
-        /// The reason.
+        /// Reason why the connection ended or could not be made.
         reason: Disconnect,
         /// A large event that was being sent or was just sent: the relay may have ended the
         /// connection because of it. It is not sent again.
@@ -31,9 +31,9 @@ pub enum Notification {
     Event(Bytes),
     /// A relay's report about a published event.
     Result {
-        /// Id of the event.
+        /// Id of the published event.
         id: [u8; 32],
-        /// Accepted, or known already.
+        /// True if the relay accepted the event, or had it already.
         accepted: bool,
         /// Reason of the relay, in [`printable`](crate::message::printable) form.
         reason: String,
@@ -52,23 +52,23 @@ pub enum Notification {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Disconnect {
-    /// It was not made.
+    /// The connection could not be made.
     Connect(ConnectError),
     /// The relay ended it, with a code (RFC 6455, section 7.4) or without.
     Closed(Option<u16>),
-    /// A message exceeds [`Limits::message`](super::Limits::message).
+    /// A message of the relay is longer than [`Limits::message`](super::Limits::message).
     MessageTooLarge,
     /// A text is not UTF-8.
     NotUtf8,
     /// The relay broke the rules of WebSocket.
     Protocol(ProtocolError),
-    /// The connection broke.
+    /// Reading from or writing to the connection failed.
     Io(io::Error),
     /// No frame arrived for [`Timing::silence`](super::Timing::silence).
     Silent,
     /// The relay read nothing for [`Timing::silence`](super::Timing::silence).
     Stalled,
-    /// The caller stopped it.
+    /// The caller stopped the client.
     Stopped,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Outgoing {
     pub(super) id: [u8; 32],
     pub(super) message: Bytes,
     queued: Instant,
-    /// It was refused once for want of authentication.
+    /// True if the relay refused the event once because authentication was missing.
     is_retry: bool,
 }
 
@@ -111,7 +111,7 @@ impl Outbox {
     }
 }
 
-/// A queue with bounds.
+/// A queue of events with bounds on their number and their bytes.
 #[derive(Debug)]
 struct Queue {
     items: VecDeque<Outgoing>,

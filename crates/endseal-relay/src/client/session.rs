@@ -22,13 +22,13 @@ use super::{LARGE, MAX_CHALLENGES, backoff};
 use crate::connect::Socket;
 use crate::message::{self, RelayMessage, printable};
 
-/// Prefix of reasons for want of authentication (NIP-42).
+/// Prefix of reasons that name a missing authentication (NIP-42).
 const AUTH_REQUIRED: &str = "auth-required:";
 
-/// Longest time for a goodbye.
+/// Longest time for sending the close message.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// End of a connection.
+/// Reason and circumstances of the end of a connection.
 pub(super) struct Ended {
     pub(super) reason: Disconnect,
     pub(super) suspect: Option<[u8; 32]>,
@@ -51,13 +51,13 @@ pub(super) async fn report(
     Ok(())
 }
 
-/// State of a connection.
+/// State of a connection, from its handshake to its end.
 pub(super) struct Session<'s> {
     socket: Socket,
     settings: &'s Settings,
     shared: &'s Shared,
     last_seen: Option<u64>,
-    /// Messages that go before events.
+    /// Control messages, which are sent before events.
     control: VecDeque<Message>,
     writing: Option<Writing>,
     /// A pong is queued in the socket: nothing is read until it is written, or pongs would pile up.
@@ -85,7 +85,7 @@ pub(super) struct Session<'s> {
 
 /// A subscription. It stays until the relay has confirmed its successor: no event is missed.
 struct Subscription {
-    /// Version of its filter.
+    /// Version of the filter that was subscribed to.
     version: u64,
     /// The same as its id. It tells a relay nothing about the program.
     id: String,
@@ -295,7 +295,7 @@ impl<'s> Session<'s> {
         let _ = Pin::new(&mut self.socket).start_send(message);
     }
 
-    /// Waits until all is written, or a message is there.
+    /// Waits until everything is written, or a message has arrived.
     async fn step(&mut self, may_read: bool) -> Step {
         let writes = self.writing.is_some() || self.owes_pong;
         let reads = may_read && !self.owes_pong;

@@ -1,4 +1,4 @@
-//! Settings of a connection.
+//! Settings of a connection to a relay.
 
 use core::time::Duration;
 
@@ -11,17 +11,17 @@ use crate::connect::Proxy;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The relay.
+    /// URL of the relay.
     pub address: Address,
     /// Addresses that may be connected to.
     pub reach: Reach,
     /// SOCKS5 proxy through which everything goes.
     pub proxy: Option<Proxy>,
-    /// Certificate authorities.
+    /// Certificate authorities that may vouch for the relay.
     pub trust: Trust,
-    /// Bounds of memory.
+    /// Bounds of the memory that the connection uses.
     pub limits: Limits,
-    /// Times.
+    /// Timeouts and intervals of the connection.
     pub timing: Timing,
     /// Fetch the information document (NIP-11), over a connection of its own.
     pub information: bool,
@@ -51,7 +51,7 @@ pub struct Limits {
     pub message: usize,
     /// Most events that wait to be sent.
     pub queued_events: usize,
-    /// Most bytes of these.
+    /// Most bytes of the events that wait to be sent.
     pub queued_bytes: usize,
 }
 
@@ -62,19 +62,19 @@ impl Default for Limits {
     }
 }
 
-/// Times of a connection.
+/// Timeouts and intervals of a connection.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Timing {
     /// Longest time from the first packet to the end of the WebSocket handshake.
     pub connect: Duration,
-    /// Time between pings.
+    /// Time between two pings to the relay.
     pub ping: Duration,
     /// Time without a frame, or without progress in sending, after which the connection ends.
     pub silence: Duration,
     /// First wait before the next connection, doubled each time.
     pub first_wait: Duration,
-    /// Longest such wait.
+    /// Longest wait between two attempts to connect.
     pub longest_wait: Duration,
     /// A connection that lasted as long starts again with the first wait.
     pub lasted: Duration,

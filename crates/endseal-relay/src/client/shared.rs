@@ -22,7 +22,7 @@ pub(super) struct State {
     /// Raised with each change of the filter.
     pub(super) filter_version: u64,
     pub(super) outbox: Outbox,
-    /// Answers to a challenge.
+    /// A challenge and the signed events that answer it.
     pub(super) answers: Option<(String, Vec<SignedEvent>)>,
     pub(super) is_stopping: bool,
 }

@@ -1,4 +1,4 @@
-//! One connection after the other.
+//! The task of a client: it makes one connection after the other.
 
 use alloc::sync::Arc;
 

@@ -17,11 +17,11 @@ const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
-/// A SOCKS5 proxy.
+/// A SOCKS5 proxy (RFC 1928), through which connections are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Proxy {
-    /// Address of the proxy.
+    /// Address and port of the proxy.
     pub address: SocketAddr,
     /// User name (RFC 1929) of 1 to 255 bytes. Tor uses another circuit for each.
     pub isolation: Option<String>,
@@ -107,11 +107,11 @@ fn length(text: &str) -> Result<u8, ConnectError> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SocksError {
-    /// It does not speak SOCKS5, or wants another way of authentication.
+    /// The proxy does not speak SOCKS5, or requires another method of authentication.
     Method,
-    /// It refused the user name.
+    /// The proxy refused the user name.
     Authentication,
-    /// It did not connect; the number is the reply of RFC 1928, section 6.
+    /// The proxy did not connect; the number is the reply of RFC 1928, section 6.
     Refused(u8),
     /// User name or host are empty or longer than 255 bytes.
     Length,

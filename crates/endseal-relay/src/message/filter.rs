@@ -13,19 +13,19 @@ use super::{MAX_VALUES, MessageError};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them; NIP-01 has these")]
 pub struct Filter {
-    /// Event ids.
+    /// Ids of which the event has one.
     pub ids: Option<Vec<[u8; 32]>>,
-    /// Public keys of authors.
+    /// Public keys of which one is the author's.
     pub authors: Option<Vec<[u8; 32]>>,
-    /// Kinds.
+    /// Kinds of which the event has one.
     pub kinds: Option<Vec<u16>>,
     /// Letters of tags, each with values of which an event has one.
     pub tags: Vec<(char, Vec<String>)>,
-    /// Earliest `created_at`.
+    /// Earliest `created_at` that matches.
     pub since: Option<u64>,
-    /// Latest `created_at`.
+    /// Latest `created_at` that matches.
     pub until: Option<u64>,
-    /// Most stored events.
+    /// Greatest number of stored events that the relay shall send.
     pub limit: Option<u64>,
 }
 

@@ -6,7 +6,7 @@ use endseal_nostr::output::Sink as _;
 
 use super::{Filter, MAX_FILTERS, MessageError, elements, object, string, subscription};
 
-/// Message of a client.
+/// A message from a client to a relay (NIP-01, NIP-42).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientMessage<'a> {
@@ -16,10 +16,10 @@ pub enum ClientMessage<'a> {
     Request {
         /// Id of the subscription; an existing one is replaced.
         subscription: Text<'a>,
-        /// An event is wanted if one of them matches.
+        /// Filters, of which an event must match at least one.
         filters: Vec<Filter>,
     },
-    /// Ends a subscription.
+    /// Ends a subscription, named by its id.
     Close(Text<'a>),
     /// Answers a challenge: the JSON of an event of kind 22242.
     Auth(&'a str),
@@ -28,7 +28,7 @@ pub enum ClientMessage<'a> {
 }
 
 impl<'a> ClientMessage<'a> {
-    /// Reads a message.
+    /// Parses the JSON of one message.
     ///
     /// # Errors
     /// [`MessageError`].
@@ -80,7 +80,7 @@ pub fn auth(json: &[u8]) -> Bytes {
     Bytes::from([b"[\"AUTH\",", json, b"]"].concat())
 }
 
-/// `["REQ",…]`.
+/// Writes a request `["REQ",…]` for a subscription with filters.
 #[must_use]
 pub fn request(subscription: &str, filters: &[Filter]) -> Bytes {
     let mut out = b"[\"REQ\",".to_vec();
@@ -93,7 +93,7 @@ pub fn request(subscription: &str, filters: &[Filter]) -> Bytes {
     out.into()
 }
 
-/// `["CLOSE",…]`.
+/// Writes the end of a subscription, `["CLOSE",…]`.
 #[must_use]
 pub fn close(subscription: &str) -> Bytes {
     let mut out = b"[\"CLOSE\",".to_vec();

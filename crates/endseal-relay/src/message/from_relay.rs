@@ -7,13 +7,13 @@ use endseal_nostr::output::Sink as _;
 
 use super::{MAX_CHALLENGE_LEN, MessageError, elements, object, string, subscription};
 
-/// Message of a relay.
+/// A message from a relay to a client (NIP-01, NIP-42).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RelayMessage<'a> {
     /// An event of a subscription.
     Event {
-        /// Id of the subscription.
+        /// Id of the subscription that the event belongs to.
         subscription: Text<'a>,
         /// JSON of the event, an object; nothing in it is verified.
         event: &'a str,
@@ -22,30 +22,30 @@ pub enum RelayMessage<'a> {
     EndOfStored(Text<'a>),
     /// Fate of a published event.
     Result {
-        /// Id of the event.
+        /// Id of the published event.
         id: [u8; 32],
-        /// Accepted, or known already.
+        /// True if the relay accepted the event, or had it already.
         accepted: bool,
         /// Reason with a prefix such as `auth-required:`; absent at some relays.
         reason: Text<'a>,
     },
-    /// Text for people.
+    /// Text for people, which the relay's operator chose.
     Notice(Text<'a>),
     /// The relay ended a subscription.
     Closed {
-        /// Id of the subscription.
+        /// Id of the subscription that ended.
         subscription: Text<'a>,
-        /// Reason with a prefix.
+        /// Reason with a prefix such as `auth-required:`.
         reason: Text<'a>,
     },
-    /// Challenge of NIP-42.
+    /// Challenge that the client answers with a signed event (NIP-42).
     Challenge(Text<'a>),
     /// A message of another type.
     Unknown,
 }
 
 impl<'a> RelayMessage<'a> {
-    /// Reads a message.
+    /// Parses the JSON of one message.
     ///
     /// # Errors
     /// [`MessageError`].
@@ -113,13 +113,13 @@ pub fn deliver(subscription: &str, event: &[u8]) -> Bytes {
     out.into()
 }
 
-/// `["EOSE",…]`.
+/// Writes the end of stored events, `["EOSE",…]`.
 #[must_use]
 pub fn end_of_stored(subscription: &str) -> Bytes {
     texts(b"[\"EOSE\"", &[subscription])
 }
 
-/// `["OK",…]`.
+/// Writes the result of a published event, `["OK",…]`.
 #[must_use]
 pub fn result(id: &[u8; 32], accepted: bool, reason: &str) -> Bytes {
     let mut out = b"[\"OK\",".to_vec();
@@ -128,25 +128,25 @@ pub fn result(id: &[u8; 32], accepted: bool, reason: &str) -> Bytes {
     texts(&out, &[reason])
 }
 
-/// `["NOTICE",…]`.
+/// Writes a text for people, `["NOTICE",…]`.
 #[must_use]
 pub fn notice(text: &str) -> Bytes {
     texts(b"[\"NOTICE\"", &[text])
 }
 
-/// `["CLOSED",…]`.
+/// Writes that a subscription ended, `["CLOSED",…]`.
 #[must_use]
 pub fn closed(subscription: &str, reason: &str) -> Bytes {
     texts(b"[\"CLOSED\"", &[subscription, reason])
 }
 
-/// `["AUTH",…]` with a challenge.
+/// Writes a challenge, `["AUTH",…]`.
 #[must_use]
 pub fn challenge(challenge: &str) -> Bytes {
     texts(b"[\"AUTH\"", &[challenge])
 }
 
-/// Adds texts to an array that is begun, and ends it.
+/// Appends texts to an array whose start is `begun`, and closes it.
 fn texts(begun: &[u8], texts: &[&str]) -> Bytes {
     let mut out = begun.to_vec();
     for text in texts {

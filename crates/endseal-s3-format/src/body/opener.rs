@@ -16,9 +16,10 @@ use crate::{ContentKey, Unauthentic};
 
 /// Opens all of a whole object, from its first byte to its last.
 ///
-/// No byte is released before its chunk is authentic, and the last chunk only by
-/// [`finish`](Self::finish), after the tail was verified: who has all of the content knows that it
-/// is all. Keeps the last chunk; what is on its way lies with the caller.
+/// No byte is released before its chunk is authentic. The last chunk is released only by
+/// [`finish`](Self::finish), after the tail was verified: a caller that has received all of the
+/// content knows that it is complete. The opener keeps the last chunk; the caller keeps bytes that
+/// are not complete chunks.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct WholeOpener {
     keys: ChunkKeys,
@@ -28,7 +29,7 @@ pub struct WholeOpener {
 }
 
 enum State {
-    /// Chunk `index` is next.
+    /// The next bytes are those of chunk `index`.
     Chunks {
         index: u64,
     },
@@ -41,7 +42,7 @@ enum State {
     Record {
         last: Zeroizing<Vec<u8>>,
     },
-    /// Nothing more comes.
+    /// The object is complete and was verified; no bytes may follow.
     Verified {
         last: Zeroizing<Vec<u8>>,
         record: Record,
@@ -50,6 +51,8 @@ enum State {
 }
 
 impl WholeOpener {
+    /// Prepares the opening of a whole object under `key`, and compares the commitment of `header`.
+    ///
     /// # Errors
     /// [`Unauthentic`] if `key` is not the key of `header`, or the header is that of a multipart
     /// object.
@@ -65,17 +68,18 @@ impl WholeOpener {
     /// other length too.
     #[must_use]
     pub fn sealed_len(&self) -> u64 {
-        // Of a header, which holds no length that is too long.
+        // The length is that of a header, which was checked to be within the limit.
         sealed_len(self.plaintext_len).unwrap_or(0)
     }
 
-    /// Opens what lies at the start of `buffer`, in its place: the next bytes of the object, as
-    /// many as have come. What is not taken, less than a sealed chunk, is the start of something
-    /// that has not all come: the caller gives it again, with more behind it.
+    /// Opens the bytes at the start of `buffer` in place: the next bytes of the object, as many as
+    /// have arrived. An incomplete rest, shorter than a sealed chunk, is not taken: the caller
+    /// gives it again with more bytes behind it.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is another object or was changed, now and ever after. What was given
-    /// before is authentic, but not all: the caller MUST let the reader know that it was cut.
+    /// [`Unauthentic`] if it is another object or was changed; every later call fails too. The
+    /// content that was given before is authentic but incomplete: the caller MUST let the reader
+    /// know that it was cut.
     pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
         let taken = self.open_full(buffer);
         self.open_end(buffer, taken)
@@ -96,7 +100,8 @@ impl WholeOpener {
         self.open_end(buffer, Ok(Taken::default()))
     }
 
-    /// After all of the object was taken: the last of the content, and what the record says.
+    /// Ends the opening after the whole object was taken. Returns the last of the content, and the
+    /// record of the object.
     ///
     /// # Errors
     /// [`Unauthentic`] if something is missing or was refused.

@@ -114,8 +114,8 @@ mod tests {
         ] {
             assert!(!names_md5(&tag), "{tag}");
         }
-        // Whatever a backend calls an object, clients never see it as one; and an MD5 names nothing
-        // there.
+        // Clients never see a tag of the backend as an MD5, and an MD5 names no object at the
+        // backend.
         for backend in [MD5, "\"x\"", &format!("{MD5}-2")] {
             assert!(!names_md5(&to_client(backend)), "{backend}");
         }

@@ -9,7 +9,7 @@ use endseal_crypto::secret::{Zeroizing, constant_time_eq};
 
 use super::NameSecret;
 
-/// Bytes of a file at most. What is written has 95.
+/// Greatest length of a file in bytes. The files that are written here have 95.
 pub const MAX_SECRET_TEXT: usize = 256;
 
 const MAGIC: &str = "endseal s3-name-secret";
@@ -79,11 +79,11 @@ impl NameSecret {
     }
 }
 
-/// Why bytes are no name secret.
+/// Reason why bytes are no name secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameSecretError {
-    /// The secret was damaged.
+    /// The checksum of the secret is wrong: the secret was damaged.
     Check,
     /// The file is damaged, cut, extended, or no name secret at all.
     Form,

@@ -14,8 +14,9 @@ use crate::{ContentKey, Unauthentic, part};
 
 /// Opens the bytes that a [`RangePlan`] named, in their order.
 ///
-/// It gives exactly the range's content, each byte after its chunk was authenticated, and keeps the
-/// entries of the parts that the range touches; what is on its way lies with the caller.
+/// It gives exactly the range's content, each byte after its chunk was authenticated. It keeps the
+/// entries of the parts that the range touches; the caller keeps bytes that are not complete
+/// chunks.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct RangeOpener {
     key: ContentKey,
@@ -35,7 +36,7 @@ pub struct RangeOpener {
 enum Stage {
     Salt(Entry),
     Chunk(Chunks),
-    /// Nothing comes.
+    /// No further bytes are expected.
     End,
 }
 
@@ -47,7 +48,8 @@ struct Chunks {
 }
 
 impl RangePlan {
-    /// Begins to open. `salt` is what lies at [`salt`](Self::salt), where the plan asks for it.
+    /// Starts the opening. `salt` holds the bytes at [`salt`](Self::salt), if the plan asks for
+    /// them.
     ///
     /// # Errors
     /// [`Unauthentic`] if `key` is not the key of `header`, the plan is for another form or length
@@ -97,21 +99,21 @@ impl RangePlan {
 }
 
 impl RangeOpener {
-    /// Opens what lies at the start of `buffer`, in its place: the next bytes that were asked for,
-    /// as many as have come. What is not taken, less than a sealed chunk, is the start of something
-    /// that has not all come: the caller gives it again, with more behind it.
+    /// Opens the bytes at the start of `buffer` in place: the next bytes of the planned range, as
+    /// many as have arrived. An incomplete rest, shorter than a sealed chunk, is not taken: the
+    /// caller gives it again with more bytes behind it.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is another object or was changed, or more comes than was asked for,
-    /// now and ever after. What was given before is authentic, but not all: the caller MUST let the
-    /// reader know that it was cut.
+    /// [`Unauthentic`] if it is another object or was changed, or if more bytes come than were
+    /// planned; every later call fails too. The content that was given before is authentic but
+    /// incomplete: the caller MUST let the reader know that it was cut.
     pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
         let taken = if self.failed { Err(Unauthentic) } else { self.open_inner(buffer) };
         self.failed |= taken.is_err();
         taken
     }
 
-    /// Checks that all of the range was given.
+    /// Checks that the whole range was opened.
     ///
     /// # Errors
     /// [`Unauthentic`] if something is missing or was refused.
@@ -169,8 +171,8 @@ impl Chunks {
         usize::try_from(behind.min(CHUNK)).unwrap_or(0)
     }
 
-    /// Opens the next chunk, which lies at `sealed`, and puts what is `wanted` of its content to
-    /// `buffer[to..]`, which begins before the chunk or with it. Gives the length of that.
+    /// Opens the next chunk, which lies at `sealed`, and moves the part `wanted` of its content to
+    /// `buffer[to..]`, which begins before the chunk or with it. Returns the length of that part.
     fn open(
         &mut self,
         buffer: &mut [u8],
@@ -182,7 +184,7 @@ impl Chunks {
         if wanted == (0..sealed.len() - TAG_LEN) {
             self.keys.open_chunk_within(self.index, buffer, sealed, to)?;
         } else {
-            // What nobody asked for stays here.
+            // Content outside the requested range stays in this buffer.
             let mut content = Zeroizing::new(vec![0; sealed.len() - TAG_LEN]);
             self.keys.open_chunk(self.index, &buffer[sealed], &mut content)?;
             let out = buffer.get_mut(to..to + len).ok_or(Unauthentic)?;
@@ -193,7 +195,7 @@ impl Chunks {
     }
 }
 
-/// Offset in a chunk.
+/// Offset of a position within its chunk.
 #[allow(clippy::cast_possible_truncation, reason = "a remainder below 16 KiB")]
 fn offset(at: u64) -> usize {
     (at % CHUNK) as usize

@@ -19,7 +19,7 @@ const MAX_HEAD: usize = 128;
 const MAX_TRAILER: usize = 4_096;
 const TRAILER_SIGNATURE: &[u8] = b"x-amz-trailer-signature";
 
-/// Which chunks are expected.
+/// Form of the chunks that the request announces.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Form {
@@ -85,7 +85,7 @@ enum State {
     End(usize),
 }
 
-/// The chunk that is read.
+/// State of the chunk that is being read.
 #[derive(Debug, Default)]
 struct Chunk {
     left: u64,
@@ -122,8 +122,7 @@ impl Decoder {
     /// of the piece, uncopied but for tiny ones.
     ///
     /// # Errors
-    /// [`ChunkError`], and the same for every call after. What `out` got before MUST be thrown
-    /// away.
+    /// [`ChunkError`], and the same for every later call. The content in `out` MUST be thrown away.
     pub fn push(&mut self, input: Bytes, out: &mut VecDeque<Bytes>) -> Result<(), ChunkError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -302,7 +301,7 @@ fn compare(computed: &[u8; 32], sent: &[u8; 32]) -> Result<(), ChunkError> {
     if constant_time_eq(computed, sent) { Ok(()) } else { Err(ChunkError::SignatureMismatch) }
 }
 
-/// 1 to 16 digits.
+/// Parses 1 to 16 hexadecimal digits; `None` for any other text.
 fn hexadecimal(digits: &[u8]) -> Option<u64> {
     let digits = core::str::from_utf8(digits).ok().filter(|it| (1..=16).contains(&it.len()))?;
     let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why a chunked upload was refused.
+/// Reason why a chunked upload was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkError {
@@ -11,7 +11,8 @@ pub enum ChunkError {
     MalformedChunk,
     /// A line is longer than any that a client needs.
     LineTooLong,
-    /// The signature of a chunk or of the trailer is wrong: damaged, or signed by somebody else.
+    /// The signature of a chunk or of the trailer is wrong: the data were damaged, or signed with
+    /// another secret.
     SignatureMismatch,
     /// The content is longer or shorter than `x-amz-decoded-content-length`.
     WrongLength,
@@ -21,12 +22,12 @@ pub enum ChunkError {
     Incomplete,
     /// A trailer that was not announced, is there twice, is missing or is no header.
     MalformedTrailer,
-    /// Bytes behind the end.
+    /// The upload continues behind its end.
     TrailingBytes,
 }
 
 impl ChunkError {
-    /// S3's error code.
+    /// The error code of S3 that clients receive for it.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Content that waits: for the signature of its chunk, or for what is pushed with it.
+//! Content that is held back until the signature of its chunk is verified.
 
 use std::collections::VecDeque;
 
@@ -24,8 +24,8 @@ impl Held {
             self.slices.push_back(slice);
             return;
         }
-        // What was given up shares the memory with what follows, so that chunks of a byte do not
-        // take some of their own.
+        // Released bytes share one allocation with the bytes that follow, so that chunks of one
+        // byte do not need an allocation each.
         if self.together.capacity() - self.together.len() < slice.len() {
             self.join();
             self.together.reserve(TOGETHER);
@@ -48,7 +48,7 @@ impl Held {
         }
     }
 
-    /// Gives up everything.
+    /// Releases all bytes that are held.
     pub(super) fn release(&mut self, out: &mut VecDeque<Bytes>) {
         self.join();
         self.len = 0;

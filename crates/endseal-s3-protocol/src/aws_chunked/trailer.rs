@@ -26,7 +26,7 @@ impl Trailer {
         Self { announced, came: HeaderMap::new(), text: Vec::new() }
     }
 
-    /// Takes `name:value`.
+    /// Takes a line of the trailer, `name:value`, if the name was announced.
     pub(super) fn push(&mut self, name: &[u8], value: &[u8]) -> Result<(), ChunkError> {
         let name = HeaderName::from_bytes(name).map_err(|_| ChunkError::MalformedTrailer)?;
         let value = trim(value);

@@ -26,7 +26,7 @@ pub struct Digests {
 #[derive(Clone, Debug)]
 struct Checksum {
     kind: ChecksumKind,
-    /// None for SHA-256.
+    /// Computes the checksum; `None` for SHA-256, which `sha256` computes.
     hasher: Option<Hasher>,
     expected: Expected,
 }
@@ -52,7 +52,7 @@ pub struct Outcome {
 }
 
 impl Digests {
-    /// Nothing to compute yet.
+    /// Makes a set without any digest.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -130,7 +130,7 @@ impl Digests {
         self.md5.as_ref().and_then(|(_, expected)| *expected)
     }
 
-    /// Computes the MD5, which nobody announced.
+    /// Computes the MD5 although the request does not announce one.
     pub fn want_md5(&mut self) {
         self.md5.get_or_insert_with(|| (Md5::new(), None));
     }
@@ -159,7 +159,7 @@ impl Digests {
         self.add(kind, Expected::Trailer)
     }
 
-    /// Computes a checksum that nobody sent, unless one is computed already.
+    /// Computes a checksum although the request has none, unless one is computed already.
     pub fn want(&mut self, kind: ChecksumKind) {
         if self.checksum.is_none() {
             // Cannot fail: there is none yet.
@@ -179,7 +179,7 @@ impl Digests {
         self.md5.is_none() && self.sha256.is_none() && self.checksum.is_none()
     }
 
-    /// Adds content.
+    /// Adds content to all digests that are computed.
     pub fn update(&mut self, data: &[u8]) {
         if let Some((md5, _)) = &mut self.md5 {
             md5.update(data);

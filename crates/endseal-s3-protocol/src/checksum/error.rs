@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::ChecksumKind;
 
-/// Why content or what was said of it was refused.
+/// Reasons why content, or a checksum that a client states for it, was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChecksumError {
@@ -12,7 +12,7 @@ pub enum ChecksumError {
     Md5Mismatch,
     /// `Content-MD5` is no base64 of 16 bytes.
     InvalidMd5,
-    /// Content and `x-amz-content-sha256` differ.
+    /// The SHA-256 of the content differs from `x-amz-content-sha256`.
     ContentSha256Mismatch,
     /// Content and its checksum of this kind differ.
     Mismatch(ChecksumKind),
@@ -31,7 +31,7 @@ pub enum ChecksumError {
 }
 
 impl ChecksumError {
-    /// S3's error code.
+    /// The error code of S3 that clients receive for it.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -33,7 +33,7 @@ impl Hasher {
         })
     }
 
-    /// Adds data.
+    /// Adds data to the checksum; may be called any number of times.
     pub fn update(&mut self, data: &[u8]) {
         match &mut self.0 {
             State::Crc(_, digest) => digest.update(data),
@@ -43,7 +43,7 @@ impl Hasher {
         }
     }
 
-    /// The kind computed.
+    /// The kind of checksum that is computed.
     #[must_use]
     pub fn kind(&self) -> ChecksumKind {
         match &self.0 {

@@ -6,17 +6,18 @@ use base64ct::{Base64, Encoding as _};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ChecksumKind {
-    /// CRC-32 as in zip.
+    /// CRC-32, as zip and Ethernet use it.
     Crc32,
     /// CRC-32 with Castagnoli's polynomial (RFC 3720).
     Crc32c,
     /// CRC-64 of the NVMe specification.
     Crc64Nvme,
-    /// SHA-1 (FIPS 180-4).
+    /// SHA-1 (FIPS 180-4), 20 bytes.
     Sha1,
-    /// SHA-256 (FIPS 180-4).
+    /// SHA-256 (FIPS 180-4), 32 bytes.
     Sha256,
-    /// SHA-512 (FIPS 180-4). An object's record has no room for it: it is compared, and not kept.
+    /// SHA-512 (FIPS 180-4). It is longer than the field of an object's record, so it is compared
+    /// and not kept.
     Sha512,
 }
 
@@ -143,13 +144,13 @@ impl ChecksumValue {
         Self::from_bytes(kind, value)
     }
 
-    /// The algorithm.
+    /// The algorithm of the checksum.
     #[must_use]
     pub fn kind(&self) -> ChecksumKind {
         self.kind
     }
 
-    /// The value, [`ChecksumKind::len`] bytes.
+    /// The value of the checksum, [`ChecksumKind::len`] bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.kind.len()]

@@ -8,9 +8,9 @@ use super::{ChecksumKind, ChecksumValue, Hasher};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChecksumType {
-    /// Of the parts' checksums; written with the number of parts behind it.
+    /// The checksum of the parts' checksums, written with the number of parts behind it.
     Composite,
-    /// Of the whole content.
+    /// The checksum of the object's whole content.
     FullObject,
 }
 
@@ -89,7 +89,7 @@ pub fn combined(kind: ChecksumKind, parts: &[(ChecksumValue, u64)]) -> Option<Ch
     Some(ChecksumValue::of_number(kind, all))
 }
 
-/// Reads `<base64>-<number of parts>`.
+/// Parses a composite checksum, `<base64>-<number of parts>`.
 #[must_use]
 pub fn parse_composite(kind: ChecksumKind, text: &str) -> Option<(ChecksumValue, u16)> {
     let (value, parts) = text.rsplit_once('-')?;

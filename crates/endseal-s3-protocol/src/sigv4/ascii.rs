@@ -1,7 +1,7 @@
 //! Short texts, cut at ASCII characters.
 //!
-//! A search for a `char` gets ready for more than the fields of a signature have: such searches had
-//! most of the instructions by which one was read.
+//! A search for a `char` costs more to set up than the short fields of a signature justify: such
+//! searches took most of the instructions of parsing one.
 
 use memchr::{memchr, memrchr};
 

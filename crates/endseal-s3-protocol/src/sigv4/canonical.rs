@@ -19,7 +19,7 @@ pub(super) struct Canonical<'a> {
     pub(super) headers: &'a HeaderMap,
     /// In lower case, in the order of the signature's list.
     pub(super) signed: &'a [&'a str],
-    /// As it stands in `x-amz-content-sha256`.
+    /// The value of `x-amz-content-sha256`, as it was sent.
     pub(super) payload: &'a str,
     pub(super) time: Basic,
     pub(super) scope: &'a Scope<'a>,
@@ -51,7 +51,7 @@ impl<'a> Target<'a> {
         Ok(Self::new(uri::canonical_path(path)?, query.map_or(0, str::len), pairs))
     }
 
-    /// As it was sent.
+    /// Makes the canonical form of path and query as they were sent, without decoding them.
     pub(super) fn raw(path: &'a str, query: Option<&str>, without: Option<&str>) -> Self {
         let pairs = uri::pairs(query.unwrap_or_default());
         let mut pairs: Vec<_> = pairs.filter(|(name, _)| without != Some(*name)).collect();

@@ -1,14 +1,14 @@
-//! Why a request is not let in, and S3's words for it.
+//! Errors of signatures, with the codes and messages of S3.
 
 use core::fmt;
 
-/// Why a signature was refused.
+/// Reason why a signature was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignatureError {
     /// The signature is not that of the request: another secret, or something was changed.
     Mismatch,
-    /// No such access key.
+    /// The credential names an access key that does not exist.
     UnknownAccessKey,
     /// The date in the header is more than 15 minutes from now: a clock is wrong.
     Skewed,
@@ -20,7 +20,7 @@ pub enum SignatureError {
     MalformedQuery(&'static str),
     /// The region in the credential is not this one.
     WrongRegion {
-        /// The one configured.
+        /// The region that is configured.
         expected: String,
         /// True if the signature was in the query.
         query: bool,
@@ -31,17 +31,17 @@ pub enum SignatureError {
     NotYetValid,
     /// `host`, or an `x-amz-` header that was sent, is not signed.
     UnsignedHeader(String),
-    /// `x-amz-content-sha256` is missing.
+    /// The header `x-amz-content-sha256` is missing.
     MissingContentSha256,
     /// `x-amz-content-sha256` is neither a digest nor one of the known words.
     InvalidContentSha256,
     /// The content is signed chunk by chunk, but the request is not.
     UnsignedSeed,
-    /// Signature Version 2.
+    /// The request is signed with Signature Version 2, which is not supported.
     Version2,
     /// A mechanism that is none of S3's, or Version 4A (asymmetric).
     UnsupportedMechanism,
-    /// More than one signature.
+    /// The request has signatures in more than one place.
     SeveralMechanisms,
     /// A session token, which no secret of ours comes with.
     InvalidToken,
@@ -58,7 +58,7 @@ pub enum SignatureError {
 }
 
 impl SignatureError {
-    /// S3's error code.
+    /// The error code of S3 that clients receive for it.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

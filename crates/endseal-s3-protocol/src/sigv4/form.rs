@@ -10,13 +10,13 @@ use super::hex::digest;
 use super::scope::Scope;
 use super::{Policy, SecretKeys, SignatureError, Timestamp, Verifier};
 
-/// Sender of a form.
+/// Sender of a form, as its signature authenticates it.
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_enums, reason = "there are two kinds")]
 pub enum FormAccess {
-    /// Nobody says: there is no policy. The caller MUST decide whether that is enough.
+    /// There is no policy, so the sender is unknown. The caller MUST decide if that is permitted.
     Anonymous,
-    /// Somebody to whom one who knows the secret has given a policy.
+    /// The sender has a policy that the owner of an access key signed.
     Signed(VerifiedForm),
 }
 

@@ -6,15 +6,15 @@ use super::chunk::ChunkSigner;
 use super::error::SignatureError;
 use super::hex::{digest, hex};
 
-/// The value of `x-amz-content-sha256`.
+/// The value of the header `x-amz-content-sha256`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PayloadHash {
-    /// `UNSIGNED-PAYLOAD`.
+    /// `UNSIGNED-PAYLOAD`: the signature does not cover the content.
     Unsigned,
     /// The digest of the content.
     Sha256([u8; 32]),
-    /// `STREAMING-AWS4-HMAC-SHA256-PAYLOAD`: signed chunks.
+    /// `STREAMING-AWS4-HMAC-SHA256-PAYLOAD`: the content comes in signed chunks.
     Streaming,
     /// `STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER`: signed chunks and a signed trailer.
     StreamingTrailer,
@@ -30,7 +30,7 @@ impl PayloadHash {
         (Self::StreamingUnsignedTrailer, "STREAMING-UNSIGNED-PAYLOAD-TRAILER"),
     ];
 
-    /// Reads the header.
+    /// Parses the value of the header.
     ///
     /// # Errors
     /// [`SignatureError::UnsupportedMechanism`] for chunks of Version 4A,
@@ -45,7 +45,7 @@ impl PayloadHash {
         digest(text.as_bytes()).map(Self::Sha256).ok_or(SignatureError::InvalidContentSha256)
     }
 
-    /// Writes the header.
+    /// Returns the value of the header as text.
     #[must_use]
     pub fn to_text(&self) -> Cow<'static, str> {
         match self {
@@ -71,13 +71,14 @@ impl PayloadHash {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Payload {
-    /// As it comes; the signature says nothing of it.
+    /// Accept the content as it arrives; the signature does not cover it.
     Unsigned,
-    /// As it comes. The caller MUST compare its SHA-256 before it takes the content for good.
+    /// Accept the content as it arrives. The caller MUST compare its SHA-256 at the end, before it
+    /// uses the content.
     Sha256([u8; 32]),
-    /// In signed chunks.
+    /// The content comes in chunks, each with a signature.
     StreamingSigned {
-        /// Verifies them.
+        /// Verifies the signatures of the chunks, beginning with that of the request.
         seed: ChunkSigner,
         /// True if a signed trailer follows.
         trailer: bool,

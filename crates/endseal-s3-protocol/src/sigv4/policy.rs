@@ -27,7 +27,7 @@ struct Condition {
 }
 
 impl Policy {
-    /// Reads base64 of JSON.
+    /// Parses a policy from the Base64 of its JSON.
     ///
     /// # Errors
     /// [`SignatureError::InvalidPolicy`].
@@ -67,7 +67,8 @@ impl Policy {
         let [operator, first, second] = three else {
             return Err("Invalid Condition: a list must have three elements.");
         };
-        let operator = operator.as_str().ok_or("Invalid Condition: the operator is no text.")?;
+        let operator =
+            operator.as_str().ok_or("Invalid Condition: the operator is not a string.")?;
         if operator.eq_ignore_ascii_case("content-length-range") {
             let (from, to) = (number(first)?, number(second)?);
             // All of several apply.
@@ -87,7 +88,7 @@ impl Policy {
         let value = match value {
             Value::String(text) => text.clone(),
             Value::Number(number) => number.to_string(),
-            _ => return Err("Invalid Condition: the value is no text."),
+            _ => return Err("Invalid Condition: the value is not a string."),
         };
         self.conditions.push(Condition { field: field.to_ascii_lowercase(), value, prefix });
         Ok(())

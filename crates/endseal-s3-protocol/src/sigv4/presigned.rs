@@ -4,15 +4,15 @@ use super::canonical::ALGORITHM;
 use super::hex::digest;
 use super::{SignatureError, Timestamp, uri};
 
-/// 7 days.
+/// Longest validity in seconds: 7 days.
 pub(super) const MAX_EXPIRES: i64 = 604_800;
 pub(super) const SIGNATURE: &str = "X-Amz-Signature";
 
-/// The parameters, decoded.
+/// The parameters of a presigned request, decoded.
 pub(super) struct Presigned {
     pub(super) credential: String,
     pub(super) time: Timestamp,
-    /// Seconds from `time`.
+    /// Validity in seconds, counted from `time`.
     pub(super) expires: i64,
     pub(super) signed: String,
     pub(super) signature: [u8; 32],
@@ -52,7 +52,7 @@ impl Presigned {
             value
                 .map(core::str::from_utf8)
                 .transpose()
-                .map_err(|_| Malformed("A parameter is no text."))
+                .map_err(|_| Malformed("A parameter is not UTF-8."))
         };
         let need = |wanted: &str| {
             find(wanted)?.ok_or(Malformed(

@@ -1,4 +1,4 @@
-//! `<access key>/<day>/<region>/s3/aws4_request`.
+//! Scope of a credential: `<access key>/<day>/<region>/s3/aws4_request`.
 
 use super::Timestamp;
 use super::ascii::rsplit_once;
@@ -6,7 +6,7 @@ use super::ascii::rsplit_once;
 /// Longest region that is taken.
 const MAX_REGION: usize = 64;
 
-/// For whom, when and where a signature is good.
+/// Access key, day and region for which a signature is valid.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub(super) access_key: &'a str,
@@ -51,7 +51,7 @@ impl<'a> Scope<'a> {
         self.signed_parts().concat()
     }
 
-    /// The same in parts, for who has room for them.
+    /// The same text in parts, for callers that append them to their own buffer.
     pub(super) const fn signed_parts(&self) -> [&'a str; 4] {
         [self.day, "/", self.region, "/s3/aws4_request"]
     }

@@ -41,7 +41,7 @@ impl SecretKey {
     }
 }
 
-/// Where the verifier finds secrets.
+/// Source of the secrets with which the verifier checks signatures.
 pub trait SecretKeys {
     /// The secret of an access key, or `None` if there is no such key.
     fn secret_key(&self, access_key: &str) -> Option<Arc<SecretKey>>;
@@ -68,13 +68,13 @@ impl SigningKey {
     }
 }
 
-/// Derived keys of those who were verified lately.
+/// Derived keys of clients that were verified recently.
 pub(super) struct KeyCache(Mutex<Cached>);
 
 #[derive(Default)]
 struct Cached {
-    /// So few, and so quickly told apart, that a look at all of them costs no more than a hash of
-    /// one.
+    /// The cache is so small, and its keys so quickly compared, that comparing all of them costs no
+    /// more than one hash.
     keys: Vec<Kept>,
     /// Counts uses, so that the one unused longest is known.
     clock: u64,
@@ -114,12 +114,12 @@ impl KeyCache {
         (Arc::new(secret.derive(scope.day, scope.region)), false)
     }
 
-    /// Keeps a key. Only for signatures that were right: whoever does not know the secret could
-    /// otherwise drive the others out.
+    /// Keeps a derived key. It is called for valid signatures only: otherwise a sender without the
+    /// secret could evict the keys of others.
     pub(super) fn keep(&self, secret: &SecretKey, scope: &Scope<'_>, key: Arc<SigningKey>) {
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let used = cached.clock;
-        // Of another request that was verified meanwhile.
+        // Another request with this key was verified meanwhile.
         if let Some(kept) = cached.find(secret, scope) {
             (kept.key, kept.used) = (key, used);
             return;

@@ -30,7 +30,7 @@ pub struct Signer {
     current: Mutex<Option<(String, Arc<SigningKey>)>>,
 }
 
-/// Why a request could not be signed.
+/// Reason why a request could not be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignError {
@@ -140,9 +140,9 @@ impl Signer {
         Ok(payload.with_seed(|| ChunkSigner::new(key, time, &scope, signature)))
     }
 
-    /// The query of a request that is good for `expires` seconds from now, with `query` in it.
-    /// `headers` are those that the request will have; signed are the same as by
-    /// [`sign`](Self::sign). The content is `UNSIGNED-PAYLOAD`, unless
+    /// Makes the query of a request that is valid for `expires` seconds from now, with `query` in
+    /// it. `headers` are those that the request will have. The signature covers the same ones as
+    /// that of [`sign`](Self::sign). The content is `UNSIGNED-PAYLOAD`, unless
     /// `x-amz-content-sha256` is among the headers.
     ///
     /// # Errors
@@ -219,7 +219,7 @@ impl Signer {
         fields
     }
 
-    /// `AWS4-HMAC-SHA256 Credential=…,SignedHeaders=…,Signature=…`
+    /// Writes the header `AWS4-HMAC-SHA256 Credential=…,SignedHeaders=…,Signature=…`.
     fn authorization(&self, scope: &Scope<'_>, signed: &[&str], signature: &[u8; 32]) -> Vec<u8> {
         let scope = scope.signed_parts();
         let before = [ALGORITHM, " Credential=", &self.access_key, "/"];

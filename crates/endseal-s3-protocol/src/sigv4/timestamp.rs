@@ -17,7 +17,7 @@ impl Timestamp {
         Self(i64::try_from(seconds).unwrap_or(last).min(last))
     }
 
-    /// Seconds since 1970.
+    /// The time in seconds since 1970.
     #[must_use]
     pub fn seconds(self) -> i64 {
         self.0
@@ -98,7 +98,7 @@ impl Timestamp {
         )
     }
 
-    /// Writes `20130524T000000Z`.
+    /// Writes the basic form of ISO 8601, such as `20130524T000000Z`.
     #[must_use]
     pub fn to_basic(self) -> String {
         self.basic().as_str().to_owned()
@@ -174,7 +174,7 @@ impl Basic {
         str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// `20130524`.
+    /// The day alone, such as `20130524`.
     pub(super) fn day(&self) -> &str {
         &self.as_str()[..8]
     }

@@ -22,17 +22,17 @@ const SKEW: i64 = 15 * 60;
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct SignedRequest<'a> {
-    /// `GET` …
+    /// Method of the request, such as `GET`.
     pub method: &'a str,
-    /// The path, still encoded.
+    /// Path of the request, still percent-encoded.
     pub path: &'a str,
     /// Query behind `?`, still encoded.
     pub query: Option<&'a str>,
-    /// All headers, with `host`.
+    /// All headers of the request, including `host`.
     pub headers: &'a HeaderMap,
 }
 
-/// Rules for all signatures.
+/// Rules that each signature must satisfy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rules {
@@ -40,16 +40,17 @@ pub struct Rules {
     pub region: Option<String>,
 }
 
-/// Sender of a request.
+/// Sender of a request, as its signature authenticates it.
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_enums, reason = "there are two kinds")]
 pub enum Access {
-    /// Nobody says. The caller MUST decide whether that is enough.
+    /// The request has no signature, so the sender is unknown. The caller MUST decide if that is
+    /// permitted.
     Anonymous {
         /// Form of the content; never signed chunks.
         payload: Payload,
     },
-    /// Somebody who knows the secret of an access key.
+    /// The sender has the secret of an access key.
     Signed(Verified),
 }
 
@@ -67,7 +68,7 @@ pub struct Verified {
     pub presigned: bool,
 }
 
-/// Verifies requests.
+/// Verifies the signatures of requests to the proxy.
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 pub struct Verifier<S> {
     pub(super) secrets: S,
@@ -230,19 +231,19 @@ impl<S: SecretKeys> Verifier<S> {
     }
 }
 
-/// Fields of a signature, from a header or the query.
+/// Parts of a signature, from the header `Authorization` or from the query.
 struct Signed<'a> {
     scope: Scope<'a>,
     names: Vec<&'a str>,
     time: Timestamp,
-    /// The same time.
+    /// The same time in the basic form of ISO 8601.
     basic: Basic,
     hash: &'a str,
     signature: [u8; 32],
     presigned: bool,
 }
 
-/// `x-amz-date`, or else `Date`.
+/// Time of the request: the header `x-amz-date`, or `Date` if that is missing.
 fn request_time(headers: &HeaderMap) -> Result<Timestamp, SignatureError> {
     let missing = |()| SignatureError::MissingDate;
     let (text, own) = match only(headers, &AMZ_DATE).map_err(missing)? {

@@ -1,4 +1,4 @@
-//! `GetObjectAttributesResponse`.
+//! Changes in a response `GetObjectAttributesResponse`.
 
 use super::edit::Edits;
 use super::tree::Tree;
@@ -11,37 +11,37 @@ use crate::checksum::ChecksumValue;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct AttributesChange {
-    /// `ETag`, here without quotes.
+    /// New value of `ETag`, here without quotes.
     pub etag: Option<String>,
-    /// `ObjectSize` in bytes.
+    /// New value of `ObjectSize`, in bytes.
     pub size: Option<u64>,
     /// `Checksum`. A value is added only if the caller says so by setting it: it knows what was
     /// asked for.
     pub checksum: ChecksumChange,
-    /// `ObjectParts`.
+    /// Change of the element `ObjectParts`.
     pub parts: PartsAttributes,
 }
 
-/// Change of `ObjectParts`.
+/// Change of the element `ObjectParts`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PartsAttributes {
-    /// They stay.
+    /// The element stays as the backend wrote it.
     #[default]
     Keep,
-    /// They are taken out: the object has no parts towards clients.
+    /// The element is removed: clients see an object without parts.
     Drop,
-    /// These take their place, also if there were none.
+    /// These values replace the element, or are added if there was none.
     Set {
         /// `PartsCount`: all parts of the object.
         total: u16,
-        /// `PartNumberMarker`.
+        /// Value of `PartNumberMarker`: the number of the part before this page.
         marker: u16,
-        /// `MaxParts`.
+        /// Value of `MaxParts`: the greatest number of parts on this page.
         max: u16,
-        /// Those of this page.
+        /// The parts of this page.
         parts: Vec<PartAttributes>,
-        /// True if more follow.
+        /// True if more parts follow this page.
         truncated: bool,
     },
 }
@@ -50,11 +50,11 @@ pub enum PartsAttributes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct PartAttributes {
-    /// `PartNumber`.
+    /// Value of `PartNumber`, from 1.
     pub number: u16,
-    /// `Size` in bytes.
+    /// Value of `Size`, in bytes of content.
     pub size: u64,
-    /// Its checksum, if known.
+    /// Checksum of the part, if it is known.
     pub checksum: Option<ChecksumValue>,
 }
 

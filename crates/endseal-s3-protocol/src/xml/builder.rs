@@ -1,4 +1,4 @@
-//! Documents of our own.
+//! Builds XML documents that the proxy writes itself.
 
 use super::text::escape_into;
 
@@ -32,7 +32,7 @@ impl Builder {
         Self { out: String::new(), open: Vec::new() }
     }
 
-    /// Opens an element.
+    /// Opens an element; later elements are written into it until it is closed.
     pub fn open(&mut self, name: &'static str) -> &mut Self {
         self.out.push('<');
         self.out.push_str(name);
@@ -58,7 +58,7 @@ impl Builder {
         self.close()
     }
 
-    /// The document.
+    /// Closes all open elements and returns the document.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         while !self.open.is_empty() {

@@ -5,14 +5,14 @@ use super::tree::Tree;
 use super::{Builder, XmlError};
 use crate::checksum::ChecksumValue;
 
-/// S3's limit.
+/// Greatest number of parts in one object, a limit of S3.
 const MAX_PARTS: usize = 10_000;
 
 /// A part as the client names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct CompletedPart {
-    /// 1 to 10,000.
+    /// Number of the part, from 1 to 10,000.
     pub number: u16,
     /// The entity tag as it stands, with or without quotes.
     pub etag: String,

@@ -3,10 +3,10 @@
 use super::XmlError;
 use super::tree::Tree;
 
-/// S3's limit.
+/// Greatest number of objects in one request, a limit of S3.
 const MAX_OBJECTS: usize = 1_000;
 
-/// Objects to be deleted.
+/// A request to delete several objects (`DeleteObjects`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeleteRequest {
@@ -20,7 +20,7 @@ pub struct DeleteRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeletedObject {
-    /// The key.
+    /// Key of the object, unescaped.
     pub key: String,
     /// The version, if one is named.
     pub version_id: Option<String>,

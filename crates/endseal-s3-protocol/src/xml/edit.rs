@@ -6,7 +6,7 @@ use super::builder::Builder;
 use super::text::escape_into;
 use super::tree::{Element, Tree};
 
-/// Changes that do not overlap.
+/// Changes of a document that do not overlap, to be applied together.
 #[derive(Debug, Default)]
 pub(super) struct Edits(Vec<(Range<usize>, String)>);
 
@@ -25,7 +25,7 @@ impl Edits {
         }
     }
 
-    /// Takes an element away.
+    /// Removes an element with all its content.
     pub(super) fn remove(&mut self, element: &Element<'_>) {
         self.0.push((element.outer(), String::new()));
     }
@@ -44,21 +44,21 @@ impl Edits {
         }
     }
 
-    /// Puts elements behind an element.
+    /// Inserts elements behind an element.
     pub(super) fn insert_behind(&mut self, element: &Element<'_>, fragment: Builder) {
         let end = element.outer().end;
         self.0.push((end..end, fragment.finish_text()));
     }
 
-    /// The document with all changes.
+    /// Applies all changes, and returns the new document.
     pub(super) fn apply(mut self, tree: &Tree<'_>) -> Vec<u8> {
-        // Stable: what was put at one place stays in its order.
+        // The sort is stable: texts inserted at one position stay in their order.
         self.0.sort_by_key(|(range, _)| (range.start, range.end));
         let text = tree.text();
         let mut out = String::with_capacity(text.len());
         let mut done = 0;
         for (range, replacement) in &self.0 {
-            // A change within something that was taken away is none.
+            // A change within an element that was removed has no effect.
             if range.start < done {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! One entry of a list, and what is to become of it.
+//! One entry of a list, and the change that a caller makes to it.
 
 use std::borrow::Cow;
 
@@ -9,60 +9,60 @@ use super::tree::Element;
 use crate::checksum::{ChecksumType, ChecksumValue};
 use crate::sigv4::uri;
 
-/// Kind of an entry.
+/// Kind of an entry, which follows from its element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EntryKind {
-    /// `Contents`.
+    /// An object, `Contents` of a list of objects.
     Object,
-    /// `Version`.
+    /// A version of an object, `Version`.
     Version,
-    /// `DeleteMarker`.
+    /// A delete marker, `DeleteMarker`.
     DeleteMarker,
-    /// A `Prefix` of `CommonPrefixes`.
+    /// A common prefix: a `Prefix` of `CommonPrefixes`.
     CommonPrefix,
-    /// `Upload`.
+    /// An upload in parts, `Upload`.
     Upload,
-    /// `Part`.
+    /// A part of an upload, `Part`.
     Part,
     /// `Object` of a request to delete.
     Delete,
-    /// `Deleted`.
+    /// An object that was deleted, `Deleted`.
     Deleted,
     /// `Error` of an answer to such a request.
     DeleteError,
 }
 
-/// Fields of an entry that the proxy uses. Text is unescaped, and decoded if the list says
-/// `<EncodingType>url</EncodingType>`.
+/// Values of an entry that the proxy uses. Text is unescaped, and decoded if the list has the
+/// element `<EncodingType>url</EncodingType>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry<'a> {
-    /// Kind of the entry.
+    /// Kind of the entry, which decides the values that it can have.
     pub kind: EntryKind,
     /// `Key`, or the prefix of a common prefix. Parts have none.
     pub key: Option<Cow<'a, str>>,
-    /// `Size` in bytes.
+    /// Value of `Size` in bytes.
     pub size: Option<u64>,
     /// `ETag` as it stands, mostly with quotes.
     pub etag: Option<Cow<'a, str>>,
-    /// `VersionId`.
+    /// Value of `VersionId`, if the entry has one.
     pub version_id: Option<Cow<'a, str>>,
-    /// `UploadId`.
+    /// Value of `UploadId`, if the entry has one.
     pub upload_id: Option<Cow<'a, str>>,
-    /// `PartNumber`.
+    /// Value of `PartNumber`, if the entry has one.
     pub part_number: Option<u64>,
 }
 
-/// Change of an entry.
+/// Change of an entry, which a caller decides for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// It stays as it is.
+    /// The entry stays as it is.
     Keep,
-    /// It is taken out.
+    /// The entry is removed from the list.
     Drop,
-    /// Some of it is replaced; what it does not have is not added.
+    /// Some values are replaced; a value that the entry does not have is not added.
     Set(Replacement),
 }
 
@@ -72,30 +72,30 @@ pub enum Change {
 pub struct Replacement {
     /// `Key`, or the prefix. Encoded as the list is.
     pub key: Option<String>,
-    /// `Size` in bytes.
+    /// New value of `Size`, in bytes.
     pub size: Option<u64>,
     /// `ETag`, with quotes if clients shall see them.
     pub etag: Option<String>,
-    /// `UploadId`.
+    /// New value of `UploadId`.
     pub upload_id: Option<String>,
-    /// Change of its checksums.
+    /// Change of the entry's checksum elements.
     pub checksum: ChecksumChange,
 }
 
-/// Change of `Checksum…` elements.
+/// Change of the elements `ChecksumCRC32`, `ChecksumSHA256` and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChecksumChange {
-    /// They stay.
+    /// The elements stay as the backend wrote them.
     #[default]
     Keep,
-    /// They are taken out: they are of what the backend stores.
+    /// They are removed, because they are checksums of the bytes that the backend stores.
     Drop,
-    /// This one takes their place.
+    /// This checksum replaces all of them.
     Set {
-        /// The value.
+        /// Value of the checksum.
         value: ChecksumValue,
-        /// Its type, where it is to be said.
+        /// Type of the checksum, if the entry states it.
         kind: Option<ChecksumType>,
         /// Number of parts of a composite value; written behind it.
         parts: Option<u16>,

@@ -2,23 +2,24 @@
 
 use core::fmt;
 
-/// Why an XML body was refused.
+/// Reason why an XML body was refused.
 ///
-/// Of a client's request all of them are `MalformedXML`; of the backend's answer, its fault.
+/// In a client's request all of them are `MalformedXML`; in the backend's answer they are a fault
+/// of the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum XmlError {
-    /// Longer than [`MAX_DOCUMENT`](super::MAX_DOCUMENT).
+    /// The document is longer than [`MAX_DOCUMENT`](super::MAX_DOCUMENT) bytes.
     TooLong,
     /// Elements within elements within elements, or more of them than any body needs.
     TooComplex,
-    /// No UTF-8.
+    /// The document is not UTF-8.
     NotUtf8,
-    /// No well-formed XML.
+    /// The document is not well-formed XML.
     Syntax,
     /// A document type, or an entity that would have to be declared in one.
     DocumentType,
-    /// Another document than expected.
+    /// The root is not that of the expected document.
     UnexpectedRoot,
     /// An element that must be there is not.
     Missing(&'static str),
@@ -29,7 +30,7 @@ pub enum XmlError {
 }
 
 impl XmlError {
-    /// S3's error code.
+    /// The error code of S3 that clients receive for it.
     #[must_use]
     pub fn code(&self) -> &'static str {
         "MalformedXML"

@@ -1,25 +1,25 @@
-//! `Error`: what went wrong, for clients.
+//! `Error`: the document that tells clients about a failure.
 
 use super::Builder;
 
-/// An error of our own.
+/// An error that the proxy itself reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct ErrorDocument<'a> {
-    /// S3's code.
+    /// Error code of S3, such as `NoSuchKey`.
     pub code: &'a str,
-    /// For people.
+    /// Message for people, which clients print.
     pub message: &'a str,
     /// The path that was asked for.
     pub resource: &'a str,
-    /// Names the request in logs.
+    /// Id of the request, which logs contain too.
     pub request_id: &'a str,
     /// More elements, such as `("BucketName", "b")`.
     pub more: &'a [(&'static str, &'a str)],
 }
 
 impl ErrorDocument<'_> {
-    /// The document.
+    /// Writes the XML document of the error.
     #[must_use]
     pub fn to_xml(&self) -> Vec<u8> {
         let mut builder = Builder::plain("Error");

@@ -1,4 +1,5 @@
-//! Lists of objects, versions and uploads of which all but the entries is made anew.
+//! Rewrites lists of objects, versions and uploads: entries are kept or changed one by one, and the
+//! elements about the page around them are replaced.
 
 use super::builder::Builder;
 use super::edit::Edits;
@@ -31,18 +32,18 @@ const OUTSIDE: [&str; 16] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListHead {
-    /// True if there is more.
+    /// True if more pages follow.
     pub is_truncated: bool,
-    /// `NextContinuationToken`.
+    /// Value of `NextContinuationToken`, if there is one.
     pub next_token: Option<String>,
-    /// `NextMarker` or `NextKeyMarker`, decoded.
+    /// Value of `NextMarker` or `NextKeyMarker`, decoded.
     pub next_key: Option<String>,
-    /// `NextVersionIdMarker` or `NextUploadIdMarker`.
+    /// Value of `NextVersionIdMarker` or `NextUploadIdMarker`.
     pub next_id: Option<String>,
 }
 
 impl ListHead {
-    /// Reads it.
+    /// Reads the head of a list of any kind.
     ///
     /// # Errors
     /// [`XmlError`].
@@ -66,20 +67,21 @@ impl ListHead {
     }
 }
 
-/// An element outside the entries.
+/// An element of a list outside its entries, such as `MaxKeys`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct Leaf {
-    /// Its name.
+    /// Name of the element.
     pub name: &'static str,
-    /// Text of the element.
+    /// Text of the element, unescaped.
     pub text: String,
-    /// True if that is a key or begins one: encoded as the list is.
+    /// True if the text is a key or a prefix: then it is encoded if the list is.
     pub is_key: bool,
 }
 
-/// The list with its entries as `entry` wants them, in their order, and with these elements in the
-/// place of those that say where it begins, ends and goes on; all else is copied.
+/// Rewrites a list. Each entry is changed as `entry` decides, in the given order. The elements
+/// about the start, the end and the continuation of the page are replaced by `leaves`. Everything
+/// else is copied.
 ///
 /// # Errors
 /// [`XmlError`].

@@ -1,4 +1,4 @@
-//! Pages of lists, read whole: what is done to all objects or uploads of a bucket.
+//! Pages of lists, read whole, for operations on all objects or uploads of a bucket.
 
 use super::XmlError;
 use super::entry::decode;
@@ -8,19 +8,19 @@ use super::tree::{Element, Tree};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "what there is")]
 pub struct Page<T> {
-    /// In the order of the page.
+    /// Entries in the order of the page.
     pub entries: Vec<T>,
-    /// Where the list goes on, if it does.
+    /// Start of the next page, if there is one.
     pub next: Option<Next>,
 }
 
-/// Where a list goes on.
+/// Start of the next page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "what lists have")]
 pub struct Next {
     /// The token of a list of objects or buckets; the key of any other.
     pub marker: String,
-    /// Upload or version behind which the list goes on, if it says one.
+    /// Upload or version behind which the next page begins, if the list names one.
     pub id: Option<String>,
 }
 
@@ -28,11 +28,11 @@ pub struct Next {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// `Key`.
+    /// Key of the object, unescaped and decoded.
     pub key: String,
     /// `VersionId` or `UploadId`; objects have none.
     pub id: Option<String>,
-    /// True for a `DeleteMarker`.
+    /// True if the entry is a `DeleteMarker`.
     pub is_marker: bool,
     /// `LastModified` or `Initiated` as it stands.
     pub time: Option<String>,

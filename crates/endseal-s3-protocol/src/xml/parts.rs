@@ -18,13 +18,13 @@ pub struct PartsPage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct ListedPart {
-    /// `PartNumber`, 1 to 10,000.
+    /// Value of `PartNumber`, from 1 to 10,000.
     pub number: u16,
-    /// `ETag` as it stands.
+    /// Value of `ETag`, as the backend wrote it.
     pub etag: String,
-    /// `Size` in bytes.
+    /// Value of `Size` in bytes.
     pub size: u64,
-    /// `LastModified` as it stands.
+    /// Value of `LastModified`, as the backend wrote it.
     pub last_modified: Option<String>,
     /// The checksum of the part, if the list tells it.
     pub checksum: Option<ChecksumValue>,
@@ -44,11 +44,11 @@ pub(super) fn checksum(part: &Element<'_>) -> Result<Option<ChecksumValue>, XmlE
     Ok(checksum)
 }
 
-/// Reads a page.
+/// Reads one page of a list of parts.
 ///
 /// # Errors
-/// [`XmlError`]: a part without number, tag or size, a malformed checksum, or a page that goes on
-/// and does not say where.
+/// [`XmlError`] if a part has no number, tag or size, a checksum is malformed, or a truncated page
+/// does not name the next one.
 pub fn read_parts(xml: &[u8]) -> Result<PartsPage, XmlError> {
     let tree = Tree::parse(xml)?;
     let root = tree.expect_root("ListPartsResult")?;

@@ -1,44 +1,45 @@
-//! Answers about one object: uploads begun and completed, copies, errors.
+//! Reads and changes answers about one object: started and completed uploads, copies, errors.
 
 use super::edit::Edits;
 use super::tree::{Element, Tree};
 use super::{ChecksumChange, XmlError};
 
-/// Fields of an answer that the proxy uses.
+/// Values of an answer that the proxy uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fields {
-    /// The name of the root.
+    /// Name of the root element, which is the kind of the answer.
     pub root: String,
-    /// `Key`.
+    /// Value of `Key`, unescaped.
     pub key: Option<String>,
-    /// `ETag` as it stands.
+    /// Value of `ETag`, as the backend wrote it.
     pub etag: Option<String>,
-    /// `UploadId`.
+    /// Value of `UploadId`, as the backend wrote it.
     pub upload_id: Option<String>,
-    /// `LastModified` as it stands.
+    /// Value of `LastModified`, as the backend wrote it.
     pub last_modified: Option<String>,
-    /// `Location`.
+    /// Value of `Location`: the URL of the object.
     pub location: Option<String>,
-    /// `Code` of an error.
+    /// Value of `Code`, if the answer is an error.
     pub code: Option<String>,
-    /// `Message` of an error.
+    /// Value of `Message`, if the answer is an error.
     pub message: Option<String>,
 }
 
-/// New values of an answer; `None` leaves the old, and what is not there is not added.
+/// New values of an answer. `None` leaves the old value, and a value that the answer does not have
+/// is not added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
 pub struct ResultChange {
-    /// `Key`.
+    /// New value of `Key`.
     pub key: Option<String>,
     /// `ETag`, with quotes if clients shall see them.
     pub etag: Option<String>,
-    /// `UploadId`.
+    /// New value of `UploadId`.
     pub upload_id: Option<String>,
-    /// `Location`.
+    /// New value of `Location`.
     pub location: Option<String>,
-    /// `Resource` of an error.
+    /// New value of `Resource` in an error.
     pub resource: Option<String>,
     /// Change of its checksums; a value is added if there is none.
     pub checksum: ChecksumChange,

@@ -1,4 +1,4 @@
-//! Lists: entries changed or taken out, everything else as it was.
+//! Rewrites lists: changes or removes entries, and copies everything else.
 
 use super::edit::Edits;
 use super::entry::{decode, encode};
@@ -12,7 +12,8 @@ use crate::checksum::ChecksumKind;
 pub enum Name {
     /// `Prefix`: what the client asked for.
     Prefix,
-    /// `Marker`, `KeyMarker`, `StartAfter`: where the client wanted to begin.
+    /// `Marker`, `KeyMarker`, `StartAfter`: the place behind which the client asked the list to
+    /// begin.
     Marker,
     /// `NextMarker`, `NextKeyMarker`: where the next page begins.
     NextMarker,
@@ -26,11 +27,11 @@ pub enum Name {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AlgorithmChange {
-    /// It stays, and `ChecksumType` too.
+    /// The element stays, and `ChecksumType` too.
     Keep,
-    /// Both are taken out.
+    /// Both elements are removed.
     Drop,
-    /// This one takes their place.
+    /// This algorithm replaces the old value.
     Set(ChecksumKind),
 }
 
@@ -62,8 +63,8 @@ impl<F: FnMut(&Entry<'_>) -> Change> Rules for F {
     }
 }
 
-/// The document with its entries as `rules` want them. `KeyCount` follows the entries taken out;
-/// all else is copied.
+/// Rewrites a list: its entries are changed as `rules` decide. `KeyCount` is lowered by the number
+/// of removed entries; all else is copied.
 ///
 /// # Errors
 /// [`XmlError`]; [`XmlError::UnexpectedRoot`] for a document that is no list (see the
@@ -143,7 +144,7 @@ pub fn entries(xml: &[u8], mut each: impl FnMut(&Entry<'_>)) -> Result<(), XmlEr
     .map(drop)
 }
 
-/// Adds the edits of one entry. Returns true if it is to be taken out.
+/// Adds the edits of one entry. Returns true if the caller must remove it.
 pub(super) fn one(
     kind: EntryKind,
     element: &Element<'_>,
@@ -159,7 +160,8 @@ pub(super) fn one(
     Ok(false)
 }
 
-/// `CommonPrefixes` with one or more `Prefix`; goes when all of them go.
+/// Rewrites `CommonPrefixes` with one or more `Prefix`, and removes the element if all of them are
+/// removed.
 pub(super) fn common_prefixes(
     element: &Element<'_>,
     url: bool,

@@ -3,13 +3,13 @@
 use super::XmlError;
 use super::tree::Tree;
 
-/// S3 takes 10.
+/// Greatest number of tags that are read. S3 itself allows 10.
 const MAX_TAGS: usize = 50;
 
-/// Reads keys and values.
+/// Reads the keys and values of all tags, in their order.
 ///
 /// # Errors
-/// [`XmlError`]: a tag without key or value, more than any server takes.
+/// [`XmlError`] if a tag has no key or value, or if there are more tags than any server allows.
 pub fn read_tags(xml: &[u8]) -> Result<Vec<(String, String)>, XmlError> {
     let tree = Tree::parse(xml)?;
     let root = tree.expect_root("Tagging")?;

@@ -1,6 +1,6 @@
-//! Text within XML.
+//! Escapes and unescapes text within XML.
 
-/// Text for an element.
+/// Escapes a text, so that it can be the content of an element.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -31,10 +31,10 @@ pub(super) struct Tree<'a> {
 
 #[derive(Debug)]
 struct Node {
-    /// Of the whole element.
+    /// Offsets of the whole element, with its tags.
     start: usize,
     end: usize,
-    /// Of its content; the same twice for `<a/>`.
+    /// Offsets of its content; both are equal for `<a/>`.
     inner_start: usize,
     inner_end: usize,
     name_end: usize,
@@ -240,17 +240,17 @@ impl<'t> Element<'t> {
         number.map(Some).ok_or(XmlError::Invalid(name))
     }
 
-    /// Where the element stands.
+    /// Range of the whole element in the text, with its tags.
     pub(super) fn outer(&self) -> core::ops::Range<usize> {
         self.node().start..self.node().end
     }
 
-    /// Where its content stands.
+    /// Range of the element's content in the text.
     pub(super) fn inner(&self) -> core::ops::Range<usize> {
         self.node().inner_start..self.node().inner_end
     }
 
-    /// Returns true for `<a/>`.
+    /// Returns true for an element without content, such as `<a/>`.
     pub(super) fn is_empty(&self) -> bool {
         self.node().empty
     }

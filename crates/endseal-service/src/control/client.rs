@@ -16,9 +16,9 @@ use super::frame::{self, ControlFrameError};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ControlConnectError {
-    /// No process listens there.
+    /// No process listens at the path of the socket: the service is not running.
     NotRunning,
-    /// The socket failed.
+    /// The socket failed for another reason, for example a missing permission.
     Io(io::Error),
 }
 
@@ -38,7 +38,8 @@ impl core::error::Error for ControlConnectError {}
 pub struct ControlClient(UnixStream);
 
 impl ControlClient {
-    /// Connects. `patience` is the longest wait for a reply, or for ever.
+    /// Connects to the socket of a service. `patience` is the timeout of each reply; without it a
+    /// call waits for ever.
     ///
     /// # Errors
     /// [`ControlConnectError`].

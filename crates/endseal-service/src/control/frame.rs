@@ -16,11 +16,11 @@ pub const MAX_CONTROL_FRAME: usize = 4 << 20;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ControlFrameError {
-    /// The socket failed.
+    /// Reading from or writing to the socket failed.
     Io(io::Error),
     /// A length is above [`MAX_CONTROL_FRAME`].
     Length,
-    /// The JSON is none of a message.
+    /// The JSON is malformed or has another structure.
     Json(serde_json::Error),
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for ControlFrameError {
 
 impl core::error::Error for ControlFrameError {}
 
-/// Bytes of a message.
+/// Encodes a message: the JSON and the secret, each with its length.
 pub(crate) fn to_bytes(
     json: &impl Serialize,
     secret: &[u8],
@@ -63,7 +63,7 @@ pub(crate) fn to_bytes(
     Ok(bytes)
 }
 
-/// Writes a message.
+/// Writes a message to a blocking stream.
 pub(crate) fn write(
     stream: &mut impl Write,
     json: &impl Serialize,

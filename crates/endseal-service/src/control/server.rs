@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::frame::{self, ControlFrameError};
 
-/// Calls at once.
+/// Number of calls that are served at the same time.
 const CONNECTIONS: usize = 16;
 /// Time that a connection has for its JSON at least, if others wait for its place.
 const GRACE: Duration = Duration::from_millis(100);
@@ -41,9 +41,10 @@ pub struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Makes the socket, in the place of one that a killed process left behind. The caller MUST
-    /// hold what one process has at a time, or it takes the socket of another one away. The
-    /// directory MUST have mode 0700: it keeps others out until the mode of the socket is set.
+    /// Makes the socket, and replaces one that a killed process left behind. The caller MUST hold a
+    /// lock that only one process can hold at a time; otherwise it removes the socket of another
+    /// process. The directory MUST have mode 0700: it keeps others out until the mode of the socket
+    /// is set.
     ///
     /// # Errors
     /// Those of the file system.
@@ -110,7 +111,7 @@ struct Idle(Mutex<BTreeMap<u64, Connected>>);
 /// A connection that has sent nothing.
 struct Connected {
     since: Instant,
-    /// Dropped to end it.
+    /// The connection ends when this is dropped.
     _end: oneshot::Sender<Infallible>,
 }
 
@@ -120,7 +121,7 @@ impl Idle {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds a connection. Returns what completes when it is to end.
+    /// Adds a connection. The returned receiver completes when the connection must end.
     fn add(&self, number: u64) -> oneshot::Receiver<Infallible> {
         let (end, asked_to_end) = oneshot::channel();
         let connected = Connected { since: Instant::now(), _end: end };
@@ -148,8 +149,8 @@ impl Idle {
         }
     }
 
-    /// Reads the call of a connection. One that is to end before its JSON is there gets `busy`:
-    /// nothing of its call was done.
+    /// Reads the call of a connection. A connection that is ended before its JSON has arrived gets
+    /// `busy`: no part of its call was executed.
     async fn call(
         &self,
         number: u64,
@@ -179,15 +180,15 @@ impl Idle {
 pub struct ControlCall {
     stream: UnixStream,
     json: Zeroizing<Vec<u8>>,
-    /// The secret.
+    /// The secret that came beside the JSON, such as a passphrase; empty if there is none.
     pub secret: Zeroizing<Vec<u8>>,
 }
 
 impl ControlCall {
-    /// The call itself.
+    /// Parses the JSON of the call as a `T`.
     ///
     /// # Errors
-    /// [`ControlFrameError::Json`] if it is none of these.
+    /// [`ControlFrameError::Json`] if the JSON is not a `T`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, ControlFrameError> {
         Ok(serde_json::from_slice(&self.json)?)
     }
@@ -217,13 +218,14 @@ impl ControlCall {
         Ok(self.stream.write_all(&frame::to_bytes(json, secret)?).await?)
     }
 
-    /// Waits until the caller is gone, or says more than a call. May be dropped while it waits.
+    /// Waits until the caller has disconnected, or sends more than a call. May be dropped while it
+    /// waits.
     pub async fn closed(&mut self) {
         let _ = self.stream.read(&mut [0]).await;
     }
 
-    /// Waits for what is to be replied, as long as the caller is there; `None` if it is gone. Then
-    /// `work` was dropped.
+    /// Waits for the result of `work`, as long as the caller is connected. Returns `None` if the
+    /// caller disconnected; `work` was dropped then.
     pub async fn until_closed<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;

@@ -8,7 +8,7 @@ use crate::trouble::{self, Trouble};
 
 use super::{CreateStoreError, Finding, OpenStoreError, StoreError};
 
-/// The classes that SQLite's errors fall into, whatever was done.
+/// Classes of SQLite's errors, independent of the operation that failed.
 enum Class {
     Damaged,
     Full,
@@ -54,8 +54,8 @@ pub(crate) fn into_io(error: Error) -> io::Error {
     io::Error::other(error)
 }
 
-/// Returns true if a commit that failed so surely did not happen: the record that makes it valid is
-/// the last that is written, and what found no room was written before it.
+/// Returns true if a failed commit surely did not happen. The record that makes a commit valid is
+/// written last, and the write that found the medium full came before it.
 pub(crate) fn is_full(error: &Error) -> bool {
     matches!(classify(error), Class::Full)
 }

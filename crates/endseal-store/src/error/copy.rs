@@ -1,4 +1,4 @@
-//! Errors of copying a store, of making one from a copy, and of protecting it anew.
+//! Errors of copying a store, of restoring one from a copy, and of changing its protection.
 
 use core::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use endseal_crypto::random::RandomError;
 
 use super::{CreateStoreError, FULL, Finding, NO_MEMORY, OpenStoreError, StoreError};
 
-/// Why no backup was made. Nothing is left at its place.
+/// Reason why no backup was made. Nothing is left at its place.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BackupError {
@@ -19,11 +19,12 @@ pub enum BackupError {
     Full,
     /// A medium or the system failed.
     Io(io::Error),
+    /// The medium failed, and it is not known if the change was made, as with
     /// [`StoreError::Uncertain`].
     Uncertain,
 }
 
-/// Why no store was made from a backup. Nothing is left at its place.
+/// Reason why no store was made from a backup. Nothing is left at its place.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RestoreError {
@@ -36,7 +37,7 @@ pub enum RestoreError {
     Place(CreateStoreError),
 }
 
-/// Why a store is not protected anew. Its protection is the one that it was, except after
+/// Reason why the protection of a store was not changed. The old protection remains, except after
 /// [`Self::Uncertain`].
 #[derive(Debug)]
 #[non_exhaustive]
@@ -50,7 +51,7 @@ pub enum ReprotectError {
     /// The source of randomness failed.
     Random,
     /// The new key file is in place, but the fsync of its directory failed: after a loss of power
-    /// the old one may be back. Keep both secrets until the store was protected anew without an
+    /// the old one may be back. Keep both secrets until the protection was changed again without an
     /// error.
     Uncertain(io::Error),
 }

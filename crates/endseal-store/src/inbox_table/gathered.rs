@@ -6,13 +6,13 @@ use rusqlite::{Connection, Error};
 use super::pack::{self, Before, Packed};
 use crate::limits::MAX_NAME_LEN;
 
-/// See the module. They are written when there is no room for another one in their pack, before the
-/// inbox is read, and before the commit.
+/// Messages of a transaction that wait for their row. They are written when their pack cannot hold
+/// another one, before the inbox is read, and before the commit.
 pub(crate) struct Gathered {
     first: u64,
     count: u32,
     before: Before,
-    /// Never grows beyond what it has room for: what moves leaves a copy.
+    /// Never grows beyond its capacity: a vector that moves leaves a copy of plaintext behind.
     pack: Zeroizing<Vec<u8>>,
 }
 
@@ -63,7 +63,7 @@ impl Gathered {
         insert(connection, message.seq, 1, &pack)
     }
 
-    /// Writes what is there.
+    /// Writes the gathered messages as one row, if there are any.
     pub(crate) fn write(&mut self, connection: &Connection) -> Result<(), Error> {
         if self.count > 0 {
             insert(connection, self.first, self.count, &self.pack)?;
@@ -83,5 +83,5 @@ fn insert(connection: &Connection, first: u64, count: u32, pack: &[u8]) -> Resul
     insert.execute((first, count, pack)).map(|_| ())
 }
 
-// A message that is not alone has room behind a pack that is full.
+// A message that is not alone in its pack fits into the buffer behind a full pack.
 const _: () = assert!(Packed::most(MAX_NAME_LEN, 0) < pack::MAX_LEN);

@@ -8,8 +8,9 @@ use super::pack::{Before, Messages};
 use crate::error::StoreError;
 use crate::{limits, rows};
 
-/// See the module. It is written back when another row is wanted, before the inbox is read, and
-/// before the commit: messages that are consumed one after the other cost one change of their row.
+/// A row that was read to consume its messages. It is written back when another row is needed,
+/// before the inbox is read, and before the commit. So messages that are consumed one after the
+/// other cost one change of their row.
 pub(crate) struct Opened {
     first: u64,
     pack: Zeroizing<Vec<u8>>,

@@ -31,12 +31,12 @@ pub(crate) struct Packed<'a> {
     pub(crate) plaintext: &'a [u8],
 }
 
-/// Where a pack begins or goes on: what the message before was.
+/// Values of the message before, relative to which the next message of a pack is encoded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Before(Option<(u64, Origin)>);
 
 impl Packed<'_> {
-    /// Most bytes that it takes.
+    /// Greatest number of bytes that a message of these lengths takes in a pack.
     pub(crate) const fn most(message: usize, plaintext: usize) -> usize {
         1 + 3 * varint::MAX_LEN + 1 + 1 + message + varint::MAX_LEN + plaintext
     }
@@ -90,7 +90,7 @@ impl<'a> Messages<'a> {
         Self { first, rest: if is_whole { pack } else { &[] }, before: Before(None), is_whole }
     }
 
-    /// Returns true if everything read so far has the form that is written, and there is something.
+    /// Returns true if the part that was read is well-formed and not empty.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }

@@ -71,11 +71,11 @@ impl<'s> WriteTransaction<'s> {
         ReadTransaction::begin_with(store, "BEGIN IMMEDIATE").map(Self)
     }
 
-    /// Makes everything durable.
+    /// Commits the transaction, and makes all of its changes durable.
     ///
     /// # Errors
-    /// [`StoreError::Uncertain`] if the medium failed so that it may have happened or not: reopen
-    /// the store. With every other error nothing happened.
+    /// [`StoreError::Uncertain`] if the medium failed so that the commit may or may not have
+    /// happened: reopen the store. With every other error nothing happened.
     pub fn commit(self) -> Result<(), StoreError> {
         let mut inner = self.0;
         if inner.spoilt.get() {
@@ -151,8 +151,8 @@ impl<'s> ReadTransaction<'s> {
         })
     }
 
-    /// The connection, in this transaction. SQLite rolls back by itself when a statement finds no
-    /// room or the medium fails; every statement after that would be a transaction of its own.
+    /// The connection, within this transaction. SQLite rolls back by itself when the medium is full
+    /// or fails; every later statement would then be a transaction of its own.
     pub(crate) fn connection(&self) -> Result<&Connection, StoreError> {
         let connection = self.store.connection()?;
         if connection.is_autocommit() { Err(StoreError::Ended) } else { Ok(connection) }
@@ -179,7 +179,8 @@ impl<'s> ReadTransaction<'s> {
         self.seq_moved.set(true);
     }
 
-    /// Before numbers are given out: that none above them is taken.
+    /// Checks, before numbers are assigned, that no row of the inbox has a higher number than the
+    /// last one.
     pub(crate) fn begin_numbers(&self) -> Result<(), StoreError> {
         if !self.store.numbers_checked.get() {
             if inbox_table::last(self.connection()?)? > self.seq()? {

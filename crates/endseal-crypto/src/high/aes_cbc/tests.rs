@@ -110,7 +110,7 @@ fn only_whole_padding_is_accepted() {
 
 #[test]
 fn another_key_is_refused() {
-    // Of 256 wrong keys about one gives padding by chance; none of these does.
+    // About one wrong key in 256 gives valid padding by chance. None of these keys does.
     for key in 10..40 {
         let ciphertext = sealed(&[key; 32], &[2; 16], b"text");
         assert_eq!(opened(&[1; 32], &[2; 16], &ciphertext), Err(InvalidCiphertext), "{key}");

@@ -42,7 +42,7 @@ fn slowly_encoded(data: &[u8]) -> Vec<u8> {
     text
 }
 
-/// RFC 4648, section 10.
+/// The test vectors of RFC 4648, section 10.
 #[test]
 fn published_vectors_come_out() {
     let cases: [(&str, &str); 7] = [

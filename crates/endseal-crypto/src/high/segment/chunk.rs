@@ -12,7 +12,7 @@ pub struct ChunkSealer {
 }
 
 impl ChunkSealer {
-    /// Begins with chunk 0.
+    /// Takes the keys of a stream; the first chunk that it seals is chunk 0.
     #[must_use]
     pub fn new(keys: SealKeys) -> Self {
         Self { keys: keys.0, index: 0 }
@@ -38,7 +38,7 @@ impl ChunkSealer {
 
     /// [`Self::seal`] within one buffer: the last [`CHUNK_LEN`] bytes of `place` are sealed to its
     /// beginning, so that chunks of plaintext one behind another become sealed chunks without gaps.
-    /// What lies between the sealed chunk and the end of `place` afterwards is of no use, and may
+    /// The bytes between the sealed chunk and the end of `place` are of no use afterwards, and may
     /// be plaintext.
     ///
     /// # Errors

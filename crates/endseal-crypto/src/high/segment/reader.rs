@@ -12,8 +12,8 @@ use super::{
 };
 use crate::secret::Zeroizing;
 
-/// Opens what is read through it. Every byte that it gives was authenticated; the end of the stream
-/// is reported only if it is the true end.
+/// Reads a sealed stream from `inner` and returns its plaintext. Every returned byte was
+/// authenticated. The end of the stream is reported only if it is the true end.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct OpenReader<R: Read> {
     keys: ChunkKeys,
@@ -29,7 +29,7 @@ pub struct OpenReader<R: Read> {
 enum State {
     Open,
     Finished,
-    /// Every later call gives the error again.
+    /// Every later call returns this error again.
     Failed(io::Error),
 }
 
@@ -47,7 +47,8 @@ pub fn repeat_error<E: Error + Copy + Send + Sync + 'static>(error: &io::Error) 
 }
 
 impl<R: Read> OpenReader<R> {
-    /// Reads the prefix and checks the commitment.
+    /// Reads the salt and the commitment from `inner`, and compares the commitment with that of
+    /// `key`.
     ///
     /// # Errors
     /// Those of `inner`; [`Unauthentic`] inside an error of kind `InvalidData`.
@@ -85,7 +86,7 @@ impl<R: Read> OpenReader<R> {
         matches!(self.state, State::Finished) && self.start == self.end
     }
 
-    /// Opens the next chunk into `self.chunk`, or straight into `direct` if that has room.
+    /// Opens the next chunk into `self.chunk`, or straight into `direct` if it is large enough.
     fn next_chunk(&mut self, direct: &mut [u8]) -> io::Result<usize> {
         let mut len = 0;
         while len < SEALED_CHUNK_LEN {

@@ -21,7 +21,7 @@ pub struct OpenSeek<R: Read + Seek> {
     position: u64,
     sealed: Box<[u8]>,
     chunk: Zeroizing<Box<[u8]>>,
-    /// Which chunk `chunk` holds.
+    /// Index of the chunk whose plaintext is in `chunk`, if any is.
     cached: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ impl<R: Read + Seek> OpenSeek<R> {
         Ok(own)
     }
 
-    /// Length of the plaintext.
+    /// Length of the plaintext in bytes, which is authenticated.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a stream, not a collection")]
     pub fn len(&self) -> u64 {

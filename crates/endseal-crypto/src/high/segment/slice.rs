@@ -22,12 +22,12 @@ impl<'a> SliceSealer<'a> {
     /// come.
     #[must_use]
     pub fn new(keys: SealKeys, out: &'a mut [u8]) -> Self {
-        // A short message needs no more room than it has.
+        // A short message gets a buffer of its own length, not one of a whole chunk.
         let pending = vec![0; CHUNK_LEN.min(out.len())].into_boxed_slice();
         Self { keys: keys.0, out, index: 0, pending: Zeroizing::new(pending), filled: 0 }
     }
 
-    /// Adds plaintext.
+    /// Adds plaintext, and seals each chunk that it fills.
     ///
     /// # Panics
     /// If more comes than `out` was made for.
@@ -55,7 +55,7 @@ impl<'a> SliceSealer<'a> {
         self.filled = rest.len();
     }
 
-    /// Seals the last chunk.
+    /// Seals the last chunk, which may be shorter than the others.
     ///
     /// # Panics
     /// If `out` was not made for as much plaintext as came.

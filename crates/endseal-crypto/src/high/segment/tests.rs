@@ -291,7 +291,7 @@ fn a_chunk_without_room_for_its_tag_is_the_callers_mistake() {
     seal_keys(&[9; SALT_LEN]).0.seal_chunk(0, b"bytes", &mut [0; 5 + TAG_LEN - 1]);
 }
 
-/// Takes `room` bytes, fails once, and takes everything afterwards.
+/// A writer that takes `room` bytes, fails once, and takes everything afterwards.
 struct FailsOnce {
     out: Vec<u8>,
     room: usize,
@@ -341,7 +341,7 @@ fn a_writer_that_failed_keeps_failing() {
     }
 }
 
-/// The first of chunks that a stream has no more room for is not dropped in silence.
+/// A chunk beyond the longest possible stream is an error; it is not dropped silently.
 #[test]
 fn a_writer_at_the_limit_keeps_failing() {
     let mut writer = SealWriter::from_keys(seal_keys(&[9; SALT_LEN]), Vec::new());

@@ -57,8 +57,8 @@ fn xor_group(state: &State, group: &mut [u8; GROUP]) {
         quarter_round!(2, 7, 8, 13);
         quarter_round!(3, 4, 9, 14);
     }
-    // Through the black box the words are read anew: the compiler would keep all vectors of them on
-    // the stack, where they are not wiped.
+    // The black box makes the compiler load the words again: otherwise it keeps all vectors of them
+    // on the stack, where they are not wiped.
     for (x, word) in x.iter_mut().zip(&words(black_box(state))) {
         *x = _mm256_add_epi32(*x, *word);
     }

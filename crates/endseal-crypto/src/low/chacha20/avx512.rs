@@ -16,7 +16,7 @@ use crate::low::cpu::HaveAvx512;
 
 const BLOCKS: u32 = 16;
 const GROUP: usize = 16 * BLOCK;
-/// Bytes of four blocks.
+/// Length of four blocks in bytes, the unit of this kernel.
 const QUAD: usize = 4 * BLOCK;
 
 pub(super) fn apply(_: HaveAvx512, state: &mut State, data: &mut [u8]) {
@@ -57,8 +57,8 @@ fn xor_group(state: &State, group: &mut [u8; GROUP]) {
         quarter_round!(2, 7, 8, 13);
         quarter_round!(3, 4, 9, 14);
     }
-    // Through the black box the words are read anew: the compiler would keep all vectors of them on
-    // the stack, where they are not wiped.
+    // The black box makes the compiler load the words again: otherwise it keeps all vectors of them
+    // on the stack, where they are not wiped.
     for (x, word) in x.iter_mut().zip(&words(black_box(state))) {
         *x = _mm512_add_epi32(*x, *word);
     }
@@ -136,8 +136,8 @@ fn rows<const N: usize>(state: &State) -> [[__m512i; 4]; N] {
     quads
 }
 
-/// Quarter rounds on columns, then on diagonals. Row b stays in its place and the others turn by
-/// one, as what a quarter round gives last is that row.
+/// Quarter rounds on columns, then on diagonals. Row b stays in place and the other rows are
+/// rotated by one, because row b is the last result of a quarter round.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn double_round(rows: [__m512i; 4]) -> [__m512i; 4] {

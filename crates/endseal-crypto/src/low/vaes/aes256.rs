@@ -54,7 +54,7 @@ impl Aes256 {
         broadcast(&self.0[round])
     }
 
-    /// Four blocks.
+    /// Encrypts four blocks, one in each lane of the vector.
     #[inline]
     #[target_feature(enable = "avx512f,vaes")]
     pub(super) fn encrypt(&self, blocks: __m512i) -> __m512i {

@@ -126,7 +126,7 @@ impl Aes256Gcm {
             hash = self.hash(hash, data);
         }
 
-        // What a step of encryption hashes is what the step before gave.
+        // Each step of encryption hashes the ciphertext of the step before.
         let mut before: Option<Group<'_>> = None;
         while let Some(mut group) = text.next_group() {
             hash = self.crypt_group::<SEAL>(&mut counters, &mut group, before.as_ref(), hash);

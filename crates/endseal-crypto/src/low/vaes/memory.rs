@@ -58,7 +58,7 @@ pub(super) fn broadcast(block: &[u8; 16]) -> __m512i {
     _mm512_broadcast_i32x4(load_block(block))
 }
 
-/// Turns each of the four blocks around, byte by byte.
+/// Reverses the bytes of each of the four blocks.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) fn reverse(vector: __m512i) -> __m512i {

@@ -1,10 +1,9 @@
-//! Text that is read, and the place of what becomes of it: two buffers, or one.
+//! A text that is read and the text that is written: in two buffers, or within one.
 //!
-//! In one buffer what is written begins at most where what is read begins. So the first n bytes
-//! that are written end at or before the end of the first n that are read, and whoever loads each
-//! vector before it stores it overwrites nothing that is still to be loaded, whatever the distance.
-//! Memory is safe in any order: there are no references to these bytes, only pointers to what is
-//! borrowed.
+//! Within one buffer, writing begins at or before the start of reading. So the first n written
+//! bytes end at or before the end of the first n read bytes. Code that loads each vector before it
+//! stores it overwrites nothing that is still to be loaded, for every distance. Memory is safe in
+//! any order: there are no references to these bytes, only pointers to borrowed memory.
 
 use core::arch::x86_64::{
     __m512i, _MM_HINT_ET0, _MM_HINT_T0, _mm_prefetch, _mm512_loadu_si512, _mm512_mask_storeu_epi8,
@@ -15,12 +14,12 @@ use core::marker::PhantomData;
 use super::ghash::BLOCKS;
 use super::memory::{VECTOR, mask};
 
-/// 32 blocks: eight vectors, which is what it takes to keep two AES units busy that need four
-/// cycles each.
+/// 32 blocks: eight vectors, which are needed to keep two AES units busy that take four cycles
+/// each.
 pub(super) const GROUP: usize = 16 * BLOCKS;
 pub(super) const VECTORS: usize = GROUP / VECTOR;
-/// Distance of prefetching, in bytes. Hardware sees each chunk of a stream as a new one and would
-/// begin to read ahead anew; this goes on into the next chunk.
+/// Distance of prefetching, in bytes. The hardware sees each chunk of a stream as a new one and
+/// would have to detect it again; this prefetch continues into the next chunk.
 const AHEAD: usize = 8192;
 
 /// `len` bytes that can be read at `from`, and as many that can be written at `to`.
@@ -78,7 +77,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// [`VECTORS`] vectors.
+/// A group of [`VECTORS`] whole vectors, which one step of a kernel processes.
 pub(super) struct Group<'a>(Text<'a>);
 
 impl Group<'_> {
@@ -120,7 +119,7 @@ impl Group<'_> {
     }
 }
 
-/// At most a vector.
+/// The end of a text: at most one vector, read and written under a mask.
 pub(super) struct Part<'a>(Text<'a>);
 
 impl Part<'_> {

@@ -8,7 +8,7 @@ use super::wipe;
 use crate::low::cpu::{HaveIfma, Radix};
 use crate::low::x25519_portable::clamp;
 
-/// out_i = X25519(scalar, us_i).
+/// Computes out_i = X25519(scalar, us_i) for each i, eight keys in each vector.
 pub(in crate::low) fn montgomery_batch(
     token: HaveIfma,
     scalar: &[u8; 32],

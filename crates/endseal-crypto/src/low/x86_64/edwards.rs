@@ -69,7 +69,7 @@ impl<const BITS: u32> Groups<BITS> {
         self
     }
 
-    /// x^(2^n).
+    /// Computes x^(2^n) by `n` squarings.
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn square_times(mut self, n: u32) -> Self {
         for _ in 0..n {

@@ -13,9 +13,9 @@
 //! | differences | biased columns, columns < 127 * 2^52 | bound of the first |
 //! | `carry` | columns < 512 * 2^52 | limbs <= 2^51 + 2^15, value < 2p |
 //!
-//! Of limbs up to 2^51 + 2^15, a low half is below 2^52 and a high one below 2^50 + 2^16: 1 and 1/4
-//! in units of 2^52, with an excess that all together stays below the next integer. Columns of a
-//! product, a square being the same sums:
+//! For limbs up to 2^51 + 2^15, a low half is below 2^52 and a high one below 2^50 + 2^16: 1 and
+//! 1/4 in units of 2^52, with an excess that all together stays below the next integer. Columns of
+//! a product, a square being the same sums:
 //!
 //! | column | low halves | high halves, twice | sum | 19 times |
 //! |---|---|---|---|---|

@@ -82,8 +82,9 @@ pub(super) fn multiply<const BIASED: bool, V: Lane>(x: [V; 5], y: [V; 5]) -> [V;
     [c[0], c[1], c[2], c[3], c[4]]
 }
 
-/// Products of two different limbs among 0 to 3 are summed once and doubled; limb 4 has room to be
-/// doubled itself, and 608 * x4^2 at weight 2^156 is twice (16 * x4)(19 * x4), both below 2^52.
+/// Products of two different limbs among 0 to 3 are summed once and doubled. Limb 4 is small enough
+/// to be doubled itself, and 608 * x4^2 at weight 2^156 is twice (16 * x4)(19 * x4), both below
+/// 2^52.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn square<const BIASED: bool, V: Lane>(x: [V; 5]) -> [V; 5] {
@@ -122,7 +123,7 @@ pub(super) fn square<const BIASED: bool, V: Lane>(x: [V; 5]) -> [V; 5] {
 pub(super) fn add_small_multiple<V: Lane>(s: [V; 5], x: [V; 5]) -> [V; 5] {
     let (z, y) = (x[0].zero(), x[0].all(121_666));
     [
-        // What leaves limb 4 is below 2^12.
+        // The carry out of limb 4 is below 2^12.
         s[0].lo(x[0], y).lo(z.hi(x[4], y), z.all(608)),
         s[1].lo(x[1], y).hi(x[0], y),
         s[2].lo(x[2], y).hi(x[1], y),

@@ -18,7 +18,7 @@ use core::arch::x86_64::{
 /// A limb of 64 bits. Functions that make a constant take any limb as the proof that limbs exist
 /// here.
 pub(in crate::low) trait Lane: Copy {
-    /// The constant `x`.
+    /// A value with the constant `x` in each lane.
     fn all(self, x: u64) -> Self;
 
     /// The sum; it MUST be below 2^64.
@@ -54,7 +54,7 @@ pub(in crate::low) trait Lane: Copy {
         self.all(0)
     }
 
-    /// The constants `xs`.
+    /// A vector of the constants `xs`, one in each lane.
     #[inline(always)]
     fn limbs(self, xs: [u64; 5]) -> [Self; 5] {
         [self.all(xs[0]), self.all(xs[1]), self.all(xs[2]), self.all(xs[3]), self.all(xs[4])]

@@ -32,7 +32,7 @@ impl Point {
         shared.zeroize();
     }
 
-    /// Verification of BIP-340.
+    /// Verifies a signature of `message` (BIP-340). Returns true if it is valid.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         Signature::from_bytes(signature)
             .is_ok_and(|signature| self.0.verify_raw(message, &signature).is_ok())

@@ -105,7 +105,7 @@ fn signatures() {
     }
 }
 
-/// Both sides of an agreement find the same x-coordinate, whatever the signs of their points.
+/// Both sides of an agreement find the same x-coordinate for all signs of their points.
 #[test]
 fn agreement() {
     let keys: alloc::vec::Vec<_> = secrets().collect();

@@ -5,7 +5,7 @@
 
 use super::{BLOCK_LEN, State};
 
-/// FIPS 180-4, 4.2.2.
+/// The round constants K, four in a row (FIPS 180-4, 4.2.2).
 const K: [[u32; 16]; 4] = [
     [
         0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
@@ -29,7 +29,7 @@ const K: [[u32; 16]; 4] = [
     ],
 ];
 
-/// `state` after more blocks.
+/// Updates `state` with the blocks, in their order.
 pub(super) fn compress256(state: &mut State, blocks: &[[u8; BLOCK_LEN]]) {
     for block in blocks {
         compress(state, block);

@@ -2,7 +2,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::*;
 
-/// "123456789".
+/// The content of all tests: the check input of CRC catalogues.
 const CONTENT: &[u8] = b"123456789";
 const MD5: &str = "JfnnlDI7RTiF9RgfG2JNCw==";
 const DIGEST: [u8; 16] = [
@@ -86,7 +86,7 @@ fn an_md5_is_computed_also_if_nobody_announced_it() {
     assert_eq!(Digests::new().expected_md5(), None);
     assert_eq!(finish(Digests::new(), CONTENT).unwrap().md5, Some(DIGEST));
     assert_eq!(finish(announced.clone(), CONTENT).unwrap().md5, Some(DIGEST));
-    // What was announced is compared all the same.
+    // An announced digest is compared nevertheless.
     assert_eq!(finish(announced, b"other"), Err(ChecksumError::Md5Mismatch));
 }
 
@@ -148,7 +148,7 @@ fn a_wanted_checksum_is_computed_and_compared_with_nothing() {
         let outcome = digests.finish(None).unwrap();
         assert_eq!(outcome.checksum.map(|it| it.to_base64()).as_deref(), Some(value));
     }
-    // What the client gave comes first.
+    // The client's checksum has priority.
     let mut digests = Digests::new();
     digests.expect(ChecksumKind::Crc32, VALUES[0].1).unwrap();
     digests.want(ChecksumKind::Sha1);

@@ -129,7 +129,7 @@ fn mutated_lists_stay_lists_or_are_refused() {
             assert_eq!(same, xml.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&xml));
             good += 1;
         }
-        // Whatever is changed, what comes out is a document again.
+        // After every change the result is a well-formed document.
         let changed = rewrite(&xml, |entry: &Entry<'_>| match entry.kind {
             EntryKind::CommonPrefix => Change::Drop,
             _ => Change::Set(Replacement {

@@ -59,7 +59,7 @@ fn connections_that_say_nothing_are_closed_and_keep_no_command_out() {
             assert_eq!(ask(&mut connect(path).await, &call).await, *call);
         }
         assert!(begin.elapsed() < FIRST_FRAME, "{:?}", begin.elapsed());
-        // One was told so, and those that are left have a second.
+        // One caller got the answer `BUSY`; the others have one second left.
         let busy = frame::to_bytes(&BUSY, &[]).unwrap();
         assert_eq!(ask(&mut silent.remove(0), b"").await, *busy);
         for mut stream in silent {

@@ -43,8 +43,8 @@ fn what_was_packed_comes_out_and_a_part_of_it_is_no_pack() {
     }
 }
 
-/// Of all packs that differ in one byte, each that is one is what the messages in it are written
-/// as.
+/// Changes each byte of a pack. A changed pack that is still valid is exactly the encoding of the
+/// messages in it.
 #[test]
 fn there_is_one_encoding_of_the_same_messages() {
     let good = pack(&some());
