@@ -58,7 +58,7 @@ async fn each_credential_gets_what_it_may() {
         assert_eq!(code(&stranger.ask(request(kind)).await), Some(expected), "{kind:?}");
         // And nothing after it: the connection is closed.
         let closed = stranger.connection.closed();
-        timeout(Duration::from_secs(5), closed).await.unwrap();
+        timeout(Duration::from_secs(60), closed).await.unwrap();
     }
     let registered = world.registered().await;
     for kind in Kind::ALL {
@@ -84,14 +84,22 @@ async fn strangers_take_no_connection_of_a_registered_peer() {
     for _ in 0..64 {
         strangers.push(world.stranger(&identity(), 1).await);
     }
-    // The refusal may come before the handshake is confirmed.
-    match world.connect(&identity(), 1).await {
-        Ok(last) => {
-            let closed = timeout(Duration::from_secs(5), last.connection.closed()).await;
-            assert_eq!(closed.unwrap(), Closed::ByPeer(CloseCode::Busy));
+    // On a busy machine the first ones are closed before the last one comes, as they have not
+    // registered: others take their places, until one is refused.
+    let refused = async {
+        loop {
+            // The refusal may come before the handshake is confirmed.
+            let stranger = match world.connect(&identity(), 1).await {
+                Ok(stranger) => stranger,
+                Err(error) => break assert_eq!(error, ConnectError::Busy),
+            };
+            match timeout(Duration::from_secs(1), stranger.connection.closed()).await {
+                Ok(closed) => break assert_eq!(closed, Closed::ByPeer(CloseCode::Busy)),
+                Err(_) => strangers.push(stranger),
+            }
         }
-        Err(error) => assert_eq!(error, ConnectError::Busy),
-    }
+    };
+    timeout(Duration::from_secs(60), refused).await.expect("one is refused");
     node.reconnect(&world).await;
     assert!(matches!(node.ask(request(Kind::Hello)).await, Answer::Welcome(_)));
     drop(strangers);
@@ -110,8 +118,9 @@ async fn a_device_whose_connections_did_not_end_gets_another() {
     }
     // The last ten stay.
     for connection in earlier.drain(..11) {
-        let closed = timeout(Duration::from_secs(5), connection.closed()).await.unwrap();
-        assert_eq!(closed, Closed::ByPeer(CloseCode::Busy));
+        let closed = timeout(Duration::from_secs(60), connection.closed()).await.unwrap();
+        // On a busy machine the close message may come after the hub forgot the connection.
+        assert!(matches!(closed, Closed::ByPeer(CloseCode::Busy) | Closed::Reset), "{closed:?}");
     }
     for connection in earlier {
         node.connection = connection;

@@ -463,9 +463,11 @@ async fn faults(shape: &Shape, step: usize) -> Vec<String> {
     let mut faults = Vec::new();
     let server = backend(shape.bytes.clone(), shape.then, step).await;
     // Where an answer is expected, a busy machine has time for it.
-    let is_answer = matches!(shape.verdict, Verdict::Whole(..) | Verdict::Invalid);
-    let limit = if is_answer { LATE } else { SOON * 2 };
-    let client = client(server.port, Limits { first_byte: limit, idle: limit, ..limits() });
+    let short = SOON * 4;
+    let first_byte = if shape.verdict == Verdict::Late { short } else { LATE };
+    let is_whole = matches!(shape.verdict, Verdict::Whole(..) | Verdict::Invalid);
+    let idle = if is_whole { LATE } else { short };
+    let client = client(server.port, Limits { first_byte, idle, ..limits() });
     for turn in 0..2 {
         let found = verdict(&client, "/hostile").await;
         if found != shape.verdict {

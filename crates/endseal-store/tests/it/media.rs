@@ -80,46 +80,92 @@ fn fail_allocations(which: [Which; 2]) {
     }
 }
 
-/// A test of some operations, and one of all of them for the nightly run.
-macro_rules! fault_tests {
-    ($($run:ident: $some:ident with $which:expr, $all:ident with $each:expr;)*) => {$(
-        #[test]
-        fn $some() {
-            $run($which);
-        }
-
-        #[test]
-        #[ignore = "nightly: a process for each operation of a store's life takes minutes"]
-        fn $all() {
-            $run($each);
-        }
-    )*};
+#[test]
+fn a_failed_write_leaves_whole_batches_and_what_was_promised() {
+    fail_writes(Which::FEW);
 }
 
-fault_tests! {
-    fail_writes: a_failed_write_leaves_whole_batches_and_what_was_promised with Which::FEW,
-        any_failed_write_leaves_whole_batches_and_what_was_promised with Which::Each;
-    fill_and_free: a_medium_that_was_full_leaves_whole_batches_and_what_was_promised with Which::FEW,
-        a_medium_that_was_full_at_any_write_leaves_whole_batches with Which::Each;
-    fill: a_full_medium_leaves_whole_batches_and_what_was_promised with Which::FEW,
-        a_medium_that_is_full_from_any_write_on_leaves_whole_batches with Which::Each;
-    fail_fsyncs: a_failed_fsync_leaves_whole_batches_and_what_was_promised with Which::Some(4),
-        any_failed_fsync_leaves_whole_batches_and_what_was_promised with Which::Each;
-    lose_the_medium:
-        a_medium_that_is_gone_leaves_whole_batches_and_what_was_promised with Which::Some(20),
-        a_medium_that_is_gone_at_any_operation_leaves_whole_batches with Which::Each;
-    fail_reads_and_openings:
-        a_failed_read_or_opening_leaves_whole_batches_and_what_was_promised with Which::FEW,
-        any_failed_read_or_opening_leaves_whole_batches_and_what_was_promised with Which::Each;
-    answer_nothing:
-        a_medium_that_answers_nothing_leaves_whole_batches_and_what_was_promised
-            with Which::Some(41),
-        a_medium_that_answers_nothing_from_any_operation_on_leaves_whole_batches with Which::Each;
-    fail_allocations:
-        an_allocation_that_fails_leaves_whole_batches_and_what_was_promised
-            with [Which::Some(211), Which::Some(419)],
-        any_allocation_that_fails_leaves_whole_batches_and_what_was_promised
-            with [Which::Each, Which::Each];
+#[test]
+#[ignore = "nightly: a process for each operation of a store's life takes minutes"]
+fn any_failed_write_leaves_whole_batches_and_what_was_promised() {
+    fail_writes(Which::Each);
+}
+
+#[test]
+fn a_medium_that_was_full_leaves_whole_batches_and_what_was_promised() {
+    fill_and_free(Which::FEW);
+}
+
+#[test]
+#[ignore = "nightly: a process for each operation of a store's life takes minutes"]
+fn a_medium_that_was_full_at_any_write_leaves_whole_batches() {
+    fill_and_free(Which::Each);
+}
+
+#[test]
+fn a_full_medium_leaves_whole_batches_and_what_was_promised() {
+    fill(Which::FEW);
+}
+
+#[test]
+#[ignore = "nightly: a process for each operation of a store's life takes minutes"]
+fn a_medium_that_is_full_from_any_write_on_leaves_whole_batches() {
+    fill(Which::Each);
+}
+
+#[test]
+fn a_failed_fsync_leaves_whole_batches_and_what_was_promised() {
+    fail_fsyncs(Which::Some(4));
+}
+
+#[test]
+#[ignore = "nightly: a process for each operation of a store's life takes minutes"]
+fn any_failed_fsync_leaves_whole_batches_and_what_was_promised() {
+    fail_fsyncs(Which::Each);
+}
+
+#[test]
+fn a_medium_that_is_gone_leaves_whole_batches_and_what_was_promised() {
+    lose_the_medium(Which::Some(20));
+}
+
+#[test]
+#[ignore = "nightly: a process for each operation of a store's life takes minutes"]
+fn a_medium_that_is_gone_at_any_operation_leaves_whole_batches() {
+    lose_the_medium(Which::Each);
+}
+
+#[test]
+fn a_failed_read_or_opening_leaves_whole_batches_and_what_was_promised() {
+    fail_reads_and_openings(Which::FEW);
+}
+
+#[test]
+#[ignore = "nightly: a process for each operation of a store's life takes minutes"]
+fn any_failed_read_or_opening_leaves_whole_batches_and_what_was_promised() {
+    fail_reads_and_openings(Which::Each);
+}
+
+#[test]
+fn a_medium_that_answers_nothing_leaves_whole_batches_and_what_was_promised() {
+    answer_nothing(Which::Some(41));
+}
+
+#[test]
+#[ignore = "nightly: a process for each operation of a store's life takes minutes"]
+fn a_medium_that_answers_nothing_from_any_operation_on_leaves_whole_batches() {
+    answer_nothing(Which::Each);
+}
+
+#[test]
+fn an_allocation_that_fails_leaves_whole_batches_and_what_was_promised() {
+    fail_allocations([Which::Some(211), Which::Some(419)]);
+}
+
+#[test]
+#[ignore = "nightly: a process for each operation of a store's life takes minutes"]
+fn any_allocation_that_fails_leaves_whole_batches_and_what_was_promised() {
+    fail_allocations([Which::Each; 2]);
 }
 
 /// Writes fail and media are full while many messages are sorted in.
