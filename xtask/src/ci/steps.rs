@@ -96,18 +96,18 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
     };
     let after_build = |step: Step| Step { after: Some(BUILD), ..step };
     Ok(vec![
-        build(BUILD, "the product and its tests compile", 25, &[], vec![build_all()]),
-        build("test", "all tests, by README's command", 20, TESTED, vec![cargo(README_TEST)]),
-        build("clippy", "no warnings, with std and without", 15, PRODUCT, clippy(&portable)),
-        build("test-no-std", "the portable crates' tests without std", 10, PRODUCT, {
+        build(BUILD, "the product and its tests compile", 30, &[], vec![build_all()]),
+        build("test", "all tests, by README's command", 30, TESTED, vec![cargo(README_TEST)]),
+        build("clippy", "no warnings, with std and without", 25, PRODUCT, clippy(&portable)),
+        build("test-no-std", "the portable crates' tests without std", 20, PRODUCT, {
             test_no_std(&portable)
         }),
-        build("targets", "the portable crates compile for bare metal and wasm", 8, PRODUCT, {
+        build("targets", "the portable crates compile for bare metal and wasm", 15, PRODUCT, {
             targets(&portable)
         }),
-        build("bare", "crates for microcontrollers need no allocator", 8, PRODUCT, bare()),
-        build("doc", "the documentation builds without warnings", 8, PRODUCT, vec![doc()]),
-        build("vectors", "the vectors are what the generators write", 8, PRODUCT, {
+        build("bare", "crates for microcontrollers need no allocator", 15, PRODUCT, bare()),
+        build("doc", "the documentation builds without warnings", 15, PRODUCT, vec![doc()]),
+        build("vectors", "the vectors are what the generators write", 15, PRODUCT, {
             vec![program("xtask vectors --check")]
         }),
         build("corpus", "kept inputs of all fuzz targets", 15, &["crates", "fuzz"], {
@@ -119,20 +119,20 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         build(
             "mls",
             "groups of OpenMLS and ours meet",
-            10,
+            20,
             MLS,
             vec![program("peers/rust-mls/run.sh")],
         ),
-        run("fmt", "rustfmt has nothing to change", 5, &[], fmt()),
-        run("tidy", "the house rules", 5, &[], vec![program("xtask tidy")]),
-        run("xtask", "the checks themselves are tested", 5, &["xtask"], xtask()),
-        run("locks", "every lock file fits its manifests", 5, &[], locks()),
-        run("deny", "licences, duplicates and sources of dependencies", 2, &[], vec![cargo(DENY)]),
-        run("peer", "implementations of others agree with every vector", 15, PEERS, peers()),
+        run("fmt", "rustfmt has nothing to change", 10, &[], fmt()),
+        run("tidy", "the house rules", 10, &[], vec![program("xtask tidy")]),
+        run("xtask", "the checks themselves are tested", 10, &["xtask"], xtask()),
+        run("locks", "every lock file fits its manifests", 10, &[], locks()),
+        run("deny", "licences, duplicates and sources of dependencies", 5, &[], vec![cargo(DENY)]),
+        run("peer", "implementations of others agree with every vector", 25, PEERS, peers()),
         run(
             "assure",
             "disassembly and constant time of the kernels",
-            10,
+            20,
             &[
                 "crates/endseal-crypto",
                 "crates/endseal-envelope",
@@ -144,28 +144,28 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         run(
             "firmware",
             "the Nostr core keeps its budgets on two chips",
-            10,
+            20,
             &["crates/endseal-crypto", "crates/endseal-nostr", "firmware"],
             firmware(),
         ),
         after_build(run("deploy", "alerts fire, units are closed", 5, &["deploy", "crates"], {
             ["deploy/s3/check", "deploy/signer/check", "deploy/hub/check"].map(program).to_vec()
         })),
-        after_build(run("node", "people write over a hub; kills lose nothing", 15, NODE, {
+        after_build(run("node", "people write over a hub; kills lose nothing", 25, NODE, {
             ["", " --kill 20", " --blind"]
                 .map(|mode| program(&format!("tests/node/run{mode} --endseal {PROGRAM}")))
                 .to_vec()
         })),
-        after_build(run("s3", "clients and a server of others, with the proxy between", 15, S3, {
+        after_build(run("s3", "clients and a server of others, with the proxy between", 25, S3, {
             vec![program(&format!("tests/s3/run --quick --proxy-bin {PROGRAM}"))]
         })),
-        after_build(run("signer", "Nostr clients of others over a relay of others", 15, SIGNER, {
+        after_build(run("signer", "Nostr clients of others over a relay of others", 25, SIGNER, {
             vec![program(&format!("tests/nostr/run --signer-bin {PROGRAM}"))]
         })),
         after_build(run(
             "nostr",
             "libraries of others exchange messages with ours",
-            15,
+            25,
             &["crates/endseal-nostr", "crates/endseal-crypto", "crates/endseal-cli", "peers"],
             nostr(),
         )),
