@@ -12,7 +12,7 @@ pub(crate) use lanes::{Verdict, run_jobs};
 pub(crate) use step::{Job, cargo, program};
 
 use crate::record::{Full, FullRow, Record};
-use crate::{git, today};
+use crate::{git, target_folder, today};
 use lanes::Row;
 use step::Step;
 
@@ -66,7 +66,7 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
     }
     println!("{REQUIRE}={}", required_kernels());
     let start = Instant::now();
-    let rows = lanes::run(root, &steps, options.keep_going);
+    let rows = lanes::run(root, &target_folder(root).join("ci"), &steps, options.keep_going);
     summarize(&rows, &left_out, start.elapsed());
     let passed = rows.iter().all(|row| row.verdict == Verdict::Passed);
     if options.all && passed {

@@ -41,7 +41,7 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
             println!("{}: not started, the time is over", check.name);
             continue;
         }
-        let row = run(root, check, &commit)?;
+        let row = run(root, &target_folder(root).join("nightly"), check, &commit)?;
         println!(
             "{}: {} {}, {} failures ({} s)",
             row.check, row.count.done, row.count.what, row.count.failures, row.seconds
@@ -55,9 +55,8 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
     Ok(passed)
 }
 
-fn run(root: &Path, check: &Check, commit: &str) -> Result<NightlyRow, String> {
-    let log =
-        target_folder(root).join(format!("nightly/{}.log", check.name.replace([' ', '/'], "-")));
+fn run(root: &Path, logs: &Path, check: &Check, commit: &str) -> Result<NightlyRow, String> {
+    let log = logs.join(format!("{}.log", check.name.replace([' ', '/'], "-")));
     println!("== {}, output in {}", check.name, log.display());
     let start = Instant::now();
     let verdict = run_jobs(root, &check.jobs, check.minutes, Some(&log), &|| false);
@@ -162,9 +161,8 @@ mod tests {
     fn a_check_that_fails_or_checks_nothing_is_a_failure() {
         let failures = |words: &str| {
             let check = Check { name: "a".to_owned(), minutes: 1, jobs: vec![program(words)] };
-            // Logs are in the target folder, which the environment may name.
             let scratch = Scratch::with(&[]);
-            run(scratch.path(), &check, "0").unwrap().count.failures
+            run(scratch.path(), scratch.path(), &check, "0").unwrap().count.failures
         };
         assert_eq!(failures("true"), 0);
         assert_eq!(failures("false"), 1);

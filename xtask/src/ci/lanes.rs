@@ -60,15 +60,15 @@ impl fmt::Display for Row {
 /// Runs all steps and returns their results in the order of `steps`.
 ///
 /// After a failure the other lane is stopped, unless `keep_going`. The output of a step goes to
-/// `target/ci/<step>.log` and is printed when the step ends. A single step prints as it runs.
-pub(crate) fn run(root: &Path, steps: &[Step], keep_going: bool) -> Vec<Row> {
+/// `<logs>/<step>.log` and is printed when the step ends. A single step prints as it runs.
+pub(crate) fn run(root: &Path, logs: &Path, steps: &[Step], keep_going: bool) -> Vec<Row> {
     let board = Board::default();
     thread::scope(|scope| {
         for lane in Lane::ALL {
             let board = &board;
             scope.spawn(move || {
                 for step in steps.iter().filter(|step| step.lane == lane) {
-                    board.run(root, step, steps, keep_going);
+                    board.run(root, logs, step, steps, keep_going);
                 }
             });
         }
@@ -90,13 +90,13 @@ impl Board {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, root: &Path, step: &Step, steps: &[Step], keep_going: bool) {
+    fn run(&self, root: &Path, logs: &Path, step: &Step, steps: &[Step], keep_going: bool) {
         let start = Instant::now();
         let (verdict, tests) = if self.may_start(step, steps, keep_going) {
             let live = steps.len() == 1;
             println!("== {} started: {}", step.name, step.purpose);
             let start = Instant::now();
-            let log = (!live).then(|| target_folder(root).join(format!("ci/{}.log", step.name)));
+            let log = (!live).then(|| logs.join(format!("{}.log", step.name)));
             let stop = || !keep_going && self.has_failed();
             let verdict = run_jobs(root, &step.jobs, step.minutes, log.as_deref(), &stop);
             let text = log.and_then(|path| fs::read(path).ok()).unwrap_or_default();
@@ -246,7 +246,7 @@ mod tests {
 
     fn verdicts(steps: &[Step], keep_going: bool) -> Vec<bool> {
         let scratch = Scratch::with(&[]);
-        run(scratch.path(), steps, keep_going)
+        run(scratch.path(), scratch.path(), steps, keep_going)
             .iter()
             .map(|row| row.verdict == Verdict::Passed)
             .collect()
@@ -267,7 +267,7 @@ mod tests {
             step("use", Lane::Run, Some("make"), &["test -e made"]),
             step("make", Lane::Build, None, &["sleep 0.2", "touch made"]),
         ];
-        let rows = run(scratch.path(), &made, false);
+        let rows = run(scratch.path(), scratch.path(), &made, false);
         assert!(rows.iter().all(|row| row.verdict == Verdict::Passed), "{rows:?}");
     }
 
