@@ -199,21 +199,21 @@ fn rows_that_break_a_rule_are_found() {
     for (sql, expected) in [
         ("UPDATE meta SET value = x'0000000000000000' WHERE name = 'seq'", "not given out"),
         ("UPDATE inbox SET first = 9", "not given out"),
-        ("UPDATE inbox SET pack = x'020101000178000000', messages = 1", "is none"),
+        ("UPDATE inbox SET pack = x'020101000178000000', messages = 1", "malformed"),
         ("UPDATE inbox SET pack = x'02010100017800'", "not seen"),
         ("UPDATE inbox SET pack = x'020901000178017a'", "conversation or sender"),
         ("UPDATE inbox SET pack = x'020109000178017a'", "conversation or sender"),
         ("INSERT INTO inbox SELECT first + 1, messages, pack FROM inbox", "not given out"),
         ("DELETE FROM recent", "not seen"),
         ("UPDATE recent SET first = 9", "not given out"),
-        ("UPDATE recent SET pack = substr(pack, 2)", "is none"),
+        ("UPDATE recent SET pack = substr(pack, 2)", "malformed"),
         ("INSERT INTO seen VALUES (1, x'6d', 1, zeroblob(16))", "twice"),
         ("INSERT INTO recent SELECT 2, pack FROM recent", "twice"),
         ("DELETE FROM conversation", "conversation or sender"),
         ("DELETE FROM address", "conversation or sender"),
         ("INSERT INTO outbox VALUES (1, 1, 99, x'', 0, 0)", "conversation or recipient"),
-        ("INSERT INTO mls_group VALUES (x'61', 3, 0, x'')", "standing"),
-        ("INSERT INTO session VALUES (1, x'00', 1, -1, 0, x'')", "standing"),
+        ("INSERT INTO mls_group VALUES (x'61', 3, 0, x'')", "status"),
+        ("INSERT INTO session VALUES (1, x'00', 1, -1, 0, x'')", "status"),
         ("INSERT INTO session VALUES (99, x'00', 1, 0, 0, x'')", "without its address"),
     ] {
         let place = Place::new();
@@ -377,7 +377,7 @@ fn rows_of_the_inbox_that_overlap_are_damage() {
     );
     let mut store = place.open().unwrap();
     let found = store.check(Depth::Structure).unwrap();
-    assert!(found.iter().any(|it| it.to_string().contains("is none")), "{found:?}");
+    assert!(found.iter().any(|it| it.to_string().contains("malformed")), "{found:?}");
     let transaction = store.read().unwrap();
     assert_eq!(transaction.inbox(0, 3).unwrap().len(), 3);
     assert_eq!(transaction.inbox(0, 4).err().unwrap().code(), "damaged");

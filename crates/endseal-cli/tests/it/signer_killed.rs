@@ -179,5 +179,4 @@ fn kill(kills: u64) {
     let used = rules.iter().find(|it| it["effect"] == "allow").unwrap()["used"].as_u64();
     assert_eq!(used, Some(ids.len() as u64));
     alice.run(&["log", "--verify"]).ok();
-    println!("{kills} kills, {} signatures: 0 lost, 0 twice", ids.len());
 }
