@@ -12,6 +12,7 @@ mod names;
 mod promises;
 mod specs;
 mod unsafety;
+mod words;
 
 use core::fmt;
 use std::path::Path;
@@ -76,6 +77,7 @@ const RULES: &[(&str, Rule)] = &[
     ("promises", promises::check),
     ("hygiene", hygiene::check),
     ("links", links::check),
+    ("words", words::check),
 ];
 
 /// `cargo xtask tidy`: whether there was nothing to find.
