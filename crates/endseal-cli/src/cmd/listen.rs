@@ -22,7 +22,7 @@ use crate::peer_address::{DEFAULT_PORT, PeerArg};
 /// Receive files and messages from known peers
 ///
 /// Prints PEERID@ADDRESS for endseal send and endseal ping, then a line for each file and message.
-/// Of 0.0.0.0 or [::], others put an address of this machine in its place. Peers are read when it
+/// If ADDRESS is 0.0.0.0 or ::, others put an address of this machine there. Peers are read when it
 /// starts. Files appear in a folder, whole or not at all, and replace nothing.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
