@@ -34,7 +34,7 @@ fn key(byte: u8) -> SecretKey {
 
 /// The texts of a field of a file of vectors.
 fn texts(file: &str, field: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/nostr").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors/nostr").join(file);
     let Value::Array(cases) = serde_json::from_slice(&fs::read(path).unwrap()).unwrap() else {
         panic!("{file} is no list")
     };
