@@ -8,7 +8,7 @@ pub(crate) enum Content {
     Whole,
     /// The stream ends before.
     Cut,
-    /// Nobody can tell. The request may be refused, and nothing behind it is one.
+    /// The end is ambiguous. The request may be refused, and nothing behind it is one.
     Unclear,
 }
 

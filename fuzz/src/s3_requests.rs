@@ -133,7 +133,7 @@ fn serve(config: &Config, listener: TcpListener) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let (_stop, stopped) = tokio::sync::watch::channel(false);
     runtime.expect("a runtime").block_on(async {
-        // The fuzzer's own main leaves the signal as it is, and whoever writes to a client that is
+        // The fuzzer's own main leaves the signal as it is, and a write to a client that is
         // gone dies of it.
         let _pipe = signal(SignalKind::pipe()).expect("a handler");
         let proxy = Proxy::start(config);

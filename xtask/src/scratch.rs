@@ -12,7 +12,7 @@ impl Scratch {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("endseal-{purpose}-{}-{number}", process::id());
         let path = env::temp_dir().join(name);
-        // Not `create_dir_all`: a folder that is there already is somebody else's.
+        // Not `create_dir_all`: a folder that is there already belongs to another process.
         fs::create_dir(&path)?;
         Ok(Self(path))
     }

@@ -465,7 +465,7 @@ fn remove_slots_but(envelope: &mut Vec<u8>, keep: impl Fn(usize, bool) -> bool) 
     *envelope = out;
 }
 
-/// Sealed to the reader's Ed25519 key with somebody else's ML-KEM key.
+/// Sealed to the reader's Ed25519 key with the ML-KEM key of another identity.
 fn other_kem() -> Vec<u8> {
     let sender = identity(1);
     let (reader, other) = (identity(2), identity(3));

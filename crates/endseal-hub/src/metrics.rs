@@ -73,7 +73,7 @@ impl Drop for Open<'_> {
 pub(crate) struct Metrics {
     registered: AtomicU64,
     strangers: AtomicU64,
-    /// Connections of strangers that were closed: too many, or no registration.
+    /// Connections of unregistered peers that were closed: too many, or no registration.
     pub(crate) strangers_refused: AtomicU64,
     requests: [AtomicU64; REQUESTS.len()],
     refusals: [AtomicU64; CODES.len()],

@@ -11,7 +11,7 @@ use nostr_connect::prelude::{
 use serde_json::json;
 use tokio::io::{AsyncReadExt, stdin};
 
-/// Patience of one question whether the signer listens.
+/// Timeout of one request that asks if the signer listens.
 const PROBE: Duration = Duration::from_millis(500);
 const PROBES: usize = 40;
 

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-/// The client's own patience; each order has a shorter one.
+/// The client's own timeout; each order has a shorter one.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Deserialize)]

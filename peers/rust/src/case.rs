@@ -126,7 +126,7 @@ impl Case {
         let input = black_box(inputs.get(message).ok_or("no such input")?.as_slice());
         let result =
             if self.opens { self.group.open(self.reader, input) } else { self.group.seal(input) };
-        // Seen by nobody but the optimiser.
+        // Seen by the optimiser alone.
         drop(black_box(result.map_err(|error| error.to_string())?));
         Ok(())
     }

@@ -91,8 +91,9 @@ impl Board {
     }
 
     fn run(&self, root: &Path, logs: &Path, step: &Step, steps: &[Step], keep_going: bool) {
-        let start = Instant::now();
-        let (verdict, tests) = if self.may_start(step, steps, keep_going) {
+        let not_run =
+            Row { name: step.name, verdict: Verdict::NotRun, time: Duration::ZERO, tests: 0 };
+        let row = if self.may_start(step, steps, keep_going) {
             let live = steps.len() == 1;
             println!("== {} started: {}", step.name, step.purpose);
             let start = Instant::now();
@@ -104,11 +105,11 @@ impl Board {
             let tests = Count::of_tests(&text).map_or(0, |count| count.done);
             let row = Row { name: step.name, verdict, time: start.elapsed(), tests };
             println!("\n{text}== {row}\n");
-            (row.verdict, tests)
+            row
         } else {
-            (Verdict::NotRun, 0)
+            not_run
         };
-        self.rows().push(Row { name: step.name, verdict, time: start.elapsed(), tests });
+        self.rows().push(row);
         self.changed.notify_all();
     }
 

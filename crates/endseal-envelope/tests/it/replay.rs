@@ -1,4 +1,4 @@
-//! Replays: a message opens once as a whole, however often it was begun.
+//! Replays: a message opens once as a whole, however often opening was started.
 
 use std::collections::HashSet;
 use std::io::Read;

@@ -32,7 +32,7 @@ fn run(name: &str, test: &Value) {
     let context = unhex(&test["context"]);
     let identity = Identity::from_seeds(
         Seed::from_bytes(&array(&test["ed25519_seed"])),
-        // Without a seed in the vector, a key that nobody sealed to.
+        // Without a seed in the vector, a key to which nothing was sealed.
         test.get("mlkem768_seed").map_or_else(
             || mlkem768::Seed::from_bytes(&[0xee; 64]),
             |seed| mlkem768::Seed::from_bytes(&array(seed)),
@@ -116,7 +116,7 @@ fn check(name: &str, test: &Value, opened: &Result<Opened, OpenError>) {
     }
 }
 
-/// An envelope that is for somebody else.
+/// An envelope for another identity.
 fn filler() -> Vec<u8> {
     let (sender, other) = (crate::identity(100), crate::identity(101));
     let recipients = Recipients::from_identities([other.public()]).unwrap();

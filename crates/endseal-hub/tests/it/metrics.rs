@@ -1,4 +1,4 @@
-//! Metrics: counters follow what happens and name nobody; the page answers what it should.
+//! Metrics: counters follow what happens and name no one; the page answers what it should.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -59,7 +59,7 @@ async fn a_hub_whose_disk_is_full_is_alive_and_not_ready() {
             assert!(answer.ends_with("\r\n\r\nthe database cannot be written\n"), "{answer}");
         }
         assert!(get(address, "/healthz").await.starts_with("HTTP/1.1 200 OK\r\n"));
-        // Space is there again, and nobody has written since.
+        // Space is there again, and nothing was written since.
         limit_files(None);
         assert!(get(address, "/readyz").await.starts_with("HTTP/1.1 200 OK\r\n"));
         let answer = put_one(&alice, put(&[&bob], &alice.frame(1, b"text"))).await;

@@ -1,4 +1,4 @@
-//! Messages lie in packs of about a page. Nobody can tell, but by how long things take.
+//! Messages lie in packs of about a page. Only the time that operations take shows it.
 
 use alloc::collections::BTreeMap;
 

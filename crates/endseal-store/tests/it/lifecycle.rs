@@ -54,7 +54,7 @@ fn a_dropped_transaction_leaves_nothing() {
     let sender = transaction.address_ref(&[1; 32], 1).unwrap();
     let mut messages = transaction.messages().unwrap();
     assert_eq!(messages.seen(conversation, b"m").unwrap(), None);
-    // The number was not given out, because nobody has seen it.
+    // The number was not given out, because no other party has seen it.
     assert_eq!(messages.deliver(conversation, b"m", sender, 0, &[0; 16], b"text").unwrap(), 1);
 }
 

@@ -1,5 +1,5 @@
-//! Messages that were delivered last lie in packs until they are many. Nobody can tell, but by how
-//! long things take.
+//! Messages that were delivered last lie in packs until they are many. Only the time that
+//! operations take shows it.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{

@@ -1,4 +1,4 @@
-//! URLs of relays, and addresses that a stranger's relay must not have.
+//! URLs of relays, and addresses that a relay named by an unknown sender must not have.
 
 use endseal_relay::ConnectError;
 use endseal_relay::address::{Address, AddressError, Reach};

@@ -34,7 +34,7 @@ const NO_NAME: &str = "peer.invalid";
 
 type Keys = (MlDsaPublicKey, MlDsaSecretKey);
 
-/// Keys of the two ends, and of somebody else.
+/// Keys of the two ends, and of a third party.
 struct AntQuic {
     client: Keys,
     server: Keys,
@@ -63,7 +63,7 @@ impl Carrier for AntQuic {
             .with_server_key(public, secret)
             .add_trusted_key(self.client.0.clone())
             .build_server_config()?;
-        // Sessions are not resumed: nobody would use them.
+        // Sessions are not resumed: they would not be used.
         tls.send_tls13_tickets = 0;
         let tls = QuicServerConfig::try_from(tls)?;
         let endpoint = Endpoint::server(ServerConfig::with_crypto(Arc::new(tls)), HERE)?;

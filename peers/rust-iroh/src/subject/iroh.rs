@@ -30,7 +30,7 @@ pub(super) const SUBJECT: Transport = Transport {
 /// The application protocol.
 const ALPN: &[u8] = b"peer";
 
-/// Keys of the two ends, and of somebody else.
+/// Keys of the two ends, and of a third party.
 struct Iroh {
     client: SecretKey,
     server: SecretKey,

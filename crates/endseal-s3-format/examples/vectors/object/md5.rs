@@ -94,7 +94,7 @@ pub(super) fn write(dir: &Path) {
     }
 }
 
-/// Nobody may write it there, and nobody reads it.
+/// No writer may put it there, and no reader looks for it.
 fn beside_multipart(dir: &Path) {
     let (len, salt) = (100, [0xa1; 24]);
     let content = pattern(0, len);

@@ -1,6 +1,6 @@
 //! Protocol Buffers by prost, from endseal's contract.
 //!
-//! Its decoder has no limits but that of recursion: whoever hands it bytes limits their length.
+//! Its decoder has no limits but that of recursion: the caller limits the length of its input.
 //!
 //! Followed: <https://docs.rs/prost/0.14.4/prost/>.
 

@@ -33,7 +33,7 @@ pub(super) enum Strength {
     PostQuantum,
 }
 
-/// Keys of the two ends, and of somebody else.
+/// Keys of the two ends, and of a third party.
 pub(super) struct Keys {
     provider: Arc<CryptoProvider>,
     client: Arc<CertifiedKey>,
@@ -94,7 +94,7 @@ impl Keys {
         Ok(config)
     }
 
-    /// No tickets: nobody would use them.
+    /// No tickets: they would not be used.
     pub(super) fn server_config(&self) -> Result<ServerConfig, Failure> {
         let mut config = ServerConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(&[&TLS13])?
