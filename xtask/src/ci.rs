@@ -28,7 +28,7 @@ const REQUIRE: &str = "ENDSEAL_REQUIRE";
 /// A full check counts for this number of commits.
 const COMMITS: usize = 200;
 /// After a change of one of these all steps run.
-const FOUNDATIONS: &[&str] = &["xtask", ".ci", ".cargo", "rust-toolchain.toml"];
+const FOUNDATIONS: &[&str] = &["xtask", ".ci", ".cargo", "Cargo.toml", "rust-toolchain.toml"];
 
 /// Runs steps and returns true if none failed.
 ///
@@ -211,10 +211,10 @@ mod tests {
 
     #[test]
     fn foundations_are_the_tools_and_every_lock_file() {
-        for path in ["xtask/src/main.rs", ".ci/run", "Cargo.lock", "fuzz/Cargo.lock"] {
+        for path in ["xtask/src/main.rs", ".ci/run", "Cargo.toml", "fuzz/Cargo.lock"] {
             assert!(is_foundation(path), "{path}");
         }
-        for path in ["crates/endseal-hub/src/lib.rs", "xtasks", "Cargo.toml"] {
+        for path in ["crates/endseal-hub/src/lib.rs", "xtasks", "crates/endseal-hub/Cargo.toml"] {
             assert!(!is_foundation(path), "{path}");
         }
     }

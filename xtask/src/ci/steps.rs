@@ -32,6 +32,7 @@ const TESTED: &[&str] = &[
     "SECURITY.md",
 ];
 const S3: &[&str] = &[
+    "crates/endseal-keyring",
     "crates/endseal-service",
     "crates/endseal-s3proxy",
     "crates/endseal-s3-format",
@@ -55,6 +56,7 @@ const SIGNER: &[&str] = &[
     "crates/endseal-cli",
     "tests/nostr",
     "tests/children.py",
+    "peers/go",
 ];
 const NODE: &[&str] = &[
     "crates/endseal-service",
@@ -72,6 +74,9 @@ const NODE: &[&str] = &[
     "tests/node",
     "tests/children.py",
 ];
+
+/// The benchmark, what it measures, and the documents and vectors that its tests compare.
+const BENCH: &[&str] = &["bench", "crates", "peers", "vectors", "docs", "README.md"];
 
 /// All steps for the crates that the root manifest names.
 pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
@@ -110,12 +115,10 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
         build("vectors", "the vectors are what the generators write", 15, PRODUCT, {
             vec![program("xtask vectors --check")]
         }),
-        build("corpus", "kept inputs of all fuzz targets", 15, &["crates", "fuzz"], {
+        build("corpus", "kept inputs of all fuzz targets", 15, &["crates", "fuzz", "vectors"], {
             vec![program("xtask assure bounds corpus")]
         }),
-        build("bench", "the benchmark is tested and writes a report", 15, &["crates", "bench"], {
-            bench()
-        }),
+        build("bench", "the benchmark is tested and writes a report", 15, BENCH, bench()),
         build(
             "mls",
             "groups of OpenMLS and ours meet",
@@ -145,7 +148,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             "firmware",
             "the Nostr core keeps its budgets on two chips",
             20,
-            &["crates/endseal-crypto", "crates/endseal-nostr", "firmware"],
+            &["crates/endseal-crypto", "crates/endseal-nostr", "firmware", "docs/bench"],
             firmware(),
         ),
         after_build(run("deploy", "alerts fire, units are closed", 5, &["deploy", "crates"], {
@@ -174,9 +177,15 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
 
 /// The command that README names, word for word; a test compares them.
 const README_TEST: &str = "test --workspace";
-const MLS: &[&str] = &["crates/endseal-session", "crates/endseal-crypto", "peers/rust-mls"];
+const MLS: &[&str] = &[
+    "crates/endseal-session",
+    "crates/endseal-keyring",
+    "crates/endseal-store",
+    "crates/endseal-crypto",
+    "peers/rust-mls",
+];
 const DENY: &str = "deny --locked check bans licenses sources";
-const PEERS: &[&str] = &["crates/endseal-session", "crates/endseal-crypto", "vectors", "peers"];
+const PEERS: &[&str] = &["vectors", "peers"];
 
 /// Compiles what the next step runs, under the same features.
 fn build_all() -> Job {
@@ -353,6 +362,28 @@ mod tests {
     fn readme_has_the_test_command_of_ci() {
         let readme = std::fs::read_to_string(crate::root().join("README.md")).unwrap();
         assert!(readme.contains(&format!("`cargo {README_TEST}`")));
+    }
+
+    /// A change of a crate must run each step whose program contains it. The command line contains
+    /// all crates, of which a step names those that it is about.
+    #[test]
+    fn a_step_that_names_a_crate_names_the_crates_below_it() {
+        let root = crate::root();
+        for step in all(&root).unwrap() {
+            let named = |name: &str| step.paths.contains(&format!("crates/{name}").as_str());
+            for path in step.paths {
+                let Some(name) = path.strip_prefix("crates/") else { continue };
+                if name == "endseal-cli" {
+                    continue;
+                }
+                let text = std::fs::read_to_string(root.join(path).join("Cargo.toml")).unwrap();
+                let manifest: toml::Table = text.parse().unwrap();
+                let below = manifest["dependencies"].as_table().unwrap().keys();
+                for below in below.filter(|it| it.starts_with("endseal-")) {
+                    assert!(named(below), "{}: {name} contains {below}", step.name);
+                }
+            }
+        }
     }
 
     #[test]
