@@ -223,7 +223,7 @@ impl core::error::Error for MessageError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "the kinds of the format")]
 pub enum RatchetBody<'a> {
-    /// Of a pre-key message: the message and what its session began with.
+    /// A pre-key message: the message, and the keys from which its session was made.
     Prekey(&'a [u8]),
     /// The message alone.
     Ratchet(&'a [u8]),
