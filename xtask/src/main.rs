@@ -9,6 +9,7 @@ mod count;
 mod firmware;
 mod gate;
 mod git;
+mod group;
 mod nightly;
 mod peers;
 mod readme;
@@ -63,6 +64,10 @@ fn main() -> ExitCode {
         eprint!("{USAGE}");
         return ExitCode::from(2);
     };
+    if let Err(error) = group::end_all_when_interrupted() {
+        eprintln!("error: {error}");
+        return ExitCode::from(2);
+    }
     let outcome = match name.as_str() {
         "assure" => assure::command(&root(), rest),
         "ci" => ci::command(&root(), rest),
