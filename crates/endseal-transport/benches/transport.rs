@@ -1,9 +1,9 @@
-//! The transport beside plain quinn and TCP with TLS 1.3, on this machine: `cargo bench -p
-//! endseal-transport`. With `-- tune`: what settings of quinn are worth; with `-- windows`: what
-//! those of our limits are; with `-- acks IP`, another address of this machine: the cost of QUIC's
-//! own rule for acknowledgements, which applies to every address but loopback.
+//! Compares the transport with plain quinn and with TCP and TLS 1.3 on this machine: `cargo bench
+//! -p endseal-transport`. Options: `-- tune` measures settings of quinn; `-- windows` measures our
+//! limits; `-- acks IP`, with another address of this machine, measures the cost of QUIC's own rule
+//! for acknowledgements, which applies to every address but loopback.
 //!
-//! Subjects take turns in rounds; what is printed are medians, and ratios of rounds to the first
+//! Subjects run alternately in rounds. The output has medians, and ratios of rounds to the first
 //! subject. Everything runs in one process, so the two sides share the machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a benchmark")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "as in the crate")]
@@ -67,7 +67,7 @@ fn main() {
     }
 }
 
-/// A subject: its name, and what it does in one turn.
+/// A subject: its name, and the work that it does in one round.
 type Subject<'a> = (&'a str, Box<dyn FnMut((u32, u32)) + 'a>);
 
 fn transfer() {
@@ -107,8 +107,8 @@ fn transfer() {
     );
 }
 
-/// The same bytes through the loopback device, once between its own addresses and once between
-/// others.
+/// Sends the same bytes through the loopback device, once between its own addresses and once
+/// between other addresses of this machine.
 fn acknowledgements(ip: IpAddr) {
     let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
     let subjects = [
@@ -138,7 +138,7 @@ fn acknowledgements(ip: IpAddr) {
     }
 }
 
-/// Runs the subjects in turns and prints what they did.
+/// Runs the subjects alternately and prints their results.
 fn compare(
     title: &str,
     subjects: &mut [Subject<'_>],
@@ -183,8 +183,8 @@ fn handshake() {
     for _ in 0..ROUNDS {
         for (i, policy) in policies.into_iter().enumerate() {
             let before = cpu_time();
-            // One thread takes notice at once; of several, one may go on probing the path
-            // meanwhile.
+            // A single thread notices the completion at once; with several, one may go on probing
+            // the path meanwhile.
             let (_, bytes) = single.block_on(handshakes(policy));
             cpus[i].push((cpu_time() - before).as_secs_f64() * 1e6 / f64::from(HANDSHAKES));
             let (wall, _) = multi.block_on(handshakes(policy));
@@ -205,7 +205,8 @@ fn handshake() {
     }
 }
 
-/// Median time of one, in microseconds, and bytes that the client sent and received.
+/// Returns the median time of one handshake, in microseconds, and the bytes that the client sent
+/// and received.
 async fn handshakes(policy: Policy) -> (f64, (u64, u64)) {
     let [client, server] = ours::endpoints(ours::LOOPBACK, policy, &Limits::default());
     let address = server.local_address().unwrap();
@@ -221,13 +222,13 @@ async fn handshakes(policy: Policy) -> (f64, (u64, u64)) {
     (median(&times), sizes)
 }
 
-/// CPU time of this thread so far (Linux).
+/// Returns the CPU time of this thread so far (Linux).
 fn cpu_time() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(text.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0))
 }
 
-/// Measures the effect of settings of quinn, one at a time, beside its defaults in the same run.
+/// Measures settings of quinn, one at a time, against its defaults in the same run.
 fn tune() {
     let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
     type Tune = fn(&mut TransportConfig);
@@ -312,7 +313,7 @@ fn tune() {
     }
 }
 
-/// Windows and buffers of ours, beside plain quinn in the same run.
+/// Measures windows and buffers of ours against plain quinn in the same run.
 fn windows() {
     let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
     let kib = |stream: u32, connection: u32, send: u32, buffer: usize| {

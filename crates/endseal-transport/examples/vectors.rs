@@ -1,8 +1,8 @@
 //! Writes the test vectors of docs/spec/transport.md:
 //! `cargo run -p endseal-transport --example endseal-transport-vectors -- vectors`.
 //!
-//! Everything is written by hand here, byte by byte, and not by the code that the vectors test;
-//! only keys and ids are not.
+//! All bytes are written by hand here and not by the code that the vectors test; only keys and ids
+//! come from the library.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 #![allow(clippy::std_instead_of_core, reason = "as in the crate")]
 
@@ -111,7 +111,7 @@ fn prefixes(dir: &Path) {
     }
 }
 
-/// Frames on a message stream that began as early data, behind its type.
+/// Returns frames on a message stream that started as early data, without the stream's prefix.
 fn early(dir: &Path) {
     let vector = |scenario, comment: &str, expect: &str, bytes: &[u8]| {
         Vector::new(scenario, comment, expect).with("kind", "early").with_hex("bytes", bytes)

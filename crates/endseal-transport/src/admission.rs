@@ -1,4 +1,4 @@
-//! Connections at once, in total and per peer.
+//! Limits on simultaneous connections, in total and per peer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,18 +22,20 @@ impl Admissions {
         Arc::new(Self { total, per_peer, permits, peers: Mutex::default() })
     }
 
-    /// Connections that there are.
+    /// Returns the number of open connections, in both directions.
     pub(crate) fn len(&self) -> usize {
         self.total.saturating_sub(self.permits.available_permits())
     }
 
-    /// A permit for a connection that this side asked for. It counts in the total only.
+    /// Takes a permit for an outgoing connection, which counts in the total only. `None` if the
+    /// limit is reached.
     pub(crate) fn outgoing(self: &Arc<Self>) -> Option<ConnectionPermit> {
         let total = self.permits.clone().try_acquire_owned().ok()?;
         Some(ConnectionPermit { _total: total, peer: None })
     }
 
-    /// A permit for a connection that `peer` asked for.
+    /// Takes a permit for a connection from `peer`. `None` if the total or the peer's share is used
+    /// up.
     pub(crate) fn incoming(self: &Arc<Self>, peer: PeerId) -> Option<ConnectionPermit> {
         let mut permit = self.outgoing()?;
         let mut peers = self.peers();
@@ -54,7 +56,7 @@ impl Admissions {
     }
 }
 
-/// A connection's place among the others, given back on drop.
+/// Permit of one open connection. Dropping it frees its share of the total and of its peer.
 #[derive(Debug)]
 pub(crate) struct ConnectionPermit {
     _total: OwnedSemaphorePermit,

@@ -1,4 +1,4 @@
-//! When to try again.
+//! Exponential back-off: the times between attempts.
 
 use core::time::Duration;
 
@@ -6,31 +6,31 @@ use endseal_crypto::random::{Random, RandomError};
 use tokio::time::{Instant, sleep_until};
 
 /// Exponential back-off with jitter: the n-th wait is between half of `first * 2^n` and all of it,
-/// but no more than `max`. Half of it is left to chance, so that those who lost a peer together do
-/// not come back together.
+/// but no more than `max`. The other half is random, so that clients which lost the same peer at
+/// the same time do not all return at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Backoff {
-    /// The first wait at most.
+    /// Upper bound of the first wait.
     pub first: Duration,
-    /// Any wait at most.
+    /// Upper bound of every wait.
     pub max: Duration,
-    /// Attempts before giving up; `None` to go on for ever.
+    /// Number of attempts before [`retry`](Self::retry) gives up; `None` means that it never does.
     pub attempts: Option<u32>,
 }
 
 impl Default for Backoff {
-    /// 250 ms, doubled up to 30 s, for ever.
+    /// First wait up to 250 ms, doubled up to 30 s, without a limit on attempts.
     fn default() -> Self {
         Self { first: Duration::from_millis(250), max: Duration::from_secs(30), attempts: None }
     }
 }
 
 impl Backoff {
-    /// The wait after `failures` failures in a row, of which there was at least one.
+    /// Returns the time to wait after `failures` failures in a row. 0 counts as 1.
     ///
     /// # Errors
-    /// [`RandomError`] if the source fails.
+    /// [`RandomError`] if the random source fails.
     pub fn wait(&self, failures: u32, random: &mut impl Random) -> Result<Duration, RandomError> {
         let doublings = failures.saturating_sub(1).min(31);
         let whole = self.first.saturating_mul(1 << doublings).min(self.max);
@@ -47,13 +47,15 @@ impl Backoff {
         self.attempts.is_none_or(|attempts| failures < attempts)
     }
 
-    /// Calls `attempt` until it succeeds, fails for good, or attempts are used up; waits in
-    /// between. `failures` is counted up by the way and not reset: that is for who sees the result
-    /// work. Dropped while it waits, it leaves the rest of the wait to the next call with the same
-    /// `failures`.
+    /// Calls `attempt` until it succeeds, returns an error that is not transient, or
+    /// [`attempts`](Self::attempts) are used up. Waits between two attempts.
+    ///
+    /// `failures` is increased by each failure and is not reset by a success: the caller resets it
+    /// once the result has proved to work. If the call is dropped during a wait, the next call with
+    /// the same `failures` waits for the rest of it.
     ///
     /// # Errors
-    /// The last one of `attempt`.
+    /// The error of the last attempt.
     pub async fn retry<T, E>(
         &self,
         random: &mut impl Random,
@@ -76,7 +78,7 @@ impl Backoff {
     }
 }
 
-/// Failures in a row, and the wait after the last one.
+/// Number of failures in a row, and the end of the wait after the last one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Failures {
     count: u32,
@@ -84,7 +86,7 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Number of failures in a row.
+    /// Returns the number of failures in a row.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
@@ -97,7 +99,7 @@ impl Failures {
     }
 
     fn wait(&mut self, backoff: &Backoff, random: &mut impl Random) {
-        // Without chance the wait is the longest: late, but not wrong.
+        // Without randomness the longest wait is used: late, but not wrong.
         let wait = backoff.wait(self.count, random).unwrap_or(backoff.max);
         self.not_before = Instant::now().checked_add(wait);
     }

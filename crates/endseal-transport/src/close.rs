@@ -1,30 +1,30 @@
-//! Why a connection ended (docs/spec/transport.md, "Close codes").
+//! Reasons for the end of a connection (docs/spec/transport.md, "Close codes").
 
 use core::fmt;
 
 use quinn::{ConnectionError, VarInt};
 
-/// Reason that one side sends when it closes a connection or resets a stream.
+/// Code that one side sends when it closes a connection, resets a stream or stops reading one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CloseCode {
-    /// Nothing is wrong: all is said.
+    /// Normal end: the sender has nothing more to send.
     Done,
-    /// The work of a stream was given up by the application.
+    /// The application gave up a stream.
     Cancelled,
-    /// A stream of an unknown type, a second or a missing control stream.
+    /// A stream of an unexpected type, or no control stream within the time for a handshake.
     Stream,
-    /// A frame that is not one.
+    /// A frame that is malformed or out of sequence.
     Frame,
-    /// A frame longer than agreed.
+    /// A frame longer than the receiver's limit, or a limit that is out of bounds.
     TooLarge,
-    /// Early data that is not idempotent.
+    /// Early data that is not marked as idempotent.
     Early,
-    /// No more connections are taken now; try later.
+    /// The peer accepts no more connections at the moment. Try again later.
     Busy,
-    /// The peer is not accepted (any more).
+    /// The peer does not accept this side's key, or does not accept it any more.
     Refused,
-    /// A code that this version does not know.
+    /// Code that this version does not know; applications may define their own.
     Other(u64),
 }
 
@@ -40,7 +40,7 @@ impl CloseCode {
         Self::Refused,
     ];
 
-    /// Its number on the wire.
+    /// Returns the number that is sent on the wire.
     #[must_use]
     pub const fn number(self) -> u64 {
         match self {
@@ -56,7 +56,7 @@ impl CloseCode {
         }
     }
 
-    /// The code of a number.
+    /// Returns the code for a number from the wire. Unknown numbers give [`Self::Other`].
     #[must_use]
     pub fn of_number(number: u64) -> Self {
         Self::ALL.into_iter().find(|code| code.number() == number).unwrap_or(Self::Other(number))
@@ -72,7 +72,7 @@ impl fmt::Display for CloseCode {
         f.write_str(match self {
             Self::Done => "done",
             Self::Cancelled => "cancelled",
-            Self::Stream => "a stream that should not be",
+            Self::Stream => "a stream of an unexpected type, or no control stream",
             Self::Frame => "a malformed frame",
             Self::TooLarge => "a frame longer than agreed",
             Self::Early => "early data that is not idempotent",
@@ -83,27 +83,28 @@ impl fmt::Display for CloseCode {
     }
 }
 
-/// Why a connection is no more.
+/// Reason why a connection has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Closed {
-    /// This side closed it.
+    /// This side closed the connection.
     Here,
-    /// The peer closed it.
+    /// The peer closed the connection with this code. A [`CloseCode::Refused`] is reported as
+    /// [`Self::Refused`].
     ByPeer(CloseCode),
-    /// Nothing was heard for the idle timeout: the peer or the path is gone.
+    /// No packet arrived during the idle timeout: the peer or the path is gone.
     TimedOut,
-    /// The peer has lost its state: it was started anew, or it closed the connection, stood still
-    /// for long, and its reason was overtaken by the reset.
+    /// The peer has no state for this connection (a stateless reset, RFC 9000, 10.3): it was
+    /// restarted, or it closed the connection and its close message did not arrive in time.
     Reset,
     /// The peer does not accept this side's key.
     Refused,
-    /// QUIC or TLS failed, for the reason given.
+    /// QUIC or TLS failed. The text describes the error and is not stable.
     Protocol(String),
 }
 
 impl Closed {
-    /// A stable name of the class.
+    /// Returns a stable name of the variant, for logs and metrics.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -147,8 +148,8 @@ impl fmt::Display for Closed {
         match self {
             Self::Here => f.write_str("the connection was closed on this side"),
             Self::ByPeer(code) => write!(f, "the peer closed the connection: {code}"),
-            Self::TimedOut => f.write_str("nothing was heard from the peer for too long"),
-            Self::Reset => f.write_str("the peer has lost the connection's state"),
+            Self::TimedOut => f.write_str("no packet arrived from the peer within the timeout"),
+            Self::Reset => f.write_str("the peer no longer knows the connection"),
             Self::Refused => f.write_str("the peer does not accept this key"),
             Self::Protocol(reason) => write!(f, "the connection failed: {reason}"),
         }

@@ -1,4 +1,4 @@
-//! Outgoing connections before the end of their handshake.
+//! Outgoing connections until their handshake is complete.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::shared::Shared;
 use crate::statistics::Counters;
 
-/// Outgoing connection whose handshake is not complete.
+/// An outgoing connection attempt whose handshake is not complete.
 pub(crate) struct ConnectAttempt {
     shared: Arc<Shared>,
     peer: PeerId,
@@ -43,7 +43,7 @@ impl ConnectAttempt {
         );
     }
 
-    /// The connection, once the peer has proved its key.
+    /// Returns the connection. Called when the peer has proved its key.
     pub(crate) async fn start(
         &self,
         quinn: quinn::Connection,
@@ -53,7 +53,7 @@ impl ConnectAttempt {
     ) -> Result<Connection, ConnectError> {
         let shared = &self.shared;
         let handshake = HandshakeInfo::of(&quinn, shared.policy, started, early);
-        // TLS has compared it; a resumed session has it from the first handshake.
+        // TLS has compared the id already; for a resumed session it did so in the first handshake.
         if peer_of(&quinn) != Some(self.peer) {
             quinn.close(CloseCode::Refused.to_varint(), b"");
             Counters::add(&shared.counters.handshakes_failed, 1);
@@ -79,7 +79,7 @@ impl ConnectAttempt {
         Ok(Connection::start(shared.parts(quinn, peer, handshake, control, complete, permit)))
     }
 
-    /// Counts a handshake without an answer, and returns its error.
+    /// Counts a handshake that timed out, and returns its error.
     pub(crate) fn timed_out(&self) -> ConnectError {
         Counters::add(&self.shared.counters.handshakes_failed, 1);
         ConnectError::TimedOut

@@ -1,4 +1,4 @@
-//! A connection to one authenticated peer.
+//! Connection to one authenticated peer.
 
 use core::time::Duration;
 use std::net::SocketAddr;
@@ -24,8 +24,8 @@ use crate::sender::FrameSender;
 /// Time for which [`Connection::close`] waits until the data on the control stream has arrived.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// A connection to one authenticated peer. Clones are handles of the same one; it is closed with
-/// [`CloseCode::Done`] when the last of them and of its streams is dropped.
+/// A connection to one authenticated peer. Clones are handles of the same connection. It is closed
+/// with [`CloseCode::Done`] when the last handle and the last of its streams are dropped.
 #[derive(Clone, Debug)]
 pub struct Connection(Arc<Inner>);
 
@@ -38,9 +38,10 @@ struct Inner {
     limits: FrameLimits,
     control_out: Mutex<FrameSender>,
     control_in: Mutex<ControlIn>,
-    /// The largest payload that the peer accepts; 0 until its control stream has said so.
+    /// Largest payload that the peer accepts, in bytes; 0 until its control stream has announced
+    /// it.
     peer_max: watch::Receiver<u32>,
-    /// True if the handshake is complete on this side: false while only early data can come.
+    /// True once the handshake is complete on this side; before that only early data can arrive.
     complete: watch::Receiver<bool>,
     _permit: ConnectionPermit,
 }
@@ -51,7 +52,7 @@ enum ControlIn {
     Here(Box<FrameReceiver>),
 }
 
-/// Parts of a connection.
+/// Components from which a connection is made after its handshake.
 pub(crate) struct Parts {
     pub(crate) handle: ConnHandle,
     pub(crate) peer: PeerId,
@@ -63,7 +64,7 @@ pub(crate) struct Parts {
     pub(crate) permit: ConnectionPermit,
 }
 
-/// Opens the stream that each side opens first, and says what this one accepts.
+/// Opens this side's control stream, its first, and announces the limits of its frames.
 pub(crate) async fn open_control(
     quinn: &quinn::Connection,
     limits: FrameLimits,
@@ -74,7 +75,7 @@ pub(crate) async fn open_control(
     Ok(stream)
 }
 
-/// Makes a stream the control stream.
+/// Writes the prefix of the control stream, with the largest payload that this side accepts.
 pub(crate) async fn begin_control(
     stream: &mut SendStream,
     limits: FrameLimits,
@@ -82,7 +83,7 @@ pub(crate) async fn begin_control(
     let mut prefix = BytesMut::new();
     Prefix::Control { max_payload: limits.maximum() }.encode(&mut prefix);
     stream.write_all(&prefix).await?;
-    // Short words about long transfers must not wait behind them. (It cannot have ended yet.)
+    // Short control frames must not wait behind long transfers. (The stream cannot have ended yet.)
     let _new = stream.set_priority(1);
     Ok(())
 }
@@ -118,19 +119,19 @@ impl Connection {
         }))
     }
 
-    /// Returns the id of the other side.
+    /// Returns the authenticated id of the peer.
     #[must_use]
     pub fn peer(&self) -> PeerId {
         self.0.peer
     }
 
-    /// Returns the results of the handshake.
+    /// Returns algorithms, sizes and duration of the handshake.
     #[must_use]
     pub fn handshake(&self) -> &HandshakeInfo {
         &self.0.handshake
     }
 
-    /// The path at this moment.
+    /// Returns measurements of the network path at this moment.
     #[must_use]
     pub fn path(&self) -> Path {
         let stats = self.0.handle.quinn.stats();
@@ -153,30 +154,34 @@ impl Connection {
         }
     }
 
-    /// Waits until the peer has accepted this side.
+    /// Waits until the peer has accepted this side's key.
     ///
-    /// A client's handshake is done when it has sent its proof, a moment before the peer has judged
-    /// it. Nothing needs this call: a refusal shows in whatever is done next.
+    /// A client completes its handshake when it has sent its proof, before the peer has checked it.
+    /// The call is optional: without it, a refusal shows as an error of the next operation.
     ///
     /// # Errors
-    /// [`Closed`], usually [`Closed::Refused`].
+    /// [`Closed`] if the connection has ended; [`Closed::Refused`] if the peer does not accept the
+    /// key.
     pub async fn confirmed(&self) -> Result<(), Closed> {
         let known = self.0.peer_max.clone().wait_for(|max| *max != 0).await.is_ok();
         if known { Ok(()) } else { Err(self.0.handle.closed()) }
     }
 
-    /// Sends a frame on the control stream: in order with all others there, before all messages.
+    /// Sends a frame on the control stream. Control frames arrive in order, and are sent before
+    /// data of other streams. Dropping the call while it waits is safe, as for
+    /// [`FrameSender::send`].
     ///
     /// # Errors
-    /// [`SendError`]. Dropping the call while it waits is safe, as for [`FrameSender::send`].
+    /// [`SendError`] if the connection has ended or the frame is longer than the peer accepts.
     pub async fn send_control(&self, frame: &Frame) -> Result<(), SendError> {
         self.0.control_out.lock().await.send(frame).await
     }
 
-    /// The next frame of the peer's control stream; `None` when the peer is about to close.
+    /// Returns the next frame of the peer's control stream, or `None` when the peer is about to
+    /// close the connection. Dropping the call while it waits is safe.
     ///
     /// # Errors
-    /// [`ReceiveError`]. Dropping the call while it waits is safe.
+    /// [`ReceiveError`] if the connection has ended, or the peer violated the protocol.
     pub async fn receive_control(&self) -> Result<Option<Frame>, ReceiveError> {
         self.completed().await?;
         let mut control = self.0.control_in.lock().await;
@@ -192,25 +197,27 @@ impl Connection {
         }
     }
 
-    /// Opens a stream of frames to the peer. Waits while the peer has as many open as it allows.
+    /// Opens a one-way stream of frames to the peer. Waits while the peer's limit of open streams
+    /// is reached.
     ///
     /// # Errors
-    /// [`SendError::Closed`].
+    /// [`SendError::Closed`] if the connection has ended.
     pub async fn open_messages(&self) -> Result<FrameSender, SendError> {
         let stream = self.0.handle.quinn.open_uni().await;
         let stream = stream.map_err(|error| SendError::Closed(error.into()))?;
         Ok(self.sender(stream, Some(Prefix::Message)))
     }
 
-    /// The next stream of frames that the peer has opened.
+    /// Returns the next message stream that the peer has opened. Dropping the call while it waits
+    /// is safe.
     ///
-    /// While nobody calls this, the peer can open [`Limits::messages`](crate::Limits::messages)
-    /// streams and then waits.
+    /// Streams that are not accepted count against [`Limits::messages`](crate::Limits::messages);
+    /// the peer waits when that many are open.
     ///
     /// # Errors
-    /// [`ReceiveError::Closed`]. Dropping the call while it waits is safe.
+    /// [`ReceiveError::Closed`] if the connection has ended.
     pub async fn accept_messages(&self) -> Result<FrameReceiver, ReceiveError> {
-        // The first stream is the control stream, which is taken when this is known.
+        // The first stream is the control stream, which `greet` has accepted when this returns.
         self.confirmed().await.map_err(ReceiveError::Closed)?;
         let stream = self.0.handle.quinn.accept_uni().await;
         let stream = stream.map_err(|error| ReceiveError::Closed(error.into()))?;
@@ -218,10 +225,11 @@ impl Connection {
         Ok(FrameReceiver::new(stream, self.0.handle.clone(), expected, self.0.limits))
     }
 
-    /// Opens an exchange: frames both ways. The peer learns of it by the first frame.
+    /// Opens an exchange: a stream of frames in both directions. The peer learns of it with the
+    /// first frame. Waits while the peer's limit of open exchanges is reached.
     ///
     /// # Errors
-    /// [`SendError::Closed`].
+    /// [`SendError::Closed`] if the connection has ended.
     pub async fn open_exchange(&self) -> Result<(FrameSender, FrameReceiver), SendError> {
         let streams = self.0.handle.quinn.open_bi().await;
         let (send, receive) = streams.map_err(|error| SendError::Closed(error.into()))?;
@@ -229,10 +237,11 @@ impl Connection {
         Ok((self.sender(send, Some(Prefix::Exchange)), receiver))
     }
 
-    /// The next exchange that the peer has opened.
+    /// Returns the next exchange that the peer has opened. Dropping the call while it waits is
+    /// safe.
     ///
     /// # Errors
-    /// [`ReceiveError::Closed`]. Dropping the call while it waits is safe.
+    /// [`ReceiveError::Closed`] if the connection has ended.
     pub async fn accept_exchange(&self) -> Result<(FrameSender, FrameReceiver), ReceiveError> {
         let streams = self.0.handle.quinn.accept_bi().await;
         let (send, receive) = streams.map_err(|error| ReceiveError::Closed(error.into()))?;
@@ -241,8 +250,9 @@ impl Connection {
         Ok((self.sender(send, None), receiver))
     }
 
-    /// Says good-bye: ends the control stream, waits a moment until the peer has what was said
-    /// there, and closes. Frames on other streams that are not finished are lost.
+    /// Closes the connection in order: ends the control stream, waits up to 2 s until the peer has
+    /// acknowledged it, and closes with `code`. Data of other streams that are not finished is
+    /// lost.
     pub async fn close(&self, code: CloseCode) {
         let farewell = async {
             let mut control = self.0.control_out.lock().await;
@@ -250,22 +260,22 @@ impl Connection {
                 control.arrived().await;
             }
         };
-        // Whether it arrived or not, what follows is the same.
+        // The connection is closed in the same way if the data did not arrive.
         let _arrived = time::timeout(FAREWELL, farewell).await;
         self.abort(code);
     }
 
-    /// Closes at once. What was not acknowledged is lost.
+    /// Closes the connection at once with `code`. Data that was not acknowledged may be lost.
     pub fn abort(&self, code: CloseCode) {
         self.0.handle.quinn.close(code.to_varint(), b"");
     }
 
-    /// Waits until the connection is no more, and says why.
+    /// Waits until the connection has ended, and returns the reason.
     pub async fn closed(&self) -> Closed {
         self.0.handle.quinn.closed().await.into()
     }
 
-    /// Why the connection is no more; `None` while it is.
+    /// Returns the reason for the end of the connection; `None` while it is open.
     #[must_use]
     pub fn close_reason(&self) -> Option<Closed> {
         self.0.handle.quinn.close_reason().map(Closed::from)
@@ -281,40 +291,42 @@ impl Connection {
     }
 }
 
-/// Takes the peer's control stream, which is its first.
+/// Accepts the peer's control stream, which must be its first stream, and reads its prefix.
 async fn greet(
     handle: ConnHandle,
     limits: FrameLimits,
     max_known: watch::Sender<u32>,
     control_known: oneshot::Sender<FrameReceiver>,
 ) {
-    // Errors need no word here: the connection is closed, and everybody who waits learns why.
+    // Errors need no report here: the connection is closed, and every waiting call returns the
+    // reason.
     let Ok(stream) = handle.quinn.accept_uni().await else { return };
     let mut control = FrameReceiver::new(stream, handle.clone(), Some(StreamType::Control), limits);
     if let Ok(Some(Prefix::Control { max_payload })) = control.read_prefix().await {
-        // Nobody may be left to know. The value stays after this sender is gone.
+        // The receivers may be gone. The value stays available after this sender is dropped.
         let _known = control_known.send(control);
         let _known = max_known.send(max_payload);
     }
 }
 
-/// The path of a connection at one moment.
+/// Measurements of the network path of a connection at one moment. Counts are totals since its
+/// start.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Path {
-    /// The peer's address.
+    /// The peer's current address.
     pub remote: SocketAddr,
-    /// True if it is another one than at the handshake.
+    /// True if the address differs from that at the handshake.
     pub migrated: bool,
-    /// Estimate of the round trip time.
+    /// Estimate of the round-trip time.
     pub rtt: Duration,
-    /// Largest UDP payload in use.
+    /// Largest UDP payload in use, in bytes.
     pub mtu: u16,
-    /// Bytes that may be in flight.
+    /// Congestion window: bytes that may be in flight.
     pub congestion_window: u64,
-    /// Packets sent.
+    /// QUIC packets sent.
     pub packets_sent: u64,
-    /// Packets that did not arrive, as far as known.
+    /// QUIC packets sent and declared lost.
     pub packets_lost: u64,
     /// Bytes of UDP payload sent.
     pub bytes_sent: u64,
@@ -324,11 +336,11 @@ pub struct Path {
     pub datagrams_sent: u64,
     /// UDP datagrams received.
     pub datagrams_received: u64,
-    /// Pieces of streams sent, again where they were lost (STREAM frames: RFC 9000, 19.8). Signs of
-    /// life are not among them.
+    /// STREAM frames sent, including retransmissions (RFC 9000, 19.8). Keep-alive packets carry
+    /// none.
     pub stream_frames_sent: u64,
-    /// Pieces of streams received.
+    /// STREAM frames received.
     pub stream_frames_received: u64,
-    /// Acknowledgements received (ACK frames: RFC 9000, 19.3).
+    /// ACK frames received (RFC 9000, 19.3).
     pub acks_received: u64,
 }

@@ -1,7 +1,7 @@
-//! Early data: frames that travel with the first packet of a resumed handshake (0-RTT).
+//! Early data (0-RTT): frames that travel with the first packet of a resumed handshake.
 //!
-//! An observer who records such a packet can send it again. So it carries nothing but frames for
-//! which that does no harm, and the type sees to it.
+//! An observer who records such a packet can send it again. Therefore early data carries only
+//! frames for which a replay does no harm; the type [`IdempotentFrame`] enforces this.
 
 use std::time::Instant;
 
@@ -19,36 +19,37 @@ use crate::handshake::EarlyData;
 use crate::prefix::Prefix;
 use crate::sender::FrameSender;
 
-/// A frame for which it does no harm to be acted on twice: its flag says so.
+/// A frame that may be processed twice without harm. Its idempotent flag is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotentFrame(Frame);
 
 impl IdempotentFrame {
-    /// A frame with the flag. The caller MUST be sure that acting on it twice does what acting on
-    /// it once does: "I have read up to 17" is such, "pay 17" is not.
+    /// Makes a frame with the idempotent flag. The caller MUST ensure that processing it twice has
+    /// the same effect as processing it once: this holds for "I have read up to 17", but not for
+    /// "pay 17".
     #[must_use]
     pub fn new(kind: Kind, payload: impl Into<Bytes>) -> Self {
         Self(Frame::new(kind, payload).idempotent())
     }
 
-    /// The same with the flag that the payload is a `SealedMessage`; `None` on another kind than
-    /// [`Kind::Message`]. The two flags are independent: sealing hides what a frame says from
-    /// relays, and does not keep a recorded one from coming again.
+    /// Sets the flag which says that the payload is a `SealedMessage`; returns `None` for kinds
+    /// other than [`Kind::Message`]. The flag does not replace the idempotent one: sealing hides
+    /// the content from relays, but a recorded frame can still be replayed.
     #[must_use]
     pub fn sealed(self) -> Option<Self> {
         self.0.sealed().map(Self)
     }
 
-    /// The frame.
+    /// Returns the frame without the guarantee of the type.
     #[must_use]
     pub fn as_frame(&self) -> &Frame {
         &self.0
     }
 }
 
-/// A connection that is being made, and takes early frames meanwhile.
+/// A connection attempt that accepts early frames before its handshake is complete.
 ///
-/// Nothing but an [`IdempotentFrame`] can be written:
+/// Only an [`IdempotentFrame`] can be written:
 ///
 /// ```compile_fail
 /// # async fn f(mut early: endseal_transport::EarlyConnection, pay: endseal_transport::Frame) {
@@ -61,14 +62,14 @@ pub struct EarlyConnection {
     started: Instant,
     state: State,
     frames: Vec<IdempotentFrame>,
-    /// Bytes that may still be sent.
+    /// Bytes of early data that may still be sent, headers included.
     room: usize,
 }
 
 enum State {
-    /// Nothing to resume: frames wait for the handshake.
+    /// There is no session to resume: frames wait for the handshake.
     Full(Connecting),
-    /// The first packet carries the frames.
+    /// A session is resumed: the first packet carries the frames.
     Resumed(Box<Resumed>),
 }
 
@@ -92,8 +93,8 @@ impl EarlyConnection {
                 let failed = |error| attempt.failed(error);
                 let mut control = quinn.open_uni().await.map_err(failed)?;
                 let mut stream = quinn.open_uni().await.map_err(failed)?;
-                // If the peer rejected early data meanwhile, streams opened before are void, and
-                // numbers start anew. The control stream must be the first of those that count.
+                // If the peer has already rejected the early data, streams opened before are void
+                // and stream numbers start again. The control stream must be the first valid one.
                 if is_void(&mut control).await {
                     control = if is_void(&mut stream).await {
                         quinn.open_uni().await.map_err(failed)?
@@ -102,9 +103,10 @@ impl EarlyConnection {
                     };
                     stream = quinn.open_uni().await.map_err(failed)?;
                 }
-                // It fails if the stream is void now, which is seen when the handshake is done.
+                // It fails if the stream is void now; `established` finds that out after the
+                // handshake.
                 let _begun = begin_control(&mut control, attempt.limits().frames()).await;
-                // Early frames are shorter than what may always be sent.
+                // Early frames are at most `FRAME_INITIAL` long, so the peer's limit is not needed.
                 let (_, unknown) = watch::channel(0);
                 let handle = attempt.handle(quinn.clone());
                 let messages = FrameSender::new(stream, handle, Some(Prefix::Message), unknown);
@@ -114,17 +116,20 @@ impl EarlyConnection {
         Ok(Self { attempt, started, state, frames: Vec::new(), room })
     }
 
-    /// Returns true if frames travel with the first packet. Otherwise there was nothing to resume,
-    /// and they follow the handshake.
+    /// Returns true if frames travel with the first packet. False means that there was no session
+    /// to resume, and the frames are sent after the handshake.
     #[must_use]
     pub fn is_early(&self) -> bool {
         matches!(self.state, State::Resumed(_))
     }
 
-    /// Sends a frame as early as possible. A copy is kept until the peer has taken early data.
+    /// Sends a frame as early as possible. A copy is kept until the peer has accepted the early
+    /// data.
     ///
     /// # Errors
-    /// [`SendError::EarlyFull`] beyond [`Limits::early`](crate::Limits::early) bytes.
+    /// [`SendError::EarlyFull`] if the frames exceed [`Limits::early`](crate::Limits::early) bytes
+    /// in total, or the payload exceeds 64 KiB; otherwise that of
+    /// [`FrameSender::send`](crate::FrameSender::send).
     pub async fn send(&mut self, frame: IdempotentFrame) -> Result<(), SendError> {
         let length = frame.0.payload.len().saturating_add(LiveHeader::MAX_LEN);
         let max = crate::limits::FRAME_INITIAL;
@@ -134,7 +139,7 @@ impl EarlyConnection {
         };
         if let State::Resumed(resumed) = &mut self.state {
             let sent = resumed.messages.send(&frame.0).await;
-            // On a void stream it is sent again, after the handshake.
+            // A frame on a void stream is sent again after the handshake.
             if sent.is_err() && !is_void(resumed.messages.stream()).await {
                 return sent;
             }
@@ -143,11 +148,12 @@ impl EarlyConnection {
         Ok(())
     }
 
-    /// Waits for the handshake. Frames that the peer did not take early are sent again; they arrive
-    /// by one message stream, which is finished.
+    /// Waits for the handshake and returns the connection. Frames that the peer did not accept as
+    /// early data are sent again, on one message stream, which is then finished.
     ///
     /// # Errors
-    /// [`ConnectError`], as of [`Endpoint::connect`](crate::Endpoint::connect).
+    /// [`ConnectError`] if the connection fails, as for
+    /// [`Endpoint::connect`](crate::Endpoint::connect).
     pub async fn established(self) -> Result<Connection, ConnectError> {
         let Self { attempt, started, state, frames, .. } = self;
         let patience = attempt.limits().handshake_timeout;
@@ -173,7 +179,8 @@ impl EarlyConnection {
                     if is_void(messages.stream()).await {
                         send_again(&connection, &frames).await?;
                     } else {
-                        // It can fail only with the connection, which then tells why.
+                        // It can fail only with the connection, whose later calls return the
+                        // reason.
                         let _sent = messages.flush().await;
                         let _ended = messages.end_stream();
                     }
@@ -185,7 +192,7 @@ impl EarlyConnection {
     }
 }
 
-/// Returns true if a stream was opened as early data, and the peer has rejected that.
+/// Returns true if the stream was opened as early data and the peer has rejected it.
 async fn is_void(stream: &mut SendStream) -> bool {
     tokio::select! {
         biased;

@@ -1,4 +1,4 @@
-//! One socket, from which connections go out and to which they come in.
+//! UDP socket for outgoing and incoming connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use crate::shared::Shared;
 use crate::statistics::Statistics;
 use crate::{socket, tls};
 
-/// Server name for TLS, which requires one; it is not sent.
+/// Server name, which the TLS library requires; it is not sent.
 const NO_NAME: &str = "peer.invalid";
 
-/// One socket, from which connections go out and to which they come in. Clones are handles of the
-/// same one; it is closed when the last is dropped.
+/// A UDP socket that makes and accepts connections with one key. Clones are handles of the same
+/// endpoint; it is closed when the last one is dropped.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "it holds a key")]
 pub struct Endpoint(Arc<Inner>);
@@ -40,13 +40,14 @@ struct Inner {
 }
 
 impl Endpoint {
-    /// Opens a socket at `address` (port 0: any), with default [`Limits`].
+    /// Opens an endpoint at `address` with the default [`Limits`]. Port 0 selects a free port.
+    /// `accept` decides which peers may connect to it.
     ///
     /// # Errors
-    /// [`BindError`].
+    /// [`BindError`] if the socket cannot be opened, or the key does not fit the policy.
     ///
     /// # Panics
-    /// Outside a tokio runtime with I/O and time, as every function of tokio.
+    /// Panics outside a tokio runtime with I/O and time enabled.
     pub fn bind(
         address: SocketAddr,
         key: &TransportKey,
@@ -56,13 +57,13 @@ impl Endpoint {
         Self::bind_with(address, key, policy, accept, Limits::default())
     }
 
-    /// [`Self::bind`] with other limits.
+    /// Opens an endpoint like [`Self::bind`], with the given limits.
     ///
     /// # Errors
-    /// [`BindError`].
+    /// [`BindError`] if the socket cannot be opened, or the key does not fit the policy.
     ///
     /// # Panics
-    /// Outside a tokio runtime with I/O and time, as every function of tokio.
+    /// Panics outside a tokio runtime with I/O and time enabled.
     pub fn bind_with(
         address: SocketAddr,
         key: &TransportKey,
@@ -78,7 +79,7 @@ impl Endpoint {
         server
             .migration(true)
             .max_incoming(limits.half_open)
-            // What a handshake's first flight needs; early data beyond it is sent again.
+            // Enough for the first flight of a handshake; early data beyond it is retransmitted.
             .incoming_buffer_size(64 * 1024)
             .incoming_buffer_size_total(4 * 1024 * 1024);
         let socket = socket::bind(address, limits.socket_buffer)?;
@@ -92,27 +93,28 @@ impl Endpoint {
         Ok(Self(Arc::new(Inner { quinn, shared, incoming })))
     }
 
-    /// The id of this side.
+    /// Returns the peer id of this endpoint's key, which others pin.
     #[must_use]
     pub fn peer_id(&self) -> PeerId {
         self.0.shared.key.peer_id()
     }
 
-    /// The address of the socket.
+    /// Returns the local address of the socket, with the port that the system chose.
     ///
     /// # Errors
-    /// That of the system.
+    /// The error of the operating system.
     pub fn local_address(&self) -> std::io::Result<SocketAddr> {
         self.0.quinn.local_addr()
     }
 
-    /// Connects to `peer`, who is thought to be at `address`. One round trip, whatever the policy.
+    /// Connects to `peer` at `address`. The handshake takes one round trip with every policy.
     ///
-    /// Succeeds when the peer has proved its key; that it accepts this side's is known a moment
-    /// later (see [`Connection::confirmed`]).
+    /// The call returns when the peer has proved its key. The peer decides a moment later if it
+    /// accepts this side's key; see [`Connection::confirmed`].
     ///
     /// # Errors
-    /// [`ConnectError`].
+    /// [`ConnectError`] if the peer does not answer, has another key, or shares no policy with this
+    /// side.
     pub async fn connect(
         &self,
         peer: PeerId,
@@ -128,11 +130,13 @@ impl Endpoint {
         time::timeout(patience, finished).await.unwrap_or_else(|_| Err(attempt.timed_out()))
     }
 
-    /// Connects to `peer` and lets idempotent frames travel with the first packet, if there was a
-    /// connection to it before and [`Limits::early`] is not 0 on both sides.
+    /// Connects to `peer` and lets idempotent frames travel with the first packet (0-RTT). This
+    /// needs an earlier connection to the same peer, and [`Limits::early`] above 0 on both sides;
+    /// otherwise the frames are sent after the handshake.
     ///
     /// # Errors
-    /// [`ConnectError`].
+    /// [`ConnectError`] if the attempt cannot start: the endpoint is closed or the address is
+    /// invalid.
     pub async fn connect_early(
         &self,
         peer: PeerId,
@@ -142,24 +146,27 @@ impl Endpoint {
         EarlyConnection::new(attempt, connecting).await
     }
 
-    /// The next connection from outside; `None` when the endpoint is closed.
+    /// Returns the next incoming connection; `None` when the endpoint is closed.
     ///
-    /// With [`Limits::early`] it may come before its handshake is complete. Message streams and
-    /// exchanges that were opened that early then yield nothing but idempotent frames.
+    /// If [`Limits::early`] is not 0, a connection may be returned before its handshake is
+    /// complete. Message streams and exchanges that are accepted before that yield idempotent
+    /// frames only.
     pub async fn accept(&self) -> Option<Connection> {
         self.0.incoming.lock().await.recv().await
     }
 
-    /// Goes on with another socket, at another address. Connections to others survive.
+    /// Replaces the socket by a new one at `address`. Outgoing connections survive; their peers see
+    /// a migrated path.
     ///
     /// # Errors
-    /// [`BindError::Socket`]; the old socket stays in use.
+    /// [`BindError::Socket`] if the new socket cannot be opened; the old one stays in use.
     pub fn rebind(&self, address: SocketAddr) -> Result<(), BindError> {
         let socket = socket::bind(address, self.0.shared.limits.socket_buffer)?;
         Ok(self.0.quinn.rebind(socket)?)
     }
 
-    /// Totals so far.
+    /// Returns the totals since the endpoint was opened, and the current numbers of connections and
+    /// handshakes.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let Shared { counters, half_open, admissions, .. } = &*self.0.shared;
@@ -170,7 +177,8 @@ impl Endpoint {
         }
     }
 
-    /// Closes all connections and waits until their peers have been told.
+    /// Closes all connections with `code`, and waits until the close messages are sent and the
+    /// connections have shut down.
     pub async fn close(&self, code: CloseCode) {
         self.0.quinn.close(code.to_varint(), b"");
         self.0.quinn.wait_idle().await;
@@ -197,7 +205,7 @@ impl Endpoint {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Ends the task that takes incoming connections, which has a handle too.
+        // Ends the task that accepts incoming connections, which holds a handle too.
         self.quinn.close(CloseCode::Done.to_varint(), b"");
     }
 }

@@ -1,4 +1,4 @@
-//! Errors, one enum for each operation. Each has stable codes.
+//! Errors, one enum for each operation. Each variant has a stable code.
 
 use core::fmt;
 use std::io;
@@ -8,20 +8,20 @@ use quinn::ConnectionError;
 
 use crate::close::{ALERT_ACCESS_DENIED, CloseCode, Closed};
 
-/// Why no endpoint was made.
+/// Error of opening an endpoint.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BindError {
-    /// The address is taken, not ours, or not allowed.
+    /// The address is in use, not one of this machine, or not allowed.
     Socket(io::Error),
-    /// The key is of another kind than the policy asks for.
+    /// The key has another signature algorithm than the policy requires.
     Key,
-    /// The TLS library lacks what the policy needs: it was built otherwise than here.
+    /// The TLS library lacks an algorithm of the policy: it was built with other features.
     Tls,
 }
 
 impl BindError {
-    /// A stable name of the class.
+    /// Returns a stable name of the variant, for logs and metrics.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -36,8 +36,8 @@ impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Socket(error) => write!(f, "the socket cannot be opened: {error}"),
-            Self::Key => f.write_str("the key is of another kind than the policy asks for"),
-            Self::Tls => f.write_str("the TLS library lacks what the policy needs"),
+            Self::Key => f.write_str("the key is not of the signature algorithm of the policy"),
+            Self::Tls => f.write_str("the TLS library lacks an algorithm that the policy needs"),
         }
     }
 }
@@ -57,30 +57,31 @@ impl From<io::Error> for BindError {
     }
 }
 
-/// Why there is no connection.
+/// Error of connecting to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The side that answered is not the peer that was asked for, or cannot prove it.
+    /// The side that answered has another id than the requested peer, or could not prove its key.
     WrongPeer,
     /// The peer does not accept this side's key.
     Refused,
-    /// Both sides allow nothing in common: another policy, another protocol, certificates.
+    /// The two sides have no key exchange, signature scheme or protocol in common, or the other
+    /// side uses certificates.
     Policy,
-    /// The peer takes no more connections now.
+    /// One of the sides has reached its limit of connections.
     Busy,
-    /// Nobody answers.
+    /// The peer did not answer within the time for a handshake.
     TimedOut,
-    /// The address cannot be one: port 0, or a family that the socket does not speak.
+    /// The address is invalid: port 0, or an address family that the socket does not support.
     Address,
     /// The endpoint was closed.
     EndpointClosed,
-    /// QUIC or TLS failed, for the reason given.
+    /// QUIC or TLS failed. The text describes the error and is not stable.
     Protocol(String),
 }
 
 impl ConnectError {
-    /// A stable name of the class.
+    /// Returns a stable name of the variant, for logs and metrics.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -97,8 +98,8 @@ impl ConnectError {
 
     /// Returns true if another attempt may succeed without a change on this side.
     ///
-    /// Everything that came from the network is such, also a refusal: until the peer has proved its
-    /// key, an error may come from an impostor.
+    /// All errors that came from the network are transient, even a refusal: until the peer has
+    /// proved its key, an error may come from an impostor.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         !matches!(self, Self::Address | Self::EndpointClosed)
@@ -108,14 +109,14 @@ impl ConnectError {
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WrongPeer => f.write_str("who answers is not the peer that was asked for"),
+            Self::WrongPeer => f.write_str("the side that answered is not the requested peer"),
             Self::Refused => f.write_str("the peer does not accept this key"),
             Self::Policy => {
                 f.write_str("the two sides have no key exchange or signature in common")
             }
-            Self::Busy => f.write_str("the peer takes no more connections now"),
-            Self::TimedOut => f.write_str("nobody answers"),
-            Self::Address => f.write_str("the address cannot be connected to"),
+            Self::Busy => f.write_str("no more connections are accepted now; try again later"),
+            Self::TimedOut => f.write_str("the peer did not answer in time"),
+            Self::Address => f.write_str("the address is not valid for this socket"),
             Self::EndpointClosed => f.write_str("the endpoint is closed"),
             Self::Protocol(reason) => write!(f, "the handshake failed: {reason}"),
         }
@@ -126,8 +127,8 @@ impl core::error::Error for ConnectError {}
 
 impl From<ConnectionError> for ConnectError {
     fn from(error: ConnectionError) -> Self {
-        // Alerts of TLS 1.3 (RFC 8446, 6.2) as QUIC carries them, and the code of a server that
-        // takes no connection (RFC 9000, 20.1).
+        // TLS 1.3 alerts (RFC 8446, 6.2) as QUIC carries them, and the error code of a server that
+        // refuses the connection (RFC 9000, 20.1).
         const ACCESS_DENIED: u64 = ALERT_ACCESS_DENIED;
         const DECRYPT_ERROR: u64 = 0x100 + 51;
         const NOTHING_IN_COMMON: [u64; 7] = [
@@ -166,29 +167,31 @@ impl From<ConnectionError> for ConnectError {
     }
 }
 
-/// Why a frame was not sent. Nothing of it was, unless [`Self::Closed`] or [`Self::Stopped`].
+/// Error of sending a frame. No part of the frame was sent, unless the error is [`Self::Closed`] or
+/// [`Self::Stopped`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The connection is no more.
+    /// The connection has ended.
     Closed(Closed),
-    /// The peer wants no more of this stream.
+    /// The peer has stopped reading this stream.
     Stopped(CloseCode),
     /// The payload is longer than the peer accepts.
     TooLarge {
-        /// Its length.
+        /// Length of the payload, in bytes.
         length: u64,
         /// Largest length that the peer accepts, in bytes.
         max: u32,
     },
-    /// It can be no frame of this stream: 2^62 were sent.
+    /// The frame cannot be encoded, for example after 2^62 frames on one stream.
     Frame(FrameError),
-    /// The early frames together are more than early data may be.
+    /// The early frames exceed [`Limits::early`](crate::Limits::early) in total, or one has a
+    /// payload above 64 KiB.
     EarlyFull,
 }
 
 impl SendError {
-    /// A stable name of the class.
+    /// Returns a stable name of the variant, for logs and metrics.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -205,12 +208,12 @@ impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed(closed) => closed.fmt(f),
-            Self::Stopped(code) => write!(f, "the peer wants no more of the stream: {code}"),
+            Self::Stopped(code) => write!(f, "the peer stopped reading the stream: {code}"),
             Self::TooLarge { length, max } => {
-                write!(f, "a frame of {length} bytes where the peer accepts {max}")
+                write!(f, "a frame of {length} bytes is too long: the peer accepts {max}")
             }
             Self::Frame(error) => error.fmt(f),
-            Self::EarlyFull => f.write_str("no more early data may be sent"),
+            Self::EarlyFull => f.write_str("the frame exceeds the limit of early data"),
         }
     }
 }
@@ -225,24 +228,25 @@ impl core::error::Error for SendError {
     }
 }
 
-/// Why no frame was received.
+/// Error of receiving a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReceiveError {
-    /// The connection is no more; what the stream was to bring is incomplete.
+    /// The connection has ended before the end of the stream: the received data is incomplete.
     Closed(Closed),
-    /// The peer gave the stream up.
+    /// The peer reset the stream: the received data is incomplete.
     Reset(CloseCode),
-    /// The bytes received are no frame. The connection was closed.
+    /// The received bytes are not a valid frame. The connection was closed.
     Frame(FrameError),
-    /// A stream of a type that has no business there. The connection was closed.
+    /// The peer opened a stream of a type that is not allowed at this place. The connection was
+    /// closed.
     Stream(u8),
-    /// Early data that is not idempotent. The connection was closed.
+    /// The peer sent early data that is not idempotent. The connection was closed.
     Early,
 }
 
 impl ReceiveError {
-    /// A stable name of the class.
+    /// Returns a stable name of the variant, for logs and metrics.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -259,7 +263,7 @@ impl fmt::Display for ReceiveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed(closed) => closed.fmt(f),
-            Self::Reset(code) => write!(f, "the peer gave the stream up: {code}"),
+            Self::Reset(code) => write!(f, "the peer reset the stream: {code}"),
             Self::Frame(error) => error.fmt(f),
             Self::Stream(kind) => write!(f, "a stream of type {kind:#04x} is not expected there"),
             Self::Early => f.write_str("early data that is not idempotent"),

@@ -1,8 +1,8 @@
 //! Slots of incoming handshakes, limited in total and per source network.
 //!
-//! A handshake that succeeds frees its slot. One that fails keeps it until the time that every
-//! handshake has is over: it has cost a signature, and the next one of the same origin must not
-//! begin sooner than if it had stood still.
+//! A handshake that succeeds frees its slot. One that fails keeps it until the time limit of a
+//! handshake has passed since its start. It has cost a signature, and the next one from the same
+//! source must not start sooner than if it had been left idle.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-/// A network that one customer usually holds: a /24 of IPv4, a /56 of IPv6.
+/// A network that one customer usually holds: an IPv4 /24 or an IPv6 /56.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Source {
     V4([u8; 3]),
@@ -21,7 +21,7 @@ enum Source {
 
 impl Source {
     fn of(address: SocketAddr) -> Self {
-        // A dual-stack socket names IPv4 peers by mapped addresses.
+        // A dual-stack socket reports IPv4 peers as mapped addresses.
         match address.ip().to_canonical() {
             IpAddr::V4(ip) => {
                 let [a, b, c, _] = ip.octets();
@@ -35,20 +35,20 @@ impl Source {
     }
 }
 
-/// Limits of [`HalfOpen`].
+/// Limits on the slots of [`HalfOpen`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Handshakes at once.
+    /// Limit of simultaneous handshakes.
     pub(crate) total: usize,
-    /// Handshakes at once from one source network.
+    /// Limit of simultaneous handshakes from one source network.
     pub(crate) per_source: usize,
-    /// Handshakes at once above which a client must prove its address.
+    /// Number of simultaneous handshakes above which a client must prove its address.
     pub(crate) retry_above: usize,
-    /// Time after its beginning for which a handshake that failed keeps its slot.
+    /// Time since its start for which a failed handshake keeps its slot.
     pub(crate) held: Duration,
 }
 
-/// Table of the slots.
+/// Table of the slots of all incoming handshakes.
 #[derive(Debug)]
 pub(crate) struct HalfOpen {
     bounds: Bounds,
@@ -58,11 +58,11 @@ pub(crate) struct HalfOpen {
 #[derive(Debug, Default)]
 struct Table {
     next: u64,
-    /// Handshakes in progress by age: the first is the oldest.
+    /// Handshakes in progress, by number; the first is the oldest.
     entries: BTreeMap<u64, Entry>,
-    /// Handshakes that failed, by the age of the handshake: the first is the next to be freed.
+    /// Failed handshakes that still hold a slot, by number; the first is freed next.
     failed: BTreeMap<u64, Entry>,
-    /// Slots of both kinds.
+    /// Slots per source network, of handshakes in progress and failed ones.
     per_source: HashMap<Source, usize>,
 }
 
@@ -70,18 +70,18 @@ struct Table {
 struct Entry {
     source: Source,
     began: Instant,
-    /// `None` until the task is known, for a moment.
+    /// `None` for the moment between admission and [`HalfOpen::attach`].
     task: Option<AbortHandle>,
 }
 
 /// Decision about an incoming handshake.
 #[derive(Debug)]
 pub(crate) enum Admission {
-    /// It may begin; true if the oldest in progress was given up for it.
+    /// The handshake may start. True if the oldest one in progress was aborted for it.
     Admitted(HalfOpenSlot, bool),
     /// The client must prove its address first.
     Retry,
-    /// Its source has as many as it may have.
+    /// The source network has used up its share; the packet is not answered.
     Ignored,
 }
 
@@ -90,15 +90,15 @@ impl HalfOpen {
         Arc::new(Self { bounds, table: Mutex::default() })
     }
 
-    /// Slots in use.
+    /// Returns the number of slots in use.
     pub(crate) fn len(&self) -> usize {
         self.table().len()
     }
 
-    /// Decides about a handshake from `address`.
+    /// Decides about a new handshake from `address`.
     ///
-    /// An address that is not `proved` may be false. Such handshakes take at most half of what a
-    /// source may have, so that a flood under false addresses does not lock their owners out.
+    /// An address that is not `proved` may be forged. Such handshakes may use at most half of a
+    /// source's share, so that a flood with forged addresses does not lock out their real owners.
     pub(crate) fn admit(self: &Arc<Self>, address: SocketAddr, proved: bool) -> Admission {
         let source = Source::of(address);
         let Bounds { total, per_source, retry_above, .. } = self.bounds;
@@ -119,8 +119,8 @@ impl HalfOpen {
         Admission::Admitted(HalfOpenSlot { owner: self.clone(), number }, evicts)
     }
 
-    /// Names the task of a handshake, which is aborted if it has to make room. It may be done by
-    /// now.
+    /// Registers the task of a handshake, which is aborted when its slot is needed. If the slot is
+    /// gone already, the task is aborted now.
     pub(crate) fn attach(&self, number: u64, task: AbortHandle) {
         match self.table().entries.get_mut(&number) {
             Some(entry) => entry.task = Some(task),
@@ -128,7 +128,7 @@ impl HalfOpen {
         }
     }
 
-    /// The table, without failed handshakes whose time is over.
+    /// Returns the table, after failed handshakes have been removed whose time has passed.
     fn table(&self) -> MutexGuard<'_, Table> {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(oldest) = table.failed.first_entry()
@@ -146,8 +146,8 @@ impl Table {
         self.entries.len() + self.failed.len()
     }
 
-    /// Frees a slot: that of the oldest failed handshake, otherwise of the oldest in progress.
-    /// Returns true for the second.
+    /// Frees a slot: that of the oldest failed handshake or, if there is none, of the oldest one in
+    /// progress, which is aborted. Returns true if one in progress was aborted.
     fn make_room(&mut self) -> bool {
         if let Some((_, failed)) = self.failed.pop_first() {
             self.give_back(failed.source);
@@ -171,7 +171,7 @@ impl Table {
     }
 }
 
-/// A handshake's slot. Dropped without [`Self::free`] it is that of a handshake that failed.
+/// Slot of one handshake. Dropping it without [`Self::free`] marks the handshake as failed.
 #[derive(Debug)]
 pub(crate) struct HalfOpenSlot {
     owner: Arc<HalfOpen>,
@@ -183,7 +183,7 @@ impl HalfOpenSlot {
         self.number
     }
 
-    /// Frees the slot: the handshake has succeeded.
+    /// Frees the slot at once, because the handshake has succeeded.
     pub(crate) fn free(self) {
         let mut table = self.owner.table();
         if let Some(entry) = table.entries.remove(&self.number) {
@@ -195,7 +195,7 @@ impl HalfOpenSlot {
 impl Drop for HalfOpenSlot {
     fn drop(&mut self) {
         let mut table = self.owner.table();
-        // It is not there any more if it was freed, or had to make room.
+        // The entry is gone if the slot was freed or was needed for another handshake.
         if let Some(entry) = table.entries.remove(&self.number) {
             table.failed.insert(self.number, entry);
         }
@@ -248,8 +248,8 @@ mod tests {
         assert_eq!(table.len(), 1);
     }
 
-    /// The time counts from the beginning of the handshake. A client that comes again afterwards
-    /// gets in.
+    /// The time counts from the start of the handshake. A client that returns afterwards is
+    /// admitted.
     #[tokio::test(start_paused = true)]
     async fn a_handshake_that_fails_keeps_its_slot_for_its_time() {
         let table = table(100, 4, 100);

@@ -8,44 +8,44 @@ use quinn::rustls::pki_types::CertificateDer;
 
 use crate::policy::{CodePoint, Policy};
 
-/// Facts about a handshake, for people and for measurements.
+/// Facts about a completed handshake, for display and measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HandshakeInfo {
-    /// The key exchange. A policy has one, so a handshake that succeeded has used it.
+    /// Key exchange group. A policy has exactly one, so each successful handshake has used it.
     pub group: CodePoint,
-    /// The signature scheme of both sides; likewise.
+    /// Signature scheme of both sides. A policy has exactly one.
     pub signature: CodePoint,
-    /// Bytes of UDP payload sent until this side took notice that it was done. Probes of the path's
-    /// MTU, which follow at once, may be among them.
+    /// Bytes of UDP payload sent until the handshake was complete on this side. The first probes of
+    /// the path's MTU may be included.
     pub bytes_sent: u64,
-    /// Bytes of UDP payload received; likewise.
+    /// Bytes of UDP payload received until the handshake was complete on this side.
     pub bytes_received: u64,
-    /// UDP datagrams sent.
+    /// UDP datagrams sent until then.
     pub datagrams_sent: u64,
-    /// UDP datagrams received.
+    /// UDP datagrams received until then.
     pub datagrams_received: u64,
-    /// From the first packet to the last, on this side.
+    /// Time from the start of the handshake to its completion on this side.
     pub duration: Duration,
-    /// Outcome of early data.
+    /// Result of early data.
     pub early: EarlyData,
 }
 
-/// Outcome of early data.
+/// Result of early data (0-RTT) of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EarlyData {
-    /// There was none.
+    /// No early data was sent.
     NotUsed,
-    /// The peer took it.
+    /// The peer accepted the early data.
     Accepted,
-    /// The peer did not take it; it was sent again after the handshake.
+    /// The peer rejected the early data; it was sent again after the handshake.
     Rejected,
 }
 
-/// Returns true if the handshake is complete on this side, also if the connection has ended since.
+/// Returns true if the handshake is complete on this side, even if the connection has ended since.
 pub(crate) fn is_complete(quinn: &quinn::Connection) -> bool {
-    // TLS exports key material of a complete handshake only, and no key is used here.
+    // TLS exports key material only after a complete handshake. The exported key is not used.
     quinn.export_keying_material(&mut [0], b"EXPORTER-endseal-complete", b"").is_ok()
 }
 
@@ -56,16 +56,17 @@ pub(crate) fn peer_of(quinn: &quinn::Connection) -> Option<PeerId> {
 }
 
 impl HandshakeInfo {
-    /// The shortest round trip, 5 ms, by which a handshake can be measured: on a shorter path
-    /// computing takes as long as travelling.
+    /// The shortest round trip, 5 ms, for which [`round_trips`](Self::round_trips) gives a result:
+    /// on a shorter path, computation takes as long as transmission.
     pub const LONG_ENOUGH: Duration = Duration::from_millis(5);
 
-    /// Returns the number of round trips that the handshake lasted: [`duration`](Self::duration)
-    /// divided by `round_trip`, with what both sides computed and what had to be sent again.
+    /// Returns the [`duration`](Self::duration) of the handshake in units of `round_trip`.
+    /// Computation of both sides and retransmissions are included. `None` if `round_trip` is
+    /// shorter than [`LONG_ENOUGH`](Self::LONG_ENOUGH).
     ///
-    /// `round_trip` MUST be measured apart from the handshake, best as the fastest of several
-    /// echoes after it: QUIC's own estimate at its end is the time of the handshake itself, and the
-    /// quotient of the two says nothing. `None` if it is shorter than
+    /// The caller MUST measure `round_trip` apart from the handshake, best as the fastest of
+    /// several echoes after it. QUIC's own estimate at the end of the handshake is derived from the
+    /// handshake itself, so the quotient would say nothing.
     /// [`LONG_ENOUGH`](Self::LONG_ENOUGH).
     #[must_use]
     pub fn round_trips(&self, round_trip: Duration) -> Option<f64> {

@@ -1,4 +1,4 @@
-//! Connections from outside: bounded before anything is known of them.
+//! Incoming connections, limited before anything is known about the client.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::handshake::{EarlyData, HandshakeInfo, is_complete, peer_of};
 use crate::shared::Shared;
 use crate::statistics::Counters;
 
-/// Takes handshakes until the endpoint is closed.
+/// Accepts incoming handshakes until the endpoint is closed.
 pub(crate) async fn run(
     quinn: quinn::Endpoint,
     shared: Arc<Shared>,
@@ -32,11 +32,11 @@ pub(crate) async fn run(
             }
             Admission::Retry => {
                 Counters::add(&counters.retries, 1);
-                // It fails only for an address that is proved.
+                // It fails only for an address that is proved already.
                 let _possible = incoming.retry();
             }
             Admission::Ignored => {
-                // An answer would be work, too, and would go to the address that was named.
+                // An answer would cost work too, and would go to an address that may be forged.
                 Counters::add(&counters.handshakes_ignored, 1);
                 incoming.ignore();
             }
@@ -44,7 +44,8 @@ pub(crate) async fn run(
     }
 }
 
-/// Completes one handshake and hands the connection over.
+/// Completes one handshake and passes the connection to
+/// [`Endpoint::accept`](crate::Endpoint::accept).
 async fn take(
     incoming: Incoming,
     shared: Arc<Shared>,
@@ -53,7 +54,7 @@ async fn take(
 ) {
     let finished = time::timeout(shared.limits.second_flight_timeout, handshake(incoming, &shared));
     let connection = finished.await.ok().flatten();
-    // Nothing below waits, so that a completed handshake cannot be aborted any more.
+    // There is no await below, so a completed handshake cannot be aborted any more.
     let Some(connection) = connection else {
         Counters::add(&shared.counters.handshakes_failed, 1);
         return;
@@ -61,7 +62,7 @@ async fn take(
     slot.free();
     match taken.try_reserve() {
         Ok(place) => {
-            // First: whoever has the connection may look at the totals.
+            // Counted first, because the receiver of the connection may read the totals at once.
             Counters::add(&shared.counters.accepted, 1);
             place.send(connection);
         }
@@ -79,11 +80,12 @@ async fn handshake(incoming: Incoming, shared: &Shared) -> Option<Connection> {
     let mut connecting = incoming.accept_with(server).ok()?;
     let (completes, mut complete) = watch::channel(true);
     let quinn = if shared.limits.early > 0 {
-        // Until the whole first message is there it is not known whether a session is resumed.
+        // Before the whole first message has arrived, it is not known if a session is resumed.
         connecting.handshake_data().await.ok()?;
         let (quinn, done) = connecting.into_0rtt().ok()?;
         if peer_of(&quinn).is_some() {
-            // The peer has proved that it has the session's secret, and can be heard early.
+            // The peer has proved that it knows the session's secret, so its early data may be
+            // read.
             completes.send_replace(false);
             let (quinn, counters) = (quinn.clone(), Arc::clone(&shared.counters));
             let end = started + shared.limits.second_flight_timeout;
@@ -94,10 +96,10 @@ async fn handshake(incoming: Incoming, shared: &Shared) -> Option<Connection> {
                             completes.send_replace(true);
                         }
                     }
-                    // It was given up. The last handle closes the connection.
+                    // The connection was dropped. The last handle closes it.
                     () = completes.closed() => {}
-                    // It has a share of its peer, and whoever repeats a flight of the peer could
-                    // have it for longer.
+                    // The connection uses a share of its peer. An attacker who replays a flight of
+                    // the peer must not hold that share for longer.
                     () = time::sleep_until(end.into()) => {
                         Counters::add(&counters.handshakes_failed, 1);
                         quinn.close(CloseCode::Done.to_varint(), b"");
@@ -112,11 +114,12 @@ async fn handshake(incoming: Incoming, shared: &Shared) -> Option<Connection> {
         connecting.await.ok()?
     };
     let peer = peer_of(&quinn)?;
-    // TLS has asked the same, but not for a resumed session: somebody may be accepted no more.
+    // TLS has asked this too, but not for a resumed session, whose peer may have been removed
+    // since.
     let accepted = shared.accept.accepts(&peer);
     let permit = if accepted { shared.admissions.incoming(peer) } else { None };
     let Some(permit) = permit else {
-        // Codes of the application do not travel before the handshake is complete.
+        // Application error codes are not sent before the handshake is complete.
         complete.wait_for(|complete| *complete).await.ok()?;
         let (code, counter) = if accepted {
             (CloseCode::Busy, &shared.counters.busy)
@@ -135,8 +138,7 @@ async fn handshake(incoming: Incoming, shared: &Shared) -> Option<Connection> {
 
 /// Waits for the end of a handshake. Returns true if the client has completed it.
 ///
-/// The value of `done` has no meaning on a server: quinn gives false there, also for a complete
-/// handshake.
+/// The value of `done` has no meaning on a server: quinn gives false even for a complete handshake.
 async fn is_completed(quinn: &quinn::Connection, done: ZeroRttAccepted) -> bool {
     done.await;
     is_complete(quinn)

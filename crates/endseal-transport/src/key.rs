@@ -1,4 +1,4 @@
-//! The key with which a side authenticates itself.
+//! Key with which a side authenticates itself in a handshake.
 
 use core::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rustls::{Error, SignatureAlgorithm, SignatureScheme};
 
 use crate::policy::Policy;
 
-/// A signing key ready for handshakes, with its id.
+/// Signing key of a side, ready for handshakes, with its peer id. Clones share the secret.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct TransportKey {
@@ -27,7 +27,7 @@ enum Secret {
 }
 
 impl TransportKey {
-    /// The ML-DSA-65 key of an identity. Takes about 0.1 ms.
+    /// Derives the ML-DSA-65 key of an identity. Takes about 0.1 ms.
     #[must_use]
     #[allow(clippy::missing_panics_doc, clippy::expect_used)]
     pub fn new(identity: &Identity) -> Self {
@@ -37,7 +37,7 @@ impl TransportKey {
         Self::of(Secret::MlDsa65(key.expect("only exhausted memory fails here")), &spki)
     }
 
-    /// The Ed25519 key of an identity, for [`Policy::Classical`] alone.
+    /// Derives the Ed25519 key of an identity, which fits [`Policy::Classical`] only.
     #[must_use]
     pub fn classical(identity: &Identity) -> Self {
         let seed = ed25519::Seed::from_bytes(identity.signing().seed().expose_secret());
@@ -50,24 +50,26 @@ impl TransportKey {
         Self { secret: Arc::new(secret), spki: spki.into(), id: PeerId::of_spki(spki) }
     }
 
-    /// The id that others pin.
+    /// Returns the peer id of the key, which other sides pin.
     #[must_use]
     pub fn peer_id(&self) -> PeerId {
         self.id
     }
 
-    /// The `SubjectPublicKeyInfo` that others see.
+    /// Returns the DER-encoded `SubjectPublicKeyInfo` that this side sends in place of a
+    /// certificate.
     #[must_use]
     pub fn spki(&self) -> &[u8] {
         &self.spki
     }
 
-    /// Returns true if the key can do what a policy asks for.
+    /// Returns true if the key has the signature scheme of `policy`.
     pub(crate) fn fits(&self, policy: Policy) -> bool {
         self.secret.scheme() == policy.scheme()
     }
 
-    /// As rustls wants it: the raw key in the place of a certificate (RFC 7250).
+    /// Returns the key in rustls's form, with the raw public key in place of a certificate (RFC
+    /// 7250).
     pub(crate) fn certified(&self) -> Arc<CertifiedKey> {
         let spki = CertificateDer::from(self.spki.to_vec());
         Arc::new(CertifiedKey::new(vec![spki], Arc::new(RustlsKey(self.clone()))))
@@ -88,7 +90,7 @@ impl Secret {
 
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         match self {
-            // TLS 1.3 begins what is signed with its own context string.
+            // TLS 1.3 puts its own context string before the signed data, so this one is empty.
             Self::MlDsa65(key) => match key.sign(message, &[]) {
                 Ok(signature) => Ok(signature.as_bytes().to_vec()),
                 Err(error) => Err(Error::General(error.to_string())),
@@ -98,7 +100,7 @@ impl Secret {
     }
 }
 
-/// Checks the signature of a handshake, by a key whose id was accepted before.
+/// Checks the signature of a handshake. The id of the key has been accepted before.
 pub(crate) fn verify(
     policy: Policy,
     spki: &[u8],
@@ -127,7 +129,7 @@ pub(crate) fn verify(
     }
 }
 
-/// The key as rustls sees it.
+/// Adapter that signs handshakes for rustls.
 struct RustlsKey(TransportKey);
 
 impl SigningKey for RustlsKey {
@@ -142,7 +144,7 @@ impl SigningKey for RustlsKey {
 
     fn algorithm(&self) -> SignatureAlgorithm {
         match *self.0.secret {
-            // A code of TLS 1.2, which has none for ML-DSA and is never spoken here.
+            // A code of TLS 1.2, which has none for ML-DSA and is never used here.
             Secret::MlDsa65(_) => SignatureAlgorithm::Unknown(9),
             Secret::Ed25519(_) => SignatureAlgorithm::ED25519,
         }

@@ -1,18 +1,18 @@
 //! Post-quantum QUIC that carries frames between pinned peers (docs/spec/transport.md).
 //!
-//! Key exchange is X25519MLKEM768, both sides authenticate themselves by ML-DSA-65 raw public keys
-//! (RFC 7250), and a connection is to a [`PeerId`] or does not come about. Nothing is negotiated:
-//! a [`Policy`] has one group and one signature scheme.
+//! The key exchange is X25519MLKEM768. Both sides authenticate themselves by ML-DSA-65 raw public
+//! keys (RFC 7250). A connection is made to a pinned [`PeerId`] or fails. Nothing is negotiated: a
+//! [`Policy`] has one key exchange group and one signature scheme.
 //!
 //! | to do this | use |
 //! |---|---|
 //! | open a socket, connect, accept | [`Endpoint`] with a [`TransportKey`], a [`Policy`], [`Accept`] |
-//! | say short things in order | [`Connection::send_control`], [`Connection::receive_control`] |
-//! | send many frames one way | [`Connection::open_messages`], [`Connection::accept_messages`] |
-//! | ask and answer | [`Connection::open_exchange`], [`Connection::accept_exchange`] |
-//! | keep coming back | [`PersistentConnection`] with a [`Backoff`] |
-//! | save a round trip with what may be replayed | [`Endpoint::connect_early`], [`IdempotentFrame`] |
-//! | see what happens | [`HandshakeInfo`], [`Path`], [`Statistics`] |
+//! | send short frames in order | [`Connection::send_control`], [`Connection::receive_control`] |
+//! | send many frames in one direction | [`Connection::open_messages`], [`Connection::accept_messages`] |
+//! | send a request and get an answer | [`Connection::open_exchange`], [`Connection::accept_exchange`] |
+//! | reconnect after a loss | [`PersistentConnection`] with a [`Backoff`] |
+//! | save a round trip for frames that may be replayed | [`Endpoint::connect_early`], [`IdempotentFrame`] |
+//! | observe handshakes, paths and totals | [`HandshakeInfo`], [`Path`], [`Statistics`] |
 //!
 //! # Example
 //! ```
@@ -41,8 +41,8 @@
 //! ```
 //!
 //! # Memory
-//! Everything is bounded by [`Limits`]: what is received and not read, what is written and not
-//! acknowledged, streams, connections, handshakes. A peer that never reads makes the writer wait.
+//! All buffers and counts are bounded by [`Limits`]: data received and not read, data written and
+//! not acknowledged, streams, connections, handshakes. If a peer never reads, the writer waits.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,

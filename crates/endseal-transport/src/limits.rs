@@ -1,4 +1,4 @@
-//! Limits of a connection and an endpoint (docs/spec/transport.md, "Limits").
+//! Limits of connections and endpoints (docs/spec/transport.md, "Limits").
 
 use core::time::Duration;
 use std::net::SocketAddr;
@@ -12,30 +12,31 @@ use quinn::{
 
 use crate::route;
 
-/// Largest payload that a peer may always be sent, before it has said how much it accepts.
+/// Largest payload in bytes that every peer accepts, before it has announced its own limit.
 pub const FRAME_INITIAL: u32 = 64 * 1024;
-/// The largest payload that a side may say it accepts.
+/// Largest value in bytes that a side may announce as its limit of payloads.
 pub const FRAME_MAX: u32 = 16 * 1024 * 1024;
 
 /// QUIC version 1 (RFC 9000, 15).
 const QUIC_V1: u32 = 1;
-/// Largest UDP payload. quinn hands the kernel up to ten packets of equal length in one call, and a
-/// call takes at most 65,507 bytes: with longer packets it would fail.
+/// Largest UDP payload. quinn passes up to ten packets of equal length to the kernel in one call,
+/// and a call takes at most 65,507 bytes: with longer packets it would fail.
 const MTU: u16 = 6550;
-/// UDP payload that every path takes (RFC 9000, 14), and none is asked for less.
+/// UDP payload that every QUIC path must carry (RFC 9000, 14), the lower bound of the MTU search.
 const MTU_LEAST: u16 = 1200;
-/// UDP payload that is tried where the first hop is not known: Ethernet with IPv6.
+/// Largest UDP payload that is tried if the first hop is not known: Ethernet with IPv6.
 const MTU_ETHERNET: u16 = 1452;
 /// Packets that the peer may receive before it has to acknowledge them: a message of 8 KB over
 /// Ethernet, so that its answer carries the acknowledgement (draft-ietf-quic-ack-frequency).
 const UNACKNOWLEDGED: u32 = 8;
-/// And the time it may take over fewer: what a sender with a small window waits for.
+/// Longest delay of an acknowledgement for fewer packets, which a sender with a small window waits
+/// for.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_millis(1);
 
-/// Acknowledgements that are asked for. quinn fixes the request when a connection begins, when its
-/// round trip is not known. Within this machine it is far below 1 ms. On every other path fewer
-/// than 8 packets may come within 1 ms, and the request would cause more acknowledgements than
-/// QUIC's own rule: every second packet, or 25 ms.
+/// Returns the acknowledgement frequency to request, if any. quinn fixes the request when a
+/// connection starts, before its round trip is known. On loopback the round trip is far below 1 ms.
+/// On every other path fewer than 8 packets may arrive within 1 ms, and the request would cause
+/// more acknowledgements than QUIC's own rule: every second packet, or 25 ms.
 fn acknowledgements(remote: SocketAddr) -> Option<AckFrequencyConfig> {
     remote.ip().to_canonical().is_loopback().then(|| {
         let mut config = AckFrequencyConfig::default();
@@ -46,7 +47,8 @@ fn acknowledgements(remote: SocketAddr) -> Option<AckFrequencyConfig> {
     })
 }
 
-/// Bounds. Each has a default that suits one machine with some hundred peers.
+/// Limits of an endpoint and its connections. The defaults suit one machine with some hundred
+/// peers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
@@ -56,50 +58,51 @@ pub struct Limits {
     pub messages: u32,
     /// Exchanges that the peer may have open at once. Default 64.
     pub exchanges: u32,
-    /// Bytes of one stream that were received and not read. Default 1.25 MiB:
-    /// 100 Mbit/s at 100 ms. More than a CPU's cache holds costs speed where the path is short.
+    /// Bytes of one stream that may be received and not read. Default 1.25 MiB: enough for 100
+    /// Mbit/s at 100 ms. A window larger than the CPU's cache reduces throughput on short paths.
     pub stream_window: u32,
-    /// Bytes of all streams of a connection that were received and not read. Default 4 MiB.
+    /// Bytes of all streams of a connection that may be received and not read. Default 4 MiB.
     pub connection_window: u32,
-    /// Bytes of a connection that were written and not acknowledged. Default 2 MiB. On a path with
-    /// a round trip below 4 ms less of it is used, in proportion, but at least 384 KiB: 3 Gbit/s at
-    /// 1 ms.
+    /// Bytes of a connection that may be written and not acknowledged. Default 2 MiB. On a path
+    /// with a round trip below 4 ms only a proportional share is used, but at least 384 KiB, which
+    /// suffices for 3 Gbit/s at 1 ms.
     pub send_window: u32,
-    /// Bytes of frames that may be sent as early data; 0 (the default) turns it off, both ways, and
-    /// with it the resumption of sessions.
+    /// Bytes of frames that may be sent as early data. 0, the default, turns early data and the
+    /// resumption of sessions off, in both directions.
     pub early: u32,
-    /// A connection from which nothing was heard for so long is lost. Default 30 s.
+    /// A connection counts as lost if no packet arrived for this time. Default 30 s.
     pub idle_timeout: Duration,
-    /// A sign of life is sent after so long. Default 10 s, less than usual timeouts of address
-    /// translation (RFC 9308, 3.2).
+    /// Interval of keep-alive packets. Default 10 s, which is shorter than usual timeouts of
+    /// address translation (RFC 9308, 3.2).
     pub keep_alive: Duration,
-    /// Time for a handshake that this side begins, and for the peer's control stream after a
-    /// handshake. Default 10 s.
+    /// Time limit for an outgoing handshake, and for the arrival of the peer's control stream after
+    /// any handshake. Default 10 s.
     pub handshake_timeout: Duration,
-    /// Time for an incoming handshake, from the first flight to the second. Default 3 s.
+    /// Time limit for an incoming handshake, from the first flight to the second. Default 3 s.
     pub second_flight_timeout: Duration,
-    /// Incoming handshakes at once. Beyond, the oldest is given up for the next. One that fails
-    /// counts here and below until [`Self::second_flight_timeout`] after its beginning. Default
-    /// 1,024.
+    /// Limit of simultaneous incoming handshakes. When it is reached, the oldest is aborted for the
+    /// next. A failed handshake counts here and in the two limits below until
+    /// [`Self::second_flight_timeout`] has passed since its start. Default 1,024.
     pub half_open: usize,
-    /// Incoming handshakes at once from one source network, a /24 of IPv4 or a /56 of IPv6. From
-    /// half of them on an address must be proved first (Retry); beyond, nothing is answered.
-    /// Default 64.
+    /// Limit of simultaneous incoming handshakes from one source network, an IPv4 /24 or an IPv6
+    /// /56. When half of it is used, an address must be proved first (Retry); when all of it is
+    /// used, packets are not answered. Default 64.
     pub half_open_per_source: usize,
-    /// Incoming handshakes at once above which an address must be proved first (Retry). Default 64.
+    /// Number of simultaneous incoming handshakes from which on an address must be proved first
+    /// (Retry). Default 64.
     pub retry_above: usize,
-    /// Incoming connections that nobody has taken yet. Default 64.
+    /// Limit of incoming connections that wait for [`Endpoint::accept`](crate::Endpoint::accept).
+    /// Beyond it, connections are closed as busy. Default 64.
     pub backlog: usize,
-    /// Connections at once. Default 1,024.
+    /// Limit of simultaneous connections, in both directions. Default 1,024.
     pub connections: usize,
-    /// Connections at once that one peer has asked for. Default 16.
+    /// Limit of simultaneous incoming connections from one peer. Default 16.
     pub connections_per_peer: usize,
-    /// Bytes of the socket's buffers in the kernel, each way; the system may give less. Default
-    /// 4 MiB.
+    /// Size of each kernel buffer of the socket, in bytes; the system may grant less. Default 4
+    /// MiB.
     pub socket_buffer: usize,
-    /// Largest UDP payload that is received, and that is tried on the path where its first hop
-    /// takes as much: 1,200 to 6,550. Default 6,550: ten of them are what the kernel takes in one
-    /// call.
+    /// Largest UDP payload that is received and that is tried on a path, if its first hop carries
+    /// it: 1,200 to 6,550 bytes. Default 6,550: the kernel takes ten such packets in one call.
     pub mtu: u16,
 }
 
@@ -130,27 +133,28 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits of frames that are accepted, within their bounds.
+    /// Returns the limits for received frames, within the bounds of the protocol.
     pub(crate) fn frames(&self) -> FrameLimits {
         frame_limits(self.frame)
     }
 
-    /// The largest datagram that is received and the version of QUIC, as quinn wants them.
+    /// Returns quinn's endpoint settings: the largest datagram that is received and the QUIC
+    /// version.
     pub(crate) fn endpoint(&self) -> EndpointConfig {
         let mut config = EndpointConfig::default();
-        // quinn speaks drafts 29 to 34 too.
+        // By default quinn supports drafts 29 to 34 too.
         config.supported_versions(vec![QUIC_V1]);
-        // It fails below 1,200 and above 65,527.
+        // It fails below 1,200 and above 65,527 only.
         let _within = config.max_udp_payload_size(self.payload());
         config
     }
 
-    /// [`Self::mtu`] within its bounds.
+    /// Returns [`Self::mtu`] within its bounds.
     fn payload(&self) -> u16 {
         self.mtu.clamp(MTU_LEAST, MTU)
     }
 
-    /// The limits of a connection to `remote`, as quinn wants them.
+    /// Returns quinn's settings for a connection to `remote`.
     pub(crate) fn transport(&self, remote: SocketAddr) -> Arc<TransportConfig> {
         let mut config = TransportConfig::default();
         let mut discovery = MtuDiscoveryConfig::default();
@@ -158,7 +162,7 @@ impl Limits {
         discovery.upper_bound(self.payload().min(first_hop).max(MTU_LEAST));
         let idle = IdleTimeout::try_from(self.idle_timeout).ok();
         config
-            // One more than messages: the control stream.
+            // One stream more than `messages`: the control stream.
             .max_concurrent_uni_streams(VarInt::from_u32(self.messages.saturating_add(1)))
             .max_concurrent_bidi_streams(VarInt::from_u32(self.exchanges))
             .stream_receive_window(VarInt::from_u32(self.stream_window))
@@ -174,7 +178,7 @@ impl Limits {
     }
 }
 
-/// Limits of frames, from [`FRAME_INITIAL`] to [`FRAME_MAX`]: the codec allows more.
+/// Returns frame limits within [`FRAME_INITIAL`] and [`FRAME_MAX`]; the codec would allow more.
 pub(crate) fn frame_limits(max_payload: u32) -> FrameLimits {
     FrameLimits::with_maximum(max_payload.clamp(FRAME_INITIAL, FRAME_MAX)).unwrap_or_default()
 }

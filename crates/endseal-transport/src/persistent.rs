@@ -1,4 +1,4 @@
-//! A connection that is made anew when it is lost.
+//! Connection that is established again when it is lost.
 
 use core::time::Duration;
 use std::net::SocketAddr;
@@ -16,21 +16,21 @@ use crate::endpoint::Endpoint;
 use crate::error::ConnectError;
 use crate::renewal::Renewal;
 
-/// A connection that has lasted so long has worked: the next failure is the first again.
+/// A connection that has lasted this long counts as working: the next failure is the first again.
 const WORKED: Duration = Duration::from_secs(10);
 /// Default of [`PersistentConnection::renew_after`].
 const RENEWED: Duration = Duration::from_secs(12 * 3600);
 
-/// A peer and where it is thought to be, with the connection to it while there is one.
+/// A connection to one peer that is established again after a loss.
 ///
-/// It repeats nothing by itself: what was under way when a connection was lost is the
-/// application's to send again, because it alone knows what may be sent twice.
+/// No data is repeated automatically. If a connection is lost during a transfer, the application
+/// must decide what to send again, because only it knows what may be sent twice.
 #[allow(missing_debug_implementations, reason = "its endpoint holds a key")]
 pub struct PersistentConnection {
     endpoint: Endpoint,
     peer: PeerId,
     backoff: Backoff,
-    /// Apart from the rest: it may change while a connection is tried for.
+    /// Outside `state`, because it may change during an attempt to connect.
     address: std::sync::Mutex<SocketAddr>,
     state: Mutex<State>,
     renew_after: Duration,
@@ -43,7 +43,8 @@ struct State {
 }
 
 impl PersistentConnection {
-    /// It without a connection yet.
+    /// Makes the object without connecting. The first call of [`connection`](Self::connection)
+    /// connects to `peer` at `address`.
     #[must_use]
     pub fn new(endpoint: Endpoint, peer: PeerId, address: SocketAddr, backoff: Backoff) -> Self {
         let state =
@@ -53,27 +54,29 @@ impl PersistentConnection {
         Self { endpoint, peer, backoff, address, state, renew_after: RENEWED }
     }
 
-    /// Age from which on a connection is replaced by a new one, with a new key exchange. Default 12
-    /// h.
+    /// Sets the age from which a connection is replaced by a new one, with a new key exchange.
+    /// Default 12 h.
     ///
-    /// QUIC's own key update derives keys from those before: a thief of one has them all.
+    /// QUIC's own key update derives each key from the one before, so an attacker who learns one
+    /// key can compute all later ones.
     #[must_use]
     pub fn renew_after(self, age: Duration) -> Self {
         Self { renew_after: age, ..self }
     }
 
-    /// The connection: the one there is, or a new one. All who ask wait for the same.
+    /// Returns the current connection, or establishes a new one. Concurrent calls wait for the same
+    /// attempt.
     ///
-    /// A connection that is older than [`renew_after`](Self::renew_after) is returned, and a new
-    /// one begun in a task; later calls return the new one once the peer has accepted it. The old
-    /// one ends when the last handle and stream of it is dropped.
+    /// If the connection is older than [`renew_after`](Self::renew_after), it is returned and a new
+    /// one is established in the background. Later calls return the new one once the peer has
+    /// accepted it. The old one ends when its last handle and stream are dropped.
     ///
-    /// May be dropped while it waits: an attempt to connect where there is no connection is given
-    /// up, and the wait between two attempts goes on in the next call.
+    /// The call may be dropped while it waits. A pending attempt is then aborted, and the next call
+    /// waits for the rest of the back-off time.
     ///
     /// # Errors
-    /// [`ConnectError`] if the address cannot be one, the endpoint is closed, the peer has proved
-    /// its key and refuses this side's, or [`Backoff::attempts`] are used up.
+    /// [`ConnectError`] if the address is invalid, the endpoint is closed, the peer has proved its
+    /// key and refuses this side's, or [`Backoff::attempts`] are used up.
     pub async fn connection(&self) -> Result<Connection, ConnectError> {
         let mut state = self.state.lock().await;
         if let Some(renewed) = state.renewal.succeeded(&self.backoff) {
@@ -104,8 +107,7 @@ impl PersistentConnection {
         Ok(connection)
     }
 
-    /// Where the peer is thought to be from now on: the next attempt goes there. A connection that
-    /// there is goes on.
+    /// Sets the peer's address for the next attempt. An open connection is not affected.
     pub fn set_address(&self, address: SocketAddr) {
         *self.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
     }
@@ -115,18 +117,18 @@ impl PersistentConnection {
     }
 }
 
-/// Connects, and waits until the peer has accepted this side.
+/// Connects, and waits until the peer has accepted this side's key.
 async fn attempt(
     endpoint: Endpoint,
     peer: PeerId,
     address: SocketAddr,
 ) -> Result<Connection, Failure> {
     let connection = endpoint.connect(peer, address).await?;
-    // Until this side's second flight is sent, anybody on the path can close the connection, by an
-    // Initial packet. A refusal of the peer comes a round trip later. One that is there already may
-    // be either, and the next attempt tells.
+    // Until this side's second flight is sent, anyone on the path can close the connection with an
+    // Initial packet. A refusal by the peer arrives a round trip later. If a refusal is already
+    // there, it may be either, and the next attempt decides.
     let was_open = connection.close_reason().is_none();
-    // A peer that accepts the handshake and not the key is no connection.
+    // A peer that accepts the handshake but not the key gives no usable connection.
     connection.confirmed().await.map_err(|closed| match closed {
         Closed::Refused => Failure { error: ConnectError::Refused, is_final: was_open },
         Closed::ByPeer(CloseCode::Busy) => ConnectError::Busy.into(),
@@ -135,10 +137,10 @@ async fn attempt(
     Ok(connection)
 }
 
-/// Failure of an attempt.
+/// Failed attempt to connect.
 struct Failure {
     error: ConnectError,
-    /// The error is of this side, or of a peer that has proved its key.
+    /// True if another attempt cannot help: the error is local, or the peer has proved its key.
     is_final: bool,
 }
 

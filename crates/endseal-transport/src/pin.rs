@@ -1,4 +1,4 @@
-//! Peers that are accepted: pinned ids, checked before any signature.
+//! Rule for accepted peers: pinned ids, which are checked before any signature.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, 
 use crate::key;
 use crate::policy::Policy;
 
-/// Which peers may connect.
+/// Rule that decides which peers may connect to an endpoint.
 #[derive(Clone)]
 pub struct Accept(Rule);
 
@@ -24,19 +24,20 @@ enum Rule {
 }
 
 impl Accept {
-    /// Nobody: the endpoint only connects to others.
+    /// Accepts no peer: the endpoint can only make outgoing connections.
     #[must_use]
     pub fn nobody() -> Self {
         Self::pinned([])
     }
 
-    /// These peers.
+    /// Accepts the given peers only.
     #[must_use]
     pub fn pinned(peers: impl IntoIterator<Item = PeerId>) -> Self {
         Self(Rule::Pinned(Arc::new(peers.into_iter().collect())))
     }
 
-    /// Those for which `accepts` is true. It is called within the handshake and MUST NOT block.
+    /// Accepts the peers for which `accepts` returns true. It is called during the handshake and
+    /// MUST NOT block.
     #[must_use]
     pub fn when(accepts: impl Fn(&PeerId) -> bool + Send + Sync + 'static) -> Self {
         Self(Rule::Callback(Arc::new(accepts)))
@@ -61,7 +62,7 @@ impl fmt::Debug for Accept {
     }
 }
 
-/// Verifies the other side of a handshake, client or server.
+/// Verifies the id and signature of the other side of a handshake, for clients and servers.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     accept: Accept,
@@ -74,7 +75,7 @@ impl Verifier {
     }
 
     fn check_id(&self, spki: &[u8], rest: &[CertificateDer<'_>]) -> Result<(), Error> {
-        // A raw key is alone; what else is sent has no meaning.
+        // A raw public key is sent alone; further entries have no meaning.
         let accepted = rest.is_empty() && self.accept.accepts(&PeerId::of_spki(spki));
         let refused = || CertificateError::ApplicationVerificationFailure.into();
         accepted.then_some(()).ok_or_else(refused)
@@ -94,7 +95,7 @@ impl Verifier {
     }
 }
 
-/// TLS 1.2 is compiled in by rustls and never offered here.
+/// Error for TLS 1.2, which rustls has compiled in and this crate never offers.
 const TLS12: Error = Error::PeerIncompatible(rustls::PeerIncompatible::Tls12NotOffered);
 
 impl ServerCertVerifier for Verifier {

@@ -6,28 +6,29 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, WebPkiSupportedAlgorithms, aws_lc_rs};
 use rustls::{NamedGroup, SignatureScheme};
 
-/// Which key exchange and which signature a handshake uses. Each policy has exactly one of both, so
-/// there is nothing to negotiate and nothing to downgrade to.
+/// Key exchange and signature scheme of a handshake. Each policy has exactly one of both, so there
+/// is nothing to negotiate and nothing to downgrade to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Policy {
-    /// X25519MLKEM768 and ML-DSA-65: secret while either of the two holds.
+    /// X25519MLKEM768 and ML-DSA-65. The session is secret as long as one of the two key exchanges
+    /// is secure.
     #[default]
     Hybrid,
-    /// MLKEM768 and ML-DSA-65, where rules ask for no classical algorithm.
+    /// MLKEM768 and ML-DSA-65, for environments whose rules exclude classical algorithms.
     MlKem768Only,
-    /// X25519 and Ed25519: NOT secure against quantum computers, for comparison and for peers that
-    /// cannot do better. Such a peer has another id, because it has another key.
+    /// X25519 and Ed25519: NOT secure against quantum computers. For comparisons and for peers that
+    /// support nothing better. Such a peer has another id, because it has another key.
     Classical,
 }
 
-/// TLS 1.3 code points, and names for people.
+/// TLS 1.3 code point with its name for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CodePoint {
-    /// The number in the IANA registry.
+    /// Number in the IANA registry.
     pub number: u16,
-    /// The name in the IANA registry.
+    /// Name in the IANA registry.
     pub name: &'static str,
 }
 
@@ -38,7 +39,7 @@ impl fmt::Display for CodePoint {
 }
 
 impl Policy {
-    /// The key exchange group.
+    /// Returns the key exchange group.
     #[must_use]
     pub const fn group(self) -> CodePoint {
         match self {
@@ -48,7 +49,7 @@ impl Policy {
         }
     }
 
-    /// The signature scheme, of both sides.
+    /// Returns the signature scheme that both sides use.
     #[must_use]
     pub const fn signature(self) -> CodePoint {
         match self {
@@ -57,7 +58,8 @@ impl Policy {
         }
     }
 
-    /// Returns true if a quantum computer would help neither to read nor to impersonate.
+    /// Returns true if a quantum computer helps neither to decrypt sessions nor to impersonate a
+    /// peer.
     #[must_use]
     pub const fn is_post_quantum(self) -> bool {
         !matches!(self, Self::Classical)
@@ -67,8 +69,8 @@ impl Policy {
         SignatureScheme::from(self.signature().number)
     }
 
-    /// The provider with this policy's group and with 256-bit ciphers alone. (Initial packets use
-    /// AES-128-GCM by definition; what TLS negotiates does not.)
+    /// Returns the rustls provider with this policy's group and with 256-bit ciphers only. (Initial
+    /// packets use AES-128-GCM by definition; negotiated traffic does not.)
     pub(crate) fn provider(self) -> Arc<CryptoProvider> {
         let group: &'static dyn SupportedKxGroup = match self {
             Self::Hybrid => aws_lc_rs::kx_group::X25519MLKEM768,

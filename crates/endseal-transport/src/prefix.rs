@@ -1,23 +1,23 @@
-//! First bytes of a stream (docs/spec/transport.md, "Streams").
+//! Prefix of a stream (docs/spec/transport.md, "Streams").
 
 use bytes::{BufMut, BytesMut};
 
 use crate::limits::{FRAME_INITIAL, FRAME_MAX};
 
-/// The type of a stream, its first byte.
+/// Type of a stream, its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamType {
-    /// The first unidirectional stream of each side.
+    /// The first unidirectional stream of each side, for control frames.
     Control,
-    /// Every other unidirectional stream.
+    /// Every other unidirectional stream, for frames in one direction.
     Message,
-    /// Every bidirectional stream.
+    /// Every bidirectional stream, for frames in both directions.
     Exchange,
 }
 
 impl StreamType {
-    /// The byte.
+    /// Returns the byte that stands for the type on the wire.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -28,26 +28,26 @@ impl StreamType {
     }
 }
 
-/// Prefix with which a stream begins.
+/// The first bytes of a stream, before its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Prefix {
-    /// A control stream, with the largest payload that its sender accepts.
+    /// Prefix of a control stream.
     Control {
-        /// 64 KiB to 16 MiB.
+        /// Largest payload that the sender of the prefix accepts, 65,536 to 16,777,216 bytes.
         max_payload: u32,
     },
-    /// A message stream.
+    /// Prefix of a message stream.
     Message,
-    /// An exchange.
+    /// Prefix of an exchange.
     Exchange,
 }
 
 impl Prefix {
-    /// Bytes of the longest prefix that is accepted.
+    /// Length of the longest valid prefix, in bytes.
     pub(crate) const MAX_LEN: usize = 5;
 
-    /// Appends the encoding.
+    /// Appends the encoded prefix to `out`.
     pub fn encode(self, out: &mut BytesMut) {
         match self {
             Self::Control { max_payload } => {
@@ -59,11 +59,12 @@ impl Prefix {
         }
     }
 
-    /// Decodes the prefix of a stream that must be of type `expected`, and says how many bytes it
-    /// has. `None` if it is not complete yet.
+    /// Decodes the prefix of a stream that must be of type `expected`. Returns it with its length
+    /// in bytes, or `None` if more bytes are needed.
     ///
     /// # Errors
-    /// [`PrefixError`].
+    /// [`PrefixError`] if the type differs, a number is malformed, or the announced limit is out of
+    /// bounds.
     pub fn decode(
         bytes: &[u8],
         expected: StreamType,
@@ -96,7 +97,8 @@ fn put_varint(out: &mut BytesMut, mut value: u32) {
     out.put_u8(value.to_le_bytes()[0]);
 }
 
-/// The number and its length by the rules of frames; `None` if it is not complete yet.
+/// Decodes a varint by the rules of frames, and returns it with its length; `None` if more bytes
+/// are needed.
 fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, PrefixError> {
     let mut value = 0;
     for (i, &byte) in bytes.iter().take(9).enumerate() {
@@ -107,24 +109,24 @@ fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, PrefixError> {
             return if refused { Err(PrefixError::Varint) } else { Ok(Some((value, i + 1))) };
         }
     }
-    // Nine bytes hold 63 bits: what has not ended there is too large, however it goes on.
+    // Nine bytes hold 63 bits: a number that has not ended there is too large in any case.
     if bytes.len() < 9 { Ok(None) } else { Err(PrefixError::Varint) }
 }
 
-/// Why the beginning of a stream is refused.
+/// Error of decoding the prefix of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PrefixError {
-    /// A type that is unknown, or has no business there.
+    /// The type is unknown, or not allowed at this place.
     Type(u8),
-    /// A number that is not in shortest form, or not below 2^62.
+    /// A number is not in its shortest form, or not below 2^62.
     Varint,
-    /// A largest payload out of bounds.
+    /// The announced largest payload is out of bounds.
     Maximum(u64),
 }
 
 impl PrefixError {
-    /// A stable name of the class, as in the test vectors.
+    /// Returns a stable name of the variant, as used in the test vectors.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -139,8 +141,10 @@ impl core::fmt::Display for PrefixError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Type(kind) => write!(f, "a stream of type {kind:#04x} is not expected there"),
-            Self::Varint => f.write_str("a number of a stream is not in shortest form"),
-            Self::Maximum(max) => write!(f, "a largest payload of {max} bytes is out of bounds"),
+            Self::Varint => f.write_str("a number at the start of a stream is malformed"),
+            Self::Maximum(max) => {
+                write!(f, "the announced largest payload, {max} bytes, is out of bounds")
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Frames from one stream.
+//! Receiving side of a stream of frames.
 
 use std::collections::VecDeque;
 
@@ -14,30 +14,31 @@ use crate::frame::Frame;
 use crate::prefix::{Prefix, PrefixError, StreamType};
 use crate::statistics::Counters;
 
-/// Pieces that are taken from QUIC at once.
+/// Chunks that are taken from QUIC in one call.
 const PIECES: usize = 32;
-/// Bytes that are allocated for a frame before its bytes are there.
+/// Bytes that are allocated for a frame before its data has arrived.
 const AHEAD: usize = 64 * 1024;
 
-/// The receiving side of a stream. Frames come in the order in which they were sent, and their
-/// numbers are checked: a gap ends the connection as a malformed frame does.
+/// The receiving side of a stream. Frames are returned in the order in which they were sent. Their
+/// numbers are checked; a gap closes the connection, as a malformed frame does.
 #[derive(Debug)]
 pub struct FrameReceiver {
     stream: RecvStream,
     handle: ConnHandle,
-    /// Type with which the stream must begin, until it has.
+    /// Type with which the stream must start; `None` once the prefix is read.
     expected: Option<StreamType>,
     limits: Limits,
-    /// The number that the next header must have.
+    /// Number that the next header must have.
     sequence: u64,
-    /// The stream began as early data, which somebody may have recorded and sent again.
+    /// True if the stream started as early data, which an attacker may have recorded and replayed.
     idempotent_only: bool,
-    /// Received and not decoded.
+    /// Received chunks that are not decoded yet.
     pieces: VecDeque<Bytes>,
-    /// A frame whose payload is not complete.
+    /// Header and received part of a frame whose payload is not complete.
     partial: Option<(LiveHeader, BytesMut)>,
     ended: bool,
-    /// QUIC reports a reset once, and an end of the stream afterwards.
+    /// The first error, returned by all later calls. QUIC reports a reset once, and then an end of
+    /// stream.
     failed: Option<ReceiveError>,
 }
 
@@ -48,9 +49,10 @@ impl FrameReceiver {
         expected: Option<StreamType>,
         limits: Limits,
     ) -> Self {
-        // Control frames are held back until the handshake is complete, which a recorded flight
-        // never is. A stream that is accepted after it counts as late for the same reason. QUIC
-        // counts one that is accepted after the handshake has failed as late, too.
+        // Control frames are held back until the handshake is complete, which never happens for a
+        // replayed flight. Therefore a stream that is accepted after completion does not count as
+        // early. QUIC does not count one as early either if it is accepted after the handshake has
+        // failed.
         let is_early = stream.is_0rtt() || handle.handshake_failed();
         let idempotent_only = is_early && expected != Some(StreamType::Control);
         Self {
@@ -67,13 +69,14 @@ impl FrameReceiver {
         }
     }
 
-    /// The next frame; `None` when the peer has finished the stream, and all of it was received.
+    /// Returns the next frame, or `None` when the peer has finished the stream and all of it was
+    /// received.
     ///
-    /// May be dropped while it waits: nothing is lost.
+    /// The call may be dropped while it waits: no data is lost.
     ///
     /// # Errors
-    /// [`ReceiveError`], the same from then on. What came before is then not all that the peer
-    /// meant to send.
+    /// [`ReceiveError`] if the stream or connection failed; later calls return the same error. The
+    /// frames received before are then not everything that the peer meant to send.
     pub async fn receive(&mut self) -> Result<Option<Frame>, ReceiveError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -99,13 +102,13 @@ impl FrameReceiver {
         }
     }
 
-    /// Tells the peer that no more of the stream is wanted.
+    /// Tells the peer to stop sending on this stream.
     pub fn stop(mut self) {
-        // It may have ended meanwhile, which is as good.
+        // The stream may have ended meanwhile, which has the same result.
         let _ended = self.stream.stop(CloseCode::Cancelled.to_varint());
     }
 
-    /// Reads what the stream must begin with, once.
+    /// Reads the prefix of the stream. Returns `None` if it has none or was read before.
     pub(crate) async fn read_prefix(&mut self) -> Result<Option<Prefix>, ReceiveError> {
         let Some(expected) = self.expected else { return Ok(None) };
         loop {
@@ -139,7 +142,7 @@ impl FrameReceiver {
         self.handle.blame(code, ReceiveError::Frame(error))
     }
 
-    /// The next frame, if all of it is there.
+    /// Returns the next frame if all of it has arrived.
     fn take_frame(&mut self) -> Result<Option<Frame>, ReceiveError> {
         if self.partial.is_none() {
             let mut peeked = [0; LiveHeader::MAX_LEN];
@@ -155,7 +158,7 @@ impl FrameReceiver {
             // The codec accepts numbers below 2^62 only.
             self.sequence += 1;
             let length = header.length();
-            // Copied even where it lies in one piece: a piece keeps the buffer of a whole batch of
+            // Copied even if it lies in one chunk: a chunk keeps the buffer of a whole batch of
             // datagrams alive, and the application may keep the frame.
             self.partial = Some((header, BytesMut::with_capacity(length.min(AHEAD))));
         }
@@ -173,7 +176,7 @@ impl FrameReceiver {
         Ok(Some(Frame::received(header, payload.freeze())))
     }
 
-    /// Copies the next bytes without taking them.
+    /// Copies the next bytes without consuming them, and returns how many.
     fn peek(&self, out: &mut [u8; LiveHeader::MAX_LEN]) -> usize {
         let mut len = 0;
         for piece in &self.pieces {
@@ -187,7 +190,7 @@ impl FrameReceiver {
         len
     }
 
-    /// Takes `count` bytes, and empty pieces away.
+    /// Consumes `count` bytes, and removes empty chunks.
     fn skip(&mut self, mut count: usize) {
         while let Some(piece) = self.pieces.front_mut() {
             let part = count.min(piece.len());
@@ -200,7 +203,7 @@ impl FrameReceiver {
         }
     }
 
-    /// Waits for more bytes. False at the end of the stream.
+    /// Waits for more bytes. Returns false at the end of the stream.
     async fn fill(&mut self) -> Result<bool, ReceiveError> {
         if self.ended {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! The replacement of an old connection, which stays in use meanwhile.
+//! Replacement of an old connection, which stays in use meanwhile.
 
 use core::future::Future;
 use std::time::Instant;
@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 use crate::backoff::{Backoff, Failures};
 use crate::connection::Connection;
 
-/// Attempts to replace a connection: at most one at a time, in a task of its own that ends with
-/// this.
+/// Attempts to replace a connection. At most one runs at a time, in its own task, which is aborted
+/// when this value is dropped.
 #[derive(Default)]
 pub(crate) struct Renewal {
     attempt: JoinSet<Option<(Connection, Instant)>>,
@@ -18,7 +18,8 @@ pub(crate) struct Renewal {
 }
 
 impl Renewal {
-    /// Begins an attempt, unless there is one or the last one failed too short a time ago.
+    /// Starts an attempt, unless one is running or the back-off time after the last failure has not
+    /// passed.
     pub(crate) fn begin(
         &mut self,
         attempt: impl Future<Output = Option<Connection>> + Send + 'static,
@@ -28,9 +29,9 @@ impl Renewal {
         }
     }
 
-    /// Returns the connection of an attempt that has succeeded, once, with the time of its success.
+    /// Returns the new connection of a successful attempt, once, with the time of its success.
     pub(crate) fn succeeded(&mut self, backoff: &Backoff) -> Option<(Connection, Instant)> {
-        // A task that panicked has failed.
+        // A task that panicked counts as failed.
         let done = self.attempt.try_join_next()?.ok().flatten();
         let renewed = done.filter(|(new, _)| new.close_reason().is_none());
         if renewed.is_some() {

@@ -2,24 +2,24 @@
 
 use std::net::SocketAddr;
 
-/// Bytes of UDP payload in a packet to `remote` that the first hop takes whole, as the system knows
-/// it now; `None` where it does not tell.
+/// Returns the largest UDP payload to `remote`, in bytes, that the first hop carries without
+/// fragmentation, as the system knows it now; `None` if the system does not know.
 ///
-/// No path takes more than its first hop, so nothing beyond it needs to be tried: 1,452 or 1,472 on
-/// Ethernet, more on networks with larger frames and on the loopback device. Whether the other hops
-/// take as much is found out on the path (RFC 8899).
+/// No path carries more than its first hop, so larger packets need not be tried: 1,452 or 1,472
+/// bytes on Ethernet, more on networks with larger frames and on loopback. The other hops are
+/// probed on the path (RFC 8899).
 #[cfg(target_os = "linux")]
 pub(crate) fn largest_payload(remote: SocketAddr) -> Option<u16> {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
     use rustix::net::sockopt;
 
-    // The headers of UDP and of IP without options.
+    // Lengths of the headers of UDP and of IP without options.
     const UDP: u32 = 8;
     const IPV4: u32 = 20;
     const IPV6: u32 = 40;
 
-    // A dual-stack socket names IPv4 peers by mapped addresses.
+    // A dual-stack socket reports IPv4 peers as mapped addresses.
     let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
     let any: IpAddr = match remote {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -35,7 +35,7 @@ pub(crate) fn largest_payload(remote: SocketAddr) -> Option<u16> {
     Some(u16::try_from(payload).unwrap_or(u16::MAX))
 }
 
-/// Other systems are not asked.
+/// Returns `None`: only Linux is queried.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn largest_payload(_remote: SocketAddr) -> Option<u16> {
     None
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn no_route_is_no_answer() {
-        // A link-local address without a scope has none.
+        // A link-local address without a scope has no route.
         assert_eq!(largest_payload("[fe80::1]:9".parse().unwrap()), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Frames onto one stream.
+//! Sending side of a stream of frames.
 
 use std::collections::VecDeque;
 
@@ -17,33 +17,33 @@ use crate::prefix::Prefix;
 use crate::statistics::Counters;
 use crate::window::SendWindow;
 
-/// Payloads up to this length are copied behind their header, and behind other frames that wait:
-/// one piece instead of many. quinn searches its pieces for each packet.
+/// Payloads up to this length are copied behind their header, and behind other waiting frames, into
+/// one chunk. quinn searches its chunks for each packet, so fewer are faster.
 const COPY: usize = 2048;
-/// Bytes that may wait for others before QUIC gets them.
+/// Bytes that may wait for further frames before they are passed to QUIC.
 const BATCH: usize = 64 * 1024;
-/// Bytes that are allocated at once for frames that are copied behind each other.
+/// Bytes allocated at once for frames that are copied behind each other.
 const CHUNK: usize = 16 * 1024;
 
 /// The sending side of a stream. It numbers the frames.
 ///
-/// Dropping it without [`Self::finish`] or [`Self::end`] gives the stream up: the peer sees
-/// [`ReceiveError::Reset`](crate::ReceiveError::Reset), never a shorter stream.
+/// Dropping it without [`Self::finish`] or [`Self::end`] resets the stream: the peer gets
+/// [`ReceiveError::Reset`](crate::ReceiveError::Reset), never a shorter stream that looks complete.
 #[derive(Debug)]
 pub struct FrameSender {
     stream: SendStream,
     handle: ConnHandle,
-    /// The largest payload that the peer accepts; 0 until it has said so.
+    /// Largest payload that the peer accepts, in bytes; 0 until it has announced it.
     peer_max: watch::Receiver<u32>,
-    /// Encoded and not taken by QUIC: frames that wait for others, or the rest of one whose sending
-    /// was dropped.
+    /// Encoded chunks that QUIC has not taken: frames that wait for others, or the rest of a frame
+    /// whose `send` call was dropped.
     pending: VecDeque<Bytes>,
-    /// The piece behind them, to which frames are added.
+    /// Chunk behind `pending`, to which frames are appended.
     last: BytesMut,
-    /// Bytes in both.
+    /// Bytes in `pending` and `last`.
     waiting: usize,
     window: SendWindow,
-    /// The number of the next frame.
+    /// Number of the next frame.
     sequence: u64,
     finished: bool,
 }
@@ -75,30 +75,30 @@ impl FrameSender {
         own
     }
 
-    /// Sends a frame: returns when QUIC has taken it, which is when the peer has room.
+    /// Sends a frame. Returns when QUIC has taken it; waits while the peer's windows are full.
     ///
-    /// May be dropped while it waits. The frame is then sent by the next call or not at all, but
-    /// never in part.
+    /// The call may be dropped while it waits. The frame is then sent completely by the next call,
+    /// or not at all.
     ///
     /// # Errors
-    /// [`SendError`].
+    /// [`SendError`] if the stream or connection has ended, or the frame is too long for the peer.
     pub async fn send(&mut self, frame: &Frame) -> Result<(), SendError> {
         self.feed(frame).await?;
         self.flush().await
     }
 
-    /// [`Self::send`] for the next of many frames: it may wait for others, so that QUIC is woken
-    /// once for 64 KiB and not for each. The caller MUST end with [`Self::flush`], [`Self::send`]
-    /// or [`Self::finish`].
+    /// Adds one of many frames like [`Self::send`], but may hold it back: QUIC is then woken once
+    /// per 64 KiB and not once per frame. The caller MUST call [`Self::flush`], [`Self::send`],
+    /// [`Self::end`] or [`Self::finish`] after the last frame.
     ///
     /// # Errors
-    /// [`SendError`].
+    /// [`SendError`] if the stream or connection has ended, or the frame is too long for the peer.
     pub async fn feed(&mut self, frame: &Frame) -> Result<(), SendError> {
         let limits = self.limits_for(frame.payload.len()).await?;
         if self.waiting >= BATCH {
             self.flush().await?;
         }
-        // Nothing waits from here on: a number is used when all of its frame is pending.
+        // There is no await below: a number is used only if the whole frame is pending.
         let header = frame.header(self.sequence, limits).map_err(SendError::Frame)?;
         let mut encoded = [0; LiveHeader::MAX_LEN];
         let len = header.write(&mut encoded);
@@ -117,10 +117,10 @@ impl FrameSender {
         Ok(())
     }
 
-    /// Gives QUIC what it has not taken yet; returns when it has taken all.
+    /// Passes all waiting data to QUIC. Returns when QUIC has taken it.
     ///
     /// # Errors
-    /// [`SendError`].
+    /// [`SendError`] if the stream or connection has ended.
     pub async fn flush(&mut self) -> Result<(), SendError> {
         self.end_piece();
         while !self.pending.is_empty() {
@@ -139,24 +139,24 @@ impl FrameSender {
         Ok(())
     }
 
-    /// Ends the stream, without waiting: QUIC goes on sending it for as long as the connection
-    /// lives.
+    /// Ends the stream without waiting for its arrival: QUIC goes on sending while the connection
+    /// is open.
     ///
     /// # Errors
-    /// [`SendError`].
+    /// [`SendError`] if the stream or connection has ended.
     pub async fn end(mut self) -> Result<(), SendError> {
         self.flush().await?;
         self.end_stream()
     }
 
-    /// Ends the stream and waits until the peer's QUIC has all of it. The last acknowledgement may
-    /// be 25 ms late by design (RFC 9000, 13.2.1); [`Self::end`] does not wait.
+    /// Ends the stream and waits until the peer's QUIC has received all of it. The last
+    /// acknowledgement may be 25 ms late by design (RFC 9000, 13.2.1); [`Self::end`] does not wait.
     ///
-    /// That is no proof that the peer's application has read or kept it: applications that need one
-    /// answer, in an exchange.
+    /// This does not prove that the peer's application has read or stored the data. An application
+    /// that needs a proof should use an exchange and answer.
     ///
     /// # Errors
-    /// [`SendError`].
+    /// [`SendError`] if the stream or connection has ended before all data was acknowledged.
     pub async fn finish(mut self) -> Result<(), SendError> {
         self.flush().await?;
         self.end_stream()?;
@@ -167,39 +167,39 @@ impl FrameSender {
         }
     }
 
-    /// Gives the stream up, for the reason given.
+    /// Resets the stream with `code`. Data that the peer has not read is lost.
     pub fn reset(mut self, code: CloseCode) {
         self.give_up(code);
     }
 
-    /// Ends the stream.
+    /// Marks the end of the stream in QUIC, without waiting.
     pub(crate) fn end_stream(&mut self) -> Result<(), SendError> {
         self.finished = true;
         self.stream.finish().map_err(|_| SendError::Closed(self.handle.closed()))
     }
 
-    /// The stream itself.
+    /// Returns the QUIC stream.
     pub(crate) fn stream(&mut self) -> &mut SendStream {
         &mut self.stream
     }
 
-    /// Waits until the peer's QUIC has all of a stream that was ended, or wants no more.
+    /// Waits until the peer's QUIC has received all of an ended stream, or has stopped reading it.
     pub(crate) async fn arrived(&mut self) {
         let _either = self.stream.stopped().await;
     }
 
-    /// The stream's place among others: higher ones are sent first. 0 by default.
+    /// Sets the stream's priority: streams with a higher value are sent first. The default is 0.
     pub fn set_priority(&self, priority: i32) {
-        // It may have ended meanwhile, which is as good.
+        // The stream may have ended meanwhile, which has the same result.
         let _ended = self.stream.set_priority(priority);
     }
 
-    /// Adds bytes to the last piece.
+    /// Appends bytes to the last chunk, or to a new one if they do not fit.
     fn append(&mut self, parts: &[&[u8]]) {
         let length = parts.iter().map(|part| part.len()).sum();
         if self.last.capacity() - self.last.len() < length {
             self.end_piece();
-            // What is sent alone needs no room for others.
+            // Data that is sent alone needs no space for further frames.
             let room = if self.waiting == 0 { length } else { length.max(CHUNK) };
             self.last = BytesMut::with_capacity(room);
         }
@@ -207,15 +207,15 @@ impl FrameSender {
         self.waiting += length;
     }
 
-    /// Nothing is added to the last piece any more.
+    /// Moves the last chunk to `pending`, so that nothing is appended to it any more.
     fn end_piece(&mut self) {
         if !self.last.is_empty() {
             self.pending.push_back(core::mem::take(&mut self.last).freeze());
         }
     }
 
-    /// Returns the limits that the peer is known to accept: no more than is needed for a payload of
-    /// `length` bytes.
+    /// Returns frame limits that the peer is known to accept for a payload of `length` bytes. Waits
+    /// for the peer's announcement only if the payload exceeds [`FRAME_INITIAL`].
     async fn limits_for(&mut self, length: usize) -> Result<Limits, SendError> {
         if length <= FRAME_INITIAL as usize {
             return Ok(frame_limits(FRAME_INITIAL));
@@ -231,7 +231,7 @@ impl FrameSender {
     fn give_up(&mut self, code: CloseCode) {
         if !self.finished {
             self.finished = true;
-            // It may have been stopped meanwhile, which is as good.
+            // The stream may have been stopped meanwhile, which has the same result.
             let _stopped = self.stream.reset(code.to_varint());
         }
     }

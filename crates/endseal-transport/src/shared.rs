@@ -1,4 +1,4 @@
-//! Settings, bounds and counters of an endpoint.
+//! Settings, limits and counters of an endpoint.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ use crate::policy::Policy;
 use crate::statistics::Counters;
 use crate::tls;
 
-/// State that outgoing and incoming connections share.
+/// State of an endpoint that its outgoing and incoming connections share.
 pub(crate) struct Shared {
     pub(crate) key: TransportKey,
     pub(crate) policy: Policy,
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) half_open: Arc<HalfOpen>,
     pub(crate) admissions: Arc<Admissions>,
     server: quinn::ServerConfig,
-    /// Kept for early data alone: sessions belong to a configuration, and that to a peer.
+    /// Used for early data only: a TLS session belongs to a configuration, and that to one peer.
     clients: Mutex<HashMap<PeerId, Arc<QuicClientConfig>>>,
 }
 
@@ -66,7 +66,7 @@ impl Shared {
     /// Returns the TLS configuration for connections to `peer`.
     ///
     /// # Errors
-    /// As for [`tls::client`].
+    /// [`BindError`] if the TLS configuration cannot be made, as for [`tls::client`].
     pub(crate) fn client(&self, peer: PeerId) -> Result<Arc<QuicClientConfig>, BindError> {
         let early = self.limits.early > 0;
         if !early {
@@ -77,7 +77,7 @@ impl Shared {
             return Ok(known.clone());
         }
         if clients.len() >= tls::SESSIONS {
-            // Sessions only save time, so forgetting all of them is cheap and needs no bookkeeping.
+            // Sessions only save time, so dropping all of them is cheap and needs no bookkeeping.
             clients.clear();
         }
         let made = Arc::new(tls::client(&self.key, self.policy, peer, early)?);
@@ -85,7 +85,7 @@ impl Shared {
         Ok(made)
     }
 
-    /// Returns the configuration for a connection from `remote`.
+    /// Returns the QUIC configuration for a connection from `remote`.
     pub(crate) fn server(&self, remote: SocketAddr) -> Arc<quinn::ServerConfig> {
         let mut config = self.server.clone();
         config.transport_config(self.limits.transport(remote));
@@ -97,7 +97,7 @@ impl Shared {
         ConnHandle { quinn, counters, send_window }
     }
 
-    /// Returns the parts of a connection after its handshake.
+    /// Collects the components of a connection after its handshake.
     pub(crate) fn parts(
         &self,
         quinn: quinn::Connection,

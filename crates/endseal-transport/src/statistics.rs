@@ -5,13 +5,13 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! statistics {
     ($($(#[doc = $doc:literal])+ $name:ident: $kind:literal;)*) => {
-        /// Running totals, shared by all that count.
+        /// Running totals, shared by all connections of an endpoint.
         #[derive(Debug, Default)]
         pub(crate) struct Counters {
             $(pub(crate) $name: AtomicU64,)*
         }
 
-        /// Totals at one moment.
+        /// Totals of an endpoint at one moment.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Statistics {
@@ -25,8 +25,8 @@ macro_rules! statistics {
         }
 
         impl Statistics {
-            /// The text format of Prometheus, version 0.0.4: `endseal_transport_…`. Nothing in it
-            /// tells who the peers are.
+            /// Returns the totals in the Prometheus text format, version 0.0.4, with the name
+            /// prefix `endseal_transport_`. The text does not identify peers.
             #[must_use]
             pub fn to_prometheus(&self) -> String {
                 let mut text = String::new();
@@ -48,39 +48,40 @@ macro_rules! statistics {
 }
 
 statistics! {
-    /// Connections at this moment.
+    /// Open connections.
     connections: "gauge";
-    /// Slots of incoming handshakes in use: in progress, or failed within the time for one.
+    /// Slots of incoming handshakes in use: in progress, or failed within the time limit.
     half_open: "gauge";
-    /// Connections that this side asked for and got.
+    /// Outgoing connections that were established.
     connected: "counter";
-    /// Connections that others asked for and got.
+    /// Incoming connections that were established.
     accepted: "counter";
-    /// Handshakes of either direction that failed.
+    /// Failed handshakes, incoming and outgoing.
     handshakes_failed: "counter";
-    /// Peers that proved a key which is not accepted.
+    /// Handshakes that failed because the peer has another key than expected, or one that is not
+    /// accepted.
     peers_refused: "counter";
-    /// Incoming handshakes that were asked to prove their address first.
+    /// Incoming handshakes that had to prove their address first.
     retries: "counter";
-    /// Incoming handshakes that were not answered, because their source had too many.
+    /// Incoming handshakes that were not answered because their source network had too many.
     handshakes_ignored: "counter";
-    /// Incoming handshakes that were given up to make room for another.
+    /// Incoming handshakes that were aborted to free a slot for another one.
     handshakes_evicted: "counter";
-    /// Connections that were closed because they exceeded the backlog or another limit.
+    /// Incoming connections that were closed because of the backlog or another limit.
     busy: "counter";
-    /// Connections closed because the peer did not keep to the protocol.
+    /// Connections that were closed because the peer violated the protocol.
     protocol_errors: "counter";
-    /// Frames given to QUIC.
+    /// Frames passed to QUIC.
     frames_sent: "counter";
-    /// Frames given to the application.
+    /// Frames passed to the application.
     frames_received: "counter";
-    /// Bytes of the payloads of sent frames.
+    /// Payload bytes of sent frames.
     payload_sent: "counter";
-    /// Bytes of the payloads of received frames.
+    /// Payload bytes of received frames.
     payload_received: "counter";
-    /// Connections whose early data was accepted.
+    /// Outgoing connections whose early data was accepted.
     early_accepted: "counter";
-    /// Connections whose early data was not accepted, and was sent again.
+    /// Outgoing connections whose early data was rejected and sent again.
     early_rejected: "counter";
 }
 

@@ -1,4 +1,5 @@
-//! TLS 1.3 as QUIC uses it: one group, one signature scheme, raw keys both ways, no certificates.
+//! TLS 1.3 configuration for QUIC: one group, one signature scheme, raw public keys on both sides,
+//! no certificates.
 
 use std::sync::Arc;
 
@@ -18,12 +19,12 @@ use crate::key::TransportKey;
 use crate::pin::{Accept, Verifier};
 use crate::policy::Policy;
 
-/// The application protocol (RFC 7301).
+/// Application protocol name (RFC 7301).
 pub(crate) const ALPN: &[u8] = b"endseal/1";
 /// Sessions that a side keeps for early data.
 pub(crate) const SESSIONS: usize = 256;
 
-/// For connections to one peer.
+/// Returns the configuration for connections to `peer`.
 pub(crate) fn client(
     key: &TransportKey,
     policy: Policy,
@@ -34,7 +35,7 @@ pub(crate) fn client(
     QuicClientConfig::with_initial(config, initial()?).map_err(|_| BindError::Tls)
 }
 
-/// For connections from others.
+/// Returns the configuration for incoming connections.
 pub(crate) fn server(
     key: &TransportKey,
     policy: Policy,
@@ -60,10 +61,10 @@ fn client_config(
             key.certified(),
         )));
     config.alpn_protocols = vec![ALPN.to_vec()];
-    // The name would tell an observer whom the client means; raw keys need none.
+    // The server name would reveal the peer to an observer; raw public keys need none.
     config.enable_sni = false;
     config.enable_early_data = early;
-    // A resumed handshake has no signature in it. It exists for early data alone.
+    // A resumed handshake contains no signature. It is used for early data only.
     config.resumption =
         if early { Resumption::in_memory_sessions(8) } else { Resumption::disabled() };
     Ok(config)
@@ -82,7 +83,7 @@ fn server_config(
         .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(key.certified())));
     config.alpn_protocols = vec![ALPN.to_vec()];
     if early {
-        // Kept here and taken out when used, so that no flight of early data is accepted twice.
+        // Kept in memory and removed on use, so that no flight of early data is accepted twice.
         config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
         config.max_early_data_size = u32::MAX; // the one value that QUIC allows (RFC 9001, 4.6.1)
         config.send_tls13_tickets = 1;
@@ -94,7 +95,8 @@ fn server_config(
     Ok(config)
 }
 
-/// The suite of Initial packets (RFC 9001, 5.2). It is not among those that TLS negotiates.
+/// Returns the cipher suite of Initial packets (RFC 9001, 5.2), which is not one of the negotiated
+/// suites.
 fn initial() -> Result<Suite, BindError> {
     TLS13_AES_128_GCM_SHA256.tls13().and_then(|suite| suite.quic_suite()).ok_or(BindError::Tls)
 }

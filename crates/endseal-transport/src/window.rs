@@ -1,25 +1,25 @@
-//! Bytes that may be written and not acknowledged, by the length of the path.
+//! Send window, depending on the round trip of the path.
 
 use core::time::Duration;
 
-/// Enough for 3 Gbit/s at 1 ms, and little enough to stay in a CPU's cache.
+/// Enough for 3 Gbit/s at 1 ms, and small enough to stay in a CPU's cache.
 const LEAST: u32 = 384 * 1024;
-/// A round trip from which on all of [`Limits::send_window`](crate::Limits::send_window) is of use.
+/// Round trip from which on the whole [`Limits::send_window`](crate::Limits::send_window) is used.
 const LONG: Duration = Duration::from_millis(4);
-/// Bytes after which the path is looked at again.
+/// Written bytes after which the round trip is read again.
 const INTERVAL: usize = 128 * 1024;
 
-/// The send window of a connection as one of its streams knows it.
+/// The send window of a connection as one of its streams sees it.
 ///
-/// Without loss nothing but a window bounds what wanders between two ends. quinn looks for what a
-/// packet carries among all pieces that were written and not acknowledged, from the first on, and
-/// so pays for a window that the path does not need.
+/// Without packet loss, only a window limits the data in flight. For each packet quinn searches all
+/// chunks that were written and not acknowledged, from the first on. A window larger than the path
+/// needs therefore costs time.
 #[derive(Debug)]
 pub(crate) struct SendWindow {
     limit: u32,
-    /// Window that this stream has asked for.
+    /// Window that this stream has set last.
     set: u32,
-    /// Bytes since it looked at the path.
+    /// Bytes written since the round trip was read last.
     written: usize,
 }
 
@@ -28,7 +28,7 @@ impl SendWindow {
         Self { limit, set: limit, written: 0 }
     }
 
-    /// Counts what was written, and follows the path from time to time.
+    /// Counts written bytes. Every [`INTERVAL`] bytes it adapts the window to the round trip.
     pub(crate) fn written(&mut self, bytes: usize, connection: &quinn::Connection) {
         self.written += bytes;
         if self.written < INTERVAL {
@@ -43,10 +43,10 @@ impl SendWindow {
     }
 }
 
-/// The part of `limit` that a path with this round trip needs.
+/// Returns the part of `limit` that a path with this round trip needs.
 fn of_path(limit: u32, round_trip: Duration) -> u32 {
     let share = u64::from(limit) * micros(round_trip).min(micros(LONG)) / micros(LONG);
-    // A share of it is no more than the limit, which 32 bits hold.
+    // The share is at most the limit, which fits into 32 bits.
     u32::try_from(share).unwrap_or(limit).max(LEAST.min(limit))
 }
 

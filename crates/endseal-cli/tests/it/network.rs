@@ -183,7 +183,7 @@ fn who_is_not_the_peer_gets_nothing() {
     scratch.write("notes", "x");
     let listener = Listener::start(&bob, &INBOX);
     let other = format!("{}@{}", alice.peer_id(), listener.host());
-    alice.run(&["send", &other, "notes"]).fails(1, "is not the peer that was asked for");
+    alice.run(&["send", &other, "notes"]).fails(1, "is not the requested peer");
     assert_eq!(inbox(&scratch), [""; 0]);
 }
 
@@ -193,7 +193,7 @@ fn nobody_listening_is_an_error_in_bounded_time() {
     let [alice, _] = Person::two_peers(&scratch);
     // The port of "discard", which no test of ours opens.
     let ran = alice.run(&["ping", "bob@127.0.0.1:9", "--timeout", "1s"]);
-    ran.fails(3, "nobody answers");
+    ran.fails(3, "did not answer in time");
     alice.run(&["ping", "bob@host.invalid"]).fails(3, "cannot find 'host.invalid'");
     let ran = alice.run(&["ping", "bob@::1"]);
     assert_eq!(ran.code, 2);

@@ -1,4 +1,4 @@
-//! The transport itself.
+//! Benchmark subject: this transport.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -28,7 +28,7 @@ impl Ours {
         Self::connect_at(LOOPBACK, policy, limits).await
     }
 
-    /// A connection between two sockets at that address of this machine.
+    /// Connects two sockets at the given address of this machine.
     pub(crate) async fn connect_at(ip: IpAddr, policy: Policy, limits: &Limits) -> Self {
         let [client, server] = endpoints(ip, policy, limits);
         let address = server.local_address().unwrap();
@@ -77,7 +77,7 @@ impl Ours {
         answering.await.unwrap();
     }
 
-    /// Packets lost, of those sent.
+    /// Returns the share of sent packets that were lost.
     pub(crate) fn lost(&self) -> f64 {
         let path = self.client.path();
         path.packets_lost as f64 / path.packets_sent as f64

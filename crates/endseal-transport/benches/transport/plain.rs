@@ -1,4 +1,4 @@
-//! Plain quinn: length-prefixed messages on one stream, as its examples would have it.
+//! Benchmark subject: plain quinn with length-prefixed messages on one stream, as in its examples.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    /// With quinn's default configuration, unless `tune` changes it.
+    /// Connects with quinn's default configuration, which `tune` may change.
     pub(crate) async fn connect(policy: Policy, tune: impl Fn(&mut TransportConfig)) -> Self {
         Self::connect_on(policy, tune, [0, 0]).await
     }
 
-    /// With the sockets' buffers as wished, unless 0.
+    /// Connects with socket buffers of the given size; 0 keeps the default.
     pub(crate) async fn connect_on(
         policy: Policy,
         tune: impl Fn(&mut TransportConfig),
@@ -99,7 +99,7 @@ impl Plain {
         answering.await.unwrap();
     }
 
-    /// Packets lost, of those sent.
+    /// Returns the share of sent packets that were lost.
     pub(crate) fn lost(&self) -> f64 {
         let path = self.client.stats().path;
         path.lost_packets as f64 / path.sent_packets as f64

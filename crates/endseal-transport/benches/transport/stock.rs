@@ -1,4 +1,4 @@
-//! Alternatives at hand: plain quinn and TCP, with the stock TLS of rustls and the same keys.
+//! Alternatives for comparison: plain quinn and TCP, with rustls's own TLS code and the same keys.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 use crate::key;
 
-/// TLS of both sides. Identity 1 is the client, identity 2 the server.
+/// TLS configurations of both sides. Identity 1 is the client, identity 2 the server.
 pub(crate) fn tls(policy: Policy) -> (Arc<rustls::ClientConfig>, Arc<rustls::ServerConfig>) {
     let verifier = || Arc::new(Verifier(policy, provider(policy)));
     let mut client = rustls::ClientConfig::builder_with_provider(provider(policy))

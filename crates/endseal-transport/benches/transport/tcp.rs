@@ -1,4 +1,4 @@
-//! TCP with TLS 1.3, by rustls over blocking sockets and a thread.
+//! Benchmark subject: TCP with TLS 1.3, by rustls over blocking sockets and a thread.
 
 use std::io::{BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -37,7 +37,7 @@ impl Tcp {
         own
     }
 
-    /// Sends `count` messages of `len` bytes and waits for one word in answer.
+    /// Sends `count` messages of `len` bytes and waits for one short answer.
     pub(crate) fn push(&mut self, count: u32, len: u32) {
         let payload = vec![7; len as usize];
         let mut out = BufWriter::with_capacity(64 * 1024, &mut self.stream);
@@ -80,7 +80,7 @@ fn serve(stream: &mut StreamOwned<ServerConnection, TcpStream>) {
         let mut message = vec![0; len + 4];
         for _ in 0..count {
             if head[0] == 0 {
-                // A new buffer for each, as an application that keeps messages has.
+                // A new buffer for each message, as an application that keeps messages uses.
                 let mut prefix = [0; 4];
                 stream.read_exact(&mut prefix).unwrap();
                 let mut message = vec![0; u32::from_le_bytes(prefix) as usize];

@@ -1,5 +1,5 @@
-//! A handshake without sockets. In QUIC rustls hands out its messages before they are encrypted, so
-//! that they can be measured one by one.
+//! Handshake without sockets. For QUIC, rustls outputs its messages before encryption, so they can
+//! be measured one by one.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::key::TransportKey;
 use crate::pin::Accept;
 use crate::policy::Policy;
 
-/// A handshake has fewer flights.
+/// Upper bound of flights, more than any handshake needs.
 const FLIGHTS: usize = 16;
 
-/// TLS messages of a handshake (RFC 8446, 4), one after the other, without QUIC around them.
+/// TLS messages of a handshake (RFC 8446, 4), concatenated, without QUIC framing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HandshakeMessages {
-    /// Sent by the client.
+    /// Messages sent by the client.
     pub from_client: Vec<u8>,
-    /// Sent by the server.
+    /// Messages sent by the server.
     pub from_server: Vec<u8>,
 }
 
-/// Returns the messages of a handshake between two keys that know each other, for measurements.
+/// Returns the messages of a handshake between two keys that accept each other, for measurements.
 ///
 /// # Errors
 /// [`BindError::Tls`] if the keys do not fit the policy.
@@ -37,7 +37,7 @@ pub fn handshake_in_memory(
     run(policy, client, server).map(|(_, messages)| messages)
 }
 
-/// The same with the client's side.
+/// Runs the handshake, and returns the client's connection and the messages.
 pub(super) fn run(
     policy: Policy,
     client: &TransportKey,
@@ -62,7 +62,7 @@ pub(super) fn run(
     Err(BindError::Tls)
 }
 
-/// Returns the bytes that one side sends, after the other has read them.
+/// Passes the pending messages of one side to the other, and returns their bytes.
 fn pass(from: &mut Connection, to: &mut Connection) -> Result<Vec<u8>, rustls::Error> {
     let mut said = Vec::new();
     loop {

@@ -1,5 +1,5 @@
-//! Signed data, and the scheme that signs it. In QUIC rustls hands out its messages before they are
-//! encrypted, so a handshake in memory shows what no capture does.
+//! Tests of the signed data and its signature scheme. For QUIC, rustls outputs its messages before
+//! encryption, so a handshake in memory shows content that a capture does not.
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
@@ -40,7 +40,7 @@ fn both_sides_sign_with_the_policys_scheme_and_show_raw_keys() {
     }
 }
 
-/// The body of the message of a type (RFC 8446, 4).
+/// Returns the body of the message of type `kind` (RFC 8446, 4).
 fn message(mut said: &[u8], kind: u8) -> Vec<u8> {
     loop {
         let length = usize::from(said[2]) << 8 | usize::from(said[3]);

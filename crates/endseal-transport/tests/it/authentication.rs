@@ -1,4 +1,4 @@
-//! Peers that get a connection, and peers that do not.
+//! Tests of accepted and refused peers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,8 +50,7 @@ async fn a_client_that_is_not_pinned_is_refused_by_the_server() {
         let here = HERE.parse().unwrap();
         let stranger = key(9, Policy::Hybrid);
         let stranger = Endpoint::bind(here, &stranger, Policy::Hybrid, Accept::nobody()).unwrap();
-        // The server judges after the client's last flight, so either call may be the one that
-        // tells.
+        // The server decides after the client's last flight, so either call may return the refusal.
         let told = match stranger.connect(pair.server.peer_id(), pair.address()).await {
             Err(error) if was_reset(&error) => None,
             Err(error) => Some(error == ConnectError::Refused),
@@ -97,7 +96,7 @@ async fn a_callback_decides_as_a_set_does() {
     assert_eq!(asked.confirmed().await, Ok(()));
 }
 
-/// Neither side can be talked into less than its policy, whoever is the weaker one.
+/// Neither side can be downgraded below its policy, no matter which of the two is weaker.
 #[tokio::test(flavor = "multi_thread")]
 async fn policies_do_not_meet_in_the_middle() {
     let all = [Policy::Hybrid, Policy::MlKem768Only, Policy::Classical];
@@ -215,7 +214,7 @@ async fn a_code_of_the_application_reaches_the_peer() {
         let (_pair, asked, taken) = connected(limits()).await;
         asked.send_control(&frame(1, 10)).await.unwrap();
         asked.close(CloseCode::Other(77)).await;
-        // What was said before is heard before.
+        // Data sent before the close is received before it.
         let heard = taken.receive_control().await.unwrap();
         assert_eq!(heard, Some(frame(1, 10)));
         assert_eq!(asked.close_reason(), Some(Closed::Here));
@@ -224,14 +223,15 @@ async fn a_code_of_the_application_reaches_the_peer() {
     assert_eq!(told.await, Closed::ByPeer(CloseCode::Other(77)));
 }
 
-/// Post-quantum key exchange like ours, but also everything else: who refuses is the one tested.
+/// A peer with our post-quantum key exchange and all others: the refusal must come from the side
+/// under test.
 fn provider() -> Arc<rustls::crypto::CryptoProvider> {
     let mut provider = rustls::crypto::aws_lc_rs::default_provider();
     provider.kx_groups.insert(0, rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768);
     Arc::new(provider)
 }
 
-/// An Ed25519 key and a certificate that it signed itself: openssl req -x509, valid for a century.
+/// An Ed25519 key and a self-signed certificate (openssl req -x509), valid for a century.
 fn certificate() -> CertificateDer<'static> {
     CertificateDer::from(include_bytes!("self_signed.der").to_vec())
 }

@@ -1,4 +1,4 @@
-//! When is tried again, by a clock that stands still while nobody waits.
+//! Times of attempts, with a paused clock that advances only while a task waits.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use endseal_crypto::random::{Random, RandomError};
 use endseal_transport::{Backoff, Failures};
 use tokio::time::Instant;
 
-/// The least or the largest jitter.
+/// Random source that gives the smallest or the largest jitter.
 struct Extreme(u8);
 
 impl Random for Extreme {

@@ -1,5 +1,5 @@
-//! View of an observer of a handshake: Initial packets, whose keys anybody can derive (RFC 9001,
-//! 5.2), carry ClientHello and ServerHello.
+//! View of an observer of a handshake: anyone can derive the keys of Initial packets (RFC 9001,
+//! 5.2), which carry ClientHello and ServerHello.
 
 use rustls::Side;
 use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
@@ -27,7 +27,8 @@ async fn a_handshake_offers_and_takes_the_policy_alone() {
         let (asked, _taken) = pair.connect(proxy.address()).await;
         let seen = proxy.take_seen();
         let first = seen.iter().find(|(from_client, _)| *from_client).unwrap();
-        // The id that the client chose for the server in its first packet gives the keys.
+        // The keys are derived from the id that the client chose for the server in its first
+        // packet.
         let destination = first.1[6..][..usize::from(first.1[5])].to_vec();
 
         let client = handshake_message(&seen, true, &destination);
@@ -41,11 +42,11 @@ async fn a_handshake_offers_and_takes_the_policy_alone() {
         let share_len = if policy == Policy::Hybrid { 1216 } else { 1184 };
         assert_eq!(share.len(), 2 + 2 + 2 + share_len, "one share, and no other");
         assert_eq!(extension(SIGNATURE_ALGORITHMS).unwrap(), [0, 2, 0x09, 0x05]);
-        // RawPublicKey (RFC 7250) and nothing else.
+        // RawPublicKey (RFC 7250) is the only entry.
         assert_eq!(extension(CLIENT_CERTIFICATE_TYPE).unwrap(), [1, 2]);
         assert_eq!(extension(SERVER_CERTIFICATE_TYPE).unwrap(), [1, 2]);
         assert_eq!(extension(ALPN).unwrap(), b"\x00\x0a\x09endseal/1");
-        assert_eq!(extension(SERVER_NAME), None, "nobody learns whom the client means");
+        assert_eq!(extension(SERVER_NAME), None, "an observer must not learn the peer's name");
         assert_eq!(extension(EARLY_DATA), None);
 
         let server = handshake_message(&seen, false, &destination);
@@ -57,7 +58,7 @@ async fn a_handshake_offers_and_takes_the_policy_alone() {
     assert_eq!(Policy::Hybrid.group().number, 0x11ec);
 }
 
-/// The first message of the handshake that one side sent in Initial packets.
+/// Returns the first handshake message that one side sent in Initial packets.
 fn handshake_message(seen: &[(bool, Vec<u8>)], from_client: bool, destination: &[u8]) -> Vec<u8> {
     let mut stream: Vec<Option<u8>> = Vec::new();
     for (_, datagram) in seen.iter().filter(|(from, _)| *from == from_client) {
@@ -73,16 +74,16 @@ fn handshake_message(seen: &[(bool, Vec<u8>)], from_client: bool, destination: &
     stream[..4 + length].to_vec()
 }
 
-/// The CRYPTO frames of the Initial packets of a datagram (RFC 9000, 17.2.2 and 19.6).
+/// Returns the CRYPTO frames of the Initial packets of a datagram (RFC 9000, 17.2.2 and 19.6).
 fn crypto_frames(datagram: &[u8], from_client: bool, destination: &[u8]) -> Vec<(usize, Vec<u8>)> {
-    // Who received a packet holds its key as the other side's.
+    // The receiver of a packet holds its key as that of the other side.
     let side = if from_client { Side::Server } else { Side::Client };
     let suite = TLS13_AES_128_GCM_SHA256.tls13().unwrap();
     let algorithm = suite.quic.unwrap();
     let keys = Keys::initial(Version::V1, suite, algorithm, destination, side);
     let mut frames = Vec::new();
     let mut rest = datagram.to_vec();
-    // Long header, type Initial; the bit 0x40 is random (RFC 9287). Other packets come after it.
+    // Long header, type Initial; the bit 0x40 is random (RFC 9287). Other packets may follow.
     while rest.len() > 7 && rest[0] & 0xb0 == 0x80 {
         let mut at = 5;
         at += 1 + usize::from(rest[at]);
@@ -117,7 +118,7 @@ fn crypto_frames_of(payload: &[u8]) -> Vec<(usize, Vec<u8>)> {
         match kind {
             0 | 1 => {} // PADDING, PING
             2 | 3 => {
-                // ACK: largest, delay, further ranges, the first one.
+                // ACK: largest, delay, number of further ranges, first range.
                 let (_, _, ranges) =
                     (varint(payload, &mut at), varint(payload, &mut at), varint(payload, &mut at));
                 varint(payload, &mut at);
@@ -142,7 +143,7 @@ fn crypto_frames_of(payload: &[u8]) -> Vec<(usize, Vec<u8>)> {
     frames
 }
 
-/// A variable-length integer (RFC 9000, 16).
+/// Reads a variable-length integer (RFC 9000, 16).
 fn varint(bytes: &[u8], at: &mut usize) -> usize {
     let len = 1 << (bytes[*at] >> 6);
     let mut value = usize::from(bytes[*at] & 0x3f);
@@ -153,7 +154,7 @@ fn varint(bytes: &[u8], at: &mut usize) -> usize {
     value
 }
 
-/// The extensions of a ClientHello or ServerHello (RFC 8446, 4.1).
+/// Returns the extensions of a ClientHello or ServerHello (RFC 8446, 4.1).
 fn extensions(message: &[u8], of_client: bool) -> Vec<(u16, Vec<u8>)> {
     let mut at = 4 + 2 + 32;
     at += 1 + usize::from(message[at]);

@@ -1,4 +1,4 @@
-//! Half-open connections by the thousand, and more connections than there is room for.
+//! Thousands of half-open connections, and more connections than the limits allow.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use crate::pair::{HERE, Pair, eventually, key, limits, unless_overtaken};
 use crate::proxy::{Proxy, Weather};
 use crate::raw::RawClient;
 
-/// Handshakes that stop half way, and what keeps them there.
+/// Handshakes that stop half way, with the objects that keep them open.
 struct Crowd {
     proxy: Proxy,
     _client: RawClient,
     _asking: Vec<quinn::Connecting>,
 }
 
-/// Asks from `source`, and never goes on. If it `proves` its address, it hears Retry; otherwise it
-/// hears nothing.
+/// Starts `count` handshakes from `source` that never complete. If `proves` is set, the clients
+/// receive Retry packets and prove their address; otherwise they receive nothing.
 async fn half_open(pair: &Pair, source: &str, count: usize, proves: bool) -> Crowd {
     let proxy = Proxy::from(source, pair.address(), Weather::default(), 1).await;
     if proves {
@@ -35,7 +35,7 @@ async fn half_open(pair: &Pair, source: &str, count: usize, proves: bool) -> Cro
     Crowd { proxy, _client: client, _asking: asking }
 }
 
-/// The pinned peer at another address of this machine.
+/// Returns a client with the pinned key at another address of this machine.
 fn pinned(limits: Limits) -> Endpoint {
     let elsewhere = "127.0.1.1:0".parse().unwrap();
     let one = key(1, Policy::Hybrid);
@@ -48,9 +48,11 @@ async fn a_crowd_that_proves_no_address_does_not_keep_others_out() {
     let crowd = half_open(&pair, HERE, 3000, false).await;
     assert!(eventually(|| pair.server.statistics().retries > 2000).await);
     let crowded = pair.server.statistics();
-    // Half of what a source may have, as anybody can use its address.
+    // Unproved handshakes use half of a source's share at most, because anyone can forge its
+    // address.
     assert!(crowded.half_open <= 32, "{crowded:?}");
-    // Whoever can be reached at the address he names gets in meanwhile, also from the same network.
+    // A client that receives packets at its address is admitted meanwhile, even from the same
+    // network.
     let (asked, taken) = pair.connect(pair.address()).await;
     asked.confirmed().await.unwrap();
     assert_eq!(taken.peer(), pair.client.peer_id());
@@ -58,7 +60,8 @@ async fn a_crowd_that_proves_no_address_does_not_keep_others_out() {
     drop(crowd);
 }
 
-/// ClientHello and CONNECTION_CLOSE: each handshake fails at once, and the next one begins.
+/// Clients send ClientHello and CONNECTION_CLOSE: each handshake fails at once, and the next one
+/// starts.
 #[tokio::test(flavor = "multi_thread")]
 async fn handshakes_that_were_closed_count_on() {
     let pair = Pair::new(Policy::Hybrid, limits());
@@ -123,7 +126,7 @@ async fn a_second_flight_that_does_not_come_frees_its_place() {
     let crowd = half_open(&pair, HERE, 100, true).await;
     assert!(eventually(|| pair.server.statistics().handshakes_ignored > 0).await);
     crowd.proxy.cut();
-    // Everything is given back, and there is room again for the same network.
+    // All slots are freed, and the same network can connect again.
     assert!(eventually(|| pair.server.statistics().half_open == 0).await);
     let (asked, _taken) = pair.connect(pair.address()).await;
     asked.confirmed().await.unwrap();
@@ -150,7 +153,7 @@ async fn a_peer_holds_no_more_connections_than_its_share() {
     });
     told.await;
     assert_eq!(pair.server.statistics().connections, 2);
-    // One that ends makes room.
+    // After one of them has ended, another is admitted.
     one.close(CloseCode::Done).await;
     one_taken.closed().await;
     drop(one_taken);
@@ -164,14 +167,15 @@ async fn connections_that_nobody_takes_are_told_to_come_later() {
     (narrow.backlog, narrow.connections) = (2, 3);
     let pair = Pair::new(Policy::Hybrid, narrow);
     let mut got = Vec::new();
-    // A server that stands still for three probe timeouts after it has closed sends the reason and
-    // forgets the connection in one breath, and answers a packet of the client that waited with a
-    // reset; when both arrive together, quinn-proto 0.11.19 reports the reset
-    // (`Connection::handle_packet` sets its error anew). Not every one can be told so.
+    // A server that is stalled for three probe timeouts after a close sends the close message,
+    // forgets the connection at the same moment, and answers a packet of the client that was
+    // waiting with a reset. When both arrive together, quinn-proto 0.11.19 reports the reset
+    // (`Connection::handle_packet` overwrites its error). Therefore not every client sees the
+    // reason.
     let (mut told, mut forgotten) = (0, 0);
     for _ in 0..6 {
         match pair.client.connect(pair.server.peer_id(), pair.address()).await {
-            // Its own limit is three, too.
+            // The client's own limit is three, too.
             Err(ConnectError::Busy) => told += 1,
             Err(error) => {
                 assert_eq!(error, ConnectError::Protocol("reset by peer".into()));
@@ -189,7 +193,7 @@ async fn connections_that_nobody_takes_are_told_to_come_later() {
     }
     assert!(told >= 1 && told + forgotten >= 3, "{told} told, {forgotten} forgotten");
     assert!(pair.server.statistics().connections <= 3);
-    // Room for one more when one is gone.
+    // After one connection has ended, another is admitted.
     drop(got);
     while pair.server.statistics().connections > 0 {
         let _gone = pair.server.accept().await.unwrap().closed().await;

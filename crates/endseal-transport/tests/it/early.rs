@@ -1,4 +1,4 @@
-//! Early data: saved round trips, and what must never be in them.
+//! Early data: saved round trips, and frames that must never be sent early.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ fn read_up_to(number: u64) -> IdempotentFrame {
     IdempotentFrame::new(Kind::Message, frame(number, 500).payload)
 }
 
-/// A session to resume: a connection during which the server sent a ticket.
+/// Creates a session to resume: a connection during which the server sends a ticket.
 async fn meet(pair: &Pair, address: std::net::SocketAddr) {
     let (asked, taken) = pair.connect(address).await;
     taken.send_control(&frame(0, 1)).await.unwrap();
@@ -59,7 +59,7 @@ async fn idempotent_frames_arrive_with_the_first_packet() {
     assert_eq!(asked.handshake().early, EarlyData::Accepted);
     assert_eq!(taken.handshake().early, EarlyData::Accepted);
     assert_eq!(messages.receive().await, Ok(None), "established() ends the stream");
-    // From here on it is a connection like others.
+    // From here on it behaves like any other connection.
     asked.send_control(&frame(1, 10)).await.unwrap();
     assert_eq!(taken.receive_control().await, Ok(Some(frame(1, 10))));
     assert_eq!(pair.client.statistics().early_accepted, 1);
@@ -95,7 +95,7 @@ async fn a_server_that_forgot_gets_the_frames_once_more() {
     let proxy = Proxy::new(pair.address(), Weather::default(), 1).await;
     meet(&pair, pair.address()).await;
     drop(proxy);
-    // Another process with the same key: it has no sessions.
+    // Another process with the same key, which has no sessions.
     let accept = Accept::pinned([pair.client.peer_id()]);
     let two = key(2, Policy::Hybrid);
     let reborn = Endpoint::bind_with(HERE.parse().unwrap(), &two, Policy::Hybrid, accept, early());
@@ -144,7 +144,7 @@ async fn early_frames_are_bounded() {
     assert_eq!(asking.send(read_up_to(3)).await, Err(SendError::EarlyFull));
 }
 
-/// All vectors of early data, from a peer that does not care: our types cannot send most of them.
+/// Runs all vectors of early data, sent by a raw client: our types cannot send most of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn early_vectors() {
     for (name, vector) in vectors::early() {
@@ -152,7 +152,7 @@ async fn early_vectors() {
         let raw = RawClient::new(1);
         raw_meeting(&pair, &raw).await;
 
-        // Slow enough that the frame is there before the handshake is complete.
+        // The delay is long enough for the frame to arrive before the handshake is complete.
         let weather = Weather { delay: Duration::from_millis(50), ..Weather::default() };
         let proxy = Proxy::new(pair.address(), weather, 1).await;
         let (asked, _accepted) = raw.dial(proxy.address()).into_0rtt().ok().unwrap();
@@ -180,8 +180,8 @@ async fn early_vectors() {
             "early" => CloseCode::Early,
             _ => CloseCode::Frame,
         };
-        // Codes of the application do not travel before the handshake is complete; what does is
-        // APPLICATION_ERROR (RFC 9000, 10.2.3).
+        // Application error codes are not sent before the handshake is complete; APPLICATION_ERROR
+        // replaces them (RFC 9000, 10.2.3).
         match asked.closed().await {
             quinn::ConnectionError::ApplicationClosed(close) => {
                 assert_eq!(u64::from(close.error_code), expected.number(), "{name}");
@@ -194,8 +194,8 @@ async fn early_vectors() {
     }
 }
 
-/// A client that sends a control frame early, which the protocol forbids, and then breaks the
-/// handshake off.
+/// A client that sends a control frame early, which the protocol forbids, and then aborts the
+/// handshake.
 #[tokio::test(flavor = "multi_thread")]
 async fn early_control_frames_of_a_failed_handshake_are_not_given_out() {
     let pair = Pair::new(Policy::Hybrid, early());
@@ -215,17 +215,17 @@ async fn early_control_frames_of_a_failed_handshake_are_not_given_out() {
             assert_eq!(taken.receive_control().await, Ok(Some(frame(7, 10))));
             continue;
         }
-        // The answer of the server is still on its way here.
+        // The server's answer has not arrived here yet.
         asked.close(0_u32.into(), b"");
         let heard = taken.receive_control().await;
         assert!(matches!(heard, Err(ReceiveError::Closed(_))), "{heard:?}");
-        // The session was used up.
+        // The session has been used.
         raw_meeting(&pair, &raw).await;
     }
 }
 
-/// CONNECTION_CLOSE in an Initial packet, which everybody on the path can forge, comes before the
-/// server has taken up the stream.
+/// A CONNECTION_CLOSE in an Initial packet, which anyone on the path can forge, arrives before the
+/// server has accepted the stream.
 #[tokio::test(flavor = "multi_thread")]
 async fn early_frames_of_a_failed_handshake_must_be_idempotent() {
     let pair = Pair::new(Policy::Hybrid, early());
@@ -249,7 +249,7 @@ async fn early_frames_of_a_failed_handshake_must_be_idempotent() {
     assert_eq!(exchange.receive().await, Err(ReceiveError::Early));
 }
 
-/// A client beyond its share of connections that resumes and never completes the handshake.
+/// A client above its share of connections that resumes and never completes the handshake.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_resumed_handshake_that_stands_still_is_closed() {
     let mut narrow = early();
@@ -268,9 +268,9 @@ async fn a_resumed_handshake_that_stands_still_is_closed() {
     assert!(closed.is_ok(), "the server holds a connection that counts nowhere");
 }
 
-/// A client that resumes, is heard early, and never completes the handshake. The connection ends
-/// after the time for a second flight, not only after that for silence, though the application
-/// holds it.
+/// A client that resumes, sends early data, and never completes the handshake. The connection ends
+/// after the time limit of the second flight, not only after the idle timeout, even if the
+/// application holds it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_early_connection_that_stands_still_is_closed() {
     let mut narrow = early();
@@ -296,7 +296,7 @@ async fn an_early_connection_that_stands_still_is_closed() {
     pair.connect(pair.address()).await;
 }
 
-/// A connection of a raw client during which it gets a ticket.
+/// A connection of a raw client, during which it receives a ticket.
 async fn raw_meeting(pair: &Pair, raw: &RawClient) {
     let (asked, taken) = tokio::join!(raw.dial(pair.address()), pair.server.accept());
     let (asked, taken) = (asked.unwrap(), taken.unwrap());
@@ -304,14 +304,14 @@ async fn raw_meeting(pair: &Pair, raw: &RawClient) {
     control.write_all(&[0, 0x80, 0x80, 0x40]).await.unwrap();
     taken.confirmed().await.unwrap();
     taken.send_control(&frame(0, 1)).await.unwrap();
-    // The ticket is there when what was sent after it is.
+    // The ticket has arrived when data that was sent after it has.
     let mut theirs = asked.accept_uni().await.unwrap();
     theirs.read_exact(&mut [0; 9]).await.unwrap();
     asked.close(0_u32.into(), b"");
 }
 
-/// Somebody records the first packets and sends them again, until the server has forgotten the
-/// connection and takes them for a new one.
+/// An attacker records the first packets and replays them, until the server has forgotten the
+/// connection and treats them as a new one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recorded_flight_is_not_heard_twice() {
     let pair = Pair::new(Policy::Hybrid, early());
@@ -342,7 +342,8 @@ async fn a_recorded_flight_is_not_heard_twice() {
         now.half_open > 0 || now.accepted > before.accepted
     };
     assert!(eventually(begins).await);
-    // It may have begun in the middle of a flight. A resumed session would be accepted at once.
+    // The new attempt may have started in the middle of a flight. A resumed session would be
+    // accepted at once.
     for _ in 0..3 {
         repeat();
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -351,7 +352,7 @@ async fn a_recorded_flight_is_not_heard_twice() {
     assert_eq!(after.accepted, before.accepted, "{after:?}");
 }
 
-/// Pins are asked for resumed sessions, too.
+/// Pins are checked for resumed sessions, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_accepted_no_more_cannot_resume() {
     let is_refused = unless_overtaken(async || {
@@ -366,7 +367,7 @@ async fn who_is_accepted_no_more_cannot_resume() {
         let pair = Pair { client, server };
         meet(&pair, pair.address()).await;
         welcome.store(false, Ordering::Relaxed);
-        // The refusal may arrive while the early frame is still being made.
+        // The refusal may arrive while the early frame is still being written.
         let told = match pair.client.connect_early(pair.server.peer_id(), pair.address()).await {
             Err(error) if was_reset(&error) => None,
             Err(error) => Some(error == ConnectError::Refused),

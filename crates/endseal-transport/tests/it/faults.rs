@@ -1,4 +1,4 @@
-//! Either side may die at any moment.
+//! Either side may disappear at any moment.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,12 +11,13 @@ use endseal_transport::{
 use crate::pair::{HERE, Pair, frame, key, limits};
 use crate::proxy::{Proxy, Weather};
 
-/// Both die without a word: the runtime that drives one of them is gone in mid-transfer.
+/// A side disappears without a close message: the runtime that drives it is dropped during a
+/// transfer.
 #[test]
 fn the_other_side_learns_of_a_death_and_nothing_looks_complete() {
     for sender_dies in [true, false] {
-        // With one thread nothing is polled once the first task was dropped: with more, the
-        // stream's end could still be told.
+        // With one thread, nothing is polled after the first task is dropped. With more threads,
+        // the end of the stream could still be sent.
         let mortal = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -89,9 +90,9 @@ async fn a_link_comes_back_when_the_peer_does() {
     assert_eq!(taken.receive_control().await.unwrap(), Some(frame(1, 10)));
     assert_eq!(pair.client.statistics().connected, 1, "the same connection");
 
-    // The server goes away, and comes back at another address after a while.
+    // The server disappears, and returns at another address after a while.
     pair.server.close(CloseCode::Done).await;
-    // The reason may be overtaken (`unless_overtaken`), and does not matter here.
+    // A reset may hide the close reason (`unless_overtaken`); it is not checked here.
     let closed = first.closed().await;
     assert!(matches!(closed, Closed::ByPeer(CloseCode::Done) | Closed::Reset), "{closed:?}");
     drop(taken);
@@ -114,7 +115,7 @@ async fn a_link_does_not_insist_where_it_is_not_wanted() {
     let stranger =
         Endpoint::bind_with(here, &stranger, Policy::Hybrid, Accept::nobody(), limits()).unwrap();
     let (peer, address) = (pair.server.peer_id(), pair.address());
-    // On a busy machine a refusal may be there before the client looks, and does not count.
+    // On a busy machine a refusal may be there before the client looks; it does not count then.
     let mut backoff = Backoff::default();
     (backoff.first, backoff.max) = (Duration::from_millis(10), Duration::from_millis(20));
     let link = PersistentConnection::new(stranger, peer, address, backoff);

@@ -1,5 +1,5 @@
-//! Peers that have a key and do not keep to the protocol: each fault ends the connection with its
-//! code, and harms nobody else.
+//! Peers that have an accepted key and violate the protocol: each fault ends their connection with
+//! its close code, and other connections are not affected.
 
 use endseal_transport::{
     CloseCode, Closed, Connection, Frame, FrameError, Kind, Policy, ReceiveError,
@@ -29,7 +29,7 @@ fn code(connection: &quinn::ConnectionError) -> CloseCode {
     CloseCode::of_number(close.error_code.into_inner())
 }
 
-/// Our keys work with the TLS that everybody has, and the other way round.
+/// Our keys work with rustls's own TLS code, as client and as server.
 #[tokio::test(flavor = "multi_thread")]
 async fn stock_rustls_talks_to_us() {
     let pair = Pair::new(Policy::Hybrid, limits());
@@ -44,7 +44,7 @@ async fn stock_rustls_talks_to_us() {
     assert_eq!(prefix, CONTROL);
 }
 
-/// A client that speaks a draft of QUIC is told the one version that there is.
+/// A client that offers a draft version of QUIC is sent the one supported version.
 #[tokio::test(flavor = "multi_thread")]
 async fn drafts_of_quic_are_refused() {
     let pair = Pair::new(Policy::Hybrid, limits());
@@ -133,7 +133,7 @@ async fn frames_that_are_none_end_the_connection() {
     }
 }
 
-/// Numbers go on by one on each stream, whatever others do.
+/// Numbers increase by one on each stream, independently of other streams.
 #[tokio::test(flavor = "multi_thread")]
 async fn frames_out_of_sequence_end_the_connection() {
     for third in [0, 1, 3, 0x7f] {
@@ -153,7 +153,7 @@ async fn frames_out_of_sequence_end_the_connection() {
     }
 }
 
-/// Cut at every place: only the end of a frame is an end.
+/// A stream is truncated at every byte: only the end of a frame is a valid end.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_ends_within_a_frame_is_no_shorter_stream() {
     let whole = [vec![1], encoded(&[frame(300, 5), frame(301, 0)])].concat();
@@ -183,7 +183,7 @@ async fn a_stream_that_ends_within_a_frame_is_no_shorter_stream() {
     }
 }
 
-/// One byte at a time, so that every place is a border between two pieces.
+/// Bytes are sent one at a time, so that each position is a chunk boundary once.
 #[tokio::test(flavor = "multi_thread")]
 async fn frames_may_come_in_any_pieces() {
     let pair = Pair::new(Policy::Hybrid, limits());

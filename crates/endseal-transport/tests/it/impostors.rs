@@ -1,4 +1,4 @@
-//! Impostors: they show the public key of a pinned peer, and do not have the secret one.
+//! Impostors: they present the public key of a pinned peer without having the secret key.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,8 +39,8 @@ async fn a_client_that_signs_with_another_key_than_it_shows_is_refused() {
     assert_eq!(pair.server.statistics().accepted, 0);
 }
 
-/// Answers at the peer's address without its key: access_denied, another key, a signature of
-/// another key.
+/// Impostors at the peer's address: one that refuses with access_denied, one with another key, and
+/// one that signs with another key.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_impostor_does_not_end_a_persistent_connection() {
     let pair = Pair::new(Policy::Hybrid, limits());
@@ -64,8 +64,8 @@ async fn an_impostor_does_not_end_a_persistent_connection() {
     }
 }
 
-/// Calls for the connection that are given up in less time than the waits take: of an impostor, and
-/// of a peer that closes what it has accepted.
+/// Calls for the connection are dropped before the back-off time has passed: with an impostor, and
+/// with a peer that closes what it has accepted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_between_attempts_outlives_the_call() {
     let pair = Pair::new(Policy::Hybrid, limits());

@@ -1,4 +1,5 @@
-//! The transport from outside: over real sockets, through a proxy that delays, loses and reorders.
+//! Tests of the transport's public API over real sockets, through a proxy that delays, loses and
+//! reorders datagrams.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "as in the crate")]
 

@@ -10,7 +10,7 @@ async fn a_peer_that_never_reads_makes_the_writer_wait() {
     (narrow.stream_window, narrow.connection_window) = (256 * 1024, 512 * 1024);
     narrow.send_window = 512 * 1024;
     let (pair, asked, taken) = connected(narrow).await;
-    // Four streams, 64 MiB each: far beyond any window.
+    // Four streams of 64 MiB each: far beyond any window.
     let mut writers = Vec::new();
     for _ in 0..4 {
         let asked = asked.clone();
@@ -23,7 +23,7 @@ async fn a_peer_that_never_reads_makes_the_writer_wait() {
             messages.finish().await.unwrap();
         }));
     }
-    // Until nothing moves any more.
+    // Wait until no more data is moved.
     let mut before = u64::MAX;
     loop {
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -33,22 +33,24 @@ async fn a_peer_that_never_reads_makes_the_writer_wait() {
         }
         before = now;
     }
-    // Received and not read: the receiver's window. Written and not acknowledged: the sender's. And
-    // one frame of each stream that waits.
+    // Data received and not read is bounded by the receiver's window, data written and not
+    // acknowledged by the sender's. One frame of each waiting stream is added.
     let held = pair.client.statistics().payload_sent;
     assert!(held <= 2 * 512 * 1024 + 4 * 65_536, "{held} bytes are held somewhere");
     assert!(held >= 512 * 1024, "the windows are used: {held}");
     assert!(writers.iter().all(|writer| !writer.is_finished()));
-    // On the wire the connection was no busier than that.
+    // The connection sent no more than that on the wire.
     assert!(taken.path().bytes_received < 1024 * 1024, "{}", taken.path().bytes_received);
-    // The control stream has no room of its own, but the connection lives, and reading frees it.
+    // Control frames share the connection window, which is full now. The connection lives, and
+    // reading frees the window.
     let mut readers = Vec::new();
     for _ in 0..4 {
         let mut messages = taken.accept_messages().await.unwrap();
         readers
             .push(tokio::spawn(async move { while let Ok(Some(_)) = messages.receive().await {} }));
     }
-    // A writer is done when QUIC has all of it there; its reader may have some of it before it.
+    // A writer completes when QUIC has all of its data; the reader may have received part of it
+    // before.
     for task in writers.into_iter().chain(readers) {
         task.await.unwrap();
     }

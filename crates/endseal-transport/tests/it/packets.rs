@@ -1,4 +1,4 @@
-//! Length of packets: as long as both sides and the whole path take.
+//! Packet lengths: as large as both sides and the whole path allow.
 
 use std::net::SocketAddr;
 
@@ -17,7 +17,8 @@ fn at_most(mtu: u16) -> Limits {
     limits
 }
 
-/// The lengths that both sides settle on while messages go to and fro, each of several packets.
+/// Returns the packet lengths that both sides settle on while they exchange messages of several
+/// packets.
 async fn settled(pair: Pair, address: SocketAddr, wanted: impl Fn(u16) -> bool) -> (u16, u16) {
     let (asked, taken) = pair.connect(address).await;
     let (asked_path, taken_path) = (asked.clone(), taken.clone());

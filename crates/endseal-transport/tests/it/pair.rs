@@ -1,4 +1,4 @@
-//! Two endpoints on this machine.
+//! Two connected endpoints on this machine, for the tests.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) fn identity(n: u8) -> Identity {
     Identity::from_seeds(ed25519::Seed::from_bytes(&[n; 32]), mlkem768::Seed::from_bytes(&[!n; 64]))
 }
 
-/// The key of `identity(n)` that a policy asks for.
+/// Returns the key of `identity(n)` that `policy` requires.
 pub(crate) fn key(n: u8, policy: Policy) -> TransportKey {
     if policy.is_post_quantum() {
         TransportKey::new(&identity(n))
@@ -33,7 +33,7 @@ pub(crate) fn limits() -> Limits {
     limits
 }
 
-/// A client (identity 1) and a server (identity 2) that know each other.
+/// A client (identity 1) and a server (identity 2) that accept each other.
 pub(crate) struct Pair {
     pub(crate) client: Endpoint,
     pub(crate) server: Endpoint,
@@ -53,7 +53,7 @@ impl Pair {
         self.server.local_address().unwrap()
     }
 
-    /// A connection through `address`, the server's own or a proxy's.
+    /// Connects through `address`, which is the server's own or a proxy's.
     pub(crate) async fn connect(&self, address: SocketAddr) -> (Connection, Connection) {
         let asked = self.client.connect(self.server.peer_id(), address);
         let (asked, taken) = tokio::join!(asked, self.server.accept());
@@ -61,19 +61,20 @@ impl Pair {
     }
 }
 
-/// A pair and a direct connection.
+/// Returns a pair and a direct connection between its endpoints.
 pub(crate) async fn connected(limits: Limits) -> (Pair, Connection, Connection) {
     let pair = Pair::new(Policy::Hybrid, limits);
     let (asked, taken) = pair.connect(pair.address()).await;
     (pair, asked, taken)
 }
 
-/// Returns what `meeting` is told by its peer; `None` where a reset has overtaken that.
+/// Returns the close reason that `meeting` receives from its peer. `meeting` returns `None` if a
+/// reset arrived instead, and is then repeated.
 ///
-/// An endpoint that stands still for three probe timeouts after it has closed sends the reason and
-/// forgets the connection in one breath, and answers a packet that waited with a reset; when both
-/// arrive together, quinn-proto 0.11.19 reports the reset (`Connection::handle_packet` sets its
-/// error anew). A busy machine does that to one connection, not to five.
+/// An endpoint that is stalled for three probe timeouts after a close sends the close message,
+/// forgets the connection at the same moment, and answers a waiting packet with a reset. When both
+/// arrive together, quinn-proto 0.11.19 reports the reset (`Connection::handle_packet` overwrites
+/// its error). A busy machine does that to one connection, but not to five in a row.
 pub(crate) async fn unless_overtaken<T>(meeting: impl AsyncFn() -> Option<T>) -> T {
     for _ in 0..5 {
         if let Some(told) = meeting().await {
@@ -83,12 +84,13 @@ pub(crate) async fn unless_overtaken<T>(meeting: impl AsyncFn() -> Option<T>) ->
     panic!("five reasons overtaken by resets");
 }
 
-/// A connection that was refused or closed while it was made, and whose reason was overtaken.
+/// Returns true if a connection was refused or closed during its handshake, and a reset hid the
+/// reason.
 pub(crate) fn was_reset(error: &ConnectError) -> bool {
     *error == ConnectError::Protocol("reset by peer".into())
 }
 
-/// A frame whose payload is different for each number and length, and begins with the number.
+/// Makes a frame with a payload that differs for each number and length and starts with the number.
 pub(crate) fn frame(number: u64, len: usize) -> Frame {
     let mut random = SplitMix64::new(number);
     let rest = core::iter::repeat_with(|| random.next().to_le_bytes()[3]);
@@ -96,12 +98,12 @@ pub(crate) fn frame(number: u64, len: usize) -> Frame {
     Frame::new(Kind::Message, payload)
 }
 
-/// The number of such a frame of 8 bytes or more.
+/// Returns the number of such a frame of 8 bytes or more.
 pub(crate) fn number(frame: &Frame) -> u64 {
     u64::from_le_bytes(frame.payload[..8].try_into().unwrap())
 }
 
-/// Returns the bytes of a stream of these frames behind its prefix.
+/// Returns the bytes of a stream of these frames after its prefix.
 pub(crate) fn encoded(frames: &[Frame]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (sequence, frame) in (0..).zip(frames) {
@@ -116,7 +118,7 @@ pub(crate) fn encoded(frames: &[Frame]) -> Vec<u8> {
     bytes
 }
 
-/// Returns true if something becomes true within some seconds.
+/// Returns true if the condition becomes true within some seconds.
 pub(crate) async fn eventually(mut is_true: impl FnMut() -> bool) -> bool {
     for _ in 0..500 {
         if is_true() {

@@ -1,4 +1,4 @@
-//! Prefixes of streams: round trips, every cut, and a hundred thousand mutants.
+//! Tests of stream prefixes: round trips, truncation at every byte, and 100,000 mutations.
 
 use bytes::BytesMut;
 use endseal_testing::SplitMix64;
@@ -12,7 +12,7 @@ fn encoded(prefix: Prefix) -> Vec<u8> {
     out.to_vec()
 }
 
-/// A control prefix that may be refused.
+/// Builds a control prefix, which may be invalid.
 fn control(random: &mut SplitMix64) -> Vec<u8> {
     let below = (2 * u64::from(FRAME_MAX)) >> random.below(20);
     let max = u32::try_from(random.below(below)).unwrap();

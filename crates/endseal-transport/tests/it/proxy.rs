@@ -1,4 +1,4 @@
-//! A UDP proxy between a client and a server: delay, loss, reordering, a change of address.
+//! UDP proxy between a client and a server, with delay, loss, reordering and a change of address.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -13,23 +13,23 @@ use tokio::time::Instant;
 
 use crate::pair::HERE;
 
-/// Treatment of datagrams by the path, both ways.
+/// Treatment of datagrams by the path, in both directions.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Weather {
-    /// One way.
+    /// Delay in one direction.
     pub(crate) delay: Duration,
-    /// Lost, of 1,000.
+    /// Lost datagrams per 1,000.
     pub(crate) loss: u64,
-    /// Later by another 5 ms, of 1,000: others overtake them.
+    /// Datagrams per 1,000 that are delayed by another 5 ms, so that others overtake them.
     pub(crate) late: u64,
-    /// Longer ones are lost.
+    /// Length in bytes above which datagrams are lost.
     pub(crate) longest: Option<usize>,
 }
 
-/// A datagram and when it arrives.
+/// A datagram and its time of arrival.
 type Timed = (Instant, Vec<u8>);
 
-/// A datagram that was seen: whether it comes from the client, and its bytes.
+/// A recorded datagram: true if it comes from the client, and its bytes.
 pub(crate) type Seen = (bool, Vec<u8>);
 
 pub(crate) struct Proxy {
@@ -41,7 +41,7 @@ pub(crate) struct Proxy {
 struct State {
     server: SocketAddr,
     weather: Weather,
-    /// Where datagrams leave for the server. Another socket is another address.
+    /// Socket that sends to the server. A new socket means a new client address.
     outside: Mutex<Arc<UdpSocket>>,
     inside: Arc<UdpSocket>,
     client: Mutex<Option<SocketAddr>>,
@@ -53,7 +53,7 @@ struct State {
     deaf: AtomicBool,
     mute: AtomicBool,
     retries_only: AtomicBool,
-    /// To the server and to the client: in order, but for what is late.
+    /// Queues to the server and to the client, in order except for late datagrams.
     lines: (UnboundedSender<Timed>, UnboundedSender<Timed>),
 }
 
@@ -62,7 +62,7 @@ impl Proxy {
         Self::from(HERE, server, weather, seed).await
     }
 
-    /// A proxy that the server sees at that address.
+    /// Starts a proxy that the server sees at the given address.
     pub(crate) async fn from(
         source: &str,
         server: SocketAddr,
@@ -97,39 +97,39 @@ impl Proxy {
         Self { address, state, task }
     }
 
-    /// Where the client connects to.
+    /// Returns the address to which the client connects.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// From now on datagrams reach the server from another address.
+    /// From now on, datagrams reach the server from another address.
     pub(crate) async fn change_address(&self) {
         let outside = Arc::new(UdpSocket::bind(HERE).await.unwrap());
         tokio::spawn(from_server(self.state.clone(), outside.clone()));
         *self.state.outside.lock().unwrap() = outside;
     }
 
-    /// From now on nothing passes.
+    /// From now on, no datagram passes.
     pub(crate) fn cut(&self) {
         self.state.silent.store(true, Ordering::Relaxed);
     }
 
-    /// From now on the server hears nothing.
+    /// From now on, no datagram reaches the server.
     pub(crate) fn mute(&self) {
         self.state.mute.store(true, Ordering::Relaxed);
     }
 
-    /// From now on the client hears nothing.
+    /// From now on, no datagram reaches the client.
     pub(crate) fn deafen(&self) {
         self.state.deaf.store(true, Ordering::Relaxed);
     }
 
-    /// From now on the client hears nothing but Retry: it proves its address and gets no further.
+    /// From now on, only Retry packets reach the client: it proves its address and gets no further.
     pub(crate) fn pass_retries_only(&self) {
         self.state.retries_only.store(true, Ordering::Relaxed);
     }
 
-    /// Everything that entered so far, in order. Nothing is kept afterwards.
+    /// Returns all datagrams that entered so far, in order, and stops recording.
     pub(crate) fn take_seen(&self) -> Vec<Seen> {
         self.state.keep.store(false, Ordering::Relaxed);
         std::mem::take(&mut self.state.seen.lock().unwrap())
@@ -189,7 +189,7 @@ impl State {
             let line = line.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(5)).await;
-                // The proxy may be gone.
+                // The receiving side of the proxy may be gone.
                 let _sent = line.send(on_its_way);
             });
         } else {

@@ -1,4 +1,4 @@
-//! A peer that has a key and the stock TLS of rustls, and does not keep to the rules.
+//! A peer with an accepted key that uses rustls's own TLS code and may violate the protocol.
 
 use std::sync::Arc;
 
@@ -27,14 +27,15 @@ impl RawClient {
         Self::showing(n, n)
     }
 
-    /// A client that shows the key of `identity(shown)` and signs with that of `identity(owned)`.
+    /// Makes a client that presents the key of `identity(shown)` and signs with that of
+    /// `identity(owned)`.
     pub(crate) fn showing(shown: u8, owned: u8) -> Self {
         let config = Arc::new(QuicClientConfig::try_from(tls(certified(shown, owned))).unwrap());
         let endpoint = quinn::Endpoint::client(HERE.parse().unwrap()).unwrap();
         Self { endpoint, config: quinn::ClientConfig::new(config) }
     }
 
-    /// The same with another version of QUIC.
+    /// Makes a client with another version of QUIC.
     pub(crate) fn with_version(mut self, version: u32) -> Self {
         self.config.version(version);
         self
@@ -45,7 +46,7 @@ impl RawClient {
     }
 }
 
-/// A server that answers with the keys of `resolver`, for as long as the test lasts.
+/// Starts a server that answers with the keys of `resolver`, until the test ends.
 pub(crate) fn serve(resolver: Arc<dyn ResolvesServerCert>) -> std::net::SocketAddr {
     let mut tls = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -69,9 +70,10 @@ pub(crate) fn serve(resolver: Arc<dyn ResolvesServerCert>) -> std::net::SocketAd
     address
 }
 
-/// The public key of `identity(shown)` with the secret one, from PKCS#8, of `identity(owned)`.
+/// Combines the public key of `identity(shown)` with the secret key of `identity(owned)`, from
+/// PKCS#8.
 pub(crate) fn certified(shown: u8, owned: u8) -> Arc<CertifiedKey> {
-    // OneAsymmetricKey with the seed alone (RFC 9881, 6).
+    // OneAsymmetricKey with the seed only (RFC 9881, 6).
     let mut pkcs8 = vec![0x30, 0x34, 2, 1, 0, 0x30, 0x0b, 6, 9];
     pkcs8.extend([0x60, 0x86, 0x48, 1, 0x65, 3, 4, 3, 0x12, 4, 0x22, 0x80, 0x20]);
     pkcs8.extend(identity(owned).transport_key().seed().expose_secret());
@@ -87,7 +89,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(provider)
 }
 
-/// The TLS of a client as rustls makes it.
+/// Returns the TLS configuration of a client as rustls makes it.
 fn tls(certified: Arc<CertifiedKey>) -> rustls::ClientConfig {
     let mut tls = rustls::ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -100,7 +102,7 @@ fn tls(certified: Arc<CertifiedKey>) -> rustls::ClientConfig {
     tls
 }
 
-/// Anybody's key, but its signature as rustls verifies it.
+/// Accepts every key, and lets rustls verify the signature.
 #[derive(Debug)]
 struct StockVerifier;
 
@@ -145,7 +147,7 @@ impl ServerCertVerifier for StockVerifier {
     }
 }
 
-/// Any client, whatever it signs.
+/// Accepts every client, and does not check its signature.
 #[derive(Debug)]
 struct Anyone;
 

@@ -19,7 +19,7 @@ async fn an_old_connection_is_replaced_and_its_streams_go_on() {
     let (first, first_taken) = (first.unwrap(), first_taken.unwrap());
     let mut messages = first.open_messages().await.unwrap();
     drop(first);
-    // Only the second one goes there directly.
+    // Only the second connection goes there directly.
     link.set_address(pair.address());
     let renewed = async {
         loop {
@@ -33,7 +33,7 @@ async fn an_old_connection_is_replaced_and_its_streams_go_on() {
     let (second, second_taken) = tokio::join!(renewed, pair.server.accept());
     second.send_control(&frame(2, 10)).await.unwrap();
     assert_eq!(second_taken.unwrap().receive_control().await.unwrap(), Some(frame(2, 10)));
-    // A stream of the first one is still under way, and ends with it.
+    // A stream of the first connection is still open; the connection ends with it.
     messages.send(&frame(1, 10)).await.unwrap();
     let mut received = first_taken.accept_messages().await.unwrap();
     assert_eq!(received.receive().await.unwrap(), Some(frame(1, 10)));
@@ -41,7 +41,7 @@ async fn an_old_connection_is_replaced_and_its_streams_go_on() {
     first_taken.closed().await;
 }
 
-/// The path to the peer is silent for new connections, and callers do not wait for its time-out.
+/// The path drops new connections, and callers do not wait for the timeout of the attempt.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_renewal_that_fails_leaves_the_connection_in_use() {
     let mut hasty = limits();
@@ -66,7 +66,7 @@ async fn a_renewal_that_fails_leaves_the_connection_in_use() {
     in_use().await;
     assert!(eventually(|| pair.client.statistics().handshakes_failed == 1).await);
     while hears() {}
-    // The next attempt begins half a minute later or more.
+    // The next attempt starts half a minute later or more.
     for _ in 0..3 {
         in_use().await;
         sleep(Duration::from_millis(100)).await;

@@ -1,4 +1,4 @@
-//! Post-quantum handshakes take as many round trips as classical ones, and say how many they took.
+//! Post-quantum handshakes take as many round trips as classical ones, and report the number.
 
 use std::time::{Duration, Instant};
 
@@ -43,9 +43,9 @@ async fn a_short_path_does_not_tell_round_trips() {
     );
 }
 
-/// The fewest round trips of some handshakes: by the delay of the path, and as the side tells it
-/// that knows no more of the path than its echoes. Others may keep the machine busy: the fewest are
-/// what the protocol needs.
+/// Returns the smallest number of round trips of some handshakes: computed from the known delay of
+/// the path, and from measured echoes only. The machine may be busy, so the minimum shows what the
+/// protocol needs.
 async fn fewest(policy: Policy, limits: Limits) -> (f64, f64) {
     let mut fewest = (f64::MAX, f64::MAX);
     for seed in 0..4 {
@@ -60,7 +60,7 @@ async fn fewest(policy: Policy, limits: Limits) -> (f64, f64) {
     fewest
 }
 
-/// The fastest of some echoes.
+/// Returns the fastest of some echoes.
 async fn echo(asked: &Connection, taken: &Connection) -> Duration {
     let answering = async {
         let (mut answers, mut stream) = taken.accept_exchange().await.unwrap();

@@ -1,4 +1,5 @@
-//! Data arrives: in order, whole, both ways, through bad weather and changes of address.
+//! Data arrives in order and complete, in both directions, despite loss, reordering and changes of
+//! address.
 
 use std::time::Duration;
 
@@ -27,8 +28,9 @@ async fn control_frames_come_in_order_both_ways() {
     };
     tokio::join!(talk(&asked), listen(&taken), talk(&taken), listen(&asked));
     asked.close(CloseCode::Done).await;
-    assert_eq!(taken.receive_control().await, Ok(None), "the farewell");
-    // The reason may be overtaken (`unless_overtaken`); the farewell is not.
+    assert_eq!(taken.receive_control().await, Ok(None), "the end of the control stream");
+    // A reset may hide the close reason (`unless_overtaken`), but not the end of the control
+    // stream.
     let closed = taken.closed().await;
     assert!(matches!(closed, Closed::ByPeer(CloseCode::Done) | Closed::Reset), "{closed:?}");
 }
@@ -57,7 +59,7 @@ async fn every_length_arrives() {
 #[tokio::test]
 async fn frames_of_all_lengths_wait_for_each_other() {
     let (_pair, asked, taken) = connected(limits()).await;
-    // What is copied behind others and what is not, in turn.
+    // Payloads that are copied behind others and payloads that are not, alternately.
     let length = |i: u64| [0, 1, 300, 2047, 2048, 2049, 9000][usize::try_from(i % 7).unwrap()];
     let send = async {
         let mut messages = asked.open_messages().await.unwrap();
@@ -142,7 +144,7 @@ async fn many_streams_at_once_do_not_mix() {
             for j in 0..3 {
                 messages.send(&frame(i * 10 + j, 700)).await.unwrap();
             }
-            // Not awaited: hundreds are under way at once, and the limit makes the opener wait.
+            // Not awaited: hundreds are open at once, and the limit makes the opener wait.
             tokio::spawn(messages.finish());
         }
     };
@@ -239,7 +241,7 @@ async fn a_connection_survives_a_change_of_the_clients_address() {
     }
     assert!(taken.path().migrated);
     assert_ne!(taken.path().remote, before.remote);
-    // And a client that moves by itself.
+    // Then the client itself changes its address.
     let (asked, taken) = pair.connect(pair.address()).await;
     pair.client.rebind("127.0.0.1:0".parse().unwrap()).unwrap();
     asked.send_control(&frame(1, 10)).await.unwrap();
@@ -255,7 +257,7 @@ async fn a_frame_beyond_what_the_peer_accepts_is_not_sent() {
     let mut messages = asked.open_messages().await.unwrap();
     let refused = messages.send(&frame(0, 100_001)).await;
     assert_eq!(refused, Err(SendError::TooLarge { length: 100_001, max: 100_000 }));
-    // Nothing of it was sent, so the stream is as good as before.
+    // No part of the frame was sent, so the stream can still be used.
     messages.send(&frame(1, 100_000)).await.unwrap();
     let mut received = taken.accept_messages().await.unwrap();
     assert!(received.receive().await.unwrap() == Some(frame(1, 100_000)));
@@ -305,7 +307,7 @@ async fn what_is_not_finished_is_not_complete() {
         let again = received.receive().await;
         assert_eq!(again, Err(ReceiveError::Reset(CloseCode::Cancelled)));
     }
-    // And the other way round: a receiver that wants no more.
+    // In the other direction: a receiver stops the stream.
     let mut messages = asked.open_messages().await.unwrap();
     messages.send(&frame(0, 10)).await.unwrap();
     taken.accept_messages().await.unwrap().stop();

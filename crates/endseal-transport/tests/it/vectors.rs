@@ -1,4 +1,4 @@
-//! All vectors of docs/spec/transport.md.
+//! Runs all vectors of docs/spec/transport.md.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,10 @@ use endseal_crypto::mldsa65;
 use endseal_transport::{PeerId, Prefix, PrefixError, StreamType};
 use serde_json::{Value, json};
 
-/// Result of a vector: the outputs it states, or the class of the error.
+/// Result of a vector: its expected outputs, or the class of its error.
 type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
-/// All vectors, with their names.
+/// Returns all vectors with their names.
 fn all() -> Vec<(String, Value)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/transport");
     let read = |entry: std::io::Result<fs::DirEntry>| {
@@ -21,7 +21,7 @@ fn all() -> Vec<(String, Value)> {
     fs::read_dir(&path).unwrap().map(read).collect()
 }
 
-/// Those of kind `early`: they need a connection.
+/// Vectors of kind `early`, which need a connection and are run in `early.rs`.
 pub(crate) fn early() -> Vec<(String, Value)> {
     let mut early = all();
     early.retain(|(_, vector)| vector["kind"] == "early");
