@@ -1,30 +1,31 @@
-//! Options of a batch: sizes of its transactions, threads and durability.
+//! Options of a batch: transaction sizes, threads and durability.
 
 use alloc::vec::Vec;
 use core::num::NonZeroUsize;
 use core::time::Duration;
 
-/// Options of a batch.
+/// Options for [`Engine::decrypt_batch`](crate::Engine::decrypt_batch): transaction sizes, threads
+/// and durability.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchOptions {
-    /// Messages a transaction at most.
+    /// Largest number of messages in one transaction.
     pub max_messages: NonZeroUsize,
-    /// Time after which a transaction is committed, however few messages are in it.
+    /// Time after which a transaction is committed, even if it holds few messages.
     pub max_latency: Duration,
-    /// Durability of its commits.
+    /// Time at which commits are written to disk with fsync.
     pub durability: Durability,
-    /// Threads that may decrypt: conversations are spread over them. With more than one, another
-    /// thread writes to the store, and the next chunk is decrypted while the last one is
-    /// synchronised.
+    /// Number of threads that decrypt; the conversations are spread over them. With more than one,
+    /// another thread writes to the store, and the next chunk is decrypted while the last one is
+    /// written with fsync.
     pub threads: NonZeroUsize,
-    /// The queue whose position is written with each transaction
-    /// (see [`Envelope::position`](crate::Envelope)).
+    /// Name of the delivery queue whose position is written with each transaction (see
+    /// [`Envelope::position`](crate::Envelope)). Empty for none.
     pub queue: Vec<u8>,
 }
 
 impl Default for BatchOptions {
-    /// 256 messages or 50 ms a transaction, each synchronised, on one thread.
+    /// 256 messages or 50 ms per transaction, an fsync with each commit, one thread.
     fn default() -> Self {
         Self {
             max_messages: const { NonZeroUsize::new(256).unwrap() },
@@ -37,41 +38,41 @@ impl Default for BatchOptions {
 }
 
 impl BatchOptions {
-    /// All of the batch in one transaction, however long it takes.
+    /// Returns options that put the whole batch into one transaction, however long it takes.
     #[must_use]
     pub fn whole() -> Self {
         Self { max_messages: NonZeroUsize::MAX, max_latency: Duration::MAX, ..Self::default() }
     }
 
-    /// With `messages` a transaction at most; 0 counts as 1.
+    /// Sets the largest number of messages in one transaction; 0 counts as 1.
     #[must_use]
     pub fn max_messages(mut self, messages: usize) -> Self {
         self.max_messages = NonZeroUsize::new(messages).unwrap_or(NonZeroUsize::MIN);
         self
     }
 
-    /// With `latency` a transaction at most.
+    /// Sets the time after which a transaction is committed.
     #[must_use]
     pub fn max_latency(mut self, latency: Duration) -> Self {
         self.max_latency = latency;
         self
     }
 
-    /// On `threads` threads; 0 counts as 1.
+    /// Sets the number of threads; 0 counts as 1.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
         self
     }
 
-    /// With this promise.
+    /// Sets the durability of the commits.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// With the position of this queue written beside.
+    /// Sets the delivery queue whose position is written with each transaction.
     #[must_use]
     pub fn queue(mut self, queue: &[u8]) -> Self {
         self.queue = queue.to_vec();
@@ -79,14 +80,16 @@ impl BatchOptions {
     }
 }
 
-/// Durability of a commit within a batch.
+/// Durability of the commits within a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
-    /// Every transaction is synchronised before it counts: what a report tells may be acknowledged.
+    /// Every commit is written with fsync. Messages may be acknowledged as soon as a report names
+    /// them.
     #[default]
     EachCommit,
-    /// Only the last one is, and with it all before. Until the call returns, nothing may be
-    /// acknowledged: a loss of power can undo chunks that a report told of.
+    /// Only the last commit is written with fsync, which covers all earlier ones. No message may be
+    /// acknowledged until the call returns: a power failure can undo chunks that were already
+    /// reported.
     AtEnd,
 }

@@ -1,4 +1,4 @@
-//! The digest in the head of the first plaintexts, which names both sides.
+//! Digest of both sides of a session, at the start of the first plaintexts.
 
 use endseal_crypto::hash;
 use endseal_crypto::label::SESSION_BINDING;
@@ -9,18 +9,18 @@ use endseal_keyring::device::{Address, Certificate};
 /// of the sender || identity || device || agreement key of the recipient)` (docs/spec/session.md,
 /// "Binding").
 ///
-/// The plaintext of each pre-key message has it in its head. Without it, the agreement would name
-/// keys alone, and a certificate proves no possession of the key in it: anybody could vouch for the
-/// key of another and appear as the author or as the addressee of a message.
+/// The plaintext of each pre-key message has it in its head. Without it, the key agreement would
+/// name keys only. A certificate does not prove possession of the key in it, so anyone could
+/// certify another device's key and appear as the author or as the recipient of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding([u8; Self::LEN]);
 
 impl Binding {
-    /// Length in bytes.
+    /// Length of a binding, in bytes.
     pub const LEN: usize = 32;
 
-    /// The binding of a message under `certificate` to the device `recipient`, whose bundle had the
-    /// key `agreement`.
+    /// Computes the binding of a message that is sent under `certificate` to the device
+    /// `recipient`, whose bundle contained the key `agreement`.
     #[must_use]
     pub fn of(
         certificate: &[u8; Certificate::LEN],
@@ -35,7 +35,7 @@ impl Binding {
         Self(digest)
     }
 
-    /// The digest.
+    /// Returns the bytes of the digest.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0

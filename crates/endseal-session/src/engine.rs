@@ -1,4 +1,4 @@
-//! The engine: sessions and groups over a store, one transaction at a time.
+//! Engine: sessions and groups over a store, one transaction at a time.
 
 mod accept_context;
 mod batch;
@@ -72,52 +72,53 @@ use crate::{
 
 /// Sessions and groups of one device over its store.
 ///
-/// Changes of a call are in memory until its transaction is committed. If anything fails, the
-/// memory is dropped and read again from the store, so that the same messages can be delivered
-/// again.
+/// Changes stay in memory until the transaction of the call is committed. If anything fails, the
+/// state in memory is dropped and read again from the store, so that the same messages can be
+/// delivered again.
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 pub struct Engine<A: PairwiseAccount = OlmAccount> {
     store: Store,
     references: References,
     device: Device,
-    /// `None` after a failure, until it is needed.
+    /// `None` after a failure; it is loaded from the store when it is needed next.
     state_cache: Option<StateCache<A>>,
     strangers: UnknownSenders,
     pruning: Walk,
 }
 
-/// Parked messages of a conversation, counted.
+/// Number and size of the parked messages of one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParkedTotal {
-    /// The conversation.
+    /// Conversation to which the messages belong.
     pub conversation: ConversationId,
-    /// Number of messages.
+    /// Number of parked messages.
     pub messages: u64,
     /// Sum of their lengths in bytes.
     pub bytes: u64,
 }
 
-/// Facts for the certificate of a new device.
+/// Input for the certificate of a new device.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "it refers to a secret")]
 #[allow(clippy::exhaustive_structs, reason = "all that a certificate needs")]
 pub struct NewDevice<'a> {
-    /// The identity, which signs the certificate and is not kept.
+    /// Identity key, which signs the certificate and is not stored.
     pub identity: &'a SigningKey,
-    /// The device's number.
+    /// Number of the device within its identity.
     pub device: DeviceId,
-    /// Its name on the wire.
+    /// Peer id of the device on the network.
     pub peer_id: PeerId,
-    /// Now, in milliseconds since 1970.
+    /// Current time, in milliseconds since 1970.
     pub now: u64,
 }
 
 impl<A: PairwiseAccount> Engine<A> {
-    /// Makes a device in a store that holds none.
+    /// Makes a new device in a store that holds none, and opens the engine.
     ///
     /// # Errors
-    /// [`EngineError::DeviceExists`] if it holds one; it is not touched.
+    /// [`EngineError::DeviceExists`] if the store holds a device, which is not changed;
+    /// [`EngineError`] if the store or the random source fails.
     pub fn create(
         mut store: Store,
         new: NewDevice<'_>,
@@ -148,20 +149,21 @@ impl<A: PairwiseAccount> Engine<A> {
         Self::open(store)
     }
 
-    /// Returns true if a store holds a device.
+    /// Returns true if the store holds a device.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read.
     pub fn is_in(store: &mut Store) -> Result<bool, EngineError> {
         Ok(store.read()?.record(records::DEVICE, &[])?.is_some())
     }
 
-    /// The engine of a store that holds a device. If the store was restored since it was opened
-    /// last, its prekeys and key packages are deleted: [`Self::prekeys_lost`].
+    /// Opens the engine of a store that holds a device. If the store was restored from a backup
+    /// since it was opened last, its prekeys and key packages are deleted; see
+    /// [`Self::prekeys_lost`].
     ///
     /// # Errors
-    /// [`EngineError::NoDevice`] if it holds none, [`EngineError::Damaged`] if its device or
-    /// account is.
+    /// [`EngineError::NoDevice`] if the store holds none, [`EngineError::Damaged`] if its device or
+    /// account cannot be decoded, [`EngineError::Store`] if it cannot be read.
     pub fn open(mut store: Store) -> Result<Self, EngineError> {
         let restorations = store.restorations();
         let noted = records::Prekeys::of(&store.read()?)?;
@@ -180,7 +182,7 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(Self { store, references, device, state_cache, strangers, pruning })
     }
 
-    /// Deletes what messages that are delivered again may have used after the copy was made.
+    /// Deletes prekeys and key packages that messages may have used after the backup was made.
     fn drop_prekeys(store: &mut Store, restorations: u64) -> Result<(), EngineError> {
         let transaction = store.begin()?;
         let mut account = Self::load_account(&transaction)?;
@@ -200,15 +202,15 @@ impl<A: PairwiseAccount> Engine<A> {
 
     /// Returns true if the store was restored and no bundle was
     /// [published](EngineTransaction::published) since. Bundles and key packages that were handed
-    /// out before serve no more: the caller MUST replace them wherever others ask for them.
+    /// out before cannot be used any more: the caller MUST replace them in every directory.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read.
     pub fn prekeys_lost(&mut self) -> Result<bool, EngineError> {
         Ok(records::Prekeys::of(&self.reading()?)?.is_some_and(|it| it.lost))
     }
 
-    /// Returns the cache of states before any conversation is loaded.
+    /// Returns a cache of states that contains no conversation yet.
     fn load_memory(
         transaction: &ReadTransaction<'_>,
         device: &Device,
@@ -225,11 +227,11 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(StateCache::new(account, strangers, own, budget, device.recognizer.clone()))
     }
 
-    /// Lets strangers begin sessions, or refuses them. The store keeps the choice; in a new one
-    /// they are accepted.
+    /// Accepts or refuses new sessions of unknown senders. The setting is kept in the store; a new
+    /// store accepts them.
     ///
     /// # Errors
-    /// [`EngineError`]; the choice is as before then.
+    /// [`EngineError`] if the store fails; the setting is unchanged then.
     pub fn set_strangers(&mut self, strangers: UnknownSenders) -> Result<(), EngineError> {
         self.ready()?;
         let transaction = self.store.begin()?;
@@ -253,83 +255,84 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(())
     }
 
-    /// Returns whether strangers may begin sessions.
+    /// Returns the policy for new sessions of unknown senders.
     #[must_use]
     pub fn strangers(&self) -> UnknownSenders {
         self.strangers
     }
 
-    /// This device's address.
+    /// Returns the address of this device.
     #[must_use]
     pub fn address(&self) -> Address {
         self.device.certificate.address()
     }
 
-    /// This device's certificate.
+    /// Returns the certificate of this device.
     #[must_use]
     pub fn certificate(&self) -> &Certificate {
         &self.device.certificate
     }
 
-    /// The store, for what is not the engine's: checks, backups, statistics.
+    /// Returns the store, for tasks outside the engine: checks, backups, statistics.
     ///
-    /// A caller that writes to it MUST drop the engine first, which holds states in memory.
+    /// A caller that writes to it MUST drop the engine first, because the engine keeps states in
+    /// memory.
     pub fn store(&mut self) -> &mut Store {
         &mut self.store
     }
 
-    /// Gives the store back.
+    /// Closes the engine and returns its store.
     #[must_use]
     pub fn into_store(self) -> Store {
         self.store
     }
 
-    /// Moves the log into the database and truncates it, so that states that were replaced are in
-    /// no file any more. To be called when there is time, after what was delivered was
-    /// acknowledged.
+    /// Moves the log into the database and truncates it, so that replaced states are in no file any
+    /// more. Call it when the device is idle, after delivered messages were acknowledged.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn settle(&mut self) -> Result<(), EngineError> {
         self.ready()?;
         Ok(self.store.checkpoint()?)
     }
 
-    /// Messages in plaintext.
+    /// Returns the inbox: decrypted messages that the application has not consumed.
     pub fn inbox(&mut self) -> Inbox<'_, A> {
         Inbox::new(self)
     }
 
-    /// All devices that are known, sorted by their addresses.
+    /// Returns all known devices, sorted by address.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read or a row is damaged.
     pub fn correspondents(&mut self) -> Result<Vec<Correspondent>, EngineError> {
         correspondent::all(&self.reading()?)
     }
 
-    /// Ids of all groups, in their order.
+    /// Returns the ids of all groups, in ascending order.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read.
     pub fn groups(&mut self) -> Result<Vec<Vec<u8>>, EngineError> {
         Ok(self.reading()?.groups()?)
     }
 
-    /// State of a group; `None` if this device does not know it.
+    /// Returns the state of a group; `None` if this device does not know it.
     ///
     /// # Errors
-    /// [`EngineError::Damaged`] if it cannot be read.
+    /// [`EngineError::Damaged`] if the group's state cannot be decoded, or another [`EngineError`]
+    /// if the store fails.
     pub fn group(&mut self, id: &[u8]) -> Result<Option<GroupSummary>, EngineError> {
         self.transaction(|transaction| transaction.group(id))
     }
 
-    /// Deletes what is old by a policy, a bounded number of rows at a time: call it again while
-    /// [`Pruned::more`] is true, and from time to time otherwise, so that the age of numbers is
-    /// known.
+    /// Deletes old rows according to `policy`, a bounded number at a time. Call it again while
+    /// [`Pruned::more`] is true, and regularly otherwise, because each run records the age of
+    /// message numbers.
     ///
     /// # Errors
-    /// [`EngineError`]; nothing was deleted then.
+    /// [`EngineError`] if the store fails; nothing was deleted then.
     pub fn prune(&mut self, policy: &PrunePolicy) -> Result<Pruned, EngineError> {
         let mut walk = self.pruning.clone();
         let pruned = self.transaction(|transaction| transaction.prune(policy, &mut walk))?;
@@ -337,14 +340,14 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(pruned)
     }
 
-    /// Conversations with parked messages.
+    /// Returns the conversations that have parked messages, with their totals.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read or a row is damaged.
     pub fn parked(&mut self) -> Result<Vec<ParkedTotal>, EngineError> {
         let transaction = self.reading()?;
         let mut totals: Vec<ParkedTotal> = Vec::new();
-        // There is one part for each reason.
+        // The store has one total for each reason; those of one conversation follow each other.
         let mut last = None;
         for part in transaction.parked_totals()? {
             match totals.last_mut().filter(|_| last == Some(part.conversation)) {
@@ -364,20 +367,21 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(totals)
     }
 
-    /// Ciphertexts that wait to be sent.
+    /// Returns the outbox: ciphertexts that the application has not sent.
     pub fn outbox(&mut self) -> Outbox<'_, A> {
         Outbox::new(self)
     }
 
-    /// Opens a backlog: every message gets one result, whatever the others are. When this returns,
-    /// what the report calls kept is in the store, and may be acknowledged.
+    /// Decrypts a backlog of messages. Every message gets its own result, and a bad message does
+    /// not affect others. When the call returns, all results that the report counts as kept are in
+    /// the store and may be acknowledged.
     ///
-    /// Messages are taken in their order within each conversation, but for those of a ratchet's
-    /// chain, which are taken in the order of their numbers. A bad message costs itself alone.
+    /// Messages are opened in their order within each conversation. Those of one ratchet chain are
+    /// opened in the order of their numbers.
     ///
     /// # Errors
-    /// [`BatchError`] if the store fails: it tells what was committed before. The rest is as if it
-    /// had not been delivered.
+    /// [`BatchError`] if the store fails. It reports what was committed before; the other messages
+    /// are in the state before the call and can be delivered again.
     pub fn decrypt_batch(
         &mut self,
         envelopes: &[Envelope<'_>],
@@ -386,12 +390,12 @@ impl<A: PairwiseAccount> Engine<A> {
         self.drain(envelopes, options, None)
     }
 
-    /// [`Self::decrypt_batch`] that calls `watch` after each transaction with what it held, and
-    /// lets it send messages in between. When `watch` breaks, what is on its way is committed, and
-    /// the report covers the messages that are done.
+    /// Decrypts like [`Self::decrypt_batch`] and calls `watch` after each transaction with its
+    /// results; `watch` may send messages. When it returns `Break`, the current transactions are
+    /// committed, and the report covers the messages processed so far.
     ///
     /// # Errors
-    /// As [`Self::decrypt_batch`].
+    /// [`BatchError`] if the store fails, as for [`Self::decrypt_batch`].
     pub fn decrypt_stream(
         &mut self,
         envelopes: &[Envelope<'_>],
@@ -430,7 +434,7 @@ impl<A: PairwiseAccount> Engine<A> {
             && progress.commits > 0
             && let Err(cause) = self.store.sync()
         {
-            // What was committed may be lost yet: all of it is delivered again.
+            // Committed transactions may still be lost, so all messages must be delivered again.
             progress.committed = 0;
             ran = ran.and(Err(cause.into()));
         }
@@ -448,11 +452,11 @@ impl<A: PairwiseAccount> Engine<A> {
         }
     }
 
-    /// Does several things in one transaction. If `work` fails, or the commit does, none of them
-    /// happened, in the store as in memory.
+    /// Runs several operations in one transaction. If `work` or the commit fails, none of them
+    /// takes effect, neither in the store nor in memory.
     ///
     /// # Errors
-    /// Those of `work`, and [`EngineError`].
+    /// The error of `work`, or [`EngineError`] if the store fails.
     pub fn transaction<T, E: From<EngineError>>(
         &mut self,
         work: impl FnOnce(&mut EngineTransaction<'_, '_, A>) -> Result<T, E>,
@@ -464,24 +468,27 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(value)
     }
 
-    /// Encrypts a message to a device. The ciphertext lies in the outbox, committed with the state
-    /// that made it, before this returns it.
+    /// Encrypts a message to a device. Before the call returns, the ciphertext is committed to the
+    /// outbox together with the new state of the session.
     ///
     /// # Errors
-    /// [`SendError`]; nothing was encrypted then.
+    /// [`SendError`] if no session can send, the text is too long or the store fails; nothing was
+    /// encrypted then.
     pub fn encrypt(&mut self, to: Address, plaintext: &[u8]) -> Result<Outgoing, SendError> {
         self.send(|transaction| transaction.dispatch(to, plaintext))
     }
 
-    /// Encrypts a message to a group, likewise.
+    /// Encrypts a message to all members of a group. Before the call returns, the ciphertext is
+    /// committed to the outbox together with the new state of the group.
     ///
     /// # Errors
-    /// [`SendError`].
+    /// [`SendError`] if the group cannot send, the text is too long or the store fails.
     pub fn encrypt_group(&mut self, group: &[u8], plaintext: &[u8]) -> Result<Outgoing, SendError> {
         self.send(|transaction| transaction.dispatch_group(group, plaintext))
     }
 
-    /// A transaction of one message. What is in memory outlives a refusal that changed nothing.
+    /// Sends one message in a transaction. A refusal that changed nothing keeps the states in
+    /// memory.
     fn send(
         &mut self,
         work: impl FnOnce(&mut EngineTransaction<'_, '_, A>) -> Result<Outgoing, SendError>,
@@ -493,10 +500,10 @@ impl<A: PairwiseAccount> Engine<A> {
         })?
     }
 
-    /// [`EngineTransaction::expire`] in a transaction of its own, if there is anything to do.
+    /// Runs [`EngineTransaction::expire`] in its own transaction, if any session has a pending end.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn expire(&mut self, now: u64) -> Result<usize, EngineError> {
         if self.reading()?.records(records::ENDING)?.is_empty() {
             return Ok(0);
@@ -504,13 +511,13 @@ impl<A: PairwiseAccount> Engine<A> {
         self.transaction(|transaction| transaction.expire(now))
     }
 
-    /// A transaction for reading.
+    /// Begins a read transaction.
     fn reading(&mut self) -> Result<ReadTransaction<'_>, EngineError> {
         self.ready()?;
         Ok(self.store.read()?)
     }
 
-    /// Reopens the store if a commit left it uncertain.
+    /// Reopens the store if the result of a commit is unknown.
     fn ready(&mut self) -> Result<(), EngineError> {
         if self.store.is_uncertain() {
             self.state_cache = None;
@@ -520,8 +527,8 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok(())
     }
 
-    /// Takes the states in memory, read again if a failure dropped them. Until they are given back,
-    /// a failure or a panic needs no hand to drop them.
+    /// Takes the states out of the engine, or loads them if a failure dropped them. A failure or
+    /// panic before [`Self::give_back`] drops them automatically.
     fn take_memory(&mut self) -> Result<(StateCache<A>, References), EngineError> {
         self.ready()?;
         let references = core::mem::take(&mut self.references);
@@ -532,7 +539,7 @@ impl<A: PairwiseAccount> Engine<A> {
         Ok((state_cache, references))
     }
 
-    /// Puts back the states that were taken and that equal those in the store.
+    /// Puts the states back; they must equal those in the store.
     fn give_back(&mut self, mut state_cache: StateCache<A>, references: References) {
         state_cache.settle();
         self.state_cache = Some(state_cache);

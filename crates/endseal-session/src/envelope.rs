@@ -1,38 +1,40 @@
-//! A message as it was delivered, with what is said about it outside.
+//! Delivered message, with its unauthenticated metadata.
 
 use endseal_keyring::device::Address;
 
-/// Longest message id and longest name of a queue, in bytes.
+/// Longest message id and longest queue position, in bytes.
 pub const MAX_ID_LEN: usize = 64;
 
-/// A delivered message. Nothing of it is trusted but what the session proves.
+/// A delivered message. Its metadata is not trusted; the session authenticates the sender.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Envelope<'a> {
-    /// The id under which it is delivered, 1 to 64 bytes: the same each time it is delivered.
+    /// Message id of 1 to 64 bytes from the delivery service; the same for each delivery of a
+    /// message.
     pub id: &'a [u8],
-    /// Where it says that it is from.
+    /// Claimed origin of the message.
     pub origin: Origin<'a>,
-    /// The ciphertext (docs/spec/session.md, "Messages").
+    /// Ciphertext (docs/spec/session.md, "Messages").
     pub body: &'a [u8],
-    /// Where the queue stands when this message is done with; empty where there is no queue.
+    /// Position of the delivery queue after this message was processed, up to 64 bytes; empty
+    /// without a queue.
     pub position: &'a [u8],
 }
 
 impl<'a> Envelope<'a> {
-    /// A message from a device.
+    /// Makes the envelope of a message from a device.
     #[must_use]
     pub fn from_device(id: &'a [u8], sender: Address, body: &'a [u8]) -> Self {
         Self { id, origin: Origin::Device(sender), body, position: &[] }
     }
 
-    /// A message of a group.
+    /// Makes the envelope of a message in a group.
     #[must_use]
     pub fn from_group(id: &'a [u8], group: &'a [u8], body: &'a [u8]) -> Self {
         Self { id, origin: Origin::Group(group), body, position: &[] }
     }
 
-    /// The same message at a position of the queue (see
+    /// Sets the position of the delivery queue after this message (see
     /// [`BatchOptions::queue`](crate::BatchOptions)).
     #[must_use]
     pub fn at(self, position: &'a [u8]) -> Self {
@@ -40,11 +42,11 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Where a message says that it is from.
+/// Claimed origin of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin<'a> {
-    /// One device of one identity.
+    /// A device, by its address.
     Device(Address),
     /// A group, by its id.
     Group(&'a [u8]),

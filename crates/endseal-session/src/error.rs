@@ -1,4 +1,4 @@
-//! Errors of operations, other than the failure of a message.
+//! Errors of operations. Failures of single messages are in [`Failure`](crate::Failure).
 
 use core::fmt;
 
@@ -8,24 +8,24 @@ use endseal_store::{OpenStoreError, StoreError};
 use crate::group::GroupError;
 use crate::{BatchReport, BeginError};
 
-/// Why the engine could not work. What is in the store is whole; what was not committed did not
-/// happen.
+/// Error of the engine. The store stays consistent; changes that were not committed have no effect.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// A state in the store is not what this program wrote. Restore a backup, or reset.
+    /// A row of the store cannot be decoded; the text names it. Restore a backup, or reset the
+    /// session.
     Damaged(&'static str),
-    /// Another thread of the engine failed first, and says why.
+    /// The work was stopped because another part of the engine failed, which reports the cause.
     Ended,
     /// The store holds no device yet: [`Engine::create`](crate::Engine::create) makes one.
     NoDevice,
-    /// The store holds a device already.
+    /// The store holds a device already, which is not replaced.
     DeviceExists,
     /// The store could not be opened again after a failure of its medium.
     Reopen(OpenStoreError),
-    /// The store.
+    /// The store failed.
     Store(StoreError),
-    /// The random source failed, or a library that needs it.
+    /// The random source failed, or a library function that needs it.
     Random,
 }
 
@@ -33,10 +33,10 @@ impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
-            Self::Ended => f.write_str("the work was ended by another failure"),
+            Self::Ended => f.write_str("the work was stopped by another failure of the engine"),
             Self::NoDevice => f.write_str("the store holds no device"),
             Self::DeviceExists => f.write_str("the store holds a device already"),
-            Self::Reopen(_) => f.write_str("the store cannot be opened again"),
+            Self::Reopen(_) => f.write_str("the store cannot be opened again after a failure"),
             Self::Store(error) => error.fmt(f),
             Self::Random => f.write_str("the random source failed"),
         }
@@ -59,20 +59,25 @@ impl From<StoreError> for EngineError {
     }
 }
 
-/// A batch that ended early.
+/// Error that ended a batch early.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BatchError {
-    /// Messages that were committed before the error. All later ones are as if they had not been
+    /// Report on the messages that were committed before the error. All later messages count as not
     /// delivered, and can be delivered again.
     pub done: BatchReport,
-    /// Why it ended.
+    /// Error that ended the batch.
     pub cause: EngineError,
 }
 
 impl fmt::Display for BatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} messages were kept, then: {}", self.done.outcomes.len(), self.cause)
+        write!(
+            f,
+            "{} messages were committed before the error: {}",
+            self.done.outcomes.len(),
+            self.cause
+        )
     }
 }
 
@@ -82,25 +87,25 @@ impl core::error::Error for BatchError {
     }
 }
 
-/// Why a message cannot be sent.
+/// Error of sending a message.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The batch in which it would have been sent has ended.
+    /// The batch in which the message would have been sent has ended.
     Ended,
-    /// Proposals for the group have arrived: make a commit before a text.
+    /// Proposals for the group have arrived: make a commit before sending a text.
     CommitRequired,
-    /// The engine.
+    /// The engine failed.
     Engine(EngineError),
-    /// This device is not in the group, or does not know it.
+    /// This device is not a member of the group, or does not know it.
     NoGroup,
-    /// There is no session with the device: begin one with a bundle of it.
+    /// There is no session with the device that can send: begin one with a bundle of the device.
     NoSession,
-    /// The store was restored: keys that come next may have been used. Reset the session.
+    /// The store was restored, so the next keys may have been used already. Reset the session.
     Restored,
-    /// The library refused.
+    /// The library of the session failed to encrypt.
     Session,
-    /// Longer than a message may be.
+    /// The text is longer than a message may be.
     TooLong,
 }
 
@@ -123,7 +128,7 @@ impl fmt::Display for SendError {
             Self::NoGroup => f.write_str("this device is not in the group"),
             Self::NoSession => f.write_str("there is no session with the device"),
             Self::Restored => f.write_str("the store was restored: reset the session first"),
-            Self::Session => f.write_str("the session cannot be written on"),
+            Self::Session => f.write_str("the session failed to encrypt the message"),
             Self::TooLong => f.write_str("the message is too long"),
         }
     }
@@ -150,19 +155,20 @@ impl From<StoreError> for SendError {
     }
 }
 
-/// Why a session was not begun.
+/// Error of beginning a session.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BeginSessionError {
-    /// The keys of the bundle make no session.
+    /// No session can be made from the keys of the bundle.
     Begin(BeginError),
-    /// The engine.
+    /// The engine failed.
     Engine(EngineError),
-    /// The bundle is of another device than the one that was meant.
+    /// The bundle belongs to the device with this address, not to the requested one.
     OtherAddress(Address),
-    /// The bundle is of this device, or for a key of it.
+    /// The bundle belongs to this device, or contains its agreement key.
     Own,
-    /// The device has shown a later certificate than that of the bundle.
+    /// The device has shown a later certificate than that of the bundle, or one that contradicts
+    /// it.
     Superseded,
 }
 
@@ -171,8 +177,8 @@ impl fmt::Display for BeginSessionError {
         match self {
             Self::Begin(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
-            Self::OtherAddress(whose) => write!(f, "the bundle is of {whose}"),
-            Self::Own => f.write_str("the bundle is of this device"),
+            Self::OtherAddress(whose) => write!(f, "the bundle belongs to another device: {whose}"),
+            Self::Own => f.write_str("the bundle belongs to this device"),
             Self::Superseded => f.write_str("the bundle's certificate was superseded"),
         }
     }
@@ -194,28 +200,28 @@ impl From<EngineError> for BeginSessionError {
     }
 }
 
-/// Why a group was not made, joined or changed.
+/// Error of making, joining or changing a group.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum GroupChangeError {
-    /// The engine.
+    /// The engine failed.
     Engine(EngineError),
-    /// This device knows a group of that id. A welcome replaces it only into a later epoch, by one
-    /// of its members; otherwise forget it first.
+    /// This device knows a group with that id. A welcome replaces it only if it leads to a later
+    /// epoch and a member has signed it; otherwise forget the group first.
     Exists,
-    /// The group refused.
+    /// The group library refused the operation.
     Group(GroupError),
-    /// A group was joined with this welcome.
+    /// A group was joined with this welcome before.
     Joined,
-    /// The key package was used: this device has joined a group with it by another welcome, or has
-    /// added a device by it.
+    /// The key package was used before: this device has joined a group with it by another welcome,
+    /// or has added a device with it.
     KeyPackageUsed,
-    /// This device is not in the group, or the id is none.
+    /// This device does not know the group, or the id is invalid.
     NoGroup,
     /// The store was restored: join the group again first.
     Restored,
-    /// The certificate of a device that would be added is superseded: the device has shown a later
-    /// one, with other keys.
+    /// The device with this address has shown a later certificate with other keys than the one to
+    /// be added.
     Superseded(Address),
     /// The change is longer than a message may be.
     TooLong,
@@ -225,9 +231,9 @@ impl fmt::Display for GroupChangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => error.fmt(f),
-            Self::Exists => f.write_str("there is a group of that id"),
+            Self::Exists => f.write_str("a group with that id exists already"),
             Self::Group(error) => error.fmt(f),
-            Self::Joined => f.write_str("the group of the welcome was joined"),
+            Self::Joined => f.write_str("the group was joined with this welcome before"),
             Self::KeyPackageUsed => f.write_str("the key package was used before"),
             Self::NoGroup => f.write_str("this device is not in the group"),
             Self::Restored => f.write_str("the store was restored: join the group again first"),

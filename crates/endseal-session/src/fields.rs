@@ -1,6 +1,6 @@
-//! The fields of a binary format, one after the other.
+//! Reader of the fields of a binary format.
 
-/// Bytes that were not read yet.
+/// The bytes that were not read yet.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a>(&'a [u8]);
 
@@ -9,26 +9,26 @@ impl<'a> Fields<'a> {
         Self(bytes)
     }
 
-    /// The next N bytes.
+    /// Reads the next N bytes; `None` if there are fewer.
     pub(crate) fn array<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
         let (field, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(field)
     }
 
-    /// The next byte.
+    /// Reads the next byte; `None` at the end.
     pub(crate) fn byte(&mut self) -> Option<u8> {
         self.array().map(|[byte]| *byte)
     }
 
-    /// The next `len` bytes.
+    /// Reads the next `len` bytes; `None` if there are fewer.
     pub(crate) fn slice(&mut self, len: usize) -> Option<&'a [u8]> {
         let (field, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
         Some(field)
     }
 
-    /// Everything that follows.
+    /// Returns all bytes that were not read.
     pub(crate) fn rest(self) -> &'a [u8] {
         self.0
     }

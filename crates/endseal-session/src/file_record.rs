@@ -1,4 +1,4 @@
-//! Records of a session file, which carries messages of groups and welcomes between stores.
+//! Records of a session file, which carries group messages and welcomes between stores.
 
 use core::fmt;
 
@@ -19,30 +19,30 @@ const WELCOME: u8 = 3;
 const ADDRESS_LEN: usize = 36;
 const ID_LEN: usize = 16;
 
-/// A message or welcome in a session file (docs/spec/session-file.md). Nothing of it is
+/// A group message or welcome in a session file (docs/spec/session-file.md). Its fields are not
 /// authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "the fields of the format")]
 pub struct FileRecord<'a> {
-    /// Recognises the message if it comes again.
+    /// Message id, which identifies the message if it is delivered again.
     pub id: &'a [u8; ID_LEN],
-    /// Sender and recipient.
+    /// Group, or sender and recipient.
     pub route: FileRoute<'a>,
-    /// The message, 1 byte to [`MAX_MESSAGE_LEN`]; the welcome, 1 byte to [`MAX_WELCOME_LEN`].
+    /// Message of 1 byte to [`MAX_MESSAGE_LEN`], or welcome of 1 byte to [`MAX_WELCOME_LEN`].
     pub body: &'a [u8],
 }
 
-/// Sender and recipient of a message.
+/// Destination of a message in a session file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileRoute<'a> {
-    /// In a group, by its id: 1 to [`MAX_GROUP_ID_LEN`] bytes.
+    /// All members of a group, by its id of 1 to [`MAX_GROUP_ID_LEN`] bytes.
     Group(&'a [u8]),
-    /// A welcome into a group, for one device.
+    /// One device, which is invited into a group by a welcome.
     Welcome {
-        /// Address that it claims to be from.
+        /// Claimed address of the sender.
         sender: Address,
-        /// Address that it is for.
+        /// Address of the recipient.
         recipient: Address,
     },
 }
@@ -57,14 +57,14 @@ impl FileRoute<'_> {
 }
 
 impl FileRecord<'_> {
-    /// First bytes of a session file.
+    /// First bytes of a session file, with its version.
     pub const HEADER: &'static [u8; 16] = b"endseal msgs v1\n";
-    /// Length of an id in bytes.
+    /// Length of an id, in bytes.
     pub const ID_LEN: usize = ID_LEN;
-    /// The longest record in bytes.
+    /// Length of the longest record, in bytes.
     pub const MAX_LEN: usize = 1 + ID_LEN + 2 * ADDRESS_LEN + 4 + MAX_WELCOME_LEN;
 
-    /// The id of a ciphertext: the first 16 bytes of
+    /// Computes the id of a ciphertext: the first 16 bytes of
     /// `BLAKE3-derive("endseal/session-file@v1 message id", body)`.
     #[must_use]
     pub fn id_of(body: &[u8]) -> [u8; ID_LEN] {
@@ -73,10 +73,11 @@ impl FileRecord<'_> {
         id
     }
 
-    /// Appends the encoding to `out`.
+    /// Appends the encoded record to `out`.
     ///
     /// # Errors
-    /// [`FileRecordError::Group`], [`FileRecordError::Length`]; nothing is appended then.
+    /// [`FileRecordError::Group`] if the group id is not 1 to 63 bytes long,
+    /// [`FileRecordError::Length`] if the body is empty or too long. Nothing is appended then.
     pub fn write_to(&self, out: &mut Vec<u8>) -> Result<(), FileRecordError> {
         let len = u32::try_from(self.body.len()).map_err(|_| FileRecordError::Length)?;
         if !(1..=self.route.max_body_len()).contains(&self.body.len()) {
@@ -108,24 +109,26 @@ impl FileRecord<'_> {
     }
 }
 
-/// Takes the records of a session file one after the other from whatever was read of it.
+/// Incremental decoder of the records of a session file.
 #[derive(Clone, Debug, Default)]
 pub struct FileRecords {
     begun: bool,
 }
 
 impl FileRecords {
-    /// At the beginning of a file.
+    /// Makes a decoder for the start of a file.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next record from the front of `bytes`, and leaves there what follows it. `None` if
-    /// more bytes are needed: `bytes` is what is left then. If no more come, see [`Self::finish`].
+    /// Decodes the next record from the start of `bytes` and removes it from there. `None` if more
+    /// bytes are needed: the caller keeps `bytes` and appends to it. At the end of the file, call
+    /// [`Self::finish`].
     ///
     /// # Errors
-    /// [`FileRecordError`], as soon as a field is wrong. Nothing can be read after it.
+    /// [`FileRecordError`] as soon as a field is invalid. The rest of the file cannot be decoded
+    /// then.
     pub fn next<'a>(
         &mut self,
         bytes: &mut &'a [u8],
@@ -153,10 +156,10 @@ impl FileRecords {
         Ok(record)
     }
 
-    /// At the end of a file of which `rest` was left.
+    /// Checks the end of a file; `rest` are the bytes that were not decoded.
     ///
     /// # Errors
-    /// [`FileRecordError::Truncated`] if it ends too early.
+    /// [`FileRecordError::Truncated`] if the file ends within its header or a record.
     pub fn finish(&self, rest: &[u8]) -> Result<(), FileRecordError> {
         if self.begun && rest.is_empty() { Ok(()) } else { Err(FileRecordError::Truncated) }
     }
@@ -196,25 +199,25 @@ fn address(fields: &mut Fields<'_>) -> Result<Option<Address>, FileRecordError> 
     Ok(Some(Address { identity, device: number.ok_or(FileRecordError::Device)? }))
 }
 
-/// Reason why bytes are not a session file, or would not be one.
+/// Error of encoding or decoding a session file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileRecordError {
-    /// Device 0.
+    /// The device number is 0.
     Device,
-    /// The id of a group has not 1 to 63 bytes.
+    /// The group id is not 1 to 63 bytes long.
     Group,
-    /// It does not begin as a session file does: another file.
+    /// The file does not start as a session file does: it is another kind of file.
     Header,
-    /// An identity that is not a valid key.
+    /// An identity is not a valid key.
     Key,
-    /// A kind that is not known: damaged.
+    /// The kind of a record is unknown: the file is damaged.
     Kind,
-    /// The length of a message is 0 or more than 1 MiB, or that of a welcome more than 16 MiB.
+    /// A message is empty or longer than 1 MiB, or a welcome is empty or longer than 16 MiB.
     Length,
-    /// It ends too early: cut short on its way.
+    /// The file ends too early: it was truncated.
     Truncated,
-    /// A version that is not known: made by a newer program.
+    /// The version is unknown: the file was made by a newer program.
     Version,
 }
 
@@ -222,11 +225,11 @@ impl fmt::Display for FileRecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Device => "a record of the session file names device 0",
-            Self::Group => "a record of the session file names no group",
+            Self::Group => "a record of the session file has an invalid group id",
             Self::Header => "it is not a session file",
             Self::Key => "a record of the session file names an invalid identity",
             Self::Kind => "a record of the session file has an unknown kind",
-            Self::Length => "a record of the session file has a length that no message has",
+            Self::Length => "a record of the session file has an invalid message length",
             Self::Truncated => "the session file was cut short",
             Self::Version => "the version of the session file is unknown",
         })

@@ -1,8 +1,8 @@
-//! Groups: MLS (RFC 9420) whose state stays in memory until it is asked for
+//! Groups: MLS (RFC 9420) with states that stay in memory until they are saved
 //! (docs/spec/session.md, "Groups").
 //!
-//! Nothing here touches a file, a clock or a thread. States go in and out as bytes, which the
-//! caller stores encrypted and in the transaction of the messages that moved them.
+//! This module accesses no file, clock or thread. States are passed as bytes. The caller stores
+//! them encrypted, in the transaction of the messages that changed them.
 
 mod config;
 mod credential;
@@ -48,46 +48,47 @@ use self::rollback::Rollback;
 use self::rules::Refused;
 use self::state::Pending;
 
-/// Past epochs whose messages are still opened.
+/// Number of past epochs whose messages can still be opened.
 pub const PAST_EPOCHS: u64 = 3;
-/// Longest welcome in bytes: a ratchet tree of 8 MiB, and for each member that was added its
-/// secrets.
+/// Length limit of a welcome, in bytes: a ratchet tree of 8 MiB, and the secrets of each added
+/// member.
 pub const MAX_WELCOME_LEN: usize = 16 << 20;
-/// Most bytes by which a message is longer than its text: frame, signature, tags, and padding that
-/// hides all but the two upper bits of the length.
+/// Upper bound of the bytes by which a message is longer than its text: frame, signature, tags, and
+/// padding that hides all but the two upper bits of the length.
 const OVERHEAD: usize = 512;
-/// Texts that are opened together: fewer gain nothing, and more gain little while a bad one among
-/// them costs all.
+/// Numbers of texts that are opened together. Fewer save no time; more save little, while one bad
+/// text among them makes all of them be opened singly.
 const MIN_TOGETHER: usize = 4;
 const MAX_TOGETHER: usize = 128;
 
-/// A group as this device holds it.
+/// State of one MLS group on this device.
 ///
 /// Methods change the group in memory only. Work on a [`fork`](Self::fork), store the result of
-/// [`save`](Self::save), and let the fork take the group's place when that is committed.
+/// [`save`](Self::save), and replace the group by the fork when that is committed.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct Group {
     /// Shared with forks and the undo point until one of them changes.
     now: Arc<MlsState>,
     rollback: Rollback,
-    /// True if a failed message could not be undone. What is in memory is not to be used or saved.
+    /// True if a failed message could not be undone. The state in memory must not be used or saved
+    /// then.
     is_broken: bool,
 }
 
-/// A change of the group that is made but does not hold yet.
+/// A commit that was made and is not accepted yet.
 #[derive(Clone, PartialEq, Eq)]
 #[allow(missing_debug_implementations, reason = "a welcome is of no use in a log")]
 #[non_exhaustive]
 pub struct Commit {
-    /// For the members.
+    /// Message for the members of the group.
     pub commit: Vec<u8>,
-    /// For those who were added, each for all of them; empty if the commit adds no member.
+    /// Welcomes, each of which is for all added devices; empty if the commit adds no member.
     pub welcome: Vec<Vec<u8>>,
-    /// Those who were added.
+    /// Addresses of the added devices.
     pub added: Vec<Address>,
-    /// Their certificates, in that order.
+    /// Certificates of the added devices, in the same order.
     pub(crate) certificates: Vec<[u8; Certificate::LEN]>,
-    /// Ids of their key packages.
+    /// Ids of the key packages of the added devices.
     pub(crate) key_packages: Vec<Vec<u8>>,
     /// Time since 1970 after which none of the key packages is valid.
     pub(crate) key_packages_until: Duration,
@@ -98,28 +99,28 @@ impl Group {
         Self { now: Arc::new(now), rollback: Rollback::default(), is_broken: false }
     }
 
-    /// A copy that changes on its own. It costs nothing until one of the two changes.
+    /// Returns an independent copy. Copying costs nothing until one of the two changes.
     ///
-    /// The caller MUST NOT seal in both: messages of both would be under the same keys.
+    /// The caller MUST NOT seal in both, because their messages would use the same keys.
     #[must_use]
     pub fn fork(&self) -> Self {
         let (now, is_broken) = (Arc::clone(&self.now), self.is_broken);
         Self { now, rollback: Rollback::default(), is_broken }
     }
 
-    /// The group's id.
+    /// Returns the id of the group.
     #[must_use]
     pub fn id(&self) -> &[u8] {
         self.now.mls.group_id()
     }
 
-    /// The epoch.
+    /// Returns the number of the current epoch.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.now.mls.current_epoch()
     }
 
-    /// The cipher suite.
+    /// Returns the cipher suite; `None` if this crate does not support it.
     #[must_use]
     pub fn suite(&self) -> Option<Suite> {
         Suite::from_number(self.now.mls.cipher_suite().into())
@@ -131,14 +132,14 @@ impl Group {
         self.now.members().map(|(_, member)| member).collect()
     }
 
-    /// Members with the bytes of their certificates.
+    /// Returns the members with the bytes of their certificates.
     pub(crate) fn certificates(
         &self,
     ) -> Result<Vec<(Address, [u8; Certificate::LEN])>, StateError> {
         self.now.certificates()
     }
 
-    /// This device.
+    /// Returns the address of this device.
     #[must_use]
     pub fn address(&self) -> Address {
         self.now.address
@@ -150,7 +151,7 @@ impl Group {
         !self.now.group_meta.is_removed
     }
 
-    /// True if proposals wait for a commit, before which no text is sealed.
+    /// Returns true if proposals wait for a commit; no text can be sealed before it.
     #[must_use]
     pub fn needs_commit(&self) -> bool {
         self.now.mls.commit_required()
@@ -162,19 +163,18 @@ impl Group {
         self.now.group_meta.pending.is_some()
     }
 
-    /// Where a message belongs, to route it or to keep it until its epoch has come. Costs no
-    /// cryptography; nothing of it is authenticated.
+    /// Reads the header of a message, to route it or to keep it until its epoch has started. Uses
+    /// no cryptography; the header is not authenticated. `None` if the message is malformed.
     #[must_use]
     pub fn peek_epoch(body: &[u8]) -> Option<GroupHeader<'_>> {
         GroupHeader::parse(body)
     }
 
-    /// Opens a message. The pending commit of this device is accepted when it comes back as a
-    /// message, and discarded when another member's commit comes first.
+    /// Opens a message. The pending commit of this device is accepted when it is delivered back,
+    /// and discarded when another member's commit comes first.
     ///
-    /// # Errors
-    /// [`OpenError`]. The group is as before: the same message, or the true one if this was
-    /// damaged, can still be opened.
+    /// [`OpenError`] if the message cannot be opened. The group is unchanged: the same message, or
+    /// the genuine one if this was damaged, can still be opened.
     pub fn open(&mut self, body: &[u8]) -> Result<Opened, OpenError> {
         let header = self.route(body)?;
         if header.content == Content::Commit && self.is_pending(body) {
@@ -202,9 +202,8 @@ impl Group {
         }
     }
 
-    /// Opens messages in their order, each as [`open`](Self::open) would, and verifies the
-    /// signatures of texts that follow each other together: about half the time where there are
-    /// many.
+    /// Opens messages in their order, each as [`open`](Self::open) does. The signatures of
+    /// consecutive texts are verified together, which takes about half the time for many texts.
     pub fn open_many(&mut self, bodies: &[&[u8]]) -> Vec<Result<Opened, OpenError>> {
         let mut results = Vec::with_capacity(bodies.len());
         let mut rest = bodies;
@@ -239,7 +238,8 @@ impl Group {
         results.extend(bodies.iter().map(|body| self.open(body)));
     }
 
-    /// Reads the header of a message, if it is of this group and an epoch whose keys may be there.
+    /// Reads the header of a message, if it belongs to this group and to an epoch whose keys may
+    /// exist.
     fn route<'a>(&self, body: &'a [u8]) -> Result<GroupHeader<'a>, OpenError> {
         if self.is_broken {
             return Err(OpenError::Internal);
@@ -262,14 +262,15 @@ impl Group {
         if header.epoch < self.now.oldest_epoch() { Err(OpenError::OldEpoch) } else { Ok(header) }
     }
 
-    /// Seals a text for the members of this epoch.
+    /// Encrypts a text to the members in the current epoch.
     ///
-    /// The caller MUST store the changed state before the message leaves, and send the same bytes
-    /// again rather than seal again.
+    /// The caller MUST store the changed state before the message is sent. It MUST send the same
+    /// bytes again instead of sealing again.
     ///
     /// # Errors
-    /// [`GroupError::NotMember`], [`GroupError::CommitRequired`], [`GroupError::TooLong`],
-    /// [`GroupError::Internal`].
+    /// [`GroupError::NotMember`] if this device was removed, [`GroupError::CommitRequired`] if
+    /// proposals wait, [`GroupError::TooLong`] if the text is too long, [`GroupError::Internal`] if
+    /// the library fails.
     pub fn seal(&mut self, plaintext: &[u8]) -> Result<Vec<u8>, GroupError> {
         if !self.is_member() {
             return Err(GroupError::NotMember);
@@ -280,18 +281,19 @@ impl Group {
         if plaintext.len() + plaintext.len() / 4 + OVERHEAD > header::MAX_MESSAGE {
             return Err(GroupError::TooLong);
         }
-        // A key that was used must not come back by an undoing.
+        // An undo must not restore a key that was used.
         self.rollback.clear();
         let message = Arc::make_mut(&mut self.now)
             .run(|mls| mls.encrypt_application_message(plaintext, Vec::new())?.to_bytes());
         message.map_err(|_| GroupError::Internal)
     }
 
-    /// A commit that adds the devices of these key packages; it is pending until accepted. `now` is
-    /// the time since 1970, for the lifetime of the key packages.
+    /// Makes a commit that adds the devices of these key packages. It is pending until accepted.
+    /// `now` is the time since 1970, against which the lifetimes of the key packages are checked.
     ///
     /// # Errors
-    /// [`GroupError`]; nothing has changed.
+    /// [`GroupError`] if a key package is invalid, the group would exceed a limit, a commit is
+    /// pending or this device is not a member. The group is unchanged then.
     pub fn add<'a>(
         &mut self,
         key_packages: impl IntoIterator<Item = &'a [u8]>,
@@ -305,10 +307,11 @@ impl Group {
         })
     }
 
-    /// A commit that removes these members; it is pending until accepted.
+    /// Makes a commit that removes these members. It is pending until accepted.
     ///
     /// # Errors
-    /// [`GroupError`]; nothing has changed.
+    /// [`GroupError`] if an address is not a member or is this device, a commit is pending or this
+    /// device is not a member. The group is unchanged then.
     pub fn remove(&mut self, members: &[Address], now: Duration) -> Result<Commit, GroupError> {
         let own = self.now.mls.current_member_index();
         let leaf = |member: &Address| {
@@ -322,13 +325,14 @@ impl Group {
         })
     }
 
-    /// A proposal that removes this device, for the others: the next commit of any of them contains
-    /// it. This device sends no text after it, and cannot commit its own removal.
+    /// Makes a proposal to remove this device, which the next commit of another member includes.
+    /// This device sends no text after it, and cannot commit its own removal.
     ///
-    /// The caller MUST store the changed state before the message leaves.
+    /// The caller MUST store the changed state before the message is sent.
     ///
     /// # Errors
-    /// [`GroupError::NotMember`], [`GroupError::CommitPending`], [`GroupError::Internal`].
+    /// [`GroupError::NotMember`] if this device was removed, [`GroupError::CommitPending`] if a
+    /// commit is pending, [`GroupError::Internal`] if the library fails.
     pub fn propose_leave(&mut self) -> Result<Vec<u8>, GroupError> {
         if !self.is_member() {
             return Err(GroupError::NotMember);
@@ -347,20 +351,22 @@ impl Group {
         })
     }
 
-    /// A commit that replaces this device's keys, and does what was proposed; it is pending until
-    /// accepted.
+    /// Makes a commit that replaces this device's keys and applies waiting proposals. It is pending
+    /// until accepted.
     ///
     /// # Errors
-    /// [`GroupError`]; nothing has changed.
+    /// [`GroupError`] if a commit is pending, this device is not a member or the library fails. The
+    /// group is unchanged then.
     pub fn update(&mut self, now: Duration) -> Result<Commit, GroupError> {
         self.commit(now, GroupError::Internal, |builder| Ok(builder))
     }
 
-    /// Makes the pending commit hold. The caller MUST know that the service which orders the
-    /// commits of the group has taken it.
+    /// Applies the pending commit. The caller MUST be sure that the service which orders the
+    /// group's commits has accepted it.
     ///
     /// # Errors
-    /// [`GroupError::NothingPending`], [`GroupError::Internal`].
+    /// [`GroupError::NothingPending`] if no commit is pending, [`GroupError::Internal`] if the
+    /// library fails.
     pub fn accept_pending(&mut self) -> Result<Change, GroupError> {
         let pending = self.now.group_meta.pending.clone().ok_or(GroupError::NothingPending)?;
         let before = Arc::clone(&self.now);
@@ -373,20 +379,21 @@ impl Group {
         })
     }
 
-    /// Drops the pending commit. To be called when another has come first, or this was refused.
+    /// Drops the pending commit. Call it when another commit came first, or this one was refused.
     pub fn discard_pending(&mut self) {
         if self.has_pending() {
-            // The next rewinding must not bring it back.
+            // A later undo must not restore it.
             self.rollback.clear();
             Arc::make_mut(&mut self.now).group_meta.pending = None;
         }
     }
 
-    /// Returns all changes since the last call, to be written. Afterwards no failed message is
-    /// undone further back than here, so old keys are gone from memory too.
+    /// Returns all changes since the last call, for the store. Afterwards a failed message is not
+    /// undone beyond this state, so old keys are removed from memory.
     ///
     /// # Errors
-    /// [`GroupError::Internal`].
+    /// [`GroupError::Internal`] if the state cannot be encoded, or a failed message could not be
+    /// undone.
     pub fn save(&mut self) -> Result<GroupChanges, GroupError> {
         if self.is_broken {
             return Err(GroupError::Internal);
@@ -435,7 +442,7 @@ impl Group {
         let made = made.and_then(|(commit, welcome, key_packages, secrets)| {
             let digest = hash::digest(&commit);
             let pending = Pending { digest, secrets: Zeroizing::new(secrets) };
-            // Tried on a copy: it tells who joins, and whether the group stays small enough.
+            // Applied to a copy, which shows the new members and checks the limits of the group.
             let mut after = now.clone();
             let Change { added, certificates, .. } =
                 after.accept(&pending).map_err(|_| GroupError::TooLarge)?;

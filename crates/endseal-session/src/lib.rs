@@ -1,13 +1,13 @@
-//! Sessions: conversations whose keys move on with every message (docs/spec/session.md).
+//! Sessions: encrypted conversations with new keys for every message (docs/spec/session.md).
 //!
 //! | to do this | use |
 //! |---|---|
-//! | open a backlog, send, do several things at once | [`Engine`] |
-//! | read what arrived, send what waits | [`Inbox`], [`Outbox`] |
-//! | tell what a message is | [`Message`] |
+//! | decrypt a backlog, send, combine operations | [`Engine`] |
+//! | read decrypted messages, send ciphertexts | [`Inbox`], [`Outbox`] |
+//! | find the kind of a message | [`Message`] |
 //! | carry messages between stores in files | [`FileRecord`], [`FileRecords`] |
-//! | talk with one device | [`PairwiseAccount`], [`Ratchet`], here [`olm`] |
-//! | talk with many devices | [`group`] |
+//! | use sessions with one device directly | [`PairwiseAccount`], [`Ratchet`], here [`olm`] |
+//! | use groups directly | [`group`] |
 //!
 //! Addresses, certificates and prekey bundles of devices are types of [`endseal_keyring::device`].
 #![forbid(unsafe_code)]

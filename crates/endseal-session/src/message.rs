@@ -1,4 +1,4 @@
-//! The message that travels: what it is, and whom it concerns.
+//! Encoded message: its kind, its session tag and its body.
 
 use core::fmt;
 
@@ -11,7 +11,7 @@ use crate::fields::Fields;
 /// The longest message, in bytes.
 pub const MAX_MESSAGE_LEN: usize = 1 << 20;
 
-/// The longest text that a pairwise message is sure to hold, in bytes: around it are a head of 33
+/// The longest text that every pairwise message can hold, in bytes. A message adds a head of 33
 /// bytes, a certificate, 150 bytes of Olm, 16 of padding and 8 of a MAC.
 pub const MAX_PLAINTEXT_LEN: usize = MAX_MESSAGE_LEN - 512;
 
@@ -20,36 +20,36 @@ const PREKEY: u8 = 1;
 const RATCHET: u8 = 2;
 const GROUP: u8 = 3;
 
-/// A message, borrowed from the bytes that carry it (docs/spec/session.md, "Messages"). Nothing in
-/// it is authenticated yet.
+/// A message, borrowed from its encoded bytes (docs/spec/session.md, "Messages"). Its fields are
+/// not authenticated yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Message<'a> {
-    /// Of a session whose other side may not know of it yet.
+    /// Message of a session that the other side may not know yet.
     Prekey {
-        /// Finds the session, if there is one.
+        /// Tag that identifies the session, if it exists.
         tag: SessionTag,
-        /// The sender's certificate, to be parsed unless it is the one that was seen last.
+        /// Sender's certificate. It is decoded only if it differs from the one that was seen last.
         certificate: &'a [u8; Certificate::LEN],
-        /// Olm's pre-key message.
+        /// Olm pre-key message.
         body: &'a [u8],
     },
-    /// Of a session that both sides know.
+    /// Message of a session that both sides know.
     Ratchet {
-        /// Finds the session.
+        /// Tag that identifies the session.
         tag: SessionTag,
-        /// Olm's message.
+        /// Olm message.
         body: &'a [u8],
     },
-    /// Of a group: an `MLSMessage` (RFC 9420, section 6).
+    /// Group message: an `MLSMessage` (RFC 9420, section 6).
     Group(&'a [u8]),
 }
 
 impl<'a> Message<'a> {
-    /// Tells what a message is. It allocates nothing and verifies nothing.
+    /// Decodes a message without allocating or verifying anything.
     ///
     /// # Errors
-    /// [`MessageError`].
+    /// [`MessageError`] if the bytes are too long or too short, or kind or version is unknown.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, MessageError> {
         if bytes.len() > MAX_MESSAGE_LEN {
             return Err(MessageError::TooLong);
@@ -74,11 +74,11 @@ impl<'a> Message<'a> {
         if message.body().is_empty() { Err(MessageError::Truncated) } else { Ok(message) }
     }
 
-    /// Appends the encoding to `out`, which grows at most once.
+    /// Appends the encoded message to `out`, with at most one reallocation.
     ///
     /// # Errors
-    /// [`MessageError::TooLong`], and [`MessageError::Truncated`] if the body is empty; nothing is
-    /// appended then.
+    /// [`MessageError::TooLong`] if the message exceeds 1 MiB, [`MessageError::Truncated`] if the
+    /// body is empty. Nothing is appended then.
     pub fn write_to(&self, out: &mut Vec<u8>) -> Result<(), MessageError> {
         if self.body().is_empty() {
             return Err(MessageError::Truncated);
@@ -103,17 +103,17 @@ impl<'a> Message<'a> {
         Ok(())
     }
 
-    /// The encoding.
+    /// Returns the encoded message.
     ///
     /// # Errors
-    /// As [`Self::write_to`].
+    /// [`MessageError`] if the body is empty or too long, as for [`Self::write_to`].
     pub fn to_bytes(&self) -> Result<Vec<u8>, MessageError> {
         let mut out = Vec::new();
         self.write_to(&mut out)?;
         Ok(out)
     }
 
-    /// Length of the encoding in bytes.
+    /// Returns the length of the encoded message, in bytes.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         let header = match self {
@@ -124,7 +124,7 @@ impl<'a> Message<'a> {
         header + self.body().len()
     }
 
-    /// Returns the part that a [`Ratchet`](crate::Ratchet) opens; `None` for a group's message.
+    /// Returns the body that a [`Ratchet`](crate::Ratchet) opens; `None` for a group message.
     #[must_use]
     pub fn ratchet_body(&self) -> Option<RatchetBody<'a>> {
         match self {
@@ -134,7 +134,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The tag, unless it is a group's.
+    /// Returns the session tag; `None` for a group message.
     #[must_use]
     pub fn tag(&self) -> Option<SessionTag> {
         match self {
@@ -151,21 +151,22 @@ impl<'a> Message<'a> {
 }
 
 /// Identifier of a pairwise session: the first 8 bytes of `BLAKE3-derive("endseal/session@v1 tag",
-/// identity key || base key || one-time key)` of the side that began. It is public, and no proof.
+/// identity key || base key || one-time key)` of the side that began. It is public, and
+/// authenticates nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionTag([u8; Self::LEN]);
 
 impl SessionTag {
-    /// Length in bytes.
+    /// Length of a tag, in bytes.
     pub const LEN: usize = 8;
 
-    /// Takes a tag, which is any 8 bytes.
+    /// Makes a tag from its bytes; all values are valid.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Self {
         Self(*bytes)
     }
 
-    /// The tag of the keys with which a session began.
+    /// Computes the tag from the keys with which a session began.
     #[must_use]
     pub fn of_keys(identity: &[u8; 32], base: &[u8; 32], one_time: &[u8; 32]) -> Self {
         let mut tag = [0; Self::LEN];
@@ -173,7 +174,7 @@ impl SessionTag {
         Self(tag)
     }
 
-    /// The bytes.
+    /// Returns the bytes of the tag.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0
@@ -192,17 +193,17 @@ impl fmt::Debug for SessionTag {
     }
 }
 
-/// Why bytes are not a message, or would not be one.
+/// Error of encoding or decoding a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// A kind that is not known: made by a newer program.
+    /// The kind is unknown: the message was made by a newer program.
     Kind,
-    /// More than 1 MiB.
+    /// The message is longer than 1 MiB.
     TooLong,
-    /// It ends too early.
+    /// The message ends too early, or its body is empty.
     Truncated,
-    /// A version that is not known: made by a newer program.
+    /// The version is unknown: the message was made by a newer program.
     Version,
 }
 
@@ -219,12 +220,12 @@ impl fmt::Display for MessageError {
 
 impl core::error::Error for MessageError {}
 
-/// Part of a message that a ratchet opens.
+/// Body of a message that a ratchet opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "the kinds of the format")]
 pub enum RatchetBody<'a> {
-    /// A pre-key message: the message, and the keys from which its session was made.
+    /// Pre-key message: a ratchet message, with the keys from which its session was made.
     Prekey(&'a [u8]),
-    /// The message alone.
+    /// Ratchet message without these keys.
     Ratchet(&'a [u8]),
 }

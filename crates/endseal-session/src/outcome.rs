@@ -3,68 +3,68 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The result of one message. Every message gets one, and a bad one costs no other its own.
+/// Result of one message. Every message of a batch gets its own; a bad one does not affect others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// Opened now; it lies in the inbox under this number.
+    /// Opened now. It is in the inbox under this number.
     Delivered(u64),
-    /// Delivered before, under this number; its inbox row may have been consumed since.
+    /// Delivered before, under this number. It may have been consumed since.
     AlreadyDelivered(u64),
-    /// Parked until a later epoch of its group has begun.
+    /// Parked until this later epoch of its group has started.
     Buffered(u64),
-    /// Not opened yet, for a reason that may pass; parked until its conversation moves.
+    /// Parked for a reason that may pass. It is tried again when its conversation advances.
     Parked(Failure),
-    /// Not opened; nothing changed.
+    /// Not opened. Nothing was stored.
     Failed(Failure),
 }
 
 impl Outcome {
-    /// True if the message is in the store, or was: it need not be delivered again.
+    /// Returns true if the message is or was in the store, so that it need not be delivered again.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }
 }
 
-/// Reason why a message was not opened.
+/// Reason for which a message was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
-    /// The bytes are no message, or the id is empty or too long.
+    /// The bytes are not a valid message, or the id is empty or too long.
     Malformed,
-    /// Something is forged or damaged: MAC, signature, certificate or credential.
+    /// A MAC, signature, certificate or credential is forged or damaged.
     Authentication,
-    /// There is no session with this tag.
+    /// There is no session with this tag: it was lost, reset or never existed.
     NoSession,
-    /// The prekey was used up or never ours.
+    /// The prekey was used up, or never belonged to this device.
     NoPrekey,
-    /// The key was used or dropped: the same ciphertext under another id, or one that came too
-    /// late.
+    /// The key was used or deleted: the same ciphertext came under another id, or the message is
+    /// too late.
     KeyGone,
     /// More messages are missing before this one than the ratchet skips at once.
     TooFarAhead,
     /// This device is not in the group.
     NoGroup,
-    /// An epoch of the group whose keys are gone.
+    /// The keys of the message's epoch were deleted.
     OldEpoch,
-    /// A group message of this device.
+    /// The group message was sent by this device.
     Own,
-    /// The id was delivered before, with another ciphertext.
+    /// The id was delivered before, or is parked, with another ciphertext.
     IdReused,
-    /// The identity is not known, and strangers are refused.
+    /// The sender is unknown, and new sessions of unknown senders are refused.
     Stranger,
-    /// Too many messages are parked, of this conversation or in all.
+    /// The limit of parked messages is reached, for this conversation or in total.
     BufferFull,
-    /// A row of the conversation cannot be read.
+    /// A row of the conversation cannot be decoded.
     Damaged,
-    /// A change that makes a group larger than groups may be.
+    /// The commit would make the group exceed a size limit.
     GroupTooLarge,
 }
 
 impl Failure {
-    /// True if the same bytes may open later. Such a message is parked, except where parking it is
-    /// what failed ([`Self::BufferFull`]), or where it is more than 32 epochs ahead of its group.
+    /// Returns true if the same bytes may open later. Such a message is parked, unless parking
+    /// itself failed ([`Self::BufferFull`]) or it is more than 32 epochs ahead of its group.
     #[must_use]
     pub fn is_retriable(self) -> bool {
         matches!(
@@ -73,7 +73,7 @@ impl Failure {
         )
     }
 
-    /// The class of docs/spec/session.md.
+    /// Returns the failure's name in docs/spec/session.md.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -98,17 +98,19 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Malformed => "the bytes are no message",
+            Self::Malformed => "the bytes are not a valid message",
             Self::Authentication => "the message is forged or damaged",
-            Self::NoSession => "there is no session that the message belongs to",
-            Self::NoPrekey => "the prekey of the message was used up or is not ours",
+            Self::NoSession => "there is no session for the message",
+            Self::NoPrekey => {
+                "the prekey of the message was used up or does not belong to this device"
+            }
             Self::KeyGone => "the key of the message was used or dropped",
             Self::TooFarAhead => "too many messages are missing before this one",
             Self::NoGroup => "this device is not in the group",
             Self::OldEpoch => "the epoch of the message is too old",
-            Self::Own => "the message is our own",
+            Self::Own => "the message was sent by this device",
             Self::IdReused => "another message was delivered under this id",
-            Self::Stranger => "the sender is a stranger",
+            Self::Stranger => "the sender is unknown, and unknown senders are refused",
             Self::BufferFull => "too many messages are parked",
             Self::Damaged => "a stored state of the conversation cannot be read",
             Self::GroupTooLarge => "the group would be too large",
@@ -116,24 +118,24 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Results of a batch.
+/// Results of a batch of messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchReport {
-    /// One result for each message, in the order of delivery.
+    /// Results of the messages, in the order of delivery.
     pub outcomes: Vec<Outcome>,
-    /// Parked messages that were opened, or failed for good, in order.
+    /// Parked messages that were opened or failed for good, in order.
     pub released: Vec<Released>,
-    /// Transactions that were committed.
+    /// Number of committed transactions.
     pub commits: u32,
 }
 
-/// A message that was parked.
+/// Message that was parked before, with its final result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Released {
-    /// The id under which it was delivered.
+    /// Message id under which it was delivered.
     pub id: Vec<u8>,
-    /// Its result now: [`Outcome::Delivered`] or [`Outcome::Failed`].
+    /// Final result: [`Outcome::Delivered`] or [`Outcome::Failed`].
     pub outcome: Outcome,
 }

@@ -1,4 +1,4 @@
-//! Sessions between two devices: what the engine of a ratchet must be able to do.
+//! Sessions between two devices: interface of a ratchet implementation.
 
 mod error;
 pub mod olm;
@@ -12,137 +12,140 @@ use crate::message::{RatchetBody, SessionTag};
 
 pub use error::{AcceptError, BeginError, OpenError, SealError, StateError, WrongCertificate};
 
-/// A Double Ratchet between two devices. [`open`](Self::open) and [`seal`](Self::seal) change
-/// `self` only when they succeed.
+/// A Double Ratchet session between two devices. [`open`](Self::open) and [`seal`](Self::seal)
+/// change `self` only if they succeed.
 pub trait Ratchet: Send + Sized {
-    /// The number of the engine in the store, which tells whose state it is.
+    /// Number in the store that identifies the implementation of a saved state.
     const ENGINE: u8;
 
-    /// Returns the limits of the engine.
+    /// Returns the limits of the implementation.
     fn limits() -> RatchetLimits;
 
-    /// The place of a message as its header states it, which nothing has authenticated. `None` if
-    /// it is malformed.
+    /// Returns the chain and number of a message as its header states them, unauthenticated. `None`
+    /// if the message is malformed.
     fn place(body: RatchetBody<'_>) -> Option<ChainPlace>;
 
-    /// Opens a message, and drops its key.
+    /// Opens a message and deletes its key.
     ///
-    /// The caller MUST store the state ([`save`](Self::save)) before it acknowledges the message,
-    /// and MUST have checked the certificate beside a pre-key body if the session did not come from
+    /// The caller MUST store the state ([`save`](Self::save)) before it acknowledges the message.
+    /// It MUST have checked the certificate of a pre-key message, unless the session came from
     /// [`PairwiseAccount::accept`] with it.
     ///
     /// # Errors
-    /// [`OpenError`]; the state is what it was.
+    /// [`OpenError`] if the message cannot be opened; the state is unchanged.
     fn open(&mut self, body: RatchetBody<'_>) -> Result<Zeroizing<Vec<u8>>, OpenError>;
 
-    /// Seals a message with the next key.
+    /// Encrypts a message with the next key.
     ///
-    /// The caller MUST store the state before a byte of it leaves, and MUST NOT seal with two
-    /// copies of one state: both would use the same key.
+    /// The caller MUST store the state before the message is sent, and MUST NOT seal with two
+    /// copies of one state, because both would use the same key.
     ///
     /// # Errors
-    /// [`SealError`]; the state is what it was.
+    /// [`SealError`] if the text is too long or the other side's key is invalid; the state is
+    /// unchanged.
     fn seal(&mut self, plaintext: &[u8]) -> Result<Sealed, SealError>;
 
-    /// An independent copy, on which a batch works. Only one of the two may be kept.
+    /// Returns an independent copy, for example for a batch. Only one of the two may be kept.
     #[must_use]
     fn fork(&self) -> Self;
 
-    /// Returns the tag by which messages find the session.
+    /// Returns the tag that identifies the session.
     fn tag(&self) -> SessionTag;
 
-    /// Returns true if a message of the other side was ever opened: until then, this side sends
-    /// pre-key messages.
+    /// Returns true if a message of the other side was opened. Until then, this side sends pre-key
+    /// messages.
     fn has_received(&self) -> bool;
 
-    /// The state, a version first. The same state gives the same bytes.
+    /// Encodes the state, which starts with a version. The same state gives the same bytes.
     fn save(&self) -> Zeroizing<Vec<u8>>;
 
-    /// Takes what [`save`](Self::save) gave. The caller MUST have authenticated it.
+    /// Decodes a state that [`save`](Self::save) has encoded. The caller MUST have authenticated
+    /// it.
     ///
     /// # Errors
-    /// [`StateError`].
+    /// [`StateError`] if the state is damaged or of an unknown version.
     fn load(state: &[u8]) -> Result<Self, StateError>;
 }
 
-/// The long-term keys and the prekeys of one device.
+/// Long-term keys and prekeys of one device.
 ///
-/// Changes ([`add_one_time_keys`](Self::add_one_time_keys),
+/// After a change ([`add_one_time_keys`](Self::add_one_time_keys),
 /// [`refresh_fallback_key`](Self::refresh_fallback_key), [`published`](Self::published),
-/// [`drop_prekeys`](Self::drop_prekeys), [`accept`](Self::accept)) must be stored together with
-/// what came of them.
+/// [`drop_prekeys`](Self::drop_prekeys), [`accept`](Self::accept)) the account must be stored in
+/// the same transaction as the result of the change.
 pub trait PairwiseAccount: Send + Sized {
-    /// The sessions it begins and accepts.
+    /// Sessions that the account begins and accepts.
     type Ratchet: Ratchet;
 
-    /// New long-term keys, and no prekey yet. Randomness comes from the operating system, since the
-    /// libraries behind this trait do not take it as an argument.
+    /// Generates new long-term keys, without prekeys. The randomness comes from the operating
+    /// system, because the libraries behind this trait do not accept another source.
     fn generate() -> Self;
 
-    /// The public keys, for a certificate.
+    /// Returns the public keys, for a certificate.
     fn keys(&self) -> AccountKeys;
 
-    /// A signature of the device's Ed25519 key. The caller MUST begin `message` with a label.
+    /// Signs with the device's Ed25519 key. The caller MUST begin `message` with a label.
     fn sign(&self, message: &[u8]) -> ed25519::Signature;
 
-    /// Makes `count` one-time keys at `now`, in milliseconds since 1970. Where there is no room,
-    /// the oldest are dropped: 5,000 in Olm.
+    /// Makes `count` one-time keys at `now`, in milliseconds since 1970. Above the limit (5,000 in
+    /// Olm), the oldest keys are dropped.
     ///
     /// # Errors
-    /// [`RandomError`]; none was made.
+    /// [`RandomError`] if the random source fails; no key was made then.
     fn add_one_time_keys(&mut self, count: usize, now: u64) -> Result<(), RandomError>;
 
-    /// Makes a fallback key if there is none, or if the last one was published and is 7 days old.
-    /// The one before still serves, the one before that does no longer.
+    /// Makes a fallback key if there is none, or if the last one was published and is 7 days old at
+    /// `now`, in milliseconds since 1970. The previous key stays valid, the one before it is
+    /// dropped.
     ///
     /// # Errors
-    /// [`RandomError`]; none was made.
+    /// [`RandomError`] if the random source fails; no key was made then.
     fn refresh_fallback_key(&mut self, now: u64) -> Result<(), RandomError>;
 
-    /// Number of one-time keys that were made and not used yet.
+    /// Returns the number of one-time keys that were not used.
     fn one_time_keys_left(&self) -> usize;
 
-    /// Bundles of all prekeys that are not [`published`](Self::published), in the order of making,
-    /// the fallback key last. The same account and certificate give the same bytes.
+    /// Returns the bundles of all prekeys that are not [`published`](Self::published), in the order
+    /// of making, the fallback key last. The same account and certificate give the same bytes.
     ///
     /// # Errors
-    /// [`WrongCertificate`] if the certificate is not one of this account's keys.
+    /// [`WrongCertificate`] if the certificate is for other keys than this account's.
     fn pending(&self, certificate: &Certificate) -> Result<Vec<PrekeyBundle>, WrongCertificate>;
 
-    /// The bundle of the last fallback key, published or not.
+    /// Returns the bundle of the latest fallback key, published or not; `None` if there is none.
     ///
     /// # Errors
-    /// [`WrongCertificate`].
+    /// [`WrongCertificate`] if the certificate is for other keys than this account's.
     fn fallback(&self, certificate: &Certificate)
     -> Result<Option<PrekeyBundle>, WrongCertificate>;
 
-    /// Time at which the oldest fallback key that still serves was made, in milliseconds since
+    /// Returns the time at which the oldest valid fallback key was made, in milliseconds since
     /// 1970; `None` if there is none.
     fn fallback_since(&self) -> Option<u64>;
 
-    /// Notes that the bundles of these prekeys have arrived where others can ask for them.
+    /// Records that the bundles of these prekeys have arrived in the directory.
     fn published(&mut self, prekeys: &[x25519::PublicKey]);
 
-    /// Forgets all prekeys.
+    /// Deletes all prekeys; messages that use them cannot be opened any more.
     fn drop_prekeys(&mut self);
 
-    /// Begins a session with the device of a bundle. The caller MUST know that the address in it is
-    /// the one it means.
+    /// Begins a session with the device of a bundle. The caller MUST have checked the address in
+    /// the bundle.
     ///
     /// # Errors
-    /// [`BeginError`].
+    /// [`BeginError`] if a key of the bundle is unusable.
     fn begin(&self, their: &PrekeyBundle) -> Result<Self::Ratchet, BeginError>;
 
-    /// Accepts the session of a pre-key message and opens the message. A one-time key is used up,
-    /// if and only if this succeeds.
+    /// Accepts the session of a pre-key message and opens the message. A one-time key is used up if
+    /// and only if the call succeeds.
     ///
-    /// `tag` is the one before the message, `their_agreement_key` that of the certificate beside
-    /// it, which the caller MUST have verified. `verify` is given the authenticated plaintext; if
-    /// it returns false, nothing is accepted.
+    /// `tag` is the tag of the message. `their_agreement_key` is the key in its certificate, which
+    /// the caller MUST have verified. `verify` checks the authenticated plaintext; if it returns
+    /// false, the session is not accepted.
     ///
     /// # Errors
-    /// [`AcceptError`]; the account is what it was. [`OpenError::Authentication`] if `verify`
-    /// refused.
+    /// [`AcceptError`] if the prekey is unknown or the message cannot be opened, with
+    /// [`OpenError::Authentication`] if `verify` returned false. The account is unchanged then.
     fn accept(
         &mut self,
         tag: SessionTag,
@@ -151,37 +154,38 @@ pub trait PairwiseAccount: Send + Sized {
         verify: impl FnOnce(&[u8]) -> bool,
     ) -> Result<(Self::Ratchet, Zeroizing<Vec<u8>>), AcceptError>;
 
-    /// An independent copy.
+    /// Returns an independent copy.
     #[must_use]
     fn fork(&self) -> Self;
 
-    /// The state, a version first.
+    /// Encodes the state, which starts with a version.
     fn save(&self) -> Zeroizing<Vec<u8>>;
 
-    /// Takes what [`save`](Self::save) gave. The caller MUST have authenticated it.
+    /// Decodes a state that [`save`](Self::save) has encoded. The caller MUST have authenticated
+    /// it.
     ///
     /// # Errors
-    /// [`StateError`].
+    /// [`StateError`] if the state is damaged or of an unknown version.
     fn load(state: &[u8]) -> Result<Self, StateError>;
 }
 
-/// The public keys of an account.
+/// Public keys of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "a plain answer")]
 pub struct AccountKeys {
-    /// Agrees on the secrets of sessions.
+    /// X25519 key for the key agreement of sessions.
     pub agreement: x25519::PublicKey,
-    /// Signs prekeys.
+    /// Ed25519 key that signs prekeys.
     pub signing: ed25519::PublicKey,
 }
 
-/// The place of a message in its session.
+/// Position of a message in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "a plain answer")]
 pub struct ChainPlace {
-    /// The chain: the ratchet key of the sender.
+    /// Identifier of the chain: the sender's ratchet key.
     pub chain: [u8; 32],
-    /// The number of the message in it.
+    /// Number of the message in the chain, from 0.
     pub index: u64,
 }
 
@@ -189,27 +193,27 @@ pub struct ChainPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "a plain answer")]
 pub struct Sealed {
-    /// True for a pre-key message.
+    /// True if this is a pre-key message.
     pub prekey: bool,
-    /// The body.
+    /// Encoded body of the message.
     pub body: Vec<u8>,
 }
 
 impl Sealed {
-    /// The body as the other side takes it.
+    /// Returns the body in the form that [`Ratchet::open`] accepts.
     #[must_use]
     pub fn as_body(&self) -> RatchetBody<'_> {
         if self.prekey { RatchetBody::Prekey(&self.body) } else { RatchetBody::Ratchet(&self.body) }
     }
 }
 
-/// Limits of a ratchet.
+/// Limits of a ratchet implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "a plain answer")]
 pub struct RatchetLimits {
-    /// Keys that a chain keeps for messages that were overtaken.
+    /// Keys per chain that are kept for overtaken messages.
     pub kept_keys: usize,
-    /// Chains of the other side that are kept.
+    /// Receiving chains that are kept.
     pub chains: usize,
     /// Messages that may be missing before one.
     pub gap: u64,

@@ -1,5 +1,4 @@
-//! The head of every pairwise plaintext: it says under which kind of message the text was
-//! encrypted.
+//! Head of every pairwise plaintext, which states for which kind of message the text was encrypted.
 
 use alloc::vec::Vec;
 
@@ -10,10 +9,10 @@ use crate::binding::Binding;
 const PLAIN: u8 = 0;
 const BOUND: u8 = 1;
 
-/// The head before the text in a pairwise plaintext (docs/spec/session.md, "Plaintexts").
+/// Head before the text in a pairwise plaintext (docs/spec/session.md, "Plaintexts").
 ///
-/// The MAC of a ratchet covers the plaintext and not the kind of the message around it, which
-/// whoever carries the message can exchange.
+/// The MAC of a ratchet covers the plaintext, but not the kind of the message around it, which the
+/// delivery service could change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "the heads of the format")]
 pub enum PlaintextHead {
@@ -24,7 +23,7 @@ pub enum PlaintextHead {
 }
 
 impl PlaintextHead {
-    /// Length of the longest head in bytes.
+    /// Length of the longest head, in bytes.
     pub const MAX_LEN: usize = 1 + Binding::LEN;
 
     /// Returns `head || text`.
@@ -42,8 +41,8 @@ impl PlaintextHead {
         plaintext
     }
 
-    /// Returns true if an authenticated plaintext begins with this head. The caller MUST refuse
-    /// every other one as an authentication error.
+    /// Returns true if an authenticated plaintext starts with this head. The caller MUST refuse
+    /// every other plaintext as an authentication error.
     #[must_use]
     pub fn is_before(&self, plaintext: &[u8]) -> bool {
         match (self, plaintext.split_first()) {
@@ -53,7 +52,7 @@ impl PlaintextHead {
         }
     }
 
-    /// Returns the text behind this head; `None` if the plaintext does not begin with it.
+    /// Returns the text after this head; `None` if the plaintext does not start with it.
     #[must_use]
     pub fn strip(&self, mut plaintext: Zeroizing<Vec<u8>>) -> Option<Zeroizing<Vec<u8>>> {
         if !self.is_before(&plaintext) {

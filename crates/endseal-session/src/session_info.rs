@@ -1,4 +1,4 @@
-//! Facts about a session for the application.
+//! Information about a session for the application.
 
 use endseal_store::SessionStatus;
 
@@ -8,12 +8,13 @@ use crate::SessionTag;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionInfo {
-    /// Tag by which its messages are found.
+    /// Tag that identifies the session in messages.
     pub tag: SessionTag,
-    /// Status, which tells if it may send.
+    /// Status, which decides if the session may send.
     pub standing: SessionStatus,
-    /// Of several sessions that may send, the one with the highest number does.
+    /// Rank by last use. Of several sessions that may send, the one with the highest number is
+    /// used.
     pub used: u64,
-    /// True if the other side ever wrote on it.
+    /// True if a message of the other side was opened on this session.
     pub answered: bool,
 }

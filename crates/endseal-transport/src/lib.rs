@@ -8,10 +8,10 @@
 //! |---|---|
 //! | open a socket, connect, accept | [`Endpoint`] with a [`TransportKey`], a [`Policy`], [`Accept`] |
 //! | send short frames in order | [`Connection::send_control`], [`Connection::receive_control`] |
-//! | send many frames in one direction | [`Connection::open_messages`], [`Connection::accept_messages`] |
-//! | send a request and get an answer | [`Connection::open_exchange`], [`Connection::accept_exchange`] |
+//! | send many frames one way | [`Connection::open_messages`], [`Connection::accept_messages`] |
+//! | request and answer | [`Connection::open_exchange`], [`Connection::accept_exchange`] |
 //! | reconnect after a loss | [`PersistentConnection`] with a [`Backoff`] |
-//! | save a round trip for frames that may be replayed | [`Endpoint::connect_early`], [`IdempotentFrame`] |
+//! | save a round trip for replayable frames | [`Endpoint::connect_early`], [`IdempotentFrame`] |
 //! | observe handshakes, paths and totals | [`HandshakeInfo`], [`Path`], [`Statistics`] |
 //!
 //! # Example

@@ -192,7 +192,7 @@ fn what_makes_no_sense_in_a_group_is_refused() {
     let mallory = Person::new("mallory", &scratch);
     mallory.run(&["contacts", "add", "bob", &bob.identity()]).ok();
     found(&alice, &bob);
-    group(&alice, &["create", "team"]).fails(2, "there is a group of that id");
+    group(&alice, &["create", "team"]).fails(2, "a group with that id exists already");
     group(&alice, &["create", ""]).fails(2, "not the name of a group");
     group(&alice, &["create", "a\u{1b}b"]).fails(2, "not the name of a group");
     group(&alice, &["create", &"x".repeat(64)]).fails(2, "not the name of a group");

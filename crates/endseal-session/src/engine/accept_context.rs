@@ -1,4 +1,4 @@
-//! State that decides about new sessions: the policy for unknown senders and the account.
+//! State for decisions about new sessions: the policy for unknown senders and the account.
 
 use alloc::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,18 +9,19 @@ use endseal_keyring::device::{Address, Certificate};
 use super::parking_budget::ParkingBudget;
 use crate::PairwiseAccount;
 
-/// Policy for sessions that identities begin which the store does not know.
+/// Policy for new sessions of identities that the store does not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnknownSenders {
-    /// They may: whoever has a bundle of this device can write to it.
+    /// New sessions are accepted: every sender that has a bundle of this device can write to it.
     #[default]
     Accepted,
-    /// They may not: [`EngineTransaction::admit`](crate::EngineTransaction::admit) comes first.
+    /// New sessions are refused until the identity was admitted with
+    /// [`EngineTransaction::admit`](crate::EngineTransaction::admit).
     Refused,
 }
 
-/// State that all conversations share while they are worked on.
+/// State that all conversations share while their messages are opened.
 pub(super) struct AcceptContext<A: PairwiseAccount> {
     account: Arc<Mutex<AccountSlot<A>>>,
     pub(super) strangers: UnknownSenders,
@@ -28,7 +29,7 @@ pub(super) struct AcceptContext<A: PairwiseAccount> {
     pub(super) own: Own,
 }
 
-/// This device as the first messages of sessions name it.
+/// Address and key of this device, as the first messages of sessions name them.
 #[derive(Clone, Copy)]
 pub(super) struct Own {
     pub(super) address: Address,
@@ -41,7 +42,7 @@ impl Own {
     }
 }
 
-/// The account, and whether it changed since it was written.
+/// Account, with a flag that is set if it has changed since it was written.
 pub(super) struct AccountSlot<A> {
     pub(super) account: A,
     pub(super) changed: bool,
@@ -63,9 +64,9 @@ impl<A: PairwiseAccount> AcceptContext<A> {
         Self { account, strangers, budget, own }
     }
 
-    /// The account: only the first message of a session needs it.
+    /// Locks the account, which only the first message of a session needs.
     pub(super) fn account(&self) -> MutexGuard<'_, AccountSlot<A>> {
-        // A panic of another conversation ends the whole batch, and what is in memory is dropped
+        // A panic in another conversation ends the whole batch, and the state in memory is dropped
         // then.
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,5 @@
-//! A backlog on its way: blocks of messages, the conversations that open them, what is written, and
-//! what became of each message. Where the store is, and how many threads work, is decided
-//! elsewhere.
+//! Processing of a batch: blocks of messages, the conversations that open them, the rows to write
+//! and the result of each message. Access to the store and the threads are in other modules.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -28,14 +27,13 @@ use crate::{
     Released,
 };
 
-/// Origins of a block that are looked through.
+/// Number of origins in a block that are compared before the map is used.
 const RECENT: usize = 8;
 
-/// Devices and groups that stay in memory between batches.
+/// Cached devices and groups above which the cache is emptied after a batch.
 const MAX_LANES: usize = 1_024;
 
-/// All that is in memory of sessions and groups. Whatever fails drops it, and the store has the
-/// truth.
+/// Cached sessions, groups and account. Every failure drops the cache; the store is authoritative.
 pub(super) struct StateCache<A: PairwiseAccount> {
     pub(super) conversation_states: HashMap<Conversation, (ConversationState<A>, BatchDedup)>,
     pub(super) account: Arc<Mutex<AccountSlot<A>>>,
@@ -63,7 +61,7 @@ impl<A: PairwiseAccount> StateCache<A> {
         }
     }
 
-    /// The conversation of a conversation, empty if it was not there.
+    /// Cached state of one conversation. Created empty when the cache has no entry for it.
     pub(super) fn conversation_state(
         &mut self,
         conversation: &Conversation,
@@ -82,18 +80,19 @@ impl<A: PairwiseAccount> StateCache<A> {
         }
     }
 
-    /// The digest of a ciphertext, or of a content that was opened outside of the sessions.
+    /// Returns the digest of a ciphertext, or of a content that was opened outside of the sessions.
     pub(super) fn digest(&self, body: &[u8]) -> BodyDigest {
         self.recognizer.digest(body)
     }
 
-    /// State that the conversations share.
+    /// Returns the state that conversations share while their messages are opened.
     pub(super) fn accept_context(&self) -> AcceptContext<A> {
         let (account, budget) = (Arc::clone(&self.account), Arc::clone(&self.budget));
         AcceptContext::new(account, self.strangers, self.own, budget)
     }
 
-    /// Adds to `loads` what must be looked up before messages of a conversation are opened.
+    /// Adds to `loads` the states that must be read before messages of a conversation can be
+    /// opened.
     pub(super) fn need(
         &mut self,
         conversation: &Conversation,
@@ -127,12 +126,12 @@ impl<A: PairwiseAccount> StateCache<A> {
         }
         let asked = loads.iter().any(|it| matches!(it, Load::Parked(c) if c == conversation));
         if !asked {
-            // Behind its group, whose epoch says what is late.
+            // After its group, whose epoch decides which parked messages are early.
             loads.push(Load::Parked(conversation.clone()));
         }
     }
 
-    /// Takes in what the store has of devices and groups.
+    /// Adds states that were read from the store to the cache.
     pub(super) fn take_in(&mut self, loaded: Vec<(Conversation, Loaded<A::Ratchet>)>) {
         for (conversation, loaded) in loaded {
             let (conversation_state, dedup) = self.conversation_state(&conversation);
@@ -153,9 +152,9 @@ impl<A: PairwiseAccount> StateCache<A> {
         Ok(states)
     }
 
-    /// The batch is over and in the store.
+    /// Ends a batch that was committed: limits the size of the cache and clears the delivered ids.
     pub(super) fn settle(&mut self) {
-        // Whoever delivers makes up as many addresses as it wants.
+        // The addresses come from unauthenticated envelopes, so their number must be limited.
         if self
             .conversation_states
             .values()
@@ -171,15 +170,15 @@ impl<A: PairwiseAccount> StateCache<A> {
     }
 }
 
-/// The messages of one block by conversation.
+/// Messages of one block, grouped by conversation.
 pub(super) struct Block<'e> {
     range: Range<usize>,
     groups: Vec<(Conversation, Vec<Task<'e>>)>,
-    /// Messages that are none.
+    /// Indices of messages with an invalid id, position or origin.
     malformed: Vec<usize>,
 }
 
-/// The work of one conversation in one block.
+/// Messages of one conversation in one block, with its state.
 pub(super) struct ConversationWork<'e, A: PairwiseAccount> {
     pub(super) conversation: Conversation,
     pub(super) conversation_state: ConversationState<A>,
@@ -187,7 +186,7 @@ pub(super) struct ConversationWork<'e, A: PairwiseAccount> {
     pub(super) tasks: Vec<Task<'e>>,
 }
 
-/// Results of one conversation in one block.
+/// Results of one conversation in one block, with its state.
 pub(super) struct ConversationDone<'e, A: PairwiseAccount> {
     pub(super) conversation: Conversation,
     pub(super) conversation_state: ConversationState<A>,
@@ -195,17 +194,17 @@ pub(super) struct ConversationDone<'e, A: PairwiseAccount> {
     pub(super) entries: Vec<Entry<'e>>,
 }
 
-/// See the module.
+/// A batch of messages in progress: decides what is read and written, and collects the results.
 pub(super) struct Batch<'e, A: PairwiseAccount> {
     envelopes: &'e [Envelope<'e>],
     pub(super) state_cache: &'e mut StateCache<A>,
     outcomes: Vec<Option<Outcome>>,
     released: Vec<(usize, Released)>,
-    /// Results that wait for the number of what was delivered: index of the message, or of the row
-    /// in `released`, in the order in which rows were written.
+    /// Results that wait for the number of their delivery, in the order in which the rows were
+    /// written.
     numbers_due: VecDeque<Due>,
-    /// Results that are those of another message: its index, that of the message which led to the
-    /// other, and the id of both.
+    /// Results that repeat those of another message: index of the message, index of the message
+    /// under which the other was opened, and the id of both.
     repeated: Vec<(usize, usize, Vec<u8>)>,
     written: usize,
 }
@@ -228,13 +227,14 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         }
     }
 
-    /// Sorts the messages of `range` by conversation, and says what must be known of them.
+    /// Groups the messages of `range` by conversation, and returns what must be read from the
+    /// store.
     pub(super) fn plan(&mut self, range: Range<usize>) -> (Block<'e>, Question<'e>) {
         let len = range.len();
         let mut block = Block { range: range.clone(), groups: Vec::new(), malformed: Vec::new() };
         let mut question = Question { loads: Vec::new(), ids: Vec::new() };
         let mut places: HashMap<Conversation, usize> = HashMap::new();
-        // Most blocks are of few conversations: to compare with some is cheaper than to hash.
+        // Most blocks have few conversations: comparing with some of them is cheaper than hashing.
         let mut recent: Vec<(Origin<'e>, usize)> = Vec::with_capacity(RECENT);
         for index in range {
             let Some(envelope) = self.envelopes.get(index) else { continue };
@@ -257,7 +257,8 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
                         continue;
                     };
                     self.state_cache.need(&conversation, sender, &mut question.loads);
-                    // As many as the last one has, if all have as many.
+                    // Expected size if the messages are spread evenly over the conversations seen
+                    // so far.
                     let room = len / (block.groups.len() + 1);
                     let place = *places.entry(conversation).or_insert_with_key(|conversation| {
                         block.groups.push((conversation.clone(), Vec::with_capacity(room)));
@@ -286,7 +287,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         (block, question)
     }
 
-    /// Takes the conversations of a block out of memory, with what the store knows of the ids.
+    /// Takes the states of a block out of the cache, and adds the stored deliveries of the ids.
     pub(super) fn begin(
         &mut self,
         block: Block<'e>,
@@ -311,13 +312,13 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         work
     }
 
-    /// Puts the conversations back, and says what is to be written, in the order of delivery.
+    /// Puts the states back, and returns the rows to write, in the order of delivery.
     pub(super) fn end(&mut self, done: Vec<ConversationDone<'e, A>>) -> Vec<Write<'e>> {
         let mut conversation_states = Vec::with_capacity(done.len());
         let (mut start, mut end, mut count) = (usize::MAX, 0, 0);
         for ConversationDone { conversation, conversation_state, dedup, mut entries } in done {
-            // They are nearly in order. Stable: what a message let out of the buffer stays behind
-            // it.
+            // They are nearly sorted. The sort is stable, so a released parked message stays after
+            // the message that released it.
             entries.sort_by_key(|entry| entry.index);
             if let (Some(first), Some(last)) = (entries.first(), entries.last()) {
                 (start, end) = (start.min(first.index), end.max(last.index + 1));
@@ -326,8 +327,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             conversation_states.push((conversation.clone(), entries));
             self.state_cache.conversation_states.insert(conversation, (conversation_state, dedup));
         }
-        // A block's indices are few and all its own, so each entry has its place: nothing is
-        // sorted.
+        // A counting sort: the indices of a block are few and contiguous.
         let mut ends = alloc::vec![0; end.saturating_sub(start) + 1];
         for entry in conversation_states.iter().flat_map(|(_, entries)| entries) {
             if let Some(at) = ends.get_mut(entry.index - start + 1) {
@@ -407,7 +407,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         }
     }
 
-    /// The numbers of what was delivered, in the order of the writes.
+    /// Assigns the numbers of deliveries, in the order of the writes.
     pub(super) fn number(&mut self, numbers: Vec<u64>) {
         for number in numbers {
             match self.numbers_due.pop_front() {
@@ -425,14 +425,14 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
                 Some(Outcome::Delivered(number)) if number > 0 => {
                     self.set(index, Outcome::AlreadyDelivered(number));
                 }
-                // Its number is on the way.
+                // The number of the other message is not known yet.
                 _ => self.repeated.push((index, first, id)),
             }
         }
     }
 
-    /// Returns the result of the message with this id that the message `first` let out of the
-    /// buffer, or that is `first` itself.
+    /// Returns the result of the message with this id that was released by message `first`, or of
+    /// `first` itself.
     fn outcome_of(&self, first: usize, id: &[u8]) -> Option<Outcome> {
         let released = self.released.iter().find(|(index, it)| *index == first && it.id == id);
         match released {
@@ -441,7 +441,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         }
     }
 
-    /// Returns the writes for messages that came out of the buffer without a message.
+    /// Returns the writes for parked messages that were released without a message of the batch.
     pub(super) fn release(
         &mut self,
         conversation: &Conversation,
@@ -454,22 +454,22 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         writes
     }
 
-    /// Parked messages that are parked no longer.
+    /// Returns the parked messages that were released, with their results.
     pub(super) fn into_released(self) -> Vec<Released> {
         self.released.into_iter().map(|(_, released)| released).collect()
     }
 
-    /// Everything before this was given to the store.
+    /// Notes that the writes of all messages before `at` were passed to the store.
     pub(super) fn write_up_to(&mut self, at: usize) {
         self.written = at;
     }
 
-    /// See [`Self::write_up_to`].
+    /// Number of messages whose writes were passed to the store.
     pub(super) fn written(&self) -> usize {
         self.written
     }
 
-    /// States that changed, and where the queue stands after the messages before `at`.
+    /// Returns the changed states, and the position of the queue after the messages before `at`.
     pub(super) fn states(
         &mut self,
         at: usize,
@@ -484,7 +484,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
         Ok(states)
     }
 
-    /// Returns the results of these messages.
+    /// Returns the results of the messages in `range`.
     pub(super) fn outcomes(&self, range: Range<usize>) -> Vec<Outcome> {
         let done = self.outcomes.get(range).unwrap_or_default();
         done.iter().map(|it| it.unwrap_or(UNFINISHED)).collect()
@@ -505,11 +505,11 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
     }
 }
 
-/// Stands for a result that is not there, which a finished block does not have.
+/// Placeholder for a missing result; finished blocks have none.
 const UNFINISHED: Outcome = Outcome::Failed(Failure::NoSession);
 
 impl<'e, A: PairwiseAccount> ConversationWork<'e, A> {
-    /// Opens the messages.
+    /// Opens the messages of the conversation.
     pub(super) fn run(mut self, accept_context: &AcceptContext<A>) -> ConversationDone<'e, A> {
         let entries = self.conversation_state.work(&mut self.dedup, self.tasks, accept_context);
         ConversationDone {

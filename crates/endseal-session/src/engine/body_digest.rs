@@ -1,4 +1,4 @@
-//! Digests that recognise a ciphertext that comes again (docs/spec/session.md, "Digests of
+//! Digests that recognise a ciphertext that is delivered again (docs/spec/session.md, "Digests of
 //! ciphertexts").
 
 use alloc::sync::Arc;
@@ -10,18 +10,19 @@ use siphasher::sip128::SipHasher24;
 
 use crate::group::GroupKey;
 
-/// Length of a digest in bytes.
+/// Length of a digest, in bytes.
 pub(super) const DIGEST_LEN: usize = 16;
 
-/// The digest of a ciphertext.
+/// Digest of a ciphertext.
 pub(super) type BodyDigest = [u8; DIGEST_LEN];
 
-/// Ciphertexts up to this length get the keyed digest; for longer ones BLAKE3 is faster, which
-/// works on several parts of them at once.
+/// Ciphertexts up to this length get the keyed digest. For longer ones BLAKE3 is faster, because it
+/// processes several blocks at once.
 const SHORT: usize = 4096;
 
 secret_bytes! {
-    /// Key of the digests of one device, so that nobody else finds two ciphertexts with one digest.
+    /// Key of one device's digests. Without it, an attacker cannot find two ciphertexts with equal
+    /// digests.
     struct DigestKey[16];
 }
 
@@ -30,14 +31,14 @@ secret_bytes! {
 pub(super) struct Recognizer(Arc<DigestKey>);
 
 impl Recognizer {
-    /// That of the device with this key.
+    /// Derives the digest key from the device's group key.
     pub(super) fn new(key: &GroupKey) -> Self {
         let seed = key.seed().expose_secret();
         let key = DigestKey::init_with(|key| hash::derive_into(SESSION_DIGEST, &[seed], key));
         Self(Arc::new(key))
     }
 
-    /// The digest of a ciphertext.
+    /// Returns the digest of a ciphertext.
     pub(super) fn digest(&self, body: &[u8]) -> BodyDigest {
         if body.len() > SHORT {
             return unkeyed(body);
@@ -47,12 +48,12 @@ impl Recognizer {
     }
 }
 
-/// Compares the digests of two ciphertexts.
+/// Compares two digests in constant time.
 pub(super) fn is_same(before: &BodyDigest, digest: &BodyDigest) -> bool {
     constant_time_eq(before, digest)
 }
 
-/// The first 16 bytes of BLAKE3.
+/// Returns the first 16 bytes of BLAKE3.
 fn unkeyed(body: &[u8]) -> BodyDigest {
     let [start @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = hash::digest(body);
     start

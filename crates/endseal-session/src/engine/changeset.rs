@@ -1,4 +1,4 @@
-//! States that a transaction writes, once each, however many messages changed them.
+//! States that a transaction writes once each, however many messages changed them.
 
 use alloc::vec::Vec;
 
@@ -12,21 +12,21 @@ use crate::group::GroupChanges;
 /// Changes since the last transaction.
 #[derive(Default)]
 pub(super) struct Changeset {
-    /// Prekeys and long-term keys of this device.
+    /// Encoded account, with the prekeys and long-term keys of this device.
     pub(super) account: Option<Zeroizing<Vec<u8>>>,
     pub(super) certificates: Vec<(Address, Vec<u8>)>,
     pub(super) dropped: Vec<(Address, [u8; 8])>,
-    /// All sessions with a device that were dropped and are not forgotten.
+    /// For each device, all its dropped sessions whose tags are kept.
     pub(super) forgotten: Vec<(Address, Vec<DroppedSession>)>,
-    /// Devices with sessions that were given an end.
+    /// Devices with sessions that received an end time.
     pub(super) ending: Vec<Address>,
     pub(super) sessions: Vec<(Address, SessionRow)>,
     pub(super) groups: Vec<GroupStates>,
-    /// Where the queue stands.
+    /// Name and new position of the delivery queue.
     pub(super) cursor: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Changes of one group.
+/// Changes of one group since the last transaction.
 pub(super) struct GroupStates {
     pub(super) id: Vec<u8>,
     pub(super) epoch: u64,

@@ -1,14 +1,14 @@
-//! Bounds of one transaction: messages and time.
+//! Limits of one transaction: messages and time.
 
 use core::ops::Range;
 use std::time::Instant;
 
 use crate::BatchOptions;
 
-/// The transaction that is being filled.
+/// Messages and time used by the current transaction.
 pub(super) struct CommitBudget<'o> {
     options: &'o BatchOptions,
-    /// Messages that are looked up, opened and written together, at most.
+    /// Largest number of messages that are looked up, opened and written together.
     block: usize,
     began: Instant,
     messages: usize,
@@ -19,13 +19,13 @@ impl<'o> CommitBudget<'o> {
         Self { options, block, began: Instant::now(), messages: 0 }
     }
 
-    /// The next messages that are worked on together, from `at` on.
+    /// Returns the range of the next block, starting at `at`.
     pub(super) fn block(&self, at: usize, total: usize) -> Range<usize> {
         let room = self.options.max_messages.get().saturating_sub(self.messages).max(1);
         at..total.min(at.saturating_add(room.min(self.block)))
     }
 
-    /// Takes in a block; whether the transaction is full.
+    /// Counts a block of messages. Returns true if the transaction is full.
     pub(super) fn add(&mut self, messages: usize) -> bool {
         self.messages += messages;
         self.messages >= self.options.max_messages.get()

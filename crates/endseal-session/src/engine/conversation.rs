@@ -1,4 +1,4 @@
-//! The name of a conversation in the store (docs/spec/session.md, "Conversations").
+//! Name of a conversation in the store (docs/spec/session.md, "Conversations").
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use crate::Origin;
 use crate::group::MAX_GROUP_ID_LEN;
 
-/// `1 || identity` between two people, `2 || id` in a group. A copy is one more reference, because
-/// each message of a backlog carries one.
+/// `1 || identity` between two people, `2 || id` in a group. Cloning copies a reference only,
+/// because each message of a batch carries one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Conversation(Arc<[u8]>);
 
@@ -15,17 +15,18 @@ pub(super) const PERSON: u8 = 1;
 pub(super) const GROUP: u8 = 2;
 
 impl Conversation {
-    /// The one with a person, whichever the device.
+    /// Returns the conversation with a person, on all of its devices.
     pub(super) fn person(identity: &[u8; 32]) -> Self {
         Self::tagged(PERSON, identity)
     }
 
-    /// The one in a group, whose id is 1 to 63 bytes long.
+    /// Returns the conversation of a group. `None` unless the id is 1 to 63 bytes long.
     pub(super) fn group(id: &[u8]) -> Option<Self> {
         (1..=MAX_GROUP_ID_LEN).contains(&id.len()).then(|| Self::tagged(GROUP, id))
     }
 
-    /// Where a message belongs if what it says of itself is true.
+    /// Returns the conversation that a message claims to belong to; the origin is not
+    /// authenticated.
     pub(super) fn of(origin: Origin<'_>) -> Option<Self> {
         match origin {
             Origin::Device(address) => Some(Self::person(address.identity.as_bytes())),
@@ -33,18 +34,18 @@ impl Conversation {
         }
     }
 
-    /// The name in the store.
+    /// Returns the name in the store.
     pub(super) fn name(&self) -> &[u8] {
         &self.0
     }
 
-    /// Returns true if this is a copy of `other`. Two that were made apart may be equal and are no
-    /// copies.
+    /// Returns true if this is a clone of `other`. Equal names that were made separately are not
+    /// clones.
     pub(super) fn is_copy_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The group's id, if it is one.
+    /// Returns the id of the group; `None` for a person.
     pub(super) fn group_id(&self) -> Option<&[u8]> {
         self.0.strip_prefix(&[GROUP])
     }

@@ -1,5 +1,5 @@
-//! State of one conversation while its messages are opened. Conversations share none of it, so they
-//! are worked on at the same time.
+//! State of one conversation while its messages are opened. Conversations share no state, so they
+//! are processed in parallel.
 
 mod direct_conversation;
 mod group_conversation;
@@ -27,24 +27,24 @@ use super::task::{Entry, Opened, Task};
 use crate::envelope::MAX_ID_LEN;
 use crate::{EngineError, Failure, PairwiseAccount, Ratchet};
 
-/// One conversation: with a person, on all devices, or in a group.
+/// State of one conversation: with a person on all devices, or in a group.
 pub(super) enum ConversationState<A: PairwiseAccount> {
     Person(DirectConversation<A::Ratchet>),
     Group(GroupConversation),
 }
 
-/// Occasion on which parked messages between two people are tried.
+/// Trigger for a retry of parked messages between two people.
 pub(super) enum Occasion {
-    /// Messages were opened.
+    /// Messages were opened; the value has their chains.
     Moved(Reached),
-    /// Something outside the conversation changed, or it was loaded.
+    /// State outside the conversation changed, or the conversation was loaded.
     Changed,
-    /// The application asks for it.
+    /// The application requested it.
     Asked,
 }
 
 impl Occasion {
-    /// Returns true if a message may open now.
+    /// Returns true if the parked message may open after this trigger.
     fn concerns<R: Ratchet>(&self, row: &Parked) -> bool {
         match self {
             Self::Moved(reached) if row.is_too_far() => reached.covers::<R>(row.device, &row.body),
@@ -56,7 +56,7 @@ impl Occasion {
 
 /// Ids that were delivered in this batch and may not be in the store yet, and parked messages.
 ///
-/// The store was asked before the block before this one was written, so two blocks are remembered.
+/// The store is queried before the previous block is written, so the ids of two blocks are kept.
 pub(super) struct BatchDedup {
     pub(super) parking: Parking,
     ids: HashMap<Id, Known>,
@@ -64,22 +64,22 @@ pub(super) struct BatchDedup {
     recognizer: Recognizer,
 }
 
-/// Delivery of an id.
+/// Delivery of an id in this batch.
 struct Known {
     digest: BodyDigest,
     index: usize,
-    /// When.
+    /// Number of the block in which it was delivered.
     block: u64,
 }
 
-/// An id in its place, so that a message costs no allocation for it.
+/// Inline copy of an id, so that a message needs no allocation for it.
 struct Id {
     len: usize,
     bytes: [u8; MAX_ID_LEN],
 }
 
 impl Id {
-    /// None if it is too long, which a message that was admitted is not.
+    /// Returns `None` if the id is too long, which an admitted message never is.
     fn new(id: &[u8]) -> Option<Self> {
         let mut bytes = [0; MAX_ID_LEN];
         bytes.get_mut(..id.len())?.copy_from_slice(id);
@@ -93,7 +93,7 @@ impl Borrow<[u8]> for Id {
     }
 }
 
-// As the slice, by which it is looked up.
+// Same hash as the slice, by which ids are looked up.
 impl Hash for Id {
     fn hash<H: Hasher>(&self, state: &mut H) {
         Borrow::<[u8]>::borrow(self).hash(state);
@@ -113,12 +113,12 @@ impl BatchDedup {
         Self { parking: Parking::new(), ids: HashMap::new(), block: 0, recognizer }
     }
 
-    /// The digest of a ciphertext.
+    /// Returns the digest of a ciphertext.
     fn digest(&self, body: &[u8]) -> BodyDigest {
         self.recognizer.digest(body)
     }
 
-    /// A block of so many messages begins.
+    /// Begins a block of `messages` messages, and drops the ids of older blocks.
     fn begin(&mut self, messages: usize) {
         self.block += 1;
         let oldest = self.block - 1;
@@ -130,8 +130,8 @@ impl BatchDedup {
         self.ids.get(id)
     }
 
-    /// The digest of a message that is not known; the answer to one that is goes to `entries`. This
-    /// comes before a ratchet is touched.
+    /// Returns the digest of a message whose id is new. Otherwise adds its result to `entries`. It
+    /// is called before a ratchet is changed.
     fn admit<'e>(&self, task: &Task<'e>, entries: &mut Vec<Entry<'e>>) -> Option<BodyDigest> {
         let digest = self.digest(task.body);
         let is_same = |before| is_same(before, &digest);
@@ -140,7 +140,8 @@ impl BatchDedup {
             (None, Some(known)) => (is_same(&known.digest), Opened::Repeated(known.index)),
             (None, None) => match self.parking.find(task.id) {
                 Some(parked) if parked.body == task.body => (true, Opened::Waits(parked.outcome())),
-                // A parked message is not authenticated: one that opens takes its place.
+                // A parked message is not authenticated: one that opens under the same id replaces
+                // it.
                 _ => return Some(digest),
             },
         };
@@ -149,7 +150,7 @@ impl BatchDedup {
         None
     }
 
-    /// Parks a message for a reason that may pass.
+    /// Parks a message for a reason that may pass. Evicted messages are added to `entries`.
     fn park<'e>(
         &mut self,
         task: &Task<'e>,
@@ -170,7 +171,7 @@ impl BatchDedup {
         result
     }
 
-    /// Takes down what became of a message.
+    /// Records the result of a message.
     fn end<'e>(
         &mut self,
         mut entry: Entry<'e>,
@@ -187,7 +188,7 @@ impl BatchDedup {
         entries.push(entry);
     }
 
-    /// The batch is over.
+    /// Forgets the delivered ids at the end of a batch.
     pub(super) fn clear(&mut self) {
         self.ids.clear();
     }
@@ -228,8 +229,8 @@ impl<A: PairwiseAccount> ConversationState<A> {
                 }
             }
             Self::Group(membership) => {
-                // Texts that follow each other are opened together; whether an id came before must
-                // be known of all of them.
+                // Consecutive texts are opened together, after all their ids were checked for
+                // repetition.
                 let mut run: Vec<(Task<'e>, BodyDigest)> = Vec::new();
                 for task in tasks {
                     let again = run.iter().any(|(it, _)| it.id == task.id);
@@ -253,7 +254,7 @@ impl<A: PairwiseAccount> ConversationState<A> {
         entries
     }
 
-    /// Tries parked messages. `index` is that of the message of the batch that led to it.
+    /// Tries parked messages again. `index` is that of the batch message that triggered it.
     pub(super) fn retry(
         &mut self,
         index: usize,
@@ -272,7 +273,7 @@ impl<A: PairwiseAccount> ConversationState<A> {
         }
     }
 
-    /// Returns the number of devices in it, at least 1; a group counts as one.
+    /// Returns the number of loaded devices, at least 1; a group counts as one.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Person(correspondence) => correspondence.len().max(1),
@@ -280,7 +281,7 @@ impl<A: PairwiseAccount> ConversationState<A> {
         }
     }
 
-    /// Takes in what the store has of it.
+    /// Adds a state that was read from the store.
     pub(super) fn load(&mut self, loaded: Loaded<A::Ratchet>, dedup: &mut BatchDedup) {
         match (self, loaded) {
             (Self::Person(person), Loaded::RemoteDevice(remote_device)) => {
@@ -294,15 +295,15 @@ impl<A: PairwiseAccount> ConversationState<A> {
                 dedup.parking.load(rows);
                 group.sort_parked(&mut dedup.parking);
             }
-            // A conversation is asked for by its own kind.
+            // Each load is requested for its own kind of conversation, so other pairs do not occur.
             (Self::Person(_), _) | (Self::Group(_), _) => {}
         }
     }
 
-    /// Adds what changed since the last time to what is to be written.
+    /// Adds the changes since the last call to `states`.
     ///
     /// # Errors
-    /// [`EngineError`] if a group cannot be written as bytes.
+    /// [`EngineError`] if the state of a group cannot be encoded.
     pub(super) fn save(&mut self, states: &mut Changeset) -> Result<(), EngineError> {
         match self {
             Self::Person(correspondence) => {

@@ -1,4 +1,4 @@
-//! Identities that this device knows.
+//! Remote devices that this device knows.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,21 +10,21 @@ use endseal_store::{ReadTransaction, SessionStatus};
 use super::references::address_of;
 use crate::EngineError;
 
-/// A device that this one knows.
+/// A remote device that this device knows, with the number of its sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Correspondent {
-    /// Which.
+    /// Address of the device.
     pub address: Address,
-    /// Its peer id, as its certificate says that was seen last.
+    /// Peer id in the latest certificate that was seen; `None` if there is no readable one.
     pub peer_id: Option<PeerId>,
-    /// True if people compared the safety number with its identity.
+    /// True if the safety number of its identity was compared.
     pub verified: bool,
-    /// Sessions with it that may send.
+    /// Number of sessions that may send.
     pub sending: usize,
-    /// Sessions with it that only receive.
+    /// Number of sessions that only receive.
     pub receiving: usize,
-    /// Sessions with it that only receive until they are reset.
+    /// Number of sessions that only receive until they are reset.
     pub awaiting_reset: usize,
 }
 

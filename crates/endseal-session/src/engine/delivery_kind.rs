@@ -1,8 +1,8 @@
-//! Numbers in the store for the kinds of messages in the inbox.
+//! Numbers in the store for the kinds of inbox messages.
 
-/// Text.
+/// Text of a sender.
 pub(super) const KIND_TEXT: u8 = 0;
-/// Change of a group.
+/// Notice of a group change.
 pub(super) const KIND_CHANGE: u8 = 1;
-/// Proposal to change a group.
+/// Notice of a proposed group change.
 pub(super) const KIND_PROPOSAL: u8 = 2;

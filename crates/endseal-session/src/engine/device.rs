@@ -1,4 +1,4 @@
-//! This device: what others know it by, and its key in groups.
+//! This device: its certificate and its key in groups.
 
 use endseal_keyring::device::Certificate;
 use endseal_store::ReadTransaction;
@@ -8,7 +8,7 @@ use super::records;
 use crate::EngineError;
 use crate::group::GroupDevice;
 
-/// State that does not change while the engine is open.
+/// State of this device that does not change while the engine is open.
 pub(super) struct Device {
     pub(super) certificate: Certificate,
     pub(super) groups: GroupDevice,
@@ -16,7 +16,7 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// Reads the device of a store.
+    /// Reads the device from the store.
     pub(super) fn load(transaction: &ReadTransaction<'_>) -> Result<Self, EngineError> {
         let bytes = transaction.record(records::DEVICE, &[])?.ok_or(EngineError::NoDevice)?;
         let groups = GroupDevice::from_bytes(&bytes).map_err(|_| EngineError::Damaged("device"))?;

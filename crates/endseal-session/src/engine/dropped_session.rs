@@ -1,11 +1,11 @@
-//! Sessions that were dropped.
+//! Record of a dropped session.
 
 use crate::SessionTag;
 
-/// A session that was dropped.
+/// Tag of a dropped session, whose first message is not accepted again.
 #[derive(Clone, Copy)]
 pub(super) struct DroppedSession {
     pub(super) tag: SessionTag,
-    /// Number that the inbox would have given out next when this was written; `None` before.
+    /// Next number of the inbox at the time of the write; `None` until it is written.
     pub(super) number: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Messages in plaintext, until they are consumed.
+//! Inbox: decrypted messages until the application consumes them.
 
 use alloc::vec::Vec;
 use std::collections::HashMap;
@@ -14,36 +14,36 @@ use super::delivery_kind::{KIND_CHANGE, KIND_PROPOSAL, KIND_TEXT};
 use super::references::address_of;
 use crate::{Engine, EngineError, PairwiseAccount};
 
-/// A message that arrived.
+/// Decrypted message in the inbox.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub struct Received {
-    /// Its number: later messages have higher ones.
+    /// Number in the inbox: later messages have higher numbers.
     pub number: u64,
-    /// Where it belongs.
+    /// Conversation to which it belongs.
     pub conversation: ConversationId,
-    /// Sender, authenticated.
+    /// Authenticated address of the sender.
     pub sender: Address,
-    /// Kind of the plaintext.
+    /// Kind of the plaintext: text or notice.
     pub kind: ReceivedKind,
-    /// The id under which it was delivered.
+    /// Message id under which the delivery service delivered it.
     pub id: Vec<u8>,
-    /// Content: a text or an encoded [`Notice`](crate::Notice).
+    /// Text, or an encoded [`Notice`](crate::Notice), depending on `kind`.
     pub plaintext: Zeroizing<Vec<u8>>,
 }
 
-/// Where a message belongs.
+/// Identifies a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConversationId {
-    /// Between this identity and another one.
+    /// Between this identity and another one, on all devices.
     Person(ed25519::PublicKey),
-    /// A group, by its id.
+    /// A group, by its id of 1 to 63 bytes.
     Group(Vec<u8>),
 }
 
 impl ConversationId {
-    /// The conversation; `None` if the id of a group has not 1 to 63 bytes.
+    /// Returns the conversation; `None` if the group id is not 1 to 63 bytes long.
     pub(super) fn conversation(&self) -> Option<Conversation> {
         match self {
             Self::Person(identity) => Some(Conversation::person(identity.as_bytes())),
@@ -52,19 +52,19 @@ impl ConversationId {
     }
 }
 
-/// Kind of a plaintext.
+/// Kind of a plaintext in the inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReceivedKind {
     /// Text of the sender.
     Text,
-    /// Change of the group by a member: a [`Notice`](crate::Notice).
+    /// Encoded [`Notice`](crate::Notice) of a group change that a member has committed.
     Change,
-    /// Change that a member proposes: a [`Notice`](crate::Notice).
+    /// Encoded [`Notice`](crate::Notice) of a group change that a member proposes.
     Proposal,
 }
 
-/// The inbox of an engine.
+/// Inbox of an engine, from [`Engine::inbox`].
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct Inbox<'a, A: PairwiseAccount>(&'a mut Engine<A>);
 
@@ -73,35 +73,37 @@ impl<'a, A: PairwiseAccount> Inbox<'a, A> {
         Self(engine)
     }
 
-    /// The oldest message that was not consumed.
+    /// Returns the oldest message that was not consumed; the same one until it is consumed.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read or the row is damaged.
     #[allow(clippy::should_implement_trait, reason = "it can fail, and gives the same again")]
     pub fn next(&mut self) -> Result<Option<Received>, EngineError> {
         Ok(self.page(0, 1)?.pop())
     }
 
-    /// Messages with a number above `after`, at most `limit`, in order.
+    /// Returns up to `limit` messages with numbers above `after`, in ascending order.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read or a row is damaged.
     pub fn page(&mut self, after: u64, limit: usize) -> Result<Vec<Received>, EngineError> {
         page(&self.0.reading()?, after, limit)
     }
 
-    /// Deletes a message that was dealt with; its tombstone stays. Whether it was there.
+    /// Deletes a processed message; its tombstone stays, so it is not delivered again. Returns true
+    /// if the message was there.
     ///
     /// # Errors
-    /// [`EngineError`]; the message is still there then.
+    /// [`EngineError`] if the store fails; the message is still there then.
     pub fn consume(&mut self, number: u64) -> Result<bool, EngineError> {
         self.consume_many(&[number]).map(|consumed| consumed > 0)
     }
 
-    /// [`Self::consume`] for several at once: how many were there.
+    /// Deletes several messages in one transaction, as [`Self::consume`] does. Returns the number
+    /// of those that were there.
     ///
     /// # Errors
-    /// [`EngineError`]; all are still there then.
+    /// [`EngineError`] if the store fails; all messages are still there then.
     pub fn consume_many(&mut self, numbers: &[u64]) -> Result<usize, EngineError> {
         self.0.transaction(|transaction| {
             let mut consumed = 0;
@@ -112,30 +114,30 @@ impl<'a, A: PairwiseAccount> Inbox<'a, A> {
         })
     }
 
-    /// Returns the number of messages that wait.
+    /// Returns the number of messages that were not consumed.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read.
     pub fn len(&mut self) -> Result<u64, EngineError> {
         Ok(self.0.reading()?.inbox_len()?)
     }
 
-    /// Returns true if no message waits.
+    /// Returns true if all messages were consumed.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read.
     pub fn is_empty(&mut self) -> Result<bool, EngineError> {
         self.len().map(|len| len == 0)
     }
 }
 
-/// Messages with a number above `after`, at most `limit`, in order.
+/// Returns up to `limit` messages with numbers above `after`, in ascending order.
 pub(super) fn page(
     transaction: &ReadTransaction<'_>,
     after: u64,
     limit: usize,
 ) -> Result<Vec<Received>, EngineError> {
-    // Few wrote many, and decoding a key costs more than the rest of a message.
+    // There are few senders, and decoding a key costs more than the rest of a message.
     let (mut conversations, mut addresses) = (HashMap::new(), HashMap::new());
     let received = |row: InboxRow| {
         let conversation = match conversations.entry(row.conversation) {

@@ -1,4 +1,4 @@
-//! A batch on the caller's thread, one step after the other.
+//! Processing of a batch on the caller's thread.
 
 use endseal_keyring::device::Address;
 use endseal_store::{Store, WriteTransaction};
@@ -16,10 +16,10 @@ use super::watch::Watch;
 use crate::group::GroupDevice;
 use crate::{BatchOptions, Durability, EngineError, PairwiseAccount};
 
-/// Messages of a block. Twice and four times as many gain nothing.
+/// Messages in a block. Blocks two or four times as large are not faster.
 const BLOCK: usize = 128;
 
-/// The store, at hand.
+/// Store that is accessed on the caller's thread.
 pub(super) struct LocalStore<'a> {
     pub(super) store: &'a mut Store,
     pub(super) references: &'a mut References,
@@ -27,7 +27,7 @@ pub(super) struct LocalStore<'a> {
     pub(super) durability: Durability,
 }
 
-/// Begins a transaction of a batch.
+/// Begins a write transaction with the batch's durability.
 pub(super) fn begin(
     store: &mut Store,
     durability: Durability,
@@ -38,7 +38,8 @@ pub(super) fn begin(
     })
 }
 
-/// Opens and writes `total` messages; what is committed is in `progress`, whatever comes after.
+/// Opens and writes `total` messages. Committed messages are counted in `progress`, even on an
+/// error.
 pub(super) fn run<A: PairwiseAccount>(
     local_store: &mut LocalStore<'_>,
     batch: &mut Batch<'_, A>,

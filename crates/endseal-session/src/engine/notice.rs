@@ -1,4 +1,4 @@
-//! Encoding of changes of groups in the inbox (docs/spec/session.md, "Notices").
+//! Encoding of group changes in the inbox (docs/spec/session.md, "Notices").
 
 use alloc::vec::Vec;
 
@@ -14,36 +14,36 @@ const PROPOSED_REMOVE: u8 = 3;
 const PROPOSED_UPDATE: u8 = 4;
 const CHANGE_SUPERSEDED: u8 = 5;
 
-/// Change of a group that a member made or proposes, read from the inbox.
+/// Group change that a member has committed or proposes, read from the inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A new epoch began.
+    /// A commit was applied, and a new epoch has started.
     #[non_exhaustive]
     Changed {
-        /// Its number.
+        /// Number of the new epoch.
         epoch: u64,
         /// True if this device is no longer in the group.
         is_removed: bool,
-        /// Members that joined.
+        /// Members that were added.
         added: Vec<Address>,
-        /// Members that left.
+        /// Members that were removed.
         removed: Vec<Address>,
-        /// Those of `added` whose certificate is superseded by one that this device has seen. The
-        /// application SHOULD have them removed.
+        /// The members in `added` with a certificate that is superseded by one that this device has
+        /// seen. The application SHOULD have them removed.
         superseded: Vec<Address>,
     },
-    /// Somebody is to join.
+    /// Proposal to add this device.
     Add(Address),
-    /// Somebody is to leave.
+    /// Proposal to remove this device.
     Remove(Address),
-    /// The proposer's keys are to be replaced.
+    /// Proposal to replace the proposer's keys.
     Update,
 }
 
 impl Notice {
-    /// Reads the plaintext of a message of kind [`Change`](crate::ReceivedKind::Change) or
-    /// [`Proposal`](crate::ReceivedKind::Proposal); `None` if it is none.
+    /// Decodes the plaintext of a message of kind [`Change`](crate::ReceivedKind::Change) or
+    /// [`Proposal`](crate::ReceivedKind::Proposal); `None` if it is malformed.
     #[must_use]
     pub fn parse(plaintext: &[u8]) -> Option<Self> {
         let mut fields = Fields::new(plaintext);
@@ -81,7 +81,7 @@ pub(super) fn change(change: &Change) -> Vec<u8> {
     out
 }
 
-/// Adds members whose certificate is superseded to the notice of a change.
+/// Adds the members with superseded certificates to the notice of a change.
 pub(super) fn name_superseded(notice: &mut Vec<u8>, superseded: &[Address]) {
     if let (Some(first), false) = (notice.first_mut(), superseded.is_empty()) {
         *first = CHANGE_SUPERSEDED;

@@ -1,33 +1,34 @@
-//! The order in which the messages of a batch are opened.
+//! Order in which the messages of a batch are opened.
 //!
-//! A ratchet keeps few keys for messages that were overtaken, so the messages of a chain are opened
-//! in the order of their numbers: before a message is opened, all messages of its chain that have a
-//! lower number and come later in the batch are. Nothing else moves, and no message whose id came
-//! before in the batch. The numbers are not authenticated; a wrong number changes the order alone.
+//! A ratchet keeps few keys for messages that were overtaken. Therefore, before a message is
+//! opened, all messages of its chain with a lower number that come later in the batch are opened.
+//! All other messages stay in place, as do messages with an id that occurred before in the batch.
+//! The numbers are not authenticated; a wrong number changes the order only.
 
 use alloc::vec::Vec;
 use std::collections::{HashMap, HashSet};
 
 use crate::{BatchReport, ChainPlace, Envelope, Message, Origin, Ratchet, SessionTag};
 
-/// An order other than that of delivery.
+/// Order that differs from the order of delivery.
 pub(super) struct Order {
-    /// The place in the batch of each step.
+    /// Index in the batch for each step.
     places: Vec<usize>,
-    /// The step of each place in the batch.
+    /// Step for each index in the batch.
     steps: Vec<usize>,
-    /// Number of messages from the front of the batch that are done, by the number of steps.
+    /// For each number of steps, the number of consecutive messages from the start of the batch
+    /// that are done.
     done: Vec<usize>,
 }
 
-/// A chain: the session and the sender's ratchet key.
+/// Ratchet chain: the session and the sender's ratchet key.
 type Chain = (SessionTag, [u8; 32]);
 
-/// Chains that are compared with before the others are looked up.
+/// Chains that are compared before the map is used.
 const RECENT: usize = 8;
 
 impl Order {
-    /// The order for a batch. `None` if it is that of delivery.
+    /// Returns the order for a batch; `None` if it is the order of delivery.
     pub(super) fn of<R: Ratchet>(envelopes: &[Envelope<'_>]) -> Option<Self> {
         if is_sorted::<R>(envelopes) {
             return None;
@@ -60,7 +61,7 @@ impl Order {
                 places.push(place);
                 continue;
             };
-            // Empty if it was opened before a message in front of it.
+            // Empty if it was opened before, together with an earlier message.
             let due = members.list.get(members.next..).unwrap_or_default();
             let due = due.iter().take_while(|it| **it <= (index, place));
             let before = places.len();
@@ -88,8 +89,8 @@ impl Order {
         Self { places, steps, done }
     }
 
-    /// The messages in this order. Each has the position of the queue up to which all are done with
-    /// it.
+    /// Returns the messages in this order. Each gets the queue position up to which all messages
+    /// are done after it.
     pub(super) fn arrange<'e>(&self, envelopes: &[Envelope<'e>]) -> Vec<Envelope<'e>> {
         let arranged = self.places.iter().enumerate().filter_map(|(step, place)| {
             let done = envelopes.get(self.done(step)..self.done(step + 1)).unwrap_or_default();
@@ -99,19 +100,19 @@ impl Order {
         arranged.collect()
     }
 
-    /// Returns the number of messages from the front of the batch that are done after `steps`
-    /// steps.
+    /// Returns the number of consecutive messages from the start of the batch that are done after
+    /// `steps` steps.
     pub(super) fn done(&self, steps: usize) -> usize {
         self.done.get(steps).copied().unwrap_or_default()
     }
 
-    /// The step in which the message at a place is opened.
+    /// Returns the step in which the message at index `place` is opened.
     pub(super) fn step(&self, place: usize) -> usize {
         self.steps.get(place).copied().unwrap_or_default()
     }
 
-    /// A report in steps as one in the order of delivery. It covers the messages up to the first
-    /// that was not done.
+    /// Converts a report in steps into one in the order of delivery. It covers the messages before
+    /// the first one that was not done.
     pub(super) fn restore(&self, report: BatchReport) -> BatchReport {
         let front = 0..self.done(report.outcomes.len());
         let outcomes =
@@ -120,14 +121,14 @@ impl Order {
     }
 }
 
-/// The messages of a chain by number and place, and the number of them that are in the order.
+/// Messages of a chain by number and index, and the count of those that were ordered.
 #[derive(Default)]
 struct Members {
     list: Vec<(u64, usize)>,
     next: usize,
 }
 
-/// The chain of a message and its number in it.
+/// Returns the chain of a message and its number in the chain.
 fn number<R: Ratchet>(envelope: &Envelope<'_>) -> Option<(Chain, u64)> {
     let Origin::Device(_) = envelope.origin else { return None };
     let message = Message::parse(envelope.body).ok()?;
@@ -135,7 +136,7 @@ fn number<R: Ratchet>(envelope: &Envelope<'_>) -> Option<(Chain, u64)> {
     Some(((message.tag()?, chain), index))
 }
 
-/// Returns true if the messages of each chain come in the order of their numbers.
+/// Returns true if the messages of each chain are in the order of their numbers.
 fn is_sorted<R: Ratchet>(envelopes: &[Envelope<'_>]) -> bool {
     let mut recent: Vec<(Chain, u64)> = Vec::with_capacity(RECENT);
     let mut others: HashMap<Chain, u64> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Ciphertexts that wait until the application has sent them.
+//! Outbox: ciphertexts until the application has sent them.
 
 use alloc::vec::Vec;
 
@@ -9,33 +9,33 @@ use super::outgoing_message::OutgoingKind;
 use super::references::address_of;
 use crate::{Engine, EngineError, PairwiseAccount};
 
-/// A ciphertext that may leave: the state that made it is in the store.
+/// Ciphertext that may be sent now: the state that produced it is committed to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outgoing {
-    /// Its number in the outbox.
+    /// Number in the outbox, for [`Outbox::sent`].
     pub number: u64,
-    /// The ciphertext.
+    /// Ciphertext to send.
     pub body: Vec<u8>,
 }
 
-/// A ciphertext that waits.
+/// Ciphertext in the outbox that was not reported as sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pending {
-    /// Its number in the outbox; later ones have higher numbers.
+    /// Number in the outbox; later ciphertexts have higher numbers.
     pub number: u64,
     /// Conversation to which it belongs.
     pub conversation: ConversationId,
-    /// Its kind.
+    /// Kind of the ciphertext, which decides how it is delivered.
     pub kind: OutgoingKind,
-    /// Device that it is for; `None` for every member of a group.
+    /// Device to which it is sent; `None` for every member of a group.
     pub recipient: Option<Address>,
-    /// The ciphertext. After a crash the same bytes are sent again.
+    /// Ciphertext to send. After a crash the same bytes are sent again.
     pub body: Vec<u8>,
 }
 
-/// The outbox of an engine.
+/// Outbox of an engine, from [`Engine::outbox`].
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct Outbox<'a, A: PairwiseAccount>(&'a mut Engine<A>);
 
@@ -44,12 +44,12 @@ impl<'a, A: PairwiseAccount> Outbox<'a, A> {
         Self(engine)
     }
 
-    /// Returns ciphertexts that may be sent now, with a number above `after`, at most `limit`, in
-    /// order. Welcomes are among them once their commit is accepted, with the numbers that they got
-    /// with the commit.
+    /// Returns up to `limit` ciphertexts that may be sent now, with numbers above `after`, in
+    /// ascending order. Welcomes are included once their commit is accepted, with the numbers that
+    /// were assigned with the commit.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read or a row is damaged.
     pub fn pending(&mut self, after: u64, limit: usize) -> Result<Vec<Pending>, EngineError> {
         let transaction = self.0.reading()?;
         let rows = transaction.outbox(after, limit)?;
@@ -68,18 +68,19 @@ impl<'a, A: PairwiseAccount> Outbox<'a, A> {
             .collect()
     }
 
-    /// Deletes a ciphertext that has arrived; returns true if it was there.
+    /// Deletes a ciphertext that was sent. Returns true if it was there.
     ///
     /// # Errors
-    /// [`EngineError`]; it is still there then.
+    /// [`EngineError`] if the store fails; the ciphertext is still there then.
     pub fn sent(&mut self, number: u64) -> Result<bool, EngineError> {
         self.sent_many(&[number]).map(|sent| sent > 0)
     }
 
-    /// [`Self::sent`] for several at once; returns how many were there.
+    /// Deletes several ciphertexts in one transaction, as [`Self::sent`] does. Returns the number
+    /// of those that were there.
     ///
     /// # Errors
-    /// [`EngineError`]; all are still there then.
+    /// [`EngineError`] if the store fails; all ciphertexts are still there then.
     pub fn sent_many(&mut self, numbers: &[u64]) -> Result<usize, EngineError> {
         self.0.transaction(|transaction| {
             let mut sent = 0;

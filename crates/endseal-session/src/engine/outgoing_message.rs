@@ -1,4 +1,4 @@
-//! Ciphertexts for the outbox.
+//! Ciphertexts that are added to the outbox.
 
 use alloc::vec::Vec;
 
@@ -11,16 +11,17 @@ use super::conversation::Conversation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutgoingKind {
-    /// A message, to be delivered as an [`Envelope`](crate::Envelope).
+    /// Message, to be delivered as an [`Envelope`](crate::Envelope).
     Message,
-    /// A message that changes a group, likewise.
+    /// Message that changes a group, to be delivered as an [`Envelope`](crate::Envelope) to its
+    /// members.
     Commit,
-    /// A welcome, for [`join_group`](crate::EngineTransaction::join_group) of its recipient.
+    /// Welcome, which its recipient passes to [`join_group`](crate::EngineTransaction::join_group).
     Welcome,
 }
 
 impl OutgoingKind {
-    /// Number in the store, and relation to a pending commit.
+    /// Returns the number in the store, and the relation to a pending commit.
     pub(super) fn to_row(self) -> (u8, OutboxState) {
         match self {
             Self::Message => (0, OutboxState::Free),
@@ -29,13 +30,13 @@ impl OutgoingKind {
         }
     }
 
-    /// Returns the kind of a number in the store.
+    /// Returns the kind for a number in the store.
     pub(super) fn from_number(number: u8) -> Option<Self> {
         [Self::Message, Self::Commit, Self::Welcome].into_iter().find(|it| it.to_row().0 == number)
     }
 }
 
-/// A ciphertext for the outbox.
+/// Ciphertext that is added to the outbox.
 pub(super) struct OutgoingMessage {
     pub(super) conversation: Conversation,
     pub(super) recipient: Option<Address>,

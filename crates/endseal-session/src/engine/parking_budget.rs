@@ -1,22 +1,23 @@
-//! Parked messages of all conversations, counted. Group ids and identities cost their inventor
-//! nothing, so messages of known conversations have room of their own.
+//! Totals of parked messages of all conversations. An attacker can invent group ids and identities
+//! without cost, so messages of known conversations have a separate limit.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// Most parked messages of known conversations, and most bytes.
+/// Limits of parked messages of known conversations: number and bytes.
 const MAX_KNOWN: (usize, usize) = (16_384, 128 << 20);
-/// Most parked messages of groups and identities that this device does not know, and most bytes.
+/// Limits of parked messages of groups and identities that this device does not know: number and
+/// bytes.
 const MAX_UNKNOWN: (usize, usize) = (4_096, 32 << 20);
 
-/// Which count a parked message is in.
+/// Selects the total in which a parked message is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Pool {
     Known,
     Unknown,
 }
 
-/// See the module.
+/// Totals of all parked messages, with their limits.
 #[derive(Default)]
 pub(in crate::engine) struct ParkingBudget {
     known: Count,
@@ -37,7 +38,7 @@ impl Count {
 }
 
 impl ParkingBudget {
-    /// The budget after what lies in the store: pool, messages and bytes of each part.
+    /// Makes the budget from the totals in the store: pool, messages and bytes of each.
     pub(in crate::engine) fn new(
         parts: impl IntoIterator<Item = (Pool, usize, usize)>,
     ) -> Arc<Self> {
@@ -54,10 +55,10 @@ impl ParkingBudget {
         unused(&self.known) && unused(&self.unknown)
     }
 
-    /// Counts one message of `len` bytes; returns false if there is no room. `has_share` is true if
-    /// the conversation is within its own share, for which there always is.
+    /// Counts one message of `len` bytes. Returns false if the pool is full. `has_share` is true if
+    /// the conversation is within its own share, which is always available.
     ///
-    /// Conversations on other threads may exceed the limit by a message each.
+    /// Each concurrent thread may exceed the limit by one message.
     pub(super) fn take(&self, pool: Pool, len: usize, has_share: bool) -> bool {
         let (count, (messages, bytes)) = match pool {
             Pool::Known => (&self.known, MAX_KNOWN),

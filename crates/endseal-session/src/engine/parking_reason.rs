@@ -15,7 +15,7 @@ pub(in crate::engine) enum Reason {
 }
 
 impl Reason {
-    /// The reason that a failure is, if it may pass by itself.
+    /// Returns the reason for a failure, if it may pass by itself.
     pub(super) fn of(failure: Failure) -> Option<Self> {
         let passes = matches!(
             failure,
@@ -24,20 +24,20 @@ impl Reason {
         passes.then_some(Self::Unopened(failure))
     }
 
-    /// Number in the store (docs/spec/store.md, "Schema").
+    /// Returns the number in the store (docs/spec/store.md, "Schema").
     pub(super) fn number(self) -> u8 {
         match self {
             Self::Unopened(Failure::NoGroup) => 2,
             Self::Unopened(Failure::Stranger) => 3,
             Self::Unopened(Failure::TooFarAhead) => 4,
             Self::Unopened(Failure::Damaged) => 5,
-            // No other failure is parked.
+            // Other failures are not parked.
             Self::LaterEpoch | Self::Unopened(_) => 1,
         }
     }
 
-    /// The reason of a number. A message with an unknown one is tried again like any that could not
-    /// be read.
+    /// Returns the reason for a number. A message with an unknown number is tried again, like one
+    /// whose state could not be decoded.
     pub(in crate::engine) fn from_number(number: u8) -> Self {
         match number {
             1 => Self::LaterEpoch,
@@ -55,7 +55,7 @@ impl Reason {
         }
     }
 
-    /// Returns true if it may never pass, so that the message is deleted when it is old.
+    /// Returns true if the reason may never pass, so that the message is deleted when it is old.
     pub(in crate::engine) fn ages(self) -> bool {
         self == TOO_FAR || self.pool() == Pool::Unknown
     }

@@ -1,10 +1,10 @@
-//! A batch on several threads: the store has one of its own, so that the next messages are opened
-//! while the last ones are written and synchronised, and conversations are opened side by side.
+//! Processing of a batch on several threads. The store has its own thread, so that messages are
+//! opened while earlier ones are written with fsync, and conversations are opened in parallel.
 //!
-//! The thread of the store takes jobs in order. What it answers comes in the same order, so that
-//! the caller knows what the next answer is about. A block's ids are looked up before the block
-//! before it is written; ids of these two are told apart in the conversations
-//! ([`BatchDedup`](super::conversation_state::BatchDedup)).
+//! The store thread processes jobs in order and replies in the same order, so the caller knows to
+//! which job a reply belongs. The ids of a block are looked up before the previous block is
+//! written. Ids that occur in both blocks are recognised by
+//! [`BatchDedup`](super::conversation_state::BatchDedup).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -27,11 +27,11 @@ use super::watch::Watch;
 use super::worker_pool::WorkerPool;
 use crate::{BatchOptions, Durability, EngineError, PairwiseAccount};
 
-/// Messages of a block. Threads wait for each other once a block (docs/design/store-tuning.md,
-/// "Backlogs").
+/// Messages in a block. The threads wait for each other once per block
+/// (docs/design/store-tuning.md, "Backlogs").
 const BLOCK: usize = 512;
 
-/// Job for the thread of the store.
+/// Job for the store thread.
 enum Job<'e> {
     Answer(Question<'e>),
     Write(Vec<Write<'e>>),
@@ -40,7 +40,7 @@ enum Job<'e> {
     Send(OutgoingMessage, Changeset),
 }
 
-/// Reply of the thread of the store.
+/// Reply of the store thread.
 enum Reply<R> {
     Answer(Answer<R>),
     Numbers(Vec<u64>),
@@ -49,8 +49,8 @@ enum Reply<R> {
     Sent(u64),
 }
 
-/// As [`local_store::run`](super::local_store::run), on `options.threads` threads and one for the
-/// store.
+/// Opens and writes `total` messages as [`local_store::run`](super::local_store::run) does, on
+/// `options.threads` threads and a store thread.
 pub(super) fn run<'e, A: PairwiseAccount>(
     local_store: &mut LocalStore<'_>,
     batch: &mut Batch<'e, A>,
@@ -77,7 +77,7 @@ pub(super) fn run<'e, A: PairwiseAccount>(
                 let answer = remote.answer(batch, progress)?;
                 batch.state_cache.take_in(answer.loaded);
                 remote.tell(batch, progress, watch)?;
-                // The next block is planned while this one's conversations are in place.
+                // The next block is planned while the conversations of this one are in the cache.
                 let full = chunk.add(end - at);
                 if full {
                     chunk = CommitBudget::open(options, BLOCK);
@@ -104,14 +104,14 @@ pub(super) fn run<'e, A: PairwiseAccount>(
         drop(remote);
         match (store_session.join(), worked) {
             (Err(panic), _) => std::panic::resume_unwind(panic),
-            // The thread's own error says why nobody answered.
+            // The error of the store thread is the reason for missing replies.
             (Ok(Err(error)), _) => Err(error),
             (Ok(Ok(())), worked) => worked,
         }
     })
 }
 
-/// Plans the messages from `at` on and asks for what they need; `None` if there are none.
+/// Plans the block from `at` on and requests its states; `None` at the end of the batch.
 fn ask<'e, A: PairwiseAccount>(
     remote: &mut StoreThread<'e, A>,
     batch: &mut Batch<'e, A>,
@@ -129,13 +129,13 @@ fn ask<'e, A: PairwiseAccount>(
     Ok(Some((block, end)))
 }
 
-/// The store, on another thread.
+/// Handle of the store thread.
 struct StoreThread<'e, A: PairwiseAccount> {
     jobs: Sender<Job<'e>>,
     replies: Receiver<Reply<A::Ratchet>>,
-    /// End of each transaction that is not committed yet, as a number of messages.
+    /// Ends of the transactions that are not committed yet, as numbers of messages.
     commits: VecDeque<usize>,
-    /// Replies that are to come.
+    /// Number of replies that were not received yet.
     due: usize,
 }
 
@@ -145,7 +145,8 @@ impl<'e, A: PairwiseAccount> StoreThread<'e, A> {
         self.jobs.send(job).map_err(|_| EngineError::Ended)
     }
 
-    /// The next reply that is no mere progress.
+    /// Returns the next reply that the caller must handle; deliveries and commits are recorded
+    /// here.
     fn reply(
         &mut self,
         batch: &mut Batch<'e, A>,
@@ -180,7 +181,7 @@ impl<'e, A: PairwiseAccount> StoreThread<'e, A> {
         }
     }
 
-    /// Tells the watcher of what was committed.
+    /// Reports to the watcher what was committed.
     fn tell(
         &mut self,
         batch: &mut Batch<'e, A>,
@@ -190,7 +191,7 @@ impl<'e, A: PairwiseAccount> StoreThread<'e, A> {
         watch.call(batch, self, progress)
     }
 
-    /// Waits for everything that was asked for.
+    /// Waits for all outstanding replies.
     fn finish(
         &mut self,
         batch: &mut Batch<'e, A>,
@@ -237,15 +238,15 @@ impl<'e, A: PairwiseAccount> StoreAccess<'e, A> for StoreThread<'e, A> {
     }
 }
 
-/// Takes jobs until none can come any more. A transaction that was not committed then is dropped.
-/// What is written of it is encrypted `ahead` of its commit, while the next block is opened.
+/// Processes jobs until the channel closes; a transaction that was not committed then is dropped.
+/// If `ahead` is set, written rows are encrypted before the commit, while the next block is opened.
 fn serve<'e, A: PairwiseAccount>(
     local_store: &mut LocalStore<'_>,
     jobs: &Receiver<Job<'e>>,
     replies: &Sender<Reply<A::Ratchet>>,
     ahead: bool,
 ) -> Result<(), EngineError> {
-    // Whoever does not listen any more has failed, and says so itself.
+    // A caller that has closed the channel has failed, and returns its own error.
     let reply = |it| drop(replies.send(it));
     while let Ok(first) = jobs.recv() {
         let transaction = begin(local_store.store, local_store.durability)?;
@@ -286,7 +287,7 @@ fn serve<'e, A: PairwiseAccount>(
         };
         transaction.commit()?;
         if matches!(committed, Reply::Sent(_)) && local_store.durability == Durability::AtEnd {
-            // Before a byte of it leaves.
+            // The ciphertext must be on disk before it is sent.
             local_store.store.sync()?;
         }
         reply(committed);

@@ -1,20 +1,20 @@
-//! Progress of a batch into the store.
+//! Progress of a batch.
 
-/// Part of a batch that is in the store.
+/// Number of messages and transactions of a batch that are in the store.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
-    /// Messages whose results are.
+    /// Messages with a committed result.
     pub(super) committed: usize,
-    /// Transactions.
+    /// Committed transactions.
     pub(super) commits: u32,
-    /// Messages that a watcher was told of.
+    /// Messages that were reported to the watcher.
     pub(super) told: usize,
-    /// True if a watcher ended the batch.
+    /// True if the watcher ended the batch.
     pub(super) stopped: bool,
 }
 
 impl Progress {
-    /// A transaction with everything up to here was committed.
+    /// Counts a commit that covers the messages before `up_to`.
     pub(super) fn commit(&mut self, up_to: usize) {
         self.committed = up_to;
         self.commits += 1;

@@ -1,7 +1,7 @@
-//! Deletes what is old, by a policy (docs/spec/session.md, "Retention").
+//! Deletion of old rows by a policy (docs/spec/session.md, "Retention").
 //!
-//! A tombstone has a number and no time. Each call notes the last number beside the time, so that a
-//! later one knows which numbers are older than an age.
+//! A tombstone has a number and no time. Each call records the current number and the time, so that
+//! a later call knows which numbers are older than an age.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -21,65 +21,67 @@ use crate::group::GroupDevice;
 use crate::{EngineError, PairwiseAccount};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Marks within the age of a policy, at most.
+/// Largest number of recorded marks within the age of a policy.
 const MAX_MARKS: u32 = 256;
 const MARK_LEN: usize = 16;
 
-/// Age at which rows are deleted.
+/// Ages at which [`Engine::prune`](crate::Engine::prune) deletes rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrunePolicy {
-    /// Time since 1970.
+    /// Current time since 1970.
     pub now: Duration,
-    /// Age of tombstones of messages that were consumed. It MUST exceed the time for which a
-    /// message may be delivered again: the retention of the server, the age of files that are read
+    /// Age of tombstones of consumed messages. It MUST exceed the time for which a message may be
+    /// delivered again, such as the retention of the server or the age of files that are read
     /// again.
     pub tombstones: Duration,
-    /// Time after the end of its lifetime (84 days) at which an unused key package is deleted, and
-    /// the note that one was used: a welcome may be late, or come again.
+    /// Time after the end of its lifetime (84 days) at which an unused key package is deleted, as
+    /// is the record of a used one. It covers welcomes that are late or are delivered again.
     pub key_packages: Duration,
-    /// Age of parked messages that may never open: of groups and identities that are not known, and
+    /// Age of parked messages that may never open: those of unknown groups and identities, and
     /// those that are too far ahead.
     pub parked: Duration,
-    /// Deletes sessions with identities that are not verified and of which nothing is left: no
-    /// tombstone, no message in inbox or outbox, none that is parked. A message on such a session
-    /// is `no-session` afterwards.
+    /// If set, deletes sessions with unverified identities that have no rows left: no tombstone, no
+    /// message in inbox or outbox, and no parked message. Later messages on such a session fail
+    /// with `no-session`.
     pub strangers: bool,
-    /// Rows of each kind that are looked at in a call, at most.
+    /// Largest number of rows of each kind that one call examines.
     pub rows: usize,
 }
 
 impl PrunePolicy {
-    /// Tombstones after 90 days, key packages 30 days after their lifetime, parked messages after
-    /// 30 days, no sessions; 10,000 rows.
+    /// Returns the default policy: tombstones after 90 days, key packages 30 days after their
+    /// lifetime, parked messages after 30 days, no sessions, 10,000 rows per call. `now` is the
+    /// time since 1970.
     #[must_use]
     pub fn new(now: Duration) -> Self {
         let (tombstones, key_packages, parked) = (90 * DAY, 30 * DAY, 30 * DAY);
         Self { now, tombstones, key_packages, parked, strangers: false, rows: 10_000 }
     }
 
-    /// The same policy with another age of tombstones.
+    /// Sets the age of tombstones.
     #[must_use]
     pub fn tombstones(mut self, age: Duration) -> Self {
         self.tombstones = age;
         self
     }
 
-    /// The same policy with another age of parked messages.
+    /// Sets the age of parked messages.
     #[must_use]
     pub fn parked(mut self, age: Duration) -> Self {
         self.parked = age;
         self
     }
 
-    /// The same policy with or without sessions of strangers.
+    /// Enables or disables the deletion of sessions with unverified identities that have no rows
+    /// left.
     #[must_use]
     pub fn strangers(mut self, strangers: bool) -> Self {
         self.strangers = strangers;
         self
     }
 
-    /// The same policy with another bound; 0 counts as 1.
+    /// Sets the largest number of rows that one call examines; 0 counts as 1.
     #[must_use]
     pub fn rows(mut self, rows: usize) -> Self {
         self.rows = rows.max(1);
@@ -87,30 +89,30 @@ impl PrunePolicy {
     }
 }
 
-/// Rows that a call has deleted.
+/// Numbers of rows that one call of [`Engine::prune`](crate::Engine::prune) has deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pruned {
-    /// Tombstones.
+    /// Deleted tombstones.
     pub tombstones: u64,
-    /// Key packages, and notes of used ones.
+    /// Deleted key packages, and records of used ones.
     pub key_packages: u64,
-    /// Parked messages.
+    /// Deleted parked messages.
     pub parked: u64,
-    /// Sessions with strangers.
+    /// Deleted sessions with unverified identities.
     pub sessions: u64,
-    /// Tags of sessions that were dropped.
+    /// Deleted tags of dropped sessions.
     pub dropped_sessions: u64,
-    /// Rows that cannot be read, which stay.
+    /// Rows that cannot be decoded; they are not deleted.
     pub damaged: u64,
-    /// True if rows are left to be looked at.
+    /// True if more rows must be examined: call it again.
     pub more: bool,
 }
 
-/// Reads the end of a key package's lifetime from a record.
+/// Reads the end of a key package's lifetime from its record.
 type Expiry<'a> = &'a dyn Fn(&[u8]) -> Option<Duration>;
 
-/// Places at which the next call goes on. A round visits each table once.
+/// Positions at which the next call continues. A round visits each table once.
 #[derive(Clone, Default)]
 pub(super) struct Walk {
     tombstones: Place<PrunePosition>,
@@ -121,20 +123,20 @@ pub(super) struct Walk {
     dropped_sessions: Place<Vec<u8>>,
 }
 
-/// Place in a table.
+/// Position in a table.
 #[derive(Clone, Default)]
 enum Place<P> {
     #[default]
     Start,
-    /// Behind this row.
+    /// After this row.
     At(P),
-    /// All rows were looked at in this round.
+    /// All rows were examined in this round.
     End,
 }
 
 impl<P> Place<P> {
-    /// Returns the row to go on behind, `None` at the start, and leaves the end; returns `None` if
-    /// it is reached.
+    /// Returns the row after which to continue (`None` at the start), or `None` at the end. Sets
+    /// the position to the end.
     fn take(&mut self) -> Option<Option<P>> {
         match core::mem::replace(self, Self::End) {
             Self::Start => Some(None),
@@ -143,7 +145,7 @@ impl<P> Place<P> {
         }
     }
 
-    /// Goes on behind this row, or ends.
+    /// Sets the position after this row, or to the end.
     fn go_on(&mut self, behind: Option<P>) {
         *self = behind.map_or(Self::End, Self::At);
     }
@@ -153,9 +155,9 @@ impl<P> Place<P> {
     }
 }
 
-/// Bound of what is older than the age of a policy.
+/// Limit below which rows are older than the age of a policy.
 struct Old {
-    /// Numbers of the inbox below this were given out before `at`.
+    /// Inbox numbers below this one were assigned before `at`.
     below: u64,
     /// Time since 1970.
     at: Duration,
@@ -254,8 +256,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(pruned)
     }
 
-    /// Deletes parked messages that may never open and are old; returns their number, and true if
-    /// others are. A parked message has no time: each call notes the last one beside the time.
+    /// Deletes old parked messages that may never open. Returns their number, and true if there are
+    /// more. A parked message has no time, so each call records the last message and the time.
     fn prune_parked(&mut self, policy: &PrunePolicy) -> Result<(u64, bool), EngineError> {
         let store = self.store();
         let mut last: BTreeMap<ConversationRef, ParkedTotal> = BTreeMap::new();
@@ -285,7 +287,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             }
             let now = u64::try_from(policy.now.as_millis()).unwrap_or(u64::MAX);
             match note {
-                // A clock that was ahead is put right.
+                // The record is from a clock that was ahead; it is set to the current time.
                 Some((time, id)) if !is_old && time > now => self.note_parked(&name, now, id)?,
                 Some(_) if !is_old => {}
                 _ if note.is_some_and(|(_, id)| id == total.last) => {
@@ -305,7 +307,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(self.store().put_record(records::PARKED, name, &note)?)
     }
 
-    /// Deletes parked messages of a conversation that may never open, up to the one with an id.
+    /// Deletes the parked messages of a conversation up to id `last` that may never open.
     fn expire_parked(&mut self, name: &[u8], last: &[u8]) -> Result<u64, EngineError> {
         let Some(conversation) = conversation_id(name).ok().and_then(|id| id.conversation()) else {
             return Ok(0);
@@ -320,8 +322,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(count)
     }
 
-    /// Forgets the tags of sessions that were dropped long ago. A fallback key that was there at
-    /// the time would accept their first messages again, so tags stay until it is gone.
+    /// Deletes the tags of sessions that were dropped long ago. A fallback key from that time would
+    /// accept their first messages again, so tags are kept until it is deleted.
     fn prune_dropped(
         &mut self,
         from: Option<Vec<u8>>,
@@ -351,16 +353,17 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(())
     }
 
-    /// Notes the last number beside the time; returns what is old, if anything is.
+    /// Records the last number and the time. Returns the limit of old rows, if there are any.
     fn mark(&self, policy: &PrunePolicy, pruned: &mut Pruned) -> Result<Option<Old>, EngineError> {
         let store = self.store();
         let bytes = store.record(records::MARKS, &[])?.unwrap_or_default();
-        // Without marks nothing is old, and new ones are made.
+        // Without marks no row is old, and new marks are made.
         let mut marks = marks_in(&bytes).unwrap_or_else(|| {
             pruned.damaged += 1;
             Vec::new()
         });
-        // A clock that was ahead is put right: what there was then is as old as now, at least.
+        // Marks of a clock that was ahead are set to the current time; their rows are at least that
+        // old.
         marks.iter_mut().for_each(|(time, _)| *time = policy.now.min(*time));
         marks.dedup_by(|later, earlier| {
             let is_same = later.0 == earlier.0;
@@ -370,7 +373,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             is_same
         });
         let old = |time: &Duration| time.saturating_add(policy.tombstones) <= policy.now;
-        // The last of the old ones tells the number; those before it tell nothing more.
+        // The last of the old marks gives the number; the marks before it are not needed.
         let first = marks.iter().rposition(|(time, _)| old(time));
         marks.drain(..first.unwrap_or(0));
         let oldest = marks.first().filter(|_| first.is_some());
@@ -390,7 +393,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     }
 }
 
-/// Times and numbers; `None` if the record cannot be read.
+/// Decodes the marks as times and numbers; `None` if the record is damaged.
 fn marks_in(bytes: &[u8]) -> Option<Vec<(Duration, u64)>> {
     let mut marks = Vec::with_capacity(bytes.len() / MARK_LEN + 1);
     let mut fields = Fields::new(bytes);

@@ -1,4 +1,4 @@
-//! Records and rows of groups in which the store keeps the states of this crate.
+//! Records and group rows in which the store keeps the states of this crate.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -13,64 +13,64 @@ use crate::fields::Fields;
 use crate::group::{EpochState, Group, GroupDevice, PAST_EPOCHS};
 use crate::{EngineError, SessionTag};
 
-/// The account: long-term keys and prekeys of the ratchets.
+/// Account: long-term keys and prekeys of the ratchets.
 pub(super) const ACCOUNT: u32 = 1;
-/// The device: certificate and key in groups.
+/// Device: certificate and group key.
 pub(super) const DEVICE: u32 = 2;
-/// A key package's secrets, by its id.
+/// Secrets of a key package, by its id.
 pub(super) const KEY_PACKAGE: u32 = 3;
 
-/// Sessions that were dropped, by the address: identity, then device. The value is a list of tags
-/// (8), each with the number that the inbox would have given out next (8).
+/// Dropped sessions, by address (identity, then device). The value is a list of tags (8 bytes),
+/// each with the next inbox number at the time of the drop (8).
 pub(super) const FORGOTTEN: u32 = 4;
 
-/// Numbers of the inbox by the time at which they were given out: see [`prune`](super::prune).
+/// Inbox numbers with the time at which they were assigned; see [`prune`](super::prune).
 pub(super) const MARKS: u32 = 16;
 
-/// Parked messages that may never open, by the name of the conversation: the time at which they
-/// were seen first, in milliseconds since 1970 (8), and the id of the last of them.
+/// Parked messages that may never open, by conversation name: the time at which they were first
+/// seen, in milliseconds since 1970 (8 bytes), and the id of the last one.
 pub(super) const PARKED: u32 = 17;
 
-/// Devices with sessions that end, by the address. The value is empty.
+/// Devices with sessions that have an end time, by address. The value is empty.
 pub(super) const ENDING: u32 = 5;
 
-/// Key packages with which groups were joined, by their ids: see [`UsedKeyPackage`].
+/// Key packages with which groups were joined, by id; see [`UsedKeyPackage`].
 pub(super) const USED_KEY_PACKAGE: u32 = 7;
 
-/// Key packages by which this device has added others, by their ids. The value is a time after
-/// which none is valid, in seconds since 1970.
+/// Key packages with which this device has added others, by id. The value is a time after which the
+/// package is invalid, in seconds since 1970.
 pub(super) const ADDED_KEY_PACKAGE: u32 = 9;
 
-/// Those of a commit that is pending, by the name of the conversation. The value is the time (8),
-/// and each id behind its length (1).
+/// Key packages of a pending commit, by conversation name. The value is the time (8 bytes), then
+/// each id with its length (1) before it.
 const PENDING_KEY_PACKAGES: u32 = 10;
 
-/// Present if strangers are refused. The value is empty.
+/// Present if new sessions of unknown senders are refused. The value is empty.
 pub(super) const STRANGERS_REFUSED: u32 = 8;
 
-/// Value of [`USED_KEY_PACKAGE`].
+/// Value of a [`USED_KEY_PACKAGE`] record.
 pub(super) struct UsedKeyPackage {
-    /// End of the lifetime, since 1970.
+    /// End of the key package's lifetime, since 1970.
     pub(super) expiry: Duration,
-    /// Digest of the welcome that used it.
+    /// Digest of the welcome that used the key package.
     pub(super) welcome: [u8; hash::LEN],
 }
 
 impl UsedKeyPackage {
-    /// `None` if the bytes are no such value.
+    /// Decodes the value; `None` if it is malformed.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (seconds, welcome) = bytes.split_first_chunk()?;
         let expiry = Duration::from_secs(u64::from_le_bytes(*seconds));
         Some(Self { expiry, welcome: welcome.try_into().ok()? })
     }
 
-    /// The expiry in seconds (8), little-endian, and the digest.
+    /// Encodes the value: the expiry in seconds (8 bytes, little-endian) and the digest.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         [&self.expiry.as_secs().to_le_bytes()[..], &self.welcome].concat()
     }
 }
 
-/// Notes the key packages of a commit that is pending.
+/// Records the key packages of a pending commit.
 pub(super) fn put_pending_key_packages(
     transaction: &WriteTransaction<'_>,
     conversation: &[u8],
@@ -86,7 +86,7 @@ pub(super) fn put_pending_key_packages(
     Ok(transaction.put_record(PENDING_KEY_PACKAGES, conversation, &value)?)
 }
 
-/// Ends the commit that is pending: its key packages were used if it was accepted.
+/// Ends a pending commit. If it was accepted, its key packages are recorded as used.
 pub(super) fn decide_key_packages(
     transaction: &WriteTransaction<'_>,
     conversation: &[u8],
@@ -106,14 +106,14 @@ pub(super) fn decide_key_packages(
     Ok(())
 }
 
-/// Restoration of the store for which the prekeys were made.
+/// Restoration count of the store for which the prekeys were made.
 const PREKEYS: u32 = 6;
 
-/// See [`PREKEYS`].
+/// Value of the [`PREKEYS`] record.
 pub(super) struct Prekeys {
     /// Number of restorations, as the store counts them.
     pub(super) restorations: u64,
-    /// True if those that were handed out before are gone, and no new ones were published.
+    /// True if the prekeys that were handed out are deleted, and no new ones were published since.
     pub(super) lost: bool,
 }
 
@@ -136,7 +136,7 @@ impl Prekeys {
     }
 }
 
-/// Reads a value of [`FORGOTTEN`]: its sessions, and bytes that are none.
+/// Decodes a value of [`FORGOTTEN`]: its sessions, and trailing bytes that are not a session.
 pub(super) fn forgotten(value: &[u8]) -> (Vec<DroppedSession>, &[u8]) {
     let (entries, rest) = value.as_chunks::<16>();
     let read = |entry: &[u8; 16]| {
@@ -148,7 +148,7 @@ pub(super) fn forgotten(value: &[u8]) -> (Vec<DroppedSession>, &[u8]) {
     (entries.iter().filter_map(read).collect(), rest)
 }
 
-/// Writes the sessions with a device that were dropped; `next` is the next number of the inbox.
+/// Writes the dropped sessions of a device. `next` is the next inbox number.
 pub(super) fn put_forgotten(
     transaction: &WriteTransaction<'_>,
     address: &Address,
@@ -168,7 +168,7 @@ pub(super) fn put_forgotten(
     Ok(transaction.put_record(FORGOTTEN, &name, &value)?)
 }
 
-/// The address of such a name.
+/// Decodes the address from the name of a record; `None` if it is malformed.
 pub(super) fn address_in(name: &[u8]) -> Option<Address> {
     let (identity, device) = name.split_first_chunk()?;
     let identity = ed25519::PublicKey::from_bytes(identity).ok()?;
@@ -176,7 +176,7 @@ pub(super) fn address_in(name: &[u8]) -> Option<Address> {
     Some(Address { identity, device })
 }
 
-/// The name of a record of an address.
+/// Returns the name of the records of an address.
 pub(super) fn of_address(address: &Address) -> [u8; 36] {
     let mut name = [0; 36];
     let (identity, device) = name.split_at_mut(32);
@@ -185,7 +185,7 @@ pub(super) fn of_address(address: &Address) -> [u8; 36] {
     name
 }
 
-/// The group with this id, if this device knows it.
+/// Loads the group with this id, and its past epochs; `None` if this device does not know it.
 pub(super) fn group(
     transaction: &ReadTransaction<'_>,
     device: &GroupDevice,

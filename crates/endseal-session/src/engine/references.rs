@@ -1,4 +1,4 @@
-//! The numbers by which the store knows addresses and conversations.
+//! Row references by which the store knows addresses and conversations.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,11 @@ use endseal_store::{AddressRef, ConversationRef, ReadTransaction, WriteTransacti
 use super::conversation::Conversation;
 use crate::EngineError;
 
-/// Numbers that are remembered at most: a backlog has few conversations, and asking again is cheap.
+/// Limit of cached references: a batch has few conversations, and another lookup is cheap.
 const MAX: usize = 4_096;
 
-/// Cache of references. A caller that rolls a transaction back MUST drop it: a number may be of
-/// that transaction.
+/// Cache of references. A caller that rolls a transaction back MUST drop it, because a reference
+/// may have been assigned in that transaction.
 #[derive(Default)]
 pub(super) struct References {
     addresses: HashMap<Address, AddressRef>,
@@ -21,7 +21,7 @@ pub(super) struct References {
 }
 
 impl References {
-    /// The number of a conversation, which gets one if it has none.
+    /// Returns the reference of a conversation; adds a row if there is none.
     pub(super) fn conversation(
         &mut self,
         transaction: &WriteTransaction<'_>,
@@ -35,7 +35,7 @@ impl References {
         Ok(reference)
     }
 
-    /// The number of a conversation, if it has one.
+    /// Returns the reference of a conversation, if it has a row.
     pub(super) fn find_conversation(
         &mut self,
         transaction: &ReadTransaction<'_>,
@@ -51,7 +51,7 @@ impl References {
         Ok(found)
     }
 
-    /// The number of an address, which gets one if it has none.
+    /// Returns the reference of an address; adds a row if there is none.
     pub(super) fn address(
         &mut self,
         transaction: &WriteTransaction<'_>,
@@ -66,7 +66,7 @@ impl References {
         Ok(reference)
     }
 
-    /// The number of an address, if it has one.
+    /// Returns the reference of an address, if it has a row.
     pub(super) fn find_address(
         &mut self,
         transaction: &ReadTransaction<'_>,
@@ -98,10 +98,10 @@ impl References {
     }
 }
 
-/// Returns the address of a reference.
+/// Returns the address of a row.
 ///
 /// # Errors
-/// [`EngineError::Damaged`] if the store has no such address, or one that is none.
+/// [`EngineError::Damaged`] if the store has no such row, or its address is invalid.
 pub(super) fn address_of(
     transaction: &ReadTransaction<'_>,
     reference: AddressRef,

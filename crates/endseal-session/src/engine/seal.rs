@@ -1,4 +1,4 @@
-//! Encrypting to one device.
+//! Encryption to one device.
 
 use alloc::vec::Vec;
 
@@ -8,8 +8,8 @@ use endseal_store::SessionStatus;
 use super::conversation_state::RemoteDevice;
 use crate::{Binding, MAX_PLAINTEXT_LEN, Message, PlaintextHead, Ratchet, SendError};
 
-/// The next message of the session that was used last, as it travels. `own` is the certificate of
-/// this device, which the other side needs until it has answered.
+/// Encrypts a text on the session that was used last, and returns the encoded message. `own` is the
+/// certificate of this device, which is sent until the other side has answered.
 pub(super) fn seal<R: Ratchet>(
     remote_device: &mut RemoteDevice<R>,
     own: &Certificate,
@@ -25,7 +25,7 @@ pub(super) fn seal<R: Ratchet>(
         .filter(|it| it.standing == SessionStatus::Active)
         .max_by_key(|it| it.used)
         .ok_or(if waits { SendError::Restored } else { SendError::NoSession })?;
-    // Until the other side has answered it is told whom the session is between.
+    // Until the other side has answered, the head names both sides of the session.
     let is_first = !session.ratchet.has_received();
     let head = if is_first {
         let binding = Binding::of(own.as_bytes(), &remote_device.address, &session.agreement);

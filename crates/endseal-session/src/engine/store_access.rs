@@ -1,5 +1,5 @@
-//! Access to the store between two transactions of a backlog. The store is at hand or on a thread
-//! of its own.
+//! Access to the store between two transactions of a batch. The store is on the caller's thread or
+//! on its own.
 
 use endseal_keyring::device::Address;
 
@@ -10,7 +10,7 @@ use super::outgoing_message::OutgoingMessage;
 use super::progress::Progress;
 use crate::{EngineError, PairwiseAccount};
 
-/// Sends between two chunks, through wherever the store is.
+/// Store operations for sending between two transactions of a batch.
 pub(super) trait StoreAccess<'e, A: PairwiseAccount> {
     /// Loads the state of a device.
     fn load(
@@ -20,7 +20,7 @@ pub(super) trait StoreAccess<'e, A: PairwiseAccount> {
         progress: &mut Progress,
     ) -> Result<RemoteDevice<A::Ratchet>, EngineError>;
 
-    /// Writes and commits everything so far, and this: the number in the outbox.
+    /// Writes and commits all changes so far and the ciphertext. Returns its number in the outbox.
     fn send(
         &mut self,
         batch: &mut Batch<'e, A>,

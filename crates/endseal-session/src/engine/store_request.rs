@@ -1,5 +1,5 @@
-//! Requests of the work on messages to the store, and its answers. The store is at hand or on a
-//! thread of its own: the requests are the same.
+//! Requests of a batch to the store, and the replies. They are the same if the store is on the
+//! caller's thread or on its own.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -13,34 +13,34 @@ use super::task::Delivery;
 
 /// Request for the states that a block needs before its messages are opened.
 pub(super) struct Question<'e> {
-    /// States that are not in memory.
+    /// States that are not cached.
     pub(super) loads: Vec<Load>,
-    /// Message ids, by conversation.
+    /// Message ids to look up, by conversation.
     pub(super) ids: Vec<(Conversation, Vec<&'e [u8]>)>,
 }
 
-/// See [`Question::loads`].
+/// State that must be read from the store.
 pub(super) enum Load {
     Device(Address),
     Group(Conversation),
-    /// Parked messages.
+    /// Parked messages of a conversation.
     Parked(Conversation),
 }
 
-/// The answer to a [`Question`], in its order.
+/// Reply to a [`Question`], in the same order.
 pub(super) struct Answer<R> {
     pub(super) loaded: Vec<(Conversation, Loaded<R>)>,
     pub(super) seen: Vec<Vec<Option<Seen>>>,
 }
 
-/// Row that is written for one message.
+/// Row that is written or deleted for one message.
 pub(super) enum Write<'e> {
-    /// A text or a change, into the inbox.
+    /// Add a text or a notice to the inbox.
     Deliver { conversation: Conversation, id: Cow<'e, [u8]>, delivery: Delivery },
-    /// A ciphertext that is parked.
+    /// Add a ciphertext to the parked messages.
     Park { conversation: Conversation, row: ParkedRow },
-    /// A ciphertext that is parked no longer.
+    /// Delete a ciphertext from the parked messages.
     Unpark { conversation: Conversation, id: Cow<'e, [u8]> },
-    /// The pending commit of this device was accepted, or another one came first.
+    /// End this device's pending commit: it was accepted, or another one came first.
     Decide { conversation: Conversation, accepted: bool },
 }

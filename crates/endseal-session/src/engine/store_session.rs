@@ -1,4 +1,4 @@
-//! Does within one transaction what the work on messages asks for.
+//! Store operations of the engine within one transaction.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -19,7 +19,7 @@ use super::store_request::{Answer, Load, Question, Write};
 use crate::group::GroupDevice;
 use crate::{EngineError, Ratchet, SessionTag};
 
-/// See the module.
+/// Reads and writes the states of sessions, groups and messages in one transaction.
 pub(super) struct StoreSession<'t, 's, R> {
     transaction: &'t WriteTransaction<'s>,
     messages: Messages<'t>,
@@ -38,14 +38,14 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         Ok(Self { transaction, messages, references, groups, ratchet: PhantomData })
     }
 
-    /// Looks up what a block needs.
+    /// Reads the states and ids that a block needs.
     pub(super) fn answer(&mut self, question: Question<'_>) -> Result<Answer<R>, EngineError> {
         let mut loaded = Vec::with_capacity(question.loads.len());
         for load in question.loads {
             loaded.push(match load {
                 Load::Device(address) => {
                     let conversation = Conversation::person(address.identity.as_bytes());
-                    // A row that cannot be read costs its conversation, not the batch.
+                    // A damaged row makes the messages of its conversation fail, but not the batch.
                     let remote_device = match self.remote_device(address) {
                         Ok(remote_device) => Loaded::RemoteDevice(Box::new(remote_device)),
                         Err(EngineError::Damaged(_)) => Loaded::DamagedPartner(address.device),
@@ -80,7 +80,7 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         Ok(Answer { loaded, seen })
     }
 
-    /// Writes what came out of a block: the numbers of what was delivered, in order.
+    /// Writes the results of a block. Returns the numbers of the deliveries, in order.
     pub(super) fn write(&mut self, mut writes: Vec<Write<'_>>) -> Result<Vec<u64>, EngineError> {
         for write in &mut writes {
             if let Write::Deliver { delivery, .. } = write
@@ -118,7 +118,7 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
                 }
             }
         }
-        // Without one, nothing of the inbox changes.
+        // Without a delivery the inbox does not change.
         if due.is_empty() {
             return Ok(Vec::new());
         }
@@ -156,7 +156,7 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         Ok(reference)
     }
 
-    /// Writes states, each once.
+    /// Writes all changed states, each once.
     pub(super) fn save(&mut self, states: &Changeset) -> Result<(), EngineError> {
         let transaction = self.transaction;
         if let Some(account) = &states.account {
@@ -192,7 +192,7 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         Ok(())
     }
 
-    /// Puts a ciphertext where it waits until it was sent.
+    /// Adds a ciphertext to the outbox, and returns its number.
     pub(super) fn depart(&mut self, outgoing: &OutgoingMessage) -> Result<u64, EngineError> {
         let conversation =
             self.references.conversation(self.transaction, &outgoing.conversation)?;
@@ -205,12 +205,12 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         Ok(self.transaction.push_outbox_as(conversation, recipient, kind, state, body)?)
     }
 
-    /// Gives an address a row.
+    /// Adds a row for an address, which makes its identity known.
     pub(super) fn know(&mut self, address: Address) -> Result<(), EngineError> {
         self.references.address(self.transaction, address).map(drop)
     }
 
-    /// Notes whether the safety number was compared.
+    /// Records if the safety number was compared.
     pub(super) fn set_verified(
         &mut self,
         address: Address,
@@ -220,7 +220,7 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         Ok(self.transaction.set_verified(reference, verified)?)
     }
 
-    /// A device with its sessions, or an empty one.
+    /// Loads a device with its sessions. Without a row, it returns one without sessions.
     pub(super) fn remote_device(
         &mut self,
         address: Address,
@@ -228,8 +228,8 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         load_partner(self.transaction, self.references, address)
     }
 
-    /// A device with what can be read of it, and the number of sessions that are dropped because
-    /// they cannot. A certificate that cannot be read is forgotten: the next one counts as the
+    /// Loads the readable rows of a device, and drops its sessions that cannot be decoded; returns
+    /// their number. A certificate that cannot be decoded is deleted: the next one counts as the
     /// first.
     pub(super) fn salvage(
         &mut self,
@@ -267,7 +267,7 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         Ok((remote_device, lost))
     }
 
-    /// Addresses that have shown a certificate which supersedes the one beside them.
+    /// Returns the addresses that have shown a certificate which supersedes the given one.
     pub(super) fn superseded(
         &mut self,
         members: &[(Address, [u8; Certificate::LEN])],
@@ -281,8 +281,8 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
             if let Some(seen) = row.and_then(|row| row.certificate)
                 && seen != certificate
             {
-                // An unreadable certificate costs its own device alone; a notice does not fail for
-                // it.
+                // An unreadable certificate must not make the notice fail, so its device is
+                // skipped.
                 let certificates = Certificate::from_bytes(certificate).ok();
                 let certificates = certificates.zip(Certificate::from_bytes(&seen).ok());
                 if certificates.is_some_and(|(own, seen)| own.is_superseded_by(&seen)) {
@@ -293,7 +293,7 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         Ok(superseded)
     }
 
-    /// Parked messages of a conversation.
+    /// Loads the parked messages of a conversation.
     fn parked(&mut self, conversation: &Conversation) -> Result<Vec<Parked>, EngineError> {
         let found = self.references.find_conversation(self.transaction, conversation)?;
         let Some(reference) = found else { return Ok(Vec::new()) };
@@ -315,7 +315,7 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         Ok(())
     }
 
-    /// Deletes the parked messages of a conversation; returns their number.
+    /// Deletes the parked messages of a conversation, and returns their number.
     pub(super) fn unpark_all(&mut self, conversation: &Conversation) -> Result<usize, EngineError> {
         match self.references.find_conversation(self.transaction, conversation)? {
             Some(reference) => Ok(self.transaction.unpark_all(reference)?),
@@ -323,8 +323,8 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
         }
     }
 
-    /// Removes a group: its state and past epochs, parked messages, and in the outbox the commit
-    /// that waits with its welcomes. Returns false if there was none.
+    /// Deletes a group: its state, past epochs and parked messages, and in the outbox the pending
+    /// commit with its welcomes. Returns false if there was no group.
     pub(super) fn forget_group(
         &mut self,
         conversation: &Conversation,
@@ -340,7 +340,7 @@ impl<'t, 's, R: Ratchet> StoreSession<'t, 's, R> {
     }
 }
 
-/// A device with its sessions, or an empty one.
+/// Loads a device with its sessions. Without a row, it returns one without sessions.
 pub(super) fn load_partner<R: Ratchet>(
     transaction: &ReadTransaction<'_>,
     references: &mut References,
@@ -373,13 +373,13 @@ pub(super) fn load_partner<R: Ratchet>(
     Ok(remote_device)
 }
 
-/// References of a block that were asked for already. Most blocks are of few conversations, and to
-/// compare with some is cheaper than to hash.
+/// References that a block has looked up. Most blocks have few conversations, so comparing with
+/// some of them is cheaper than hashing.
 #[derive(Default)]
 struct Recent<'w> {
     conversations: Vec<(&'w Conversation, ConversationRef)>,
     senders: Vec<(Address, AddressRef)>,
 }
 
-/// As many as are looked through.
+/// Number of references that are compared.
 const RECENT: usize = 8;

@@ -1,4 +1,4 @@
-//! One message on its way through the engine, and what came out of it.
+//! Message of a batch while it is processed, and its result.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -11,62 +11,62 @@ use super::body_digest::BodyDigest;
 use super::parking_reason::Reason;
 use crate::{Failure, Outcome};
 
-/// A message to be opened.
+/// Message to be opened.
 pub(super) struct Task<'e> {
-    /// Its place in the batch.
+    /// Index in the batch.
     pub(super) index: usize,
     pub(super) id: &'e [u8],
-    /// Sender that the envelope names; `None` in a group.
+    /// Sender that the envelope names, unauthenticated; `None` in a group.
     pub(super) sender: Option<Address>,
     pub(super) body: &'e [u8],
-    /// Earlier delivery of its id, if the store has one.
+    /// Earlier delivery of the same id, if the store has one.
     pub(super) seen: Option<Seen>,
 }
 
-/// Result of one message.
+/// Result of one message, with its id.
 pub(super) struct Entry<'e> {
-    /// The message of the batch that led to this: itself, or the one that let it out of the buffer.
+    /// Index of the message itself, or of the batch message that released it from parking.
     pub(super) index: usize,
     pub(super) id: Cow<'e, [u8]>,
-    /// True if it was parked.
+    /// True if the message was parked.
     pub(super) was_parked: bool,
-    /// True if it takes its id from a parked message.
+    /// True if a parked message with the same id must be deleted.
     pub(super) replaces: bool,
-    /// Set if it decided the pending commit of this device: true if that was accepted.
+    /// Set if the message decided this device's pending commit: true if the commit was accepted.
     pub(super) decided: Option<bool>,
     pub(super) result: Opened<'e>,
 }
 
 impl<'e> Entry<'e> {
-    /// The result of a message of the batch.
+    /// Makes the result of a message of the batch.
     pub(super) fn new(task: &Task<'e>, result: Opened<'e>) -> Self {
         let (index, id) = (task.index, Cow::Borrowed(task.id));
         Self { index, id, was_parked: false, replaces: false, decided: None, result }
     }
 
-    /// The result of a message that was parked, and is parked no longer.
+    /// Makes the result of a message that is no longer parked.
     pub(super) fn unparked(index: usize, id: Vec<u8>, result: Opened<'e>) -> Self {
         Self { index, id: Cow::Owned(id), was_parked: true, replaces: false, decided: None, result }
     }
 }
 
-/// See [`Entry`].
+/// Result of opening one message.
 pub(super) enum Opened<'e> {
-    /// A text, or a change of a group, for the inbox.
+    /// A text or a group change for the inbox.
     Delivery(Delivery),
-    /// In the store already, under this number.
+    /// Its id was delivered before, under this inbox number.
     Known(u64),
-    /// Delivered in this batch already, as the message with this index.
+    /// Its id was delivered earlier in this batch, by the message with this index.
     Repeated(usize),
-    /// To be kept until it can be opened.
+    /// It must be parked until it can be opened.
     Park { device: u32, reason: Reason, epoch: u64, body: Cow<'e, [u8]> },
     /// It is parked already.
     Waits(Outcome),
-    /// Nothing changed.
+    /// It was refused, and no state has changed.
     Failed(Failure),
 }
 
-/// Message for the inbox.
+/// Decrypted message for the inbox.
 pub(super) struct Delivery {
     pub(super) sender: Address,
     pub(super) kind: u8,

@@ -1,4 +1,4 @@
-//! Several things in one transaction.
+//! Transactions of several engine operations.
 
 mod application;
 mod groups;
@@ -28,25 +28,26 @@ use crate::{EngineError, Envelope, Outcome, PairwiseAccount, Ratchet, SendError,
 pub use groups::{GroupSummary, JoinedGroup};
 pub use parked::ParkedMessage;
 
-/// A message to all devices of an identity.
+/// Result of sending a message to all devices of an identity.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct SentToAll {
-    /// Numbers in the outbox, one a device.
+    /// Numbers in the outbox, one per device.
     pub numbers: Vec<u64>,
-    /// Devices to which nothing was encrypted, and why.
+    /// Devices to which the message was not encrypted, with the reason.
     pub skipped: Vec<(Address, SendError)>,
 }
 
-/// A transaction of the engine: all of it or nothing, in the store as in memory.
+/// A transaction of the engine. All of its operations take effect, or none does, in the store and
+/// in memory.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct EngineTransaction<'t, 's, A: PairwiseAccount> {
     transaction: &'t WriteTransaction<'s>,
     store_session: StoreSession<'t, 's, A::Ratchet>,
     device: &'t Device,
     state_cache: &'t mut StateCache<A>,
-    /// True if the store failed after something in memory had changed: the memory would be ahead of
-    /// the store, so nothing may be committed, even if `work` succeeds.
+    /// True if the store failed after a state in memory had changed. The memory would be ahead of
+    /// the store, so the transaction must not be committed even if `work` succeeds.
     failed: bool,
 }
 
@@ -80,11 +81,11 @@ pub(super) fn run<A: PairwiseAccount, T, E: From<EngineError>>(
 }
 
 impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
-    /// Opens one message. Its text can be read with [`Self::inbox`] at once; it is delivered when
-    /// the transaction was committed.
+    /// Opens one message. Its text can be read with [`Self::inbox`] at once, but is delivered only
+    /// when the transaction is committed.
     ///
-    /// # Errors
-    /// [`EngineError`] of the store; what is wrong with the message is in the outcome. The
+    /// [`EngineError`] if the store fails; the transaction cannot be committed then. A failure of
+    /// the message itself is in the outcome.
     /// transaction cannot be committed then.
     pub fn decrypt(&mut self, envelope: &Envelope<'_>) -> Result<Outcome, EngineError> {
         let outcome = self.open(envelope);
@@ -108,16 +109,17 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         batch.finish(1, 0).outcomes.pop().ok_or(EngineError::Ended)
     }
 
-    /// Encrypts a message to a device, on the session that was used last: its number in the outbox,
-    /// where the ciphertext lies when the transaction was committed, and not before.
+    /// Encrypts a message to a device on the session that was used last. Returns its number in the
+    /// outbox, where the ciphertext can be read after the commit.
     ///
     /// # Errors
-    /// [`SendError`].
+    /// [`SendError`] if no session can send, the text is too long or the store fails.
     pub fn encrypt(&mut self, to: Address, plaintext: &[u8]) -> Result<u64, SendError> {
         self.dispatch(to, plaintext).map(|outgoing| outgoing.number)
     }
 
-    /// [`Self::encrypt`] with the ciphertext, which must not leave before the commit.
+    /// Encrypts like [`Self::encrypt`], and returns the ciphertext, which must not be sent before
+    /// the commit.
     pub(super) fn dispatch(
         &mut self,
         to: Address,
@@ -135,10 +137,12 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         })?)
     }
 
-    /// Begins a session with the device `to` by a bundle of it; messages go on it from now on.
+    /// Begins a session with the device `to`, using one of its bundles. The new session is used for
+    /// sending from now on.
     ///
     /// # Errors
-    /// [`BeginSessionError`](crate::BeginSessionError).
+    /// [`BeginSessionError`](crate::BeginSessionError) if the bundle belongs to another device or
+    /// to this one, is superseded or has unusable keys, or the store fails.
     pub fn begin_session(
         &mut self,
         to: Address,
@@ -171,14 +175,14 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(())
     }
 
-    /// Makes all sessions with a device receive-only, so that the next message needs a bundle.
-    /// Returns how many sessions sent before, or waited for this.
+    /// Makes all sessions with a device receive-only, so that the next message needs a new bundle.
+    /// Returns the number of sessions that could send before, or waited for a reset.
     ///
-    /// A session that cannot be read is deleted, and counts too. If the certificate that was seen
-    /// last cannot be read, the next one counts as the first.
+    /// Sessions that cannot be decoded are deleted and counted too. If the latest certificate
+    /// cannot be decoded, it is deleted, and the next one counts as the first.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn reset_session(&mut self, with: Address) -> Result<usize, EngineError> {
         let mut count = 0;
         if self.partner_if_readable(with)?.is_none() {
@@ -192,7 +196,7 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
             {
                 person.add(remote_device);
             }
-            // They fail now: there is no session for them.
+            // These messages fail now, because their session does not exist any more.
             self.retry_person(with)?;
         }
         let remote_device = remote_device(&mut self.store_session, self.state_cache, with)?;
@@ -206,22 +210,21 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(count)
     }
 
-    /// Lets sessions end whose other side has shown a certificate for another agreement key: 7 days
-    /// after the first call that finds them so, they are gone. `now` is in milliseconds since 1970.
-    /// How many ended. An end that a clock set that was ahead is put right; devices whose sessions
-    /// cannot be read are left out.
+    /// Ends sessions whose other side has shown a certificate with another agreement key. The first
+    /// call sets their end to 7 days after `now`; a later call deletes them. Returns the number of
+    /// deleted sessions. An end more than 7 days ahead, set by a clock that was ahead, is
+    /// corrected. Devices with damaged sessions are skipped. `now` is in milliseconds since 1970.
     ///
-    /// The caller MUST call this after it opened the engine and at least once a day: sessions with
-    /// a device that was replaced receive until then.
+    /// The caller MUST call this after it has opened the engine, and at least once a day: until
+    /// then, sessions with a replaced device can still receive.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn expire(&mut self, now: u64) -> Result<usize, EngineError> {
         let mut count = 0;
         for (name, _) in self.transaction.records(records::ENDING)? {
             let Some(address) = records::address_in(&name) else { continue };
-            // A device whose rows cannot be read waits for a reset, and the others do not wait for
-            // it.
+            // A device with damaged rows needs a reset; the others are processed.
             let Some(remote_device) = self.partner_if_readable(address)? else { continue };
             let (ended, others) = remote_device.expire(now);
             count += ended;
@@ -232,10 +235,10 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(count)
     }
 
-    /// The sessions with a device, the one that was used last first.
+    /// Returns the sessions with a device, the one that was used last first.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails or a row of the device is damaged.
     pub fn sessions(&mut self, with: Address) -> Result<Vec<SessionInfo>, EngineError> {
         let remote_device = remote_device(&mut self.store_session, self.state_cache, with)?;
         let mut sessions: Vec<_> = remote_device
@@ -252,11 +255,11 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(sessions)
     }
 
-    /// The devices of an identity that took part in anything, this device left out: a message to
-    /// the identity goes to each of them.
+    /// Returns the known devices of an identity, except this device. A message to the identity is
+    /// sent to each of them.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read or a row is damaged.
     pub fn devices(&self, identity: &ed25519::PublicKey) -> Result<Vec<Address>, EngineError> {
         let own = self.device.certificate.address();
         let mut devices = Vec::new();
@@ -271,12 +274,12 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(devices)
     }
 
-    /// Encrypts a message to every device of an identity that can be sent to. Devices without a
-    /// session, or whose session awaits a reset, are skipped, and the result says which.
+    /// Encrypts a message to every device of an identity. Devices without a session, or with
+    /// sessions that await a reset, are skipped and listed in the result.
     ///
     /// # Errors
-    /// [`SendError::NoSession`] if the message went to no device, or [`SendError::Restored`] if one
-    /// of them awaits a reset; otherwise as [`Self::encrypt`].
+    /// [`SendError::NoSession`] if no device could be sent to, or [`SendError::Restored`] if one of
+    /// them awaits a reset; otherwise the error of [`Self::encrypt`].
     pub fn encrypt_to_all(
         &mut self,
         identity: &ed25519::PublicKey,
@@ -299,10 +302,11 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Err(if waits { SendError::Restored } else { SendError::NoSession })
     }
 
-    /// Knows the identity of an address from now on, where strangers are refused.
+    /// Makes the identity of an address known, so that its sessions are accepted even if unknown
+    /// senders are refused.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn admit(&mut self, address: Address) -> Result<(), EngineError> {
         let remote_device = remote_device(&mut self.store_session, self.state_cache, address)?;
         remote_device.known = true;
@@ -310,22 +314,22 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         self.retry_person(address)
     }
 
-    /// Notes whether people compared the safety number with the identity of an address.
+    /// Records if the user has compared the safety number with the identity of an address.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn set_verified(&mut self, address: Address, verified: bool) -> Result<(), EngineError> {
         self.store_session.know(address)?;
         self.store_session.set_verified(address, verified)
     }
 
-    /// Bundles to hand out: `count` for one session each, and the fallback. Keys are made only
-    /// where too few are [pending](Self::pending_bundles), and the fallback key is replaced when it
-    /// was published and is 7 days old at `now`, in milliseconds since 1970. A repeated call
-    /// returns the same bundles until they were [published](Self::published) or used.
+    /// Returns prekey bundles to publish: `count` one-time bundles and the fallback bundle. New
+    /// keys are made only if fewer are [pending](Self::pending_bundles). The fallback key is
+    /// replaced when it was published and is 7 days old at `now`, in milliseconds since 1970. A
+    /// repeated call returns the same bundles until they are [published](Self::published) or used.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the random source or the store fails.
     pub fn prekey_bundles(
         &mut self,
         count: usize,
@@ -336,10 +340,10 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(bundles)
     }
 
-    /// [`Self::prekey_bundles`] without the fallback.
+    /// Returns one-time bundles like [`Self::prekey_bundles`], without the fallback bundle.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the random source or the store fails.
     pub fn one_time_bundles(
         &mut self,
         count: usize,
@@ -373,22 +377,22 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         bundle.ok().flatten().ok_or(EngineError::Damaged("certificate"))
     }
 
-    /// Bundles that were made and not [published](Self::published), in the order of making, the
-    /// fallback last. The same bundles have the same bytes.
+    /// Returns the bundles that were made and not [published](Self::published), in the order of
+    /// making, the fallback last. The same bundle always has the same bytes.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if this device's certificate does not match its keys.
     pub fn pending_bundles(&self) -> Result<Vec<PrekeyBundle>, EngineError> {
         let accept_context = self.state_cache.accept_context();
         let pending = accept_context.account().account.pending(&self.device.certificate);
         pending.map_err(|_| EngineError::Damaged("certificate"))
     }
 
-    /// Notes that these bundles have arrived where others can ask for them. The caller MUST call
-    /// this only then: a bundle that is not published is handed out again.
+    /// Records that these bundles have arrived in the directory. The caller MUST call this only
+    /// after that; bundles that were not published are returned again.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn published(&mut self, bundles: &[PrekeyBundle]) -> Result<(), EngineError> {
         if let Some(noted) = records::Prekeys::of(self.transaction)?
             && noted.lost
@@ -403,63 +407,63 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         Ok(())
     }
 
-    /// Messages of the inbox with a number above `after`, at most `limit`: those of this
-    /// transaction too, which are not delivered before it was committed.
+    /// Returns up to `limit` inbox messages with numbers above `after`. Messages of this
+    /// transaction are included; they are not delivered before the commit.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read or a row is damaged.
     pub fn inbox(&self, after: u64, limit: usize) -> Result<Vec<Received>, EngineError> {
         page(self.transaction, after, limit)
     }
 
-    /// Deletes a message of the inbox; whether it was there.
+    /// Deletes a message of the inbox. Returns true if it was there.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn consume(&self, number: u64) -> Result<bool, EngineError> {
         Ok(self.transaction.consume(number)?)
     }
 
-    /// Forgets a ciphertext of the outbox that has arrived; whether it was there.
+    /// Deletes a sent ciphertext from the outbox. Returns true if it was there.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn sent(&self, number: u64) -> Result<bool, EngineError> {
         Ok(self.transaction.sent(number)?)
     }
 
-    /// Returns the position up to which a queue is read.
+    /// Returns the position up to which a delivery queue was read; `None` if none was set.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read.
     pub fn cursor(&self, queue: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
         Ok(self.transaction.cursor(queue)?)
     }
 
-    /// Notes how far a queue is read.
+    /// Sets the position up to which a delivery queue was read.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn set_cursor(&self, queue: &[u8], position: &[u8]) -> Result<(), EngineError> {
         Ok(self.transaction.set_cursor(queue, position)?)
     }
 
-    /// The transaction of the store.
+    /// Returns the transaction of the store.
     pub(super) fn store(&self) -> &'t WriteTransaction<'s> {
         self.transaction
     }
 
-    /// Writes what came out of work on messages, none of which was delivered.
+    /// Writes results that include no delivery.
     pub(super) fn write(&mut self, writes: Vec<Write<'_>>) -> Result<(), EngineError> {
         self.store_session.write(writes).map(drop)
     }
 
-    /// Ends the transaction after an error that left something half done.
+    /// Makes the transaction fail if `failed` is true, because an operation was left half done.
     pub(super) fn fail_if(&mut self, failed: bool) {
         self.failed |= failed;
     }
 
-    /// A device with its sessions.
+    /// Returns a device with its sessions.
     pub(super) fn remote_device(
         &mut self,
         address: Address,
@@ -467,7 +471,7 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         remote_device(&mut self.store_session, self.state_cache, address)
     }
 
-    /// A device with its sessions; `None` if a row of it cannot be read.
+    /// Returns a device with its sessions; `None` if one of its rows is damaged.
     pub(super) fn partner_if_readable(
         &mut self,
         address: Address,
@@ -478,12 +482,12 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         }
     }
 
-    /// Time at which the oldest fallback key was made, in milliseconds since 1970.
+    /// Returns the time at which the oldest fallback key was made, in milliseconds since 1970.
     pub(super) fn fallback_since(&self) -> Option<u64> {
         self.state_cache.accept_context().account().account.fallback_since()
     }
 
-    /// Puts a ciphertext into the outbox.
+    /// Adds a ciphertext to the outbox.
     fn depart(&mut self, outgoing: OutgoingMessage) -> Result<Outgoing, EngineError> {
         let number = self.store_session.depart(&outgoing);
         self.failed |= number.is_err();
@@ -491,7 +495,7 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     }
 }
 
-/// Loads what is not in memory of a conversation, and of a device in it.
+/// Loads the states of a conversation and a device that are not cached.
 fn load<A: PairwiseAccount>(
     store_session: &mut StoreSession<'_, '_, A::Ratchet>,
     state_cache: &mut StateCache<A>,
@@ -507,7 +511,7 @@ fn load<A: PairwiseAccount>(
     Ok(())
 }
 
-/// A device with its sessions, loaded if it is not in memory.
+/// Returns a device with its sessions, which is loaded if it is not cached.
 fn remote_device<'m, A: PairwiseAccount>(
     store_session: &mut StoreSession<'_, '_, A::Ratchet>,
     state_cache: &'m mut StateCache<A>,

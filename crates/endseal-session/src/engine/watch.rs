@@ -1,4 +1,4 @@
-//! Callbacks between the transactions of a backlog.
+//! Callback between the transactions of a batch.
 
 use core::ops::{ControlFlow, Range};
 
@@ -15,34 +15,34 @@ use super::seal::seal;
 use super::store_access::StoreAccess;
 use crate::{BatchOptions, Durability, EngineError, Outcome, Outgoing, PairwiseAccount, SendError};
 
-/// A transaction of a backlog that was committed.
+/// Report on one committed transaction of a batch.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChunkReport<'a> {
-    /// Which messages of the batch were in it.
+    /// Indices of the messages in the batch that the report covers.
     pub range: Range<usize>,
     /// Results of these messages.
     pub outcomes: &'a [Outcome],
-    /// True if they may be acknowledged now; otherwise they may be when the batch has returned
-    /// ([`Durability::AtEnd`]).
+    /// True if the messages may be acknowledged now. With [`Durability::AtEnd`] it is false, and
+    /// they may be acknowledged when the batch has returned.
     pub is_durable: bool,
 }
 
-/// Callback after each transaction of a backlog.
+/// Callback after each transaction of a batch.
 pub(super) type Watcher<'w, A> =
     dyn FnMut(&ChunkReport<'_>, &mut BetweenCommits<'_, '_, A>) -> ControlFlow<()> + 'w;
 
-/// Somebody who is told, or nobody.
+/// The callback of a batch, if there is one, with the state that it needs.
 pub(super) struct Watch<'w, 'f, A: PairwiseAccount> {
     pub(super) watcher: Option<&'w mut Watcher<'f, A>>,
     pub(super) device: &'w Device,
     pub(super) options: &'w BatchOptions,
-    /// The order in which messages are opened, if it is not that of delivery.
+    /// Order in which messages are opened, if it differs from the order of delivery.
     pub(super) order: Option<&'w Order>,
 }
 
 impl<A: PairwiseAccount> Watch<'_, '_, A> {
-    /// Tells of what was committed since the last time.
+    /// Reports the messages that were committed since the last call.
     pub(super) fn call<'e>(
         &mut self,
         batch: &mut Batch<'e, A>,
@@ -83,12 +83,12 @@ impl<A: PairwiseAccount> Watch<'_, '_, A> {
         if watcher(&report, &mut between_commits).is_break() {
             progress.stopped = true;
         }
-        // What is in memory may be ahead of the store now: the batch cannot go on.
+        // The memory may be ahead of the store now, so the batch must end.
         failed.map_or(Ok(()), Err)
     }
 }
 
-/// The time between two transactions of a backlog, in which messages can be sent.
+/// Access to the engine between two transactions of a batch, for sending messages.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct BetweenCommits<'a, 'e, A: PairwiseAccount> {
     batch: &'a mut Batch<'e, A>,
@@ -100,11 +100,11 @@ pub struct BetweenCommits<'a, 'e, A: PairwiseAccount> {
 }
 
 impl<A: PairwiseAccount> BetweenCommits<'_, '_, A> {
-    /// Encrypts a message to a device, as [`Engine::encrypt`](crate::Engine::encrypt) does. What
-    /// was decrypted so far is committed with it.
+    /// Encrypts a message to a device, as [`Engine::encrypt`](crate::Engine::encrypt) does. All
+    /// messages decrypted so far are committed with it.
     ///
     /// # Errors
-    /// [`SendError`]. One of the store ends the batch too.
+    /// [`SendError`] if the device cannot be sent to. If the store fails, the batch ends too.
     pub fn encrypt(&mut self, to: Address, plaintext: &[u8]) -> Result<Outgoing, SendError> {
         if self.failed.is_some() {
             return Err(SendError::Ended);
@@ -121,7 +121,7 @@ impl<A: PairwiseAccount> BetweenCommits<'_, '_, A> {
         };
         let loaded = match loaded {
             Ok(loaded) => loaded,
-            // It costs this message, not the batch.
+            // Damaged rows make this message fail, but not the batch.
             Err(error @ EngineError::Damaged(_)) => return Err(error.into()),
             Err(error) => return Err(self.fail(error)),
         };

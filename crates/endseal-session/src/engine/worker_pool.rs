@@ -1,4 +1,4 @@
-//! Threads that open messages: conversations of a block are dealt out, the caller works along.
+//! Threads that open messages. They and the caller take the conversations of a block from a queue.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -12,12 +12,12 @@ use super::accept_context::AcceptContext;
 use super::batch::{ConversationDone, ConversationWork};
 use crate::PairwiseAccount;
 
-/// State that the caller and the threads share.
+/// State that the caller and the worker threads share.
 pub(super) struct WorkerPool<'e, A: PairwiseAccount> {
     queue: Mutex<WorkQueue<'e, A>>,
-    /// There is work, or none will come any more.
+    /// Signals that work was added, or that the pool has ended.
     work_came: Condvar,
-    /// Something was done.
+    /// Signals that a conversation is done or a thread has panicked.
     done_came: Condvar,
 }
 
@@ -28,7 +28,7 @@ struct WorkQueue<'e, A: PairwiseAccount> {
     over: bool,
 }
 
-/// See [`WorkerPool::engage`].
+/// Guard of [`WorkerPool::engage`]: ends the worker threads when it is dropped.
 pub(super) struct PoolGuard<'c, 'e, A: PairwiseAccount>(&'c WorkerPool<'e, A>);
 
 impl<A: PairwiseAccount> Drop for PoolGuard<'_, '_, A> {
@@ -43,7 +43,7 @@ impl<'e, A: PairwiseAccount> WorkerPool<'e, A> {
         Self { queue: Mutex::new(table), work_came: Condvar::new(), done_came: Condvar::new() }
     }
 
-    /// Starts `threads` threads, which end with the [engagement](Self::engage).
+    /// Starts `threads` worker threads, which end when the [guard](Self::engage) is dropped.
     pub(super) fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -57,26 +57,26 @@ impl<'e, A: PairwiseAccount> WorkerPool<'e, A> {
         }
     }
 
-    /// Lets the threads go when it is dropped, also by a panic of the caller, who would wait for
-    /// them for ever otherwise.
+    /// Returns a guard that ends the worker threads when it is dropped. It does so even if the
+    /// caller panics, because the scope would wait for the threads for ever otherwise.
     pub(super) fn engage(&self) -> PoolGuard<'_, 'e, A> {
         PoolGuard(self)
     }
 
-    /// No work comes any more.
+    /// Ends the worker threads.
     fn dismiss(&self) {
         self.lock().over = true;
         self.work_came.notify_all();
     }
 
-    /// Opens the messages of a block, and takes part.
+    /// Opens the messages of a block. The caller's thread works too.
     pub(super) fn run(
         &self,
         work: Vec<ConversationWork<'e, A>>,
         accept_context: &AcceptContext<A>,
     ) -> Vec<ConversationDone<'e, A>> {
         let conversation_states = work.len();
-        // The longest first, so that none is begun last.
+        // Conversations with the most messages come first, so that no long one is started last.
         let mut work = work;
         work.sort_by_key(|it| core::cmp::Reverse(it.tasks.len()));
         let mut table = self.lock();
@@ -106,7 +106,7 @@ impl<'e, A: PairwiseAccount> WorkerPool<'e, A> {
         loop {
             if let Some(next) = table.todo.pop_front() {
                 drop(table);
-                // The caller waits for every conversation: a panic is passed on to it.
+                // The caller waits for every conversation, so a panic is passed on to it.
                 let done = catch_unwind(AssertUnwindSafe(|| next.run(accept_context)));
                 table = self.lock();
                 match done {
@@ -123,7 +123,7 @@ impl<'e, A: PairwiseAccount> WorkerPool<'e, A> {
     }
 
     fn lock(&self) -> MutexGuard<'_, WorkQueue<'e, A>> {
-        // Nothing panics while it holds the lock, and what it guards is whole at any time.
+        // No code panics while it holds the lock, and the guarded state is always consistent.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

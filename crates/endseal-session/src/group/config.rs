@@ -10,7 +10,7 @@ use super::provider::Provider;
 use super::rules::Rules;
 use super::storage_adapter::StorageAdapter;
 
-/// Types with which this crate extends the MLS library.
+/// Configuration type of the MLS library, with the extensions of this crate.
 pub(super) type Config = WithKeyPackageRepo<
     StorageAdapter,
     WithGroupStateStorage<

@@ -1,4 +1,4 @@
-//! Credentials of members: a valid certificate for the key that signs.
+//! MLS credentials: valid certificates for the signing key of a leaf.
 
 use core::fmt;
 
@@ -11,24 +11,24 @@ use mls_rs::time::MlsTime;
 use mls_rs::{ExtensionList, IdentityProvider};
 use mls_rs_core::identity::MemberValidationContext;
 
-/// Where identity and device stand in a certificate.
+/// Position of identity and device in a certificate.
 const ADDRESS: core::ops::Range<usize> = 1..37;
 
-/// The rule of the specification ("Groups") as the MLS library asks for it.
+/// Credential rules of the specification ("Groups"), for the MLS library.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Credentials;
 
-/// Why a credential is refused.
+/// Error for a credential that is not a valid certificate of the signing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InvalidCredential;
 
-/// The member that a device is, for its own leaf.
+/// Returns the MLS identity of a device, for its own leaf.
 pub(super) fn signing_identity(certificate: &Certificate) -> SigningIdentity {
     let credential = BasicCredential::new(certificate.as_bytes().to_vec()).into_credential();
     SigningIdentity::new(credential, certificate.keys().group.as_bytes().to_vec().into())
 }
 
-/// The certificate of a member, checked whole.
+/// Returns the certificate of a member after a complete check.
 pub(super) fn certificate(member: &SigningIdentity) -> Result<Certificate, InvalidCredential> {
     let certificate = Certificate::from_bytes(content(member)?).map_err(|_| InvalidCredential)?;
     if certificate.keys().group.as_bytes()[..] == member.signature_key[..] {
@@ -38,14 +38,14 @@ pub(super) fn certificate(member: &SigningIdentity) -> Result<Certificate, Inval
     }
 }
 
-/// The address of a member whose certificate was checked when it joined.
+/// Returns the address of a member, whose certificate was checked when it joined.
 pub(super) fn address(member: &SigningIdentity) -> Result<Address, InvalidCredential> {
     let (identity, device) = address_bytes(member)?;
     let identity = PublicKey::from_bytes(identity).map_err(|_| InvalidCredential)?;
     Ok(Address { identity, device })
 }
 
-/// Identity and device as they stand in the certificate of a member.
+/// Returns identity and device from the certificate of a member.
 pub(super) fn address_bytes(
     member: &SigningIdentity,
 ) -> Result<(&[u8; 32], DeviceId), InvalidCredential> {
@@ -56,7 +56,7 @@ pub(super) fn address_bytes(
     Ok((identity, device))
 }
 
-/// Bytes of the certificate of a member.
+/// Returns the bytes of a member's certificate.
 pub(super) fn content(
     member: &SigningIdentity,
 ) -> Result<&[u8; Certificate::LEN], InvalidCredential> {
@@ -76,7 +76,7 @@ impl IdentityProvider for Credentials {
         certificate(member).map(drop)
     }
 
-    /// Nobody outside a group may speak in it.
+    /// Refuses all external senders: only members may send to a group.
     fn validate_external_sender(
         &self,
         _: &SigningIdentity,
@@ -86,8 +86,8 @@ impl IdentityProvider for Credentials {
         Err(InvalidCredential)
     }
 
-    /// The bytes of the address. Called for every leaf of a tree before any is validated, so no
-    /// public-key work is done here.
+    /// Returns the bytes of the address. The library calls it for every leaf of a tree before any
+    /// is validated, so it uses no public-key operations.
     fn identity(
         &self,
         member: &SigningIdentity,
@@ -114,7 +114,7 @@ impl IdentityProvider for Credentials {
 
 impl fmt::Display for InvalidCredential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the credential is no valid certificate of the signing key")
+        f.write_str("the credential is not a valid certificate of the signing key")
     }
 }
 

@@ -1,4 +1,4 @@
-//! A device as groups know it: its certificate and the key that signs for it.
+//! Device as a member of groups: its certificate and its signing key.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -28,37 +28,37 @@ use super::{EpochState, Group, header};
 pub(super) const LIFETIME: Duration = Duration::from_secs(84 * 24 * 60 * 60);
 const VERSION: u8 = 1;
 
-/// The key with which a device signs in groups. Its public key stands in the certificate.
+/// Ed25519 key with which a device signs in groups. Its public key is in the certificate.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct GroupKey(SigningKey);
 
 impl GroupKey {
-    /// A new key.
+    /// Generates a new key.
     ///
     /// # Errors
-    /// [`RandomError`] if the source fails.
+    /// [`RandomError`] if the random source fails.
     pub fn generate(random: &mut impl Random) -> Result<Self, RandomError> {
         Seed::generate(random).map(Self::from_seed)
     }
 
-    /// The key of a seed.
+    /// Derives the key from a seed.
     #[must_use]
     pub fn from_seed(seed: Seed) -> Self {
         Self(SigningKey::from_seed(seed))
     }
 
-    /// The public key, for the certificate.
+    /// Returns the public key, for the certificate.
     #[must_use]
     pub fn public_key(&self) -> &endseal_crypto::ed25519::PublicKey {
         self.0.public_key()
     }
 
-    /// The seed.
+    /// Returns the seed of the key.
     pub(crate) fn seed(&self) -> &Seed {
         self.0.seed()
     }
 
-    /// Seed and public key, as the library wants it.
+    /// Returns seed and public key in the library's format.
     fn to_mls(&self) -> SignatureSecretKey {
         let mut bytes = Vec::with_capacity(64);
         bytes.extend_from_slice(self.0.seed().expose_secret());
@@ -67,21 +67,21 @@ impl GroupKey {
     }
 }
 
-/// The secrets of a key package: what opens the one welcome that was made for it.
+/// Secrets of a key package. They open the one welcome that was made for it.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub struct KeyPackageSecret {
-    /// Id by which a welcome names it: a digest of the public key package.
+    /// Id by which a welcome names the key package: a digest of its public part.
     pub id: Vec<u8>,
-    /// The secrets. The caller MUST delete them with the join that used them.
+    /// Encoded secrets. The caller MUST delete them in the transaction of the join that used them.
     pub data: Zeroizing<Vec<u8>>,
 }
 
-/// A group that was joined by a welcome.
+/// Group that was joined by a welcome.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub struct Joined {
-    /// The group.
+    /// State of the joined group.
     pub group: Group,
     /// Id of the key package that was used.
     pub key_package: Vec<u8>,
@@ -89,7 +89,7 @@ pub struct Joined {
     pub inviter: Address,
 }
 
-/// A device in groups: makes key packages, creates, joins and loads groups.
+/// A device that makes key packages, and creates, joins and loads groups.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct GroupDevice {
     certificate: Certificate,
@@ -98,7 +98,7 @@ pub struct GroupDevice {
 }
 
 impl GroupDevice {
-    /// A device that understands [`Suite::DEFAULT`].
+    /// Makes a device that supports the suites in [`Suite::DEFAULT`].
     ///
     /// # Errors
     /// [`StateError`] if the certificate is for another key.
@@ -109,7 +109,7 @@ impl GroupDevice {
         Ok(Self { certificate, key, suites: Suite::DEFAULT.to_vec() })
     }
 
-    /// The same device with other suites, the preferred first.
+    /// Sets the supported suites, the preferred one first.
     #[must_use]
     pub fn with_suites(mut self, suites: &[Suite]) -> Self {
         self.suites = suites.to_vec();
@@ -128,12 +128,12 @@ impl GroupDevice {
         self.certificate.address()
     }
 
-    /// The key.
+    /// Returns the signing key.
     pub(crate) fn key(&self) -> &GroupKey {
         &self.key
     }
 
-    /// Certificate and key, to store them encrypted.
+    /// Encodes certificate and key. The caller MUST store them encrypted.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(1 + Certificate::LEN + Seed::LEN));
@@ -143,7 +143,7 @@ impl GroupDevice {
         bytes
     }
 
-    /// The device of such bytes, with [`Suite::DEFAULT`].
+    /// Decodes a device, with the suites in [`Suite::DEFAULT`].
     ///
     /// # Errors
     /// [`StateError`] if the bytes are damaged.
@@ -155,14 +155,16 @@ impl GroupDevice {
         Self::new(certificate, GroupKey::from_seed(seed))
     }
 
-    /// A key package for one who wants to add this device to a group of `suite`, and its secrets.
-    /// `now` is the time since 1970; the key package is valid from an hour before for 84 days.
+    /// Makes a key package, with which others can add this device to a group of `suite`, and its
+    /// secrets. `now` is the time since 1970. The key package is valid for 84 days, from an hour
+    /// before.
     ///
-    /// The caller MUST store the secrets before it hands out the public part, and hands each out
-    /// once.
+    /// The caller MUST store the secrets before it publishes the public part, and MUST publish each
+    /// key package for one use only.
     ///
     /// # Errors
-    /// [`GroupError::UnknownSuite`], [`GroupError::Internal`].
+    /// [`GroupError::UnknownSuite`] if this device does not support the suite,
+    /// [`GroupError::Internal`] if the library fails.
     pub fn key_package(
         &self,
         suite: Suite,
@@ -182,10 +184,11 @@ impl GroupDevice {
         Ok((message, KeyPackageSecret { id, data: Zeroizing::new(data) }))
     }
 
-    /// A new group with this device alone, of the preferred suite.
+    /// Makes a group of the preferred suite, with this device as its only member.
     ///
     /// # Errors
-    /// [`GroupError::InvalidId`], [`GroupError::UnknownSuite`], [`GroupError::Internal`].
+    /// [`GroupError::InvalidId`] if the id is not 1 to 63 bytes long, [`GroupError::UnknownSuite`]
+    /// if no suite is set, [`GroupError::Internal`] if the library fails.
     pub fn create(&self, id: &[u8], now: Duration) -> Result<Group, GroupError> {
         check_id(id)?;
         let suite = *self.suites.first().ok_or(GroupError::UnknownSuite)?;
@@ -200,12 +203,12 @@ impl GroupDevice {
         Ok(Group::new(membership))
     }
 
-    /// Certificate of the device that a key package adds. It proves nothing of the rest, which
-    /// [`Group::add`] checks.
+    /// Returns the certificate of the device that a key package adds. The other fields of the key
+    /// package are not checked; [`Group::add`] does that.
     ///
     /// # Errors
-    /// [`GroupError::InvalidKeyPackage`] if the bytes are no key package, or its certificate is not
-    /// valid.
+    /// [`GroupError::InvalidKeyPackage`] if the bytes are not a key package, or its certificate is
+    /// invalid.
     pub fn certificate_in(key_package: &[u8]) -> Result<Certificate, GroupError> {
         let message = MlsMessage::from_bytes(key_package).ok();
         let package = message.and_then(MlsMessage::into_key_package);
@@ -214,7 +217,8 @@ impl GroupDevice {
             .map_err(|_| GroupError::InvalidKeyPackage)
     }
 
-    /// End of the lifetime of a key package, since 1970, from the data of its [`KeyPackageSecret`].
+    /// Returns the end of a key package's lifetime, since 1970, from the data of its
+    /// [`KeyPackageSecret`].
     ///
     /// # Errors
     /// [`StateError`] if the bytes are damaged.
@@ -223,12 +227,13 @@ impl GroupDevice {
         Ok(Duration::from_secs(data.expiration))
     }
 
-    /// Joins the group of a welcome. `find` gives the data of a [`KeyPackageSecret`] by its id. The
-    /// caller MUST delete the secrets of [`Joined::key_package`] in the transaction that stores the
-    /// group.
+    /// Joins the group of a welcome. `find` returns the data of a [`KeyPackageSecret`] by its id.
+    /// The caller MUST delete the secrets of [`Joined::key_package`] in the transaction that stores
+    /// the group.
     ///
     /// # Errors
-    /// [`GroupError`]; nothing has changed.
+    /// [`GroupError`] if the welcome is invalid, is for another device, or leads to a group that
+    /// exceeds a limit.
     pub fn join(
         &self,
         welcome: &[u8],
@@ -262,10 +267,10 @@ impl GroupDevice {
         Ok(Joined { group: Group::new(membership), key_package: id, inviter })
     }
 
-    /// The group that was saved, with the past epochs that were stored beside it.
+    /// Loads a group from its saved state and its stored past epochs.
     ///
     /// # Errors
-    /// [`StateError`] if the state is damaged, or another device's.
+    /// [`StateError`] if the state is damaged, or belongs to another device.
     pub fn load(
         &self,
         state: &[u8],
@@ -275,7 +280,8 @@ impl GroupDevice {
         let epochs: Epochs =
             epochs.into_iter().map(|past| (past.epoch, Arc::new(past.state))).collect();
         let storage_adapter = StorageAdapter::new();
-        // The suite stands in the state; that of the client is for what it makes.
+        // The state contains the suite of the group; the client's suite is used for new objects
+        // only.
         let suite = *self.suites.first().ok_or(StateError)?;
         let client = self.client(suite, &storage_adapter).map_err(|_| StateError)?;
         let state = Some(Zeroizing::new(mls.to_vec()));
@@ -288,8 +294,8 @@ impl GroupDevice {
         MlsState::with(mls, storage_adapter, group_meta, table.epochs).map(Group::new)
     }
 
-    /// Returns true if the group knows the member by this device's key. Otherwise other members
-    /// could not verify its signatures.
+    /// Returns true if the group has this device's key for its member. Otherwise other members
+    /// could not verify this device's signatures.
     fn is_in(&self, mls: &mls_rs::Group<Config>) -> bool {
         let own = mls.current_member_signing_identity();
         own.is_ok_and(|own| own.signature_key[..] == self.key.public_key().as_bytes()[..])
@@ -319,7 +325,7 @@ impl GroupDevice {
     }
 }
 
-/// The name of its conversation in the store is a byte longer.
+/// Checks the length of a group id. Its conversation name in the store is one byte longer.
 fn check_id(id: &[u8]) -> Result<(), GroupError> {
     let is_valid = (1..=header::MAX_GROUP_ID_LEN).contains(&id.len());
     if is_valid { Ok(()) } else { Err(GroupError::InvalidId) }

@@ -1,4 +1,4 @@
-//! Errors of groups.
+//! Errors of group operations.
 
 use core::fmt;
 
@@ -6,39 +6,42 @@ use mls_rs::error::MlsError;
 
 use super::rules::Refused;
 
-/// Most messages of one sender that may be missing before the next one.
+/// Largest number of messages of one sender that may be missing before the next one.
 pub(super) const GAP: u32 = 1024;
 
-/// Why a message was not opened. The group is as before, and the message can be given again.
+/// Error of opening a group message. The group is unchanged, and the message can be delivered
+/// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The bytes are no message of a group, or ask for what groups here do not do; or a proposal is
-    /// beyond the 1 MiB of them that may wait for a commit.
+    /// The bytes are not a valid group message, or the message uses a feature that this crate does
+    /// not support. For a proposal: waiting proposals would exceed 1 MiB.
     Malformed,
-    /// The message is of another group.
+    /// The message belongs to another group.
     OtherGroup,
-    /// This device was removed.
+    /// This device was removed from the group.
     NotMember,
-    /// Forged or damaged: sender data, ciphertext, signature, credential or confirmation.
+    /// Sender data, ciphertext, signature, credential or confirmation are forged or damaged.
     Authentication,
-    /// Of an epoch that this device has not reached; it opens after the commits before it.
+    /// The message is of a later epoch, with this number. It can be opened after the commits before
+    /// it.
     LaterEpoch(u64),
-    /// Of an epoch whose keys are gone; or a change of one that has ended; or of a sender who has
-    /// left since.
+    /// The keys of the message's epoch were deleted, or it is a proposal or commit of a past epoch,
+    /// or its sender was removed since.
     OldEpoch,
-    /// The key was used or dropped.
+    /// The key of the message was used or deleted.
     KeyGone,
-    /// More messages are missing than are skipped: before this one of the sender, or in the group.
+    /// Too many messages are missing before this one of the same sender, or in the whole group.
     TooFarAhead {
-        /// Number of messages that may be skipped at most.
+        /// Largest number of messages that may be missing.
         limit: u32,
     },
-    /// Sent by this device.
+    /// The message was sent by this device.
     Own,
-    /// The change makes the group larger than groups may be.
+    /// The commit would make the group exceed a size limit.
     TooLarge,
-    /// The library went another way with the same messages. The group in memory is not to be used.
+    /// The library failed, or the group could not be restored after a failed message. The group in
+    /// memory must not be used any more.
     Internal,
 }
 
@@ -48,7 +51,7 @@ impl OpenError {
             MlsError::KeyMissing(_) => Self::KeyGone,
             MlsError::InvalidFutureGeneration(_) => Self::TooFarAhead { limit: GAP },
             MlsError::CantProcessMessageFromSelf => Self::Own,
-            // The library knows the latter from a key that has left the tree since.
+            // The library returns MemberNotFound for a key that was removed from the tree since.
             MlsError::EpochNotFound | MlsError::MemberNotFound => Self::OldEpoch,
             MlsError::MlsRulesError(_) => match Refused::of(error) {
                 Some(Refused::TooLarge) => Self::TooLarge,
@@ -62,15 +65,17 @@ impl OpenError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed => f.write_str("not a message of a group"),
-            Self::OtherGroup => f.write_str("a message of another group"),
+            Self::Malformed => f.write_str("the bytes are not a valid group message"),
+            Self::OtherGroup => f.write_str("the message belongs to another group"),
             Self::NotMember => f.write_str("this device was removed from the group"),
             Self::Authentication => f.write_str("the message is forged or damaged"),
-            Self::LaterEpoch(epoch) => write!(f, "of epoch {epoch}, which has not begun here"),
-            Self::OldEpoch => f.write_str("of an epoch that is gone"),
+            Self::LaterEpoch(epoch) => write!(f, "the message is of the later epoch {epoch}"),
+            Self::OldEpoch => f.write_str("the epoch of the message is too old"),
             Self::KeyGone => f.write_str("the key of the message was used or dropped"),
-            Self::TooFarAhead { limit } => write!(f, "more than {limit} messages are missing"),
-            Self::Own => f.write_str("sent by this device"),
+            Self::TooFarAhead { limit } => {
+                write!(f, "more than {limit} messages are missing before this one")
+            }
+            Self::Own => f.write_str("the message was sent by this device"),
             Self::TooLarge => f.write_str("the group would be too large"),
             Self::Internal => f.write_str("the MLS library failed"),
         }
@@ -79,24 +84,24 @@ impl fmt::Display for OpenError {
 
 impl core::error::Error for OpenError {}
 
-/// Why a group was not made, joined, changed or sent to. Nothing has changed.
+/// Error of making, joining, changing or sending to a group. The group is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GroupError {
-    /// A group's id has 1 to 63 bytes.
+    /// The group id is not 1 to 63 bytes long.
     InvalidId,
-    /// The suite is not one of the device's.
+    /// The cipher suite is not supported by this device.
     UnknownSuite,
-    /// Not a key package, or one whose certificate, signature, suite or lifetime is not valid, or
-    /// of somebody who is a member already.
+    /// The bytes are not a key package, or its certificate, signature, suite or lifetime is
+    /// invalid, or its device is a member already.
     InvalidKeyPackage,
-    /// Not a welcome, or one that is forged or damaged, or into a group with an invalid member.
+    /// The bytes are not a welcome, or it is forged or damaged, or the group has an invalid member.
     InvalidWelcome,
-    /// The welcome is for no key package whose secret is known.
+    /// The welcome is for no key package whose secrets this device has.
     NoKeyPackage,
-    /// Nobody of that address is in the group.
+    /// No member of the group has that address.
     NoSuchMember,
-    /// A device cannot remove itself by a commit. It proposes its removal.
+    /// A device cannot remove itself by a commit. It must propose its removal.
     RemovesItself,
     /// A commit is pending already: accept or discard it first.
     CommitPending,
@@ -104,25 +109,25 @@ pub enum GroupError {
     NothingPending,
     /// Proposals have arrived: send a commit before a text.
     CommitRequired,
-    /// This device was removed.
+    /// This device was removed from the group.
     NotMember,
-    /// The group would be larger than groups may be.
+    /// The group would exceed a size limit.
     TooLarge,
-    /// The text makes the message longer than 1 MiB.
+    /// The text would make the message longer than 1 MiB.
     TooLong,
-    /// The source of randomness failed, or the library.
+    /// The random source or the MLS library failed.
     Internal,
 }
 
 impl fmt::Display for GroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::InvalidId => "a group's id has 1 to 63 bytes",
-            Self::UnknownSuite => "the cipher suite is not one of the device's",
+            Self::InvalidId => "the group id is not 1 to 63 bytes long",
+            Self::UnknownSuite => "the cipher suite is not supported by this device",
             Self::InvalidKeyPackage => "the key package is not valid",
             Self::InvalidWelcome => "the welcome is not valid",
             Self::NoKeyPackage => "the welcome is for no key package of this device",
-            Self::NoSuchMember => "no such member",
+            Self::NoSuchMember => "the address is not a member of the group",
             Self::RemovesItself => "a device cannot remove itself",
             Self::CommitPending => "a commit is pending",
             Self::NothingPending => "no commit is pending",
@@ -137,8 +142,8 @@ impl fmt::Display for GroupError {
 
 impl core::error::Error for GroupError {}
 
-/// The bytes are not what [`Group::save`](super::Group::save) or
-/// [`GroupDevice::to_bytes`](super::GroupDevice::to_bytes) gave.
+/// Error for bytes that are not a valid result of [`Group::save`](super::Group::save) or
+/// [`GroupDevice::to_bytes`](super::GroupDevice::to_bytes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateError;

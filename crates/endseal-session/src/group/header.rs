@@ -1,19 +1,19 @@
 //! Unencrypted header of a group message (RFC 9420, section 6.3).
 
-/// Version and wire format: MLS 1.0, `PrivateMessage`.
+/// Protocol version and wire format: MLS 1.0, `PrivateMessage`.
 const PREFIX: [u8; 4] = [0, 1, 0, 2];
 /// Longest group id, in bytes (docs/spec/session.md, "Conversations").
 pub const MAX_GROUP_ID_LEN: usize = 63;
-/// Longest message (docs/spec/session.md, "Messages").
+/// Longest message, in bytes (docs/spec/session.md, "Messages").
 pub(super) const MAX_MESSAGE: usize = 1 << 20;
 
-/// Where a group message belongs. Nothing of it is authenticated.
+/// Header of a group message: group, epoch and kind of content. It is not authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GroupHeader<'a> {
-    /// The group's id, 1 to 63 bytes.
+    /// Id of the group, 1 to 63 bytes.
     pub id: &'a [u8],
-    /// The epoch whose keys open it.
+    /// Epoch whose keys open the message.
     pub epoch: u64,
     /// Kind of the content.
     pub content: Content,
@@ -23,19 +23,19 @@ pub struct GroupHeader<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Content {
-    /// A text of the application.
+    /// Text of the application.
     Application,
-    /// A proposal to change the group.
+    /// Proposal to change the group.
     Proposal,
-    /// A change of the group, which begins the next epoch.
+    /// Commit that changes the group and starts the next epoch.
     Commit,
 }
 
 impl<'a> GroupHeader<'a> {
-    /// Reads the head and checks the frame; no key is needed and none used.
+    /// Decodes the header and checks the frame. It needs no key.
     ///
-    /// `None` if the bytes are not one whole `MLSMessage` with a `PrivateMessage`: changes of a
-    /// group travel encrypted too, so that no signature of a stranger is ever verified.
+    /// `None` unless the bytes are exactly one `MLSMessage` with a `PrivateMessage`. Changes of a
+    /// group are encrypted too, so no signature of an outsider is ever verified.
     #[must_use]
     pub fn parse(body: &'a [u8]) -> Option<Self> {
         if body.len() > MAX_MESSAGE {
@@ -46,7 +46,7 @@ impl<'a> GroupHeader<'a> {
         let (epoch, after) = rest.split_first_chunk()?;
         let (&content_type, after) = after.split_first()?;
         rest = after;
-        // Authenticated data, sender data, ciphertext, and nothing after them.
+        // Authenticated data, sender data and ciphertext; no bytes may follow.
         let data = vector(&mut rest)?;
         let sender_data = vector(&mut rest)?;
         let ciphertext = vector(&mut rest)?;
@@ -64,7 +64,7 @@ impl<'a> GroupHeader<'a> {
     }
 }
 
-/// A vector with a length of variable size in its shortest form (RFC 9420, section 2.1.2).
+/// Reads a vector, whose length field must be in its shortest form (RFC 9420, section 2.1.2).
 pub(super) fn vector<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let first = *rest.first()?;
     let width = 1_usize << (first >> 6);

@@ -1,4 +1,4 @@
-//! A group as one member holds it: the library's state, the past epochs, and who is in.
+//! State of a group at one member: the library's state, past epochs and addresses of the members.
 
 use alloc::sync::Arc;
 
@@ -25,40 +25,40 @@ use super::state::{EpochState, GroupChanges, GroupMeta, OwnCommit, Pending};
 use super::storage_adapter::{Epochs, StorageAdapter, Table, Watch};
 use super::{PAST_EPOCHS, credential};
 
-/// Commits after which ended epochs are laid down: the library keeps them all until it is told to
-/// write, and three are enough.
+/// Number of commits after which past epochs are taken from the library. It keeps all of them until
+/// it writes its state, and three are enough.
 const SETTLE_AFTER: u32 = 16;
-/// Most bytes of a group's tree. With a second tree in a pending commit, 65,536 skipped keys and
-/// proposals the state stays below what the store takes.
+/// Limit in bytes for the ratchet tree of a group. With a second tree in a pending commit, 65,536
+/// skipped keys and proposals, the state fits into a row of the store.
 const MAX_TREE: usize = 8 << 20;
-/// Bytes of proposals that may wait for a commit.
+/// Limit in bytes for the proposals that wait for a commit.
 const MAX_PROPOSALS: u64 = 1 << 20;
 
-/// All of a group that one member holds. A copy is independent of the original.
+/// Complete state of a group at one member. A clone is independent of the original.
 #[derive(Clone)]
 pub(super) struct MlsState {
     pub(super) mls: mls_rs::Group<Config>,
     pub(super) group_meta: GroupMeta,
-    /// This device.
+    /// Address of this device.
     pub(super) address: Address,
-    /// Past epochs as they were written last.
+    /// Past epochs as of the last write by the library.
     epochs: Epochs,
-    /// Which of them the store does not have, or has otherwise.
+    /// Epochs that differ from the store, or are missing there.
     dirty: Dirty,
-    /// By leaf. Their keys were checked when they joined.
+    /// Addresses of the members, by leaf. Their keys were checked when they joined.
     members: Arc<[Option<Address>]>,
     storage_adapter: StorageAdapter,
-    /// Bytes that the tree has at most.
+    /// Upper bound of the tree's length, in bytes.
     tree_bound: usize,
     unsettled: u32,
-    /// There while texts are opened together.
+    /// Set while texts are opened together.
     signatures: Option<Signatures>,
 }
 
-/// A message that was not opened.
+/// Failure to open a message.
 pub(super) struct Failed {
     pub(super) error: OpenError,
-    /// True if a ratchet or a count of skipped keys has moved: the state cannot be used.
+    /// True if a ratchet or the count of skipped keys has changed: the state must not be used then.
     pub(super) took_key: bool,
 }
 
@@ -105,7 +105,7 @@ impl MlsState {
         (0..).zip(self.members.iter()).filter_map(|(leaf, member)| Some((leaf, (*member)?)))
     }
 
-    /// Members with their certificates.
+    /// Returns the members with their certificates.
     pub(super) fn certificates(
         &self,
     ) -> Result<Vec<(Address, [u8; Certificate::LEN])>, StateError> {
@@ -118,9 +118,9 @@ impl MlsState {
         roster.members_iter().map(certificate).collect()
     }
 
-    /// Opens texts, and verifies their signatures together. `None` if any fails in a way that took
-    /// its key, or a signature is wrong: then the state is not to be used, and one by one tells
-    /// more.
+    /// Opens texts, and verifies their signatures together. `None` if a text failed after its key
+    /// was taken, or a signature is wrong. The state must not be used then; opening the texts one
+    /// by one shows which one failed.
     pub(super) fn open_many(
         &mut self,
         texts: &[(GroupHeader<'_>, &[u8])],
@@ -136,12 +136,12 @@ impl MlsState {
         opened.filter(|_| verified)
     }
 
-    /// Opens a message of this epoch or a past one. If that failed and took a key, the state is not
-    /// to be used.
+    /// Opens a message of the current or a past epoch. If it fails with `took_key`, the state must
+    /// not be used.
     pub(super) fn open(&mut self, header: &GroupHeader<'_>, body: &[u8]) -> Result<Opened, Failed> {
         let untouched = |error| Failed { error, took_key: false };
         let is_proposal = header.content == Content::Proposal;
-        // They are kept until a commit, which any member can put off.
+        // Proposals are kept until a commit, which any member can delay.
         let proposals = self.group_meta.proposals.saturating_add(body.len() as u64);
         if is_proposal && proposals > MAX_PROPOSALS {
             return Err(untouched(OpenError::Malformed));
@@ -163,7 +163,7 @@ impl MlsState {
         self.group_meta.skipped_keys = watch.skipped_keys;
         let Some(taken) = watch.message else {
             let error = match &received {
-                // The library knows its own proposals by their bytes.
+                // The library recognises its own proposals by their bytes.
                 Ok(ReceivedMessage::Proposal(_)) => OpenError::Own,
                 Ok(_) => OpenError::Authentication,
                 Err(error) => OpenError::from_mls(error),
@@ -185,7 +185,7 @@ impl MlsState {
             }
             Err(error) => {
                 let error = OpenError::from_mls(&error);
-                // These the library tells before it takes a key.
+                // The library returns these errors before it takes a key.
                 let found_none =
                     [OpenError::KeyGone, OpenError::TooFarAhead { limit: GAP }, OpenError::Own];
                 Err(Failed { error, took_key: !found_none.contains(&error) })
@@ -205,12 +205,12 @@ impl MlsState {
                 self.follow(&commit).map(Opened::Change)
             }
             ReceivedMessage::Proposal(proposal) => self.proposed(&proposal).map(Opened::Proposal),
-            // The frame was a PrivateMessage, which holds none of these.
+            // The frame was a PrivateMessage, which contains none of the other kinds.
             _ => Err(OpenError::Malformed),
         }
     }
 
-    /// Makes the pending commit the state of the group.
+    /// Applies the pending commit to the group.
     pub(super) fn accept(&mut self, pending: &Pending) -> Result<Change, MlsError> {
         let epoch = self.mls.current_epoch();
         let secrets = CommitSecrets::from_bytes(&pending.secrets)?;
@@ -221,21 +221,21 @@ impl MlsState {
         self.follow(&commit).map_err(|_| MlsError::InvalidTreeIndex)
     }
 
-    /// Raises the bound of the tree before a commit of `len` bytes. Leaves and keys that it brings
-    /// are in it or in proposals that wait; an added leaf is named once by each of at most 32
-    /// parents.
+    /// Raises the bound of the tree before a commit of `len` bytes. The leaves and keys that it
+    /// adds are in the commit or in waiting proposals. An added leaf is listed once in each of at
+    /// most 32 parents.
     fn grow(&mut self, len: usize) {
         let proposals = usize::try_from(self.group_meta.proposals).unwrap_or(usize::MAX);
         let brought = len.saturating_add(proposals).saturating_mul(2);
         self.tree_bound = self.tree_bound.saturating_add(brought);
     }
 
-    /// Returns true if the group is larger than a commit may make it.
+    /// Returns true if the group exceeds the limits that apply to commits.
     pub(super) fn is_too_large(&self) -> bool {
         self.tree_bound > MAX_TREE || self.members().count() > MAX_MEMBERS
     }
 
-    /// Refuses a tree that is too large to be kept.
+    /// Refuses a tree that exceeds the limit.
     fn check_tree(&mut self) -> Result<(), OpenError> {
         if self.tree_bound > MAX_TREE {
             self.tree_bound = self.mls.export_tree().byte_size();
@@ -243,13 +243,13 @@ impl MlsState {
         if self.tree_bound > MAX_TREE { Err(OpenError::TooLarge) } else { Ok(()) }
     }
 
-    /// Returns true if a commit of this device for `epoch`, which has ended, has these bytes.
+    /// Returns true if the bytes are a commit of this device for the past epoch `epoch`.
     pub(super) fn is_own_commit(&self, epoch: u64, body: &[u8]) -> bool {
         let mut commits = self.group_meta.own_commits.iter().filter(|commit| commit.epoch == epoch);
         commits.any(|commit| commit.digest == hash::digest(body))
     }
 
-    /// All that changed since the last call.
+    /// Returns all changes since the last call.
     pub(super) fn save(&mut self) -> Result<GroupChanges, MlsError> {
         let state = self.settle()?;
         let dirty = core::mem::take(&mut self.dirty);
@@ -265,17 +265,18 @@ impl MlsState {
         })
     }
 
-    /// The first epoch that still opens.
+    /// Returns the oldest epoch whose messages can still be opened.
     pub(super) fn oldest_epoch(&self) -> u64 {
         self.mls.current_epoch().saturating_sub(PAST_EPOCHS)
     }
 
-    /// Runs work of the library with the past epochs at hand.
+    /// Runs a library operation with access to the past epochs.
     pub(super) fn run<T>(&mut self, work: impl FnOnce(&mut mls_rs::Group<Config>) -> T) -> T {
         self.run_for(None, work).0
     }
 
-    /// The same, with what the library has written.
+    /// Runs a library operation like [`Self::run`], and also returns the table with the data that
+    /// the library has written.
     fn run_for<T>(
         &mut self,
         watch: Option<Watch>,
@@ -291,7 +292,7 @@ impl MlsState {
         (result, table)
     }
 
-    /// Takes the past epochs from the library, and its state.
+    /// Makes the library write its state. Takes over the past epochs, and returns the state.
     fn settle(&mut self) -> Result<Zeroizing<Vec<u8>>, MlsError> {
         let (written, table) = self.run_for(None, mls_rs::Group::write_to_storage);
         written?;
@@ -362,7 +363,8 @@ impl MlsState {
         let by = self.member(by).ok_or(OpenError::Authentication)?;
         match &proposal.proposal {
             Proposal::Add(add) => {
-                // A commit checks the rest; the certificate is checked now, since it is shown.
+                // A commit checks the rest. The certificate is checked now, because it is
+                // displayed.
                 let member = credential::certificate(add.signing_identity());
                 let member = member.map_err(|_| OpenError::Authentication)?.address();
                 Ok(Proposed::Add { by, member })
@@ -376,13 +378,13 @@ impl MlsState {
         }
     }
 
-    /// The member at a leaf.
+    /// Returns the member at a leaf.
     pub(super) fn member(&self, leaf: u32) -> Option<Address> {
         *self.members.get(usize::try_from(leaf).ok()?)?
     }
 }
 
-/// The members by leaf. Those who are in `known` at the same leaf are not decoded again.
+/// Returns the members by leaf. Those in `known` at the same leaf are not decoded again.
 fn addresses(
     mls: &mls_rs::Group<Config>,
     known: &[Option<Address>],
@@ -405,7 +407,7 @@ fn addresses(
             }
         }
     }
-    // Together they cost a fraction.
+    // Decoding the keys together takes a fraction of the time.
     let keys = PublicKey::from_bytes_many(&keys).map_err(|_| StateError)?;
     for ((leaf, device), key) in places.into_iter().zip(devices).zip(keys) {
         members[leaf] = Some(Address { identity: key, device });

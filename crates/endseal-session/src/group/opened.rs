@@ -5,21 +5,21 @@ use core::fmt;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::{Address, Certificate};
 
-/// A message that was authenticated and opened.
+/// Group message that was authenticated and decrypted.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opened {
-    /// A text.
+    /// Text of the application.
     #[non_exhaustive]
     Message {
-        /// Member that signed it.
+        /// Member who signed the message.
         sender: Address,
         /// Decrypted content.
         plaintext: Zeroizing<Vec<u8>>,
     },
-    /// The group has changed: the next epoch has begun.
+    /// Commit that was applied: the next epoch has started.
     Change(Change),
-    /// A member wants the group to change; the next commit of anybody will contain it.
+    /// Proposal of a member; the next commit of any member will include it.
     Proposal(Proposed),
 }
 
@@ -35,48 +35,48 @@ impl fmt::Debug for Opened {
     }
 }
 
-/// Changes by a commit.
+/// Changes of the group by a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
-    /// The epoch that has begun.
+    /// Number of the new epoch.
     pub epoch: u64,
-    /// Member that made the commit.
+    /// Member who made the commit.
     pub by: Address,
-    /// Members that joined.
+    /// Members that were added.
     pub added: Vec<Address>,
-    /// Their certificates, in that order.
+    /// Certificates of the added members, in the same order.
     pub(crate) certificates: Vec<[u8; Certificate::LEN]>,
-    /// Members that left.
+    /// Members that were removed.
     pub removed: Vec<Address>,
-    /// True if this device has left: then the group opens nothing more.
+    /// True if this device was removed: it can open no further messages of the group.
     pub is_removed: bool,
 }
 
-/// Proposal of a member.
+/// Proposal of a member to change the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Proposed {
-    /// That somebody joins.
+    /// Proposal to add a device.
     #[non_exhaustive]
     Add {
-        /// Member that proposes it.
+        /// Member who made the proposal.
         by: Address,
-        /// Device that is to join.
+        /// Device to be added.
         member: Address,
     },
-    /// That somebody leaves.
+    /// Proposal to remove a member.
     #[non_exhaustive]
     Remove {
-        /// Member that proposes it.
+        /// Member who made the proposal.
         by: Address,
-        /// Member that is to leave.
+        /// Member to be removed.
         member: Address,
     },
-    /// That the proposer's keys are replaced.
+    /// Proposal to replace the proposer's keys.
     #[non_exhaustive]
     Update {
-        /// Member that proposes it.
+        /// Member who made the proposal.
         by: Address,
     },
 }

@@ -1,5 +1,5 @@
-//! The cryptography of groups: AWS-LC does the work, signatures are judged by our rules and, where
-//! asked for, together.
+//! Cryptography of groups. AWS-LC provides the algorithms. Signatures are verified by
+//! endseal-crypto's rules and, for texts that are opened together, in one batch.
 
 use endseal_crypto::ed25519::Signature;
 use endseal_crypto::secret::Zeroizing;
@@ -12,7 +12,7 @@ use mls_rs_crypto_awslc::{AwsLcCipherSuite, AwsLcCryptoError, AwsLcCryptoProvide
 use super::storage_adapter::StorageAdapter;
 use super::suite::Suite;
 
-/// The library's cryptography for some suites.
+/// Provider of the MLS library's cryptography for a set of suites.
 #[derive(Clone)]
 pub(super) struct Provider {
     aws_lc: AwsLcCryptoProvider,
@@ -34,7 +34,7 @@ impl CryptoProvider for Provider {
         self.aws_lc.supported_cipher_suites()
     }
 
-    /// Only suites that were asked for: all of them sign with Ed25519.
+    /// Returns only suites that were enabled; all of them sign with Ed25519.
     fn cipher_suite_provider(&self, suite: CipherSuite) -> Option<SuiteProvider> {
         if !self.aws_lc.enabled_cipher_suites.contains(&suite) {
             return None;
@@ -44,7 +44,7 @@ impl CryptoProvider for Provider {
     }
 }
 
-/// The library's cryptography for one suite.
+/// The MLS library's cryptography for one suite.
 #[derive(Clone)]
 pub(super) struct SuiteProvider {
     aws_lc: AwsLcCipherSuite,
@@ -56,8 +56,9 @@ impl CipherSuiteProvider for SuiteProvider {
     type HpkeContextS = <AwsLcCipherSuite as CipherSuiteProvider>::HpkeContextS;
     type HpkeContextR = <AwsLcCipherSuite as CipherSuiteProvider>::HpkeContextR;
 
-    /// Ed25519 as everywhere in this project: canonical keys, `R` and `S`, with the cofactor.
-    /// AWS-LC verifies without it, and could disagree with many at once.
+    /// Verifies Ed25519 by the rules of this project: canonical keys, `R` and `S`, with the
+    /// cofactor. AWS-LC verifies without the cofactor, and could disagree with a batch
+    /// verification.
     fn verify(
         &self,
         public_key: &SignaturePublicKey,

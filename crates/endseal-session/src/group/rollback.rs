@@ -1,17 +1,17 @@
-//! Going back after a message that failed.
+//! Undo of a message that failed to open.
 //!
-//! The library takes a message's key from the ratchet before it knows whether the message is
-//! authentic, so a damaged copy would make the true message unreadable. A copy of the state before
-//! every message would cost more than the message. So there is one copy, the *undo point*, and the
-//! messages opened since; going back opens them again and makes a new point. A message is opened
-//! again at most once, hence failures at most double the work, and add one copy each.
+//! The library takes a message's key from the ratchet before it authenticates the message, so a
+//! damaged copy would make the genuine message unreadable. Copying the state before every message
+//! would cost more than opening it. Therefore there is one copy, the *undo point*, and a list of
+//! the messages opened since. An undo opens these again and makes a new point. A message is opened
+//! again at most once, so failures at most double the work, and add one copy each.
 
 use alloc::sync::Arc;
 
 use super::header::GroupHeader;
 use super::mls_state::MlsState;
 
-/// Messages and bytes after which a new point is made: what a failure costs at most.
+/// Limits of the messages since an undo point, which bound the cost of a failure.
 const MAX_MESSAGES: usize = 1_000;
 const MAX_BYTES: usize = 1 << 20;
 
@@ -23,7 +23,7 @@ pub(super) struct Rollback {
 }
 
 impl Rollback {
-    /// Makes sure that there is a point to go back to. It shares the state until that changes.
+    /// Ensures that there is an undo point. It shares the state until the state changes.
     pub(super) fn mark(&mut self, now: &Arc<MlsState>) {
         if self.since.len() >= MAX_MESSAGES || self.bytes >= MAX_BYTES {
             self.clear();
@@ -31,14 +31,14 @@ impl Rollback {
         self.point.get_or_insert_with(|| Arc::clone(now));
     }
 
-    /// Notes a message that was opened.
+    /// Records a message that was opened.
     pub(super) fn record(&mut self, body: &[u8]) {
         self.bytes += body.len();
         self.since.push(body.to_vec());
     }
 
-    /// The state before the message that failed. `None` if there is no point, or the same messages
-    /// do not open from the same state: then no state in memory is the right one.
+    /// Returns the state before the failed message. `None` if there is no undo point, or the same
+    /// messages cannot be opened from it again: no state in memory is valid then.
     pub(super) fn rewind(&mut self) -> Option<Arc<MlsState>> {
         let mut now = self.point.take()?;
         self.bytes = 0;
@@ -49,7 +49,7 @@ impl Rollback {
         Some(now)
     }
 
-    /// Forgets the point, and with it the keys that were used since.
+    /// Drops the undo point, and with it the keys that were used since.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }

@@ -1,4 +1,4 @@
-//! Limits of a commit: it adds, removes and updates members, and keeps the group in its size.
+//! Rules for commits: they add, remove and update members, and keep the group within its limits.
 
 use core::fmt;
 
@@ -11,27 +11,27 @@ use mls_rs::mls_rules::{
     CommitDirection, CommitOptions, CommitSource, EncryptionOptions, ProposalBundle,
 };
 
-/// The rules of the specification ("Groups"), the same for every member.
+/// Rules of the specification ("Groups"), the same for every member.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules;
 
-/// Most members of a group.
+/// Largest number of members of a group.
 pub const MAX_MEMBERS: usize = 8_192;
-/// Longest proposal to add a member, in bytes. Most of it is the leaf node, which the group keeps.
-/// No key package can be longer.
+/// Length limit of a proposal to add a member, in bytes. Most of it is the leaf node, which the
+/// group keeps. It also limits the length of a key package.
 pub const MAX_ADD_LEN: usize = 4_096;
 
-/// Why a commit is refused.
+/// Reason for refusing a commit.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Refused {
-    /// It contains a proposal that groups do not know.
+    /// It contains a proposal of a kind that this crate does not support.
     UnknownProposal,
-    /// The group would have too many members, or one whose key package is too long.
+    /// The group would have too many members, or an added key package is too long.
     TooLarge,
 }
 
 impl Refused {
-    /// The reason, if the rules are what an error of the library is about.
+    /// Returns the reason if the library's error comes from these rules.
     pub(super) fn of(error: &MlsError) -> Option<Self> {
         match error {
             MlsError::MlsRulesError(error) => error.inner_dyn_error().downcast_ref().copied(),
@@ -54,12 +54,13 @@ impl MlsRules for Rules {
         let known = proposals.add_proposals().len()
             + proposals.update_proposals().len()
             + proposals.remove_proposals().len();
-        // Such a proposal is not kept when it is received, so that none gets into our commits.
+        // Such a proposal is refused when it is received, so it never gets into this device's
+        // commits.
         if known != proposals.length() {
             return Err(Refused::UnknownProposal);
         }
         let adds = proposals.add_proposals();
-        // The tree is looked through only where it may matter.
+        // The members are counted only if the commit adds some.
         if !adds.is_empty() {
             let members = roster.members_iter().take(MAX_MEMBERS + 1).count();
             let removed = proposals.remove_proposals().len();
@@ -72,7 +73,8 @@ impl MlsRules for Rules {
         Ok(proposals)
     }
 
-    /// Every commit has a path: whoever changes a group also heals it.
+    /// Requires a path in every commit, so that each change of the group also renews the
+    /// committer's keys.
     fn commit_options(
         &self,
         _: &Roster<'_>,
@@ -82,7 +84,7 @@ impl MlsRules for Rules {
         Ok(CommitOptions::new().with_path_required(true).with_ratchet_tree_extension(true))
     }
 
-    /// Encrypts proposals and commits, so that only members see joins and removals.
+    /// Encrypts proposals and commits, so that only members see them.
     fn encryption_options(
         &self,
         _: &Roster<'_>,
@@ -95,7 +97,7 @@ impl MlsRules for Rules {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::UnknownProposal => "a proposal is neither add nor remove nor update",
+            Self::UnknownProposal => "a proposal is neither an add, a remove nor an update",
             Self::TooLarge => "the group would be too large",
         })
     }

@@ -4,10 +4,10 @@ use alloc::collections::BTreeMap;
 
 use endseal_crypto::ed25519::{self, Signature, Signed, VerifyingKey};
 
-/// Keys kept decoded; a group with more senders decodes some again.
+/// Number of decoded keys that are cached; in a group with more senders some are decoded again.
 const MAX_KEYS: usize = 128;
 
-/// Signatures of messages that are opened together: none was verified yet.
+/// Collected signatures that are not verified yet.
 #[derive(Clone, Default)]
 pub(super) struct Signatures(Vec<Collected>);
 
@@ -19,12 +19,12 @@ struct Collected {
 }
 
 impl Signatures {
-    /// Adds a signature to those that [`Self::verify`] checks.
+    /// Adds a signature, which [`Self::verify`] checks.
     pub(super) fn add(&mut self, key: VerifyingKey, message: Vec<u8>, signature: Signature) {
         self.0.push(Collected { key, message, signature });
     }
 
-    /// Returns true if every signature is one of its key and message. The verdict is that of one by
+    /// Returns true if all signatures are valid. The result equals that of verifying them one by
     /// one.
     pub(super) fn verify(&self) -> bool {
         let mut all = Vec::with_capacity(self.0.len());
@@ -35,12 +35,12 @@ impl Signatures {
     }
 }
 
-/// Keys of senders, decoded.
+/// Cache of decoded sender keys.
 #[derive(Default)]
 pub(super) struct Keys(BTreeMap<[u8; 32], VerifyingKey>);
 
 impl Keys {
-    /// Returns a key, decoded; `None` if it is none.
+    /// Returns the decoded key; `None` if the bytes are not a valid key.
     pub(super) fn decoded(&mut self, key: &[u8; 32]) -> Option<VerifyingKey> {
         if let Some(key) = self.0.get(key) {
             return Some(key.clone());

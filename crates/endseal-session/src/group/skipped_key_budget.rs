@@ -1,26 +1,26 @@
-//! Bound of the keys of missing messages that the library keeps.
+//! Limit of the keys that the library keeps for missing messages.
 //!
-//! A ratchet that skips keeps the keys it has skipped, and the library forgets none before its
-//! epoch goes. Each message of a member may skip 1,024, so a hostile one could fill the memory of
-//! all. The generations of senders are therefore followed here, and what would keep too many keys
-//! is refused.
+//! A ratchet that skips messages keeps their keys, and the library deletes none before the epoch is
+//! deleted. Each message of a member may skip 1,024, so a hostile member could fill the memory of
+//! all others. Therefore the generations of the senders are tracked here, and a message that would
+//! keep too many keys is refused.
 
 use alloc::collections::BTreeMap;
 
 use super::error::StateError;
 use super::state_fields::{flag, take};
 
-/// Keys of missing messages that are kept in a group: about 6 MiB. A commit brings new ratchets.
+/// Limit of keys of missing messages in a group: about 6 MiB. A commit starts new ratchets.
 pub(super) const MAX_MISSING: u32 = 65_536;
 
-/// The ratchets of senders, by epoch.
+/// Positions of the senders' ratchets, by epoch.
 #[derive(Clone, Default)]
 pub(super) struct SkippedKeyBudget(BTreeMap<u64, Ratchets>);
 
 #[derive(Clone, Default)]
 struct Ratchets {
     missing: u32,
-    /// The next generation of a leaf's ratchet.
+    /// Next generation of each ratchet.
     next: BTreeMap<Ratchet, u32>,
 }
 
@@ -31,7 +31,7 @@ struct Ratchet {
     is_application: bool,
 }
 
-/// Position of a message's key, from its sender data once that is opened.
+/// Position of a message's key, from its decrypted sender data.
 #[derive(Clone, Copy)]
 pub(super) struct Generation {
     ratchet: Ratchet,
@@ -39,7 +39,7 @@ pub(super) struct Generation {
 }
 
 impl Generation {
-    /// Reads sender data: leaf, generation and reuse guard (RFC 9420, section 6.3.2).
+    /// Decodes sender data: leaf, generation and reuse guard (RFC 9420, section 6.3.2).
     pub(super) fn read(sender_data: &[u8], is_application: bool) -> Option<Self> {
         let sender_data: &[u8; 12] = sender_data.try_into().ok()?;
         let (leaf, rest) = sender_data.split_first_chunk()?;
@@ -51,14 +51,14 @@ impl Generation {
 }
 
 impl SkippedKeyBudget {
-    /// Returns true if there is room for the keys that a message of `epoch` skips.
+    /// Returns true if the keys that a message of `epoch` skips stay within the limit.
     pub(super) fn have_room(&self, epoch: u64, message: Generation) -> bool {
         let missing = self.0.values().map(|ratchets| ratchets.missing).fold(0, u32::saturating_add);
         let skips = message.generation.saturating_sub(self.next(epoch, message.ratchet));
         missing.saturating_add(skips) <= MAX_MISSING
     }
 
-    /// Notes that the key of a message was taken.
+    /// Records that the key of a message was taken.
     pub(super) fn took(&mut self, epoch: u64, message: Generation) {
         let next = self.next(epoch, message.ratchet);
         let ratchets = self.0.entry(epoch).or_default();
@@ -70,7 +70,7 @@ impl SkippedKeyBudget {
         }
     }
 
-    /// Forgets epochs before `oldest`, as the library does.
+    /// Drops epochs before `oldest`, as the library does.
     pub(super) fn trim(&mut self, oldest: u64) {
         if self.0.first_key_value().is_some_and(|(epoch, _)| *epoch < oldest) {
             self.0 = self.0.split_off(&oldest);
@@ -146,7 +146,7 @@ mod tests {
         assert!(skipped_keys.have_room(7, message(2, 10)));
         assert!(!skipped_keys.have_room(7, message(2, 11)));
         assert!(!skipped_keys.have_room(8, message(1, 11)));
-        // What fills a gap is always welcome.
+        // A message that fills a gap is always accepted.
         skipped_keys.took(7, message(2, 10));
         assert!(skipped_keys.have_room(7, message(1, 3)));
         assert!(!skipped_keys.have_room(7, message(2, u32::MAX)));

@@ -1,4 +1,4 @@
-//! The state of a group as bytes. It is ours alone and no format for exchange.
+//! Encoding of a group's state for the store. It is not an exchange format.
 
 use endseal_crypto::secret::Zeroizing;
 
@@ -8,40 +8,41 @@ use super::state_fields::{flag, take};
 
 const VERSION: u8 = 1;
 
-/// Changes of a group, to be written in one transaction.
+/// Changes of a group, which must be written in one transaction.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub struct GroupChanges {
-    /// The group, without past epochs. Replaces what was stored.
+    /// State of the group without past epochs. It replaces the stored state.
     pub state: Zeroizing<Vec<u8>>,
-    /// Epochs that have ended since.
+    /// Epochs that have ended since the last save.
     pub epoch_inserts: Vec<EpochState>,
-    /// Past epochs that were used since.
+    /// Past epochs whose keys were used since the last save.
     pub epoch_updates: Vec<EpochState>,
-    /// Past epochs before this one are to be deleted: nothing opens their messages any more.
+    /// Past epochs before this one must be deleted: their messages cannot be opened any more.
     pub trim_below: u64,
 }
 
-/// The keys of a past epoch.
+/// Keys of a past epoch.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[allow(clippy::exhaustive_structs, reason = "what a store keeps in a row, and gives back")]
 #[derive(Clone)]
 pub struct EpochState {
-    /// The epoch's number.
+    /// Number of the epoch.
     pub epoch: u64,
-    /// Its keys.
+    /// Encoded keys of the epoch.
     pub state: Zeroizing<Vec<u8>>,
 }
 
-/// State that is kept beside the library's.
+/// State of a group that is stored beside the library's state.
 #[derive(Clone, Default)]
 pub(super) struct GroupMeta {
     pub(super) pending: Option<Pending>,
     pub(super) is_removed: bool,
-    /// Digests of this device's commits of past epochs, to know them when they come back.
+    /// Digests of this device's commits of past epochs, to recognise them when they are delivered
+    /// back.
     pub(super) own_commits: Vec<OwnCommit>,
     pub(super) skipped_keys: SkippedKeyBudget,
-    /// Bytes of the proposals that wait for a commit.
+    /// Length in bytes of the proposals that wait for a commit.
     pub(super) proposals: u64,
 }
 
@@ -51,7 +52,7 @@ pub(super) struct OwnCommit {
     pub(super) digest: [u8; 32],
 }
 
-/// A commit of this device that is neither accepted nor discarded.
+/// Commit of this device that is neither accepted nor discarded.
 #[derive(Clone)]
 pub(super) struct Pending {
     pub(super) digest: [u8; 32],
@@ -59,14 +60,14 @@ pub(super) struct Pending {
 }
 
 impl GroupMeta {
-    /// Version, facts, and last the library's state.
+    /// Encodes version, group metadata and the library's state, in this order.
     pub(super) fn encode(&self, mls: &[u8]) -> Zeroizing<Vec<u8>> {
         let secrets = self.pending.as_ref().map_or(0, |pending| 36 + pending.secrets.len());
         let length = 4 + 40 * self.own_commits.len() + secrets + mls.len();
         let mut out = Zeroizing::new(Vec::with_capacity(length));
         out.push(VERSION);
         out.push(u8::from(self.is_removed));
-        // At most three are kept.
+        // At most three commits are kept.
         out.push(u8::try_from(self.own_commits.len()).unwrap_or(u8::MAX));
         for commit in &self.own_commits {
             out.extend_from_slice(&commit.epoch.to_le_bytes());
@@ -84,7 +85,7 @@ impl GroupMeta {
         out
     }
 
-    /// The facts, and the library's state.
+    /// Decodes the group metadata, and returns it with the library's state.
     pub(super) fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), StateError> {
         let mut rest = bytes.strip_prefix(&[VERSION]).ok_or(StateError)?;
         let is_removed = flag(&mut rest)?;

@@ -1,4 +1,4 @@
-//! Where the MLS library finds what it would read from a file, and leaves what it would write.
+//! In-memory storage of the MLS library: data that it reads and writes during an operation.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -13,11 +13,11 @@ use mls_rs_core::key_package::KeyPackageData;
 use super::signatures::{Keys, Signatures};
 use super::skipped_key_budget::{Generation, SkippedKeyBudget};
 
-/// States of past epochs by number. They are shared between the copies of a group.
+/// States of past epochs, by number. The copies of a group share them.
 pub(super) type Epochs = BTreeMap<u64, Arc<Zeroizing<Vec<u8>>>>;
 
-/// A table shared with the library. All copies of a group share one, so whoever lays something on
-/// it holds the `exclusive` lock until it is taken away.
+/// Table through which this crate exchanges data with the library. All copies of a group share it,
+/// so an operation holds the `exclusive` lock while its data is in the table.
 #[derive(Clone)]
 pub(super) struct StorageAdapter(Arc<Shared>);
 
@@ -28,7 +28,7 @@ struct Shared {
     keys: Mutex<Keys>,
 }
 
-/// Data exchanged with the library.
+/// Data that is exchanged with the library.
 #[derive(Default)]
 pub(super) struct Table {
     pub(super) state: Option<Zeroizing<Vec<u8>>>,
@@ -36,9 +36,9 @@ pub(super) struct Table {
     pub(super) inserts: Vec<EpochRecord>,
     pub(super) updates: Vec<EpochRecord>,
     pub(super) key_package: Option<(Vec<u8>, KeyPackageData)>,
-    /// If there, signatures are collected here and not verified.
+    /// If set, signatures are collected here instead of being verified.
     pub(super) signatures: Option<Signatures>,
-    /// There while a message is opened.
+    /// Set while a message is opened.
     pub(super) watch: Option<Watch>,
 }
 
@@ -47,14 +47,15 @@ pub(super) struct Watch {
     pub(super) epoch: u64,
     pub(super) is_application: bool,
     pub(super) skipped_keys: SkippedKeyBudget,
-    /// The sender data, which is opened first. Without it no key was looked for.
+    /// Position from the sender data, which is decrypted first. `None` means that no key was looked
+    /// up.
     pub(super) message: Option<Generation>,
-    /// The message skips more than there is room for.
+    /// True if the message would skip more keys than the limit allows.
     pub(super) is_full: bool,
 }
 
 impl Watch {
-    /// Looks at what was decrypted. Whether the library may go on.
+    /// Inspects a decrypted plaintext. Returns true if the library may continue.
     pub(super) fn decrypted(&mut self, plaintext: &[u8]) -> bool {
         if self.message.is_none() {
             self.message = Generation::read(plaintext, self.is_application);
@@ -70,9 +71,9 @@ impl StorageAdapter {
         Self(Arc::new(Shared::default()))
     }
 
-    /// Does `work` with `table` laid out, and gives back what lies there afterwards.
+    /// Runs `work` with `table` in place, and returns its result and the table.
     pub(super) fn with<T>(&self, table: Table, work: impl FnOnce() -> T) -> (T, Table) {
-        // A panic of the library leaves a table that the next turn overwrites.
+        // A panic of the library leaves a table that the next operation overwrites.
         let _exclusive = self.0.exclusive.lock().unwrap_or_else(PoisonError::into_inner);
         *self.table() = table;
         let result = work();
@@ -121,7 +122,7 @@ impl GroupStateStorage for StorageAdapter {
 impl KeyPackageStorage for StorageAdapter {
     type Error = Infallible;
 
-    /// The caller learns which key package was used and deletes its secrets.
+    /// Does not delete: the caller learns which key package was used, and deletes its secrets.
     fn delete(&mut self, _: &[u8]) -> Result<(), Self::Error> {
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Vectors of the MLS working group (vectors/third-party/README.md) through our provider: its
-//! ciphers, our Ed25519, and the library's key schedule, tree and framing on top of both.
+//! Test vectors of the MLS working group (vectors/third-party/README.md), run with our provider:
+//! AWS-LC ciphers, our Ed25519, and the library's key schedule, tree and framing.
 
 use std::path::Path;
 
@@ -42,12 +42,12 @@ fn provider() -> Provider {
     Provider::new(Suite::DEFAULT, &StorageAdapter::new())
 }
 
-/// `opaque<V>`.
+/// Encodes `opaque<V>`.
 fn opaque(bytes: &[u8]) -> Vec<u8> {
     bytes.to_vec().mls_encode_to_vec().unwrap()
 }
 
-/// `KDFLabel` (RFC 9420, section 8).
+/// Expands a secret with a `KDFLabel` (RFC 9420, section 8).
 fn expand(
     suite: &SuiteProvider,
     secret: &[u8],
@@ -60,12 +60,12 @@ fn expand(
     suite.kdf_expand(secret, &info, len).unwrap().to_vec()
 }
 
-/// `SignContent`, `EncryptContext` (RFC 9420, sections 5.1.2 and 5.1.3).
+/// Encodes `SignContent` or `EncryptContext` (RFC 9420, sections 5.1.2 and 5.1.3).
 fn labelled(label: &str, content: &[u8]) -> Vec<u8> {
     [opaque(format!("MLS 1.0 {label}").as_bytes()), opaque(content)].concat()
 }
 
-/// Reference of a key package (RFC 9420, section 5.2).
+/// Computes the reference of a key package (RFC 9420, section 5.2).
 fn reference(suite: &SuiteProvider, label: &str, value: &[u8]) -> Vec<u8> {
     suite.hash(&[opaque(label.as_bytes()), opaque(value)].concat()).unwrap()
 }
@@ -123,7 +123,7 @@ fn ciphers_are_those_of_the_working_group() {
     }
 }
 
-/// The examples of RFC 9420, section 2.1.2.
+/// Checks the examples of RFC 9420, section 2.1.2.
 #[test]
 fn lengths_of_vectors_are_read_as_in_the_rfc() {
     let examples: [(&[u8], usize); 2] = [(&[0x7b, 0xbd], 15_293), (&[0x25], 37)];
@@ -135,14 +135,14 @@ fn lengths_of_vectors_are_read_as_in_the_rfc() {
         let mut short = &bytes[..bytes.len() - 1];
         assert_eq!(vector(&mut short), None);
     }
-    // 37 in two bytes is not the shortest form, 494,878,333 is beyond a message.
+    // 37 in two bytes is not the shortest form; 494,878,333 exceeds the length of a message.
     for header in [&[0x40, 0x25][..], &[0x9d, 0x7f, 0x3e, 0x7d]] {
         assert_eq!(vector(&mut [header, &[7; 40]].concat().as_slice()), None);
     }
 }
 
-/// Joins by a welcome and follows the commits; the authenticator of each epoch is that of the
-/// vector.
+/// Joins by a welcome and follows the commits. The authenticator of each epoch must equal that of
+/// the vector.
 fn follow(case: &Value) -> usize {
     let provider = provider();
     let suite_number = suite(case);

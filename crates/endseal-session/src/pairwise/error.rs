@@ -1,24 +1,25 @@
-//! Why a ratchet refuses.
+//! Errors of a ratchet.
 
 use core::fmt;
 
 use crate::message::MAX_PLAINTEXT_LEN;
 
-/// Why a message was not opened. The state is what it was.
+/// Error of opening a message. The state is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Forged, damaged, of another session, or of a chain that is kept no longer.
+    /// The message is forged or damaged, or belongs to another session or to a chain that was
+    /// deleted.
     Authentication,
-    /// The key was used already or is kept no longer: the message came twice, or too late.
+    /// The key was used or deleted: the message came twice, or too late.
     KeyGone,
-    /// The bytes are no message.
+    /// The bytes are not a valid message.
     Malformed,
-    /// Too many messages are missing before it.
+    /// Too many messages are missing before this one.
     TooFarAhead {
-        /// So many are.
+        /// Number of missing messages.
         gap: u64,
-        /// So many may be.
+        /// Largest number of messages that may be missing.
         limit: u64,
     },
 }
@@ -26,11 +27,11 @@ pub enum OpenError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Authentication => f.write_str("the message is not authentic"),
-            Self::KeyGone => f.write_str("the key of the message is gone"),
+            Self::Authentication => f.write_str("the message is forged or damaged"),
+            Self::KeyGone => f.write_str("the key of the message was used or dropped"),
             Self::Malformed => f.write_str("the message is malformed"),
             Self::TooFarAhead { gap, limit } => {
-                write!(f, "{gap} messages are missing before the message, at most {limit} may be")
+                write!(f, "{gap} messages are missing before this one, and at most {limit} may be")
             }
         }
     }
@@ -38,13 +39,13 @@ impl fmt::Display for OpenError {
 
 impl core::error::Error for OpenError {}
 
-/// Why the session of a pre-key message was not accepted. The account is what it was.
+/// Error of accepting the session of a pre-key message. The account is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AcceptError {
-    /// The prekey was used already, is kept no longer or was never ours.
+    /// The prekey was used or deleted, or never belonged to this device.
     NoPrekey,
-    /// The message was not opened.
+    /// The message could not be opened.
     Open(OpenError),
 }
 
@@ -57,7 +58,7 @@ impl From<OpenError> for AcceptError {
 impl fmt::Display for AcceptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoPrekey => f.write_str("the prekey of the message is gone"),
+            Self::NoPrekey => f.write_str("the prekey of the message was used or dropped"),
             Self::Open(error) => error.fmt(f),
         }
     }
@@ -65,11 +66,11 @@ impl fmt::Display for AcceptError {
 
 impl core::error::Error for AcceptError {}
 
-/// Why a session could not begin.
+/// Error of beginning a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BeginError {
-    /// A key of the bundle is a point of low order, with which nothing secret can be agreed on.
+    /// A key of the bundle is a point of low order, which gives no secret agreement.
     LowOrder,
 }
 
@@ -83,7 +84,7 @@ impl fmt::Display for BeginError {
 
 impl core::error::Error for BeginError {}
 
-/// Why a message was not sealed. The state is what it was.
+/// Error of encrypting a message. The state is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealError {
@@ -104,13 +105,13 @@ impl fmt::Display for SealError {
 
 impl core::error::Error for SealError {}
 
-/// Why bytes are not a state.
+/// Error of decoding a saved state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StateError {
-    /// Damaged, or the state of another engine.
+    /// The state is damaged, or belongs to another implementation.
     Malformed,
-    /// A version that is not known: written by a newer program.
+    /// The version is unknown: the state was written by a newer program.
     Version(u8),
 }
 
@@ -127,14 +128,14 @@ impl fmt::Display for StateError {
 
 impl core::error::Error for StateError {}
 
-/// The certificate vouches for other keys than the account's.
+/// Error for a certificate of other keys than the account's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WrongCertificate;
 
 impl fmt::Display for WrongCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the certificate vouches for other keys than the account's")
+        f.write_str("the certificate is for other keys than the account's")
     }
 }
 

@@ -1,8 +1,8 @@
 //! Olm version 1 by vodozemac: triple Diffie-Hellman with X25519, then a Double Ratchet of
 //! HMAC-SHA-256 and AES-256-CBC, with a MAC of 8 bytes.
 //!
-//! Additions to the library: messages have one encoding, a failed step leaves no trace, and states
-//! are compact and come back as they were saved.
+//! This module adds to the library: each message has exactly one valid encoding, a failed operation
+//! changes nothing, and states are compact and are restored exactly as they were saved.
 
 mod account;
 mod body;

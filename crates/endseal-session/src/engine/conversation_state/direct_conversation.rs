@@ -1,4 +1,4 @@
-//! The sessions with the devices of one person.
+//! Sessions with the devices of one person.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -23,51 +23,52 @@ use crate::{
     Ratchet, RatchetBody, SessionTag,
 };
 
-/// Sessions that are kept with one device. Two sides that begin at the same time make two; more
-/// come only from resets.
+/// Limit of sessions with one device. Two sides that begin at the same time make two; more sessions
+/// are made only after resets.
 const MAX_SESSIONS: usize = 8;
 
-/// Sessions that are remembered as dropped. Only the other side makes more, to its own harm.
+/// Limit of remembered tags of dropped sessions. Only the other side can make more, to its own
+/// harm.
 const MAX_FORGOTTEN: usize = 1_024;
 
-/// Time for which a session still receives after its key was superseded, in milliseconds: 7 days.
-/// What the old device had sent may be on its way.
+/// Time for which a session still receives after its key was superseded: 7 days, in milliseconds.
+/// Messages of the old device may still be in a queue.
 const GRACE: u64 = 7 * 24 * 60 * 60 * 1_000;
 
-/// All devices of one person.
+/// State of all devices of one person.
 pub(in crate::engine) struct DirectConversation<R> {
-    /// Devices that took part or were loaded; one that is not here must be loaded first.
+    /// Loaded devices. A device that is missing here must be loaded from the store first.
     remote_devices: BTreeMap<DeviceId, RemoteDevice<R>>,
-    /// Devices with a row that cannot be read.
+    /// Devices with a row that cannot be decoded.
     damaged: BTreeSet<DeviceId>,
 }
 
-/// One device.
+/// Certificate and sessions of one remote device.
 pub(in crate::engine) struct RemoteDevice<R> {
     pub(in crate::engine) address: Address,
-    /// True if the store has a row of the address or of another device of the identity.
+    /// True if the store has a row for the address or for another device of the identity.
     pub(in crate::engine) known: bool,
-    /// The certificate that it showed last.
+    /// The latest certificate that the device has shown.
     pub(in crate::engine) seen: Option<Seen>,
     pub(in crate::engine) sessions: Vec<SessionSlot<R>>,
     pub(in crate::engine) certificate_changed: bool,
-    /// True if a session was given an end since the last writing.
+    /// True if a session received an end time since the last write.
     ending_changed: bool,
-    /// Sessions that were dropped since the last writing.
+    /// Tags of sessions that were dropped since the last write.
     pub(in crate::engine) dropped: Vec<SessionTag>,
-    /// Sessions that were dropped, the last ones last. Their first messages are not accepted again,
-    /// which a fallback key would do.
+    /// Dropped sessions, oldest first. Their first messages are refused, which a fallback key would
+    /// otherwise accept again.
     pub(in crate::engine) forgotten: Vec<DroppedSession>,
-    /// True if `forgotten` has changed since the last writing.
+    /// True if `forgotten` has changed since the last write.
     pub(in crate::engine) forgotten_changed: bool,
 }
 
-/// A certificate that was verified.
+/// Certificate that was verified.
 pub(in crate::engine) enum Seen {
     Decoded(Certificate),
-    /// As the store has it, whose pages are authenticated: it was verified before it got there.
-    /// Only first messages of sessions ask for more than its bytes, and to decode it takes as long
-    /// as twenty messages.
+    /// As read from the store, whose pages are authenticated; it was verified before it was stored.
+    /// Only the first messages of sessions need it decoded, and decoding takes as long as opening
+    /// twenty messages.
     Stored([u8; Certificate::LEN]),
 }
 
@@ -79,7 +80,8 @@ impl Seen {
         }
     }
 
-    /// All of it. What cannot be decoded vouches for nobody.
+    /// Returns the decoded certificate. One that cannot be decoded is treated as an authentication
+    /// failure.
     fn decoded(&self) -> Result<Certificate, Failure> {
         match self {
             Self::Decoded(certificate) => Ok(certificate.clone()),
@@ -90,31 +92,31 @@ impl Seen {
     }
 }
 
-/// One session.
+/// One session with the device.
 pub(in crate::engine) struct SessionSlot<R> {
     pub(in crate::engine) ratchet: R,
     pub(in crate::engine) tag: SessionTag,
     pub(in crate::engine) standing: SessionStatus,
-    /// Grows with each use: the highest one is written on.
+    /// Grows with each use. The session with the highest value is used for sending.
     pub(in crate::engine) used: u64,
-    /// The other side's agreement key, to which the session belongs.
+    /// Agreement key of the other side, to which the session belongs.
     pub(in crate::engine) agreement: x25519::PublicKey,
-    /// The chain of which a message of kind 2 was opened last. All messages of a chain have one
+    /// Chain on which a message of kind 2 was opened last. All messages of a chain have the same
     /// kind.
     plain_chain: Option<[u8; 32]>,
-    /// When the session ends, if a later certificate has another agreement key: in milliseconds
-    /// since 1970, or 0 until the clock was asked.
+    /// End of the session if a later certificate has another agreement key, in milliseconds since
+    /// 1970; 0 until [`RemoteDevice::expire`] sets it by the clock.
     pub(in crate::engine) ends_at: Option<u64>,
     pub(in crate::engine) changed: bool,
 }
 
-/// The certificate of a message, beside the one that was seen last.
+/// Relation of a message's certificate to the latest one that was seen.
 pub(in crate::engine) enum Shown {
-    /// It says what the other says, or it is an earlier one for the same agreement key.
+    /// It has the same content, or is an earlier one with the same agreement key.
     Known,
-    /// It takes the place of the other.
+    /// It replaces the one that was seen.
     Later(Box<Certificate>),
-    /// It is an earlier one, for another agreement key: no session begins with it.
+    /// It is an earlier one with another agreement key: no session may begin with it.
     Superseded,
 }
 
@@ -123,18 +125,18 @@ impl<R: Ratchet> DirectConversation<R> {
         Self { remote_devices: BTreeMap::new(), damaged: BTreeSet::new() }
     }
 
-    /// Takes in a device.
+    /// Adds a device that was loaded or made.
     pub(in crate::engine) fn add(&mut self, remote_device: RemoteDevice<R>) {
         self.damaged.remove(&remote_device.address.device);
         self.remote_devices.insert(remote_device.address.device, remote_device);
     }
 
-    /// Notes a device with a row that cannot be read.
+    /// Notes a device with a row that cannot be decoded.
     pub(in crate::engine) fn add_damaged(&mut self, device: DeviceId) {
         self.damaged.insert(device);
     }
 
-    /// A device that was loaded.
+    /// Returns a device if it is loaded.
     pub(in crate::engine) fn remote_device(
         &mut self,
         device: DeviceId,
@@ -146,12 +148,12 @@ impl<R: Ratchet> DirectConversation<R> {
         self.remote_devices.contains_key(&device) || self.damaged.contains(&device)
     }
 
-    /// Returns the number of devices that are loaded.
+    /// Returns the number of loaded devices.
     pub(in crate::engine) fn len(&self) -> usize {
         self.remote_devices.len()
     }
 
-    /// Opens one message.
+    /// Opens one message; does not park it.
     pub(in crate::engine) fn open<'e, A>(
         &mut self,
         task: &Task<'e>,
@@ -177,13 +179,13 @@ impl<R: Ratchet> DirectConversation<R> {
         }
     }
 
-    /// Returns true if the identity, on whichever device, is no stranger.
+    /// Returns true if any device of the identity is known.
     fn is_known(&self) -> bool {
         self.remote_devices.values().any(|it| it.known)
     }
 
-    /// Tries parked messages of the devices that are loaded, until none of them opens. Each is
-    /// tried once on an occasion, unless it is too far ahead afterwards and its chain moves again.
+    /// Tries parked messages of the loaded devices until none of them opens. Each is tried once per
+    /// trigger. One that is still too far ahead is tried again when its chain advances.
     pub(in crate::engine) fn retry<A>(
         &mut self,
         index: usize,
@@ -213,7 +215,7 @@ impl<R: Ratchet> DirectConversation<R> {
                         }
                         None => Opened::Failed(failure),
                     },
-                    // The last line of `open` knows no other result.
+                    // `open` returns no other result.
                     _ => Opened::Failed(Failure::Malformed),
                 };
                 dedup.parking.removed(&row, &accept_context.budget);
@@ -229,7 +231,7 @@ impl<R: Ratchet> DirectConversation<R> {
         }
     }
 
-    /// The sender of a parked message, if it may open now.
+    /// Returns the sender of a parked message that may open now.
     fn sender_to_retry(&self, row: &Parked, strangers: UnknownSenders) -> Option<Address> {
         let is_refused = row.reason == Reason::Unopened(Failure::Stranger)
             && strangers == UnknownSenders::Refused
@@ -246,7 +248,7 @@ impl<R: Ratchet> DirectConversation<R> {
 }
 
 impl<R: Ratchet> RemoteDevice<R> {
-    /// One that the store knows nothing of but, perhaps, the identity.
+    /// Makes the state of a device without a row. `known` is true if the identity is known.
     pub(in crate::engine) fn new(address: Address, known: bool) -> Self {
         Self {
             address,
@@ -261,7 +263,7 @@ impl<R: Ratchet> RemoteDevice<R> {
         }
     }
 
-    /// Opens a message. `is_known` says whether the identity, on whichever device, is no stranger.
+    /// Opens a message. `is_known` is true if any device of the identity is known.
     fn open<A>(
         &mut self,
         body: &[u8],
@@ -291,7 +293,7 @@ impl<R: Ratchet> RemoteDevice<R> {
         }
     }
 
-    /// The first message of a session.
+    /// Accepts a session by its first message, and returns the text.
     fn accept<A>(
         &mut self,
         tag: SessionTag,
@@ -332,7 +334,7 @@ impl<R: Ratchet> RemoteDevice<R> {
         self.sessions.iter_mut().find(|entry| entry.tag == tag)
     }
 
-    /// A session that is new, and from now on the one to write on.
+    /// Adds a new session, which is used for sending from now on.
     pub(in crate::engine) fn push(&mut self, ratchet: R, agreement: x25519::PublicKey) {
         let used = self.latest() + 1;
         let tag = ratchet.tag();
@@ -361,7 +363,7 @@ impl<R: Ratchet> RemoteDevice<R> {
         }
     }
 
-    /// Notes that a session is gone.
+    /// Notes that a session was dropped.
     pub(in crate::engine) fn forget(&mut self, tag: SessionTag) {
         self.dropped.push(tag);
         self.forgotten.push(DroppedSession { tag, number: None });
@@ -371,8 +373,8 @@ impl<R: Ratchet> RemoteDevice<R> {
         }
     }
 
-    /// Forgets the tags of sessions that were dropped before the inbox gave out number `below`;
-    /// returns how many.
+    /// Removes the tags of sessions that were dropped before the inbox assigned number `below`.
+    /// Returns their number.
     pub(in crate::engine) fn prune_forgotten(&mut self, below: u64) -> usize {
         let before = self.forgotten.len();
         self.forgotten.retain(|it| it.number.is_none_or(|number| number >= below));
@@ -381,18 +383,18 @@ impl<R: Ratchet> RemoteDevice<R> {
         pruned
     }
 
-    /// Gives sessions whose key was superseded an end, and drops those whose end has come: how
-    /// many, and whether others have yet to end.
+    /// Sets an end time for sessions whose key was superseded, and drops those that have ended.
+    /// Returns the number of dropped sessions, and true if others have a pending end.
     pub(in crate::engine) fn expire(&mut self, now: u64) -> (usize, bool) {
         let mut ended = Vec::new();
-        // Not ENDLESS, which no clock reaches.
+        // Must not be ENDLESS, which means no end.
         let latest = now.saturating_add(GRACE).min(ENDLESS - 1);
         self.sessions.retain_mut(|entry| match entry.ends_at {
             Some(end) if end != 0 && end <= now => {
                 ended.push(entry.tag);
                 false
             }
-            // It has no end yet, or one of a clock that was ahead.
+            // It has no end yet, or one that was set by a clock that was ahead.
             Some(end) if end == 0 || end > latest => {
                 entry.ends_at = Some(latest);
                 entry.changed = true;
@@ -404,7 +406,7 @@ impl<R: Ratchet> RemoteDevice<R> {
         (ended.len(), self.sessions.iter().any(|it| it.ends_at.is_some()))
     }
 
-    /// The certificate of a message or bundle, verified.
+    /// Verifies the certificate of a message or bundle, and compares it with the latest one.
     pub(in crate::engine) fn check(
         &self,
         bytes: &[u8; Certificate::LEN],
@@ -446,8 +448,8 @@ impl<R: Ratchet> RemoteDevice<R> {
         Ok(own.is_superseded_by(&seen))
     }
 
-    /// Takes over a certificate that was proved to belong to who writes. Sessions with another
-    /// agreement key receive from now on, until they end.
+    /// Stores a certificate after its sender has proved the key. Sessions with another agreement
+    /// key become receive-only until they end.
     pub(in crate::engine) fn adopt(&mut self, shown: Shown) {
         let Shown::Later(certificate) = shown else { return };
         let agreement = certificate.keys().agreement;
@@ -500,12 +502,12 @@ impl<R: Ratchet> RemoteDevice<R> {
     }
 }
 
-/// Stands in a state for a session that does not end.
+/// Value in a stored state for a session that does not end.
 const ENDLESS: u64 = u64::MAX;
 
 impl<R: Ratchet> SessionSlot<R> {
-    /// The row in the store without what the row says itself: the other side's agreement key (32),
-    /// when the session ends (8), and the ratchet.
+    /// Encodes the state column of the row: the other side's agreement key (32 bytes), the end of
+    /// the session (8) and the ratchet.
     fn state(&self) -> Zeroizing<Vec<u8>> {
         let ratchet = self.ratchet.save();
         let mut state = Zeroizing::new(Vec::with_capacity(32 + 8 + ratchet.len()));
@@ -515,7 +517,8 @@ impl<R: Ratchet> SessionSlot<R> {
         state
     }
 
-    /// The session of a row, if this program wrote it.
+    /// Decodes the session of a row. `None` if it was written by another ratchet engine or is
+    /// damaged.
     pub(in crate::engine) fn load(row: &SessionRow) -> Option<Self> {
         if row.engine != R::ENGINE {
             return None;
@@ -535,7 +538,7 @@ impl<R: Ratchet> SessionSlot<R> {
         })
     }
 
-    /// Opens a message that carries no certificate. `latest` is the greatest [`used`](Self::used).
+    /// Opens a message without a certificate. `latest` is the highest [`used`](Self::used).
     fn open(&mut self, body: &[u8], latest: u64) -> Result<Zeroizing<Vec<u8>>, Failure> {
         let body = RatchetBody::Ratchet(body);
         let chain = R::place(body).map(|place| place.chain);
@@ -550,7 +553,7 @@ impl<R: Ratchet> SessionSlot<R> {
         Ok(text)
     }
 
-    /// Opens a message of kind 1. The certificate beside it is no part of what the MAC covers.
+    /// Opens a message of kind 1 on an existing session. The MAC does not cover its certificate.
     fn open_first(
         &mut self,
         first: &First<'_>,
@@ -564,7 +567,8 @@ impl<R: Ratchet> SessionSlot<R> {
         Ok(text)
     }
 
-    /// Opens a message of which the head may be wrong: it must not use its key up then.
+    /// Opens a message on a copy of the ratchet, so that a wrong head does not use up the message
+    /// key.
     fn open_on_copy(
         &mut self,
         body: RatchetBody<'_>,
@@ -577,8 +581,8 @@ impl<R: Ratchet> SessionSlot<R> {
         Ok(text)
     }
 
-    /// The session that the other side wrote on last is the one to answer on, unless its key was
-    /// superseded.
+    /// Makes this session the one for answers, because the other side has used it last. A session
+    /// whose key was superseded stays receive-only.
     fn note_use(&mut self, latest: u64) {
         if self.used < latest && self.ends_at.is_none() {
             self.used = latest + 1;
@@ -587,12 +591,12 @@ impl<R: Ratchet> SessionSlot<R> {
     }
 }
 
-/// A message of kind 1, whose certificate was verified.
+/// Message of kind 1 with a verified certificate.
 struct First<'a> {
     body: &'a [u8],
-    /// The agreement key of the certificate.
+    /// Agreement key in the certificate.
     agreement: x25519::PublicKey,
-    /// Names the certificate beside the message, and this device.
+    /// Expected head, which binds the certificate and this device.
     head: PlaintextHead,
 }
 

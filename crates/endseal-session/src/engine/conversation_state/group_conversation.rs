@@ -1,4 +1,4 @@
-//! This device in one group.
+//! State of this device in one group.
 
 use alloc::vec::Vec;
 
@@ -17,19 +17,19 @@ use crate::engine::task::{Delivery, Entry, Opened, Task};
 use crate::group::{self, Content, Group, OpenError};
 use crate::{EngineError, Failure, Message};
 
-/// See the module.
+/// Group state of one conversation: opens its messages and retries parked ones.
 pub(in crate::engine) struct GroupConversation {
     id: Vec<u8>,
     group: Option<Group>,
     standing: SessionStatus,
     loaded: bool,
-    /// True if the store has a row of the group that cannot be read.
+    /// True if the store has a row of the group that cannot be decoded.
     damaged: bool,
     changed: bool,
 }
 
 impl GroupConversation {
-    /// A group that was not looked up yet.
+    /// Makes the state of a group that was not loaded yet.
     pub(in crate::engine) fn new(id: &[u8]) -> Self {
         Self {
             id: id.to_vec(),
@@ -62,28 +62,28 @@ impl GroupConversation {
         self.damaged
     }
 
-    /// Forgets the group. The caller removes it from the store.
+    /// Forgets the group. The caller deletes it from the store.
     pub(in crate::engine) fn forget(&mut self) {
         *self = Self { loaded: true, ..Self::new(&self.id) };
     }
 
-    /// The group, if this device knows it.
+    /// Returns the group if this device knows it.
     pub(in crate::engine) fn group(&self) -> Option<&Group> {
         self.group.as_ref()
     }
 
-    /// The group, if this device knows it, to be changed.
+    /// Returns the group for a change, and marks it to be written.
     pub(in crate::engine) fn group_mut(&mut self) -> Option<&mut Group> {
         self.changed = true;
         self.group.as_mut()
     }
 
-    /// Returns the status, which tells if messages may be sent.
+    /// Returns the status, which decides if messages may be sent.
     pub(in crate::engine) fn standing(&self) -> SessionStatus {
         self.standing
     }
 
-    /// Joins or replaces the group.
+    /// Sets the group after a join, or replaces it.
     pub(in crate::engine) fn set(&mut self, group: Group) {
         self.group = Some(group);
         self.standing = SessionStatus::Active;
@@ -91,15 +91,15 @@ impl GroupConversation {
         self.changed = true;
     }
 
-    /// Returns true if the messages before this one must be opened before it: only texts are opened
+    /// Returns true if all earlier messages must be opened before this one. Only texts are opened
     /// together.
     pub(in crate::engine) fn ends_run(&self, task: &Task<'_>) -> bool {
         !matches!(Message::parse(task.body), Ok(Message::Group(body))
             if Group::peek_epoch(body).is_some_and(|it| it.content == Content::Application))
     }
 
-    /// Opens messages that follow each other: any number of texts, or another message and then
-    /// texts; and those that were parked for the epoch that it brings.
+    /// Opens consecutive messages: any number of texts, or one other message followed by texts. A
+    /// change also opens messages that were parked for its epoch.
     pub(in crate::engine) fn open<'e>(
         &mut self,
         run: Vec<(Task<'e>, BodyDigest)>,
@@ -134,7 +134,8 @@ impl GroupConversation {
         }
     }
 
-    /// Tries parked messages of epochs that have begun. A change among them goes on.
+    /// Tries parked messages of the current and earlier epochs. If one of them is a change, the new
+    /// epoch's messages are tried, too.
     pub(in crate::engine) fn retry(
         &mut self,
         index: usize,
@@ -173,7 +174,8 @@ impl GroupConversation {
         self.sort_parked(&mut dedup.parking);
     }
 
-    /// Names the later epoch as the reason, where that is the reason now.
+    /// Sets the reason of parked messages to the later epoch, if their epoch is ahead of the
+    /// group's.
     pub(in crate::engine) fn sort_parked(&self, parking: &mut Parking) {
         if let Some(epoch) = self.member().map(Group::epoch) {
             parking.name_later(epoch);
@@ -194,7 +196,7 @@ impl GroupConversation {
                 }
                 OpenError::LaterEpoch(epoch) => Verdict::Park(Reason::LaterEpoch, epoch),
                 error => match (failure(error), Group::peek_epoch(body)) {
-                    // A welcome into a later epoch may come.
+                    // The device may be welcomed into a later epoch.
                     (Failure::NoGroup, Some(header)) if !is_member && header.epoch <= own => {
                         Verdict::Fail(Failure::NoGroup)
                     }
@@ -206,7 +208,7 @@ impl GroupConversation {
         bodies.iter().zip(results).map(verdict).collect()
     }
 
-    /// The answer to a message of a group that this device does not know, or cannot read.
+    /// Returns the result of a message of a group that this device does not know or cannot decode.
     fn verdict_without_group(&self, body: &[u8]) -> Verdict {
         let failure = if self.damaged { Failure::Damaged } else { Failure::NoGroup };
         match Group::peek_epoch(body) {
@@ -215,7 +217,7 @@ impl GroupConversation {
         }
     }
 
-    /// The group, if this device is a member.
+    /// Returns the group if this device is a member.
     fn member(&self) -> Option<&Group> {
         self.group.as_ref().filter(|group| group.is_member())
     }
@@ -224,7 +226,8 @@ impl GroupConversation {
         self.group.as_ref().is_some_and(Group::has_pending)
     }
 
-    /// True if a change accepted the pending commit, false if it came first.
+    /// Returns true if the change is the pending commit, false if another commit came first, and
+    /// `None` if no pending commit was decided.
     fn decided(&self, had_pending: bool, result: &Opened<'_>) -> Option<bool> {
         let Opened::Delivery(delivery) = result else { return None };
         let group = self.group.as_ref()?;
@@ -244,10 +247,10 @@ impl GroupConversation {
     }
 }
 
-/// The answer to a message that was not opened.
+/// Result of a message that was not opened.
 enum Verdict {
     Fail(Failure),
-    /// To be parked, with the epoch that it names.
+    /// Park it, with the epoch that it names.
     Park(Reason, u64),
 }
 
@@ -262,7 +265,7 @@ impl Verdict {
     }
 }
 
-/// The message of MLS in a message of a group; of any other message, nothing that opens.
+/// Returns the MLS message in a group message; empty bytes for other messages, which fail to open.
 fn inner(body: &[u8]) -> &[u8] {
     match Message::parse(body) {
         Ok(Message::Group(body)) => body,
@@ -306,9 +309,9 @@ fn failure(error: OpenError) -> Failure {
         OpenError::Own => Failure::Own,
         OpenError::NotMember => Failure::NoGroup,
         OpenError::TooLarge => Failure::GroupTooLarge,
-        // Saving fails then, and the group is read again.
+        // Saving fails then, and the group is loaded again.
         OpenError::Internal => Failure::Damaged,
-        // The caller parks it.
+        // The caller parks it before.
         OpenError::LaterEpoch(_) => Failure::TooFarAhead,
     }
 }

@@ -1,4 +1,4 @@
-//! States of a conversation in the store.
+//! States of a conversation as loaded from the store.
 
 use alloc::vec::Vec;
 
@@ -12,10 +12,10 @@ use crate::group::Group;
 /// State of a device or group in the store, or the parked messages of a conversation.
 pub(in crate::engine) enum Loaded<R> {
     RemoteDevice(Box<RemoteDevice<R>>),
-    /// A device with a row that cannot be read.
+    /// Device with a row that cannot be decoded.
     DamagedPartner(DeviceId),
     Group(Option<(Group, SessionStatus)>),
-    /// A group with a row that cannot be read.
+    /// Group with a row that cannot be decoded.
     DamagedGroup,
     Parked(Vec<Parked>),
 }

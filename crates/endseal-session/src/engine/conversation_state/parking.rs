@@ -12,20 +12,20 @@ use crate::engine::parking_reason::{Reason, TOO_FAR};
 use crate::engine::task::{Opened, Task};
 use crate::{Failure, Outcome};
 
-/// Most parked messages of one conversation, and most bytes.
+/// Limits of parked messages of one conversation: number and bytes.
 const MAX_MESSAGES: usize = 1_000;
 const MAX_BYTES: usize = 16 << 20;
-/// Most messages among them that are too far ahead, and most bytes.
+/// Limits for messages among them that are too far ahead in their chain: number and bytes.
 const MAX_FAR_MESSAGES: usize = 256;
 const MAX_FAR_BYTES: usize = 4 << 20;
-/// Share of each later epoch, which no other epoch takes: with [`MAX_AHEAD`] epochs and all
-/// messages that are too far ahead they fill less than a conversation may have.
+/// Share that is reserved for each later epoch. With [`MAX_AHEAD`] epochs and all messages that are
+/// too far ahead, the shares take less than the limit of a conversation.
 const EPOCH_MESSAGES: usize = 16;
 const EPOCH_BYTES: usize = 256 << 10;
-/// Share of each known conversation, which it has however many messages others have parked.
+/// Share that each known conversation always has, even if others have used up the common limit.
 const OWN_MESSAGES: usize = 64;
 const OWN_BYTES: usize = 1 << 20;
-/// Epochs beyond the group's whose messages are parked.
+/// Number of epochs after the group's current one whose messages are parked.
 pub(super) const MAX_AHEAD: u64 = 32;
 /// The latest epoch that the store can hold. No group reaches it.
 const MAX_EPOCH: u64 = u64::MAX >> 1;
@@ -35,25 +35,25 @@ pub(in crate::engine) struct Parking {
     rows: VecDeque<Parked>,
     bytes: usize,
     loaded: bool,
-    /// True if the rows were not tried since something outside the conversation changed.
+    /// True if the rows were not tried since state outside the conversation changed.
     due: bool,
 }
 
-/// A parked message.
+/// Parked message of a conversation.
 pub(in crate::engine) struct Parked {
     pub(in crate::engine) id: Vec<u8>,
     /// Number of the sending device; 0 in a group.
     pub(in crate::engine) device: u32,
     pub(in crate::engine) reason: Reason,
-    /// Where it is counted: by the reason that it was parked for.
+    /// Pool in which it is counted, by the reason for which it was parked.
     pub(super) pool: Pool,
-    /// Epoch of a group that the message names, unauthenticated; 0 outside groups.
+    /// Epoch that the message names, unauthenticated; 0 outside groups.
     pub(in crate::engine) epoch: u64,
     pub(in crate::engine) body: Vec<u8>,
 }
 
 impl Parked {
-    /// The row of the store.
+    /// Makes the message from its row in the store.
     pub(in crate::engine) fn from_row(row: ParkedRow) -> Self {
         let ParkedRow { message: id, device, reason, epoch, body } = row;
         let reason = Reason::from_number(reason);
@@ -69,7 +69,7 @@ impl Parked {
     }
 }
 
-/// The result of a message that is parked.
+/// Returns the result that is reported for a parked message.
 pub(in crate::engine) fn outcome(reason: Reason, epoch: u64) -> Outcome {
     match reason {
         Reason::LaterEpoch => Outcome::Buffered(epoch),
@@ -77,7 +77,7 @@ pub(in crate::engine) fn outcome(reason: Reason, epoch: u64) -> Outcome {
     }
 }
 
-/// A message to be written to the store.
+/// Makes the row of a message for the store.
 pub(in crate::engine) fn row(
     id: &[u8],
     device: u32,
@@ -89,7 +89,7 @@ pub(in crate::engine) fn row(
     ParkedRow { message, device, reason: reason.number(), epoch, body }
 }
 
-/// Messages and bytes of a part of the rows.
+/// Number and bytes of a subset of the rows.
 #[derive(Clone, Copy, Default)]
 struct Share {
     messages: usize,
@@ -107,7 +107,7 @@ impl Share {
         self.bytes -= len;
     }
 
-    /// Returns true if one more of `len` bytes is within these limits.
+    /// Returns true if one more message of `len` bytes stays within these limits.
     fn fits(self, len: usize, messages: usize, bytes: usize) -> bool {
         self.messages < messages && self.bytes + len <= bytes
     }
@@ -126,7 +126,7 @@ impl Parking {
         self.loaded
     }
 
-    /// Takes in the rows of the store.
+    /// Adds the rows of the store.
     pub(in crate::engine) fn load(&mut self, rows: Vec<Parked>) {
         self.bytes = rows.iter().map(|it| it.body.len()).sum();
         self.due = !rows.is_empty();
@@ -134,12 +134,12 @@ impl Parking {
         self.loaded = true;
     }
 
-    /// Lets the rows be tried with the next message.
+    /// Makes the next message of the conversation trigger a retry.
     pub(in crate::engine) fn set_due(&mut self) {
         self.due = !self.rows.is_empty();
     }
 
-    /// See [`Self::set_due`]. The caller tries them.
+    /// Returns true if a retry is due, and clears the flag. The caller makes the retry.
     pub(super) fn take_due(&mut self) -> bool {
         core::mem::take(&mut self.due)
     }
@@ -152,7 +152,7 @@ impl Parking {
         self.rows.iter().find(|it| it.id == id)
     }
 
-    /// Parks a message. The messages that made room are in `evicted`.
+    /// Parks a message. Messages that were removed for it are added to `evicted`.
     pub(super) fn park<'e>(
         &mut self,
         task: &Task<'e>,
@@ -189,7 +189,7 @@ impl Parking {
         Opened::Park { device, reason, epoch, body: Cow::Borrowed(task.body) }
     }
 
-    /// Messages that are too far ahead.
+    /// Returns the number and bytes of messages that are too far ahead.
     fn far(&self) -> Share {
         let mut share = Share::default();
         let far = self.rows.iter().filter(|row| row.is_too_far());
@@ -197,10 +197,11 @@ impl Parking {
         share
     }
 
-    /// Places of the messages that make room for one of `len` bytes, the last one first; `None` if
-    /// there is no room. Only those of later epochs do, the farthest and newest first, and of each
-    /// epoch only what is beyond its share: for a message of an earlier epoch, or of any that is
-    /// within its share.
+    /// Returns the positions of messages to evict for one of `len` bytes, the last one first;
+    /// `None` if there is no space. Only messages of later epochs are evicted, those of the
+    /// farthest epoch and the newest first, and only those above their epoch's share. The epoch
+    /// must be later than that of the new message, or the new message must be within its own
+    /// epoch's share.
     fn victims(&self, len: usize, reason: Reason, epoch: u64) -> Option<Vec<usize>> {
         let mut all = Share { messages: self.rows.len(), bytes: self.bytes };
         if all.fits(len, MAX_MESSAGES, MAX_BYTES) {
@@ -237,7 +238,7 @@ impl Parking {
         None
     }
 
-    /// Removes the message of an id; returns true if there was one.
+    /// Removes the message with this id. Returns true if there was one.
     pub(super) fn remove(&mut self, id: &[u8], budget: &ParkingBudget) -> bool {
         let at = self.rows.iter().position(|it| it.id == id);
         let row = at.and_then(|at| self.rows.remove(at));
@@ -247,7 +248,7 @@ impl Parking {
         row.is_some()
     }
 
-    /// All rows, each of which the caller gives to [`Self::keep`] or [`Self::removed`].
+    /// Takes all rows; the caller must pass each one to [`Self::keep`] or [`Self::removed`].
     pub(super) fn take_all(&mut self) -> VecDeque<Parked> {
         core::mem::take(&mut self.rows)
     }
@@ -261,7 +262,7 @@ impl Parking {
         budget.give_back(row.pool, row.body.len());
     }
 
-    /// Names the later epoch as the reason of all rows beyond `epoch`, and of no other.
+    /// Sets the reason of all rows after `epoch` to the later epoch.
     pub(super) fn name_later(&mut self, epoch: u64) {
         for row in &mut self.rows {
             if row.epoch > epoch {
@@ -270,8 +271,8 @@ impl Parking {
         }
     }
 
-    /// Removes the messages that may never open, up to the one with an id; returns their ids, which
-    /// the caller deletes. None if that is there no longer.
+    /// Removes the messages up to id `last` that may never open, and returns their ids for
+    /// deletion. Removes nothing if `last` is not parked any more.
     pub(in crate::engine) fn expire(
         &mut self,
         last: &[u8],
@@ -292,7 +293,7 @@ impl Parking {
         expired
     }
 
-    /// Forgets all rows, which the caller deletes.
+    /// Removes all rows; the caller deletes them from the store.
     pub(in crate::engine) fn clear(&mut self, budget: &ParkingBudget) {
         for row in self.take_all() {
             self.removed(&row, budget);

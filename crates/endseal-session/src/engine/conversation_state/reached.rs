@@ -1,5 +1,5 @@
-//! Chains on which messages were opened, and how far: what is parked as too far ahead can open
-//! after that, and at no other time.
+//! Chains on which messages were opened, with their highest numbers. A message that was parked as
+//! too far ahead can open only after its chain has advanced.
 
 use alloc::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use endseal_keyring::device::DeviceId;
 
 use crate::{Message, Ratchet, SessionTag};
 
-/// Highest numbers that were opened, by chain.
+/// Highest opened message number of each chain.
 #[derive(Default)]
 pub(in crate::engine) struct Reached(BTreeMap<Chain, u64>);
 
@@ -20,7 +20,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// The chain and the number in it that the head of a message states.
+    /// Returns the chain and the number that the head of a message states, unauthenticated.
     fn of<R: Ratchet>(device: u32, body: &[u8]) -> Option<(Self, u64)> {
         let message = Message::parse(body).ok()?;
         let place = R::place(message.ratchet_body()?)?;
@@ -33,7 +33,7 @@ impl Reached {
         self.0.is_empty()
     }
 
-    /// Notes a message that was opened.
+    /// Records a message that was opened.
     pub(super) fn note<R: Ratchet>(&mut self, sender: DeviceId, body: &[u8]) {
         if let Some((chain, index)) = Chain::of::<R>(sender.number(), body) {
             let highest = self.0.entry(chain).or_insert(index);
@@ -41,7 +41,7 @@ impl Reached {
         }
     }
 
-    /// Returns true if a message is on one of the chains and not too far ahead on it.
+    /// Returns true if a message is on one of the chains and within the gap that the ratchet skips.
     pub(super) fn covers<R: Ratchet>(&self, device: u32, body: &[u8]) -> bool {
         if self.is_empty() {
             return false;

@@ -1,4 +1,4 @@
-//! Records of the application, in the transaction of its messages.
+//! Records of the application, which are written with its messages.
 
 use alloc::vec::Vec;
 
@@ -7,14 +7,14 @@ use endseal_crypto::secret::Zeroizing;
 use super::EngineTransaction;
 use crate::{EngineError, PairwiseAccount};
 
-/// The store's kind of the application's records of kind 0: those below are this crate's.
+/// Kind in the store of the application's records of kind 0. Lower kinds belong to this crate.
 const FIRST: u32 = 1 << 16;
 
 impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
-    /// The application's record of a kind and name.
+    /// Returns the application's record with this kind and name.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read.
     pub fn record(
         &self,
         kind: u16,
@@ -23,10 +23,10 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(self.transaction.record(stored(kind), name)?)
     }
 
-    /// At most `limit` records of a kind with names behind `after`, in their order.
+    /// Returns up to `limit` records of a kind with names after `after`, in ascending order.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store cannot be read.
     #[allow(clippy::type_complexity, reason = "a list of names with their values")]
     pub fn records_after(
         &self,
@@ -37,18 +37,18 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(self.transaction.records_after(stored(kind), after, limit)?)
     }
 
-    /// Writes a record, in the place of the one of that kind and name.
+    /// Writes a record; replaces the one with the same kind and name.
     ///
     /// # Errors
-    /// [`EngineError`]; among them a name beyond 64 bytes or a value beyond 16 MiB.
+    /// [`EngineError`] if the name exceeds 64 bytes or the value 16 MiB, or the store fails.
     pub fn put_record(&self, kind: u16, name: &[u8], value: &[u8]) -> Result<(), EngineError> {
         Ok(self.transaction.put_record(stored(kind), name, value)?)
     }
 
-    /// Removes a record. Returns true if there was one.
+    /// Deletes a record. Returns true if there was one.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn remove_record(&self, kind: u16, name: &[u8]) -> Result<bool, EngineError> {
         Ok(self.transaction.remove_record(stored(kind), name)?)
     }

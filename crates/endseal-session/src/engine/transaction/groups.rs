@@ -1,4 +1,4 @@
-//! Groups.
+//! Group operations of a transaction.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,56 +21,57 @@ use crate::{
     EngineError, GroupChangeError, MAX_MESSAGE_LEN, Message, PairwiseAccount, Released, SendError,
 };
 
-/// Most bytes of all welcomes of one commit: each of those who were added gets its own copy.
+/// Limit in bytes for all welcomes of one commit: each added device gets its own copy.
 const MAX_WELCOMES: usize = 64 << 20;
 
-/// A group that was joined.
+/// Group that this device has joined by a welcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JoinedGroup {
-    /// Its id. The maker of the group chose it, so it proves nothing.
+    /// Id of the group. It was chosen by the maker of the group and does not identify it reliably.
     pub id: Vec<u8>,
-    /// Its epoch.
+    /// Epoch in which this device joined.
     pub epoch: u64,
     /// Member who signed the welcome.
     pub inviter: Address,
-    /// Members, this device included.
+    /// Members, including this device.
     pub members: Vec<Address>,
-    /// Members whose certificate is superseded by one that this device has seen.
+    /// Members with a certificate that is superseded by one that this device has seen.
     pub superseded: Vec<Address>,
-    /// Messages that were parked for the group, and are no longer.
+    /// Messages that were parked for the group and have a result now.
     pub released: Vec<Released>,
 }
 
-/// State of a group.
+/// State of a group, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GroupSummary {
-    /// Its id.
+    /// Id of the group.
     pub id: Vec<u8>,
-    /// Its epoch.
+    /// Current epoch.
     pub epoch: u64,
-    /// Its cipher suite; `None` if it is none of ours.
+    /// Cipher suite; `None` if this crate does not support it.
     pub suite: Option<Suite>,
-    /// Members. If this device was removed, those of its last epoch.
+    /// Members. If this device was removed, the members of its last epoch.
     pub members: Vec<Address>,
-    /// Members whose certificate is superseded by one that this device has seen.
+    /// Members with a certificate that is superseded by one that this device has seen.
     pub superseded: Vec<Address>,
     /// True if this device is a member.
     pub is_member: bool,
-    /// True if a commit of this device is neither accepted nor discarded.
+    /// True if this device has a commit that is neither accepted nor discarded.
     pub has_pending: bool,
-    /// True if proposals wait for a commit, before which no text is sent.
+    /// True if proposals wait for a commit; no text can be sent before it.
     pub needs_commit: bool,
-    /// Session status.
+    /// Status, which decides if messages may be sent.
     pub standing: SessionStatus,
 }
 
 impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
-    /// A key package with which others add this device to a group; its secrets are stored.
+    /// Makes a key package, with which others can add this device to a group. Its secrets are
+    /// stored. `now` is the time since 1970.
     ///
     /// # Errors
-    /// [`GroupChangeError`].
+    /// [`GroupChangeError`] if the suite is not supported or the store fails.
     pub fn key_package(
         &mut self,
         suite: Suite,
@@ -83,10 +84,11 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(public)
     }
 
-    /// Makes a group with this device alone in it.
+    /// Makes a group with this device as its only member. `now` is the time since 1970.
     ///
     /// # Errors
-    /// [`GroupChangeError::Exists`] if this device knows a group of that id.
+    /// [`GroupChangeError::Exists`] if this device knows a group with that id; [`GroupChangeError`]
+    /// if the id is invalid or the store fails.
     pub fn create_group(&mut self, id: &[u8], now: Duration) -> Result<(), GroupChangeError> {
         let membership = membership(&mut self.store_session, self.state_cache, id)?;
         if membership.group().is_some() {
@@ -96,19 +98,19 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(())
     }
 
-    /// Joins the group of a welcome, and opens parked messages of it.
+    /// Joins the group of a welcome, and opens messages that were parked for it.
     ///
-    /// A group of that id that this device knows is replaced only by a welcome into a later epoch,
-    /// which a member of it, as this device knows the members, has signed. So a device that missed
-    /// commits or was restored gets in again, and an outsider's group of the same id does not take
-    /// its place.
+    /// A known group with the same id is replaced only if the welcome leads to a later epoch and
+    /// was signed by a member of the known group. Thus a device that missed commits or was restored
+    /// can join again, but an outsider's group with the same id replaces nothing.
     ///
-    /// The caller MUST show inviter and members before it relies on the id.
+    /// The caller MUST show the inviter and the members to the user before it relies on the id.
     ///
     /// # Errors
-    /// [`GroupChangeError::Exists`] if the group is not replaced; [`Self::forget_group`] first, if
-    /// the welcome is the right one. [`GroupChangeError::Joined`] if the welcome was used,
-    /// [`GroupChangeError::KeyPackageUsed`] if its key package was, by another one.
+    /// [`GroupChangeError::Exists`] if the known group is not replaced; if the welcome is the right
+    /// one, call [`Self::forget_group`] first. [`GroupChangeError::Joined`] if this welcome was
+    /// used before, [`GroupChangeError::KeyPackageUsed`] if its key package was used by another
+    /// welcome.
     pub fn join_group(&mut self, welcome: &[u8]) -> Result<JoinedGroup, GroupChangeError> {
         let digest = hash::digest(welcome);
         let (mut failed, mut used) = (None, None);
@@ -164,8 +166,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         value.as_deref().map(|bytes| read(bytes)).transpose()
     }
 
-    /// Removes what is left of the group that a welcome has replaced, and the key package. Returns
-    /// what was parked for the group.
+    /// Deletes the remaining rows of a replaced group, and the key package. Returns the messages
+    /// that were parked for the group and have a result now.
     fn replace(
         &mut self,
         id: &[u8],
@@ -180,31 +182,31 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             self.transaction.put_record(records::USED_KEY_PACKAGE, key_package, &used)?;
             self.transaction.remove_record(records::KEY_PACKAGE, key_package)?;
         }
-        // Its past epochs are none of this one, which could not go on after them.
+        // The past epochs of the replaced group do not belong to the new one.
         self.transaction.remove_group(id)?;
         self.store_session.decide(&conversation, false)?;
         self.retry(&conversation, Occasion::Changed)
     }
 
-    /// Proposes to the others that this device leaves: its number in the outbox. The device is a
-    /// member until another member has made a commit, of which it learns by
-    /// [`Change`](crate::group::Change). [`Self::forget_group`] need not wait for that.
+    /// Proposes to the other members that this device leaves. Returns the number of the proposal in
+    /// the outbox. The device stays a member until another member commits, which is reported by a
+    /// [`Change`](crate::group::Change). [`Self::forget_group`] may be called before that.
     ///
     /// # Errors
-    /// [`GroupChangeError`].
+    /// [`GroupChangeError`] if this device is not a member, a commit is pending or the store fails.
     pub fn leave_group(&mut self, id: &[u8]) -> Result<u64, GroupChangeError> {
         let group = self.group_to_change(id)?;
         let proposal = group.propose_leave()?;
         Ok(self.depart_group(id, &proposal, OutgoingKind::Message)?.number)
     }
 
-    /// Deletes a group: keys, past epochs, parked messages, and a commit in the outbox that is
-    /// pending, with its welcomes. Texts in the outbox stay. Returns false if there was none.
+    /// Deletes a group: keys, past epochs, parked messages, and in the outbox a pending commit with
+    /// its welcomes. Texts in the outbox stay. Returns false if there was no group.
     ///
-    /// The other members do not learn of it; see [`Self::leave_group`].
+    /// The other members are not informed; see [`Self::leave_group`].
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn forget_group(&mut self, id: &[u8]) -> Result<bool, EngineError> {
         let Some(conversation) = Conversation::group(id) else { return Ok(false) };
         load(&mut self.store_session, self.state_cache, &conversation, None)?;
@@ -219,10 +221,11 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         forgotten
     }
 
-    /// State of a group; `None` if this device does not know it.
+    /// Returns the state of a group; `None` if this device does not know it.
     ///
     /// # Errors
-    /// [`EngineError::Damaged`] if it cannot be read.
+    /// [`EngineError::Damaged`] if the state cannot be decoded, or another [`EngineError`] if the
+    /// store fails.
     pub fn group(&mut self, id: &[u8]) -> Result<Option<GroupSummary>, EngineError> {
         let membership = match membership(&mut self.store_session, self.state_cache, id) {
             Ok(membership) => membership,
@@ -245,15 +248,16 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         }))
     }
 
-    /// Encrypts a message to a group: its number in the outbox.
+    /// Encrypts a message to all members of a group. Returns its number in the outbox.
     ///
     /// # Errors
-    /// [`SendError`].
+    /// [`SendError`] if the group cannot send, the text is too long or the store fails.
     pub fn encrypt_group(&mut self, id: &[u8], plaintext: &[u8]) -> Result<u64, SendError> {
         self.dispatch_group(id, plaintext).map(|outgoing| outgoing.number)
     }
 
-    /// [`Self::encrypt_group`] with the ciphertext, likewise.
+    /// Encrypts like [`Self::encrypt_group`], and returns the ciphertext, which must not be sent
+    /// before the commit.
     pub(in crate::engine) fn dispatch_group(
         &mut self,
         id: &[u8],
@@ -277,13 +281,14 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         })
     }
 
-    /// Changes a group by what `change` asks of it: the number of the commit in the outbox. The
-    /// commit is pending until it comes back from the service that orders the group's messages,
-    /// [`Self::accept_commit`], or [`Self::discard_commit`]. Welcomes for those who were added lie
-    /// in the outbox beside it, which lists them once the commit is accepted.
+    /// Commits a change to a group, which `change` makes. Returns the number of the commit in the
+    /// outbox. The commit is pending until the service that orders the group's messages delivers it
+    /// back, or until [`Self::accept_commit`] or [`Self::discard_commit`]. Welcomes for added
+    /// devices are stored in the outbox, which lists them once the commit is accepted.
     ///
     /// # Errors
-    /// [`GroupChangeError`].
+    /// [`GroupChangeError`] if `change` fails, an added certificate is superseded, a key package
+    /// was used before, the commit is too long or the store fails.
     pub fn commit_group(
         &mut self,
         id: &[u8],
@@ -332,7 +337,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(outgoing.number)
     }
 
-    /// Refuses to add devices whose certificate is superseded.
+    /// Refuses to add devices with a superseded certificate.
     fn check_added(
         &mut self,
         added: &[Address],
@@ -347,7 +352,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(())
     }
 
-    /// Refuses key packages by which this device has added others before.
+    /// Refuses key packages with which this device has added a device before.
     fn check_unused(&self, key_packages: &[Vec<u8>]) -> Result<(), GroupChangeError> {
         for id in key_packages {
             let record = self.transaction.record(records::ADDED_KEY_PACKAGE, id);
@@ -358,11 +363,12 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(())
     }
 
-    /// Makes the pending commit hold, once the service that orders the group's messages has taken
-    /// it: its welcomes may be sent. A commit that comes back as a message does the same.
+    /// Applies the pending commit, after the service that orders the group's messages has accepted
+    /// it. Its welcomes may be sent then. The delivery of the commit as a message has the same
+    /// effect.
     ///
     /// # Errors
-    /// [`GroupChangeError`].
+    /// [`GroupChangeError`] if no commit is pending or the store fails.
     pub fn accept_commit(&mut self, id: &[u8]) -> Result<Change, GroupChangeError> {
         let change = self.group_to_change(id)?.accept_pending()?;
         let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;
@@ -373,10 +379,11 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(change)
     }
 
-    /// Takes back a commit that did not come first: it leaves the outbox with its welcomes.
+    /// Drops the pending commit because another one came first. It is deleted from the outbox, with
+    /// its welcomes.
     ///
     /// # Errors
-    /// [`GroupChangeError`].
+    /// [`GroupChangeError`] if this device does not know the group or the store fails.
     pub fn discard_commit(&mut self, id: &[u8]) -> Result<(), GroupChangeError> {
         let membership = membership(&mut self.store_session, self.state_cache, id)?;
         membership.group_mut().ok_or(GroupChangeError::NoGroup)?.discard_pending();
@@ -386,7 +393,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(decided?)
     }
 
-    /// A group that may send.
+    /// Returns a group for a change; refuses one that awaits a reset.
     fn group_to_change(&mut self, id: &[u8]) -> Result<&mut Group, GroupChangeError> {
         let membership = membership(&mut self.store_session, self.state_cache, id)?;
         if membership.standing() == SessionStatus::NeedsReset {
@@ -408,7 +415,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     }
 }
 
-/// A group, looked up if it is not in memory.
+/// Returns a group, which is loaded if it is not cached.
 fn membership<'m, A: PairwiseAccount>(
     store_session: &mut StoreSession<'_, '_, A::Ratchet>,
     state_cache: &'m mut StateCache<A>,

@@ -1,4 +1,4 @@
-//! Contents that were sealed and opened outside of the sessions.
+//! Contents that were encrypted and decrypted outside of the sessions.
 
 use alloc::borrow::Cow;
 use alloc::vec;
@@ -18,11 +18,12 @@ use crate::envelope::MAX_ID_LEN;
 use crate::{EngineError, Failure, Outcome, PairwiseAccount};
 
 impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
-    /// Puts a content into the inbox that was opened outside of the sessions, once for each id of 1
-    /// to 64 bytes. The caller MUST have authenticated sender, conversation, id and plaintext.
+    /// Adds a content to the inbox that was decrypted outside of the sessions. Each id, of 1 to 64
+    /// bytes, is delivered once. The caller MUST have authenticated sender, conversation, id and
+    /// plaintext.
     ///
     /// # Errors
-    /// [`EngineError`]. The transaction cannot be committed then.
+    /// [`EngineError`] if the store fails; the transaction cannot be committed then.
     pub fn deliver(
         &mut self,
         to: &ConversationId,
@@ -51,10 +52,11 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(Outcome::Delivered(number))
     }
 
-    /// Puts a ciphertext into the outbox that was made outside of the sessions: its number there.
+    /// Adds a ciphertext to the outbox that was made outside of the sessions. Returns its number.
     ///
     /// # Errors
-    /// [`EngineError::Damaged`] if the id of a group has not 1 to 63 bytes.
+    /// [`EngineError::Damaged`] if a group id is not 1 to 63 bytes long; another [`EngineError`] if
+    /// the store fails.
     pub fn post(&mut self, to: &ConversationId, body: Vec<u8>) -> Result<u64, EngineError> {
         let conversation = to.conversation().ok_or(EngineError::Damaged("conversation"))?;
         let (recipient, kind) = (None, OutgoingKind::Message);
@@ -62,12 +64,12 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         self.depart(outgoing).map(|outgoing| outgoing.number)
     }
 
-    /// Puts a copy of a ciphertext of the outbox behind all others: its number. `None` if there is
-    /// no such ciphertext, or it waits for a commit. The caller MUST know that the first has not
-    /// arrived anywhere.
+    /// Adds a copy of a ciphertext to the end of the outbox, and returns its number. `None` if
+    /// there is no such ciphertext, or it belongs to a commit. The caller MUST be sure that the
+    /// original was not received anywhere.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn post_again(&mut self, number: u64) -> Result<Option<u64>, EngineError> {
         let rows = self.transaction.outbox(number.saturating_sub(1), 1)?;
         let Some(row) = rows.into_iter().find(|row| row.seq == number) else { return Ok(None) };

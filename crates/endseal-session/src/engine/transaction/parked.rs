@@ -1,4 +1,4 @@
-//! Parked messages.
+//! Operations on parked messages in a transaction.
 
 use alloc::vec::Vec;
 
@@ -12,25 +12,25 @@ use crate::engine::inbox::ConversationId;
 use crate::engine::store_request::Write;
 use crate::{EngineError, Outcome, PairwiseAccount, Released};
 
-/// A parked message.
+/// Parked message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParkedMessage {
-    /// The id under which it was delivered.
+    /// Message id under which it was delivered.
     pub id: Vec<u8>,
-    /// The sending device, unauthenticated; `None` in a group.
+    /// Number of the sending device, unauthenticated; `None` in a group.
     pub device: Option<DeviceId>,
-    /// [`Outcome::Buffered`] or [`Outcome::Parked`].
+    /// Reason for parking: [`Outcome::Buffered`] or [`Outcome::Parked`].
     pub outcome: Outcome,
-    /// Length of the ciphertext in bytes.
+    /// Length of the ciphertext, in bytes.
     pub len: usize,
 }
 
 impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
-    /// Parked messages of a conversation, in the order of arrival.
+    /// Returns the parked messages of a conversation, in the order of arrival.
     ///
     /// # Errors
-    /// [`EngineError`].
+    /// [`EngineError`] if the store fails.
     pub fn parked(&mut self, of: &ConversationId) -> Result<Vec<ParkedMessage>, EngineError> {
         let Some(conversation) = of.conversation() else { return Ok(Vec::new()) };
         load(&mut self.store_session, self.state_cache, &conversation, None)?;
@@ -46,12 +46,12 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             .collect())
     }
 
-    /// Tries the parked messages of a conversation now, and returns those that are parked no
-    /// longer. They are tried without this when a message of the conversation opens, a group is
-    /// joined, or a stranger becomes known.
+    /// Tries the parked messages of a conversation now, and returns those that have a final result.
+    /// The engine tries them without this call when a message of the conversation opens, a group is
+    /// joined, or an unknown sender becomes known.
     ///
     /// # Errors
-    /// [`EngineError`]. The transaction cannot be committed then.
+    /// [`EngineError`] if the store fails; the transaction cannot be committed then.
     pub fn retry_parked(&mut self, of: &ConversationId) -> Result<Vec<Released>, EngineError> {
         let Some(conversation) = of.conversation() else { return Ok(Vec::new()) };
         load(&mut self.store_session, self.state_cache, &conversation, None)?;
@@ -66,10 +66,10 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         self.retry(&conversation, Occasion::Asked)
     }
 
-    /// Deletes the parked messages of a conversation; returns their number.
+    /// Deletes the parked messages of a conversation, and returns their number.
     ///
     /// # Errors
-    /// [`EngineError`]. The transaction cannot be committed then.
+    /// [`EngineError`] if the store fails; the transaction cannot be committed then.
     pub fn drop_parked(&mut self, of: &ConversationId) -> Result<usize, EngineError> {
         let Some(conversation) = of.conversation() else { return Ok(0) };
         load(&mut self.store_session, self.state_cache, &conversation, None)?;
@@ -80,8 +80,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         dropped
     }
 
-    /// Removes parked messages that may never open from memory, up to the one with an id; returns
-    /// the ids of those that the caller deletes.
+    /// Removes parked messages up to id `last` that may never open from memory. Returns their ids,
+    /// which the caller must delete from the store.
     pub(in crate::engine) fn take_expired(
         &mut self,
         conversation: &Conversation,
@@ -92,12 +92,12 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         Ok(self.state_cache.conversation_state(conversation).1.parking.expire(last, &budget))
     }
 
-    /// Tries what a device sent before it was known.
+    /// Tries messages that an identity sent before it was known.
     pub(super) fn retry_person(&mut self, address: Address) -> Result<(), EngineError> {
         self.retry(&Conversation::person(address.identity.as_bytes()), Occasion::Changed).map(drop)
     }
 
-    /// Tries parked messages of what is loaded of a conversation.
+    /// Tries the parked messages of a conversation whose states are loaded.
     pub(super) fn retry(
         &mut self,
         conversation: &Conversation,

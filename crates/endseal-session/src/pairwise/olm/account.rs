@@ -1,4 +1,4 @@
-//! Olm's account.
+//! Account of Olm: long-term keys and prekeys of one device.
 
 use alloc::vec::Vec;
 
@@ -21,17 +21,17 @@ use crate::pairwise::{
 
 const VERSION: u8 = 2;
 
-/// The keys of a device for Olm.
+/// Keys of a device for Olm.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct OlmAccount {
-    /// The long-term keys alone.
+    /// The library's account, with the long-term keys only.
     account: Account,
     keys: AccountKeys,
     prekeys: Prekeys,
 }
 
 impl OlmAccount {
-    /// Fails if the public keys are none, which they can be only in a state that is not ours.
+    /// Returns `None` if a public key is invalid, which can happen only in a damaged state.
     fn new(account: Account, prekeys: Prekeys) -> Option<Self> {
         let signing = ed25519::PublicKey::from_bytes(account.ed25519_key().as_bytes()).ok()?;
         let agreement = public_key(account.curve25519_key())?;
@@ -133,7 +133,7 @@ impl PairwiseAccount for OlmAccount {
         }
         let prekey = self.prekeys.find(header.one_time_key).ok_or(AcceptError::NoPrekey)?;
         let message = PreKeyMessage::from_bytes(body).map_err(|_| OpenError::Malformed)?;
-        // A copy that holds this key alone, so that a refusal has no effect.
+        // A copy of the account with this key only, so that a refusal changes nothing.
         let account = state::account_with(&self.account.pickle(), prekey.secret());
         let accepted = account.ok_or(AcceptError::NoPrekey)?.create_inbound_session(
             SessionConfig::version_1(),

@@ -1,8 +1,8 @@
-//! The encoding of Olm's messages, read strictly.
+//! Strict decoding of Olm messages.
 //!
-//! The library reads protobuf as protobuf is read: fields in any order, numbers of any length,
-//! unknown fields skipped; and it verifies the MAC over its own encoding. So one message would have
-//! many forms, all of them authentic. Only the one that is written is accepted here.
+//! The library decodes protobuf as usual: fields in any order, numbers of any length, unknown
+//! fields skipped. It verifies the MAC over its own encoding, so one message would have many valid
+//! forms. Only the form that is written is accepted here.
 
 use crate::fields::Fields;
 use crate::message::SessionTag;
@@ -14,7 +14,7 @@ const BLOCK_LEN: usize = 16;
 /// A ratchet message: `03 || 0a 20 ratchet key || 10 chain index || 22 length ciphertext || MAC`.
 pub(super) struct RatchetHeader<'a> {
     pub(super) ratchet_key: &'a [u8; 32],
-    /// The number of the message in its chain.
+    /// Number of the message in its chain.
     pub(super) index: u64,
 }
 
@@ -68,7 +68,7 @@ fn expect<const N: usize>(fields: &mut Fields<'_>, expected: [u8; N]) -> Option<
     (fields.array::<N>()? == &expected).then_some(())
 }
 
-/// A number of 64 bits in its shortest form.
+/// Reads a 64-bit number, which must be in its shortest form.
 fn varint(fields: &mut Fields<'_>) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {

@@ -1,4 +1,4 @@
-//! Errors of the library as errors of this crate.
+//! Conversion of the library's errors to those of this crate.
 
 use vodozemac::olm::{DecryptionError, EncryptionError, SessionCreationError};
 
@@ -7,11 +7,11 @@ use crate::pairwise::{AcceptError, BeginError, OpenError, SealError};
 impl From<DecryptionError> for OpenError {
     fn from(error: DecryptionError) -> Self {
         match error {
-            // A key of low order cannot come from somebody who follows the protocol.
+            // A key of low order cannot come from a sender that follows the protocol.
             DecryptionError::InvalidMAC(_) | DecryptionError::NonContributoryKey => {
                 Self::Authentication
             }
-            // The MAC was right: the sender itself wrote what is no message.
+            // The MAC was valid: the sender itself wrote a malformed message.
             DecryptionError::InvalidPadding(_) | DecryptionError::InvalidMACLength(..) => {
                 Self::Malformed
             }
@@ -36,7 +36,7 @@ impl From<SessionCreationError> for AcceptError {
 }
 
 impl From<SessionCreationError> for BeginError {
-    /// The only error of a session that goes out.
+    /// Converts the only error that beginning a session can have.
     fn from(_: SessionCreationError) -> Self {
         Self::LowOrder
     }

@@ -1,8 +1,8 @@
-//! The prekeys of an account.
+//! Prekeys of an account.
 //!
-//! They are kept here and not in the library's account, which uses a one-time key up before the
-//! plaintext can be checked, marks all keys as published or none, and computes each public key anew
-//! when it is loaded.
+//! They are not kept in the library's account, because it uses up a one-time key before the
+//! plaintext can be checked, marks either all keys as published or none, and recomputes each public
+//! key when it is loaded.
 
 use alloc::vec::Vec;
 
@@ -13,18 +13,18 @@ use zeroize::Zeroizing;
 
 use crate::fields::Fields;
 
-/// One-time keys that are kept; the oldest make room.
+/// Limit of one-time keys; above it the oldest are dropped.
 const MAX_ONE_TIME: usize = 5_000;
 
-/// Age from which a published fallback key is replaced, in milliseconds: 7 days. It serves as long
-/// again.
+/// Age from which a published fallback key is replaced: 7 days, in milliseconds. Afterwards it
+/// stays valid until the next replacement.
 const FALLBACK_AGE: u64 = 7 * 24 * 60 * 60 * 1_000;
 
-/// See the module. Each list in the order of making.
+/// One-time and fallback keys of an account, each list in the order of making.
 #[derive(Clone, Default)]
 pub(super) struct Prekeys {
     one_time: Vec<Prekey>,
-    /// At most two: the one before, and the one that is handed out.
+    /// At most two: the previous key, and the one that is published now.
     fallback: Vec<Prekey>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Prekey {
 }
 
 impl Prekeys {
-    /// Makes `count` one-time keys.
+    /// Makes `count` one-time keys; drops the oldest above the limit.
     pub(super) fn add_one_time(&mut self, count: usize, now: u64) -> Result<(), RandomError> {
         let count = count.min(MAX_ONE_TIME);
         let mut new = Vec::with_capacity(count);
@@ -49,8 +49,9 @@ impl Prekeys {
         Ok(())
     }
 
-    /// Makes a fallback key if there is none, or if the last one was published and is too old. One
-    /// whose time is as far in the future is of a clock that was ahead, and is replaced too.
+    /// Makes a fallback key if there is none, or if the last one was published and is too old. A
+    /// key with a time that far in the future was made by a clock that was ahead, and is replaced
+    /// too.
     pub(super) fn refresh_fallback(&mut self, now: u64) -> Result<(), RandomError> {
         let is_due = self
             .fallback
@@ -64,25 +65,25 @@ impl Prekeys {
         Ok(())
     }
 
-    /// Notes that others can ask for these keys.
+    /// Records that these keys were published.
     pub(super) fn publish(&mut self, keys: &[PublicKey]) {
         for prekey in self.one_time.iter_mut().chain(&mut self.fallback) {
             prekey.published |= keys.contains(&prekey.public);
         }
     }
 
-    /// One-time keys that nobody can ask for yet.
+    /// Returns the one-time keys that were not published.
     pub(super) fn pending(&self) -> impl Iterator<Item = (PrekeyKind, &Prekey)> {
         let pending = self.one_time.iter().filter(|it| !it.published);
         pending.map(|it| (PrekeyKind::OneTime, it))
     }
 
-    /// The fallback key that is handed out.
+    /// Returns the current fallback key.
     pub(super) fn fallback(&self) -> Option<&Prekey> {
         self.fallback.last()
     }
 
-    /// Time at which the oldest fallback key was made.
+    /// Returns the time at which the oldest fallback key was made.
     pub(super) fn fallback_since(&self) -> Option<u64> {
         self.fallback.iter().map(|it| it.made_at).min()
     }
@@ -91,18 +92,18 @@ impl Prekeys {
         self.one_time.len()
     }
 
-    /// The key of these bytes.
+    /// Returns the prekey with this public key.
     pub(super) fn find(&self, public: &[u8; 32]) -> Option<&Prekey> {
         self.one_time.iter().chain(&self.fallback).find(|it| it.public.as_bytes() == public)
     }
 
-    /// Forgets a one-time key that was used; a fallback key stays.
+    /// Deletes a one-time key that was used; a fallback key stays.
     pub(super) fn use_up(&mut self, public: &[u8; 32]) {
         self.one_time.retain(|it| it.public.as_bytes() != public);
     }
 
-    /// Appends the encoding: the number of one-time keys (4), these, the number of fallback keys
-    /// (1), these.
+    /// Appends the encoding: the number of one-time keys (4 bytes), these keys, the number of
+    /// fallback keys (1), these keys.
     pub(super) fn write_to(&self, out: &mut Zeroizing<Vec<u8>>) {
         // Never more than MAX_ONE_TIME.
         let count = u32::try_from(self.one_time.len()).unwrap_or(u32::MAX);
@@ -112,12 +113,12 @@ impl Prekeys {
         self.fallback.iter().for_each(|it| it.write_to(out));
     }
 
-    /// Length of the encoding in bytes.
+    /// Returns the length of the encoding, in bytes.
     pub(super) fn encoded_len(&self) -> usize {
         5 + (self.one_time.len() + self.fallback.len()) * Prekey::LEN
     }
 
-    /// Takes the encoding from the front of `fields`.
+    /// Decodes the prekeys from the start of `fields`.
     pub(super) fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let count = usize::try_from(u32::from_le_bytes(*fields.array()?)).ok()?;
         if count > MAX_ONE_TIME {

@@ -1,4 +1,4 @@
-//! Olm's session.
+//! Olm session.
 
 use vodozemac::olm::{Message, OlmMessage, Session};
 use zeroize::Zeroizing;
@@ -11,13 +11,14 @@ use crate::pairwise::{
 };
 use crate::plaintext::PlaintextHead;
 
-/// A session of Olm.
+/// Double Ratchet session of Olm.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct OlmRatchet {
-    /// Boxed, because its 4 kB are moved about with every map it lies in.
+    /// Boxed, because its 4 kB would be moved with every map that contains it.
     session: Box<Session>,
     tag: SessionTag,
-    /// The other side's ratchet key of the chain that was opened last, which is therefore kept.
+    /// The other side's ratchet key of the chain that was opened last. The library knows this
+    /// chain.
     chain: Option<[u8; 32]>,
 }
 
@@ -32,8 +33,8 @@ impl OlmRatchet {
         Self { session: Box::new(session), tag, chain }
     }
 
-    /// The ratchet message in a pre-key message, if that is of this session. The MAC does not cover
-    /// what is around it.
+    /// Returns the ratchet message inside a pre-key message of this session. The MAC does not cover
+    /// the keys around it.
     fn unwrap<'a>(&self, body: &'a [u8]) -> Result<&'a [u8], OpenError> {
         let header = PrekeyHeader::parse(body).ok_or(OpenError::Malformed)?;
         let keys = self.session.session_keys();
@@ -71,8 +72,8 @@ impl Ratchet for OlmRatchet {
         if self.chain.as_ref() == Some(header.ratchet_key) {
             return Ok(Zeroizing::new(self.session.decrypt(&message)?));
         }
-        // For a chain that it does not know, the library makes a new sending chain before it
-        // verifies anything, if it has none, and keeps it though the message turn out to be forged.
+        // For an unknown chain, the library makes a new sending chain, if it has none, before it
+        // verifies anything. It keeps that chain even if the message is forged.
         let mut session = Box::new(fork(&self.session));
         let plaintext = Zeroizing::new(session.decrypt(&message)?);
         self.session = session;
@@ -111,7 +112,7 @@ impl Ratchet for OlmRatchet {
     }
 }
 
-/// The library's sessions are not `Clone`, but their pickles are copies in memory.
+/// The library's sessions are not `Clone`, but a pickle is a copy in memory.
 fn fork(session: &Session) -> Session {
     Session::from_pickle(session.pickle())
 }

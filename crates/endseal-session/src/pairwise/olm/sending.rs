@@ -1,7 +1,9 @@
-//! The one value in a pickle that describes itself: the sending ratchet, whose two forms are told
-//! apart by a field of it.
+//! Decoder of the sending ratchet, the one value in a pickle that is self-describing: a field says
+//! which of two forms it has.
 //!
-//! Such a value can be read only from a format that says of every value what it is, which postcard
+//! serde reads such a value only from a self-describing format, which postcard is not. Therefore
+//! its fields are read here in the order in which vodozemac 0.11 writes them, and passed on as a
+//! map.
 //! does not. So it is read here, by the fields that vodozemac 0.11 writes, and handed on as a map.
 
 use postcard::de_flavors::Slice;
@@ -9,7 +11,7 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Deserialize, Deserializer, IntoDeserializer, Visitor};
 use zeroize::Zeroizing;
 
-/// Reader of a pickle.
+/// Reader of a pickle in postcard.
 pub(super) type Reader<'de> = postcard::Deserializer<'de, Slice<'de>>;
 
 pub(super) struct SendingRatchet<'a, 'de>(pub(super) &'a mut Reader<'de>);
@@ -55,7 +57,7 @@ fn number(reader: &mut Reader<'_>) -> postcard::Result<Value> {
     Deserialize::deserialize(reader).map(Value::Number)
 }
 
-/// Number of turns of the ratchet: an enum of a number and of nothing.
+/// Reads the number of ratchet steps: an enum of a known number and an unknown one.
 fn count(reader: &mut Reader<'_>) -> postcard::Result<Value> {
     match u32::deserialize(&mut *reader)? {
         0 => Ok(Value::Map(vec![("Known", number(reader)?)])),
@@ -77,7 +79,7 @@ impl<'de> Deserializer<'de> for SendingRatchet<'_, 'de> {
     }
 }
 
-/// A value that says what it is.
+/// Self-describing value for serde.
 enum Value {
     Key(Zeroizing<[u8; 32]>),
     Map(Vec<(&'static str, Self)>),

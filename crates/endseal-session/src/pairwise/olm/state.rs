@@ -1,10 +1,10 @@
-//! The states in the store: a version, then the library's pickle in postcard.
+//! States in the store: a version, then the library's pickle in postcard.
 //!
-//! Pickles are made for JSON. As postcard, without the names of fields, they take half of it; but
-//! one value in them describes itself, and [`sending`](super::sending) reads it.
+//! Pickles are designed for JSON. In postcard, without field names, they take half the space. One
+//! value in them is self-describing, and [`sending`](super::sending) reads it.
 //!
-//! Saved bytes are wiped, and so are bytes that are read here. The library buffers the sending
-//! ratchet once more while it reads it, and does not wipe that.
+//! Saved bytes are wiped, and so are bytes that are read here. The library makes another copy of
+//! the sending ratchet while it reads it, and does not wipe that copy.
 
 use postcard::ser_flavors::Flavor;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
@@ -19,8 +19,8 @@ use crate::pairwise::StateError;
 
 const VERSION: u8 = 1;
 
-/// A session with five chains and no kept keys fits without growing. Not more, because the room is
-/// wiped byte by byte.
+/// Initial capacity, in which a session with five chains and no kept keys fits. It is not larger,
+/// because the whole buffer is wiped byte by byte.
 const USUAL_LEN: usize = 576;
 
 #[allow(clippy::expect_used, reason = "the message is the proof")]
@@ -35,14 +35,14 @@ pub(super) fn load_account(bytes: &[u8]) -> Result<AccountPickle, StateError> {
     load(bytes, |reader| AccountPickle::deserialize(reader))
 }
 
-/// The end of an account's state that holds no prekey: of one-time keys the next id, the public
-/// keys that are not published and the secret keys; of fallback keys the next id, the last and the
-/// one before.
+/// End of an account's state without prekeys. For one-time keys: next id, unpublished public keys,
+/// secret keys. For fallback keys: next id, current key, previous key.
 const NO_PREKEYS: [u8; 6] = [0; 6];
-/// The same with one secret one-time key, whose id is 0, before it and after it.
+/// Bytes before and after one secret one-time key with id 0, in place of [`NO_PREKEYS`].
 const ONE_PREKEY: ([u8; 4], [u8; 3]) = ([1, 0, 1, 0], [0; 3]);
 
-/// An account with the long-term keys of `pickle`, which has no prekeys, and one one-time key.
+/// Returns an account with the long-term keys of `pickle`, which has no prekeys, and one one-time
+/// key.
 pub(super) fn account_with(pickle: &AccountPickle, one_time: &SecretKey) -> Option<Account> {
     let state = save(pickle);
     let long_term = state.strip_suffix(&NO_PREKEYS)?;
@@ -73,7 +73,7 @@ fn load<T>(
     if rest.is_empty() { Ok(value) } else { Err(StateError::Malformed) }
 }
 
-/// Bytes of which no copy stays behind when they need more room.
+/// Buffer that is wiped, including the old allocation when it grows.
 struct Wiped(Zeroizing<Vec<u8>>);
 
 impl Wiped {
@@ -114,7 +114,7 @@ impl Flavor for Wiped {
     }
 }
 
-/// Reads a `SessionPickle`: session keys, sending ratchet, receiving chains, version of Olm.
+/// Decodes a `SessionPickle`: session keys, sending ratchet, receiving chains, version of Olm.
 struct SessionState<'a, 'de>(&'a mut Reader<'de>);
 
 impl<'de> Deserializer<'de> for SessionState<'_, 'de> {
