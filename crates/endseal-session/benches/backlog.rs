@@ -1,5 +1,6 @@
-//! A backlog beside the bare ratchet, on this machine: `cargo bench -p endseal-session`. What is
-//! claimed is measured by `endseal-bench`; this is for whoever changes the engine.
+//! Compares decrypting a backlog with the bare ratchet on this machine: `cargo bench -p
+//! endseal-session`. Published figures come from `endseal-bench`; this benchmark is for work on the
+//! engine.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::expect_used, reason = "a bench")]
 
 use core::hint::black_box;
@@ -52,9 +53,9 @@ fn main() {
     let _ = fs::remove_dir_all(&base);
 }
 
-/// One case alone, for profilers: messages, conversations, messages a transaction (0 for all),
-/// threads, rounds. What the caller's thread took of a processor tells more than the clock where
-/// others work too.
+/// Runs one case, for profilers. Arguments: messages, conversations, messages per transaction (0
+/// for all), threads, rounds. On a busy machine, the CPU time of the caller's thread is more
+/// reliable than wall-clock time.
 fn one(base: &Path, messages: usize, people: usize, chunk: usize, threads: usize, rounds: usize) {
     let work = Work::new(base, messages, people);
     let options = BatchOptions::whole().threads(threads);
@@ -108,7 +109,8 @@ impl Work {
             person.transaction(|t| t.decrypt(&answer)).unwrap();
             senders.push(person.address());
         }
-        // The first message of the new chain makes a step that the backlog does not measure.
+        // The first message of the new chain causes a ratchet step, which the backlog does not
+        // measure.
         let count = people.len();
         let mut bodies: Vec<Vec<Vec<u8>>> = people
             .iter_mut()
@@ -176,7 +178,8 @@ impl Work {
         (times[rounds / 2], settles[rounds / 2])
     }
 
-    /// The batch, the settling after it, and what the batch took of a processor on this thread.
+    /// Returns the time of the batch, of [`Engine::settle`] after it, and the CPU time of the batch
+    /// on this thread.
     fn round(&self, options: &BatchOptions) -> (Duration, Duration, Duration) {
         let envelopes: Vec<_> = self
             .messages
@@ -201,7 +204,7 @@ impl Work {
     }
 }
 
-/// Returns the time that this thread had a processor; zero where the kernel does not report it.
+/// Returns the CPU time of this thread; zero if the kernel does not report it.
 fn processor() -> Duration {
     let told = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(told.split(' ').next().and_then(|it| it.parse().ok()).unwrap_or(0))

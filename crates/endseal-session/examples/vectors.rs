@@ -1,8 +1,8 @@
 //! Writes the test vectors of docs/spec/session.md and docs/spec/session-file.md:
 //! `cargo run -p endseal-session --example endseal-session-vectors -- vectors`.
 //!
-//! Everything is written by hand here, byte by byte, and not by the code that the vectors test;
-//! only keys, signatures and digests are not.
+//! All bytes are written by hand here and not by the code that the vectors test; only keys,
+//! signatures and digests come from the library.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
 #[path = "vectors/file.rs"]
@@ -71,7 +71,8 @@ fn x25519(n: u8) -> [u8; 32] {
     *x25519::SecretKey::from_bytes(&[n; 32]).public_key().as_bytes()
 }
 
-/// The seeds of a device's keys follow from that of its identity.
+/// Makes a certificate's body. The seeds of the device's keys are derived from that of its
+/// identity.
 fn certificate_body(identity: u8, device: u32, made_at: u64) -> Vec<u8> {
     [
         &[1][..],
@@ -98,7 +99,7 @@ fn certificate(identity: u8, device: u32, made_at: u64) -> Vec<u8> {
     signed(identity, CERTIFICATE, &certificate_body(identity, device, made_at))
 }
 
-/// `bytes` with a field replaced.
+/// Returns `bytes` with one field replaced.
 fn replaced(bytes: &[u8], at: usize, field: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at..at + field.len()].copy_from_slice(field);
@@ -129,7 +130,7 @@ fn certificates(dir: &Path) {
     }
     let body = certificate_body(1, 1, MADE_AT);
     let good = certificate(1, 1, MADE_AT);
-    // Signed as it stands, so that nothing but the field is wrong.
+    // Signed in this form, so that only the field is wrong.
     let with = |at, field: &[u8]| signed(1, CERTIFICATE, &replaced(&body, at, field));
     let mut high_s = good.clone();
     // S + L, which is below 2^256: the same number modulo L.
@@ -218,7 +219,7 @@ fn bundles(dir: &Path) {
         Vector::new(scenario, comment, expect).with("kind", "bundle").with_hex("bundle", bytes)
     };
     let holder = certificate(1, 1, MADE_AT);
-    // What signs prekeys of identity 1.
+    // Key that signs the prekeys of identity 1.
     let signer = 1 ^ 0x20;
     for (scenario, comment, kind, key, made_at) in [
         ("bundle-one-time", "a one-time key", 1, 0x33, MADE_AT + 1),

@@ -2,7 +2,7 @@
 
 use endseal_keyring::device::Address;
 
-/// Longest message id and longest queue position, in bytes.
+/// Longest message id and longest queue position, in bytes. Queue names have the same limit.
 pub const MAX_ID_LEN: usize = 64;
 
 /// A delivered message. Its metadata is not trusted; the session authenticates the sender.

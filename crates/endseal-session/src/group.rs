@@ -173,6 +173,7 @@ impl Group {
     /// Opens a message. The pending commit of this device is accepted when it is delivered back,
     /// and discarded when another member's commit comes first.
     ///
+    /// # Errors
     /// [`OpenError`] if the message cannot be opened. The group is unchanged: the same message, or
     /// the genuine one if this was damaged, can still be opened.
     pub fn open(&mut self, body: &[u8]) -> Result<Opened, OpenError> {

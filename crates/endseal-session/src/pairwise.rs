@@ -185,7 +185,7 @@ pub struct AccountKeys {
 pub struct ChainPlace {
     /// Identifier of the chain: the sender's ratchet key.
     pub chain: [u8; 32],
-    /// Number of the message in the chain, from 0.
+    /// Number of the message in the chain.
     pub index: u64,
 }
 

@@ -67,7 +67,6 @@ impl HandshakeInfo {
     /// The caller MUST measure `round_trip` apart from the handshake, best as the fastest of
     /// several echoes after it. QUIC's own estimate at the end of the handshake is derived from the
     /// handshake itself, so the quotient would say nothing.
-    /// [`LONG_ENOUGH`](Self::LONG_ENOUGH).
     #[must_use]
     pub fn round_trips(&self, round_trip: Duration) -> Option<f64> {
         let is_long = round_trip >= Self::LONG_ENOUGH;

@@ -58,8 +58,7 @@ statistics! {
     accepted: "counter";
     /// Failed handshakes, incoming and outgoing.
     handshakes_failed: "counter";
-    /// Handshakes that failed because the peer has another key than expected, or one that is not
-    /// accepted.
+    /// Outgoing handshakes answered with a wrong key, and incoming ones refused after TLS.
     peers_refused: "counter";
     /// Incoming handshakes that had to prove their address first.
     retries: "counter";

@@ -1,4 +1,4 @@
-//! Session files (docs/spec/session-file.md).
+//! Vectors of session files (docs/spec/session-file.md).
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::{NEUTRAL, NOT_CANONICAL, NOT_ON_CURVE, ed25519};
 
 const HEADER: &[u8] = b"endseal msgs v1\n";
 
-/// A record, and the fields of it that a reader gives.
+/// Encoded record, with the fields that a reader must return.
 struct Record {
     bytes: Vec<u8>,
     kind: &'static str,
@@ -57,7 +57,7 @@ fn group(id: &[u8], message: &[u8]) -> Record {
     }
 }
 
-/// A file of whole records and what follows them.
+/// Makes the vector of a file: whole records and the bytes that follow them.
 fn vector(
     scenario: &'static str,
     comment: &str,
@@ -79,14 +79,14 @@ fn vector(
         .with("messages", &list(|it| it.message.clone()))
 }
 
-/// A file that is refused before its first record.
+/// Makes the vector of a file that is refused before its first record.
 fn headless(scenario: &'static str, comment: &str, expect: &str, bytes: &[u8]) -> Vector {
     let empty = ["kinds", "ids", "senders", "recipients", "messages"];
     let vector = Vector::new(scenario, comment, expect).with_hex("file", bytes);
     empty.into_iter().fold(vector.with_number("records", 0), |vector, field| vector.with(field, ""))
 }
 
-/// `bytes` with a field replaced.
+/// Returns `bytes` with one field replaced.
 fn replaced(bytes: &[u8], at: usize, field: &[u8]) -> Vec<u8> {
     crate::replaced(bytes, at, field)
 }

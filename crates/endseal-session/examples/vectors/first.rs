@@ -1,4 +1,4 @@
-//! The head of plaintexts: the kind of the message, and for kind 1 both sides.
+//! Vectors of plaintext heads: the kind of the message and, for kind 1, both sides.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::{
 const ALICE: u8 = 1;
 const BOB: u8 = 2;
 const MALLORY: u8 = 3;
-/// The device of each.
+/// Number of each person's device.
 const DEVICE: u32 = 1;
 
-/// The agreement key in the certificate of a person.
+/// Returns the agreement key in a person's certificate.
 fn agreement(person: u8) -> [u8; 32] {
     x25519(person ^ 0x10)
 }
@@ -28,13 +28,13 @@ fn binding(certificate: &[u8], recipient: u8, device: u32, agreement: &[u8; 32])
     digest
 }
 
-/// A certificate of Mallory for the agreement key of another.
+/// Makes a certificate of Mallory for another person's agreement key.
 fn borrowed(from: u8) -> Vec<u8> {
     let body = certificate_body(MALLORY, DEVICE, MADE_AT);
     signed(MALLORY, CERTIFICATE, &replaced(&body, 69, &agreement(from)))
 }
 
-/// Knowledge of a receiver that has opened a message of kind 1.
+/// Facts that a receiver knows after it has opened a message of kind 1.
 struct First<'a> {
     from: (u8, u32),
     certificate: &'a [u8],
@@ -85,7 +85,7 @@ pub(crate) fn write(dir: &Path) {
     let refused = |scenario, comment: &str, first: First<'_>| {
         first.vector(scenario, comment, "authentication").write(dir);
     };
-    // Both directions: a key under the certificate of whoever does not have it.
+    // Both directions: a key under the certificate of a person who does not have it.
     let foreign = borrowed(ALICE);
     refused(
         "first-senders-key-is-foreign",
@@ -144,7 +144,7 @@ pub(crate) fn write(dir: &Path) {
     kind_2(dir, &good);
 }
 
-/// Plaintexts of kind 2.
+/// Writes the vectors of plaintexts of kind 2.
 fn kind_2(dir: &Path, digest: &[u8]) {
     let vector = |scenario, comment: &str, expect: &str, plaintext: &[u8]| {
         Vector::new(scenario, comment, expect)

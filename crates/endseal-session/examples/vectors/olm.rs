@@ -1,5 +1,5 @@
-//! Encodings of Olm's messages: the one that is written, and others that protobuf would take for
-//! it. And the first messages of a session that libolm wrote.
+//! Vectors of Olm's encoding: the valid one, and others that protobuf would accept for the same
+//! message. Also the first messages of a session that libolm wrote.
 
 use std::path::Path;
 
@@ -86,7 +86,7 @@ fn prekey(dir: &Path, inner: &[u8]) {
     };
     vector("olm-prekey", "a pre-key message", "ok", &good);
     let long = [&[0x22, 0x80 | message[1], 0][..], inner].concat();
-    // Its length as a varint of two bytes.
+    // The length as a varint of two bytes.
     let low = u8::try_from(good.len() & 0x7f).unwrap();
     let high = u8::try_from(good.len() >> 7).unwrap();
     let failures: &[(&'static str, &str, Vec<u8>)] = &[
@@ -124,7 +124,7 @@ fn prekey(dir: &Path, inner: &[u8]) {
     }
 }
 
-/// A session whose receiver's keys are known.
+/// Writes the vector of a session with known keys of the receiver.
 fn session(dir: &Path) {
     let mut lines = include_str!("libolm.txt").lines().filter(|line| !line.starts_with('#'));
     let agreement = lines.next().unwrap();

@@ -84,9 +84,9 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
     /// Opens one message. Its text can be read with [`Self::inbox`] at once, but is delivered only
     /// when the transaction is committed.
     ///
+    /// # Errors
     /// [`EngineError`] if the store fails; the transaction cannot be committed then. A failure of
     /// the message itself is in the outcome.
-    /// transaction cannot be committed then.
     pub fn decrypt(&mut self, envelope: &Envelope<'_>) -> Result<Outcome, EngineError> {
         let outcome = self.open(envelope);
         self.failed |= outcome.is_err();

@@ -1,4 +1,4 @@
-//! Devices that talk.
+//! Devices with pairwise sessions, for the tests.
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
@@ -18,7 +18,7 @@ impl Device {
         Self { account, certificate }
     }
 
-    /// A bundle of a new one-time key.
+    /// Makes a bundle of a new one-time key.
     pub(crate) fn one_time(&mut self) -> PrekeyBundle {
         self.account.add_one_time_keys(1, 7).unwrap();
         let bundles = self.account.pending(&self.certificate).unwrap();
@@ -26,7 +26,7 @@ impl Device {
         bundles.into_iter().rfind(of_kind).unwrap()
     }
 
-    /// A bundle of a fallback key, made anew if the last one is old enough at `now`.
+    /// Returns the bundle of the fallback key, which is replaced if it is old enough at `now`.
     pub(crate) fn fallback_at(&mut self, now: u64) -> PrekeyBundle {
         self.account.refresh_fallback_key(now).unwrap();
         let bundle = self.account.fallback(&self.certificate).unwrap().unwrap();
@@ -39,7 +39,7 @@ impl Device {
         self.account.begin(bundle).unwrap()
     }
 
-    /// Accepts what `from` began.
+    /// Accepts the session that `from` began.
     pub(crate) fn accept(&mut self, from: &Self, tag: &OlmRatchet, body: &[u8]) -> OlmRatchet {
         let key = from.certificate.keys().agreement;
         self.account.accept(tag.tag(), &key, body, |_| true).unwrap().0
@@ -62,7 +62,8 @@ pub(crate) fn signing(n: u8, account: &OlmAccount) -> Certificate {
     Certificate::issue(&identity(n), &keys, 5)
 }
 
-/// Two sides of a session: the first began, and neither sends pre-key messages any more.
+/// Returns both sides of a session. The first one began it, and neither sends pre-key messages any
+/// more.
 pub(crate) fn pair() -> (OlmRatchet, OlmRatchet) {
     let (alice, mut bob) = (Device::new(1), Device::new(2));
     let mut one = alice.begin(&bob.one_time());
@@ -80,7 +81,7 @@ pub(crate) fn seal_many(ratchet: &mut OlmRatchet, count: u32) -> Vec<Sealed> {
     (0..count).map(|i| ratchet.seal(&i.to_le_bytes()).unwrap()).collect()
 }
 
-/// The same kind of body with other bytes.
+/// Returns a body of the same kind with other bytes.
 pub(crate) fn with_bytes<'a>(sealed: &Sealed, bytes: &'a [u8]) -> RatchetBody<'a> {
     if sealed.prekey { RatchetBody::Prekey(bytes) } else { RatchetBody::Ratchet(bytes) }
 }

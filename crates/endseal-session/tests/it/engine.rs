@@ -1,4 +1,4 @@
-//! The engine: backlogs, transactions, redelivery, restarts, and everything that can go wrong.
+//! Tests of the engine: backlogs, transactions, repeated delivery, restarts and failures.
 
 mod aborts;
 mod batch;

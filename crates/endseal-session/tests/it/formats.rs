@@ -1,4 +1,4 @@
-//! Messages and bodies of ratchets: one encoding each, and no panic.
+//! Messages and ratchet bodies: each has one encoding, and no input causes a panic.
 
 use endseal_session::{
     MAX_MESSAGE_LEN, Message, MessageError, PairwiseAccount, Ratchet, RatchetBody, SessionTag,
@@ -39,7 +39,7 @@ fn a_message_is_at_most_one_mebibyte() {
     assert_eq!(Message::parse(&longer), Err(MessageError::TooLong));
 }
 
-/// 20,000 of each format. What is accepted is written again as it was.
+/// 20,000 mutations of each format. Accepted ones must be encoded to the same bytes.
 #[test]
 fn mutants_are_refused_or_are_what_they_say() {
     let (alice, mut bob) = (Device::new(1), Device::new(2));
@@ -62,7 +62,7 @@ fn mutants_are_refused_or_are_what_they_say() {
         }
         let mutant = random.mutant(&hello);
         let opened = one.open(RatchetBody::Prekey(&mutant));
-        assert!(opened.is_err(), "nobody has answered");
+        assert!(opened.is_err(), "the other side has not answered");
         let key = alice.certificate.keys().agreement;
         if mutant != hello {
             assert!(bob.account.accept(tag, &key, &mutant, |_| true).is_err());

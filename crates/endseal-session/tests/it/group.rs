@@ -1,4 +1,4 @@
-//! Groups (docs/spec/session.md, "Groups").
+//! Tests of groups (docs/spec/session.md, "Groups").
 
 mod commits;
 pub(crate) mod credentials;

@@ -1,4 +1,4 @@
-//! The crate from outside.
+//! Tests of the crate's public API.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "long ones say what they did")]
 #![allow(clippy::std_instead_of_alloc, reason = "tests have std")]

@@ -1,5 +1,5 @@
-//! Random conversations beside a model of what a receiver answers, and beside a twin that is never
-//! saved.
+//! Random conversations, checked against a model of the receiver's results and against a twin that
+//! is never saved.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -34,18 +34,18 @@ fn conversations(count: u64) {
             step(&mut random, &mut sides, &mut totals);
         }
     }
-    // Opened, KeyGone, TooFarAhead, Authentication (an old chain), damaged.
+    // Opened, KeyGone, TooFarAhead, Authentication (a deleted chain), damaged.
     assert!(totals.iter().all(|total| u64::from(*total) * 4 > count), "{totals:?}");
 }
 
 struct Side {
     ratchet: OlmRatchet,
-    /// Takes the same steps in memory alone.
+    /// Makes the same steps without being saved and loaded.
     twin: OlmRatchet,
     model: Model,
-    /// Messages that the other side sent and that may be delivered, in order.
+    /// Messages of the other side that may be delivered, in order.
     arriving: Vec<(Vec<u8>, Sealed)>,
-    /// Messages that were delivered already.
+    /// Messages that were delivered before.
     delivered: Vec<(Vec<u8>, Sealed)>,
 }
 
@@ -108,7 +108,7 @@ fn step(random: &mut SplitMix64, sides: &mut [Side; 2], totals: &mut [u32; 5]) {
             }
         }
         90..92 => {
-            // Lost.
+            // Messages are lost.
             let side = &mut sides[me];
             let lost = random.below(side.arriving.len() + 1);
             if random.chance(20) {
@@ -143,7 +143,7 @@ fn deliver(side: &mut Side, text: &[u8], sealed: &Sealed, totals: &mut [u32; 5])
     }] += 1;
 }
 
-/// Limits of a ratchet after docs/spec/session.md.
+/// Model of the limits of a ratchet in docs/spec/session.md.
 #[derive(Default)]
 struct Model {
     chains: VecDeque<Chain>,
@@ -194,11 +194,11 @@ impl Chain {
     }
 }
 
-/// Ratchet key and number of a message.
+/// Returns ratchet key and number of a message.
 fn header(sealed: &Sealed) -> ([u8; 32], u64) {
     let mut body = &sealed.body[..];
     if sealed.prekey {
-        // Three keys, and the length of the message.
+        // Skip three keys, and the length of the message.
         body = &body[1 + 3 * 34 + 1..];
         let len = body.iter().position(|byte| byte & 0x80 == 0).unwrap();
         body = &body[len + 1..];

@@ -1,4 +1,4 @@
-//! Sessions begin with prekeys.
+//! Beginning sessions with prekeys.
 
 use endseal_crypto::ed25519::Signature;
 use endseal_crypto::x25519;
@@ -10,7 +10,7 @@ use endseal_session::{
 
 use crate::device::{Device, signing};
 
-/// Accepts what must be refused.
+/// Accepts a message that must be refused, and checks that nothing changes.
 #[track_caller]
 fn refused(bob: &mut Device, from: &Device, tag: SessionTag, body: &[u8]) -> AcceptError {
     let before = bob.account.save();
@@ -35,7 +35,7 @@ fn bundles_are_what_others_verify() {
         assert_eq!(&parsed, bundle);
         assert_eq!((parsed.made_at(), parsed.certificate()), (77, &bob.certificate));
     }
-    // Until they are published they are the same, and then there are none.
+    // The bundles are the same until they are published; afterwards there are none.
     assert_eq!(bob.account.pending(&bob.certificate).unwrap(), bundles);
     bob.account.published(&[*bundles[1].key()]);
     let rest = [&bundles[..1], &bundles[2..]].concat();
@@ -89,12 +89,12 @@ fn a_fallback_key_serves_until_two_newer_ones_were_made() {
 fn a_fallback_key_of_a_clock_that_was_ahead_is_replaced() {
     let mut bob = Device::new(2);
     let first = bob.fallback_at(3_650 * DAY);
-    // A clock that is put back by less than its age leaves it.
+    // A clock that is set back by less than its age does not replace it.
     assert_eq!(bob.fallback_at(3_643 * DAY + 1), first);
     assert_ne!(bob.fallback_at(8 * DAY), first);
 }
 
-/// However often bundles are asked for, and also while no bundle of the last key was handed out.
+/// The age alone matters: not the number of calls, and not bundles that were never published.
 #[test]
 fn a_fallback_key_is_replaced_by_age_alone() {
     let mut bob = Device::new(2);
@@ -102,7 +102,7 @@ fn a_fallback_key_is_replaced_by_age_alone() {
     for _ in 0..3 {
         assert_eq!(bob.fallback_at(8 * DAY - 1), first);
     }
-    // A clock that is behind makes nothing.
+    // A clock that is behind makes no new key.
     assert_eq!(bob.fallback_at(0), first);
     bob.account.refresh_fallback_key(8 * DAY).unwrap();
     let second = bob.account.fallback(&bob.certificate).unwrap().unwrap();
@@ -163,7 +163,7 @@ fn the_certificate_and_the_tag_must_be_those_of_the_message() {
     assert_eq!(refused(&mut bob, &mallory, one.tag(), &hello), forged);
     let tag = SessionTag::from_bytes(&[0; 8]);
     assert_eq!(refused(&mut bob, &alice, tag, &hello), forged);
-    // Keys of one session around a message of another: the MAC does not cover them.
+    // Keys of one session around a message of another one: the MAC does not cover them.
     let mut two = alice.begin(&bob.one_time());
     let other = two.seal(b"hello").unwrap();
     let mut two = bob.accept(&alice, &two, &other.body);
@@ -194,7 +194,7 @@ fn a_prekey_of_low_order_begins_nothing() {
     assert_eq!(alice.account.begin(&bundle).err(), Some(BeginError::LowOrder));
 }
 
-/// Both send before they hear of the other: there are two sessions, and both serve.
+/// Both sides send before they receive: there are two sessions, and both can be used.
 #[test]
 fn both_sides_may_begin_at_once() {
     let (mut alice, mut bob) = (Device::new(1), Device::new(2));

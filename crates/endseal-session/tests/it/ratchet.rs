@@ -1,4 +1,4 @@
-//! A ratchet opens what it should, refuses the rest, and is then what it was.
+//! A ratchet opens valid messages, refuses all others, and is unchanged after a refusal.
 
 use endseal_session::olm::OlmRatchet;
 use endseal_session::{
@@ -8,7 +8,7 @@ use endseal_session::{
 
 use crate::device::{Device, pair, seal_many, with_bytes};
 
-/// Opens what must be refused.
+/// Opens a message that must be refused, and checks that the state is unchanged.
 #[track_caller]
 fn refused(ratchet: &mut OlmRatchet, body: RatchetBody<'_>) -> OpenError {
     let before = ratchet.save();
@@ -38,7 +38,7 @@ fn texts_of_all_lengths_go_both_ways() {
 #[test]
 fn the_longest_text_makes_a_message_of_either_kind() {
     let (alice, mut bob) = (Device::new(1), Device::new(2));
-    // With the longest head before it.
+    // Text of the maximum length, with the longest head.
     let text = vec![0x5a; PlaintextHead::MAX_LEN + MAX_PLAINTEXT_LEN];
     let mut one = alice.begin(&bob.one_time());
     assert_eq!(one.seal(&[&text[..], &[0]].concat()), Err(SealError::TooLong));
@@ -58,7 +58,7 @@ fn the_first_messages_are_prekey_messages_until_one_was_opened() {
     let mut one = alice.begin(&bob.one_time());
     let hellos = seal_many(&mut one, 3);
     assert!(hellos.iter().all(|hello| hello.prekey) && !one.has_received());
-    // The last comes first.
+    // The last message is delivered first.
     let mut other = bob.accept(&alice, &one, &hellos[2].body);
     assert!(other.has_received());
     opens(&mut other, &hellos[0], 0);
@@ -108,7 +108,7 @@ fn two_thousand_may_be_missing_and_not_one_more() {
     let limits = OlmRatchet::limits();
     assert_eq!((limits.kept_keys, limits.chains, limits.gap), (40, 5, 2_000));
     let (mut one, mut other) = pair();
-    // The chain is known: two of it were opened.
+    // On a known chain: two messages of it were opened.
     let messages = seal_many(&mut one, 2_002);
     let far = OpenError::TooFarAhead { gap: 2_001, limit: 2_000 };
     assert_eq!(refused(&mut other, messages[2_001].as_body()), far);
@@ -117,7 +117,7 @@ fn two_thousand_may_be_missing_and_not_one_more() {
     opens(&mut other, &messages[1_960], 1_960);
     assert_eq!(refused(&mut other, messages[1_959].as_body()), OpenError::KeyGone);
 
-    // And on a chain that nothing is known of yet.
+    // On a chain that is not known yet.
     let messages = seal_many(&mut other, 2_002);
     assert_eq!(refused(&mut one, messages[2_001].as_body()), far);
     opens(&mut one, &messages[2_000], 2_000);
@@ -142,12 +142,12 @@ fn a_chain_is_kept_until_five_newer_ones_came() {
     }
 }
 
-/// The next message on a known chain, the first on a new one, to who has a sending chain and to who
-/// has none, and a pre-key message; each byte replaced by each of three others.
+/// Messages on a known and on a new chain, for a receiver with and without a sending chain, and a
+/// pre-key message. Each byte is replaced by each of three others.
 #[test]
 fn no_byte_can_be_changed_added_or_left_out() {
     let (mut one, mut other) = pair();
-    // `other` has opened on a new chain and sent nothing: it has no sending chain.
+    // `other` has opened a message on a new chain and sent nothing, so it has no sending chain.
     let known = one.seal(b"on a known chain").unwrap();
     damage(&mut other.fork(), &known);
     other.open(known.as_body()).unwrap();
@@ -170,7 +170,7 @@ fn damage(ratchet: &mut OlmRatchet, message: &Sealed) {
         seen[match error {
             OpenError::Malformed => 0,
             OpenError::Authentication => 1,
-            // The number of the message, which no MAC covers until there is a key.
+            // The number of the message, which is used before the MAC can be checked.
             OpenError::KeyGone => 2,
             OpenError::TooFarAhead { .. } => 3,
             other => panic!("{other}"),
@@ -190,8 +190,7 @@ fn damage(ratchet: &mut OlmRatchet, message: &Sealed) {
     assert!(ratchet.fork().open(message.as_body()).is_ok(), "the message itself is good");
 }
 
-/// The library keeps a new sending chain that it made for a forged message; here nothing of it
-/// stays.
+/// The library keeps a new sending chain that it made for a forged message. This crate drops it.
 #[test]
 fn a_forged_chain_leaves_no_trace_where_there_is_no_sending_chain() {
     let (mut one, mut other) = pair();
@@ -205,7 +204,7 @@ fn a_forged_chain_leaves_no_trace_where_there_is_no_sending_chain() {
     assert_eq!(*other.open(good.as_body()).unwrap(), b"next");
 }
 
-/// Encodings that the library takes for the same message, with the same MAC.
+/// Encodings that the library accepts for the same message, with the same MAC.
 #[test]
 fn a_message_has_one_encoding() {
     let (mut one, mut other) = pair();
@@ -227,7 +226,7 @@ fn a_message_has_one_encoding() {
     assert_eq!(*other.open(RatchetBody::Ratchet(&body)).unwrap(), b"one form");
 }
 
-/// Version 4 has a MAC of 32 bytes.
+/// Version 4 of the protocol has a MAC of 32 bytes.
 #[test]
 fn another_version_of_olm_is_malformed() {
     let (mut one, mut other) = pair();
@@ -247,7 +246,7 @@ fn a_fork_goes_its_own_way() {
     for (i, message) in (0..).zip(&messages) {
         opens(&mut copy, message, i);
     }
-    // The batch failed; the same messages come again.
+    // The batch failed, and the same messages are delivered again.
     drop(copy);
     for (i, message) in (0..).zip(&messages) {
         opens(&mut other, message, i);

@@ -1,4 +1,4 @@
-//! All vectors of docs/spec/session-file.md, and what they cannot tell.
+//! Runs all vectors of docs/spec/session-file.md, and tests properties that vectors cannot express.
 
 use std::fs;
 use std::path::Path;
@@ -33,10 +33,10 @@ fn address(address: Address) -> String {
     hex(address.identity.as_bytes()) + &hex(&address.device.number().to_le_bytes())
 }
 
-/// Kind, id, sender, recipient and message of each record, and how it ended.
+/// Kind, id, sender, recipient and message of each record, and the final result.
 type Reading = (Vec<[String; 5]>, Result<(), FileRecordError>);
 
-/// Reads a file of which `piece` bytes more are there each time.
+/// Reads a file in steps of `piece` bytes.
 fn read(file: &[u8], piece: usize) -> Reading {
     let (mut parser, mut records) = (FileRecords::new(), Vec::new());
     let (mut from, mut to) = (0, 0);
@@ -96,7 +96,7 @@ fn session_file_vectors() {
     assert!(count >= 33, "{count} vectors");
 }
 
-/// A file written anew from its records.
+/// Encodes the records of a file again.
 fn written(file: &[u8]) -> Vec<u8> {
     let (mut parser, mut rest) = (FileRecords::new(), file);
     let mut out = FileRecord::HEADER.to_vec();

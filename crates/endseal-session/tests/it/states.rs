@@ -1,4 +1,4 @@
-//! Saved states: compact, complete, and refused when damaged.
+//! Saved states are compact, complete, and refused when damaged.
 
 use endseal_session::olm::{OlmAccount, OlmRatchet};
 use endseal_session::{PairwiseAccount, Ratchet, RatchetBody, StateError};
@@ -14,7 +14,7 @@ fn a_session_in_chain_takes_less_than_a_kilobyte() {
         let there = one.seal(&turn.to_le_bytes()).unwrap();
         other.open(there.as_body()).unwrap();
         sizes.push(other.save().len());
-        // The first hundred turns change direction, the others are one chain.
+        // The first hundred rounds change direction; the others are on one chain.
         if turn < 100 {
             let back = other.seal(&[]).unwrap();
             one.open(back.as_body()).unwrap();
@@ -131,8 +131,8 @@ fn an_account_comes_back_as_it_was_saved() {
     assert_eq!(loaded.one_time_keys_left(), 3);
 }
 
-/// States that were saved when the format was made. If this fails, a newer library writes other
-/// pickles, and the version must change.
+/// States that were saved when the format was made. If this test fails, a newer library writes
+/// other pickles, and the version must change.
 #[test]
 fn states_that_were_saved_before_are_read() {
     let kept = include_str!("saved_states.txt");

@@ -1,4 +1,5 @@
-//! All vectors of docs/spec/session.md but those of certificates, bundles and safety numbers.
+//! Runs all vectors of docs/spec/session.md, except those of certificates, bundles and safety
+//! numbers.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::device::{Device, pair};
 
-/// Result of a vector: the outputs it states, or the class of the error.
+/// Result of a vector: its expected outputs, or the class of its error.
 type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
 #[test]
@@ -33,7 +34,7 @@ fn session_vectors() {
             Some("olm") => olm(&mut ratchet, &unhex(&vector["body"])),
             Some("olm-session") => olm_session(&vector),
             Some("olm-prekey") => olm_prekey(&mut device, &unhex(&vector["body"])),
-            // Formats of devices: endseal-keyring runs them.
+            // Formats of devices, which endseal-keyring tests.
             Some("bundle" | "certificate" | "safety-number") => continue,
             other => panic!("kind {other:?}"),
         };
@@ -82,7 +83,7 @@ fn message(vector: &Value) -> Outcome {
     })
 }
 
-/// The checks of a receiver of kind 1 that has opened the message.
+/// Makes the checks of a receiver that has opened a message of kind 1.
 fn first(vector: &Value) -> Outcome {
     let address = |identity, device| Address {
         identity: ed25519::PublicKey::from_bytes(&array(&vector[identity])).unwrap(),
@@ -102,7 +103,7 @@ fn first(vector: &Value) -> Outcome {
     }
 }
 
-/// The check of a receiver of kind 2 that has opened the message.
+/// Makes the check of a receiver that has opened a message of kind 2.
 fn later(vector: &Value) -> Outcome {
     let text = PlaintextHead::Plain.strip(unhex(&vector["plaintext"]).into());
     Ok(vec![("text", hex(&text.ok_or("authentication")?))])
@@ -112,7 +113,7 @@ fn array(value: &Value) -> [u8; 32] {
     unhex(value).try_into().unwrap()
 }
 
-/// No vector is of this session, so what is well formed fails for another reason.
+/// No vector belongs to this session, so a well-formed message fails for another reason.
 fn olm(ratchet: &mut OlmRatchet, body: &[u8]) -> Outcome {
     match ratchet.open(RatchetBody::Ratchet(body)).unwrap_err() {
         OpenError::Malformed => Err("malformed"),
@@ -131,14 +132,14 @@ fn olm_prekey(device: &mut Device, body: &[u8]) -> Outcome {
     }
 }
 
-/// A session by another implementation, opened with the receiver's keys.
+/// Opens a session of another implementation with the receiver's keys.
 fn olm_session(vector: &Value) -> Outcome {
     let list = |name: &str| -> Vec<Vec<u8>> {
         vector[name].as_str().unwrap().split(',').map(|it| unhex(&json!(it))).collect()
     };
     let one_time = array(&vector["one_time_secret"]);
     let public = *x25519::SecretKey::from_bytes(&one_time).public_key().as_bytes();
-    // An account as it is stored: one one-time key, no fallback key, the library's long-term keys.
+    // Encoded account: one one-time key, no fallback key, the library's long-term keys.
     let state = [
         &[2, 1, 0, 0, 0][..],
         &one_time,
@@ -154,7 +155,7 @@ fn olm_session(vector: &Value) -> Outcome {
     let theirs = x25519::PublicKey::from_bytes(&array(&vector["agreement"])).unwrap();
     let bodies = list("bodies");
     let (first, others) = bodies.split_first().unwrap();
-    // One-time key, base key and identity key lie behind two bytes each.
+    // One-time key, base key and identity key, each after two bytes.
     let key = |at: usize| first[at..at + 32].try_into().unwrap();
     let tag = SessionTag::of_keys(&key(71), &key(37), &key(3));
     let (mut ratchet, text) = account.accept(tag, &theirs, first, |_| true).unwrap();

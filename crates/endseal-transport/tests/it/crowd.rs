@@ -191,7 +191,7 @@ async fn connections_that_nobody_takes_are_told_to_come_later() {
             },
         }
     }
-    assert!(told >= 1 && told + forgotten >= 3, "{told} told, {forgotten} forgotten");
+    assert!(told >= 1 && told + forgotten >= 3, "{told} with a reason, {forgotten} without");
     assert!(pair.server.statistics().connections <= 3);
     // After one connection has ended, another is admitted.
     drop(got);

@@ -368,7 +368,8 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// effect.
     ///
     /// # Errors
-    /// [`GroupChangeError`] if no commit is pending or the store fails.
+    /// [`GroupChangeError`] if this device does not know the group, the group awaits a reset, no
+    /// commit is pending or the store fails.
     pub fn accept_commit(&mut self, id: &[u8]) -> Result<Change, GroupChangeError> {
         let change = self.group_to_change(id)?.accept_pending()?;
         let conversation = Conversation::group(id).ok_or(GroupChangeError::NoGroup)?;

@@ -4,7 +4,6 @@
 //! serde reads such a value only from a self-describing format, which postcard is not. Therefore
 //! its fields are read here in the order in which vodozemac 0.11 writes them, and passed on as a
 //! map.
-//! does not. So it is read here, by the fields that vodozemac 0.11 writes, and handed on as a map.
 
 use postcard::de_flavors::Slice;
 use serde::de::value::{MapDeserializer, SeqDeserializer};

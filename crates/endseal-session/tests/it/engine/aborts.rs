@@ -1,4 +1,4 @@
-//! Whatever ends a transaction, the same messages can be delivered again.
+//! After an aborted transaction, the same messages can be delivered again.
 
 use core::ops::ControlFlow;
 use core::panic::AssertUnwindSafe;
@@ -18,12 +18,12 @@ struct Backlog {
     messages: Vec<(Option<usize>, [u8; 32], Vec<u8>)>,
 }
 
-/// Texts of two people and of a group, with a commit in the middle.
+/// A backlog of texts from two people and a group, with a commit in the middle.
 fn backlog() -> Backlog {
     let mut reader = Party::new(1);
     let mut senders = [Party::new(2), Party::new(3)];
     let mut messages = Vec::new();
-    // The first message of the second one begins the session: the account changes with it.
+    // The first message of the second sender begins the session, so the account changes with it.
     senders[0].meet(&mut reader);
     senders[1].begin(&mut reader);
     for (at, sender) in senders.iter_mut().enumerate() {
@@ -105,7 +105,7 @@ fn a_panic_of_the_caller_is_an_abort() {
     backlog.deliver_all();
 }
 
-/// With threads that wait for work, too: they are let go.
+/// Waiting worker threads end, too.
 #[test]
 fn a_panic_of_the_watcher_keeps_what_was_committed() {
     for threads in [1, 2, 3] {
@@ -135,8 +135,8 @@ fn a_panic_of_the_watcher_keeps_what_was_committed() {
     }
 }
 
-/// Numbers of conversations that were given out in a transaction that was taken back are given out
-/// again: whoever remembers them writes into another conversation.
+/// References of conversations that were assigned in an aborted transaction are assigned again. A
+/// cache that kept them would write into another conversation.
 #[test]
 fn conversations_are_told_apart_after_a_panic() {
     let mut backlog = backlog();
@@ -149,7 +149,7 @@ fn conversations_are_told_apart_after_a_panic() {
             });
         }));
         assert!(unwound.is_err());
-        // In the other order, so that each would get the number of the other.
+        // In the other order, so that each conversation would get the reference of the other.
         assert!(reader.receive(&[envelopes[20], envelopes[10]]).iter().all(|it| it.is_kept()));
         let page = reader.engine().inbox().page(0, 9).unwrap();
         let texts: Vec<_> = page.iter().map(|it: &Received| it.plaintext.to_vec()).collect();

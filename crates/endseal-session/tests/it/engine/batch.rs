@@ -1,5 +1,5 @@
-//! A backlog: each message gets what it deserves, however the backlog is cut and on however many
-//! threads.
+//! Decryption of backlogs: each message gets its own result, for all transaction sizes and numbers
+//! of threads.
 
 use core::mem::replace;
 use core::time::Duration;
@@ -84,7 +84,7 @@ fn a_backlog_is_delivered_in_order_however_it_is_cut() {
         assert_eq!(usize::try_from(report.commits).unwrap(), expected, "{options:?}");
         let sent: Vec<_> = backlog.messages.iter().map(|it| it.text.clone()).collect();
         assert_eq!(reader.texts(), sent, "{options:?}");
-        // The same again, after a restart and in the same process.
+        // The same backlog again, after a restart and in the same process.
         for _ in 0..2 {
             let again = reader.engine().decrypt_batch(&backlog.envelopes(), &options).unwrap();
             for (first, second) in report.outcomes.iter().zip(&again.outcomes) {
@@ -124,8 +124,8 @@ fn repeated_forged_and_malformed_messages_cost_themselves_alone() {
         assert_eq!(failed(31), Outcome::Failed(Failure::Malformed));
         assert_eq!(failed(32), Outcome::Failed(Failure::KeyGone));
         assert_eq!(failed(33), Outcome::Failed(Failure::NoSession));
-        // Before a message that claims to be the thirtieth, those that it has overtaken were
-        // opened.
+        // A forged message claims to be the thirtieth. Before it, the messages that it has
+        // overtaken were opened.
         let (mut sent, mut texts) = (Vec::new(), reader.texts());
         sent.extend(backlog.messages.iter().map(|it| it.text.clone()));
         sent.sort();
@@ -134,7 +134,7 @@ fn repeated_forged_and_malformed_messages_cost_themselves_alone() {
     }
 }
 
-/// Sender that a message of a backlog names.
+/// Returns the sender that a message of a backlog names.
 trait OriginOf {
     fn id_origin(&self) -> endseal_keyring::device::Address;
 }

@@ -1,5 +1,5 @@
-//! The first messages of a session name both sides: a key under a foreign certificate serves
-//! nobody.
+//! The first messages of a session name both sides, so a certificate for another device's key
+//! cannot be used.
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
@@ -11,8 +11,8 @@ use crate::device::identity;
 
 const MALLORY: u8 = 66;
 
-/// A certificate of Mallory for a device that has the agreement key of another certificate, and the
-/// key that signs her prekeys.
+/// Returns a certificate of Mallory with the agreement key of another certificate, and the key that
+/// signs her prekeys.
 fn borrowed(from: &Certificate) -> (Certificate, SigningKey) {
     let signing = SigningKey::from_seed(Seed::from_bytes(&[67; 32]));
     let keys = DeviceKeys {
@@ -25,7 +25,7 @@ fn borrowed(from: &Certificate) -> (Certificate, SigningKey) {
     (Certificate::issue(&identity(MALLORY), &keys, 1), signing)
 }
 
-/// The message with another certificate beside it.
+/// Returns the message with another certificate.
 fn under(certificate: &Certificate, message: &[u8]) -> Vec<u8> {
     let Ok(Message::Prekey { tag, body, .. }) = Message::parse(message) else {
         panic!("no message of kind 1")
@@ -37,8 +37,8 @@ fn sessions(party: &mut Party, with: Address) -> usize {
     party.engine().transaction(|t| t.sessions(with)).unwrap().len()
 }
 
-/// Mallory carries Alice's first message to Bob, puts a certificate of her own beside it, for
-/// Alice's key, and says that it is from her.
+/// Mallory delivers Alice's first message to Bob as her own, with a certificate of hers for Alice's
+/// key.
 #[test]
 fn a_message_under_a_certificate_that_borrows_the_senders_key_is_refused() {
     let (mut alice, mut bob) = (Party::new(1), Party::new(2));
@@ -50,14 +50,14 @@ fn a_message_under_a_certificate_that_borrows_the_senders_key_is_refused() {
     let outcomes = bob.receive(&[Envelope::from_device(b"id", mallory, &forged)]);
     assert_eq!(outcomes, [Outcome::Failed(Failure::Authentication)]);
     assert_eq!(sessions(&mut bob, mallory), 0);
-    // Nothing was used up: Alice's own message opens, on this store and after a restart.
+    // No key was used up: Alice's own message opens, in this process and after a restart.
     bob.restart();
     bob.receive_one(alice.address, b"id", &body);
     assert_eq!(bob.texts(), [b"credit it to me"]);
 }
 
-/// Mallory hands out a bundle for Bob's key with one of Bob's prekeys, and what Alice writes to her
-/// she hands on to Bob.
+/// Mallory publishes a bundle for Bob's key with one of Bob's prekeys, and forwards Alice's
+/// messages for her to Bob.
 #[test]
 fn a_message_to_whoever_borrows_the_recipients_key_is_refused() {
     let (mut alice, mut bob) = (Party::new(1), Party::new(2));
@@ -72,14 +72,14 @@ fn a_message_to_whoever_borrows_the_recipients_key_is_refused() {
     let outcomes = bob.receive(&[Envelope::from_device(b"id", alice.address, &body)]);
     assert_eq!(outcomes, [Outcome::Failed(Failure::Authentication)]);
     assert_eq!(sessions(&mut bob, alice.address), 0);
-    // The prekey is there still.
+    // The prekey still exists.
     alice.begin_with(&genuine);
     let body = alice.send(bob.address, b"for Bob");
     bob.receive_one(alice.address, b"id", &body);
     assert_eq!(bob.texts(), [b"for Bob"]);
 }
 
-/// The Olm message in a message of kind 1, delivered as one of kind 2: its MAC is right.
+/// Returns the Olm message of a message of kind 1 as a message of kind 2; its MAC is valid.
 fn taken_out(message: &[u8]) -> Vec<u8> {
     let Ok(Message::Prekey { tag, body, .. }) = Message::parse(message) else {
         panic!("no message of kind 1")
@@ -104,14 +104,14 @@ fn a_message_of_kind_1_is_none_of_kind_2() {
         ];
         let options = BatchOptions::whole().threads(threads);
         let outcomes = bob.engine().decrypt_batch(&envelopes, &options).unwrap().outcomes;
-        // No key was used up by it: the true one opens.
+        // It used up no key: the genuine message opens.
         assert_eq!(outcomes[0], Outcome::Failed(Failure::Authentication));
         assert!(matches!(outcomes[1], Outcome::Delivered(_)), "{outcomes:?}");
         assert_eq!(bob.texts(), [b"one", b"two"]);
     }
 }
 
-/// The same once both sides have written, and after a restart: what was late is of kind 1 still.
+/// The same after both sides have written, and after a restart: a late message is still of kind 1.
 #[test]
 fn a_late_message_of_kind_1_is_none_of_kind_2() {
     for restart in [false, true] {

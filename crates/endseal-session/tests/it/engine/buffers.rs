@@ -1,4 +1,4 @@
-//! Messages of a group that come before their epoch, or before the welcome.
+//! Group messages that arrive before their epoch, or before the welcome.
 
 use core::time::Duration;
 
@@ -35,7 +35,7 @@ fn messages_before_the_welcome_are_opened_by_it() {
             of(b"early", &late),
             of(b"update", &update),
             of(b"junk", b"junk"),
-            // The commit that lets it in is of an epoch that it never was in.
+            // The commit that adds this device is of an epoch in which it was not a member.
             of(b"commit", &commit),
         ];
         let options = BatchOptions::default().threads(threads).queue(b"queue");
@@ -69,7 +69,7 @@ fn messages_before_the_welcome_are_opened_by_it() {
     }
 }
 
-/// Epochs that lie before the reader: commits, and texts of each.
+/// Epochs that the reader has not reached: commits, and texts of each epoch.
 struct Epochs {
     reader: Party,
     commits: Vec<Vec<u8>>,
@@ -92,7 +92,7 @@ fn later_epochs_wait_and_come_out_in_order_however_the_batch_is_cut() {
     for threads in [1, 2] {
         for cut in [1, 2, 100] {
             let Epochs { mut reader, commits, texts } = epochs(5);
-            // All texts before all commits, and the commits backwards.
+            // All texts before all commits, and the commits in reverse order.
             let bodies: Vec<_> = texts.iter().chain(commits.iter().rev()).collect();
             let ids: Vec<_> = bodies.iter().map(|body| blake(body)).collect();
             let envelopes: Vec<_> = ids
@@ -104,7 +104,8 @@ fn later_epochs_wait_and_come_out_in_order_however_the_batch_is_cut() {
             let report = reader.engine().decrypt_batch(&envelopes[..9], &options).unwrap();
             assert!(report.outcomes.iter().all(|it| matches!(it, Outcome::Buffered(_))));
             reader.kill();
-            // The last one lets all out; what came before comes again behind it, in the same batch.
+            // The last commit releases all messages. Earlier ones are delivered again after it in
+            // the same batch.
             let again: Vec<_> = [envelopes[9], envelopes[0], envelopes[8], envelopes[9]].into();
             let report = reader.engine().decrypt_batch(&again, &options).unwrap();
             assert_eq!(report.released.len(), 9);
@@ -126,8 +127,8 @@ fn later_epochs_wait_and_come_out_in_order_however_the_batch_is_cut() {
     }
 }
 
-/// Nothing of a parked message is authenticated: a damaged copy must not cost the true message its
-/// id.
+/// A parked message is not authenticated: a damaged copy must not block the id of the genuine
+/// message.
 #[test]
 fn a_parked_message_gives_its_id_to_one_that_opens() {
     for threads in [1, 2] {
@@ -149,7 +150,7 @@ fn a_parked_message_gives_its_id_to_one_that_opens() {
         assert_eq!(report.outcomes[1..], [reused, Outcome::AlreadyDelivered(number)]);
         assert_eq!(reader.engine().parked().unwrap(), []);
         reader.kill();
-        // The commit, and behind it a message of its epoch under the id that it waited for.
+        // The commit, then a message of its epoch under the id of a parked message.
         let envelopes = [of(b"last", &later[1]), of(b"commit", &commit), of(b"last", &later[1])];
         let report = reader.engine().decrypt_batch(&envelopes, &options).unwrap();
         let number = delivered(report.released[0].outcome);
@@ -159,8 +160,8 @@ fn a_parked_message_gives_its_id_to_one_that_opens() {
     }
 }
 
-/// A text under another epoch, which stands open in the head: version, wire format, length and
-/// bytes of the id.
+/// Returns a text with another epoch in its unencrypted header, after version, wire format, length
+/// and bytes of the id.
 fn forged(text: &[u8], epoch: u64) -> Vec<u8> {
     let mut body = text.to_vec();
     body[2 + 4 + 1 + GROUP.len()..][..8].copy_from_slice(&epoch.to_be_bytes());
@@ -180,7 +181,7 @@ fn epochs_far_ahead_are_not_parked() {
         let body = forged(&texts[0], epoch);
         assert_eq!(reader.receive_group(GROUP, &blake(&body), &body), outcome);
     }
-    // Where no group is known there is no distance, but a number that the store cannot hold.
+    // Without a known group the distance is unlimited, but the store cannot hold every number.
     let mut stranger = Party::new(3);
     let of = |epoch| forged(&texts[0], epoch);
     let parked = stranger.receive_group(GROUP, b"far", &of(u64::MAX >> 1));
@@ -202,14 +203,15 @@ fn a_full_buffer_gives_room_to_earlier_epochs() {
         assert!(outcomes[..1_000].iter().all(|it| *it == Outcome::Buffered(20)));
         assert_eq!(outcomes[1_000], Outcome::Failed(Failure::BufferFull));
         reader.kill();
-        // An earlier one takes the place of one of the farthest, whose result that is now.
+        // A message of an earlier epoch evicts one of the farthest epoch, and the result of that
+        // one changes.
         let envelopes =
             [Envelope::from_group(b"text", GROUP, &texts[1]), envelopes[0], envelopes[999]];
         let report = reader.engine().decrypt_batch(&envelopes, &options).unwrap();
         assert_eq!(report.outcomes[0], Outcome::Buffered(3));
         let [evicted] = report.released.as_slice() else { panic!("{:?}", report.released) };
         assert_eq!(evicted.outcome, Outcome::Failed(Failure::BufferFull));
-        // What was not evicted is known.
+        // Messages that were not evicted are still parked.
         let kept = usize::from(evicted.id == ids[0]) + 1;
         assert_eq!(report.outcomes[kept], Outcome::Buffered(20));
         reader.kill();
@@ -220,13 +222,13 @@ fn a_full_buffer_gives_room_to_earlier_epochs() {
         let texts = reader.texts();
         assert_eq!(texts.last().unwrap(), b"text 1");
         assert_eq!(reader.engine().parked().unwrap()[0].messages, 999);
-        // They go with the group.
+        // They are deleted with the group.
         assert!(reader.engine().transaction(|t| t.forget_group(GROUP)).unwrap());
         assert_eq!(reader.engine().parked().unwrap(), []);
     }
 }
 
-/// Group ids cost their inventor nothing.
+/// An attacker can invent group ids without cost.
 #[test]
 fn parked_messages_of_all_conversations_are_bounded() {
     let Epochs { texts, .. } = epochs(1);
@@ -250,9 +252,9 @@ fn parked_messages_of_all_conversations_are_bounded() {
     assert_eq!(outcome, Outcome::Parked(Failure::NoGroup));
 }
 
-/// Texts that no member sealed: it takes the id and the epoch, which stand open.
+/// Makes texts that no member has sealed, with the group id and epoch in the unencrypted header.
 fn invented(group: &[u8], epoch: u64, count: u32, len: usize) -> Vec<Vec<u8>> {
-    // The shortest form of the length.
+    // The length in its shortest form.
     let head = match u8::try_from(len) {
         Ok(len) if len < 64 => vec![len],
         _ => (0x8000_0000 | u32::try_from(len).unwrap()).to_be_bytes().to_vec(),
@@ -264,7 +266,7 @@ fn invented(group: &[u8], epoch: u64, count: u32, len: usize) -> Vec<Vec<u8>> {
             &[1, 3, 0, 1, 0, 2, u8::try_from(group.len()).unwrap()][..],
             group,
             &epoch.to_be_bytes(),
-            // A text, no authenticated data, sender data.
+            // Text, no authenticated data, sender data.
             &[1, 0, 28],
             &[9; 28],
             &head,
@@ -302,7 +304,8 @@ fn invented_groups_take_no_room_of_known_ones() {
     let (commit, _) = writer.change(GROUP, |group| group.update(NOW));
     let texts = writer.send_group(GROUP, &[b"one".to_vec(), b"two".to_vec()]);
     assert_eq!(reader.receive_group(GROUP, b"one", &texts[0]), Outcome::Buffered(2));
-    // What may never open is deleted when it is old: 30 days after the first call that saw it.
+    // Messages that may never open are deleted when they are old: 30 days after the first call that
+    // saw them.
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     for (days, left) in [(0, 4_097), (29, 4_097), (30, 1)] {
         let policy = PrunePolicy::new(NOW + days * DAY).rows(2);
@@ -324,7 +327,7 @@ fn full_groups_leave_each_other_one_a_share() {
     for n in 0..17 {
         let group = [n];
         writer.found(&group, &mut [&mut reader]);
-        // One epoch would be enough: the limit of all groups is 16,384.
+        // One epoch would be enough, because the limit of all groups is 16,384.
         let outcomes = deliver(&mut reader, &group, &invented(&group, 2, 1_000, 16));
         assert_eq!(buffered(&outcomes), if n < 16 { 1_000 } else { 384 });
     }
@@ -357,8 +360,8 @@ fn invented_messages_of_an_epoch_take_no_room_of_other_epochs() {
         let more = deliver(&mut reader, GROUP, &invented(GROUP, 2, 1, 17));
         assert_eq!(more, [Outcome::Failed(Failure::BufferFull)]);
         reader.restart();
-        // No message of another epoch was evicted, and there is room for more; of the same epoch
-        // there is none.
+        // No message of another epoch was evicted. There is space for messages of other epochs, but
+        // not of the same one.
         assert_eq!(read(&mut reader, 1), Outcome::Buffered(3));
         assert_eq!(read(&mut reader, 2), Outcome::Buffered(4));
         if !fills_bytes {
@@ -369,24 +372,25 @@ fn invented_messages_of_an_epoch_take_no_room_of_other_epochs() {
         }
         let has = |reader: &mut Party, text: &[u8]| reader.texts().iter().any(|it| it == text);
         assert!(has(&mut reader, b"text 1") && has(&mut reader, b"text 2"));
-        // What was refused opens when it is delivered again.
+        // Refused messages open when they are delivered again.
         let late = read(&mut reader, 0);
         assert!(matches!(late, Outcome::Delivered(_) | Outcome::AlreadyDelivered(_)), "{late:?}");
         assert_eq!(reader.engine().parked().unwrap(), []);
     }
 }
 
-/// The first messages of each epoch stay, whatever comes for others.
+/// The first messages of each epoch stay, independently of messages of other epochs.
 #[test]
 fn an_epoch_within_its_share_is_not_evicted() {
     let Epochs { mut reader, .. } = epochs(1);
-    // The reader is in epoch 1. Each of 32 epochs has its share, and the last one fills the rest.
+    // The reader is in epoch 1. Each of 32 epochs uses its share, and the last epoch fills the
+    // rest.
     for epoch in (2..=33).rev() {
         let count = if epoch == 33 { 1_000 } else { 16 };
         let outcomes = deliver(&mut reader, GROUP, &invented(GROUP, epoch, count, 16));
         assert_eq!(buffered(&outcomes), count as usize, "{epoch}");
     }
-    // What is beyond a share makes room for earlier epochs, down to the share.
+    // Messages above a share are evicted for earlier epochs, down to the share.
     let outcomes = deliver(&mut reader, GROUP, &invented(GROUP, 2, 1_000, 17));
     assert_eq!(buffered(&outcomes), 1_000 - 32 * 16);
     let id = ConversationId::Group(GROUP.to_vec());
@@ -395,7 +399,7 @@ fn an_epoch_within_its_share_is_not_evicted() {
         let count = parked.iter().filter(|it| it.outcome == Outcome::Buffered(epoch)).count();
         assert_eq!(count, 16, "{epoch}");
     }
-    // For a later one, what is beyond the share of an earlier one does not.
+    // They are not evicted for a message of a later epoch.
     let outcomes = deliver(&mut reader, GROUP, &invented(GROUP, 20, 1, 18));
     assert_eq!(outcomes, [Outcome::Failed(Failure::BufferFull)]);
 }

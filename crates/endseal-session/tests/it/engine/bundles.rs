@@ -1,4 +1,4 @@
-//! Bundles that were made and have not reached whoever hands them out.
+//! Bundles that were made and were not published in the directory.
 
 use endseal_keyring::device::{PrekeyBundle, PrekeyKind};
 use endseal_session::EngineError;
@@ -16,7 +16,7 @@ fn pending(party: &mut Party) -> Vec<PrekeyBundle> {
     party.engine().transaction(|t| t.pending_bundles()).unwrap()
 }
 
-/// The upload fails, again and again; the server has those of the beginning.
+/// The upload fails repeatedly; the server has the bundles of the first attempt.
 #[test]
 fn a_call_that_is_repeated_gives_the_same_bundles() {
     let (mut alice, mut bob) = (Party::new(1), Party::new(2));
@@ -39,10 +39,10 @@ fn a_call_that_is_repeated_gives_the_same_bundles() {
         assert_eq!(make(&mut bob, 2, 3 * DAY), again);
         assert_eq!(pending(&mut bob), again[..2]);
     }
-    // More are those and new ones.
+    // A larger number gives the same bundles and new ones.
     let more = make(&mut bob, 3, 3 * DAY);
     assert_eq!(more[..2], again[..2]);
-    // Sessions begin with the fallback that the server has.
+    // Sessions begin with the fallback bundle that the server has.
     alice.begin_with(fallback);
     let body = alice.send(bob.address, b"hello");
     bob.receive_one(alice.address, b"id", &body);
@@ -62,7 +62,7 @@ fn keys_of_a_transaction_that_was_dropped_were_never_made() {
     assert_eq!(make(&mut bob, 1, DAY), kept);
 }
 
-/// A bundle that was used before anybody noted that it is public is not handed out again.
+/// A bundle that was used before it was recorded as published is not returned again.
 #[test]
 fn a_used_bundle_is_not_pending() {
     let (mut alice, mut bob) = (Party::new(1), Party::new(2));

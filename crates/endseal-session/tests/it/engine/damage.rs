@@ -1,4 +1,5 @@
-//! Rows that cannot be read, and groups that could not be written: each costs its own conversation.
+//! Rows that cannot be decoded, and groups that cannot be written: each affects its own
+//! conversation only.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::Address;
@@ -79,14 +80,14 @@ fn a_damaged_row_costs_its_own_conversation() {
             assert!(matches!(report.outcomes[2], Outcome::Delivered(_)));
             assert_eq!(report.outcomes[3], damaged);
             assert_eq!(reader.texts(), [b"good".to_vec()]);
-            // To send there, or to change the group, is refused, and other conversations go on.
+            // Sending there and changing the group are refused, and other conversations continue.
             let sent = reader.engine().encrypt(one.address, b"no");
             assert!(matches!(sent, Err(SendError::Engine(EngineError::Damaged(_)))));
             let sent = reader.engine().encrypt_group(GROUP, b"no");
             assert!(matches!(sent, Err(SendError::Engine(EngineError::Damaged(_)))));
             reader.send(two.address, b"yes");
 
-            // With the rows as they were, what was parked opens.
+            // After the rows are restored, the parked messages open.
             let transaction = reader.engine().store().begin().unwrap();
             kept.iter().for_each(|row| transaction.put_session(sender, row).unwrap());
             transaction.put_group(GROUP, &group).unwrap();
@@ -107,8 +108,7 @@ fn a_damaged_row_costs_its_own_conversation() {
     }
 }
 
-/// Damages what the store has of a device: a session, the certificate, the list of dropped
-/// sessions.
+/// Damages one row of a device: a session, the certificate, or the list of dropped sessions.
 fn damage(party: &mut Party, address: Address, what: usize) {
     let mut name = address.identity.as_bytes().to_vec();
     name.extend_from_slice(&address.device.number().to_le_bytes());
@@ -121,7 +121,7 @@ fn damage(party: &mut Party, address: Address, what: usize) {
             transaction.put_session(reference, &SessionRow { state, ..row }).unwrap();
         }
         1 => transaction.set_certificate(reference, &[1; 236]).unwrap(),
-        // Of dropped sessions; the engine has no other record of that number.
+        // Record of dropped sessions; the engine has no other record with that number.
         _ => transaction.put_record(4, &name, &[1; 17]).unwrap(),
     }
     transaction.commit().unwrap();
@@ -148,7 +148,7 @@ fn a_reset_replaces_rows_that_cannot_be_read() {
             }
             assert_eq!(reader.engine().parked().unwrap(), []);
             assert!(matches!(reader.engine().encrypt(to, b"no"), Err(SendError::NoSession)));
-            // A session that can be read receives still.
+            // A session that can be decoded still receives.
             let expected: &[&[u8]] = if what == 0 { &[] } else { &[b"lost"] };
             assert_eq!(reader.texts(), expected, "{what}");
             assert_eq!(reader.engine().transaction(|t| t.reset_session(to)).unwrap(), 0);
@@ -202,7 +202,7 @@ fn a_damaged_group_can_be_forgotten_and_joined_again() {
     assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
 }
 
-/// Members may have leaves of nearly 1 MiB: nine of them are too many for the others to keep.
+/// Members may have leaves of nearly 1 MiB. Nine of them are too many for the others to keep.
 #[test]
 fn a_commit_that_makes_a_group_too_large_costs_itself() {
     const LIARS: u8 = 10;
@@ -273,7 +273,7 @@ fn a_commit_that_makes_a_group_too_large_costs_itself() {
     assert_eq!(reader.engine().transaction(|t| t.parked(&id)).unwrap(), []);
 }
 
-/// Two devices were replaced; with one of them nothing can be read.
+/// Two devices were replaced; the rows of one of them are damaged.
 #[test]
 fn a_damaged_row_keeps_no_other_session_alive() {
     const T: u64 = 1_790_000_000_000;
@@ -313,7 +313,7 @@ fn a_parked_row_that_cannot_be_read_costs_itself() {
         let name = [&[1][..], one.address.identity.as_bytes()].concat();
         let transaction = reader.engine().store().begin().unwrap();
         let conversation = transaction.find_conversation(&name).unwrap().unwrap();
-        // No reason has this number.
+        // This number is no valid reason.
         let row =
             ParkedRow { message: b"p".to_vec(), device: 1, reason: 9, epoch: 0, body: vec![1] };
         transaction.messages().unwrap().park(conversation, &row).unwrap();

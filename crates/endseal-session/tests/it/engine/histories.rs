@@ -1,8 +1,8 @@
-//! Random histories of one device, beside a model that knows no cryptography: messages of several
-//! people and a group are delivered, again, in another order, damaged and under other ids, in
-//! transactions that are aborted, between kills, restarts, and steps back to a backup. What the
-//! engine answers and holds is what the model says, everything arrives once, and the others can
-//! open whatever it sends, once.
+//! Random histories of one device, checked against a model without cryptography. Messages of
+//! several people and a group are delivered: repeatedly, in another order, damaged, and under other
+//! ids. This happens in aborted transactions and between kills, restarts and restored backups. The
+//! results and state of the engine must equal those of the model, everything must arrive once, and
+//! the others must be able to open each message of the device once.
 
 mod model;
 
@@ -22,7 +22,7 @@ use self::model::{Expected, Mail, Model, PAST, Row};
 use super::party::{NOW, Party, blake};
 use super::world::GROUP;
 
-/// Steps on one store: checks read all of it.
+/// Steps with one store, which is limited because checks read all of it.
 const LIFE: usize = 5_000;
 
 #[test]
@@ -40,7 +40,7 @@ fn histories(steps: usize) {
     let seed = std::env::var("ENDSEAL_TEST_SEED").map_or(1, |it| it.parse().unwrap());
     let mut tally = Tally::default();
     for seed in (seed..).take(steps / LIFE) {
-        // The seed is in the message if this fails.
+        // The message of a failed test contains the seed.
         let _told = Told(seed);
         let mut history = History::new(seed);
         while history.tally.steps < LIFE {
@@ -55,7 +55,7 @@ fn histories(steps: usize) {
     assert!(rare.iter().all(|it| *it > steps / 10_000), "{tally:?}");
 }
 
-/// Says the seed when a test fails.
+/// Prints the seed when a test fails.
 struct Told(u64);
 
 impl Drop for Told {
@@ -66,7 +66,7 @@ impl Drop for Told {
     }
 }
 
-/// Counts of events, to know that they happened.
+/// Counts of events, to check that they occurred.
 #[derive(Debug, Default)]
 struct Tally {
     steps: usize,
@@ -108,14 +108,14 @@ struct History {
     backup: Option<Model>,
     /// Ids of damaged messages that are parked.
     junk: HashSet<Vec<u8>>,
-    /// On their way, in the order of sending.
+    /// Undelivered messages, in the order of sending.
     way: VecDeque<Mail>,
-    /// Some that were delivered.
+    /// Some of the delivered messages.
     past: VecDeque<Mail>,
     texts: u64,
-    /// The epoch of the others.
+    /// Epoch of the other members.
     epoch: u64,
-    /// Times that a person was written to since its oldest message set out.
+    /// Number of answers to each person since its oldest undelivered message was sent.
     turns: BTreeMap<usize, usize>,
     arrived: u64,
     tally: Tally,
@@ -186,7 +186,7 @@ impl History {
         self.way.push_back(Mail { origin, id, body, text, epoch, is_damaged: false });
     }
 
-    /// A person writes some messages.
+    /// A person sends some messages.
     fn write(&mut self) {
         let from = self.random.below(self.people.len());
         let texts: Vec<_> = (0..=self.random.below(9)).map(|_| self.text()).collect();
@@ -208,13 +208,14 @@ impl History {
         }
     }
 
-    /// Takes some messages from the way, not always the first ones, with copies and damaged ones.
+    /// Takes some undelivered messages, not always the first ones, and adds copies and damaged
+    /// ones.
     fn take(&mut self) -> Vec<Mail> {
         let mut mails = Vec::new();
         let count = 1 + self.random.below(30);
         while mails.len() < count && !self.way.is_empty() {
-            // The oldest ones are not overtaken by more than the ratchets keep keys for.
-            // A change mostly comes late, so that what follows it waits.
+            // The oldest messages are not overtaken by more than the ratchets keep keys for. A
+            // change is usually late, so that later messages wait for it.
             let is_late = self.way[0].text.is_none() && self.random.chance(90);
             let at = if self.random.chance(70) && !is_late {
                 0
@@ -229,7 +230,8 @@ impl History {
                     if mail.origin.is_some() {
                         damaged.body = self.random.mutant(&mail.body);
                     } else {
-                        // The head of a group message decides what becomes of it, damaged or not.
+                        // The header of a group message decides its result, so only the end is
+                        // damaged.
                         let end = damaged.body.len() - 1 - self.random.below(10);
                         damaged.body[end] ^= 1 << self.random.below(8);
                     }
@@ -246,14 +248,14 @@ impl History {
                     mails.push(self.past[at].clone());
                 }
                 9 => {
-                    // The same under another id, behind it.
+                    // The same message under another id, after it.
                     let other = Mail { id: blake(&mail.id).to_vec(), ..mail.clone() };
                     mails.push(mail);
                     mails.push(other);
                     continue;
                 }
                 10 if !self.past.is_empty() => {
-                    // Another under the same id, behind it.
+                    // Another message under the same id, after it.
                     let at = self.random.below(self.past.len());
                     let taken = self.past[at].clone();
                     if taken.origin == mail.origin && taken.body != mail.body {
@@ -331,7 +333,7 @@ impl History {
         }
     }
 
-    /// Delivers and sends in a transaction that comes to nothing.
+    /// Delivers and sends in a transaction that is aborted.
     fn abort(&mut self) {
         let to = self.people[self.random.below(self.people.len())].address;
         let count = self.random.below(6).min(self.way.len());
@@ -354,14 +356,14 @@ impl History {
         }
     }
 
-    /// The device sends, and whoever gets it opens it.
+    /// The device sends, and the recipients open the message.
     fn send(&mut self) {
         self.arrived += 1;
         let (id, from) = (self.arrived.to_le_bytes(), self.device.address);
         if self.random.chance(25) {
             let sent = self.device.engine().encrypt_group(GROUP, &id).unwrap();
             self.device.engine().outbox().sent(sent.number).unwrap();
-            // Members that are ahead open past epochs, too.
+            // Members that are ahead can open past epochs, too.
             if self.epoch - self.model.epoch <= PAST {
                 for person in &mut self.people {
                     let outcome = person.receive_group(GROUP, &id, &sent.body);
@@ -370,7 +372,7 @@ impl History {
             }
         } else {
             let to = self.random.below(self.people.len());
-            // Messages on the way that are older than the chains that are kept come first.
+            // Undelivered messages that are older than the kept chains are delivered first.
             let turns = self.turns.entry(to).or_default();
             *turns += 1;
             if *turns > 3 {
@@ -386,7 +388,7 @@ impl History {
         self.tally.sent += 1;
     }
 
-    /// Somebody changes the group; all but the device follow at once.
+    /// A member changes the group. All others but the device follow at once.
     fn change(&mut self) {
         let by = self.random.below(self.people.len());
         let (guest, is_in) = (self.guest.address, self.guest_is_in);
@@ -426,7 +428,7 @@ impl History {
         self.tally.changes += 1;
     }
 
-    /// The others take in a change.
+    /// The other members apply a change.
     fn follow(&mut self, by: Option<usize>, body: &[u8]) {
         let id = blake(body);
         for (at, person) in self.people.iter_mut().enumerate() {
@@ -441,13 +443,13 @@ impl History {
         }
     }
 
-    /// Reads and consumes the inbox, which is what the model says.
+    /// Reads and consumes the inbox, which must equal the model's.
     fn empty(&mut self) {
         let page = self.device.engine().inbox().page(0, usize::MAX >> 1).unwrap();
         let own: Address = self.device.address;
         let mut numbers = Vec::new();
         let mut rows = page.into_iter();
-        // What came before the history began.
+        // Rows from before the history.
         let expected = take(&mut self.model.inbox);
         let first = expected.front().map_or(u64::MAX, |it| it.number);
         for Row { number, origin, text } in expected {
@@ -475,7 +477,8 @@ impl History {
         self.backup = Some(self.model.clone());
     }
 
-    /// The store of some time ago: it sends nothing until sessions and group have been begun anew.
+    /// Restores an older copy of the store. It sends nothing until the sessions and the group have
+    /// been begun again.
     fn restore(&mut self) {
         let Some(model) = self.backup.take() else { return self.back_up() };
         self.device.restore();
@@ -488,7 +491,7 @@ impl History {
         }
         let refused = self.device.engine().encrypt_group(GROUP, b"no");
         assert!(matches!(refused, Err(SendError::Restored)));
-        // Keys that the others use now are not in the store; what is on the way may be lost.
+        // The store lacks keys that the others use now, so undelivered messages may be lost.
         self.way.clear();
         self.past.clear();
         let own = self.device.address;
@@ -502,7 +505,7 @@ impl History {
             let hello = self.device.send(to, b"hello again");
             self.people[at].receive_one(own, &id, &hello);
         }
-        // Out of the group and in again.
+        // The device is removed from the group and added again.
         let package = self.device.key_package();
         let (out, _) = self.people[0].change(GROUP, |group| group.remove(&[own], NOW));
         self.follow(Some(0), &out);
@@ -511,18 +514,18 @@ impl History {
         self.follow(Some(0), &back);
         self.epoch += 2;
         self.device.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
-        // Of what waited nothing can be opened: the keys of those epochs were never seen.
+        // Waiting messages cannot be opened: the device never had the keys of their epochs.
         self.model.epoch = self.epoch;
         self.model.waiting.retain(|it| it.epoch > self.epoch);
         self.turns.clear();
         assert!(!self.device.engine().store().is_restored());
     }
 
-    /// Everything arrives in the end.
+    /// Delivers all remaining messages.
     fn finish(&mut self) {
         let mails: Vec<_> = take(&mut self.way).into();
         self.hand_over(&mails);
-        // Of another order nothing is left behind.
+        // No messages remain because of a different order.
         assert!(self.model.waiting.is_empty());
         self.device.restart();
         self.empty();
@@ -530,13 +533,13 @@ impl History {
             self.device.engine().store().check(endseal_store::Depth::Structure).unwrap(),
             []
         );
-        // With two epochs more, the oldest are past.
+        // After two more epochs, the oldest ones are past.
         assert!(self.model.epoch == self.epoch);
     }
 }
 
-/// The order in which mails are opened: before one, those of its chain that have a lower number and
-/// come later. A mail whose id came before does not move.
+/// Returns the order in which mails are opened: before a mail, those of its chain that have a lower
+/// number and come later. A mail with an id that occurred before stays in place.
 fn order(mails: &[Mail]) -> Vec<usize> {
     let place = |mail: &Mail| {
         mail.origin?;

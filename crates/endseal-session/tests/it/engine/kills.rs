@@ -1,5 +1,5 @@
-//! Processes that are killed, again and again, wherever they are: what was acknowledged is there,
-//! and everything is there once.
+//! Processes that are killed at random moments. Acknowledged messages must be in the store, and
+//! every message must be there once.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ fn ten_thousand_kills_lose_nothing_and_deliver_nothing_twice() {
     let kills = std::env::var("ENDSEAL_TEST_KILLS").map_or(10_000, |it| it.parse().unwrap());
     let start = Instant::now();
     let mut done = 0;
-    // A store of its own every so often: it is checked whole after every kill.
+    // A new store after some kills, because it is checked completely after each one.
     for seed in 0.. {
         if done >= kills {
             break;
@@ -38,7 +38,7 @@ fn ten_thousand_kills_lose_nothing_and_deliver_nothing_twice() {
     }
 }
 
-/// Kills workers so often, in one store.
+/// Kills workers `kills` times, with one store.
 fn kill(kills: usize, seed: u64) -> usize {
     let mut random = SplitMix64::new(seed);
     let mut world = World::new(seed);
@@ -57,7 +57,7 @@ fn kill(kills: usize, seed: u64) -> usize {
             let work = Work {
                 folder: &folder,
                 backlog: &backlog,
-                // Some of what was acknowledged comes again.
+                // Some acknowledged messages are delivered again.
                 from: before.done.saturating_sub(random.below(10)),
                 chunk: 1 + random.below(9),
                 threads: 1 + random.below(3),
@@ -76,7 +76,7 @@ fn kill(kills: usize, seed: u64) -> usize {
                 status = child.try_wait().unwrap();
             }
             thread::sleep(pause);
-            // One that has ended is not hurt.
+            // A process that has ended already is not affected.
             child.kill().unwrap();
             let status = child.wait().unwrap();
             match status.signal() {
@@ -99,7 +99,7 @@ fn kill(kills: usize, seed: u64) -> usize {
         world.reader.restart();
         world.settle();
     }
-    // What was said to have left is in the outbox with the same bytes, whatever came after.
+    // Ciphertexts that were reported as sent are in the outbox with the same bytes.
     let pending = world.reader.engine().outbox().pending(0, usize::MAX >> 1).unwrap();
     let pending: BTreeMap<_, _> =
         pending.into_iter().map(|it| (it.number, super::party::blake(&it.body))).collect();

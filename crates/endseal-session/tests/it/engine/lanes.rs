@@ -1,5 +1,5 @@
-//! A ratchet under observation: it breaks at a text, on the caller's thread or another, and counts
-//! what it is asked to open.
+//! An instrumented ratchet: it panics at a certain text, on the caller's thread or another one, and
+//! counts the messages that it is asked to open.
 
 use core::cell::Cell;
 use core::panic::AssertUnwindSafe;
@@ -24,11 +24,11 @@ use super::party::{Party, Place, blake};
 const BREAKS: &[u8] = b"break";
 
 thread_local! {
-    /// Messages that ratchets of this thread were asked to open.
+    /// Number of messages that ratchets of this thread were asked to open.
     static ATTEMPTS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Olm that panics after it has opened a message with a certain text.
+/// Olm ratchet that panics after it has opened a message with a certain text.
 struct Brittle(OlmRatchet);
 
 impl Ratchet for Brittle {
@@ -190,7 +190,7 @@ fn a_panic_while_a_message_is_opened_ends_the_batch_and_nothing_else() {
         let unwound = catch_unwind(AssertUnwindSafe(|| reader.decrypt_batch(&envelopes, &options)));
         assert!(unwound.is_err());
         assert!(reader.inbox().is_empty().unwrap());
-        // The same engine goes on, and so does the next one, which opens that one, too.
+        // The same engine continues, as does the next one, which opens that message, too.
         let good: Vec<_> =
             (0..).zip(&envelopes).filter(|(at, _)| *at != 17).map(|(_, it)| *it).collect();
         let report = reader.decrypt_batch(&good, &options).unwrap();
@@ -207,8 +207,8 @@ fn a_panic_while_a_message_is_opened_ends_the_batch_and_nothing_else() {
     }
 }
 
-/// A forger can say of any message that it is too far ahead on a chain, which nothing
-/// authenticates.
+/// An attacker can make a message claim to be too far ahead on a chain, because the header is not
+/// authenticated at that time.
 #[test]
 fn forged_messages_too_far_ahead_are_not_tried_with_each_delivery() {
     let place = Place::new();
@@ -234,7 +234,7 @@ fn forged_messages_too_far_ahead_are_not_tried_with_each_delivery() {
     let bodies = sender.send_all(reader.address(), &texts.iter().collect::<Vec<_>>());
     receive(&mut reader, &bodies[..1]);
     let Ok(Message::Ratchet { tag, body }) = Message::parse(&bodies[1]) else { panic!() };
-    // Under ratchet keys of the forger's own, and under the sender's.
+    // With ratchet keys of the attacker's own, and with the sender's.
     let genuine: [u8; 32] = body[3..35].try_into().unwrap();
     let forged: Vec<_> = (0..1_000_u32)
         .map(|n| {
@@ -256,7 +256,7 @@ fn forged_messages_too_far_ahead_are_not_tried_with_each_delivery() {
     let outcomes = receive(&mut reader, &bodies[1..101]);
     assert!(outcomes.iter().all(|it| matches!(it, Outcome::Delivered(_))));
     assert_eq!(ATTEMPTS.get() - before, 100);
-    // Nor after they were loaded again.
+    // The same after they were loaded again.
     let store = reader.into_store();
     let mut reader = Engine::<BrittleAccount>::open(store).unwrap();
     let before = ATTEMPTS.get();
@@ -265,8 +265,8 @@ fn forged_messages_too_far_ahead_are_not_tried_with_each_delivery() {
     assert_eq!(ATTEMPTS.get() - before, 1);
 }
 
-/// A copy of a message that is too far ahead, under many ids: each is tried once, when its chain
-/// has come near.
+/// Copies of a message that is too far ahead, under many ids. Each is tried once, after its chain
+/// has advanced far enough.
 #[test]
 fn a_message_too_far_ahead_is_tried_when_its_chain_has_come_near() {
     let place = Place::new();
@@ -290,7 +290,7 @@ fn a_message_too_far_ahead_is_tried_when_its_chain_has_come_near() {
     assert_eq!(receive(b"1", 1).released, []);
     assert_eq!(receive(b"200", 200).released, []);
     assert_eq!(ATTEMPTS.get() - before, 2);
-    // 2,000 are missing before it now.
+    // Now 2,000 messages are missing before it.
     let released = receive(b"201", 201).released;
     let opened = released.iter().filter(|it| matches!(it.outcome, Outcome::Delivered(_))).count();
     assert_eq!((released.len(), opened), (50, 1));

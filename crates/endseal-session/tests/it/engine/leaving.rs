@@ -1,4 +1,4 @@
-//! Devices that leave, forget and re-join groups.
+//! Devices that leave, forget and rejoin groups.
 
 use endseal_session::group::Suite;
 use endseal_session::{
@@ -24,7 +24,7 @@ fn a_device_leaves_by_a_proposal_that_another_commits() {
             two.kill();
         }
         let proposal = two.take_out(number);
-        // It sends no more texts, and the others none before the commit; both learn why.
+        // It sends no more texts, and the others send none before the commit; both get the reason.
         for party in [&mut two, &mut one] {
             if party.address == one_address() {
                 follow(party, &proposal);
@@ -46,7 +46,7 @@ fn a_device_leaves_by_a_proposal_that_another_commits() {
         assert_eq!(left.members, [one.address, three.address]);
         let text = one.send_group(GROUP, &[b"text".to_vec()]).remove(0);
         follow(&mut three, &text);
-        // It may be invited again; until then it cannot be opened.
+        // It may be invited again. Until then the message cannot be opened.
         let parked = two.receive_group(GROUP, b"text", &text);
         assert_eq!(parked, Outcome::Parked(Failure::NoGroup));
     }
@@ -74,7 +74,7 @@ fn nothing_of_a_forgotten_group_is_kept() {
         let (_later, _) = one.change(GROUP, |group| group.update(NOW));
         let early = one.send_group(GROUP, &[b"early".to_vec()]).remove(0);
         assert_eq!(two.receive_group(GROUP, b"early", &early), Outcome::Buffered(4));
-        // A commit that waits, and a text that may leave.
+        // A pending commit, and a text that may be sent.
         let text = two.engine().encrypt_group(GROUP, b"text").unwrap();
         let package = three.key_package();
         two.engine()
@@ -100,7 +100,7 @@ fn nothing_of_a_forgotten_group_is_kept() {
         let transaction = store.begin().unwrap();
         assert_eq!(transaction.max_group_epoch(GROUP).unwrap(), None);
         drop(transaction);
-        // Invited again, it is in.
+        // The device is invited again, and joins.
         let own = two.address;
         let (_, _) = one.change(GROUP, |group| group.remove(&[own], NOW));
         let package = two.key_package();
@@ -118,7 +118,7 @@ fn a_device_that_missed_commits_joins_again() {
         one.found(GROUP, &mut [&mut two]);
         two.backup();
         match case {
-            // The commit was taken, and the device thinks that it was not.
+            // The commit was accepted by the group, but the device discards it.
             "discarded" => {
                 let number: Result<_, GroupChangeError> =
                     two.engine().transaction(|t| t.commit_group(GROUP, |group| group.update(NOW)));
@@ -134,7 +134,7 @@ fn a_device_that_missed_commits_joins_again() {
         let own = two.address;
         let (out, _) = one.change(GROUP, |group| group.remove(&[own], NOW));
         if case == "removed" {
-            // In one epoch only: it missed the commit before this.
+            // In one of the epochs only, because it missed the commit before this one.
             assert_eq!(two.receive_group(GROUP, b"out", &out), Outcome::Buffered(2));
         }
         let package = two.key_package();
@@ -150,13 +150,13 @@ fn a_device_that_missed_commits_joins_again() {
         two.kill();
         let text = one.send_group(GROUP, &[b"welcome back".to_vec()]).remove(0);
         follow(&mut two, &text);
-        // The same welcome is of no use any more.
+        // The same welcome cannot be used again.
         let again = two.engine().transaction(|t| t.join_group(&welcome[0]));
         assert!(again.is_err());
     }
 }
 
-/// A group id is chosen by whoever makes the group.
+/// The maker of a group chooses its id.
 #[test]
 fn an_outsiders_group_of_the_same_id_replaces_nothing() {
     for restored in [false, true] {
@@ -175,7 +175,7 @@ fn an_outsiders_group_of_the_same_id_replaces_nothing() {
         let refused = two.engine().transaction(|t| t.join_group(&welcome[0]));
         assert!(matches!(refused, Err(GroupChangeError::Exists)));
         assert_eq!(two.engine().group(GROUP).unwrap().unwrap().members, [one.address, two.address]);
-        // An old welcome of a member does not either: the keys of its epoch are used.
+        // An old welcome of a member replaces nothing either: the keys of its epoch were used.
         let package = two.key_package();
         let (mut old, mut new) = (Party::new(4), Party::new(5));
         old.engine().transaction(|t| t.create_group(GROUP, NOW)).unwrap();
@@ -184,7 +184,8 @@ fn an_outsiders_group_of_the_same_id_replaces_nothing() {
             old.change(GROUP, |group| group.add(packages.iter().map(Vec::as_slice), NOW));
         let refused = two.engine().transaction(|t| t.join_group(&welcome[0]));
         assert!(matches!(refused, Err(GroupChangeError::Exists)));
-        // Who was there first is forgotten by hand, and the key package is good still.
+        // After the known group was forgotten, the welcome is accepted, because its key package was
+        // not used.
         assert!(two.engine().transaction(|t| t.forget_group(GROUP)).unwrap());
         two.restart();
         let joined = two.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
@@ -207,15 +208,15 @@ fn a_group_can_be_looked_at() {
     assert!(summary.is_member && !summary.has_pending && !summary.needs_commit);
 }
 
-/// A proposal that no member sealed: it takes what stands open in the head of group messages.
+/// Makes a proposal that no member has sealed, with the unencrypted header of group messages.
 fn forged_proposal(len: usize) -> Vec<u8> {
     let len = u32::try_from(len).unwrap();
     [
-        // A group message; MLS 1.0, a private message, the group's id.
+        // Group message; MLS 1.0, private message, group id.
         &[1, 3, 0, 1, 0, 2, 4][..],
         GROUP,
         &1_u64.to_be_bytes(),
-        // A proposal, no authenticated data, sender data, ciphertext.
+        // Proposal, no authenticated data, sender data, ciphertext.
         &[2, 0, 28],
         &[9; 28],
         &(0x8000_0000 | len).to_be_bytes(),
@@ -239,7 +240,7 @@ fn forged_and_repeated_proposals_take_no_room_of_true_ones() {
             let proposal = four.take_out(number);
             follow(&mut one, &proposal);
             follow(&mut two, &proposal);
-            // More than 1 MiB of it.
+            // More than 1 MiB of proposals.
             let count = (1 << 20) / proposal.len() + 1;
             let ids: Vec<_> = (0..count).map(usize::to_le_bytes).collect();
             let again: Vec<_> =
@@ -249,7 +250,7 @@ fn forged_and_repeated_proposals_take_no_room_of_true_ones() {
             let other = outcomes.iter().position(|it| *it != gone);
             assert_eq!(other.map(|at| (at, outcomes[at])), None);
         }
-        // What was counted lies in the state, if that is written for another reason.
+        // The count is stored when the state is written for another reason.
         if case == "forged" {
             let text = one.send_group(GROUP, &[b"text".to_vec()]).remove(0);
             follow(&mut two, &text);

@@ -1,4 +1,4 @@
-//! Media that fail, and power that goes, below an engine in the middle of a batch.
+//! Failing media and power cuts during a batch.
 
 use core::time::Duration;
 use std::fs;
@@ -16,10 +16,10 @@ use super::world::{Mail, World};
 use crate::faults::{Action, Fault, Kind, Medium, Shim, WAYS, read_log};
 
 const LEN: usize = 200;
-/// Length of a page of the database in bytes.
+/// Length of a database page, in bytes.
 const PAGE: usize = 4_096;
 
-/// A store, and a backlog for it.
+/// A store with a backlog to decrypt.
 struct Case {
     world: World,
     mails: Vec<Mail>,
@@ -32,7 +32,7 @@ impl Case {
         let mut world = World::new(7);
         let mails = world.mails(LEN);
         let template = Place::new();
-        // Closed, so that the copy is one of a store at rest.
+        // The store is closed, so that the copy is consistent.
         world.reader.restart();
         world.reader.engine.take().unwrap().into_store().close().unwrap();
         copy(&world.reader.place.store(), &template.store());
@@ -57,8 +57,8 @@ impl Case {
         Work { folder, backlog, from: 0, chunk, threads, sends: true, durability }.command()
     }
 
-    /// Runs a worker above a medium that fails, and then whatever is left of the backlog in this
-    /// process. Whether the fault was reached.
+    /// Runs a worker on a failing medium, and then delivers the rest of the backlog in this
+    /// process. Returns true if the fault occurred.
     fn fail(&mut self, fault: Fault, chunk: usize, threads: usize) -> bool {
         let (place, count) = (Place::new(), Place::new());
         let count = count.path().join("count");
@@ -68,13 +68,13 @@ impl Case {
         let end = output.status.code();
         let context = format!("{fault:?}, {said:?}, {}", String::from_utf8_lossy(&output.stderr));
         assert!(end == Some(0) || end == Some(GAVE_UP), "{end:?}: {context}");
-        // One failure is got over in the same process.
+        // The same process recovers from a single failure.
         assert!(fault.sticky || said.ended, "{context}");
         self.check(place, &said);
         counted >= fault.at
     }
 
-    /// Opens what a worker left as the next process would.
+    /// Opens and checks the store of a worker, as the next process would.
     fn check(&mut self, place: Place, said: &Said) {
         let mut reader = Party::at(place);
         let outbox = self.world.check_outbox(&mut reader);
@@ -86,7 +86,7 @@ impl Case {
         assert!(!reader.engine().store().is_restored());
     }
 
-    /// Every `step`th operation fails, beginning with one that `step` and chance decide.
+    /// Makes every `step`th operation fail, with a random first one.
     fn fail_each(&mut self, kind: Kind, errno: i32, sticky: bool, step: u64) -> u64 {
         let mut random = SplitMix64::new(step);
         let mut at = 1 + random.next() % step;
@@ -145,8 +145,8 @@ fn power_cuts_keep_what_was_acknowledged_at_the_end_of_a_batch() {
     }
 }
 
-/// A batch that is durable at its end fails before it, its messages come again, and the power goes
-/// when they are acknowledged.
+/// A batch with fsync at its end fails before it. Its messages are delivered again, and the power
+/// is cut when they are acknowledged.
 #[test]
 fn power_cuts_keep_what_came_again_after_a_failed_batch() {
     let acknowledged = cut_after_failures(30);
@@ -160,7 +160,7 @@ fn power_cuts_keep_what_came_again_after_many_failed_batches() {
     assert!(acknowledged > 20, "{acknowledged}");
 }
 
-/// Fails every `step`th write of some, and returns how often something was acknowledged after it.
+/// Makes every `step`th write fail. Returns how often a message was acknowledged afterwards.
 fn cut_after_failures(step: usize) -> usize {
     let mut case = Case::new();
     let mut acknowledged = 0;
@@ -181,7 +181,7 @@ fn cut_after_failures(step: usize) -> usize {
                 said.push_str(core::str::from_utf8(&line).unwrap());
                 if line.starts_with(b"done") {
                     let left = Place::new();
-                    // Nothing is kept that had no fsync.
+                    // Data that was not written with fsync is lost.
                     medium.cut(place.path(), left.path(), &mut |below| usize::from(below == WAYS));
                     let said = Said::parse(&said);
                     case.check(left, &said);
@@ -203,7 +203,7 @@ fn every_power_cut_keeps_what_was_acknowledged() {
     }
 }
 
-/// Cuts the power after every `step`th thing that a worker does to the medium, so many times each.
+/// Cuts the power after every `step`th operation of a worker on the medium, `times` times each.
 fn cut(step: usize, times: usize, threads: usize, durability: Durability) {
     let mut case = Case::new();
     let (place, log) = (Place::new(), Place::new());
@@ -235,13 +235,13 @@ fn cut(step: usize, times: usize, threads: usize, durability: Durability) {
     println!("{cuts} power cuts in {} operations", actions.len());
 }
 
-/// A limit of the file's size stands for a medium without room: the process is told by an error,
-/// and the next one, which has room, goes on.
+/// A limit of the file size simulates a full medium. The process gets an error, and the next
+/// process, which has more space, continues.
 #[test]
 fn without_room_nothing_is_lost() {
     let mut case = Case::new();
     let mut gave_up = 0;
-    // In units of 512 bytes; the signal is ignored, so that the write fails instead.
+    // In units of 512 bytes. The signal is ignored, so the write fails instead.
     for blocks in [50, 150, 250, 350, 500, 700] {
         let place = Place::new();
         let worker = case.work(&place, 20, 1);
@@ -258,15 +258,16 @@ fn without_room_nothing_is_lost() {
     assert!(gave_up > 1, "there was room");
 }
 
-/// One process at a time: the second is refused, and when the first has died it goes on from there.
+/// Only one process may use the store: the second is refused, and continues after the first was
+/// killed.
 #[test]
 fn two_processes_take_turns() {
     let mut case = Case::new();
-    // Where others keep the machine busy, the first may be through before it is looked at.
+    // On a busy machine, the first process may finish before it is observed.
     assert!((0..10).any(|_| a_second_process_is_refused(&mut case)));
 }
 
-/// Returns true if the first was in the middle of its work.
+/// Returns true if the first process was still working.
 fn a_second_process_is_refused(case: &mut Case) -> bool {
     let place = Place::new();
     let mut first = case.work(&place, 1, 2).stdout(Stdio::null()).spawn().unwrap();
@@ -284,8 +285,7 @@ fn a_second_process_is_refused(case: &mut Case) -> bool {
     in_the_middle
 }
 
-/// A wrong secret, and a store with a page that is not what it was: clear errors, and nothing is
-/// written.
+/// A wrong secret, and a store with a damaged page: the errors are clear, and no row is written.
 #[test]
 fn a_wrong_secret_and_a_damaged_page_cost_no_row() {
     let mut case = Case::new();
@@ -303,7 +303,7 @@ fn a_wrong_secret_and_a_damaged_page_cost_no_row() {
         let mut bad = good.clone();
         bad[page * PAGE + 100] ^= 1;
         fs::write(&path, &bad).unwrap();
-        // What is damaged may be met at once, in the middle of a batch, or not at all.
+        // The damage may be found at once, in the middle of a batch, or not at all.
         let engine = open(Unlock::None).map_err(drop);
         match engine.and_then(|store| Engine::<OlmAccount>::open(store).map_err(drop)) {
             Err(()) => refused += 1,
@@ -325,6 +325,6 @@ fn a_wrong_secret_and_a_damaged_page_cost_no_row() {
         copy(&case.template.store(), &place.store());
     }
     assert!(refused > 0 && failed > 0, "{refused} {failed}");
-    // With the page as it was, everything is there.
+    // After the page is restored, all messages are there.
     case.check(place, &Said::default());
 }

@@ -1,4 +1,4 @@
-//! Contents that were sealed and opened outside of the sessions.
+//! Contents that were encrypted and decrypted outside of the sessions.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_session::{ConversationId, EngineError, Failure, Outcome};
@@ -27,7 +27,7 @@ fn a_content_is_delivered_once_for_each_id_and_conversation() {
     assert!(other.engine().inbox().consume(first).unwrap());
     other.kill();
     assert_eq!(deliver(&mut other, &group, b"a", b"one"), Outcome::AlreadyDelivered(first));
-    // Nothing of a transaction that fails.
+    // A failed transaction leaves nothing.
     let failed = other.engine().transaction(|it| {
         let text = Zeroizing::new(b"three".to_vec());
         it.deliver(&group, b"c", one.address, text)?;
@@ -55,7 +55,7 @@ fn what_was_sealed_outside_waits_in_the_outbox() {
         (number, &group, &b"sealed"[..])
     );
     assert_eq!(waits.recipient, None);
-    // Another number for the same ciphertext.
+    // The same ciphertext gets another number.
     let again = one.engine().transaction(|it| it.post_again(number));
     let again = again.map_err(|error: EngineError| error).unwrap().unwrap();
     let pending = one.engine().outbox().pending(number, 10).unwrap();

@@ -9,7 +9,7 @@ use super::party::{Party, blake};
 
 const MANY: u32 = 700;
 
-/// A backlog of one sender, more than any window holds, in chains of kind 1 and 2.
+/// A backlog of one sender with more messages than any window, in chains of kinds 1 and 2.
 fn backlog(answered: bool) -> (Party, Party, Vec<Vec<u8>>) {
     let (mut one, mut other) = (Party::new(1), Party::new(2));
     if answered {
@@ -52,7 +52,7 @@ fn a_backlog_in_any_order_is_delivered_whole() {
             let report = other.engine().decrypt_batch(&envelopes, &options).unwrap();
             assert_eq!(report.outcomes.len(), envelopes.len());
             assert!(report.outcomes.iter().all(is_delivered), "{answered} {case}");
-            // Each result is that of its message.
+            // Each result belongs to its message.
             let page = other.engine().inbox().page(0, usize::MAX >> 1).unwrap();
             for (at, outcome) in order.iter().zip(&report.outcomes) {
                 let Outcome::Delivered(number) = outcome else { unreachable!() };
@@ -63,8 +63,8 @@ fn a_backlog_in_any_order_is_delivered_whole() {
     }
 }
 
-/// Reports to a watcher and the position of the queue cover the messages from the front of the
-/// batch that are done, and no message that is not.
+/// Watcher reports and the queue position cover exactly the processed messages from the start of
+/// the batch.
 #[test]
 fn reports_and_positions_are_in_the_order_of_delivery() {
     for threads in [1, 2] {
@@ -77,7 +77,7 @@ fn reports_and_positions_are_in_the_order_of_delivery() {
             let envelope = Envelope::from_device(&ids[at], one.address, body);
             envelopes.push(envelope.at(&positions[at]));
         }
-        // A message that fails is done with, too.
+        // A failed message counts as processed, too.
         let junk = Envelope::from_device(b"junk", one.address, b"junk");
         envelopes.insert(0, junk);
         let options = BatchOptions::default().max_messages(64).threads(threads).queue(b"q");
@@ -93,7 +93,8 @@ fn reports_and_positions_are_in_the_order_of_delivery() {
         assert_eq!(report.outcomes[0], Outcome::Failed(Failure::Malformed));
         assert!(report.outcomes[1..].iter().all(is_delivered));
         assert_eq!(report.outcomes, seen);
-        // The first that was delivered has the highest number, so all are done with it.
+        // The first delivered message has the highest number, so all are processed together with
+        // it.
         assert_eq!(report.outcomes.len(), envelopes.len());
         let position = other.engine().transaction(|t| t.cursor(b"q")).unwrap();
         assert_eq!(position.unwrap(), positions[positions.len() - 1]);
@@ -101,7 +102,8 @@ fn reports_and_positions_are_in_the_order_of_delivery() {
     }
 }
 
-/// The batch ends in the middle: what was opened ahead is there, and known when it comes again.
+/// The batch ends in the middle: messages that were opened early are stored, and are recognised
+/// when they are delivered again.
 #[test]
 fn what_was_opened_ahead_is_delivered_once() {
     let (one, mut other, bodies) = backlog(true);
@@ -110,7 +112,7 @@ fn what_was_opened_ahead_is_delivered_once() {
     let envelopes: Vec<_> =
         late.iter().map(|at| Envelope::from_device(&ids[*at], one.address, &bodies[*at])).collect();
     let options = BatchOptions::default().max_messages(64);
-    // Nothing of the front is done before all are, so nobody is told; the process ends there.
+    // The first message is processed last, so the watcher is not called before the process ends.
     let mut calls = 0;
     let report = other.engine().decrypt_stream(&envelopes[..600], &options, |_, _| {
         calls += 1;
@@ -120,6 +122,6 @@ fn what_was_opened_ahead_is_delivered_once() {
     other.kill();
     let again = other.receive(&envelopes);
     assert!(again[..600].iter().all(|it| matches!(it, Outcome::AlreadyDelivered(_))));
-    // Those before it were overtaken by more than the window.
+    // Earlier messages were overtaken by more than the window.
     assert!(again[600..].iter().filter(|it| is_delivered(it)).count() >= 40);
 }

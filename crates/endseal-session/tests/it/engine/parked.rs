@@ -4,7 +4,7 @@ use endseal_session::{BatchOptions, ConversationId, Envelope, Failure, Outcome, 
 
 use super::party::Party;
 
-/// Messages that are skipped at once.
+/// Largest number of messages that are skipped at once.
 const GAP: usize = 2_000;
 
 #[test]

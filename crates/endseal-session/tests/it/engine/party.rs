@@ -1,4 +1,4 @@
-//! People with a device and a store.
+//! Test parties: people with a device and a store.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -16,10 +16,10 @@ use endseal_session::{
 };
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 
-/// Some time in 2026, since 1970.
+/// A time in 2026, since 1970.
 pub(crate) const NOW: Duration = Duration::from_secs(1_790_000_000);
 
-/// A directory of its own, removed at the end.
+/// A temporary directory, which is removed at the end.
 pub(crate) struct Place(PathBuf);
 
 impl Place {
@@ -27,7 +27,7 @@ impl Place {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("endseal-session-{}-{number}", std::process::id());
-        // In memory, where there is such a place: here nobody cuts the power.
+        // In memory if possible, because these tests do not cut the power.
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         let path = folder.join(name);
@@ -65,7 +65,7 @@ impl Party {
         Self::made_at(identity, device, 1_790_000_000_000)
     }
 
-    /// A device whose certificate is of that time: one that takes the place of an earlier one.
+    /// Makes a device with a certificate of the given time, which can replace an earlier one.
     pub(crate) fn made_at(identity: u8, device: u32, now: u64) -> Self {
         let place = Place::new();
         let store = Store::create(&place.store(), Protection::None, &mut OsRandom).unwrap();
@@ -81,7 +81,7 @@ impl Party {
         Self { place, engine: Some(engine), address }
     }
 
-    /// Opens the party that has its store in a place.
+    /// Opens the party that has its store in `place`.
     pub(crate) fn at(place: Place) -> Self {
         let store = open(&place);
         let engine = Engine::open(store).unwrap();
@@ -100,19 +100,19 @@ impl Party {
         self.engine = Some(Engine::open(store).unwrap());
     }
 
-    /// A session from here to there, on which nothing was sent.
+    /// Begins a session with `other`, on which nothing was sent.
     pub(crate) fn begin(&mut self, other: &mut Self) {
         let bundle = other.bundles(1).remove(0);
         self.begin_with(&bundle);
     }
 
-    /// A session with the device of a bundle.
+    /// Begins a session with the device of a bundle.
     pub(crate) fn begin_with(&mut self, bundle: &PrekeyBundle) {
         let to = bundle.certificate().address();
         self.engine().transaction(|t| t.begin_session(to, bundle)).unwrap();
     }
 
-    /// New bundles of one-time keys that are handed out.
+    /// Makes and publishes bundles of one-time keys.
     pub(crate) fn bundles(&mut self, count: usize) -> Vec<PrekeyBundle> {
         let made = self.engine().transaction(|t| {
             let bundles = t.one_time_bundles(count, 7)?;
@@ -122,7 +122,7 @@ impl Party {
         made.map_err(|it: EngineError| it).unwrap()
     }
 
-    /// A session between the two that both have answered on.
+    /// Begins a session on which both sides have answered.
     pub(crate) fn meet(&mut self, other: &mut Self) {
         self.begin(other);
         let hello = self.send(other.address, b"hello");
@@ -141,7 +141,7 @@ impl Party {
         body
     }
 
-    /// Several messages in one transaction.
+    /// Sends several messages in one transaction.
     pub(crate) fn send_all(&mut self, to: Address, texts: &[&Vec<u8>]) -> Vec<Vec<u8>> {
         let engine = self.engine();
         let numbers = engine.transaction(|t| {
@@ -160,14 +160,14 @@ impl Party {
         assert!(outcome.is_kept(), "{outcome:?}");
     }
 
-    /// All that lies in the inbox, in order.
+    /// Returns all texts in the inbox, in order.
     pub(crate) fn texts(&mut self) -> Vec<Vec<u8>> {
         let page = self.engine().inbox().page(0, usize::MAX >> 1).unwrap();
         page.into_iter().map(|it| it.plaintext.to_vec()).collect()
     }
 
-    /// The end of a process that nobody asked: what is in its memory is lost, what it gave the
-    /// system is not. The store goes on in a copy of its directory, taken while it was open.
+    /// Kills the process: its memory is lost, but not the data that it gave to the system. The
+    /// party continues with a copy of its directory, taken while the store was open.
     pub(crate) fn kill(&mut self) {
         let left = self.place.path().join("left");
         copy(&self.place.store(), &left);
@@ -177,14 +177,14 @@ impl Party {
         self.restart();
     }
 
-    /// Keeps a copy of the store, for [`Self::restore`].
+    /// Makes a copy of the store for [`Self::restore`].
     pub(crate) fn backup(&mut self) {
         let backup = self.place.path().join("backup");
         let _ = fs::remove_dir_all(&backup);
         self.engine().store().backup(&backup).unwrap();
     }
 
-    /// Goes back to the backup.
+    /// Restores the store from the backup.
     pub(crate) fn restore(&mut self) {
         drop(self.engine.take());
         fs::remove_dir_all(self.place.store()).unwrap();
@@ -193,12 +193,12 @@ impl Party {
         self.engine = Some(Engine::open(store).unwrap());
     }
 
-    /// A fallback key of this device, for any number of sessions.
+    /// Returns the bundle of a fallback key, for any number of sessions.
     pub(crate) fn fallback(&mut self) -> PrekeyBundle {
         self.engine().transaction(|t| t.prekey_bundles(0, 7)).unwrap().pop().unwrap()
     }
 
-    /// Makes a group and takes the others in.
+    /// Makes a group and adds the others.
     pub(crate) fn found(&mut self, id: &[u8], others: &mut [&mut Self]) {
         self.engine().transaction(|t| t.create_group(id, NOW)).unwrap();
         let packages: Vec<_> = others.iter_mut().map(|it| it.key_package()).collect();
@@ -213,7 +213,7 @@ impl Party {
         self.engine().transaction(|t| t.key_package(Suite::default(), NOW)).unwrap()
     }
 
-    /// A change of a group that came first: the commit for the others, and the welcomes.
+    /// Makes a group change that is accepted: the commit for the others, and the welcomes.
     pub(crate) fn change(
         &mut self,
         id: &[u8],
@@ -228,7 +228,8 @@ impl Party {
         (body, self.take_welcomes())
     }
 
-    /// Welcomes of the outbox, which then forgets them. One that is for several is taken once.
+    /// Removes the welcomes from the outbox and returns them; one for several devices is returned
+    /// once.
     pub(crate) fn take_welcomes(&mut self) -> Vec<Vec<u8>> {
         let mut rows = self.engine().outbox().pending(0, usize::MAX >> 1).unwrap();
         rows.retain(|row| row.kind == OutgoingKind::Welcome);
@@ -239,7 +240,7 @@ impl Party {
         welcomes
     }
 
-    /// The bytes of a message in the outbox, which then forgets it.
+    /// Removes a message from the outbox and returns its bytes.
     pub(crate) fn take_out(&mut self, number: u64) -> Vec<u8> {
         let body = self.engine().outbox().pending(number - 1, 1).unwrap().remove(0).body;
         assert!(self.engine().outbox().sent(number).unwrap());
@@ -261,25 +262,25 @@ impl Party {
         self.engine().transaction(|t| t.decrypt(&envelope)).unwrap()
     }
 
-    /// Returns the result of each, in one batch.
+    /// Decrypts the envelopes in one batch and returns their results.
     pub(crate) fn receive(&mut self, envelopes: &[Envelope<'_>]) -> Vec<Outcome> {
         self.engine().decrypt_batch(envelopes, &BatchOptions::whole()).unwrap().outcomes
     }
 }
 
-/// Opens a store. A process that another test starts has our locks from its fork to its exec, so
-/// that one that was just given up may be held for a moment.
+/// Opens a store. A child process of another test holds our locks from its fork to its exec, so a
+/// lock that was just released may still be held for a moment.
 fn open(place: &Place) -> Store {
     let options = OpenOptions::new().wait(Duration::from_secs(10));
     Store::open(&place.store(), Unlock::None, options).unwrap()
 }
 
-/// Ids that no two messages share.
+/// Returns an id that is different for each message.
 pub(crate) fn blake(body: &[u8]) -> [u8; 32] {
     endseal_crypto::hash::digest(body)
 }
 
-/// The files of a store as another process would find them.
+/// Copies the files of a store in the state in which another process would find them.
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {

@@ -1,4 +1,5 @@
-//! A restored store has no prekeys and key packages: a queue that is read again may have used them.
+//! A restored store has no prekeys and key packages, because messages that are delivered again may
+//! have used them.
 
 use endseal_keyring::device::Address;
 use endseal_session::group::GroupError;
@@ -12,8 +13,8 @@ fn receive(party: &mut Party, from: Address, body: &[u8]) -> Outcome {
     party.receive(&[Envelope::from_device(&blake(body), from, body)])[0]
 }
 
-/// Backup; a first message uses a prekey, and the session goes on; restore; the queue delivers the
-/// first message again.
+/// A backup is made. A first message uses a prekey, and the session continues. After the restore,
+/// the queue delivers the first message again.
 #[test]
 fn a_first_message_that_comes_again_makes_no_session() {
     for fallback in [false, true] {
@@ -39,8 +40,8 @@ fn a_first_message_that_comes_again_makes_no_session() {
     }
 }
 
-/// Backup with a key package; welcome, and texts; restore; the welcome comes again. The sender's
-/// ratchet would begin at generation 0 once more.
+/// A backup with a key package is made, then a welcome and texts are received. After the restore,
+/// the welcome is delivered again. The sender's ratchet would start at generation 0 again.
 #[test]
 fn a_welcome_that_comes_again_joins_nothing() {
     let (mut one, mut other) = (Party::new(1), Party::new(2));
@@ -57,7 +58,7 @@ fn a_welcome_that_comes_again_joins_nothing() {
     let refused = matches!(joined, Err(GroupChangeError::Group(GroupError::NoKeyPackage)));
     assert!(refused, "{:?}", joined.err());
     assert!(matches!(other.engine().encrypt_group(GROUP, b"no"), Err(SendError::NoGroup)));
-    // With a key package that was made since, it joins.
+    // With a key package that was made after the restore, it joins.
     let package = other.key_package();
     let own = other.address;
     one.change(GROUP, |group| group.remove(&[own], NOW));
@@ -67,7 +68,7 @@ fn a_welcome_that_comes_again_joins_nothing() {
     assert!(one.receive_group(GROUP, &blake(&body), &body).is_kept());
 }
 
-/// It is said until new bundles have arrived, and prekeys that were made since stay.
+/// The loss is reported until new bundles were published. Prekeys made after the restore stay.
 #[test]
 fn lost_prekeys_are_reported_until_new_ones_are_published() {
     let (mut one, mut other) = (Party::new(1), Party::new(2));
@@ -86,7 +87,7 @@ fn lost_prekeys_are_reported_until_new_ones_are_published() {
     one.begin_with(&made[0]);
     let body = one.send(other.address, b"hello");
     other.receive_one(one.address, b"id", &body);
-    // And once more, from the same backup.
+    // The same backup is restored once more.
     other.restore();
     assert!(other.engine().prekeys_lost().unwrap());
     let again = receive(&mut other, one.address, &body);

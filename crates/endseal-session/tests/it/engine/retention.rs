@@ -1,4 +1,4 @@
-//! Old rows are deleted by a policy.
+//! Deletion of old rows by a policy.
 
 use core::time::Duration;
 
@@ -57,11 +57,11 @@ fn tombstones_go_when_they_are_old_and_consumed() {
         let second = deliver(&mut other, 4..10);
         assert_eq!(prune(&mut other, &at(10)).tombstones, 0);
         other.kill();
-        // All but the second of the first four are read.
+        // All but the second of the first four messages are consumed.
         let numbers = [first, first + 2, first + 3, second];
         other.engine().inbox().consume_many(&numbers).unwrap();
         assert_eq!(prune(&mut other, &at(29)).tombstones, 0);
-        // The message of `meet`, and three of four.
+        // The message of `meet`, and three of the four.
         let old = before + 3;
         assert_eq!(prune(&mut other, &at(31)).tombstones, old, "{rows}");
         assert_eq!(prune(&mut other, &at(31)).tombstones, 0);
@@ -69,10 +69,10 @@ fn tombstones_go_when_they_are_old_and_consumed() {
         let again = other.receive(&envelopes);
         let known = |at: usize| matches!(again[at], Outcome::AlreadyDelivered(_));
         assert!((0..10).all(|at| known(at) == (at == 1 || at >= 4)), "{again:?}");
-        // The ratchet has no key for those that are forgotten.
+        // The ratchet has no key for messages with deleted tombstones.
         assert_eq!(other.texts().len(), 6);
         assert_eq!(prune(&mut other, &at(41)).tombstones, 1);
-        // A clock that was put back deletes nothing.
+        // A clock that was set back deletes nothing.
         assert_eq!(prune(&mut other, &at(0)).tombstones, 0);
     }
 }
@@ -95,7 +95,7 @@ fn key_packages_go_after_their_lifetime() {
     other.engine().transaction(|t| t.join_group(&welcome[0])).unwrap();
 }
 
-/// One row a call, in tables of every length up to four.
+/// One row per call, with tables of up to four rows.
 #[test]
 fn a_round_ends_whatever_the_tables_hold() {
     for tombstones in 0..4_u8 {
@@ -141,14 +141,15 @@ fn sessions_of_strangers_go_when_nothing_else_is_left_of_them() {
     let left = |address| other.engine().transaction(|t| t.sessions(address)).unwrap().len();
     let left = [one.address, two.address].map(left);
     assert_eq!(left, [0, 1]);
-    // A first message that comes again makes no session anew, though the fallback key is there.
+    // A first message that is delivered again makes no new session, even if the fallback key
+    // exists.
     let (from, body) = &hello[0];
     let again = other.receive(&[Envelope::from_device(b"hello", *from, body)])[0];
     assert!(!again.is_kept(), "{again:?}");
     assert_eq!(other.texts(), [[0; 0]; 0]);
 }
 
-/// They have no time of their own: the first call that sees one notes it.
+/// Parked messages have no time: the first call that sees one records it.
 #[test]
 fn parked_messages_that_may_never_open_go_when_they_are_old() {
     let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
@@ -172,7 +173,8 @@ fn parked_messages_that_may_never_open_go_when_they_are_old() {
     assert_eq!(receive(&mut other, b"two", two.address, &strange[1]), stranger);
     assert_eq!(prune(&mut other, &at(9)).parked, 0);
     assert_eq!(prune(&mut other, &at(10)).parked, 2);
-    // The second is as old as the call that saw it first. A clock that was ahead then is put right.
+    // The second message is as old as the call that saw it first. A time from a clock that was
+    // ahead is corrected.
     assert_eq!(prune(&mut other, &at(1)).parked, 0);
     assert_eq!(prune(&mut other, &at(10)).parked, 0);
     other.kill();
@@ -190,7 +192,7 @@ fn a_welcome_that_comes_again_is_recognised_until_its_key_package_is_old() {
     let again = |party: &mut Party| party.engine().transaction(|t| t.join_group(&welcome[0]));
     other.kill();
     assert!(matches!(again(&mut other), Err(GroupChangeError::Joined)));
-    // Another welcome for the same key package is none that comes again.
+    // Another welcome for the same key package is not a repeated one.
     let mut third = Party::new(3);
     third.engine().transaction(|t| t.create_group(b"club", NOW)).unwrap();
     let (_, second) = third.change(b"club", |group| group.add([package.as_slice()], NOW));
@@ -203,7 +205,7 @@ fn a_welcome_that_comes_again_is_recognised_until_its_key_package_is_old() {
     assert_eq!(again(&mut other).unwrap_err().to_string(), unknown);
 }
 
-/// Tags of dropped sessions, by how many a run deletes.
+/// Prunes until nothing is left, and returns the number of deleted tags of dropped sessions.
 fn pruned_tags(party: &mut Party, policy: &PrunePolicy) -> u64 {
     let mut tags = 0;
     loop {
@@ -240,8 +242,8 @@ fn tags_of_dropped_sessions_go_when_they_are_old_and_no_fallback_key_is_older() 
             other.receive_one(one.address, b"later", &body);
             assert_eq!(pruned_tags(&mut other, &at(0)), 0);
             other.kill();
-            // One that is dropped after the note of that day is younger than it, though no message
-            // came in between.
+            // A session that is dropped after that day's mark is younger than the mark, even
+            // without a message in between.
             other.begin(&mut one);
             fallback(&mut other, 1);
             assert_eq!(pruned_tags(&mut other, &at(29)), 0);
@@ -260,7 +262,7 @@ fn marks_of_a_clock_that_was_ahead_are_put_right() {
     let (mut one, mut other) = (Party::new(1), Party::new(2));
     one.meet(&mut other);
     let at = |days: u32| PrunePolicy::new(NOW + days * DAY).tombstones(30 * DAY);
-    // Ten years ahead.
+    // A clock that is ten years ahead.
     assert_eq!(prune(&mut other, &at(3_650)).tombstones, 0);
     assert_eq!(prune(&mut other, &at(0)).tombstones, 0);
     other.kill();
@@ -268,7 +270,7 @@ fn marks_of_a_clock_that_was_ahead_are_put_right() {
     assert_eq!(prune(&mut other, &at(30)).tombstones, 1);
 }
 
-/// Rows that cannot be read stay, and are counted.
+/// Rows that cannot be decoded stay, and are counted.
 #[test]
 fn damaged_rows_do_not_keep_others_from_pruning() {
     let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
@@ -286,7 +288,7 @@ fn damaged_rows_do_not_keep_others_from_pruning() {
         let row = SessionRow { state: Zeroizing::new(vec![7; 40]), ..row };
         transaction.put_session(damaged, &row).unwrap();
     }
-    // A key package and the marks, as the engine numbers them.
+    // A key package and the marks, with the engine's record numbers.
     transaction.put_record(3, &[0], b"no key package").unwrap();
     transaction.put_record(16, &[], b"no marks").unwrap();
     transaction.commit().unwrap();

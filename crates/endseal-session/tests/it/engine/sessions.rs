@@ -1,10 +1,10 @@
-//! Permission to begin sessions, sessions that are kept, and the memory of dropped ones.
+//! Policy for new sessions, limits of sessions, and the tags of dropped ones.
 
 use endseal_session::{Envelope, Failure, Outcome, SendError, UnknownSenders};
 
 use super::party::Party;
 
-/// Sessions that are kept with one device.
+/// Number of sessions that are kept with one device.
 const KEPT: usize = 8;
 
 #[test]
@@ -35,7 +35,7 @@ fn the_first_message_of_a_forgotten_session_is_not_accepted_again() {
     }
 }
 
-/// Also within the transaction that forgets it, and when all of them are in one batch.
+/// The same within the transaction that drops the session, and with all messages in one batch.
 #[test]
 fn a_session_forgotten_in_the_same_batch_is_remembered() {
     let (mut one, mut other) = (Party::new(1), Party::new(2));
@@ -123,7 +123,7 @@ fn strangers_are_refused_after_a_restart_and_a_restoration_too() {
     assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
 }
 
-/// Ids are told apart by conversation, and a person is one, whichever the device.
+/// Ids are distinguished by conversation, and all devices of a person are one conversation.
 #[test]
 fn an_id_belongs_to_the_conversation() {
     let (mut phone, mut desk) = (Party::with_device(1, 1), Party::with_device(1, 2));
@@ -153,7 +153,7 @@ fn a_restored_store_does_not_send_until_the_session_was_reset() {
     let to = other.address;
     one.backup();
     let late = one.send(to, b"after the backup");
-    // Under keys that the backup has; a round trip later it would be under others.
+    // With keys that the backup has. After another round trip, the keys would be different.
     let answer = other.send(one.address, b"received on the old one");
     other.receive_one(one.address, b"late", &late);
     one.restore();

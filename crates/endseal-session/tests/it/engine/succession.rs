@@ -25,8 +25,8 @@ fn delivers(party: &mut Party, from: Address, body: &[u8]) {
     assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
 }
 
-/// The old device writes on the old session. Its messages are delivered until the session ends; the
-/// answers are for the new device alone.
+/// The old device writes on the old session. Its messages are delivered until the session ends, but
+/// answers are sent to the new device only.
 #[test]
 fn a_replaced_device_never_gets_the_answers() {
     for restart in [false, true] {
@@ -70,7 +70,8 @@ fn a_replaced_device_never_gets_the_answers() {
     }
 }
 
-/// Seen in a bundle, and with the new session gone: nothing is sent on the old one.
+/// The certificate is seen in a bundle, and the new session is lost: nothing is sent on the old
+/// one.
 #[test]
 fn without_a_session_with_the_new_key_nothing_is_sent() {
     let (mut alice, mut stolen) = (Party::new(1), Party::new(BOB));
@@ -88,7 +89,7 @@ fn without_a_session_with_the_new_key_nothing_is_sent() {
     assert!(matches!(alice.engine().encrypt(to, b"no"), Err(SendError::NoSession)));
     let begun = alice.engine().transaction(|t| t.begin_session(to, &old_bundle));
     assert!(matches!(begun, Err(BeginSessionError::Superseded)));
-    // Nor can the old device begin anew.
+    // The old device cannot begin a new session either.
     stolen.begin(&mut alice);
     let hello = stolen.send(alice.address, b"hello again");
     assert_eq!(receive(&mut alice, to, &hello), Outcome::Failed(Failure::Authentication));
@@ -108,7 +109,7 @@ fn a_bundle_of_another_device_than_was_meant_is_refused() {
     assert!(matches!(alice.engine().encrypt(bob.address, b"no"), Err(SendError::NoSession)));
 }
 
-/// Bob's device, whose messages are made by hand.
+/// Bob's device, with messages that are made by hand.
 struct Writer {
     account: OlmAccount,
     ratchet: OlmRatchet,
@@ -133,7 +134,7 @@ impl Writer {
         Certificate::issue(&identity(BOB), &keys, made_at)
     }
 
-    /// A message of kind 1 beside one certificate, which names another.
+    /// Makes a message of kind 1 with one certificate, whose head names another.
     fn write(&mut self, to: &mut Party, beside: &Certificate, bound: &Certificate) -> Vec<u8> {
         let own = to.engine().certificate();
         let binding = Binding::of(bound.as_bytes(), &own.address(), &own.keys().agreement);
@@ -154,25 +155,25 @@ fn a_session_takes_later_certificates_for_its_key_and_no_others() {
     let from = first.address();
     let body = bob.write(&mut alice, &first, &first);
     delivers(&mut alice, from, &body);
-    // A certificate that vouches for another key, at its head and beside it.
+    // A certificate of another key, in the head and in the message.
     let body = bob.write(&mut alice, &foreign, &foreign);
     let refused = Outcome::Failed(Failure::Authentication);
     assert_eq!(receive(&mut alice, from, &body), refused);
-    // Exchanged on the way: refused, and no key is used up by it.
+    // Exchanged in transit: refused, and no key is used up.
     let body = bob.write(&mut alice, &later, &later);
     let Ok(Message::Prekey { tag, body: inner, .. }) = Message::parse(&body) else { panic!() };
     let exchanged = Message::Prekey { tag, certificate: first.as_bytes(), body: inner };
     assert_eq!(receive(&mut alice, from, &exchanged.to_bytes().unwrap()), refused);
     delivers(&mut alice, from, &body);
-    // The later one was adopted: between the two nothing begins, with another key. What was sent
-    // under the earlier one still arrives.
+    // The later certificate was stored. No session begins with one between the two that has another
+    // key, but messages sent under the earlier one still arrive.
     alice.restart();
     let between = other.certificate(5);
     let body = other.write(&mut alice, &between, &between);
     assert_eq!(receive(&mut alice, from, &body), refused);
     let body = bob.write(&mut alice, &first, &first);
     delivers(&mut alice, from, &body);
-    // Under the latest it begins; the session of before has the key of before.
+    // A session begins under the latest certificate; the previous session keeps the previous key.
     let body = other.write(&mut alice, &foreign, &foreign);
     delivers(&mut alice, from, &body);
     let body = bob.write(&mut alice, &later, &later);
@@ -183,7 +184,7 @@ fn a_session_takes_later_certificates_for_its_key_and_no_others() {
     assert_eq!(receive(&mut alice, from, &body), Outcome::Failed(Failure::NoSession));
 }
 
-/// Each message of kind 1 is checked, not the first alone.
+/// Each message of kind 1 is checked, not only the first.
 #[test]
 fn a_message_that_names_nobody_is_refused() {
     let mut alice = Party::new(1);
@@ -204,7 +205,7 @@ fn a_message_that_names_nobody_is_refused() {
     assert_eq!(alice.texts(), [b"text", b"text"]);
 }
 
-/// A clock that is ahead once gives the old device no more time when it is put right.
+/// A clock that is ahead once gives the old device no more time after it is corrected.
 #[test]
 fn a_clock_that_was_ahead_once_does_not_lengthen_the_end() {
     const T: u64 = 1_790_000_000_000;

@@ -1,5 +1,5 @@
-//! Devices that were replaced, in groups: none is added here, and one that another member adds is
-//! named.
+//! Replaced devices in groups: this device adds none, and one that another member adds is listed in
+//! the notice.
 
 use endseal_keyring::device::Address;
 use endseal_session::{
@@ -12,7 +12,7 @@ const GROUP: &[u8] = b"team";
 const BOB: u8 = 2;
 const LATER: u64 = 1_790_000_000_001;
 
-/// Bob's device that was replaced, and the one that took its place.
+/// Returns Bob's replaced device, and the device that replaced it.
 fn bobs() -> (Party, Party) {
     (Party::new(BOB), Party::made_at(BOB, 1, LATER))
 }
@@ -25,7 +25,7 @@ fn superseded(of: &mut Party) -> Vec<Address> {
     of.engine().group(GROUP).unwrap().unwrap().superseded
 }
 
-/// The last change in the inbox.
+/// Returns the last change in the inbox.
 fn notice(of: &mut Party) -> Notice {
     let page = of.engine().inbox().page(0, 100).unwrap();
     let change = page.iter().rev().find(|it| it.kind == ReceivedKind::Change).unwrap();
@@ -45,7 +45,7 @@ fn a_device_that_was_replaced_is_not_added() {
         }
         let added = add(&mut alice, &old);
         assert!(matches!(added, Err(GroupChangeError::Superseded(it)) if it == bob.address));
-        // Nothing of it is left, and the next one is made.
+        // The refused commit leaves nothing, and the next one can be made.
         assert_eq!(alice.engine().outbox().pending(0, 10).unwrap(), []);
         assert!(!alice.engine().group(GROUP).unwrap().unwrap().has_pending);
         let number = add(&mut alice, &new).unwrap();
@@ -73,7 +73,7 @@ fn a_certificate_counts_as_soon_as_it_was_seen() {
             Ok(t.commit_group(GROUP, |group| group.add([old.as_slice()], NOW)))
         });
     assert!(matches!(added, Ok(Err(GroupChangeError::Superseded(it))) if it == to));
-    // Before anything was seen, it is as good as any.
+    // Before another certificate was seen, this one is accepted.
     let mut carol = Party::new(3);
     carol.engine().transaction(|t| t.create_group(GROUP, NOW)).unwrap();
     add(&mut carol, &old).unwrap();
@@ -100,7 +100,7 @@ fn a_device_that_another_member_adds_though_it_was_replaced_is_named() {
             };
             assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
         }
-        // All have the same members; she who knows better says so.
+        // All have the same members. The member that has seen the later certificate reports it.
         let at = bob.address;
         for (member, expected) in [(&mut alice, vec![at]), (&mut dave, vec![])] {
             assert_eq!(superseded(member), expected);
@@ -126,7 +126,7 @@ fn a_device_that_was_replaced_is_named_to_one_who_joins() {
     assert_eq!(joined.superseded, [bob.address]);
 }
 
-/// It is not known then which certificate is the later one.
+/// The order of the two certificates is unknown then.
 #[test]
 fn a_certificate_that_cannot_be_read_stops_no_batch() {
     let (mut alice, mut carol) = (Party::new(1), Party::new(3));

@@ -1,4 +1,4 @@
-//! Welcomes lie beside their commit, and are sent when that is accepted.
+//! Welcomes are stored with their commit, and are sent when the commit is accepted.
 
 use endseal_session::group::{Group, GroupError};
 use endseal_session::{
@@ -13,7 +13,7 @@ fn pending(party: &mut Party) -> Vec<Pending> {
     party.engine().outbox().pending(0, 100).unwrap()
 }
 
-/// A group of one, and the commit that adds two others, in the outbox.
+/// A group with one member, and the commit that adds two others, in the outbox.
 fn adding() -> (Party, Party, Party, u64) {
     let (mut one, mut two, mut three) = (Party::new(1), Party::new(2), Party::new(3));
     one.engine().transaction(|t| t.create_group(GROUP, NOW)).unwrap();
@@ -26,7 +26,7 @@ fn adding() -> (Party, Party, Party, u64) {
 
 #[test]
 fn welcomes_are_sent_when_their_commit_is_accepted_wherever_the_process_ends() {
-    // 0: killed nowhere; otherwise behind that step.
+    // 0: not killed; otherwise killed after that step.
     for kill in 0..4 {
         for comes_back in [false, true] {
             let (mut one, mut two, mut three, number) = adding();
@@ -38,8 +38,7 @@ fn welcomes_are_sent_when_their_commit_is_accepted_wherever_the_process_ends() {
                 }
             };
             step(&mut one);
-            // Nothing but the commit may leave: nobody is in the group of whom the others do not
-            // know.
+            // Only the commit may be sent: no device may join before the others know of it.
             let [commit] = pending(&mut one).try_into().unwrap();
             assert_eq!((commit.number, commit.kind), (number, OutgoingKind::Commit));
             one.engine().outbox().sent(number).unwrap();
@@ -85,7 +84,7 @@ fn welcomes_go_with_a_commit_that_is_discarded() {
     assert_eq!(pending(&mut one), []);
     let accepted = one.engine().transaction(|t| t.accept_commit(GROUP));
     assert!(matches!(accepted, Err(GroupChangeError::Group(GroupError::NothingPending))));
-    // The next one has its own.
+    // The next commit has its own welcomes.
     let mut four = Party::new(4);
     let package = four.key_package();
     let (_, welcome) = one.change(GROUP, |group| group.add([package.as_slice()], NOW));
@@ -111,7 +110,7 @@ fn welcomes_go_when_another_commit_comes_first() {
         let outcome = two.receive_group(GROUP, &blake(&first), &first);
         assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
         two.restart();
-        // Only the text is left: the commit came too late.
+        // Only the text remains, because another commit came first.
         let left: Vec<_> = pending(&mut two).iter().map(|it| it.number).collect();
         assert_eq!(left, [text.number]);
     }

@@ -11,7 +11,7 @@ fn texts(count: usize) -> Vec<Vec<u8>> {
     (0..count).map(|n| format!("text {n}").into_bytes()).collect()
 }
 
-/// Bodies from one to the other, with an id each.
+/// Returns messages from one party to the other, with an id for each.
 fn pairwise(one: &mut Party, other: &Party, count: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
     let texts = texts(count);
     let bodies = one.send_all(other.address, &texts.iter().collect::<Vec<_>>());
@@ -27,7 +27,7 @@ fn forty_overtaken_messages_are_opened_and_no_more() {
     let (mut one, mut other) = (Party::new(1), Party::new(2));
     one.meet(&mut other);
     let messages = pairwise(&mut one, &other, 60);
-    // Each in a batch of its own, which has no other order.
+    // Each message is in its own batch, so the engine cannot reorder them.
     let outcomes: Vec<_> = messages
         .iter()
         .rev()
@@ -35,7 +35,7 @@ fn forty_overtaken_messages_are_opened_and_no_more() {
         .collect();
     assert!(outcomes[..41].iter().all(is_delivered), "{outcomes:?}");
     assert!(outcomes[41..].iter().all(|it| *it == Outcome::Failed(Failure::KeyGone)));
-    // What failed left nothing behind, and what is to come is opened, also by the next process.
+    // Failed messages leave nothing, and later ones are opened, also by the next process.
     other.kill();
     let next = pairwise(&mut one, &other, 1);
     other.receive_one(one.address, &next[0].0, &next[0].1);
@@ -53,7 +53,7 @@ fn two_thousand_messages_may_be_missing_and_no_more() {
         other.receive(&[Envelope::from_device(id, from, body)])[0]
     };
     assert_eq!(outcome(&mut other, 2_009), Outcome::Parked(Failure::TooFarAhead));
-    // One message was opened on this chain before, in `meet`.
+    // One message of this chain was opened before, in `meet`.
     let far = (1_990..2_009).rev().find(|at| is_delivered(&outcome(&mut other, *at))).unwrap();
     assert!((1_998..=2_001).contains(&far), "{far}");
     assert!(matches!(outcome(&mut other, 2_009), Outcome::AlreadyDelivered(_)));
@@ -148,7 +148,7 @@ fn one_poisoned_message_in_two_thousand_costs_one_result() {
                 assert!(is_delivered(outcome), "{at}: {outcome:?}");
             }
         }
-        // The true ones come after all.
+        // The genuine messages come last.
         let again = envelopes(&good);
         let late = again.iter().filter(|it| is_delivered(it)).count();
         assert_eq!((late, is_delivered(&again[700]), is_delivered(&again[1_500])), (2, true, true));

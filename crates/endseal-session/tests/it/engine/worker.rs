@@ -1,4 +1,4 @@
-//! A process that reads a backlog and says what it has done, until it is killed or its medium
+//! A process that decrypts a backlog and reports its progress, until it is killed or its medium
 //! fails.
 
 use core::num::NonZeroUsize;
@@ -16,36 +16,36 @@ use endseal_store::{OpenOptions, Store, Unlock};
 use super::party::blake;
 use super::world::{GROUP, Mail, address};
 
-/// The process ended because the medium failed for good, and said so.
+/// Exit code after the medium has failed for good.
 pub(crate) const GAVE_UP: i32 = 3;
 
 const WORK: &str = "ENDSEAL_SESSION_TEST_WORK";
 
-/// Environment variable of a worker.
+/// Arguments of a worker, passed in an environment variable.
 pub(crate) struct Work<'a> {
-    /// The folder with the store; what the worker says is in the file `ack` there.
+    /// Folder with the store. The worker writes its report to the file `ack` there.
     pub(crate) folder: &'a Path,
     pub(crate) backlog: &'a Path,
-    /// The first message of the backlog that is delivered.
+    /// Index of the first message of the backlog to deliver.
     pub(crate) from: usize,
-    /// Messages a transaction.
+    /// Messages per transaction.
     pub(crate) chunk: usize,
     pub(crate) threads: usize,
-    /// True if it sends, too.
+    /// True if the worker also sends messages.
     pub(crate) sends: bool,
     pub(crate) durability: Durability,
 }
 
-/// Reports of workers.
+/// Parsed report of a worker.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
-    /// Lines that are whole.
+    /// Number of complete lines.
     pub(crate) lines: usize,
-    /// Messages of the backlog whose results are in the store.
+    /// Messages of the backlog with results in the store.
     pub(crate) done: usize,
-    /// Ciphertexts that may have left: numbers and digests.
+    /// Ciphertexts that may have been sent: numbers and digests.
     pub(crate) left: Vec<(u64, [u8; 32])>,
-    /// True if it came to its end.
+    /// True if the worker finished.
     pub(crate) ended: bool,
 }
 
@@ -91,7 +91,7 @@ impl Said {
     }
 }
 
-/// The worker: this test binary as a child process, or nothing.
+/// Entry point of the worker: this test binary as a child process. Does nothing in a normal run.
 #[test]
 fn worker() {
     let Ok(work) = env::var(WORK) else { return };
@@ -119,7 +119,7 @@ fn work_through(
     ack: &mut File,
 ) -> Option<()> {
     let mut engine: Engine = retry(|| {
-        // Small limits: a log and recent messages beyond them are moved before most transactions.
+        // With small limits, the log and recent messages are moved before most transactions.
         let options = with_housekeeping(OpenOptions::new(), 64 << 10, 50);
         let store = Store::open(&folder.join("store"), Unlock::None, options);
         Engine::open(store.map_err(drop)?).map_err(drop)
@@ -160,7 +160,7 @@ fn work_through(
                 done = start + error.done.outcomes.len();
                 assert!(error.done.outcomes.iter().all(|it| it.is_kept()));
                 say_done(ack, done);
-                // What was committed in vain comes again, and each commit is acknowledged.
+                // Commits that were lost are made again, each with fsync and an acknowledgement.
                 options = options.clone().durability(Durability::EachCommit);
                 Err(())
             }
@@ -174,7 +174,7 @@ fn work_through(
     engine.into_store().close().ok()
 }
 
-/// In one write, so that the line is there whole or not at all.
+/// Writes the line in one call, so that it is there completely or not at all.
 fn say_done(ack: &mut File, done: usize) {
     ack.write_all(format!("done {done}\n").as_bytes()).unwrap();
 }
@@ -184,7 +184,7 @@ fn say_left(ack: &mut File, number: u64, body: &[u8]) {
     ack.write_all(format!("left {number} {digest}\n").as_bytes()).unwrap();
 }
 
-/// Some attempts, as a program that does not give up at once would make.
+/// Makes some attempts, as a program that does not stop at the first error.
 fn retry<T>(mut attempt: impl FnMut() -> Result<T, ()>) -> Option<T> {
     const ATTEMPTS: NonZeroUsize = NonZeroUsize::new(3).unwrap();
     (0..ATTEMPTS.get()).find_map(|_| attempt().ok())

@@ -1,5 +1,5 @@
-//! A reader, two people who write to it, and a group: what arrives, in which order, and what
-//! leaves.
+//! A reader, two people who write to it, and a group. Checks which messages arrive, in which order,
+//! and which are sent.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -14,10 +14,10 @@ use super::party::{NOW, Party, blake};
 
 pub(crate) const GROUP: &[u8] = b"team";
 
-/// A message on its way to the reader.
+/// A message for the reader that was not delivered.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mail {
-    /// The number of its sender's identity, or 0 for the group.
+    /// Number of the sender's identity; 0 for the group.
     pub(crate) origin: u8,
     pub(crate) id: Vec<u8>,
     pub(crate) body: Vec<u8>,
@@ -31,7 +31,7 @@ impl Mail {
         }
     }
 
-    /// Writes a backlog where another process finds it.
+    /// Writes a backlog to a file for another process.
     pub(crate) fn write(mails: &[Self], path: &Path) {
         let mut bytes = Vec::new();
         for mail in mails {
@@ -64,13 +64,13 @@ impl Mail {
     }
 }
 
-/// The address of a person's only device.
+/// Returns the address of a person's only device.
 pub(crate) fn address(identity: u8) -> Address {
     let identity = SigningKey::from_seed(Seed::from_bytes(&[identity; 32]));
     Address { identity: *identity.public_key(), device: DeviceId::new(1).unwrap() }
 }
 
-/// Content of a message: a text, or a change of the group.
+/// Content of a message: a text; `None` for a group change.
 type Said = Option<Vec<u8>>;
 
 pub(crate) struct World {
@@ -78,12 +78,12 @@ pub(crate) struct World {
     senders: [Party; 2],
     random: SplitMix64,
     sent: usize,
-    /// Messages that the reader has yet to get, by origin and in order.
+    /// Messages that the reader must still receive, by origin and in order.
     expected: BTreeMap<u8, Vec<Said>>,
-    /// Rows of the inbox and of the outbox that were looked at.
+    /// Last checked numbers of the inbox and the outbox.
     inbox: u64,
     outbox: u64,
-    /// The bodies that left, so that none is there twice.
+    /// Digests of the sent ciphertexts, so that each occurs once.
     left: HashSet<[u8; 32]>,
 }
 
@@ -102,16 +102,17 @@ impl World {
         for sender in &mut world.senders {
             empty(sender);
         }
-        // Those whose rows are gone have had numbers: of each `meet` one.
+        // Numbers of rows that were deleted: one of each `meet`.
         assert_eq!(empty(&mut world.reader), 0);
         world.inbox = 2;
-        // Rows that are gone have had numbers.
+        // Numbers of rows that were deleted.
         let body = world.reader.engine().encrypt(address(2), b"first").unwrap();
         world.outbox = body.number - 1;
         world
     }
 
-    /// Messages for the reader: of every sender in order, and of all of them in any.
+    /// Makes messages for the reader: in order for each sender, and in random order between
+    /// senders.
     pub(crate) fn mails(&mut self, count: usize) -> Vec<Mail> {
         let mut queues: BTreeMap<u8, Vec<Mail>> = BTreeMap::new();
         let mut texts: BTreeMap<u8, Vec<Vec<u8>>> = BTreeMap::new();
@@ -123,7 +124,7 @@ impl World {
         for (origin, texts) in texts {
             let mut bodies = Vec::new();
             if origin == 0 {
-                // A change after the first half.
+                // A group change after the first half.
                 let (before, after) = texts.split_at(texts.len() / 2);
                 for half in [before, after] {
                     if !half.is_empty() {
@@ -181,8 +182,8 @@ impl World {
         (last, found)
     }
 
-    /// Everything that was sent is in the reader's inbox, once and in order; everything in its
-    /// outbox is opened by the others, once.
+    /// Checks that every sent message is in the reader's inbox, once and in order, and that the
+    /// others can open every ciphertext in its outbox once.
     pub(crate) fn settle(&mut self) {
         let (last, found) = Self::inbox_of(&mut self.reader, self.inbox);
         assert!(found == core::mem::take(&mut self.expected), "the inbox is another");
@@ -208,8 +209,8 @@ impl World {
         }
     }
 
-    /// Checks a copy of the reader's store: it must hold a part of what was sent, in order and
-    /// once, with the messages that were acknowledged; the others can be delivered.
+    /// Checks a copy of the reader's store. It must contain a part of the sent messages, in order
+    /// and once, including the acknowledged ones. The others can be delivered.
     pub(crate) fn check(&self, reader: &mut Party, mails: &[Mail], acknowledged: usize) {
         let context = format!("{acknowledged} acknowledged");
         let (_, found) = Self::inbox_of(reader, self.inbox);
@@ -228,8 +229,8 @@ impl World {
         assert!(Self::inbox_of(reader, self.inbox).1 == self.expected, "{context}");
     }
 
-    /// Checks the ciphertexts of a copy of the reader, which the others could open: all of it and
-    /// once, no two under one key.
+    /// Checks the ciphertexts of a copy of the reader. The others must be able to open each of them
+    /// once, and no two may use the same key.
     pub(crate) fn check_outbox(&mut self, reader: &mut Party) -> BTreeMap<u64, [u8; 32]> {
         let pending = reader.engine().outbox().pending(self.outbox, usize::MAX >> 1).unwrap();
         for sender in &mut self.senders {
@@ -251,7 +252,7 @@ impl World {
     }
 }
 
-/// Consumes everything: the last number.
+/// Consumes all messages, and returns the last number.
 fn empty(party: &mut Party) -> u64 {
     let page = party.engine().inbox().page(0, usize::MAX >> 1).unwrap();
     let numbers: Vec<_> = page.iter().map(|it| it.number).collect();

@@ -1,4 +1,4 @@
-//! Changes of a group: who is in, and whose change comes first.
+//! Group changes: membership, and concurrent commits.
 
 use endseal_session::group::{GroupError, OpenError, Opened};
 
@@ -35,14 +35,14 @@ fn who_was_removed_reads_and_says_nothing_more() {
     groups[0].accept_pending().unwrap();
     groups[1].open(&commit).unwrap();
     let message = groups[0].seal(b"secret").unwrap();
-    // Neither with the commit nor without it.
+    // The removed device cannot open the message, with or without the commit.
     assert_eq!(unaware.open(&message), Err(OpenError::LaterEpoch(2)));
     groups[2].open(&commit).unwrap();
     assert!(!groups[2].is_member());
     assert_eq!(groups[2].open(&message), Err(OpenError::NotMember));
     assert_eq!(groups[2].seal(b"hello?"), Err(GroupError::NotMember));
     assert!(matches!(groups[2].update(NOW), Err(GroupError::NotMember)));
-    // What the removed one sends in the old epoch is not believed any more.
+    // Messages that the removed member sends in the old epoch are refused.
     let stale = unaware.seal(b"still here").unwrap();
     assert_eq!(groups[0].open(&stale), Err(OpenError::OldEpoch));
     assert!(groups[1].open(&message).is_ok());
@@ -54,7 +54,8 @@ fn of_two_commits_one_is_accepted_and_one_discarded() {
     let first = groups[0].update(NOW).unwrap().commit;
     let second = groups[1].update(NOW).unwrap().commit;
     assert!(matches!(groups[1].update(NOW), Err(GroupError::CommitPending)));
-    // The first is ordered first. Its maker gets it back, the loser drops its own.
+    // The service orders the first commit first. Its maker receives it back, and the other maker
+    // drops its own.
     for (i, group) in groups.iter_mut().enumerate() {
         let Ok(Opened::Change(change)) = group.open(&first) else { panic!("{i}") };
         assert_eq!((change.epoch, change.by), (2, device(1).address()));
@@ -84,7 +85,7 @@ fn a_discarded_commit_changes_nothing() {
     let commit = groups[0].remove(&[device(2).address()], NOW).unwrap().commit;
     groups[0].discard_pending();
     assert_eq!(groups[0].accept_pending(), Err(GroupError::NothingPending));
-    // Nobody may take it now; its maker cannot.
+    // No member may apply it now, and its maker cannot.
     assert_eq!(groups[0].open(&commit), Err(OpenError::Own));
     assert_eq!((groups[0].epoch(), groups[0].members().len()), (1, 2));
     let message = groups[0].seal(b"as before").unwrap();

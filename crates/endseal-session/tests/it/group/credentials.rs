@@ -1,4 +1,4 @@
-//! Credentials of members: a valid certificate of the key that signs.
+//! Credentials of members: a valid certificate of the signing key.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_session::group::{
@@ -15,10 +15,10 @@ use mls_rs_crypto_awslc::AwsLcCryptoProvider;
 
 use super::device::{NOW, certificate, device, group_key, group_of};
 
-/// An extension that says nothing.
+/// An extension without a meaning.
 pub(crate) const BULK: ExtensionType = ExtensionType::new(0xf000);
 
-/// A client that believes everything, with any credential for any key.
+/// A client that accepts everything, with any credential for any key.
 pub(crate) fn liar(
     credential: &[u8],
     key: u8,
@@ -48,7 +48,7 @@ pub(crate) fn liar(
         .build()
 }
 
-/// Credentials that are not valid for the key of number 3.
+/// Returns credentials that are not valid for the key of device 3.
 fn lies() -> Vec<Vec<u8>> {
     let valid = certificate(3, *group_key(3).public_key());
     let mut forged = valid.as_bytes().to_vec();
@@ -81,7 +81,7 @@ fn a_false_credential_is_refused_on_add() {
         let added = groups[0].add([package.as_slice()], NOW);
         assert_eq!(added.err(), Some(GroupError::InvalidKeyPackage));
     }
-    // The same client with the truth.
+    // The same client with a valid credential.
     let truth = certificate(3, *group_key(3).public_key());
     let package = key_package(&liar(truth.as_bytes(), 3));
     assert!(groups[0].add([package.as_slice()], NOW).is_ok());
@@ -108,7 +108,8 @@ fn a_group_with_a_false_credential_is_not_joined() {
     assert_eq!(joins(certificate(3, *group_key(3).public_key()).as_bytes()), Ok(()));
 }
 
-/// A group of a client that believes everything, under a true credential, and one of ours in it.
+/// A group of a client that accepts everything, with a valid credential, and one of our groups that
+/// joined it.
 fn trap() -> (mls_rs::Group<impl mls_rs::client_builder::MlsConfig>, Group) {
     let time = MlsTime::from_duration_since_epoch(NOW);
     let client = liar(certificate(3, *group_key(3).public_key()).as_bytes(), 3);
@@ -133,7 +134,7 @@ fn a_commit_that_adds_a_false_credential_is_refused() {
     let commit = commit.commit_message.to_bytes().unwrap();
     assert_eq!(ours.open(&commit), Err(OpenError::Authentication));
     assert_eq!((ours.epoch(), ours.members().len()), (1, 2));
-    // The group goes on without it.
+    // The group continues without the commit.
     group.clear_pending_commit();
     let text = group.encrypt_application_message(b"sorry", vec![]).unwrap();
     assert!(ours.open(&text.to_bytes().unwrap()).is_ok());
@@ -171,7 +172,7 @@ fn a_welcome_needs_its_secret() {
     let (_, other) = device(3).key_package(Suite::default(), NOW).unwrap();
     let wrong = device(3).join(&welcome, |_| Some(other.data.clone()));
     assert_eq!(wrong.err(), Some(GroupError::InvalidWelcome));
-    // Another device, even with the secret, is not who was added.
+    // Another device is not the added one, even if it has the secret.
     let stolen = device(4).join(&welcome, |_| Some(secret.data.clone()));
     assert_eq!(stolen.err(), Some(GroupError::NoKeyPackage));
 }
@@ -206,7 +207,7 @@ fn a_proposal_of_another_kind_is_refused_and_forgotten() {
     assert_eq!(ours.open(&proposal.to_bytes().unwrap()), Err(OpenError::Malformed));
     let commit = group.commit(vec![]).unwrap().commit_message.to_bytes().unwrap();
     assert!(ours.open(&commit).is_err());
-    // Nothing waits for a commit.
+    // No proposal waits for a commit.
     assert!(ours.seal(b"text").is_ok());
 }
 
@@ -229,7 +230,7 @@ fn proposals_that_wait_are_bounded() {
     assert_eq!(refused, Err(OpenError::Malformed));
     assert!((1_000_000..=1 << 20).contains(&bytes), "{bytes}");
     assert_eq!(ours.seal(b"text"), Err(GroupError::CommitRequired));
-    // Those that were kept can be committed: one of them holds.
+    // The kept proposals can be committed; one of them takes effect.
     let commit = ours.update(NOW).unwrap().commit;
     ours.accept_pending().unwrap();
     assert_eq!(ours.members().len(), 3);

@@ -1,10 +1,10 @@
-//! Messages that are damaged or forged change nothing.
+//! Damaged or forged messages change nothing.
 
 use endseal_session::group::{Group, OpenError, Opened};
 
 use super::device::{NOW, admit, device, group_of};
 
-/// Every bit of the bytes at these places, inverted one at a time.
+/// Returns copies of the bytes, each with one inverted bit.
 fn damaged(body: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
     (0..body.len()).map(|at| {
         let mut copy = body.to_vec();
@@ -37,7 +37,7 @@ fn a_text_damaged_anywhere_leaves_the_true_one_readable() {
         is_refused(&mut groups[1], &copy);
         authentication += u32::from(groups[1].open(&copy) == Err(OpenError::Authentication));
     }
-    // All but the head.
+    // Damage of all bytes after the header.
     assert!(authentication > 200, "{authentication}");
     for message in [&after, &message, &before] {
         assert!(matches!(groups[1].open(message), Ok(Opened::Message { .. })));

@@ -11,11 +11,11 @@ use endseal_session::group::{
     Commit, EpochState, Group, GroupChanges, GroupDevice, GroupKey, Joined, Suite,
 };
 
-/// Some time in 2026, since 1970.
+/// A time in 2026, since 1970.
 pub(crate) const NOW: Duration = Duration::from_secs(1_790_000_000);
 pub(crate) const ID: &[u8] = b"team";
 
-/// The certificate of device 1 of the identity of a number.
+/// Returns the certificate of device 1 of identity `number`.
 pub(crate) fn certificate(number: u8, group: PublicKey) -> Certificate {
     let identity = identity(number);
     let keys = DeviceKeys {
@@ -41,7 +41,7 @@ pub(crate) fn device(number: u8) -> GroupDevice {
     GroupDevice::new(certificate(number, *key.public_key()), key).unwrap()
 }
 
-/// Lets `group` add a device, which joins. The others still have to open the commit.
+/// Adds a device to `group`, and lets it join. The other members still have to open the commit.
 pub(crate) fn admit(group: &mut Group, device: &GroupDevice) -> (Group, Commit) {
     let (package, secret) = device.key_package(Suite::default(), NOW).unwrap();
     let commit = group.add([package.as_slice()], NOW).unwrap();
@@ -54,7 +54,7 @@ pub(crate) fn admit(group: &mut Group, device: &GroupDevice) -> (Group, Commit) 
     (joined, commit)
 }
 
-/// A group of `count` devices, the creator first. All are added by one commit.
+/// Returns a group of `count` devices, the creator first. All are added by one commit.
 pub(crate) fn group_of(count: u8) -> Vec<Group> {
     let creator = device(1);
     let mut group = creator.create(ID, NOW).unwrap();

@@ -1,4 +1,4 @@
-//! Suites with ML-KEM, which are drafts.
+//! Draft cipher suites with ML-KEM.
 
 use endseal_session::group::{GroupError, Opened, Suite};
 

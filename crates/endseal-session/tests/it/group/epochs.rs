@@ -1,10 +1,10 @@
-//! Messages of epochs that are past or have not begun.
+//! Messages of past and later epochs.
 
 use endseal_session::group::{Content, Group, OpenError, Opened};
 
 use super::device::{NOW, group_of};
 
-/// An epoch more for all, by a commit of the first.
+/// Starts a new epoch for all members by a commit of the first.
 fn next_epoch(groups: &mut [Group]) -> Vec<u8> {
     let commit = groups[0].update(NOW).unwrap().commit;
     groups[0].accept_pending().unwrap();
@@ -60,7 +60,7 @@ fn the_head_tells_where_a_message_belongs() {
     for (body, content) in [(&text, Content::Application), (&commit, Content::Commit)] {
         let header = Group::peek_epoch(body).unwrap();
         assert_eq!((header.id, header.epoch, header.content), (b"team".as_slice(), 1, content));
-        // Nothing of it may be missing or follow.
+        // No byte may be missing or added.
         assert_eq!(Group::peek_epoch(&[body.as_slice(), &[0]].concat()), None);
         for end in 0..body.len() {
             assert_eq!(Group::peek_epoch(&body[..end]), None, "{end}");

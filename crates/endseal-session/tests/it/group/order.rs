@@ -1,4 +1,4 @@
-//! Messages that come out of order, again, or not at all.
+//! Messages that are reordered, repeated or lost.
 
 use endseal_session::group::{Group, OpenError, Opened};
 
@@ -66,7 +66,7 @@ fn an_own_message_is_known() {
     assert_eq!(text(groups[1].open(&message)), b"echo");
 }
 
-/// A hostile member skips as far as it may with every message.
+/// A hostile member skips as many messages as possible each time.
 #[test]
 fn the_keys_of_missing_messages_are_bounded() {
     let mut groups = group_of(2);
@@ -84,7 +84,7 @@ fn the_keys_of_missing_messages_are_bounded() {
     assert_eq!((opened, refused), (64, OpenError::TooFarAhead { limit: 65_536 }));
     let changes = groups[1].save().unwrap();
     assert!(changes.state.len() < 5 << 20, "{}", changes.state.len());
-    // It is remembered, and a new epoch has room again.
+    // The count is stored, and a new epoch has its own limit.
     let mut groups = [groups.remove(0), super::device::device(2).load(&changes.state, []).unwrap()];
     let message = groups[0].seal(b"as far").unwrap();
     assert_eq!(groups[1].open(&message), Err(OpenError::TooFarAhead { limit: 65_536 }));

@@ -1,10 +1,10 @@
-//! Messages of members arrive, with their address.
+//! Messages of members arrive with the sender's address.
 
 use endseal_session::group::{Group, Opened};
 
 use super::device::{admit, device, group_of};
 
-/// Every member says something and every other hears it.
+/// Every member sends a text, and every other member opens it.
 fn everybody_hears_everybody(groups: &mut [Group]) {
     for sender in 0..groups.len() {
         let text = format!("from {sender}").into_bytes();

@@ -1,10 +1,10 @@
-//! A group that is stored and loaded is the group.
+//! A group that is stored and loaded behaves like the original.
 
 use endseal_session::group::{Group, Opened};
 
 use super::device::{NOW, Stored, device, group_of};
 
-/// Random enough to choose steps by, and the same in every run.
+/// Pseudo-random steps, the same in every run.
 struct Steps(u64);
 
 impl Steps {
@@ -48,7 +48,7 @@ fn a_group_loaded_at_any_point_is_like_its_unsaved_twin() {
                     }
                 }
                 5 => {
-                    // A transaction that fails: what was done in the fork is forgotten.
+                    // A transaction that fails: the fork is dropped.
                     let message = groups[sender].seal(&[3; 10]).unwrap();
                     let mut fork = kept.fork();
                     fork.open(&message).unwrap();
@@ -94,7 +94,7 @@ fn a_pending_commit_is_stored() {
     let message = groups[1].seal(b"welcome back").unwrap();
     assert!(accepted.open(&message).is_ok());
     assert!(echoed.open(&message).is_ok());
-    // That it was its own is known after loading too.
+    // The commit is recognised as its own after loading, too.
     stored.write(accepted.save().unwrap());
     let opened = stored.load(&device(1)).open(&commit);
     assert_eq!(opened, Err(endseal_session::group::OpenError::Own));
@@ -148,7 +148,7 @@ fn groups_go_from_thread_to_thread() {
     let mut groups = group_of(3);
     is_send(&groups[0]);
     let messages: Vec<_> = (0..50_u8).map(|i| groups[0].seal(&[i]).unwrap()).collect();
-    // Copies of one group, which share what they do not change, and another group.
+    // Copies of one group, which share their unchanged state, and another group.
     let forks = [groups[1].fork(), groups[1].fork(), groups.remove(2)];
     std::thread::scope(|scope| {
         for mut group in forks {

@@ -1,4 +1,4 @@
-//! Opening many at once gives what opening one by one gives.
+//! Opening many messages at once gives the same results as opening them one by one.
 
 use endseal_session::group::{OpenError, Opened};
 
@@ -20,7 +20,7 @@ fn many_together_are_like_one_by_one() {
             messages.push(commit);
         }
     }
-    // Overtaken ones, ones that come again, damaged ones, an own one, junk.
+    // Reordered, repeated, damaged and own messages, and junk.
     messages.swap(3, 60);
     messages.swap(20, 25);
     messages.insert(30, messages[10].clone());
@@ -38,28 +38,28 @@ fn many_together_are_like_one_by_one() {
             let expected: Vec<_> = some.iter().map(|body| one_by_one.open(body)).collect();
             assert_eq!(together.open_many(some), expected);
         }
-        // And afterwards both are in the same place.
+        // Afterwards both are in the same state.
         let again: Vec<_> = all.iter().map(|body| one_by_one.open(body)).collect();
         assert_eq!(together.open_many(&all), again);
         assert_eq!(one_by_one.epoch(), together.epoch());
     }
 }
 
-/// A member knows the keys of all, so that only the signature tells that a message is another's.
+/// A member knows the keys of all others, so only the signature shows who sent a message.
 #[test]
 fn a_wrong_signature_among_many_is_found() {
     use mls_rs::{CipherSuiteProvider, CryptoProvider};
 
     let mut groups = group_of(3);
     let mut messages: Vec<_> = (0..30_u8).map(|i| groups[0].seal(&[i; 40]).unwrap()).collect();
-    // A device with the same place in the group and another key signs what nobody can verify.
+    // A device with the same leaf and another key makes signatures that no member can verify.
     let provider = mls_rs_crypto_awslc::AwsLcCryptoProvider::new();
     let suite = provider.cipher_suite_provider(mls_rs::CipherSuite::CURVE25519_AES128).unwrap();
     let (other, _) = suite.signature_key_generate().unwrap();
     let mut stored = super::device::Stored::default();
     let mut impostor = groups[0].fork();
     stored.write(impostor.save().unwrap());
-    // The key of the device stands in the state as it is: 64 bytes, seed and public key.
+    // The state contains the key of the device as it is: 64 bytes, seed and public key.
     let key = super::device::group_key(1);
     let public = key.public_key().as_bytes();
     let at = stored.state.windows(32).rposition(|window| window == public).unwrap();
@@ -76,7 +76,7 @@ fn a_wrong_signature_among_many_is_found() {
         }
     }
     assert_eq!(groups[2].open(&forged), Err(OpenError::Authentication));
-    // Its key, which is that of the next true message, was not lost.
+    // Its key, which the next genuine message uses, was not lost.
     let next = groups[0].seal(b"true").unwrap();
     assert!(groups[1].open(&next).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Model of a device's answers and state after the specification, without cryptography.
+//! Model of a device's results and state according to the specification, without cryptography.
 
 use core::mem::take;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -8,19 +8,19 @@ use endseal_session::{Envelope, Failure, Outcome};
 use crate::engine::party::{Party, blake};
 use crate::engine::world::GROUP;
 
-/// Past epochs that are opened.
+/// Number of past epochs whose messages can be opened.
 pub(super) const PAST: u64 = 3;
 
 /// A message for the device.
 #[derive(Clone)]
 pub(super) struct Mail {
-    /// A sender, or `None` for the group.
+    /// Index of the sender; `None` for the group.
     pub(super) origin: Option<usize>,
     pub(super) id: Vec<u8>,
     pub(super) body: Vec<u8>,
-    /// Text; `None` for a change.
+    /// Text; `None` for a group change.
     pub(super) text: Option<Vec<u8>>,
-    /// The epoch that it is of, in the group.
+    /// Epoch of a group message.
     pub(super) epoch: u64,
     pub(super) is_damaged: bool,
 }
@@ -34,24 +34,24 @@ impl Mail {
     }
 }
 
-/// Sender of a message, and its id.
+/// Sender and id of a message.
 type Key = (Option<usize>, Vec<u8>);
 
 /// Expected state of the device.
 #[derive(Clone, Default)]
 pub(super) struct Model {
-    /// Ids that were delivered: the number and the body.
+    /// Delivered ids with their numbers and bodies.
     pub(super) seen: HashMap<Key, (u64, [u8; 32])>,
-    /// Bodies whose keys are used.
+    /// Bodies of messages with used keys.
     pub(super) used: HashSet<[u8; 32]>,
     pub(super) waiting: Vec<Mail>,
     pub(super) epoch: u64,
-    /// The last number of the inbox, and what is in it.
+    /// Last number of the inbox, and its rows.
     pub(super) number: u64,
     pub(super) inbox: VecDeque<Row>,
 }
 
-/// A row of the inbox.
+/// Row of the inbox.
 #[derive(Clone)]
 pub(super) struct Row {
     pub(super) number: u64,
@@ -63,12 +63,12 @@ pub(super) struct Row {
 #[derive(Debug, PartialEq)]
 pub(super) enum Expected {
     Exactly(Outcome),
-    /// One of several failures: it depends on how long ago the key was used.
+    /// One of several failures, depending on how long ago the key was used.
     Failure,
 }
 
 impl Model {
-    /// Returns the expected results of a message, and of those that it lets out of the buffer.
+    /// Returns the expected results of a message, and of parked messages that it releases.
     pub(super) fn deliver(
         &mut self,
         mail: &Mail,
