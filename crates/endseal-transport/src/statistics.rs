@@ -58,7 +58,8 @@ statistics! {
     accepted: "counter";
     /// Failed handshakes, incoming and outgoing.
     handshakes_failed: "counter";
-    /// Outgoing handshakes answered with a wrong key, and incoming ones refused after TLS.
+    /// Outgoing handshakes answered with a wrong key, and incoming ones that were refused after the
+    /// TLS handshake.
     peers_refused: "counter";
     /// Incoming handshakes that had to prove their address first.
     retries: "counter";

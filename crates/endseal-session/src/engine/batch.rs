@@ -327,7 +327,7 @@ impl<'e, A: PairwiseAccount> Batch<'e, A> {
             conversation_states.push((conversation.clone(), entries));
             self.state_cache.conversation_states.insert(conversation, (conversation_state, dedup));
         }
-        // A counting sort: the indices of a block are few and contiguous.
+        // A counting sort: the indices of a block are few and lie in one range.
         let mut ends = alloc::vec![0; end.saturating_sub(start) + 1];
         for entry in conversation_states.iter().flat_map(|(_, entries)| entries) {
             if let Some(at) = ends.get_mut(entry.index - start + 1) {
