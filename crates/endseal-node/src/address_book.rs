@@ -1,4 +1,4 @@
-//! The address books of the state directory: contacts, and peers.
+//! Address books of the state directory: the contacts, and the peers that may connect.
 
 use core::{error, fmt};
 use std::path::{Path, PathBuf};
@@ -9,29 +9,30 @@ use endseal_keyring::{Contacts, Peers};
 use crate::error::FileError;
 use crate::home::{Home, HomeLock, read_private, write_private};
 
-/// Names of the files.
+/// File names in the state directory.
 const CONTACTS: &str = "contacts";
 const PEERS: &str = "peers";
 
 impl Home {
-    /// Where the contacts are.
+    /// Returns the path of the contacts file, which need not exist.
     #[must_use]
     pub fn contacts_path(&self) -> PathBuf {
         self.file(CONTACTS)
     }
 
-    /// Reads the contacts; an empty address book if there is none.
+    /// Reads the contacts. Returns an empty address book if there is no contacts file.
     ///
     /// # Errors
-    /// [`AddressBookError`].
+    /// Returns [`AddressBookError`] if the file cannot be read, others may use it, or it is
+    /// damaged.
     pub fn contacts(&self) -> Result<Contacts, AddressBookError> {
         read(self.contacts_path())
     }
 
-    /// Writes the contacts in one step.
+    /// Replaces the contacts file atomically. The caller holds the lock of the state directory.
     ///
     /// # Errors
-    /// [`AddressBookError::File`].
+    /// Returns [`AddressBookError::File`] if the file cannot be written.
     pub fn store_contacts(
         &self,
         contacts: &Contacts,
@@ -40,24 +41,25 @@ impl Home {
         write(&self.contacts_path(), contacts)
     }
 
-    /// Where the list of peers is.
+    /// Returns the path of the peers file, which need not exist.
     #[must_use]
     pub fn peers_path(&self) -> PathBuf {
         self.file(PEERS)
     }
 
-    /// Reads the peers, who may connect; none if there is no list.
+    /// Reads the peers that may connect to this device. Returns an empty list if there is no file.
     ///
     /// # Errors
-    /// [`AddressBookError`].
+    /// Returns [`AddressBookError`] if the file cannot be read, others may use it, or it is
+    /// damaged.
     pub fn peers(&self) -> Result<Peers, AddressBookError> {
         read(self.peers_path())
     }
 
-    /// Writes the peers in one step.
+    /// Replaces the peers file atomically. The caller holds the lock of the state directory.
     ///
     /// # Errors
-    /// [`AddressBookError::File`].
+    /// Returns [`AddressBookError::File`] if the file cannot be written.
     pub fn store_peers(&self, peers: &Peers, _lock: &HomeLock) -> Result<(), AddressBookError> {
         write(&self.peers_path(), peers)
     }
@@ -75,17 +77,17 @@ fn write<T: Listed>(path: &Path, book: &AddressBook<T>) -> Result<(), AddressBoo
     Ok(write_private(path, book.to_text().as_bytes())?)
 }
 
-/// Why there is no address book.
+/// Reason why an address book was not read or written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AddressBookError {
     /// The file cannot be read or written.
     File(FileError),
-    /// The file is damaged.
+    /// The file was read, but its content is not an address book.
     Parse {
-        /// Which file.
+        /// Path of the damaged file.
         path: PathBuf,
-        /// Fault of the file: a [`ParseBookError`].
+        /// The [`ParseBookError`] that describes the fault.
         error: Box<dyn error::Error + Send + Sync>,
     },
 }

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Files that appear complete or not at all: a crash never leaves a partly written file.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -13,48 +13,49 @@ use crate::error::FileError;
 
 mod unnamed;
 
-/// Treatment of a file that has the name already.
+/// Treatment of an existing file at the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "there is no third")]
 pub enum Existing {
-    /// Refuse, also if it appears in the meantime.
+    /// Refuse with [`FileError::Exists`], even if the file appears after the first check.
     Keep,
-    /// Replace it in one step, with its permissions.
+    /// Replace the file in one step. With [`Readers::Umask`], its permissions are kept.
     Replace,
 }
 
-/// Permission to read the new file.
+/// Users that may read the new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "there is no third")]
 pub enum Readers {
-    /// The owner: mode 0600.
+    /// Only the owner: mode 0600.
     Owner,
-    /// Permissions that the umask of the process leaves.
+    /// Everybody that the umask of the process allows.
     Umask,
 }
 
-/// A file that has no name yet, or a temporary one beside its destination.
+/// A file under construction. It has no name yet, or a temporary name beside its destination.
 ///
-/// [`commit`](Self::commit) gives it its name. Dropped before, it is gone. So a full disk, a
-/// failure or a refused envelope leaves the destination absent or as it was.
+/// [`commit`](Self::commit) gives the file its name; dropping it before that removes it. After a
+/// full disk, another failure or a refused envelope, the destination is absent or unchanged.
 ///
-/// Where the file system can hold files without a name (Linux, `O_TMPFILE`), a process that is
-/// killed leaves nothing behind either. Elsewhere it leaves `.endseal-PROCESS-N.tmp`.
+/// On file systems with unnamed files (Linux, `O_TMPFILE`) a killed process leaves nothing behind.
+/// On others it leaves `.endseal-PROCESS-N.tmp`.
 #[derive(Debug)]
 pub struct AtomicFile {
     file: File,
-    /// Removed on drop.
+    /// Temporary name, which is removed on drop.
     temporary: Option<PathBuf>,
     destination: PathBuf,
     existing: Existing,
 }
 
 impl AtomicFile {
-    /// Begins the file that will be `destination`.
+    /// Creates the file that will become `destination`. A symbolic link is followed.
     ///
     /// # Errors
-    /// [`FileError::Exists`] at once, so that no work is done in vain;
-    /// [`FileError::NotARegularFile`] for a folder or device; those of the file system.
+    /// Returns [`FileError::Exists`] if the destination exists and must be kept,
+    /// [`FileError::NotARegularFile`] if it is a folder or device, and [`FileError::Io`] if the
+    /// file system refuses.
     pub fn create(
         destination: &Path,
         existing: Existing,
@@ -81,39 +82,42 @@ impl AtomicFile {
         Ok(Self { file, temporary, destination, existing })
     }
 
-    /// Where the file will be.
+    /// Returns the path that the file gets, with symbolic links resolved.
     #[must_use]
     pub fn destination(&self) -> &Path {
         &self.destination
     }
 
-    /// Brings what was written so far to the disk, so that less is left for
+    /// Writes the content so far to stable storage, so that less is left for
     /// [`commit`](Self::commit).
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns [`FileError::Io`] if the file system reports a failure.
     pub fn sync(&self) -> Result<(), FileError> {
         let failed = |source| FileError::io("write", &self.destination, source);
         self.file.sync_data().map_err(failed)
     }
 
-    /// Writes the file to the disk and gives it its name.
+    /// Writes the file to stable storage and gives it its name. The name itself may still be lost
+    /// in a power failure: see [`commit_durably`](Self::commit_durably).
     ///
     /// # Errors
-    /// [`FileError::Exists`] if it must not replace one; those of the file system.
+    /// Returns [`FileError::Exists`] if a file that must be kept has appeared at the destination,
+    /// and [`FileError::Io`] if the file system refuses.
     pub fn commit(mut self) -> Result<(), FileError> {
         self.name().map_err(|source| FileError::io("write", &self.destination, source))?;
-        // The name is there; that it outlives a power failure is all that this adds, and some file
-        // systems do not know how.
+        // The file has its name. An fsync of the folder only makes the name survive a power
+        // failure, and some file systems do not support it.
         let _ = self.sync_folder();
         Ok(())
     }
 
-    /// [`Self::commit`] after which the name outlives a power failure, too.
+    /// Like [`Self::commit`], and makes the name survive a power failure.
     ///
     /// # Errors
-    /// As [`Self::commit`], and if the folder cannot be synchronised. A new file is removed then:
-    /// it has no name that could be lost later. One that has replaced another keeps its name.
+    /// Returns the errors of [`Self::commit`], and [`FileError::Io`] if the fsync of the folder
+    /// fails. A new file is then removed, because its name could be lost later. A file that
+    /// replaced another one keeps its name.
     pub fn commit_durably(mut self) -> Result<(), FileError> {
         self.name().map_err(|source| FileError::io("write", &self.destination, source))?;
         self.sync_folder().map_err(|source| {
@@ -133,7 +137,7 @@ impl AtomicFile {
         if self.existing == Existing::Keep {
             return self.name_if_absent();
         }
-        // A link replaces nothing, a rename does: first one, then the other.
+        // A link cannot replace a file but a rename can: link to a temporary name, then rename.
         if self.temporary.is_none() {
             let ((), temporary) = named(&self.destination, |path| unnamed::link(&self.file, path))?;
             self.temporary = Some(temporary);
@@ -141,16 +145,17 @@ impl AtomicFile {
         self.rename()
     }
 
-    /// A link fails if the name is taken, without a moment between looking and naming.
+    /// Names the file with a link, which fails if the name is taken. There is no gap between the
+    /// check and the naming.
     fn name_if_absent(&mut self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else {
             return unnamed::link(&self.file, &self.destination);
         };
         match fs::hard_link(temporary, &self.destination) {
-            // The second name is removed on drop.
+            // The temporary name is removed on drop.
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            // FAT has no links, but a rename that replaces nothing.
+            // FAT has no links, but supports a rename that replaces nothing.
             Err(_) => match rename_if_absent(temporary, &self.destination) {
                 Ok(()) => {
                     self.temporary = None;
@@ -162,8 +167,9 @@ impl AtomicFile {
         }
     }
 
-    /// Some network file systems have neither: reserve the name, then rename over the reservation.
-    /// A crash between the two leaves an empty file, nothing of anybody's is lost.
+    /// Reserves the name with an empty file and renames over it, for network file systems that have
+    /// neither links nor such a rename. A crash between the two steps leaves an empty file and
+    /// loses no data.
     fn rename_over_reservation(&mut self) -> io::Result<()> {
         OpenOptions::new().write(true).create_new(true).open(&self.destination)?;
         self.rename().inspect_err(|_| {
@@ -201,7 +207,7 @@ impl Drop for AtomicFile {
 /// Writes `content` to `destination` in one step.
 ///
 /// # Errors
-/// Those of [`AtomicFile`].
+/// Returns the errors of [`AtomicFile::create`] and [`AtomicFile::commit`].
 pub fn write_file(
     destination: &Path,
     content: &[u8],
@@ -213,8 +219,8 @@ pub fn write_file(
     file.commit()
 }
 
-/// Where the file really goes, and the permissions of the one that it replaces. A link is followed,
-/// so that what it points to is replaced and not the link.
+/// Returns the path to write, and the permissions of the file that it replaces. A symbolic link is
+/// followed, so that its target is replaced and not the link.
 fn resolve(
     destination: &Path,
     existing: Existing,
@@ -235,14 +241,14 @@ fn resolve(
         _ if existing == Existing::Keep => Err(FileError::Exists(destination.to_owned())),
         Some(target) => {
             let path = fs::canonicalize(destination).map_err(failed)?;
-            // Without set-user-ID and the like: they were given to another content.
+            // Bits such as set-user-ID are dropped: they were granted to the old content.
             Ok((path, Some(Permissions::from_mode(target.permissions().mode() & 0o777))))
         }
         None => Ok((destination.to_owned(), None)),
     }
 }
 
-/// Renames in one step, but over nothing.
+/// Renames in one step, and fails if the destination exists.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 fn rename_if_absent(from: &Path, to: &Path) -> Result<(), Errno> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -250,13 +256,14 @@ fn rename_if_absent(from: &Path, to: &Path) -> Result<(), Errno> {
     renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)
 }
 
-/// Other systems have no such call.
+/// Fails with `ENOSYS`: other systems have no rename that replaces nothing.
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 fn rename_if_absent(_from: &Path, _to: &Path) -> Result<(), Errno> {
     Err(Errno::NOSYS)
 }
 
-/// Does something with a temporary name beside `destination` that is free.
+/// Calls `with` with free temporary names beside `destination` until one works. Returns the result
+/// and the name.
 fn named<T>(
     destination: &Path,
     mut with: impl FnMut(&Path) -> io::Result<T>,
@@ -269,7 +276,7 @@ fn named<T>(
         let temporary = folder(destination).join(temporary);
         match with(&temporary) {
             Ok(done) => return Ok((done, temporary)),
-            // Left by a killed process of the same number.
+            // A killed process with the same number has left this file.
             Err(error)
                 if error.kind() == io::ErrorKind::AlreadyExists && attempts < MAX_ATTEMPTS =>
             {
@@ -295,7 +302,7 @@ mod tests {
 
     use super::*;
 
-    /// The way for file systems that cannot hold files without a name.
+    /// Creates the file with a temporary name, as on file systems without unnamed files.
     fn with_temporary_name(path: &Path, existing: Existing) -> AtomicFile {
         let (file, temporary) = named(path, |path| {
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
@@ -326,7 +333,7 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// The ways for file systems that know no links either.
+    /// Tests the code for file systems that have no links either.
     #[test]
     fn a_rename_replaces_nothing_and_one_over_a_reservation_neither() {
         let folder = env::temp_dir().join(format!("endseal-rename-{}", process::id()));

@@ -1,44 +1,45 @@
-//! Errors of files.
+//! Errors of file operations.
 
 use core::{error, fmt};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file was not read or written. It is absent or as it was.
+/// Reason why a file was not read or written. The file is absent or unchanged.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileError {
-    /// There is one already.
+    /// A file with this path exists already, and must not be replaced.
     Exists(PathBuf),
-    /// The file system refused.
+    /// The file system reported a failure.
     Io {
-        /// The verb: "read", "create", "write".
+        /// The operation as a verb, for example "read", "create" or "write".
         action: &'static str,
-        /// Which file.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// The failure that the file system reported.
         source: io::Error,
     },
-    /// Group or others can read or write it.
+    /// Group or others have permissions on a private file or folder.
     Loose {
-        /// Which file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Its permissions.
+        /// Its permissions, as `st_mode`.
         mode: u32,
     },
-    /// A folder or a device.
+    /// The path is not a regular file but, for example, a folder or a device.
     NotARegularFile(PathBuf),
-    /// Longer than such a file can be.
+    /// The file is longer than a file of its kind can be.
     TooLong {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Most bytes that it may have.
+        /// Limit in bytes.
         limit: u64,
     },
 }
 
 impl FileError {
-    /// From an error of the file system.
+    /// Makes an error from a failure of the file system. `action` is a verb. A failure of kind
+    /// `AlreadyExists` becomes [`Self::Exists`].
     #[must_use]
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         if source.kind() == io::ErrorKind::AlreadyExists {
@@ -61,7 +62,7 @@ impl fmt::Display for FileError {
             Self::Io { action, path, .. } => write!(f, "cannot {action} '{}'", path.display()),
             Self::Loose { path, mode } => write!(
                 f,
-                "others than its owner can use '{}' (mode {:04o})",
+                "'{}' is accessible to other users (mode {:04o})",
                 path.display(),
                 mode & 0o7777
             ),

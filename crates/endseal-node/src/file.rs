@@ -1,4 +1,4 @@
-//! Sealing and opening of streams: the same code for commands and groups.
+//! Sealing and opening of streams of any length.
 
 use core::{error, fmt};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -11,14 +11,14 @@ use endseal_envelope::{OpenError, OpenReader, Opener, Policy, SealError, Sealer,
 
 /// The context of sealed files (docs/spec/envelope.md, "Header digest").
 pub const FILE_CONTEXT: &[u8] = label::ENVELOPE_FILE.as_str().as_bytes();
-/// Bytes of each buffer: large enough that system calls cost nothing, small beside the 4 MiB that a
-/// reader holds anyway.
+/// Bytes of each buffer. Large enough to make the cost of system calls negligible, and small beside
+/// the 4 MiB that a reader holds anyway.
 const BUFFER_LEN: usize = 256 * 1024;
 
-/// Is told how many bytes of content have passed.
+/// Callback that receives the number of content bytes processed so far.
 pub type Progress<'a> = &'a mut dyn FnMut(u64);
 
-/// Why a stream was not sealed. What was written is to be thrown away.
+/// Reason why a stream was not sealed. The caller must discard the output written so far.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SealFileError {
@@ -26,16 +26,17 @@ pub enum SealFileError {
     Input(io::Error),
     /// The envelope could not be written.
     Output(io::Error),
-    /// It cannot be sealed so.
+    /// The sealer refused; [`SealError`] names the reason.
     Seal(SealError),
 }
 
-/// Why a stream was not opened. What was written is a prefix of the content, and is to be thrown
-/// away.
+/// Reason why a stream was not opened. The output is a prefix of the content, and the caller must
+/// discard it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenFileError {
-    /// It is no envelope, not for this identity, changed, or refused.
+    /// The input is not an envelope, was altered, is not sealed to this identity, or the policy
+    /// refused it.
     Envelope(OpenError),
     /// The envelope could not be read.
     Input(io::Error),
@@ -43,10 +44,11 @@ pub enum OpenFileError {
     Output(io::Error),
 }
 
-/// Seals all that `input` gives onto `output`, which is flushed. Gives the length of the content.
+/// Seals the content of `input` and writes the envelope to `output`, which is flushed. Returns the
+/// length of the content in bytes.
 ///
 /// # Errors
-/// [`SealFileError`].
+/// Returns [`SealFileError`] if reading, writing or sealing fails.
 pub fn seal(
     sealer: &Sealer<'_>,
     mut input: impl Read,
@@ -75,7 +77,7 @@ pub fn seal(
     Ok(total)
 }
 
-/// An envelope whose sender is known and whose content has not been given yet.
+/// An envelope whose sender is known and whose content was not read yet.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct Incoming<'p, R: Read>(OpenReader<'p, BufReader<R>>);
 
@@ -83,41 +85,46 @@ impl<'p, R: Read> Incoming<'p, R> {
     /// Finds the slot of `identity` and verifies the first block.
     ///
     /// # Errors
-    /// [`OpenFileError`].
+    /// Returns [`OpenFileError`] if the input cannot be read, is not sealed to `identity`, fails
+    /// verification, or is refused by `policy`.
     pub fn open(identity: &Identity, policy: Policy<'p>, input: R) -> Result<Self, OpenFileError> {
         let input = BufReader::with_capacity(BUFFER_LEN, input);
         let opener = Opener::new(identity, FILE_CONTEXT);
         opener.reader(input, policy).map(Self).map_err(opened)
     }
 
-    /// Suite of the envelope.
+    /// Returns the cipher suite of the envelope.
     #[must_use]
     pub fn suite(&self) -> Suite {
         self.0.suite()
     }
 
-    /// Key that sealed and signed it. The caller MUST decide whether it knows that key.
+    /// Returns the key that sealed and signed the envelope. The caller MUST decide whether it
+    /// trusts that key.
     #[must_use]
     pub fn sender(&self) -> &ed25519::PublicKey {
         self.0.sender()
     }
 
-    /// The sender's claim of the time, in milliseconds since 1970-01-01T00:00:00Z; 0 if not stated.
+    /// Returns the time that the sender claims, in milliseconds since 1970-01-01T00:00:00Z; 0 if
+    /// not stated.
     #[must_use]
     pub fn time(&self) -> u64 {
         self.0.time()
     }
 
-    /// Random name of this message, chosen by the sender.
+    /// Returns the random id of this message, which the sender chose.
     #[must_use]
     pub fn message_id(&self) -> &[u8; 16] {
         self.0.message_id()
     }
 
-    /// Writes the content to `output`, each block after it was verified. Gives its length.
+    /// Writes the content to `output`, each block after it was verified. Returns the length in
+    /// bytes.
     ///
     /// # Errors
-    /// [`OpenFileError`]: what was written then is not the whole content.
+    /// Returns [`OpenFileError`] if reading, verification or writing fails. The output is then
+    /// incomplete and must be discarded.
     pub fn copy_to(
         mut self,
         mut output: impl Write,

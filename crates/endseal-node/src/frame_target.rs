@@ -1,33 +1,35 @@
-//! Ciphertexts of the outbox that are for a hub (docs/spec/node.md, "Store").
+//! Ciphertexts of the outbox that go to a hub (docs/spec/node.md, "Store").
 
 use endseal_crypto::peer_id::PeerId;
 use endseal_session::olm::OlmAccount;
 use endseal_session::{EngineError, EngineTransaction};
 
-/// Kind of the records.
+/// Kind of the records that hold a [`Target`].
 pub(crate) const FRAME: u16 = 5;
-/// Records that are in memory at once.
+/// Records that are read from the store at once.
 const PAGE: usize = 32;
 
-/// Devices for which a ciphertext of the outbox is, and the text in it, if it is one.
+/// Receivers of a ciphertext in the outbox, and the text that it holds.
 #[derive(Clone)]
 pub(crate) struct Target {
-    /// Number of the row in the history; 0 for a receipt.
+    /// Number of the text's row in the history; 0 for a receipt.
     pub(crate) row: u64,
-    /// Epoch of the roster of a letter. Of a message of a session, the number of other devices that
-    /// get the text, or may get it still.
+    /// For a letter, the epoch of its roster. For a message of a session, the number of other
+    /// devices that received the text or may still receive it.
     pub(crate) epoch: u64,
-    /// Devices, each with its slot of a letter, or none.
+    /// Receiving devices. Each has its slot of a letter; for a message of a session the slot is
+    /// empty.
     pub(crate) mailboxes: Vec<(PeerId, Vec<u8>)>,
 }
 
 impl Target {
-    /// One device, for a message of a session, and the number of other devices that get the text.
+    /// Target of a message of a session: one device, the row, and the number of other devices that
+    /// receive the same text.
     pub(crate) fn device(peer: PeerId, row: u64, others: usize) -> Self {
         Self { row, epoch: others as u64, mailboxes: vec![(peer, Vec::new())] }
     }
 
-    /// One device, for a receipt.
+    /// Target of a receipt: one device and no row.
     pub(crate) fn receipt(peer: PeerId) -> Self {
         Self::device(peer, 0, 0)
     }
@@ -49,7 +51,7 @@ impl Target {
         transaction.put_record(FRAME, &sequence.to_be_bytes(), &value)
     }
 
-    /// The target of a ciphertext; `None` if it is not for a hub.
+    /// Reads the target of a ciphertext. Returns `None` if the ciphertext does not go to a hub.
     pub(crate) fn of(
         transaction: &EngineTransaction<'_, '_, OlmAccount>,
         sequence: u64,
@@ -60,7 +62,7 @@ impl Target {
         Self::read(&value).map(Some).ok_or(EngineError::Damaged("frame"))
     }
 
-    /// Calls `work` with each frame that waits and its number, in their order.
+    /// Calls `work` with the number and target of each waiting frame, in ascending order.
     pub(crate) fn each(
         transaction: &EngineTransaction<'_, '_, OlmAccount>,
         work: &mut dyn FnMut(u64, Self),
@@ -77,7 +79,7 @@ impl Target {
         }
     }
 
-    /// Number of the first frame that waits and is no receipt.
+    /// Returns the number of the first waiting frame that is not a receipt.
     pub(crate) fn first_text(
         transaction: &EngineTransaction<'_, '_, OlmAccount>,
     ) -> Result<Option<u64>, EngineError> {
@@ -93,7 +95,7 @@ impl Target {
         }
     }
 
-    /// Count of the frames that wait and are no receipts.
+    /// Counts the waiting frames that are not receipts.
     pub(crate) fn count_texts(
         transaction: &EngineTransaction<'_, '_, OlmAccount>,
     ) -> Result<u64, EngineError> {
@@ -102,7 +104,7 @@ impl Target {
         Ok(count)
     }
 
-    /// Reads a record: the number of the frame, and the target.
+    /// Decodes a record into the number of the frame and its target.
     fn in_record(name: &[u8], value: &[u8]) -> Result<(u64, Self), EngineError> {
         let number = name.try_into().map(u64::from_be_bytes).ok();
         let frame = number.and_then(|number| Some((number, Self::read(value)?)));
@@ -128,17 +130,17 @@ impl Target {
         })
     }
 
-    /// Peer ids, one after the other.
+    /// Concatenates the peer ids.
     pub(crate) fn peers(&self) -> Vec<u8> {
         self.mailboxes.iter().flat_map(|(peer, _)| *peer.as_bytes()).collect()
     }
 
-    /// Slots in the order of the peer ids.
+    /// Concatenates the slots, in the order of the peer ids.
     pub(crate) fn slots(&self) -> Vec<u8> {
         self.mailboxes.iter().flat_map(|(_, slot)| slot).copied().collect()
     }
 
-    /// Removes a ciphertext that need not be sent any more.
+    /// Removes a ciphertext that need not be sent any more, and its record.
     pub(crate) fn settle(
         transaction: &EngineTransaction<'_, '_, OlmAccount>,
         sequence: u64,

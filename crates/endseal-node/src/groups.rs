@@ -1,7 +1,8 @@
-//! Groups: the rosters that are known, epoch by epoch.
+//! Groups: their known rosters, one file for each epoch.
 //!
-//! `groups/NAME/EPOCH.roster`: nothing is replaced, so that the history stays and the newest epoch
-//! is the largest number. NAME is this side's name of the group, by default the owner's.
+//! Rosters are stored as `groups/NAME/EPOCH.roster`. No file is ever replaced, so that the history
+//! stays and the newest epoch is the largest number. NAME is the local name of the group; the
+//! default is the name that the owner chose.
 
 use alloc::rc::Rc;
 use std::fs;
@@ -25,31 +26,31 @@ mod error;
 pub use error::{GroupError, ImportError};
 
 const FOLDER: &str = "groups";
-/// End of the name of a roster's file; before it is the epoch.
+/// Suffix of a roster's file name, after the epoch.
 pub(crate) const SUFFIX: &str = ".roster";
-/// Groups and epochs that are listed at most.
+/// Limit on the entries that are read from a folder.
 const MAX_LISTED: usize = 1 << 20;
 
-/// The groups of a state directory.
+/// Access to the groups of a state directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Groups<'a>(&'a Home);
 
-/// A roster that was taken from somebody else.
+/// Result of [`Groups::import`]: a roster that another identity owns was stored.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Imported {
-    /// The name that the group has here.
+    /// Local name of the group.
     pub name: Name,
-    /// The roster.
+    /// The imported roster.
     pub roster: Roster,
-    /// The newest roster that was known before, if the group was.
+    /// Newest roster that was known before; `None` if the group was not known.
     pub previous: Option<Roster>,
-    /// Epochs that are missing since the one that was known.
+    /// Number of epochs between the previous roster and this one whose rosters are not known.
     pub missing: u64,
 }
 
 impl Home {
-    /// The groups that are known.
+    /// Returns access to the groups of this state directory.
     #[must_use]
     pub fn groups(&self) -> Groups<'_> {
         Groups(self)
@@ -57,10 +58,10 @@ impl Home {
 }
 
 impl Groups<'_> {
-    /// The names of all groups, sorted.
+    /// Returns the local names of all groups, sorted.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns [`GroupError::File`] if the folder cannot be read.
     pub fn list(&self) -> Result<Vec<Name>, GroupError> {
         let mut names: Vec<_> =
             entries(&self.0.file(FOLDER))?.iter().filter_map(|name| Name::new(name).ok()).collect();
@@ -68,25 +69,27 @@ impl Groups<'_> {
         Ok(names)
     }
 
-    /// The epochs of a group that are known, the newest last.
+    /// Returns the known epochs of a group in ascending order.
     ///
     /// # Errors
-    /// [`GroupError::Unknown`], those of the file system.
+    /// Returns [`GroupError::Unknown`] if no roster of the group is known, and [`GroupError::File`]
+    /// if the folder cannot be read.
     pub fn epochs(&self, group: &Name) -> Result<Vec<u64>, GroupError> {
         let epochs = epochs_in(&self.folder_of(group))?;
         if epochs.is_empty() { Err(GroupError::Unknown(group.clone())) } else { Ok(epochs) }
     }
 
-    /// The newest roster of a group.
+    /// Reads the newest known roster of a group.
     ///
     /// # Errors
-    /// [`GroupError`].
+    /// Returns [`GroupError`] if the group is unknown, or its roster cannot be read or is damaged.
     pub fn current(&self, group: &Name) -> Result<Roster, GroupError> {
         let newest = self.epochs(group)?.last().copied().unwrap_or_default();
         self.epoch(group, newest)
     }
 
-    /// [`Self::current`]; `known`, if it has the same bytes: parsing verifies each member's keys.
+    /// Like [`Self::current`], but returns `known` if it has the same bytes. This saves the
+    /// verification of all members' keys.
     pub(crate) fn renew(
         &self,
         group: &Name,
@@ -100,10 +103,10 @@ impl Groups<'_> {
         }
     }
 
-    /// The roster of one epoch.
+    /// Reads the roster of one epoch.
     ///
     /// # Errors
-    /// [`GroupError`].
+    /// Returns [`GroupError`] if that roster is unknown, cannot be read or is damaged.
     pub fn epoch(&self, group: &Name, epoch: u64) -> Result<Roster, GroupError> {
         self.parse(group, epoch, &self.content(group, epoch)?)
     }
@@ -118,10 +121,11 @@ impl Groups<'_> {
         Roster::parse(content).map_err(|error| GroupError::Parse { path, error })
     }
 
-    /// Creates a group with those members and a fresh epoch key.
+    /// Creates a group with these members and a fresh epoch key, and stores its first roster.
     ///
     /// # Errors
-    /// [`GroupError`].
+    /// Returns [`GroupError`] if the name is in use, the members are not valid, or the roster
+    /// cannot be sealed, signed or written.
     pub fn create(
         &self,
         owner: &Identity,
@@ -138,11 +142,11 @@ impl Groups<'_> {
         Ok(roster)
     }
 
-    /// Begins the next epoch of a group, with a fresh epoch key that only those who are members
-    /// then can open.
+    /// Starts the next epoch of a group. It has a fresh epoch key, which only the members of the
+    /// new epoch can open.
     ///
-    /// # Errors
-    /// [`GroupError`].
+    /// Returns [`GroupError`] if the group is unknown, `owner` does not own it, the change is not
+    /// possible, or the roster cannot be sealed, signed or written.
     pub fn change(
         &self,
         owner: &Identity,
@@ -160,12 +164,13 @@ impl Groups<'_> {
         Ok(roster)
     }
 
-    /// Takes a roster from somebody else. A group is known by its id: its roster must come after
-    /// the newest one under whatever name it has here. For another group `trusted` is asked whether
-    /// its owner is trusted.
+    /// Stores a roster that another identity signed. A group is identified by its id, whatever its
+    /// local name is: a known group accepts only a roster that supersedes its newest one. For an
+    /// unknown group, `trusted` decides whether its owner is trusted.
     ///
     /// # Errors
-    /// [`ImportError`].
+    /// Returns [`ImportError`] if the content is not a roster, does not supersede the known one,
+    /// its owner is not trusted, or `name` conflicts with a known name.
     pub fn import(
         &self,
         content: &[u8],
@@ -197,7 +202,7 @@ impl Groups<'_> {
         Ok(Imported { name, roster, previous, missing })
     }
 
-    /// The group with that id: its name here, and its newest roster.
+    /// Finds the group with this id. Returns its local name and its newest roster.
     fn known(&self, id: &GroupId) -> Result<Option<(Name, Roster)>, GroupError> {
         for name in self.list()? {
             match self.current(&name) {
@@ -209,7 +214,7 @@ impl Groups<'_> {
         Ok(None)
     }
 
-    /// Fails with [`GroupError::Exists`] if a group has that name.
+    /// Fails with [`GroupError::Exists`] if a group has this local name.
     fn unused(&self, name: &Name) -> Result<(), GroupError> {
         match self.epochs(name) {
             Err(GroupError::Unknown(_)) => Ok(()),
@@ -234,7 +239,7 @@ impl Groups<'_> {
     }
 }
 
-/// Returns the recipients of an envelope that the members of a roster can open.
+/// Returns the recipients of an envelope that all members of a roster can open.
 ///
 /// # Errors
 /// [`RecipientsError::ConflictingKeys`] does not happen: a roster has no key twice.
@@ -242,10 +247,11 @@ pub fn recipients(roster: &Roster) -> Result<Recipients, RecipientsError> {
     Recipients::from_identities(roster.members().iter().map(Member::identity))
 }
 
-/// Opens the epoch key of a roster.
+/// Opens the epoch key of a roster as one of its members.
 ///
 /// # Errors
-/// [`GroupError::EpochKey`] if `identity` is no member, or the owner did not seal the key.
+/// Returns [`GroupError::EpochKey`] if `identity` is not a member or the owner did not seal the
+/// key, and [`GroupError::EpochKeyLength`] if the sealed content has another length than a key.
 pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, GroupError> {
     let context = roster.context();
     let opener = Opener::new(identity, &context);
@@ -257,15 +263,15 @@ pub fn epoch_key(identity: &Identity, roster: &Roster) -> Result<EpochKey, Group
     key.map(EpochKey::from_bytes).map_err(|_| GroupError::EpochKeyLength)
 }
 
-/// Seals a fresh epoch key to the members of a draft and signs it.
+/// Seals a fresh epoch key to the members of a draft, and signs the roster.
 fn sign(draft: RosterDraft, owner: &Identity) -> Result<Roster, GroupError> {
     let key = EpochKey::generate(&mut OsRandom, owner, &draft).map_err(|_| GroupError::Random)?;
     let sealed = seal_epoch_key(owner, &key, draft.members(), &draft.context())?;
     draft.sign(owner, &sealed).map_err(GroupError::Sign)
 }
 
-/// Seals an epoch key to members. The suite is hybrid if each member has the key for it: callers
-/// tell the owner who has none (docs/spec/roster.md).
+/// Seals an epoch key to members. The suite is hybrid if every member has the keys for it;
+/// otherwise callers inform the owner which members lack them (docs/spec/roster.md).
 pub(crate) fn seal_epoch_key(
     owner: &Identity,
     key: &EpochKey,
@@ -278,7 +284,8 @@ pub(crate) fn seal_epoch_key(
     sealer.seal(key.expose_secret(), &mut OsRandom).map_err(GroupError::Seal)
 }
 
-/// Epochs of the rosters in a folder, the newest last; none if there is no such folder.
+/// Returns the epochs of the rosters in a folder, in ascending order; none if the folder does not
+/// exist.
 pub(crate) fn epochs_in(folder: &Path) -> Result<Vec<u64>, FileError> {
     let mut epochs: Vec<u64> = entries(folder)?
         .iter()
@@ -288,7 +295,7 @@ pub(crate) fn epochs_in(folder: &Path) -> Result<Vec<u64>, FileError> {
     Ok(epochs)
 }
 
-/// Names in a folder that are text; none if there is no such folder.
+/// Returns the entries of a folder whose names are UTF-8; none if the folder does not exist.
 fn entries(folder: &Path) -> Result<Vec<String>, FileError> {
     let failed = |source| FileError::io("read", folder, source);
     let entries = match fs::read_dir(folder) {

@@ -1,4 +1,4 @@
-//! The state directory.
+//! The state directory, its lock, and the files in it.
 
 use core::{error, fmt};
 use std::ffi::OsString;
@@ -18,20 +18,20 @@ const DATA_VARIABLE: &str = "XDG_DATA_HOME";
 const USER_VARIABLE: &str = "HOME";
 /// Permission bits of group and others.
 const OTHERS: u32 = 0o077;
-/// Files that were moved aside at most, so that looking for a free name ends.
+/// Limit on renamed copies of a file, so that the search for a free name ends.
 const MAX_ASIDE: u32 = 1000;
 
-/// A state directory that nobody but its owner can use.
+/// A state directory that only its owner can access.
 #[derive(Clone, Debug)]
 pub struct Home(PathBuf);
 
 impl Home {
-    /// Where the state directory is if nobody says otherwise: `$ENDSEAL_HOME`, or `endseal` in
-    /// `$XDG_DATA_HOME` or `~/.local/share`. Variables that are empty count as unset, and so does a
-    /// relative `$XDG_DATA_HOME`, as its specification wants.
+    /// Returns the default path of the state directory: `$ENDSEAL_HOME`, or `endseal` in
+    /// `$XDG_DATA_HOME` or `~/.local/share`. Empty variables count as unset. So does a relative
+    /// `$XDG_DATA_HOME`, as the XDG specification requires.
     ///
     /// # Errors
-    /// [`HomeError::Unknown`] if no variable says.
+    /// Returns [`HomeError::Unknown`] if none of the variables is set.
     pub fn default_path(
         variable: impl Fn(&'static str) -> Option<OsString>,
     ) -> Result<PathBuf, HomeError> {
@@ -44,10 +44,11 @@ impl Home {
         data.map(|data| data.join("endseal")).ok_or(HomeError::Unknown)
     }
 
-    /// Takes the directory, making it if there is none.
+    /// Opens the directory. Creates it with mode 0700, and its parents, if it does not exist.
     ///
     /// # Errors
-    /// [`HomeError`].
+    /// Returns [`HomeError`] if it cannot be created, is not a directory, or is accessible to
+    /// others.
     pub fn create(path: &Path) -> Result<Self, HomeError> {
         if let Some(parent) = path.parent() {
             let made = fs::create_dir_all(parent);
@@ -61,11 +62,11 @@ impl Home {
         }
     }
 
-    /// Takes a directory that is there.
+    /// Opens an existing state directory.
     ///
     /// # Errors
-    /// [`HomeError::Missing`], [`HomeError::NotADirectory`], and [`FileError::Loose`] if others
-    /// than its owner can use it.
+    /// Returns [`HomeError::Missing`], [`HomeError::NotADirectory`], or [`FileError::Loose`] if
+    /// group or others have any permission on it.
     pub fn open(path: &Path) -> Result<Self, HomeError> {
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
@@ -84,17 +85,17 @@ impl Home {
         Ok(Self(path.to_owned()))
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Waits until no other process changes the directory, and keeps them waiting while the lock
-    /// lives.
+    /// Waits until no other process holds the lock, and then holds it until the result is dropped.
+    /// There is no timeout.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns [`FileError::Io`] if the lock file cannot be opened or locked.
     pub fn lock(&self) -> Result<HomeLock, FileError> {
         let path = self.0.join("lock");
         let mut options = OpenOptions::new();
@@ -108,10 +109,11 @@ impl Home {
         self.0.join(name)
     }
 
-    /// Path of a folder in the directory, which is made if there is none.
+    /// Returns the path of a folder in the directory. Creates the folder with mode 0700 if it does
+    /// not exist.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns [`FileError::Io`] if the folder cannot be created.
     pub fn folder(&self, name: &str) -> Result<PathBuf, FileError> {
         let path = self.0.join(name);
         match DirBuilder::new().mode(0o700).create(&path) {
@@ -123,16 +125,18 @@ impl Home {
     }
 }
 
-/// While it lives, no other process changes the directory.
+/// Lock of the state directory. While it exists, no other process changes the directory.
 #[derive(Debug)]
 pub struct HomeLock {
     _file: File,
 }
 
-/// Reads a file of the state directory; `None` if there is none.
+/// Reads a private file of the state directory. Returns `None` if it does not exist.
 ///
 /// # Errors
-/// [`FileError::Loose`], [`FileError::TooLong`], those of the file system.
+/// Returns [`FileError::Loose`] if group or others have any permission on the file,
+/// [`FileError::TooLong`] if it has more than `limit` bytes, and [`FileError::Io`] if it cannot be
+/// read.
 pub fn read_private(path: &Path, limit: usize) -> Result<Option<Zeroizing<Vec<u8>>>, FileError> {
     let failed = |source| FileError::io("read", path, source);
     let file = match File::open(path) {
@@ -147,19 +151,21 @@ pub fn read_private(path: &Path, limit: usize) -> Result<Option<Zeroizing<Vec<u8
     read_bounded(file, path, limit).map(Some)
 }
 
-/// Reads a file that somebody else may have written.
+/// Reads a file that other users may read or may have written.
 ///
 /// # Errors
-/// [`FileError::TooLong`], those of the file system.
+/// Returns [`FileError::TooLong`] if the file has more than `limit` bytes, and [`FileError::Io`] if
+/// it cannot be read.
 pub fn read_public(path: &Path, limit: usize) -> Result<Zeroizing<Vec<u8>>, FileError> {
     let file = File::open(path).map_err(|source| FileError::io("read", path, source))?;
     read_bounded(file, path, limit)
 }
 
-/// Reads at most `limit` bytes; what was read is wiped when dropped, for it may be a secret.
+/// Reads at most `limit` bytes. The result may be a secret, and is wiped when it is dropped.
 ///
 /// # Errors
-/// [`FileError::TooLong`], those of `input`, which is called `path`.
+/// Returns [`FileError::TooLong`] if there is more input, and [`FileError::Io`] if reading fails.
+/// Both name `path` as the file.
 pub fn read_bounded(
     input: impl Read,
     path: &Path,
@@ -174,19 +180,19 @@ pub fn read_bounded(
     Ok(content)
 }
 
-/// Writes a file of the state directory.
+/// Writes a file of the state directory with mode 0600, and replaces an existing one.
 pub(crate) fn write_private(path: &Path, content: &[u8]) -> Result<(), FileError> {
     write_file(path, content, Existing::Replace, Readers::Owner)
 }
 
-/// Gives a file a second name that is free, `NAME.old-1` and so on, so that replacing it loses
-/// nothing. `None` if there is no such file.
+/// Links a file to a free second name, `NAME.old-1` and so on, so that replacing the file loses
+/// nothing. Returns the second name; `None` if the file does not exist.
 pub(crate) fn keep_aside(path: &Path) -> Result<Option<PathBuf>, FileError> {
     for number in 1..=MAX_ASIDE {
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".old-{number}"));
         let aside = PathBuf::from(aside);
-        // A link does not replace what is there.
+        // A link never replaces an existing file.
         match fs::hard_link(path, &aside) {
             Ok(()) => return Ok(Some(aside)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -197,8 +203,8 @@ pub(crate) fn keep_aside(path: &Path) -> Result<Option<PathBuf>, FileError> {
     Err(FileError::Exists(path.to_owned()))
 }
 
-/// Renames a folder to a name that is free, `NAME.old-1` and so on. `None` if there is no such
-/// folder. The lock of the state directory keeps others from taking that name.
+/// Renames a folder to a free name, `NAME.old-1` and so on. Returns `None` if the folder does not
+/// exist. The lock of the state directory prevents other processes from taking the name.
 pub(crate) fn move_aside(folder: &Path, _lock: &HomeLock) -> Result<Option<PathBuf>, FileError> {
     if folder.symlink_metadata().is_err() {
         return Ok(None);
@@ -216,17 +222,17 @@ pub(crate) fn move_aside(folder: &Path, _lock: &HomeLock) -> Result<Option<PathB
     Err(FileError::Exists(folder.to_owned()))
 }
 
-/// Why there is no state directory to use.
+/// Reason why a state directory cannot be used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HomeError {
-    /// It or a file in it cannot be used.
+    /// The directory, or a file in it, cannot be used.
     File(FileError),
-    /// There is none yet.
+    /// The state directory does not exist.
     Missing(PathBuf),
-    /// Something else has its name.
+    /// The path is not a directory.
     NotADirectory(PathBuf),
-    /// Neither an argument nor the environment says where it is.
+    /// Neither an argument nor the environment names the state directory.
     Unknown,
 }
 
@@ -242,7 +248,9 @@ impl fmt::Display for HomeError {
             Self::File(error) => error.fmt(f),
             Self::Missing(path) => write!(f, "there is no state directory '{}'", path.display()),
             Self::NotADirectory(path) => write!(f, "'{}' is not a directory", path.display()),
-            Self::Unknown => f.write_str("where the state directory is cannot be told"),
+            Self::Unknown => {
+                f.write_str("the state directory is not known: set ENDSEAL_HOME or HOME")
+            }
         }
     }
 }

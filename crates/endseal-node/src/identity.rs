@@ -1,4 +1,4 @@
-//! The identities of the state directory: root and device.
+//! Identity files of the state directory: that of the root and that of the device.
 
 use core::{error, fmt};
 use std::path::PathBuf;
@@ -10,42 +10,41 @@ use crate::atomic::{Existing, Readers, write_file};
 use crate::error::FileError;
 use crate::home::{Home, HomeLock, keep_aside, read_private};
 
-/// Name of the root's identity file.
+/// File name of the root identity.
 const ROOT: &str = "identity.endseal";
-/// Name of the device's identity file.
+/// File name of the device identity.
 const DEVICE: &str = "device.endseal";
 
 impl Home {
-    /// Where the identity file is.
+    /// Returns the path of the root's identity file, which need not exist.
     #[must_use]
     pub fn identity_path(&self) -> PathBuf {
         self.file(ROOT)
     }
 
-    /// Where the device file is.
+    /// Returns the path of the device's identity file, which need not exist.
     #[must_use]
     pub fn device_path(&self) -> PathBuf {
         self.file(DEVICE)
     }
 
-    /// Reads the identity file, which holds the root.
+    /// Reads the identity file of the root.
     ///
     /// # Errors
-    /// [`IdentityError`].
+    /// Returns [`IdentityError`] if the file is missing, damaged or accessible to others.
     pub fn identity(&self) -> Result<IdentityFile, IdentityError> {
         read(self.identity_path())
     }
 
-    /// Reads the device file, which holds the identity of this device: peer id and store key follow
-    /// from it.
+    /// Reads the identity file of this device. The peer id and the store key are derived from it.
     ///
     /// # Errors
-    /// [`IdentityError`].
+    /// Returns [`IdentityError`] if the file is missing, damaged or accessible to others.
     pub fn device(&self) -> Result<IdentityFile, IdentityError> {
         read(self.device_path())
     }
 
-    /// Writes the device file. An old one is kept under the name that is given back.
+    /// Writes the device's identity file. An existing file is kept under the path that is returned.
     pub(crate) fn store_device(
         &self,
         device: &IdentityFile,
@@ -57,11 +56,10 @@ impl Home {
         Ok(aside)
     }
 
-    /// Writes the identity file. If it may replace one, the old one is kept under the name that is
-    /// given back.
+    /// Writes the root's identity file. With [`Existing::Replace`], an existing file is kept under
+    /// the path that is returned.
     ///
-    /// # Errors
-    /// [`IdentityError::File`].
+    /// Returns [`IdentityError::File`] if the file exists and must be kept, or cannot be written.
     pub fn store_identity(
         &self,
         identity: &IdentityFile,
@@ -85,19 +83,19 @@ fn read(path: PathBuf) -> Result<IdentityFile, IdentityError> {
     IdentityFile::parse(&content).map_err(|error| IdentityError::Parse { path, error })
 }
 
-/// Why there is no identity.
+/// Reason why an identity file was not read or written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum IdentityError {
     /// The file cannot be read or written.
     File(FileError),
-    /// There is none yet.
+    /// There is no identity file at this path.
     Missing(PathBuf),
     /// The file is damaged, or not an identity file.
     Parse {
-        /// Which file.
+        /// Path of the damaged file.
         path: PathBuf,
-        /// Fault of the file.
+        /// Fault in the file.
         error: ParseIdentityFileError,
     },
 }

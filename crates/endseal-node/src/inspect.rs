@@ -1,4 +1,4 @@
-//! The part of an envelope that is not encrypted, as a stranger sees it.
+//! The cleartext of an envelope, which any observer can read without a key.
 
 use std::io::{self, Read};
 
@@ -23,21 +23,23 @@ const BUFFER_LEN: usize = 256 * 1024;
 pub struct Inspection {
     /// Version of the format.
     pub version: u8,
-    /// The suite.
+    /// Cipher suite that the header names.
     pub suite: Suite,
-    /// Slots: recipients and decoys.
+    /// Number of slots: recipients and decoys.
     pub slots: u32,
-    /// Length of the envelope.
+    /// Length of the envelope in bytes.
     pub envelope_len: u64,
-    /// Length of the content; `None` if the envelope was cut, because no content gives this length.
+    /// Length of the content in bytes. `None` if the envelope was cut: no content results in this
+    /// length.
     pub content_len: Option<u64>,
 }
 
 impl Inspection {
-    /// Reads an envelope to its end.
+    /// Reads an envelope to its end and inspects it.
     ///
     /// # Errors
-    /// [`OpenFileError::Envelope`] if it is none, [`OpenFileError::Input`] if it cannot be read.
+    /// Returns [`OpenFileError::Envelope`] if the input is not an envelope, and
+    /// [`OpenFileError::Input`] if it cannot be read.
     pub fn of(mut input: impl Read) -> Result<Self, OpenFileError> {
         let mut buffer = vec![0; BUFFER_LEN];
         let start = fill(&mut input, &mut buffer[..HEADER_LEN])?;
@@ -71,11 +73,12 @@ impl Inspection {
     }
 }
 
-/// Looks at the start of `input` and gives it back whole: so that nobody has to unlock an identity
-/// to learn that a file is no envelope.
+/// Checks the fixed header at the start of `input`, and returns the whole input again. Callers use
+/// this to reject a file that is not an envelope before they ask for a passphrase.
 ///
 /// # Errors
-/// [`OpenFileError::Envelope`] if it is none, [`OpenFileError::Input`] if it cannot be read.
+/// Returns [`OpenFileError::Envelope`] if the input does not start with a valid header, and
+/// [`OpenFileError::Input`] if it cannot be read.
 pub fn check_start<R: Read>(mut input: R) -> Result<impl Read, OpenFileError> {
     let mut start = vec![0; HEADER_LEN];
     let len = fill(&mut input, &mut start)?;
@@ -84,8 +87,8 @@ pub fn check_start<R: Read>(mut input: R) -> Result<impl Read, OpenFileError> {
     Ok(io::Cursor::new(start).chain(input))
 }
 
-/// Suite and slots of the fixed header. The parser sees an envelope with one slot, so that the real
-/// ones need not be in memory.
+/// Parses the suite and the number of slots from the fixed header. The parser is given an envelope
+/// with one slot, so that the real slots need not be in memory.
 fn clear_part(fixed: &[u8]) -> Result<(Suite, u32), OpenFileError> {
     let count = fixed.get(HEADER_LEN - 4..).and_then(|count| count.first_chunk::<4>());
     let Some(count) = count.map(|count| u32::from_le_bytes(*count)) else {
@@ -121,7 +124,8 @@ fn check_tags(input: &mut impl Read, slots: usize, buffer: &mut [u8]) -> Result<
     Ok(())
 }
 
-/// Length of the content of a plaintext (docs/spec/envelope.md, "Content").
+/// Computes the length of the content from that of the plaintext (docs/spec/envelope.md,
+/// "Content").
 const fn content_len(plaintext: u64) -> Option<u64> {
     let Some(blocks) = plaintext.checked_sub(PRELUDE_LEN) else { return None };
     let full = blocks / (BLOCK_LEN + SIGNATURE_LEN);

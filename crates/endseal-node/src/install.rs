@@ -1,4 +1,4 @@
-//! A state directory's root and device, made together.
+//! Installation of a root identity and a device in a state directory.
 
 use core::time::Duration;
 use core::{error, fmt};
@@ -19,21 +19,21 @@ use crate::local::LocalClient;
 use crate::person::{self, PersonError};
 use crate::sessions::SessionsError;
 
-/// Parts of a state directory that are made together.
+/// Input of [`Home::install`]: the root and the device of a state directory.
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 #[allow(clippy::exhaustive_structs, reason = "all that is needed")]
 pub struct NewIdentity<'a> {
     /// The root identity.
     pub root: &'a Identity,
-    /// The root in its file.
+    /// The root identity, encoded for the identity file.
     pub root_file: &'a IdentityFile,
     /// The identity of this device.
     pub device: &'a Identity,
-    /// The device in its file.
+    /// The device identity, encoded for the device file.
     pub device_file: &'a IdentityFile,
-    /// The number of this device, or a random one.
+    /// Number of this device; `None` chooses a random one.
     pub number: Option<DeviceId>,
-    /// Milliseconds since 1970, for the certificate.
+    /// Issue time of the certificate, in milliseconds since 1970.
     pub now: u64,
 }
 
@@ -41,22 +41,23 @@ pub struct NewIdentity<'a> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Installed {
-    /// The number of this device.
+    /// Number of this device.
     pub number: DeviceId,
-    /// Other name of an identity file that was replaced.
+    /// New path of the identity file that was replaced, if there was one.
     pub old_identity: Option<PathBuf>,
-    /// Other names of device file, store and person records that were replaced.
+    /// New paths of the device file, store and person records that were replaced.
     pub old: Vec<PathBuf>,
 }
 
 impl Home {
-    /// Makes device file, store with certificate, person record and, last, identity file: where
-    /// that is, everything is. Replaces an identity only with [`Existing::Replace`]. Files that are
-    /// replaced, or were left by a process that was killed here, are kept under other names. If the
-    /// root is the same, its newest person record gets a next epoch with this device alone.
+    /// Creates the device file, the store with its certificate, the person record and, last, the
+    /// identity file. If the identity file exists, the rest exists too. An existing identity is
+    /// replaced only with [`Existing::Replace`]. Files that are replaced, or that a killed process
+    /// left here, are kept under other names. If the root is the same as before, its newest person
+    /// record is followed by a next epoch that has this device alone.
     ///
-    /// # Errors
-    /// [`InstallError`].
+    /// Returns [`InstallError`] if an identity exists and must be kept, a process uses the store,
+    /// the device number is taken, or a file cannot be written.
     pub fn install(
         &self,
         new: &NewIdentity<'_>,
@@ -76,7 +77,8 @@ impl Home {
         {
             return Err(InstallError::NumberUsed(number));
         }
-        // Records of the same person stay: who is killed here goes on from them the next time.
+        // Records of the same person stay. After a crash here, the next attempt continues from
+        // them.
         let folder = before.is_none().then(|| self.file(person::FOLDER));
         let old = [
             move_aside(&self.store_path(), lock)?,
@@ -92,7 +94,7 @@ impl Home {
         let device = new.device.public().clone();
         let draft = match &before {
             None => PersonRecord::create(new.root, number.into(), device, &mut OsRandom),
-            // The same person: a hub that knows the record takes what follows it.
+            // The same person: a hub that knows the old record accepts the one that supersedes it.
             Some(before) => {
                 let mut changes = PersonChanges::new();
                 for (number, _) in before.devices() {
@@ -109,21 +111,21 @@ impl Home {
     }
 }
 
-/// Why a state directory has no new root and device.
+/// Reason why no root and device were installed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum InstallError {
     /// A file or folder cannot be written or moved aside.
     File(FileError),
-    /// The identity file.
+    /// The identity file cannot be read or written, or exists and must be kept.
     Identity(IdentityError),
-    /// A process stays at the hub with the store.
+    /// A running `endseal up` process uses the store.
     InUse,
-    /// Another device of the identity has that number: it is never given to another key.
+    /// Another device of the identity has this number, which is never assigned to another key.
     NumberUsed(DeviceId),
-    /// The person record.
+    /// The person record cannot be created or written.
     Person(PersonError),
-    /// The store.
+    /// The store cannot be created.
     Sessions(SessionsError),
 }
 

@@ -1,23 +1,23 @@
 //! State of a person or machine, and the operations on it: state directory, identity, contacts,
-//! groups, sealed files. No cryptography of its own.
+//! groups and sealed files. This crate contains no cryptography of its own.
 //!
 //! | to do this | use |
 //! |---|---|
 //! | find, make and check the state directory | [`Home`] |
 //! | write a file that appears whole or not at all | [`AtomicFile`] |
 //! | seal and open files of any length | [`seal`], [`Incoming`] |
-//! | see what a stranger sees of a file | [`Inspection`] |
+//! | see what an observer without a key sees of a file | [`Inspection`] |
 //! | send files and messages to a peer, and receive them | [`transfer`] |
 //! | make root, device, store and person record | [`Home::install`] |
 //! | keep groups, epoch by epoch | [`Groups`] |
 //! | keep person records, and open them | [`person`] |
 //! | keep sessions, and carry their messages in files | [`sessions`] |
 //! | write, send, receive and read over a hub | [`messages`] |
-//! | stay at the hub, and serve local requests | [`service`] |
-//! | ask a process that does | [`local`] |
+//! | keep a connection to the hub, and serve local requests | [`service`] |
+//! | send requests to such a process | [`local`] |
 //!
-//! Everything that is read has a limit. Nothing that could be a key is ever deleted or overwritten:
-//! rosters are added, a replaced identity file is kept under another name.
+//! All input has a length limit. Data that could be a key is never deleted or overwritten: rosters
+//! are added, and a replaced identity file is kept under another name.
 #![forbid(unsafe_code)]
 
 extern crate alloc;

@@ -1,4 +1,4 @@
-//! Requests to a process that stays at the hub, over the socket of its state directory
+//! Client of the running `endseal up` process, over the socket in its state directory
 //! (docs/spec/node.md, "Local API").
 
 mod client;
@@ -15,12 +15,12 @@ pub(crate) use request::LocalRequest;
 
 use crate::home::Home;
 
-/// Name of the socket; its mode is 0600.
+/// File name of the socket, whose mode is 0600.
 const SOCKET: &str = "node.sock";
-/// Most bytes of the texts of one request: those of a message on the socket.
+/// Limit in bytes on the texts of one request, which is that of a message on the socket.
 pub const MAX_TEXTS_LEN: usize = endseal_service::control::MAX_CONTROL_FRAME;
 
-/// Where the socket is.
+/// Returns the path of the socket.
 pub(crate) fn socket(home: &Home) -> PathBuf {
     home.file(SOCKET)
 }

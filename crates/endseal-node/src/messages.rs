@@ -1,4 +1,4 @@
-//! Conversations over a hub (docs/spec/node.md): texts that are written, sent, received and read.
+//! Conversations over a hub (docs/spec/node.md): writing, sending, receiving and reading texts.
 //!
 //! | to do this | use |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | read what was written and read | [`history`] |
 //! | see what waits and what went wrong | [`status`], [`problems`] |
 //!
-//! Nothing is encrypted before it can be sent: a text goes to the devices that a person has then. A
-//! text to a group is a letter, sealed to its members.
+//! A text is encrypted only when it can be sent, for the devices that the person has at that time.
+//! A text to a group is a letter, sealed to its members.
 
 mod arrived_letter;
 mod confirmation;

@@ -1,6 +1,7 @@
-//! Person records of the state directory, `person/EPOCH.roster`, and what they seal.
+//! Person records of the state directory, `person/EPOCH.roster`, and their user identities.
 //!
-//! Nothing is replaced: the record of an earlier epoch opens letters to its user identity.
+//! No file is ever replaced: the record of an earlier epoch is needed to open letters to its user
+//! identity.
 
 use core::{error, fmt};
 use std::path::PathBuf;
@@ -17,14 +18,14 @@ use crate::error::FileError;
 use crate::groups::{self, GroupError, SUFFIX};
 use crate::home::{Home, HomeLock, read_private};
 
-/// Name of the folder.
+/// Name of the folder with the records.
 pub(crate) const FOLDER: &str = "person";
 
 impl Home {
-    /// The newest person record that is known of this person.
+    /// Reads the newest known record of this person.
     ///
     /// # Errors
-    /// [`PersonError`].
+    /// Returns [`PersonError`] if there is no record, or it cannot be read or is damaged.
     pub fn person(&self) -> Result<PersonRecord, PersonError> {
         match self.person_epochs()?.last() {
             Some(epoch) => self.person_in_epoch(*epoch),
@@ -32,18 +33,18 @@ impl Home {
         }
     }
 
-    /// Epochs of the person records that are known, the newest last.
+    /// Returns the epochs of the known person records, in ascending order.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns [`PersonError::File`] if the folder cannot be read.
     pub fn person_epochs(&self) -> Result<Vec<u64>, PersonError> {
         Ok(groups::epochs_in(&self.file(FOLDER))?)
     }
 
-    /// The person record of one epoch.
+    /// Reads the person record of one epoch.
     ///
     /// # Errors
-    /// [`PersonError`].
+    /// Returns [`PersonError`] if there is no such record, or it cannot be read or is damaged.
     pub fn person_in_epoch(&self, epoch: u64) -> Result<PersonRecord, PersonError> {
         let path = self.person_path(epoch);
         let Some(content) = read_private(&path, MAX_LEN)? else {
@@ -52,10 +53,11 @@ impl Home {
         PersonRecord::parse(&content).map_err(|error| PersonError::Parse { path, error })
     }
 
-    /// Keeps the record of another epoch.
+    /// Stores the record of a new epoch.
     ///
     /// # Errors
-    /// [`FileError::Exists`] if there is one of this epoch; those of the file system.
+    /// Returns [`FileError::Exists`] if there is a record of this epoch, and [`FileError::Io`] if
+    /// the file system refuses.
     pub fn store_person(&self, record: &PersonRecord, _lock: &HomeLock) -> Result<(), PersonError> {
         self.folder(FOLDER)?;
         let path = self.person_path(record.epoch());
@@ -70,7 +72,8 @@ impl Home {
 /// Seals the epoch key of a draft to its members and signs the record.
 ///
 /// # Errors
-/// [`PersonError`].
+/// Returns [`PersonError::Key`] if the epoch key cannot be sealed, and [`PersonError::Sign`] if the
+/// record cannot be signed.
 pub fn sign(draft: PersonDraft, root: &Identity) -> Result<PersonRecord, PersonError> {
     let (key, context) = (draft.epoch_key(), draft.context());
     let sealed = groups::seal_epoch_key(root, key, draft.members(), &context);
@@ -78,8 +81,8 @@ pub fn sign(draft: PersonDraft, root: &Identity) -> Result<PersonRecord, PersonE
     draft.sign(root, &sealed).map_err(PersonError::Sign)
 }
 
-/// The user identity of a record, which a member opens: a device or the root. Letters to the person
-/// in that epoch are sealed to it.
+/// Returns the user identity of a record, opened with a member's identity: a device or the root.
+/// Letters to the person in that epoch are sealed to the user identity.
 ///
 /// # Errors
 /// [`PersonError::Key`] if `member` cannot open the epoch key, [`PersonError::OtherUser`] if the
@@ -89,25 +92,25 @@ pub fn user_identity(member: &Identity, record: &PersonRecord) -> Result<Identit
     record.user_of(&key).map_err(PersonError::OtherUser)
 }
 
-/// Why a person record was not read, made or opened.
+/// Reason why a person record was not read, created or opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PersonError {
-    /// The devices cannot be so.
+    /// The devices of the new record are not valid.
     Change(ChangePersonError),
     /// A file cannot be read or written.
     File(FileError),
     /// The epoch key cannot be sealed or opened.
     Key(GroupError),
-    /// There is none.
+    /// There is no record at this path.
     Missing(PathBuf),
-    /// The user identity is another one than the epoch key's.
+    /// The epoch key produces another user identity than the record names. The record is forged.
     OtherUser(OtherUser),
-    /// A record is damaged.
+    /// The file is not a valid person record.
     Parse {
-        /// Which file.
+        /// Path of the damaged file.
         path: PathBuf,
-        /// Fault of the record.
+        /// Fault in the record.
         error: ParsePersonError,
     },
     /// The record could not be signed.
@@ -131,9 +134,9 @@ impl fmt::Display for PersonError {
         match self {
             Self::Change(error) => error.fmt(f),
             Self::File(error) => error.fmt(f),
-            Self::Key(_) => f.write_str("the epoch key of the person record"),
+            Self::Key(_) => f.write_str("cannot use the epoch key of the person record"),
             Self::Missing(path) => write!(f, "there is no person record '{}'", path.display()),
-            Self::OtherUser(_) => f.write_str("the person record was made to deceive"),
+            Self::OtherUser(_) => f.write_str("the person record is forged"),
             Self::Parse { path, .. } => write!(f, "cannot use '{}'", path.display()),
             Self::Sign(_) => f.write_str("cannot sign the person record"),
         }

@@ -1,9 +1,9 @@
-//! The process that stays at the hub, and serves local requests over a socket meanwhile
+//! A process that stays connected to the hub, and serves local requests over a socket
 //! (docs/spec/node.md, "Local API").
 //!
-//! Store, hub and requests are served by one task: it works with the store in pieces that do not
-//! wait for the network, and may block its thread. Connections of the socket have tasks of their
-//! own, which reach it through a channel.
+//! One task serves the store, the hub and the requests. It uses the store in pieces of work that do
+//! not wait for the network and may block its thread. Each connection of the socket has a task of
+//! its own, which sends requests to the main task through a channel.
 
 mod call;
 mod calls;
@@ -38,24 +38,24 @@ use crate::messages::{LetterKeys, SharedEngine};
 pub use self::dialer::{DialError, Dialed};
 pub use self::event::ServiceEvent;
 
-/// Requests that wait for the store.
+/// Limit on the requests that wait for the store.
 const CALLS: usize = 16;
-/// Time for replies that are under way, and for the hub to be told, at the end.
+/// Timeout at the end: for replies that are in progress, and for closing the connection to the hub.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Cause why the socket is not there.
+/// Reason why the socket was not created.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BindServiceError {
-    /// Where it would be.
+    /// Path of the socket.
     pub path: PathBuf,
-    /// The cause.
+    /// The failure that the system reported.
     pub source: io::Error,
 }
 
 impl fmt::Display for BindServiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the socket '{}' cannot be made", self.path.display())
+        write!(f, "cannot create the socket '{}'", self.path.display())
     }
 }
 
@@ -65,14 +65,14 @@ impl Error for BindServiceError {
     }
 }
 
-/// Choices of a service.
+/// Settings of a service.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServiceOptions {
-    /// Time without an answer after which a hub is given up. Default 60 s.
+    /// Timeout for an answer of the hub. The default is 60 s.
     pub patience: Duration,
-    /// Time after which what could not be sent is tried again: to a full mailbox, or to a person
-    /// who has not joined. Default 60 s.
+    /// Time after which another attempt is made for messages that could not be sent, for example to
+    /// a full mailbox or to a person who has not joined. The default is 60 s.
     pub retry: Duration,
 }
 
@@ -82,7 +82,7 @@ impl Default for ServiceOptions {
     }
 }
 
-/// A service with its socket, to which requests can connect already.
+/// A service whose socket already accepts connections.
 #[derive(Debug)]
 pub struct Service {
     socket: ControlSocket,
@@ -90,14 +90,14 @@ pub struct Service {
 }
 
 impl Service {
-    /// Makes the socket in the state directory. The caller MUST have its store open: that is what
-    /// keeps a second service away.
+    /// Creates the socket in the state directory. The caller MUST have opened the store of that
+    /// directory, whose lock prevents a second service.
     ///
     /// # Errors
-    /// [`BindServiceError`].
+    /// Returns [`BindServiceError`] if the socket cannot be created.
     ///
     /// # Panics
-    /// Outside a tokio runtime with I/O.
+    /// Panics outside a tokio runtime with I/O.
     pub fn bind(home: &Home, options: ServiceOptions) -> Result<Self, BindServiceError> {
         let path = local::socket(home);
         match ControlSocket::bind(&path) {
@@ -106,10 +106,10 @@ impl Service {
         }
     }
 
-    /// Serves until `stop` completes; then the socket is gone, and the store may be closed. `dial`
-    /// makes a connection to the hub, again and again. `person` is the newest record of this
-    /// identity, `keys` are those of the same state directory. `notify` is called when a state
-    /// changes.
+    /// Serves until `stop` completes. After that the socket is removed, and the store may be
+    /// closed. `dial` makes a connection to the hub, and is called again whenever one is needed.
+    /// `person` is the newest record of this identity, and `keys` belong to the same state
+    /// directory. `notify` is called when a state changes.
     pub async fn run(
         self,
         engine: &mut Engine,
@@ -124,7 +124,7 @@ impl Service {
         let state = &HubState::new(&notify);
         let (calls, mut received) = mpsc::channel(CALLS);
         let (stopping, stopped) = watch::channel(false);
-        // Ends when the last request has its reply.
+        // This channel closes when the last request has its reply.
         let (under_way, mut all_replied) = mpsc::channel::<()>(1);
         let handler = Handler::new(calls, engine.arrivals(), stopped, under_way);
         let accepted = tokio::spawn(async move {
@@ -137,7 +137,7 @@ impl Service {
             () = stay_connected(engine, (person, keys), &options, dial, state) => {}
             () = maintain(engine, state) => {}
         }
-        // The socket goes with it.
+        // Aborting the task also removes the socket.
         accepted.abort();
         stopping.send_replace(true);
         drop(received);
@@ -149,13 +149,13 @@ impl Service {
     }
 }
 
-/// An error with its causes, in a line.
+/// Formats an error and its causes in one line.
 fn line(error: &dyn Error) -> String {
     let mut causes = vec![error.to_string()];
     let mut next = error.source();
     while let Some(error) = next {
         let cause = error.to_string();
-        // A wrapper that says what its source says is not repeated.
+        // Skips a wrapper that repeats the text of its source.
         if causes.last() != Some(&cause) {
             causes.push(cause);
         }

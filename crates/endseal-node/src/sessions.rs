@@ -1,7 +1,7 @@
 //! The store of the state directory, and the sessions in it.
 //!
-//! The store is `store/`, under a key that follows from the device's secrets: whoever opens the
-//! device file opens the store ([`Identity::store_key`]).
+//! The store is the folder `store/`. Its key is derived from the secrets of the device: access to
+//! the device file gives access to the store ([`Identity::store_key`]).
 
 mod error;
 mod receive;
@@ -26,20 +26,21 @@ pub use send::{
     Texts, WriteOutboxError, encrypt_group, waiting, waiting_welcomes, write_outbox, write_welcomes,
 };
 
-/// Name of the store's directory.
+/// Name of the folder with the store.
 const NAME: &str = "store";
 
 impl Home {
-    /// Where the store is.
+    /// Returns the path of the store, which need not exist.
     #[must_use]
     pub fn store_path(&self) -> PathBuf {
         self.file(NAME)
     }
 
-    /// Opens the store. Waits at most `wait` for whoever has it open.
+    /// Opens the store. If another process has it open, waits for at most `wait`.
     ///
     /// # Errors
-    /// [`SessionsError`].
+    /// Returns [`SessionsError::Missing`] if there is no store, and [`SessionsError::Open`] if it
+    /// cannot be opened.
     pub fn store(&self, device: &Identity, wait: Duration) -> Result<Store, SessionsError> {
         let path = self.store_path();
         let key = outer_key(device);
@@ -53,20 +54,22 @@ impl Home {
         })
     }
 
-    /// Opens the store and the sessions in it.
+    /// Opens the store and the engine with the sessions in it.
     ///
     /// # Errors
-    /// [`SessionsError`].
+    /// Returns [`SessionsError`] if there is no store, it cannot be opened, or it belongs to
+    /// another device.
     pub fn sessions(&self, device: &Identity, wait: Duration) -> Result<Engine, SessionsError> {
         own(Engine::open(self.store(device, wait)?)?, device)
     }
 
-    /// Opens the store, making it if there is none, and a device in it if there is none: of the
-    /// number `number`, or a random one that no other device of the root is likely to have. `root`
-    /// signs its certificate. `now` is in milliseconds since 1970.
+    /// Opens the store. Creates the store, and a device in it, if they do not exist. The device
+    /// gets the number `number`, or a random one that no other device of the root is likely to
+    /// have. `root` signs its certificate. `now` is in milliseconds since 1970.
     ///
     /// # Errors
-    /// [`SessionsError`]; [`SessionsError::OtherDevice`] if there is a device of another number.
+    /// Returns [`SessionsError`] if the store cannot be created or opened, and
+    /// [`SessionsError::OtherDevice`] if it belongs to a device with another number.
     pub fn make_sessions(
         &self,
         root: &Identity,
@@ -109,10 +112,11 @@ impl Home {
         }
     }
 
-    /// Makes the store from a backup. What may send in it waits for a reset.
+    /// Creates the store from a backup. Sessions in it cannot send before a reset.
     ///
     /// # Errors
-    /// [`SessionsError::Restore`]; nothing was changed then.
+    /// Returns [`SessionsError::Restore`] if the backup cannot be restored. Nothing was changed
+    /// then.
     pub fn restore_store(&self, backup: &Path, device: &Identity) -> Result<Store, SessionsError> {
         let key = outer_key(device);
         Store::restore(backup, &self.store_path(), Unlock::OuterKey(&key))
@@ -120,7 +124,7 @@ impl Home {
     }
 }
 
-/// Returns true if people compared the safety number of that identity, on any of its devices.
+/// Returns true if the users compared the safety number of this identity, on any of its devices.
 #[must_use]
 pub fn is_verified(
     known: &[endseal_session::Correspondent],
@@ -129,8 +133,8 @@ pub fn is_verified(
     known.iter().any(|it| it.verified && it.address.identity == *identity)
 }
 
-/// The key fits, so the store was made with these secrets; what it says of itself is checked all
-/// the same.
+/// Checks that the certificate names this device. The key of the store already fits, but the
+/// content is verified independently.
 fn own(engine: Engine, device: &Identity) -> Result<Engine, SessionsError> {
     if engine.certificate().keys().peer_id != peer_id(device) {
         return Err(EngineError::Damaged("the certificate is of another device").into());

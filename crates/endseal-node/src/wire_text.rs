@@ -1,7 +1,7 @@
-//! Identities, devices and peer ids in messages of the local API, as people write them.
+//! Text forms of identities, devices and peer ids in messages of the local API.
 
 pub(crate) mod identity {
-    //! An identity.
+    //! Text form of an identity.
 
     use endseal_crypto::ed25519::PublicKey;
     use endseal_crypto::identity::PublicIdentity;
@@ -21,7 +21,7 @@ pub(crate) mod identity {
 }
 
 pub(crate) mod peer {
-    //! A peer id.
+    //! Text form of a peer id.
 
     use endseal_crypto::peer_id::PeerId;
     use endseal_keyring::PeerIdText;
@@ -39,7 +39,7 @@ pub(crate) mod peer {
 }
 
 pub(crate) mod device {
-    //! A device of an identity, or none.
+    //! Object for a device of an identity; `null` if there is none.
 
     use endseal_crypto::ed25519::PublicKey;
     use endseal_keyring::device::{Address, DeviceId};

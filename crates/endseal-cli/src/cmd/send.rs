@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 }
 
 fn unread(error: io::Error) -> Failure {
-    Failure::new(Kind::Environment, "cannot read what is to be sent").because(&error)
+    Failure::new(Kind::Environment, "cannot read the content to send").because(&error)
 }
 
 /// Name of the file at the peer.

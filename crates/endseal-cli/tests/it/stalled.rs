@@ -37,6 +37,6 @@ fn a_listener_that_freezes_in_the_middle_is_given_up() {
         more.join().unwrap();
         let err = String::from_utf8(sender.stderr).unwrap();
         assert_eq!(sender.status.code(), Some(3), "{err}");
-        assert!(err.contains("the peer stands still") && err.contains("--idle"), "{err}");
+        assert!(err.contains("the peer makes no progress") && err.contains("--idle"), "{err}");
     }
 }

@@ -428,5 +428,5 @@ fn a_path_that_is_too_long_for_a_socket_keeps_no_command_from_the_store() {
     alice.run(&["sync"]).ok();
     assert_eq!(alice.run(&["inbox"]).ok().text(), "");
     assert_eq!(status(&alice)["up"], Value::Null);
-    alice.run(&UP).fails(3, "node.sock' cannot be made");
+    alice.run(&UP).fails(3, "cannot create the socket");
 }

@@ -1,6 +1,6 @@
 //! Files without a name, which a killed process does not leave behind. Linux has them
-//! (`O_TMPFILE`); elsewhere [`create`] gives none, and [`AtomicFile`](super::AtomicFile) uses a
-//! temporary name.
+//! (`O_TMPFILE`). On other systems [`create`] returns `None`, and [`AtomicFile`](super::AtomicFile)
+//! uses a temporary name.
 
 #[cfg(target_os = "linux")]
 mod system {
@@ -11,12 +11,12 @@ mod system {
 
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 
-    /// The open files of this process.
+    /// Folder with a link to each open file of this process.
     const OWN_FILES: &str = "/proc/self/fd";
 
-    /// A file without a name in `folder`. `None` if the file system has no such files, if the file
-    /// could not be named later, or for any other reason, which the caller meets again with a named
-    /// file.
+    /// Creates a file without a name in `folder`. Returns `None` if the file system has no such
+    /// files, if the file could not be named later, or after any other failure. The caller then
+    /// creates a named file, which reports the same failure.
     pub(in super::super) fn create(folder: &Path, mode: u32) -> Option<File> {
         if !Path::new(OWN_FILES).is_dir() {
             return None;
@@ -25,7 +25,7 @@ mod system {
         rustix::fs::open(folder, flags, Mode::from_raw_mode(mode)).ok().map(File::from)
     }
 
-    /// Gives a file of [`create`] a name that is free.
+    /// Gives a file from [`create`] the name `path`, which must be free.
     pub(in super::super) fn link(file: &File, path: &Path) -> io::Result<()> {
         let own = format!("{OWN_FILES}/{}", file.as_raw_fd());
         Ok(linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW)?)

@@ -1,4 +1,4 @@
-//! Errors of groups.
+//! Errors of groups and of imported rosters.
 
 use core::{error, fmt};
 use std::path::PathBuf;
@@ -12,56 +12,56 @@ use endseal_keyring::roster::{
 
 use crate::error::FileError;
 
-/// Why a group was not read or changed.
+/// Reason why a group was not read, created or changed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum GroupError {
-    /// The change is not possible.
+    /// The requested change is not possible in this group.
     Change(ChangeRosterError),
-    /// The epoch key does not open: this identity is no member, or the roster was made to deceive.
+    /// The epoch key cannot be opened. This identity is not a member, or the roster is forged.
     EpochKey(OpenError),
-    /// The content that was sealed as epoch key has another length.
+    /// The content that was sealed as the epoch key has the wrong length.
     EpochKeyLength,
-    /// There is such a group already.
+    /// A group with this local name exists already.
     Exists(Name),
     /// A file cannot be read or written.
     File(FileError),
-    /// The members are not valid.
+    /// The members cannot form a roster.
     Members(InvalidMembers),
-    /// Somebody else owns the group.
+    /// Another identity owns the group, so that it cannot be changed here.
     NotOwner(Name),
-    /// A roster is damaged.
+    /// The stored file is not a valid roster.
     Parse {
-        /// Which file.
+        /// Path of the damaged file.
         path: PathBuf,
-        /// Fault of the roster.
+        /// Fault in the roster.
         error: ParseRosterError,
     },
     /// The source of randomness failed.
     Random,
-    /// The members cannot be sealed to.
+    /// No envelope can be sealed to the members' keys.
     Recipients(RecipientsError),
     /// The epoch key could not be sealed.
     Seal(SealError),
     /// The roster could not be signed.
     Sign(SignRosterError),
-    /// There is no such group.
+    /// No roster of a group with this local name is known.
     Unknown(Name),
 }
 
-/// Why a roster of somebody else was not taken.
+/// Reason why a roster of another owner was not imported.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// It does not come after the newest one that is known.
+    /// The roster does not supersede the newest known roster of its group.
     Chain(RosterChainError),
-    /// The groups that are known cannot be read or written.
+    /// The known groups cannot be read, or the roster cannot be written.
     Group(GroupError),
-    /// The group has this name here, and was to get another one.
+    /// The group is already known under this local name, and another name was requested.
     OtherName(Name),
-    /// It is not a roster.
+    /// The content is not a valid roster.
     Parse(ParseRosterError),
-    /// Nobody who is known owns the group.
+    /// The group is unknown and its owner is not trusted.
     UnknownOwner(ed25519::PublicKey),
 }
 
@@ -74,15 +74,16 @@ impl From<FileError> for GroupError {
 impl fmt::Display for GroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Change(_) | Self::Members(_) => f.write_str("the group cannot be like that"),
-            Self::EpochKey(_) => f.write_str("the group's key does not open"),
+            Self::Change(_) => f.write_str("the group cannot be changed in this way"),
+            Self::EpochKey(_) => f.write_str("cannot open the group's key"),
             Self::EpochKeyLength => f.write_str("the group's key has the wrong length"),
             Self::Exists(name) => write!(f, "there is a group '{name}' already"),
             Self::File(error) => error.fmt(f),
-            Self::NotOwner(name) => write!(f, "somebody else owns the group '{name}'"),
+            Self::Members(_) => f.write_str("the group cannot have these members"),
+            Self::NotOwner(name) => write!(f, "another identity owns the group '{name}'"),
             Self::Parse { path, .. } => write!(f, "cannot use '{}'", path.display()),
             Self::Random => f.write_str("the source of randomness failed"),
-            Self::Recipients(_) => f.write_str("the members cannot be sealed to"),
+            Self::Recipients(_) => f.write_str("cannot seal to the members' keys"),
             Self::Seal(_) => f.write_str("cannot seal the group's key"),
             Self::Sign(_) => f.write_str("cannot sign the roster"),
             Self::Unknown(name) => write!(f, "there is no group '{name}'"),
@@ -113,10 +114,10 @@ impl error::Error for GroupError {
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Chain(_) => f.write_str("the roster does not come after the one that is known"),
+            Self::Chain(_) => f.write_str("the roster does not follow the newest known one"),
             Self::Group(error) => error.fmt(f),
             Self::OtherName(name) => write!(f, "the group is known as '{name}' here"),
-            Self::Parse(_) => f.write_str("not a roster that can be used"),
+            Self::Parse(_) => f.write_str("the file is not a valid roster"),
             Self::UnknownOwner(_) => f.write_str("the owner of the group is not a contact"),
         }
     }

@@ -1,4 +1,4 @@
-//! The caller's side.
+//! Client side of the local API.
 
 use core::time::Duration;
 use std::io::Read;
@@ -12,10 +12,10 @@ use super::{LocalCallError, LocalError, LocalRequest, MAX_TEXTS_LEN, socket};
 use crate::home::Home;
 use crate::messages::{Conversation, HistoryRow, Problem, Status, SyncReport, Unread};
 
-/// Longest wait for a reply: the process may open a backlog meanwhile.
+/// Timeout for a reply. The process may be busy with a backlog for some time.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The way to the process that stays at the hub. Each call is a connection.
+/// Client of the process that is connected to the hub. Each call opens a connection of its own.
 #[derive(Clone, Debug)]
 pub struct LocalClient {
     socket: PathBuf,
@@ -24,10 +24,10 @@ pub struct LocalClient {
 type Called = Result<(LocalReply, Secret), LocalCallError>;
 
 impl LocalClient {
-    /// The process of a state directory; `None` if none runs.
+    /// Finds the process of a state directory. Returns `None` if none is running.
     ///
     /// # Errors
-    /// [`LocalCallError::Frame`] if it cannot be told.
+    /// Returns [`LocalCallError::Frame`] if the socket exists and cannot be used.
     pub fn find(home: &Home) -> Result<Option<Self>, LocalCallError> {
         let own = Self { socket: socket(home) };
         match own.connect(Some(PATIENCE)) {
@@ -37,10 +37,10 @@ impl LocalClient {
         }
     }
 
-    /// Numbers of what waits, and true if it is connected to the hub.
+    /// Returns the counts of waiting messages, and true if the process is connected to the hub.
     ///
     /// # Errors
-    /// [`LocalCallError`].
+    /// Returns [`LocalCallError`] if the call fails or the process refuses it.
     pub fn status(&self) -> Result<(Status, bool), LocalCallError> {
         match self.call(&LocalRequest::Status)? {
             (LocalReply::Status { status, connected }, _) => Ok((status, connected)),
@@ -48,11 +48,12 @@ impl LocalClient {
         }
     }
 
-    /// Keeps texts, all of the input or each line of it, as [`say`](crate::messages::say) does.
-    /// Returns their number.
+    /// Stores texts to be sent, like [`say`](crate::messages::say). The input is one text or, with
+    /// `lines`, one text a line. Returns the number of texts.
     ///
     /// # Errors
-    /// [`LocalCallError`].
+    /// Returns [`LocalCallError`] if the input cannot be read or is longer than [`MAX_TEXTS_LEN`],
+    /// the call fails, or the process refuses it.
     pub fn say(
         &self,
         to: &Conversation,
@@ -78,11 +79,11 @@ impl LocalClient {
         }
     }
 
-    /// Sends and receives all that waits, however long it takes; fails after `attempts` failures of
-    /// the connection.
+    /// Sends and receives everything that waits. There is no time limit; the call fails after
+    /// `attempts` failed connections.
     ///
     /// # Errors
-    /// [`LocalCallError`].
+    /// Returns [`LocalCallError`] if the call fails or the process refuses it.
     pub fn sync(&self, attempts: u32) -> Result<SyncReport, LocalCallError> {
         match self.ask(&LocalRequest::Sync { attempts }, &[], None)? {
             (LocalReply::Report(report), _) => Ok(report),
@@ -90,18 +91,18 @@ impl LocalClient {
         }
     }
 
-    /// As [`unread`](crate::messages::unread).
+    /// Returns unread messages, like [`unread`](crate::messages::unread).
     ///
     /// # Errors
-    /// [`LocalCallError`].
+    /// Returns [`LocalCallError`] if the call fails or the process refuses it.
     pub fn unread(&self, after: u64) -> Result<(Vec<Unread>, Option<u64>), LocalCallError> {
         texts(self.call(&LocalRequest::Unread { after })?)
     }
 
-    /// As [`mark_read`](crate::messages::mark_read).
+    /// Marks messages as read, like [`mark_read`](crate::messages::mark_read).
     ///
     /// # Errors
-    /// [`LocalCallError`].
+    /// Returns [`LocalCallError`] if the call fails or the process refuses it.
     pub fn mark_read(&self, numbers: &[u64]) -> Result<(), LocalCallError> {
         match self.call(&LocalRequest::MarkRead { numbers: numbers.to_vec() })? {
             (LocalReply::Done, _) => Ok(()),
@@ -109,11 +110,11 @@ impl LocalClient {
         }
     }
 
-    /// As [`history`](crate::messages::history), of perhaps fewer rows, but at least one if there
-    /// is one.
+    /// Returns rows of a conversation, like [`history`](crate::messages::history). There may be
+    /// fewer than `limit` rows, but at least one if any exists.
     ///
     /// # Errors
-    /// [`LocalCallError`].
+    /// Returns [`LocalCallError`] if the call fails or the process refuses it.
     pub fn history(
         &self,
         with: &Conversation,
@@ -128,10 +129,10 @@ impl LocalClient {
         }
     }
 
-    /// As [`problems`](crate::messages::problems).
+    /// Returns the stored problems, like [`problems`](crate::messages::problems).
     ///
     /// # Errors
-    /// [`LocalCallError`].
+    /// Returns [`LocalCallError`] if the call fails or the process refuses it.
     pub fn problems(&self) -> Result<Vec<Problem>, LocalCallError> {
         match self.call(&LocalRequest::Problems)? {
             (LocalReply::Problems(problems), _) => Ok(problems),
@@ -139,10 +140,10 @@ impl LocalClient {
         }
     }
 
-    /// As [`forget_problems`](crate::messages::forget_problems).
+    /// Deletes problems, like [`forget_problems`](crate::messages::forget_problems).
     ///
     /// # Errors
-    /// [`LocalCallError`].
+    /// Returns [`LocalCallError`] if the call fails or the process refuses it.
     pub fn forget_problems(&self, last: u64) -> Result<(), LocalCallError> {
         match self.call(&LocalRequest::ForgetProblems { last })? {
             (LocalReply::Done, _) => Ok(()),
@@ -150,10 +151,11 @@ impl LocalClient {
         }
     }
 
-    /// Texts behind the number `after` in the inbox, and those that arrive.
+    /// Subscribes to the unread messages after the number `after` in the inbox, and to those that
+    /// arrive later.
     ///
     /// # Errors
-    /// [`LocalCallError`].
+    /// Returns [`LocalCallError`] if the process cannot be reached.
     pub fn follow(&self, after: u64) -> Result<Followed, LocalCallError> {
         let mut client = self.connect(None)?;
         client.send(&LocalRequest::Follow { after }, &[])?;
@@ -178,15 +180,16 @@ impl LocalClient {
     }
 }
 
-/// Texts as they arrive.
+/// Subscription to unread messages, made by [`LocalClient::follow`].
 #[derive(Debug)]
 pub struct Followed(ControlClient);
 
 impl Followed {
-    /// Waits for the next texts, however long.
+    /// Waits for the next texts, without a timeout.
     ///
     /// # Errors
-    /// [`LocalCallError`]; [`LocalError::Stopping`] if the process ends.
+    /// Returns [`LocalCallError`] if the connection fails, and [`LocalError::Stopping`] in it when
+    /// the process stops.
     #[allow(clippy::should_implement_trait, reason = "it does not end, and can fail")]
     pub fn next(&mut self) -> Result<Vec<Unread>, LocalCallError> {
         Ok(texts(receive(&mut self.0)?)?.0)
@@ -205,7 +208,7 @@ fn texts(called: (LocalReply, Secret)) -> Result<(Vec<Unread>, Option<u64>), Loc
     Ok((unread_of(&rows, &secret).ok_or(LocalCallError::Unexpected)?, next))
 }
 
-/// Appends what is secret, and leaves no copy behind where memory was.
+/// Appends secret bytes, and wipes the old memory if the buffer must grow.
 fn append(to: &mut Zeroizing<Vec<u8>>, piece: &[u8]) {
     if to.capacity() - to.len() < piece.len() {
         let len = 2 * (to.len() + piece.len());

@@ -1,4 +1,4 @@
-//! Causes why a request failed.
+//! Errors of requests to the local API.
 
 use core::{error, fmt};
 use std::io;
@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 
 use super::MAX_TEXTS_LEN;
 
-/// Cause why a request failed, as it is sent.
+/// Reason why the process refused a request, as it is sent over the socket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LocalError {
-    /// It is none of these requests.
+    /// The request could not be parsed.
     Invalid(String),
-    /// A text is too long: which, counted from 1. None was taken.
+    /// The text with this number, counted from 1, is too long. No text was stored.
     TooLong(u64),
-    /// A text is not UTF-8: which, counted from 1. None was taken.
+    /// The text with this number, counted from 1, is not UTF-8. No text was stored.
     NotUtf8(u64),
-    /// The receiver is the writer.
+    /// The receiver is this identity itself.
     Own,
-    /// The hub cannot be reached, or refuses.
+    /// The hub is unreachable or refused.
     Hub {
-        /// Cause.
+        /// Reason in one line, for people.
         cause: String,
-        /// Another attempt may succeed.
+        /// True if another attempt may succeed.
         is_transient: bool,
     },
     /// The store failed.
     Store(String),
-    /// As many requests wait as there may be.
+    /// Too many requests are waiting.
     Busy,
-    /// The process ends.
+    /// The process is stopping.
     Stopping,
 }
 
@@ -45,29 +45,29 @@ impl fmt::Display for LocalError {
             Self::TooLong(number) => write!(f, "text {number} is longer than 1,000,000 bytes"),
             Self::NotUtf8(number) => write!(f, "text {number} is not UTF-8"),
             Self::Own => f.write_str("this is your own identity"),
-            Self::Busy => f.write_str("too many commands wait"),
-            Self::Stopping => f.write_str("the process ends"),
+            Self::Busy => f.write_str("too many requests are waiting; try again later"),
+            Self::Stopping => f.write_str("the process is stopping"),
         }
     }
 }
 
 impl error::Error for LocalError {}
 
-/// Cause why a request has no reply, or not the one that was asked for.
+/// Reason why a call has no reply, or not the expected one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LocalCallError {
-    /// No process listens.
+    /// No process is listening on the socket.
     NotRunning,
-    /// The request was not sent, or the reply not read.
+    /// The request was not sent, or the reply was not read.
     Frame(ControlFrameError),
-    /// The reply is of another request: the process is of another version.
+    /// The reply belongs to another kind of request: the process is of another version.
     Unexpected,
     /// The texts cannot be read.
     Input(io::Error),
     /// The texts are longer than [`MAX_TEXTS_LEN`].
     TooMany,
-    /// The request failed.
+    /// The process refused the request.
     Failed(LocalError),
 }
 
@@ -80,9 +80,9 @@ impl From<ControlFrameError> for LocalCallError {
 impl fmt::Display for LocalCallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotRunning => f.write_str("no process stays at the hub"),
+            Self::NotRunning => f.write_str("endseal up is not running"),
             Self::Frame(error) => error.fmt(f),
-            Self::Unexpected => f.write_str("the reply is of another request"),
+            Self::Unexpected => f.write_str("unexpected reply: endseal up may be another version"),
             Self::Input(_) => f.write_str("cannot read the texts"),
             Self::TooMany => write!(f, "the texts have more than {MAX_TEXTS_LEN} bytes"),
             Self::Failed(error) => error.fmt(f),

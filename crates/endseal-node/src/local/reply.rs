@@ -1,4 +1,5 @@
-//! Replies. Plaintexts are the secret of the message, one behind the other.
+//! Replies of the local API. Plaintexts are not in the JSON: they follow as the secret of the
+//! message, concatenated.
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
@@ -11,38 +12,38 @@ use crate::messages::{
 };
 use crate::wire_text;
 
-/// Plaintexts behind a reply.
+/// Concatenated plaintexts that follow a reply.
 pub(crate) type Secret = Zeroizing<Vec<u8>>;
 
 /// Reply to a request that succeeded.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LocalReply {
-    /// It is done.
+    /// The request succeeded and has no result.
     Done,
-    /// Numbers of what waits.
+    /// Counts of waiting messages.
     Status {
         status: Status,
-        /// Connected to the hub.
+        /// True if the process is connected to the hub.
         connected: bool,
     },
-    /// Number of texts that were kept.
+    /// Number of texts that were stored.
     Said(u64),
-    /// Results of a visit.
+    /// Results of a synchronisation with the hub.
     Report(SyncReport),
-    /// Texts that were not read.
+    /// Unread messages.
     Unread {
         rows: Vec<UnreadRow>,
-        /// Number up to which it was looked at; `None` at the end.
+        /// Number up to which the inbox was searched; `None` at its end.
         next: Option<u64>,
     },
     /// Rows of a conversation.
     History(Vec<HistoryEntry>),
-    /// Problems.
+    /// Stored problems.
     Problems(Vec<Problem>),
 }
 
-/// A text that was not read.
+/// An unread message, without its plaintext.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct UnreadRow {
     number: u64,
@@ -53,7 +54,7 @@ pub(crate) struct UnreadRow {
     len: usize,
 }
 
-/// A row of a conversation.
+/// A row of a conversation, without its plaintext.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HistoryEntry {
     number: u64,
@@ -65,7 +66,7 @@ pub(crate) struct HistoryEntry {
     delivery: Option<TextDelivery>,
 }
 
-/// A device that wrote a text.
+/// The device that wrote a text.
 #[derive(Debug, Serialize, Deserialize)]
 struct Writer {
     #[serde(with = "wire_text::identity")]
@@ -84,16 +85,16 @@ impl Writer {
     }
 }
 
-/// The next plaintext of a secret.
+/// Splits the next plaintext of `len` bytes off a secret.
 fn take(secret: &mut &[u8], len: usize) -> Option<Secret> {
     let (plaintext, rest) = secret.split_at_checked(len)?;
     *secret = rest;
     Some(Zeroizing::new(plaintext.to_vec()))
 }
 
-/// Plaintexts, one behind the other.
+/// Concatenates plaintexts.
 fn join<'a>(plaintexts: impl Iterator<Item = &'a Secret> + Clone) -> Secret {
-    // Never reallocated, so that no copy stays behind.
+    // The buffer is never reallocated, so that no copy stays in memory.
     let mut secret =
         Zeroizing::new(Vec::with_capacity(plaintexts.clone().map(|it| it.len()).sum()));
     plaintexts.for_each(|it| secret.extend_from_slice(it));
@@ -126,7 +127,7 @@ impl LocalReply {
     }
 }
 
-/// Texts that were not read; `None` if the secret does not have them.
+/// Combines unread messages with their plaintexts. Returns `None` if the secret is too short.
 pub(super) fn unread_of(rows: &[UnreadRow], mut secret: &[u8]) -> Option<Vec<Unread>> {
     let unread = rows.iter().map(|row| {
         let plaintext = take(&mut secret, row.len)?;
@@ -136,7 +137,8 @@ pub(super) fn unread_of(rows: &[UnreadRow], mut secret: &[u8]) -> Option<Vec<Unr
     unread.collect()
 }
 
-/// Rows of a conversation; `None` if the secret does not have them.
+/// Combines rows of a conversation with their plaintexts. Returns `None` if the secret is too
+/// short.
 pub(super) fn history_of(entries: &[HistoryEntry], mut secret: &[u8]) -> Option<Vec<HistoryRow>> {
     let rows = entries.iter().map(|entry| {
         let HistoryEntry { number, is_sent, time, len, delivery, ref writer } = *entry;

@@ -1,59 +1,59 @@
-//! Requests.
+//! Requests of the local API.
 
 use serde::{Deserialize, Serialize};
 
 use crate::messages::Conversation;
 use crate::messages::conversation_text;
 
-/// A request.
+/// A request as it is sent over the socket.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum LocalRequest {
-    /// Numbers of what waits.
+    /// Returns the counts of waiting messages.
     Status,
-    /// Keeps texts, which are the secret of the message.
+    /// Stores texts to be sent. The texts are the secret of the message.
     Say {
-        /// The person or group to whom they are written.
+        /// The person or group that receives them.
         #[serde(with = "conversation_text")]
         to: Conversation,
-        /// Each line is a text.
+        /// True if each line is a text.
         lines: bool,
     },
-    /// Sends and receives all that waits.
+    /// Sends and receives everything that waits.
     Sync {
-        /// Failed attempts after which the failure is the reply.
+        /// Number of failed connections after which the request fails.
         attempts: u32,
     },
-    /// Texts that were not read.
+    /// Returns unread messages.
     Unread {
-        /// Number behind which they are.
+        /// Only messages with higher numbers are returned.
         after: u64,
     },
-    /// Moves texts that were shown to the history.
+    /// Moves messages that were shown to the history.
     MarkRead {
-        /// Their numbers.
+        /// Numbers of the messages in the inbox.
         numbers: Vec<u64>,
     },
-    /// Rows of a conversation.
+    /// Returns rows of a conversation.
     History {
-        /// The conversation.
+        /// The conversation to read.
         #[serde(with = "conversation_text")]
         with: Conversation,
-        /// Number behind which they are.
+        /// Only rows with higher numbers are returned.
         after: u64,
-        /// Rows at most.
+        /// Limit on the number of rows.
         limit: usize,
     },
-    /// Problems that are kept.
+    /// Returns the stored problems.
     Problems,
-    /// Forgets the problems up to a number.
+    /// Deletes the problems up to a number.
     ForgetProblems {
-        /// The number.
+        /// Highest number to delete.
         last: u64,
     },
-    /// Texts that were not read, and those that arrive, in one reply after the other.
+    /// Sends unread messages, and later those that arrive, in a series of replies.
     Follow {
-        /// Number behind which they are.
+        /// Only messages with higher numbers are sent.
         after: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Texts to persons that their devices have confirmed.
+//! Confirmations from persons' devices that texts arrived.
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::PersonRecord;
@@ -10,14 +10,16 @@ use super::records::{self, CONFIRMED, PERSON, Transaction};
 use super::runs::Runs;
 use super::text_id::TextId;
 
-/// Runs that are kept of a device: 16 KiB. Beyond, the oldest texts count as not delivered again.
+/// Limit on the runs that are stored for a device: 16 KiB. Beyond it, the oldest texts are counted
+/// as not delivered again.
 const MAX_RUNS: usize = 1_024;
-/// Devices of which confirmations are read at once: a person has 16 at most.
+/// Limit on the confirmations of a person's devices that are read at once. A person has at most 16
+/// devices.
 const MAX_DEVICES: usize = 64;
 
-/// Numbers of texts that a device has confirmed.
+/// Numbers of the texts that a device has confirmed.
 struct Confirmed {
-    /// Key of the device: another one with the same number has confirmed nothing.
+    /// Key of the device. A device that has the same number and another key has confirmed nothing.
     key: [u8; PublicKey::LEN],
     runs: Runs,
 }
@@ -34,8 +36,8 @@ impl Confirmed {
     }
 }
 
-/// Takes receipts of a device in. Those that are of a device which the person does not have, of
-/// another series, or of texts that were never written, change nothing. Reads a constant number of
+/// Stores the receipts of a device. Receipts are ignored if the person does not have the device, or
+/// if they belong to another series or to texts that were never written. Reads a constant number of
 /// records.
 pub(super) fn take(
     transaction: &Transaction<'_, '_>,
@@ -69,8 +71,8 @@ pub(super) fn take(
     Ok(())
 }
 
-/// Numbers of the texts to a person that at least one of the devices has confirmed which the person
-/// has now.
+/// Returns the numbers of the texts to a person that at least one current device of the person has
+/// confirmed.
 pub(super) fn confirmed(
     transaction: &Transaction<'_, '_>,
     identity: &PublicKey,
@@ -90,7 +92,7 @@ pub(super) fn confirmed(
     Ok(runs)
 }
 
-/// Confirmations of a person's devices, with the names of their records.
+/// Returns the confirmations of a person's devices, with the names of their records.
 fn of_person(
     transaction: &Transaction<'_, '_>,
     identity: &PublicKey,
@@ -103,8 +105,8 @@ fn of_person(
         .collect()
 }
 
-/// Forgets confirmations of devices that a person has no more, so that there are not more than
-/// devices.
+/// Deletes the confirmations of devices that a person does not have any more, so that there are
+/// never more of them than devices.
 fn forget_removed(
     transaction: &Transaction<'_, '_>,
     identity: &PublicKey,
@@ -119,7 +121,7 @@ fn forget_removed(
     Ok(())
 }
 
-/// The newest record of a person that is here.
+/// Returns the newest stored record of a person.
 fn person(
     transaction: &Transaction<'_, '_>,
     identity: &PublicKey,

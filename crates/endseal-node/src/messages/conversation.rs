@@ -1,21 +1,21 @@
-//! The other side of a conversation.
+//! The remote side of a conversation.
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::roster::GroupId;
 use endseal_session::ConversationId;
 
-/// The other side of a conversation.
+/// The remote side of a conversation: a person or a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "all are to be dealt with")]
 pub enum Conversation {
-    /// A person, by the identity.
+    /// A person, identified by the public key of the identity.
     Person(PublicKey),
-    /// A group, by its id.
+    /// A group, identified by its id.
     Group(GroupId),
 }
 
 impl Conversation {
-    /// Identity (32 bytes) or id (16 bytes).
+    /// Returns the public key of the person (32 bytes) or the id of the group (16 bytes).
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         match self {
@@ -24,7 +24,8 @@ impl Conversation {
         }
     }
 
-    /// Reads [`Self::as_bytes`]; `None` if it is none.
+    /// Decodes the bytes of [`Self::as_bytes`]. Returns `None` if they are neither a key nor a
+    /// group id.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         if let Ok(id) = bytes.try_into() {
             return Some(Self::Group(GroupId::from_bytes(id)));
@@ -32,7 +33,8 @@ impl Conversation {
         PublicKey::from_bytes(bytes.try_into().ok()?).ok().map(Self::Person)
     }
 
-    /// First byte of names of records: that of the conversation in docs/spec/session.md.
+    /// Returns the first byte of record names, which is the tag of the conversation in
+    /// docs/spec/session.md.
     pub(super) fn tag(&self) -> u8 {
         match self {
             Self::Person(_) => 1,
@@ -40,7 +42,7 @@ impl Conversation {
         }
     }
 
-    /// The name of the conversation in the engine.
+    /// Returns the engine's id of the conversation.
     pub(super) fn id(&self) -> ConversationId {
         match self {
             Self::Person(identity) => ConversationId::Person(*identity),

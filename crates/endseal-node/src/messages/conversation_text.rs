@@ -1,5 +1,5 @@
-//! A conversation in messages of the local API: a person, as an identity, or a group, as its id in
-//! hexadecimal.
+//! Text form of a conversation in messages of the local API: an identity for a person, and the
+//! hexadecimal id for a group.
 
 use endseal_crypto::identity::PublicIdentity;
 use endseal_keyring::IdentityText;

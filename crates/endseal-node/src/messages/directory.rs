@@ -1,4 +1,4 @@
-//! Devices of persons, as the hub names them and their roots sign them.
+//! Directory of the hub: the devices of persons, which the persons' roots sign.
 
 use endseal_codec::hub::{Answer, By, Code, Person, Request, Take};
 use endseal_crypto::ed25519::PublicKey;
@@ -14,20 +14,20 @@ use super::payload::{address, address_bytes};
 use super::records::{PEER, PERSON, Transaction};
 use super::shared_engine::SharedEngine;
 
-/// Persons that are asked for at once, so that their answers take a few MiB at most.
+/// Persons in one request, so that the answers take a few MiB at most.
 const AT_ONCE: usize = 128;
 
-/// Result of looking for a person.
+/// Result of a search for a person.
 pub(super) enum Found {
-    /// The newest person record, and the devices that are registered and that it has.
+    /// The newest person record, and those of its devices that are registered at the hub.
     Person(PersonRecord, Vec<Certificate>),
-    /// The hub knows no such person.
+    /// The hub does not know this person.
     Unknown,
-    /// The hub's answer is not signed by the person, or is older than what is known.
+    /// The hub's answer was not signed by the person, or is older than the stored record.
     Refused,
 }
 
-/// Asks for a person, and keeps the person record if it is later than the known one.
+/// Asks the hub for a person. Stores the person record if it supersedes the known one.
 pub(super) async fn find(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -37,7 +37,7 @@ pub(super) async fn find(
     Ok(found.unwrap_or(Found::Unknown))
 }
 
-/// [`find`] for several persons, in their order.
+/// [`find`] for several persons. The results are in the order of `identities`.
 pub(super) async fn find_many(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -56,7 +56,8 @@ pub(super) async fn find_many(
     Ok(found)
 }
 
-/// Persons of devices, in their order; `None` of those that the hub does not know.
+/// Asks the hub for the owners of devices. The results are in the order of `peers`; `None` for
+/// devices that the hub does not know.
 pub(super) async fn persons_of(
     hub: &HubClient<'_>,
     peers: &[PeerId],
@@ -75,7 +76,7 @@ pub(super) async fn persons_of(
     Ok(persons)
 }
 
-/// Keeps the record of this person, so that an older one of the hub is refused.
+/// Stores the record of this person, so that an older one from the hub is refused.
 pub(super) fn note_own(engine: &SharedEngine<'_>, person: &PersonRecord) -> Result<(), SyncError> {
     let identity = person.identity().ed25519();
     let known = engine.with(|engine| known(engine, identity))?;
@@ -85,7 +86,7 @@ pub(super) fn note_own(engine: &SharedEngine<'_>, person: &PersonRecord) -> Resu
     Ok(())
 }
 
-/// The person record that was kept of a person.
+/// Returns the stored record of a person.
 pub(super) fn known(
     engine: &mut Engine,
     identity: &PublicKey,
@@ -125,7 +126,7 @@ fn take_in(
         if devices.iter().any(is_same) {
             return Ok(Found::Refused);
         }
-        // A device that was revoked is not written to.
+        // Nothing is encrypted to a device that was revoked.
         if record.device(device.into()).is_some() {
             devices.push(certificate);
         }
@@ -134,7 +135,7 @@ fn take_in(
     Ok(Found::Person(record, devices))
 }
 
-/// Keeps the addresses of devices, by which [`device_of`] finds them.
+/// Stores the addresses of devices, for [`device_of`].
 fn note_peers(
     transaction: &Transaction<'_, '_>,
     devices: &[Certificate],
@@ -151,7 +152,8 @@ fn note_peers(
     Ok(())
 }
 
-/// The device of a peer id, as the hub's directory said last; `None` if it was not asked for.
+/// Returns the address of the device with a peer id, as the hub's directory last stated it. `None`
+/// if the hub was never asked for the device.
 pub(super) fn device_of(
     transaction: &Transaction<'_, '_>,
     peer: &PeerId,
@@ -161,7 +163,8 @@ pub(super) fn device_of(
     address.map(Some).ok_or(EngineError::Damaged("peer"))
 }
 
-/// Takes a prekey bundle of a device; `None` if there is none, or it is of another device.
+/// Takes a prekey bundle of a device from the hub. Returns `None` if the hub has none, or if the
+/// bundle belongs to another device.
 pub(super) async fn take(
     hub: &HubClient<'_>,
     device: &Certificate,

@@ -1,4 +1,5 @@
-//! Frames of the mailbox become messages of the inbox (docs/spec/node.md, "Receiving").
+//! Receives the frames of this device's mailbox and delivers them to the inbox (docs/spec/node.md,
+//! "Receiving").
 
 use core::time::Duration;
 use std::collections::HashMap;
@@ -30,26 +31,26 @@ use super::report::{Lost, SyncReport};
 use super::shared_engine::SharedEngine;
 use super::unconfirmed;
 
-/// Frames of a transaction at most.
+/// Limit on the frames of a transaction.
 const BATCH_FRAMES: usize = 5_000;
-/// Bytes of frames after which a transaction begins.
+/// Length of the frames in bytes after which a transaction starts.
 const BATCH_BYTES: usize = 8 << 20;
-/// Credit of two batches: one is on its way while the other is opened.
+/// Credit for two batches: one is in transit while the other is opened.
 const CREDIT: Credit = Credit { frames: 2 * BATCH_FRAMES as u64, bytes: 2 * BATCH_BYTES as u64 };
-/// Time without a frame after which frames are opened, if the hub does not say that nothing is
+/// Time without a frame after which the batch is opened, if the hub does not report that nothing is
 /// left.
 const LINGER: Duration = Duration::from_millis(200);
-/// Time after the first frame of a batch at which it is opened, so that a visit over a line that
-/// breaks makes progress.
+/// Age of a batch at which it is opened even if it is not full, so that a sync over an unreliable
+/// connection makes progress.
 const PROMPT: Duration = Duration::from_secs(1);
-/// Gaps that a hub may tell of in a subscription.
+/// Limit on the gaps that a hub may report in a subscription.
 const MAX_GAPS: usize = 64;
-/// Lengths of slots in bytes.
+/// Valid lengths of a slot in bytes.
 const SLOT_LENS: [usize; 2] = [SlotLen::Classical.bytes(), SlotLen::Hybrid.bytes()];
-/// Threads that decrypt at most.
+/// Limit on the threads that decrypt.
 const MAX_THREADS: usize = 8;
 
-/// The subscription of this device's mailbox.
+/// Subscription to this device's mailbox at the hub.
 pub(super) struct Mailbox<'m, 'e> {
     hub: &'m HubClient<'m>,
     engine: &'m SharedEngine<'e>,
@@ -57,17 +58,17 @@ pub(super) struct Mailbox<'m, 'e> {
     exchange: HubExchange,
     subscription: Subscription,
     backlog: Backlog,
-    /// Time at which the backlog is opened at the latest, if it has a frame.
+    /// Deadline for opening the backlog; `None` while it is empty.
     due: Option<Instant>,
     parked: Parked,
-    /// Gaps that the hub told of.
+    /// Number of gaps that the hub has reported.
     gaps: usize,
-    /// Credit of frames that were delivered.
+    /// Credit of delivered frames, which is not yet returned to the hub.
     owed: Credit,
 }
 
 impl<'m, 'e> Mailbox<'m, 'e> {
-    /// Opens the letters that wait and can be opened now, and subscribes.
+    /// Opens the parked letters that can be opened now, and then subscribes.
     pub(super) async fn subscribe(
         hub: &'m HubClient<'m>,
         engine: &'m SharedEngine<'e>,
@@ -90,7 +91,7 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         Ok(Self { hub, engine, keys, exchange, subscription, backlog, due, parked, gaps, owed })
     }
 
-    /// Opens the letters that wait and can be opened now.
+    /// Opens the parked letters that can be opened now.
     pub(super) async fn open_waiting(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
         if !self.parked.has_letters() {
             return Ok(());
@@ -100,7 +101,7 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         open_waiting(with, &waiting, &mut self.parked, report).await
     }
 
-    /// Receives until nothing is left. Notifies `opened` of each batch but the last.
+    /// Receives until nothing is left. Notifies `opened` after each batch except the last.
     pub(super) async fn catch_up(
         &mut self,
         opened: &Notify,
@@ -128,14 +129,14 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         }
     }
 
-    /// Ends the subscription. Otherwise the connection could end before the hub has the last
-    /// acknowledgement.
+    /// Ends the subscription and waits for the hub. Without this, the connection could end before
+    /// the hub has read the last acknowledgement.
     pub(super) async fn finish(self) -> Result<(), HubError> {
         self.exchange.finish().await
     }
 
-    /// Waits until something comes, and receives a batch; however long, or, if letters wait for
-    /// their rosters, until `retry`.
+    /// Waits for a frame and receives a batch. There is no time limit, except that it returns at
+    /// `retry` if letters wait for their rosters.
     pub(super) async fn wait(
         &mut self,
         retry: Instant,
@@ -166,7 +167,7 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         self.deliver(report).await
     }
 
-    /// Takes an answer of the hub.
+    /// Processes an answer of the hub.
     async fn arrived(
         &mut self,
         payload: &Bytes,
@@ -178,7 +179,8 @@ impl<'m, 'e> Mailbox<'m, 'e> {
             }
             Arrival::Damaged { position } => self.backlog.add_damaged(position, payload),
             Arrival::Gap(gap) => {
-                // One of each reason at the beginning, and what expires in between.
+                // The hub reports at most one gap of each reason at the start, and later the frames
+                // that expire.
                 self.gaps += 1;
                 if self.gaps > MAX_GAPS {
                     return Err(HubFault::Unexpected.into());
@@ -205,16 +207,17 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         Ok(if self.backlog.is_full() || now >= due { Step::Due } else { Step::More })
     }
 
-    /// Keeps what came before the connection ended. Returns the error of the visit.
+    /// Delivers the frames that arrived before the connection ended. Returns the error of the sync.
     async fn broken(&mut self, error: HubError, report: &mut SyncReport) -> SyncError {
         match self.deliver(report).await {
-            // The acknowledgement does not reach the hub, which gets it with the next subscription.
+            // The hub does not receive this acknowledgement, but gets it with the next
+            // subscription.
             Ok(()) | Err(SyncError::Hub(_)) => error.into(),
             Err(of_store) => of_store,
         }
     }
 
-    /// Opens what came, and acknowledges it.
+    /// Opens the frames of the backlog and acknowledges them.
     async fn deliver(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
         let Some(position) = self.backlog.position else { return Ok(()) };
         let Credit { frames, bytes } = self.backlog.credit();
@@ -232,7 +235,7 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         Ok(self.exchange.send(acknowledge).await?)
     }
 
-    /// Gives the credit back that was used.
+    /// Returns the credit of the delivered frames to the hub.
     async fn pay(&mut self) -> Result<(), HubError> {
         let Credit { frames, bytes } = self.owed;
         if frames == 0 {
@@ -244,7 +247,7 @@ impl<'m, 'e> Mailbox<'m, 'e> {
     }
 }
 
-/// Opens letters that wait.
+/// Opens parked letters, and stores the results.
 async fn open_waiting(
     (hub, engine, keys): (&HubClient<'_>, &SharedEngine<'_>, &LetterKeys<'_>),
     waiting: &[ArrivedLetter],
@@ -262,13 +265,13 @@ async fn open_waiting(
     Ok(())
 }
 
-/// Result of an answer of the hub.
+/// State of the backlog after an answer of the hub.
 enum Step {
-    /// More may come before the batch is opened.
+    /// The backlog may wait for more frames.
     More,
-    /// The batch is full, or its time is over.
+    /// The backlog is full or has reached its deadline, and must be opened.
     Due,
-    /// Nothing is left.
+    /// The hub has no more frames.
     CaughtUp,
 }
 
@@ -276,16 +279,16 @@ enum Step {
 struct Backlog {
     frames: Vec<Arrived>,
     letters: Vec<ArrivedLetter>,
-    /// Their length in bytes.
+    /// Length of all frames in bytes.
     len: usize,
     problems: Vec<Problem>,
-    /// Position behind which all is done when this is delivered.
+    /// Position in the mailbox up to which everything is done when this backlog is delivered.
     position: Option<u64>,
-    /// Addresses that were decoded: that costs more than the rest of a frame.
+    /// Cache of decoded addresses: decoding costs more than the rest of a frame.
     addresses: HashMap<[u8; ADDRESS_LEN], Option<Address>>,
 }
 
-/// A ciphertext with what the hub says about it.
+/// A ciphertext with the sender and the position that the hub states.
 struct Arrived {
     id: MessageId,
     peer: PeerId,
@@ -312,7 +315,7 @@ impl Backlog {
         }
     }
 
-    /// Adds a frame, a part of `payload`.
+    /// Adds a frame, which is a part of `payload`.
     fn add(
         &mut self,
         position: u64,
@@ -340,7 +343,7 @@ impl Backlog {
         }
     }
 
-    /// Adds bytes that are no frame: they were damaged at the hub.
+    /// Adds bytes that are not a frame because they were damaged at the hub.
     fn add_damaged(&mut self, position: u64, payload: &Bytes) {
         self.len += payload.len();
         self.position = Some(position);
@@ -366,10 +369,10 @@ impl Backlog {
         Credit { frames: self.count() as u64, bytes: self.len as u64 }
     }
 
-    /// Opens messages of sessions in one transaction. In a second one letters become messages of
-    /// the inbox, and what went wrong is noted with the position behind all of them. After that all
-    /// of it may be acknowledged. A process that is killed in between opens the frames again: those
-    /// that were delivered are recognised, and the others fail again.
+    /// Opens the messages of sessions in one transaction. A second transaction delivers the letters
+    /// to the inbox, and stores the problems and the new position. After that, all of them may be
+    /// acknowledged. A process that is killed between the two opens the frames again: delivered
+    /// messages are recognised, and the others fail again.
     fn deliver(
         &mut self,
         engine: &mut Engine,

@@ -9,23 +9,23 @@ use endseal_delivery::node::HubFault;
 use endseal_session::EngineError;
 use endseal_transport::{ReceiveError, SendError};
 
-/// Why a request to the hub has no answer, or not the one that was asked for.
+/// Reason why a request to the hub has no answer, or not the expected one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HubError {
-    /// A request would be longer than the protocol allows.
+    /// The request is longer than the protocol allows.
     TooLong,
-    /// Nothing came for too long.
+    /// The hub did not answer within the timeout.
     Stalled,
-    /// The connection ended while sending.
+    /// The connection ended while a request was sent.
     Send(SendError),
-    /// The connection ended while receiving.
+    /// The connection ended while an answer was awaited.
     Receive(ReceiveError),
-    /// The hub ended an exchange without an answer.
+    /// The hub ended the exchange without an answer.
     Ended,
-    /// The hub does not keep to the protocol.
+    /// The hub violated the protocol.
     Fault(HubFault),
-    /// The hub refuses: see docs/spec/delivery.md.
+    /// The hub refused the request. The codes are in docs/spec/delivery.md.
     Refused(Code),
 }
 
@@ -62,10 +62,10 @@ impl From<HubFault> for HubError {
 impl fmt::Display for HubError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::TooLong => "a request is longer than a hub takes",
+            Self::TooLong => "a request is longer than a hub accepts",
             Self::Stalled => "the hub does not answer",
             Self::Send(_) | Self::Receive(_) => "the connection to the hub ended",
-            Self::Ended => "the hub ended an exchange",
+            Self::Ended => "the hub ended an exchange without an answer",
             Self::Fault(_) => "the hub does not keep to the protocol",
             Self::Refused(code) => match *code {
                 Code::REGISTERED => "this device is not registered at the hub",
@@ -93,15 +93,15 @@ impl error::Error for HubError {
     }
 }
 
-/// Why a device did not join a hub.
+/// Reason why a device did not join a hub.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// It is registered at another one.
+    /// The device is registered at another hub.
     OtherHub,
-    /// The hub.
+    /// The request to the hub failed.
     Hub(HubError),
-    /// The store.
+    /// The store failed.
     Engine(EngineError),
 }
 
@@ -137,21 +137,22 @@ impl error::Error for JoinError {
     }
 }
 
-/// Why texts were not taken. None of them was.
+/// Reason why texts were not stored. None of them was.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SayError {
-    /// The texts cannot be read.
+    /// The input cannot be read.
     Input(io::Error),
-    /// A text is longer than [`MAX_TEXT_LEN`](super::MAX_TEXT_LEN): which, counted from 1.
+    /// The text with this number, counted from 1, is longer than
+    /// [`MAX_TEXT_LEN`](super::MAX_TEXT_LEN).
     TooLong(u64),
-    /// A text is not UTF-8: which, counted from 1.
+    /// The text with this number, counted from 1, is not UTF-8.
     NotUtf8(u64),
-    /// The receiver is the writer.
+    /// The receiver is this identity itself.
     Own,
-    /// No random bytes.
+    /// The system's source of randomness failed.
     Random(RandomError),
-    /// The store.
+    /// The store failed.
     Engine(EngineError),
 }
 
@@ -185,17 +186,18 @@ impl error::Error for SayError {
     }
 }
 
-/// Why not all was sent and received. What was, stays so.
+/// Reason why a sync ended early. Messages that were sent or received before remain so.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SyncError {
-    /// This device is registered at no hub.
+    /// This device is not registered at a hub.
     NotJoined,
-    /// The store was restored: its numbers may have been used, so that it must not send.
+    /// The store was restored from a copy. It must not send, because its message numbers may have
+    /// been used already.
     Restored,
-    /// The hub.
+    /// The hub failed or refused.
     Hub(HubError),
-    /// The store.
+    /// The store failed.
     Engine(EngineError),
 }
 
@@ -206,7 +208,7 @@ impl SyncError {
         matches!(self, Self::Hub(error) if error.is_transient())
     }
 
-    /// Returns true if the hub takes no frames for a while. It delivers all the same.
+    /// Returns true if the hub temporarily accepts no frames. It still delivers frames.
     pub(super) fn is_refusal_for_now(&self) -> bool {
         matches!(self, Self::Hub(HubError::Refused(Code::RATE | Code::STORAGE)))
     }
@@ -235,7 +237,7 @@ impl fmt::Display for SyncError {
         match self {
             Self::NotJoined => f.write_str("this device is registered at no hub"),
             Self::Restored => {
-                f.write_str("the store was restored from a copy, and may not send any more")
+                f.write_str("the store was restored from a copy, and must not send any more")
             }
             Self::Hub(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),

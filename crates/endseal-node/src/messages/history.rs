@@ -1,4 +1,4 @@
-//! The history: texts that were written here, and those that were read.
+//! The history: texts that were written on this device, and texts that were read.
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
@@ -12,27 +12,28 @@ use super::records::{HISTORY, Transaction};
 use super::text::Text;
 use super::text_delivery::TextDelivery;
 
-/// A text of a conversation.
+/// A text of a conversation in the history.
 #[allow(missing_debug_implementations, reason = "it is secret")]
 #[non_exhaustive]
 pub struct HistoryRow {
-    /// Its number: later rows have higher ones.
+    /// Number of the row. Later rows have higher numbers.
     pub number: u64,
-    /// True if it was written here.
+    /// True if the text was written on this device.
     pub is_sent: bool,
-    /// Device that wrote it, as its session proved.
+    /// Device that wrote the text, authenticated by its session or signature.
     pub writer: Address,
-    /// When it was written here, or read, in milliseconds since 1970.
+    /// Time at which it was written here or marked as read, in milliseconds since 1970.
     pub time: u64,
-    /// The plaintext.
+    /// Encoded message. Decode it with [`Self::text`].
     pub plaintext: Zeroizing<Vec<u8>>,
-    /// Delivery of a text that was written here; `None` where it is not known: of texts that
-    /// arrived, and of letters that were sent.
+    /// Delivery of a text that was written here. `None` if it is not known: for texts that arrived,
+    /// and for sent letters.
     pub delivery: Option<TextDelivery>,
 }
 
 impl HistoryRow {
-    /// The text; `own` is this identity. `None` if it is none.
+    /// Decodes the text. `own` is the identity of this device. Returns `None` if the plaintext is
+    /// not a text of this conversation.
     #[must_use]
     pub fn text(&self, own: &PublicKey, conversation: &Conversation) -> Option<Text<'_>> {
         match conversation {
@@ -48,7 +49,7 @@ impl HistoryRow {
         }
     }
 
-    /// A row whose delivery is not known.
+    /// Makes a row whose delivery is not known.
     pub(crate) fn new(
         number: u64,
         is_sent: bool,
@@ -72,7 +73,7 @@ impl HistoryRow {
         bytes
     }
 
-    /// Reads a record of the store; `None` if it is none.
+    /// Decodes a record of the store. Returns `None` if it is damaged.
     #[must_use]
     pub fn read(name: &[u8], value: &[u8]) -> Option<Self> {
         let (&tag, rest) = name.split_first()?;
@@ -94,7 +95,7 @@ impl HistoryRow {
         Some(Self::new(number, is_sent, writer, time, Zeroizing::new(plaintext.to_vec())))
     }
 
-    /// The row with a number.
+    /// Reads the row with this number. Fails if it does not exist.
     pub(super) fn of(
         transaction: &Transaction<'_, '_>,
         conversation: &Conversation,
@@ -105,7 +106,7 @@ impl HistoryRow {
         value.and_then(|it| Self::read(&name, &it)).ok_or(EngineError::Damaged("history"))
     }
 
-    /// Writes it under its number.
+    /// Writes the row under its number.
     pub(super) fn put(
         &self,
         transaction: &Transaction<'_, '_>,
@@ -115,7 +116,7 @@ impl HistoryRow {
     }
 }
 
-/// Returns at most `limit` rows of a conversation whose numbers are above `after`, in order,
+/// Returns up to `limit` rows of a conversation with numbers above `after`, in ascending order and
 /// without their delivery.
 pub(crate) fn history_page(
     engine: &mut Engine,

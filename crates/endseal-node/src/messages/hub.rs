@@ -1,4 +1,4 @@
-//! Requests to the hub.
+//! Client of the hub protocol.
 
 use core::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::error::HubError;
 
-/// Limits of a connection to a hub.
+/// Returns the limits that a connection to a hub must have.
 #[must_use]
 pub fn hub_limits() -> Limits {
     let mut limits = Limits::default();
@@ -21,7 +21,8 @@ pub fn hub_limits() -> Limits {
     limits
 }
 
-/// A connection to the hub. It MUST have been made with [`hub_limits`], to the peer id of the hub.
+/// A client on a connection to the hub. The connection MUST have been made with [`hub_limits`] to
+/// the peer id of the hub.
 #[derive(Debug)]
 pub struct HubClient<'c> {
     connection: &'c Connection,
@@ -29,30 +30,30 @@ pub struct HubClient<'c> {
 }
 
 impl<'c> HubClient<'c> {
-    /// A hub that gives up after `patience` without an answer.
+    /// Makes a client with a timeout: a request fails if the hub does not answer within `patience`.
     #[must_use]
     pub const fn new(connection: &'c Connection, patience: Duration) -> Self {
         Self { connection, patience }
     }
 
-    /// Asks something that has one answer.
+    /// Sends a request that has one answer, and waits for it.
     ///
     /// # Errors
-    /// [`HubError`]; a refusal is one.
+    /// Returns [`HubError`] if the request fails. A refusal is an error too.
     pub(super) async fn ask(&self, request: Request) -> Result<Answer, HubError> {
         let mut exchange = self.open().await?;
         exchange.send(request).await?;
         exchange.end().await?.next().await
     }
 
-    /// Asks for several persons, and returns them in their order: after one round trip. `None` of
-    /// those that the hub does not know.
+    /// Asks for several persons in one round trip. The results are in their order; `None` for
+    /// persons that the hub does not know.
     pub(super) async fn find(
         &self,
         persons: impl IntoIterator<Item = By>,
     ) -> Result<Vec<Option<Person>>, HubError> {
         let mut persons = persons.into_iter().peekable();
-        // An exchange begins with a request.
+        // An exchange without a request is not allowed.
         if persons.peek().is_none() {
             return Ok(Vec::new());
         }
@@ -76,7 +77,7 @@ impl<'c> HubClient<'c> {
         Ok(found)
     }
 
-    /// Opens an exchange.
+    /// Opens an exchange on the connection.
     pub(super) async fn open(&self) -> Result<HubExchange, HubError> {
         let opened = timeout(self.patience, self.connection.open_exchange()).await;
         let (sender, receiver) = opened.map_err(|_| HubError::Stalled)??;
@@ -84,7 +85,7 @@ impl<'c> HubClient<'c> {
     }
 }
 
-/// Answers of an exchange in which nothing more is asked.
+/// Receiving half of an exchange, after the last request was sent.
 pub(super) struct Answers {
     receiver: FrameReceiver,
     patience: Duration,
@@ -102,7 +103,7 @@ impl Answers {
     }
 }
 
-/// An exchange with the hub.
+/// An open exchange with the hub.
 pub(super) struct HubExchange {
     sender: FrameSender,
     receiver: FrameReceiver,
@@ -110,13 +111,13 @@ pub(super) struct HubExchange {
 }
 
 impl HubExchange {
-    /// Sends a request.
+    /// Sends a request without waiting for the answer.
     pub(super) async fn send(&mut self, request: Request) -> Result<(), HubError> {
         self.feed(request).await?;
         self.flush().await
     }
 
-    /// Adds a request to what is sent with the next [`Self::flush`].
+    /// Queues a request, which is sent with the next [`Self::flush`].
     pub(super) async fn feed(&mut self, request: Request) -> Result<(), HubError> {
         let payload = HubRequest::from(request).to_vec(payload_limits());
         let frame = Frame::new(Kind::Control, payload.map_err(|_| HubError::TooLong)?);
@@ -124,32 +125,32 @@ impl HubExchange {
         Ok(fed.map_err(|_| HubError::Stalled)??)
     }
 
-    /// Sends what was fed.
+    /// Sends the queued requests.
     pub(super) async fn flush(&mut self) -> Result<(), HubError> {
         let flushed = timeout(self.patience, self.sender.flush()).await;
         Ok(flushed.map_err(|_| HubError::Stalled)??)
     }
 
-    /// The payload of the next answer.
+    /// Returns the payload of the next answer, or fails after the timeout.
     pub(super) async fn next(&mut self) -> Result<Bytes, HubError> {
         timeout(self.patience, self.wait()).await.map_err(|_| HubError::Stalled)?
     }
 
-    /// The payload of the next answer, however long it takes. May be dropped while it waits:
-    /// nothing is lost.
+    /// Returns the payload of the next answer, without a timeout. This is cancel-safe: a dropped
+    /// future loses nothing.
     pub(super) async fn wait(&mut self) -> Result<Bytes, HubError> {
         Ok(self.receiver.receive().await?.ok_or(HubError::Ended)?.payload)
     }
 
-    /// Says that no request follows.
+    /// Ends the sending direction. The answers can still be received.
     pub(super) async fn end(self) -> Result<Answers, HubError> {
         let Self { sender, receiver, patience } = self;
         sender.end().await?;
         Ok(Answers { receiver, patience })
     }
 
-    /// Says that no request follows, and waits until the hub has read all of them. Answers that
-    /// still come are dropped.
+    /// Ends the sending direction, and waits until the hub has read all requests. Remaining answers
+    /// are dropped.
     pub(super) async fn finish(self) -> Result<(), HubError> {
         let Self { sender, mut receiver, patience } = self;
         sender.end().await?;

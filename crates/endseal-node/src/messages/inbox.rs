@@ -1,4 +1,4 @@
-//! Texts that arrived and were not read.
+//! Unread messages of the inbox.
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
@@ -14,28 +14,28 @@ use super::records::{self, Transaction};
 use super::text::Text;
 use super::unconfirmed;
 
-/// Messages that are looked at in one transaction.
+/// Messages that are read in one transaction.
 const PAGE: usize = 256;
-/// Messages that are moved to the history together.
+/// Messages that are moved to the history in one step.
 const MARKED: usize = 64;
 
-/// A message that was not read.
+/// A message of the inbox that was not marked as read.
 #[allow(missing_debug_implementations, reason = "it is secret")]
 #[non_exhaustive]
 pub struct Unread {
-    /// Its number in the inbox: later messages have higher ones.
+    /// Number in the inbox. Later messages have higher numbers.
     pub number: u64,
-    /// The other person, or the group.
+    /// The remote person, or the group.
     pub conversation: Conversation,
-    /// Device that wrote it, as its session or its signature proved.
+    /// Device that wrote the message, authenticated by its session or signature.
     pub writer: Address,
-    /// The plaintext.
+    /// Encoded message. Decode it with [`Self::text`].
     pub plaintext: Zeroizing<Vec<u8>>,
 }
 
 impl Unread {
-    /// `None` if the message did not come by a hub, and if it is a receipt, which the next visit
-    /// takes out.
+    /// Converts a received message. Returns `None` if it did not arrive over a hub, or if it is a
+    /// receipt, which the next sync removes.
     fn of(received: Received) -> Option<Self> {
         let conversation = conversation(&received)?;
         if matches!(conversation, Conversation::Person(_))
@@ -47,13 +47,14 @@ impl Unread {
         Some(Self { number, conversation, writer: sender, plaintext })
     }
 
-    /// The person who wrote it.
+    /// Returns the identity of the person who wrote the message.
     #[must_use]
     pub fn from(&self) -> &PublicKey {
         &self.writer.identity
     }
 
-    /// The text; `own` is this identity. `None` if the plaintext is none.
+    /// Decodes the text. `own` is the identity of this device. Returns `None` if the plaintext is
+    /// not a text of this conversation.
     #[must_use]
     pub fn text(&self, own: &PublicKey) -> Option<Text<'_>> {
         let to = match self.conversation {
@@ -64,7 +65,7 @@ impl Unread {
     }
 }
 
-/// Returns true if the message came by a hub. Others are texts and changes of MLS groups.
+/// Returns true if the message arrived over a hub. The others are texts and changes of MLS groups.
 #[must_use]
 pub fn is_from_hub(received: &Received) -> bool {
     conversation(received).is_some()
@@ -80,16 +81,16 @@ fn conversation(received: &Received) -> Option<Conversation> {
     }
 }
 
-/// Returns some messages behind the number `after` in the inbox, and the number up to which it was
-/// looked at; `None` for the number at the end.
+/// Returns a page of messages with numbers above `after`, and the number up to which the inbox was
+/// searched. That number is `None` at the end of the inbox.
 ///
 /// # Errors
-/// [`EngineError`].
+/// Returns [`EngineError`] if the store fails.
 pub fn unread(engine: &mut Engine, after: u64) -> Result<(Vec<Unread>, Option<u64>), EngineError> {
     unread_page(engine, after, PAGE)
 }
 
-/// As [`unread`], of at most `limit` messages.
+/// Like [`unread`], with a page of at most `limit` messages.
 pub(crate) fn unread_page(
     engine: &mut Engine,
     after: u64,
@@ -100,18 +101,18 @@ pub(crate) fn unread_page(
     Ok((page.into_iter().filter_map(Unread::of).collect(), next))
 }
 
-/// Moves messages that were shown, named by their numbers, from the inbox to the history, in one
-/// transaction.
+/// Moves messages that were shown to the user from the inbox to the history, in one transaction.
+/// `numbers` are their numbers in the inbox.
 ///
 /// # Errors
-/// [`EngineError`]; nothing was moved then.
+/// Returns [`EngineError`] if the store fails. Nothing was moved then.
 pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError> {
     let (time, own) = (records::now(), engine.address().identity);
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         unconfirmed::note(transaction, &own)?;
         for some in numbers.chunks(MARKED) {
-            // All of them before the first is consumed: the store writes what was consumed when it
-            // is read.
+            // Read all of them before the first is consumed, because reading makes the store write
+            // out what was consumed.
             let mut read = Vec::new();
             for number in some {
                 let found = transaction.inbox(number.saturating_sub(1), 1)?;
@@ -120,7 +121,7 @@ pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError
             for Unread { number, conversation, writer, plaintext } in
                 read.into_iter().filter_map(Unread::of)
             {
-                // Another command may have shown it, too.
+                // Another command may have shown the same message.
                 if transaction.consume(number)? {
                     let number = records::next_number(transaction)?;
                     let row = HistoryRow::new(number, false, writer, time, plaintext);

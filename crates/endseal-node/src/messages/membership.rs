@@ -1,4 +1,4 @@
-//! The hub at which this device is registered.
+//! Registration of this device at a hub.
 
 use endseal_codec::hub::{Answer, Publish, Register, Request};
 use endseal_crypto::peer_id::PeerId;
@@ -14,26 +14,26 @@ use super::shared_engine::SharedEngine;
 use crate::wire_text;
 
 const VERSION: u8 = 1;
-/// One-time prekeys that the hub shall have.
+/// Number of one-time prekeys that the hub should hold.
 const PREKEYS: u32 = 100;
 
-/// A registration at a hub.
+/// Registration of this device at a hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Membership {
-    /// The hub.
+    /// Peer id of the hub.
     #[serde(with = "wire_text::peer")]
     pub hub: PeerId,
-    /// Where it is: `host:port`, a space between two.
+    /// Addresses of the hub as `host:port`, separated by spaces.
     pub addresses: String,
-    /// Highest sequence that the hub has stored, 0 if none.
+    /// Highest sequence that the hub has stored; 0 if none.
     pub sequence: u64,
-    /// When the hub said so, in milliseconds since 1970.
+    /// Time at which the hub acknowledged that sequence, in milliseconds since 1970.
     pub time: u64,
 }
 
 impl Membership {
-    /// Reads a record of the store; `None` if it is none.
+    /// Decodes a record of the store. Returns `None` if it is damaged.
     #[must_use]
     pub fn read(value: &[u8]) -> Option<Self> {
         let (&version, rest) = value.split_first()?;
@@ -63,10 +63,10 @@ impl Membership {
     }
 }
 
-/// The hub at which this device is registered.
+/// Returns the registration of this device; `None` if it is not registered.
 ///
 /// # Errors
-/// [`EngineError`].
+/// Returns [`EngineError`] if the store fails.
 pub fn membership(engine: &mut Engine) -> Result<Option<Membership>, EngineError> {
     engine.transaction(|transaction| membership_in(transaction))
 }
@@ -78,10 +78,12 @@ pub(super) fn membership_in(
     Membership::read(&value).map(Some).ok_or(EngineError::Damaged("hub"))
 }
 
-/// Registers this device, with the record of its person, and publishes prekeys. May be repeated.
+/// Registers this device with the record of its person, and publishes prekeys. The call may be
+/// repeated.
 ///
 /// # Errors
-/// [`JoinError`].
+/// Returns [`JoinError`] if the device is registered at another hub, the hub refuses, or the store
+/// fails.
 pub async fn join(
     hub: &HubClient<'_>,
     engine: &mut Engine,
@@ -110,7 +112,7 @@ pub async fn join(
     publish_prekeys(hub, engine, welcome.prekeys).await
 }
 
-/// Publishes prekeys so that the hub has 100, if it has fewer than half.
+/// Publishes prekeys until the hub has 100, if it has fewer than half of them or some were lost.
 pub(super) async fn publish_prekeys<E: From<EngineError> + From<HubError>>(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -122,7 +124,8 @@ pub(super) async fn publish_prekeys<E: From<EngineError> + From<HubError>>(
     publish(hub, engine, PREKEYS.saturating_sub(there), false).await
 }
 
-/// Replaces the prekeys at the hub: it lost its memory, and may have given them out before.
+/// Replaces the prekeys at the hub. This is needed when the hub was restored and may have handed
+/// them out already.
 pub(super) async fn replace_prekeys<E: From<EngineError> + From<HubError>>(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -144,7 +147,8 @@ async fn publish<E: From<EngineError> + From<HubError>>(
         replace,
         ..Publish::default()
     };
-    // Noted before: a process that is killed in between wastes prekeys, and gives none twice.
+    // Recorded before the request: a process that is killed in between wastes prekeys, but never
+    // publishes one twice.
     engine.transaction(|transaction| transaction.published(&bundles))?;
     match hub.ask(Request::Publish(publish)).await? {
         Answer::Welcome(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! Texts that are written.
+//! Writing of texts, which wait in the store for the next sync.
 
 use std::io::Read;
 
@@ -12,11 +12,12 @@ use super::text;
 use super::text_id::next_id;
 use crate::sessions::{TextError, Texts};
 
-/// Keeps texts for a person or a group, to be sent with the next [`sync`](super::sync): all of them
-/// when this returns, or none. Returns their number.
+/// Stores texts for a person or a group, to be sent with the next [`sync`](super::sync). Either all
+/// texts are stored when this returns, or none. Returns their number.
 ///
 /// # Errors
-/// [`SayError`].
+/// Returns [`SayError`] if the input cannot be read, a text is too long or not UTF-8, the receiver
+/// is this identity, or the store fails.
 pub fn say(
     engine: &mut Engine,
     to: &Conversation,

@@ -5,10 +5,10 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_delivery::stored_limits;
 use endseal_keyring::device::{Address, DeviceId};
 
-/// Length of an address: identity and number of the device.
+/// Length of an encoded address: identity (32) || number of the device (4).
 pub(super) const ADDRESS_LEN: usize = 32 + 4;
 
-/// Reads an address.
+/// Decodes an address. Returns `None` if the key or the device number is invalid.
 pub(super) fn address(bytes: &[u8; ADDRESS_LEN]) -> Option<Address> {
     let (identity, device) = bytes.split_first_chunk()?;
     let identity = PublicKey::from_bytes(identity).ok()?;
@@ -16,7 +16,7 @@ pub(super) fn address(bytes: &[u8; ADDRESS_LEN]) -> Option<Address> {
     Some(Address { identity, device })
 }
 
-/// Writes an address.
+/// Encodes an address: identity (32) || number of the device (4), little-endian.
 pub(super) fn address_bytes(address: &Address) -> [u8; ADDRESS_LEN] {
     let mut bytes = [0; ADDRESS_LEN];
     let (identity, device) = bytes.split_at_mut(32);
@@ -25,18 +25,19 @@ pub(super) fn address_bytes(address: &Address) -> [u8; ADDRESS_LEN] {
     bytes
 }
 
-/// The payload of a frame. Nothing of it is trusted: the session proves what is true.
+/// Payload of a frame with a message of a session. Nothing in it is trusted until the session has
+/// authenticated it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Payload<'a> {
-    /// Address of the sender, as it says.
+    /// Address that the sender claims, not yet decoded.
     pub context: &'a [u8; ADDRESS_LEN],
-    /// A message of a session.
+    /// Encrypted message of a session.
     pub ciphertext: &'a [u8],
 }
 
 impl<'a> Payload<'a> {
-    /// Reads a payload; `None` if it has another form. The address is not decoded.
+    /// Parses a payload. Returns `None` if it has another form. The address is not decoded.
     #[must_use]
     pub fn read(payload: &'a [u8]) -> Option<Self> {
         let sealed = SealedMessage::view(payload, stored_limits()).ok()?;
@@ -45,13 +46,13 @@ impl<'a> Payload<'a> {
         (sealed.scheme == Scheme::PAIRWISE).then_some(Self { context, ciphertext })
     }
 
-    /// Address of the sender, as it says; `None` if it is none.
+    /// Decodes the address that the sender claims. Returns `None` if it is invalid.
     #[must_use]
     pub fn sender(&self) -> Option<Address> {
         address(self.context)
     }
 
-    /// A message of a session with a device of `sender`.
+    /// Makes the payload for a message of a session with a device of `sender`.
     #[must_use]
     pub fn seal(sender: &Address, ciphertext: Vec<u8>) -> Sealed<Message> {
         Sealed::from_message(SealedMessage {

@@ -1,4 +1,4 @@
-//! Problems: what arrived and cannot be shown, and what was sent and cannot arrive.
+//! Problems: messages that arrived and cannot be shown, and messages that cannot be delivered.
 
 use core::fmt;
 
@@ -11,26 +11,26 @@ use super::directory;
 use super::records::{self, PROBLEM, Transaction};
 use crate::wire_text;
 
-/// Problems that are kept.
+/// Limit on the problems that are stored.
 const KEPT: u64 = 1_000;
 
-/// Something that went wrong with a message.
+/// A failure with one message, stored for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Its number: later ones have higher numbers.
+    /// Number of the problem. Later problems have higher numbers.
     pub number: u64,
-    /// When it was noted, in milliseconds since 1970.
+    /// Time at which it was stored, in milliseconds since 1970.
     pub time: u64,
     /// Position in the mailbox, or the sequence of a frame that was sent.
     pub position: u64,
-    /// Other device: the sender, or the receiver of a frame that was sent.
+    /// Peer id of the remote device: the sender, or the receiver of a sent frame.
     #[serde(with = "wire_text::peer")]
     pub peer: PeerId,
-    /// The device with that peer id, if the hub's directory or a session has named it.
+    /// Address of the device with that peer id, if the hub's directory or a session has named it.
     #[serde(with = "wire_text::device")]
     pub device: Option<Address>,
-    /// Its class.
+    /// Class of the problem.
     pub class: ProblemClass,
 }
 
@@ -40,28 +40,28 @@ pub struct Problem {
 pub struct ProblemClass(Box<str>);
 
 impl ProblemClass {
-    /// A frame of another form.
+    /// The frame has an unknown form.
     pub(super) const FRAME: &str = "frame";
-    /// The hub deleted frames that were too old.
+    /// The hub deleted frames because they were too old.
     pub(super) const EXPIRED: &str = "gap-expired";
-    /// The hub lost its memory.
+    /// The hub was restored from an older copy of its database.
     pub(super) const RESTORED: &str = "gap-restored";
-    /// The hub has forgotten frames that it had taken.
+    /// The hub has lost frames that it had acknowledged.
     pub(super) const FORGOT: &str = "hub-forgot";
-    /// The sequence is below the hub's window.
+    /// The sequence of a sent frame is below the hub's window.
     pub(super) const OLD: &str = "old";
-    /// A letter that is not sealed to this person, or not what its sender made.
+    /// The letter is not sealed to this person, or was altered.
     pub(super) const LETTER: &str = "letter";
-    /// A letter of somebody who is no member of its group.
+    /// The author of the letter is not a member of its group.
     pub(super) const MEMBER: &str = "member";
-    /// A letter of this device.
+    /// The letter claims to come from this device.
     pub(super) const OWN: &str = "own";
-    /// A letter of a group or an epoch whose roster is not here.
+    /// The roster of the letter's group or epoch is not available.
     pub(super) const GROUP: &str = "group";
-    /// The mailbox does not exist.
+    /// The mailbox does not exist at the hub.
     pub(super) const MAILBOX: &str = "mailbox";
 
-    /// The name of the class.
+    /// Returns the name of the class.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -75,7 +75,7 @@ impl fmt::Display for ProblemClass {
 }
 
 impl Problem {
-    /// Reads a record of the store, which names no device; `None` if it is none.
+    /// Decodes a record of the store. Returns `None` if it is damaged. [`Self::device`] is not set.
     #[must_use]
     pub fn read(name: &[u8], value: &[u8]) -> Option<Self> {
         let number = records::number_in_name(name)?;
@@ -95,7 +95,7 @@ impl Problem {
     }
 }
 
-/// Notes a problem. The caller MUST call [`forget_old`] in the same transaction.
+/// Stores a problem. The caller MUST call [`forget_old`] in the same transaction.
 pub(super) fn note(
     transaction: &Transaction<'_, '_>,
     class: &str,
@@ -108,7 +108,7 @@ pub(super) fn note(
     transaction.put_record(PROBLEM, &number.to_be_bytes(), &value)
 }
 
-/// Forgets the oldest of more than 1,000.
+/// Deletes the oldest problems beyond 1,000.
 pub(super) fn forget_old(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
     let old = records::count(transaction, PROBLEM)?.saturating_sub(KEPT);
     let old = usize::try_from(old).unwrap_or(usize::MAX);
@@ -118,15 +118,16 @@ pub(super) fn forget_old(transaction: &Transaction<'_, '_>) -> Result<(), Engine
     Ok(())
 }
 
-/// The problems that are kept, the oldest first.
+/// Returns the stored problems, the oldest first.
 ///
 /// # Errors
-/// [`EngineError`].
+/// Returns [`EngineError`] if the store fails.
 pub fn problems(engine: &mut Engine) -> Result<Vec<Problem>, EngineError> {
     let limit = usize::try_from(KEPT).unwrap_or(usize::MAX);
     let found = engine.transaction(|transaction| transaction.records_after(PROBLEM, &[], limit))?;
     let known = engine.correspondents()?;
-    // A certificate proves no possession: that of another person may name the same peer id.
+    // A certificate does not prove possession of the key: a certificate of another person may name
+    // the same peer id.
     let of_session = |peer: &PeerId| {
         let mut those = known.iter().filter(|it| it.peer_id.as_ref() == Some(peer));
         let first = those.next()?;
@@ -144,10 +145,10 @@ pub fn problems(engine: &mut Engine) -> Result<Vec<Problem>, EngineError> {
     })
 }
 
-/// Forgets the problems up to a number.
+/// Deletes the problems with numbers up to `last`.
 ///
 /// # Errors
-/// [`EngineError`]; none is forgotten then.
+/// Returns [`EngineError`] if the store fails. Nothing was deleted then.
 pub fn forget_problems(engine: &mut Engine, last: u64) -> Result<(), EngineError> {
     let limit = usize::try_from(KEPT).unwrap_or(usize::MAX);
     engine.transaction(|transaction| {

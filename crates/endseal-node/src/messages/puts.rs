@@ -1,4 +1,4 @@
-//! Ciphertexts of the outbox go to the hub.
+//! Sends the ciphertexts of the outbox to the hub.
 
 use core::time::Duration;
 use std::collections::HashSet;
@@ -27,23 +27,23 @@ use crate::frame_target::{FRAME, Target};
 
 /// Frames that are read from the store at once.
 const PAGE: usize = 32;
-/// Frames on their way at once.
+/// Limit on the frames in transit.
 const WINDOW: usize = 512;
-/// Bytes of frames that are put before answers are read: what the hub has is noted although the
-/// line breaks.
+/// Length in bytes of the frames that are sent before answers are read. The acknowledgements are
+/// then stored even if the connection breaks.
 const FEED: usize = 1 << 20;
-/// Numbers of the outbox between the first frame that waits and the last one that is put: the hub's
-/// window has 1,024.
+/// Distance in outbox numbers between the first waiting frame and the last one that is sent. The
+/// hub's window has 1,024 numbers.
 const SPAN: u64 = 1_000;
-/// Devices of a person at most.
+/// Limit on the devices of a person.
 const MAX_DEVICES: usize = 16;
-/// Exchanges in a row in which the hub takes nothing.
+/// Limit on consecutive exchanges in which the hub accepts nothing.
 const MAX_IN_VAIN: u32 = 8;
-/// Longest wait that a hub may ask for.
+/// Limit on the wait that a hub may request.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// Puts the texts of the outbox, those of a mailbox in their order. Those that the hub cannot take
-/// now stay. Returns the mailboxes that are full.
+/// Sends the texts of the outbox, in their order for each mailbox. Texts that the hub cannot accept
+/// now stay in the outbox. Returns the full mailboxes.
 pub(super) async fn put_texts(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -55,7 +55,8 @@ pub(super) async fn put_texts(
     Ok(full)
 }
 
-/// Puts the receipts of the outbox, but for those to full mailboxes, behind [`put_texts`].
+/// Sends the receipts of the outbox, except those to full mailboxes. Must be called after
+/// [`put_texts`].
 pub(super) async fn put_receipts(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -63,12 +64,12 @@ pub(super) async fn put_receipts(
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
     put_some(hub, engine, true, &mut full, report).await?;
-    // A receipt that waits is of no concern to people.
+    // Users need not be informed about a receipt that waits.
     report.mailbox_full = !full.is_empty() && engine.transaction(|it| Target::count_texts(it))? > 0;
     Ok(())
 }
 
-/// Puts the frames of texts or receipts.
+/// Sends the frames of texts, or those of receipts.
 async fn put_some(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -81,13 +82,13 @@ async fn put_some(
         let before = (report.sent + report.receipts, full.len());
         let mut round = Round { puts: Puts::new(), after: 0, is_receipts, full, refusal: None };
         let mut next = engine.with(|engine| round.next(engine))?;
-        // An exchange begins with a request.
+        // An exchange without a request is not allowed.
         if next.is_empty() {
             return Ok(());
         }
         let mut exchange = hub.open().await?;
         round.run(&mut exchange, engine, &mut next, report).await?;
-        // All of it is answered.
+        // All requests of this exchange have been answered.
         exchange.end().await?;
         let refusal = round.refusal;
         let after = (report.sent + report.receipts, full.len());
@@ -97,7 +98,7 @@ async fn put_some(
         }
         match refusal {
             None => return Ok(()),
-            // They wait for the next visit, and keep no text waiting.
+            // The receipts wait for the next sync and delay no text.
             Some(wait) if is_receipts && !wait.is_zero() => return Ok(()),
             Some(_) if in_vain > MAX_IN_VAIN => return Err(HubError::Refused(Code::RATE).into()),
             Some(wait) => sleep(wait).await,
@@ -105,25 +106,25 @@ async fn put_some(
     }
 }
 
-/// One exchange. After the first refusal nothing more is put in it, and the hub takes nothing more:
-/// no frame passes another one of its mailbox.
+/// One exchange. After the first refusal no frame is sent in it, and the hub accepts none, so that
+/// no frame overtakes another of the same mailbox.
 struct Round<'f> {
     puts: Puts,
-    /// Number in the outbox behind which nothing was put yet.
+    /// Outbox number up to which frames were considered.
     after: u64,
-    /// True if receipts are put, otherwise texts.
+    /// True if receipts are sent, false if texts are sent.
     is_receipts: bool,
-    /// Mailboxes that are full.
+    /// Mailboxes that the hub reported as full.
     full: &'f mut HashSet<PeerId>,
-    /// Time after which another exchange may go on, if a frame was refused.
+    /// Time to wait before the next exchange, if a frame was refused.
     refusal: Option<Duration>,
 }
 
 impl Round<'_> {
-    /// The next frames that can be put. The hub forgets sequences that are too far back: none is
-    /// put that is too far ahead of the first text that waits.
+    /// Returns the next frames that can be sent. The hub forgets sequences that are too far back,
+    /// so that no frame may be too far ahead of the first waiting text.
     fn next(&mut self, engine: &mut Engine) -> Result<Vec<(Pending, Target)>, EngineError> {
-        // A receipt that becomes too old is made again.
+        // A receipt that becomes too old is created again.
         let first = engine.transaction(|it| Target::first_text(it))?;
         let end = first.map_or(u64::MAX, |first| first.saturating_add(SPAN));
         let mut found = Vec::new();
@@ -135,7 +136,7 @@ impl Round<'_> {
             for pending in page {
                 let number = pending.number;
                 let target = engine.transaction(|transaction| Target::of(transaction, number))?;
-                // Those without a target leave in files.
+                // Frames without a target leave the outbox in files.
                 let Some(target) = target else { continue };
                 let is_full = |(peer, _): &(PeerId, _)| self.full.contains(peer);
                 if target.is_receipt() == self.is_receipts && !target.mailboxes.iter().any(is_full)
@@ -176,7 +177,7 @@ impl Round<'_> {
         }
     }
 
-    /// Sends frames until enough are on their way, or no more are there.
+    /// Sends frames until enough are in transit, or none are left.
     async fn feed(
         &mut self,
         exchange: &mut HubExchange,
@@ -230,7 +231,7 @@ impl Round<'_> {
                 self.refusal = self.refusal.max(Some(wait));
                 return Ok(());
             }
-            // One before it was, and none passes another.
+            // The frame before it was refused, and no frame may overtake another.
             Code::MAILBOX if refused.mailboxes.is_empty() => {
                 self.refusal = self.refusal.max(Some(Duration::ZERO));
                 return Ok(());
@@ -240,8 +241,8 @@ impl Round<'_> {
             code => return Err(HubError::Refused(code).into()),
         };
         let pending = engine.outbox().pending(sequence.saturating_sub(1), 1)?.pop();
-        // Of several mailboxes, those that are left get the frame with the next exchange: it was
-        // not stored for any.
+        // The mailboxes that are left get the frame with the next exchange, because it was not
+        // stored for any of them.
         let is_left = engine.transaction(|transaction| {
             let target = Target::of(transaction, sequence)?;
             let Target { row, epoch, mut mailboxes } =
@@ -286,8 +287,8 @@ impl Round<'_> {
     }
 }
 
-/// Notes that a device of a text is gone, of which `others` got it or may get it still. Returns
-/// true if there is none.
+/// Records that a device of a text is gone. `others` is the number of other devices that received
+/// the text or may still receive it. Returns true if there are none.
 fn is_last_device(
     transaction: &mut Transaction<'_, '_>,
     sequence: u64,
@@ -297,7 +298,7 @@ fn is_last_device(
     if others == 0 {
         return Ok(true);
     }
-    // They were encrypted together, and are near, unless some got new numbers.
+    // They were encrypted together and have adjacent numbers, unless some were renumbered.
     let mut frames = Vec::new();
     let before = sequence.saturating_sub(MAX_DEVICES as u64).to_be_bytes();
     for (name, _) in transaction.records_after(FRAME, &before, 2 * MAX_DEVICES)? {
@@ -320,7 +321,7 @@ fn is_last_device(
     Ok(false)
 }
 
-/// The request that puts a ciphertext.
+/// Makes the request that sends a ciphertext.
 fn put(engine: &Engine, pending: Pending, target: &Target) -> Result<Request, HubError> {
     let sender = *engine.certificate().keys().peer_id.as_bytes();
     let stamp = Stamp { sequence: pending.number, timestamp: 0, sender };
@@ -339,7 +340,7 @@ fn put(engine: &Engine, pending: Pending, target: &Target) -> Result<Request, Hu
     Ok(Request::Put(Put { targets, slots, frame }))
 }
 
-/// Removes frames that the hub has, and remembers that it has them.
+/// Removes the frames that the hub has stored, and records the acknowledgement.
 fn stored(
     engine: &mut Engine,
     sequences: &[u64],

@@ -7,10 +7,10 @@ use endseal_crypto::secret::Zeroizing;
 use super::runs::Runs;
 use super::text_id::{SERIES_LEN, TextId};
 
-/// Runs of a receipt at most.
+/// Limit on the runs of a receipt.
 pub(super) const MAX_RUNS: usize = 32;
 
-/// The texts of a series that arrived at a device.
+/// A receipt: the texts of a series that arrived at a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextReceipt {
     pub(super) series: [u8; SERIES_LEN],
@@ -18,8 +18,8 @@ pub struct TextReceipt {
 }
 
 impl TextReceipt {
-    /// Reads a plaintext in which a device of `sender` confirms texts of `writer`. `None` if it is
-    /// of another form, or names others.
+    /// Parses a plaintext in which a device of `sender` confirms texts of `writer`. Returns `None`
+    /// if it has another form or names others.
     #[must_use]
     pub fn read(plaintext: &[u8], sender: &PublicKey, writer: &PublicKey) -> Option<Self> {
         let message = Message::view(plaintext, Limits::default()).ok()?;
@@ -41,14 +41,14 @@ impl TextReceipt {
         Some(Self { series, runs: Runs::new(runs)? })
     }
 
-    /// Returns true if the plaintext is a receipt, of whatever kind: it is not shown.
+    /// Returns true if the plaintext is a receipt of any kind. Receipts are not shown.
     pub(super) fn is_in(plaintext: &[u8]) -> bool {
         let message = Message::view(plaintext, Limits::default()).ok();
         matches!(message.and_then(|it| it.content), Some(ContentView::Receipt(_)))
     }
 
-    /// The plaintext in which a device of `sender` confirms texts of `writer`. `None` if there are
-    /// no runs, or more than [`MAX_RUNS`].
+    /// Encodes the plaintext in which a device of `sender` confirms texts of `writer`. Returns
+    /// `None` if there are no runs, or more than [`MAX_RUNS`].
     pub(super) fn plaintext(
         &self,
         sender: &PublicKey,
@@ -70,13 +70,13 @@ impl TextReceipt {
         message.to_vec(Limits::default()).ok().map(Zeroizing::new)
     }
 
-    /// The series, as its bytes.
+    /// Returns the bytes of the series.
     #[must_use]
     pub fn series(&self) -> [u8; 8] {
         self.series
     }
 
-    /// First and last numbers of the runs of texts, in ascending order.
+    /// Returns the first and last number of each run of texts, in ascending order.
     pub fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
         self.runs.iter()
     }

@@ -1,4 +1,5 @@
-//! Kinds of the node's records in the store, and their numbers (docs/spec/node.md, "Store").
+//! Kinds of the node's records in the store, and the numbering of rows (docs/spec/node.md,
+//! "Store").
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,42 +10,42 @@ use endseal_session::{EngineError, EngineTransaction};
 
 use super::payload::ADDRESS_LEN;
 
-/// A transaction of the store with its sessions.
+/// Transaction of the engine's store.
 pub(super) type Transaction<'t, 's> = EngineTransaction<'t, 's, OlmAccount>;
 
-/// The last number that was given to a row.
+/// Last number that was assigned to a row.
 pub(super) const COUNTER: u16 = 0;
-/// The hub: see [`Membership`](super::Membership).
+/// Registration at the hub: a [`Membership`](super::Membership).
 pub(super) const HUB: u16 = 1;
-/// Person records of others by their identities.
+/// Person records of others, by identity.
 pub(super) const PERSON: u16 = 2;
-/// See [`HistoryRow`](super::HistoryRow).
+/// Rows of the history: [`HistoryRow`](super::HistoryRow).
 pub(super) const HISTORY: u16 = 3;
-/// Texts that are not encrypted yet: the conversation by the number of the row.
+/// Texts that are not encrypted yet: the conversation, by the number of the row.
 pub(super) const UNSENT: u16 = 4;
-/// See [`Problem`](super::Problem).
+/// Stored problems: [`Problem`](super::Problem).
 pub(super) const PROBLEM: u16 = 6;
-/// See [`ParkedLetter`](super::parked_letter::ParkedLetter).
+/// Letters that wait for a roster; the format is in [`parked_letter`](super::parked_letter).
 pub(super) const LETTER: u16 = 7;
-/// Texts that arrived, by the device of their writer.
+/// Numbers of the texts that arrived, by the device that wrote them.
 pub(super) const ARRIVED: u16 = 8;
-/// Devices to which a receipt is due.
+/// Devices that are to receive a receipt.
 pub(super) const DUE: u16 = 9;
-/// Number in the inbox up to which texts were noted as arrived.
+/// Number in the inbox up to which texts were recorded as arrived.
 pub(super) const NOTED: u16 = 10;
-/// The id of the last text to a person.
+/// Id of the last text to a person.
 pub(super) const SAID: u16 = 11;
-/// Texts that a device has confirmed.
+/// Numbers of the texts that a device has confirmed.
 pub(super) const CONFIRMED: u16 = 12;
-/// Receipts in the outbox, by their numbers: the device that gets it.
+/// Receipts in the outbox: the receiving device, by the number of the receipt.
 pub(super) const RECEIPT: u16 = 13;
-/// Addresses of devices by their peer ids.
+/// Addresses of devices, by peer id.
 pub(super) const PEER: u16 = 16;
 
 /// Queue of the engine whose cursor is the position in the mailbox.
 pub(super) const QUEUE: &[u8] = b"hub";
 
-/// Gives a number to a row.
+/// Assigns the next number to a row.
 pub(super) fn next_number(transaction: &Transaction<'_, '_>) -> Result<u64, EngineError> {
     let last = match transaction.record(COUNTER, &[])? {
         Some(value) => number(&value).ok_or(EngineError::Damaged("counter"))?,
@@ -55,17 +56,17 @@ pub(super) fn next_number(transaction: &Transaction<'_, '_>) -> Result<u64, Engi
     Ok(next)
 }
 
-/// Reads a number of 8 bytes, little-endian.
+/// Decodes a number of 8 bytes, little-endian.
 pub(super) fn number(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// Reads the name of a record that is a number.
+/// Decodes a record name that is a number of 8 bytes, big-endian.
 pub(super) fn number_in_name(name: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(name.try_into().ok()?))
 }
 
-/// Name of a record of a device: identity (32) || number (4).
+/// Encodes the record name of a device: identity (32) || number (4), big-endian.
 pub(super) fn device_name(device: &Address) -> [u8; ADDRESS_LEN] {
     let mut name = [0; ADDRESS_LEN];
     let (identity, number) = name.split_at_mut(PublicKey::LEN);
@@ -74,7 +75,7 @@ pub(super) fn device_name(device: &Address) -> [u8; ADDRESS_LEN] {
     name
 }
 
-/// Reads [`device_name`]; `None` if it is none.
+/// Decodes the name from [`device_name`]. Returns `None` if it is invalid.
 pub(super) fn device_in_name(name: &[u8]) -> Option<Address> {
     let (identity, number) = name.split_first_chunk()?;
     let identity = PublicKey::from_bytes(identity).ok()?;
@@ -94,7 +95,7 @@ pub(super) fn count(transaction: &Transaction<'_, '_>, kind: u16) -> Result<u64,
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 pub(super) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

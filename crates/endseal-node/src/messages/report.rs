@@ -1,4 +1,4 @@
-//! Results of a visit at the hub.
+//! Results of a sync with the hub.
 
 use endseal_keyring::device::Address;
 use serde::{Deserialize, Serialize};
@@ -7,37 +7,38 @@ use super::conversation::Conversation;
 use super::conversation_text;
 use crate::wire_text;
 
-/// Results of a visit, also of one that failed.
+/// Results of a sync, even of one that failed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SyncReport {
-    /// Messages that arrived in the inbox.
+    /// Messages that were delivered to the inbox.
     pub received: u64,
     /// Messages that arrived and cannot be opened yet.
     pub parked: u64,
     /// Texts that were encrypted.
     pub encrypted: u64,
-    /// Texts whose devices are all gone: they are encrypted again for others.
+    /// Texts whose receiving devices are all gone. They are encrypted again for the current
+    /// devices.
     pub returned: u64,
-    /// Frames of texts that the hub has taken.
+    /// Frames of texts that the hub has accepted.
     pub sent: u64,
-    /// Receipts that arrived, and that the hub has taken.
+    /// Receipts that arrived, and receipts that the hub has accepted.
     pub receipts: u64,
-    /// Problems that were noted.
+    /// Problems that were stored.
     pub problems: u64,
-    /// Frames that the hub has deleted.
+    /// Gaps in the mailbox: frames that the hub has deleted.
     pub gaps: Vec<Lost>,
     /// Groups, persons and devices to which nothing was encrypted.
     pub skipped: Vec<Skipped>,
-    /// True if a mailbox is full, so that texts wait here.
+    /// True if a mailbox is full, so that texts wait on this device.
     pub mailbox_full: bool,
-    /// When the hub acknowledged the last frame that it has forgotten, in milliseconds since 1970:
-    /// its database is one of earlier.
+    /// Set if the hub has lost frames, because its database is an older copy: the time of its last
+    /// acknowledgement, in milliseconds since 1970.
     pub hub_forgot: Option<u64>,
 }
 
 impl SyncReport {
-    /// Adds the results of a later part of the visit.
+    /// Adds the results of a later step of the sync.
     pub(super) fn add(&mut self, other: Self) {
         self.received += other.received;
         self.parked += other.parked;
@@ -53,47 +54,47 @@ impl SyncReport {
     }
 }
 
-/// Frames that were deleted before this device had them.
+/// Frames that were deleted before this device received them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Lost {
-    /// Number of them, 0 if the hub does not know.
+    /// Number of frames; 0 if the hub does not know it.
     pub count: u64,
-    /// True if they were too old; otherwise the hub lost its memory.
+    /// True if the frames were too old; false if the hub was restored from an older copy.
     pub is_expired: bool,
 }
 
-/// A group, a person, or one of their devices, to which nothing was encrypted.
+/// A group, a person or a device to which nothing was encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Skipped {
     /// The group or person.
     #[serde(with = "conversation_text")]
     pub to: Conversation,
-    /// The device, if it is one.
+    /// The device, if only this device was skipped.
     #[serde(with = "wire_text::device")]
     pub device: Option<Address>,
-    /// Why.
+    /// Reason why nothing was encrypted.
     pub reason: SkippedReason,
 }
 
-/// Reason why nothing was encrypted.
+/// Reason why nothing was encrypted to a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "snake_case")]
 pub enum SkippedReason {
     /// The hub does not know the person.
     Unknown,
-    /// The person has no device at the hub.
+    /// The person has no device that is registered at the hub.
     NoDevice,
     /// The hub has no prekey of the device.
     NoPrekey,
-    /// The session with the device does not send any more.
+    /// The session with the device can no longer send.
     NoSession,
-    /// The answer of the hub is not signed by the person, or is older than what is known.
+    /// The hub's answer was not signed by the person, or is older than the stored record.
     Directory,
-    /// The rosters of the group are missing, or cannot be read.
+    /// The rosters of the group are missing or cannot be read.
     Group,
-    /// This person is no member of the group.
+    /// This identity is not a member of the group.
     NotMember,
 }

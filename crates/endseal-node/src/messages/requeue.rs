@@ -1,7 +1,7 @@
-//! Frames for full mailboxes get new numbers, behind all others.
+//! Renumbers the frames for full mailboxes, behind all other frames.
 //!
-//! So those of a mailbox keep their order, also where a frame for several is divided, and the hub's
-//! window moves on.
+//! The frames of a mailbox keep their order, even if a frame for several mailboxes is divided, and
+//! the hub's window can advance.
 
 use std::collections::HashSet;
 
@@ -12,14 +12,15 @@ use super::records::{self, Transaction};
 use super::shared_engine::SharedEngine;
 use crate::frame_target::{FRAME, Target};
 
-/// Records that are in memory at once.
+/// Records that are read from the store at once.
 const PAGE: usize = 32;
-/// Numbers between a text and a receipt that may wait: half of what the hub's window allows.
+/// Distance in numbers between a text and a receipt up to which both may wait: half of the hub's
+/// window.
 const FAR: u64 = 500;
 
-/// Divides frames for full mailboxes from others, and gives them new numbers in their order, in one
-/// transaction, but not those of receipts. The caller MUST know that the hub has stored no text of
-/// them: each was refused, or is behind one of its mailbox that was.
+/// Splits frames for full mailboxes from those for others, and gives them new numbers in their
+/// order, in one transaction. Receipts are left alone. The caller MUST know that the hub has stored
+/// none of these texts: each was refused, or follows a refused one of its mailbox.
 pub(super) fn requeue(
     engine: &SharedEngine<'_>,
     full: &HashSet<PeerId>,
@@ -29,7 +30,7 @@ pub(super) fn requeue(
         each(transaction, u64::MAX, &mut |_, number, target| {
             last = number;
             if target.is_receipt() {
-                // Receipts leave as long as their numbers are not too far behind that of a text.
+                // Receipts can leave as long as their numbers are not too far after that of a text.
                 has_others |= first.is_some_and(|first| number > first + FAR);
             } else {
                 first.get_or_insert(number);
@@ -37,12 +38,12 @@ pub(super) fn requeue(
             }
             Ok(())
         })?;
-        // Alone they may keep their places.
+        // If there are no other frames, these may keep their numbers.
         if !has_others {
             return Ok(());
         }
         each(transaction, last, &mut |transaction, number, target| {
-            // The hub may have stored a receipt: they are put behind texts.
+            // Receipts are sent after texts, so that the hub may have stored one.
             if target.is_receipt() {
                 return Ok(());
             }
@@ -63,10 +64,10 @@ pub(super) fn requeue(
     })
 }
 
-/// Work with a frame and its number.
+/// Callback that receives a frame and its number.
 type Work<'w> = dyn FnMut(&mut Transaction<'_, '_>, u64, Target) -> Result<(), EngineError> + 'w;
 
-/// Does something with each frame up to a number.
+/// Calls `work` with each frame up to the number `last`.
 fn each(
     transaction: &mut Transaction<'_, '_>,
     last: u64,

@@ -1,19 +1,19 @@
-//! Numbers of texts, as runs without a hole.
+//! Sets of text numbers, stored as runs without a gap.
 
 /// Length of an encoded run: first (8) || last (8).
 const RUN_LEN: usize = 16;
 
-/// A set of numbers above 0: runs in ascending order, with a hole between two.
+/// A set of numbers above 0, as runs in ascending order with a gap between any two.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Runs(Vec<(u64, u64)>);
 
 impl Runs {
-    /// The runs from each first to its last number. `None` if they are not in ascending order with
-    /// a hole between two, or have the number 0.
+    /// Makes a set from the first and last number of each run. Returns `None` if the runs are not
+    /// in ascending order with gaps between them, or contain the number 0.
     pub(super) fn new(runs: Vec<(u64, u64)>) -> Option<Self> {
         let mut end = 0;
         for (at, (first, last)) in runs.iter().enumerate() {
-            // Behind 0, or a hole.
+            // The first number must be above 0, or leave a gap after the run before.
             let least = if at == 0 { Some(1) } else { u64::checked_add(end, 2) };
             if least.is_none_or(|least| *first < least) || last < first {
                 return None;
@@ -23,31 +23,31 @@ impl Runs {
         Some(Self(runs))
     }
 
-    /// First and last numbers.
+    /// Iterates over the first and last number of each run.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.0.iter().copied()
     }
 
-    /// The highest number; 0 if there is none.
+    /// Returns the highest number; 0 if the set is empty.
     pub(super) fn last(&self) -> u64 {
         self.0.last().map_or(0, |(_, last)| *last)
     }
 
     pub(super) fn contains(&self, number: u64) -> bool {
         let at = self.0.partition_point(|(first, _)| *first <= number);
-        // The run that begins last at or before it.
+        // This is the last run that starts at or before the number.
         at.checked_sub(1).and_then(|at| self.0.get(at)).is_some_and(|(_, last)| number <= *last)
     }
 
-    /// Count of the numbers.
+    /// Counts the numbers.
     pub(super) fn count(&self) -> u64 {
         self.0.iter().fold(0, |count, (first, last)| count.saturating_add(last - first + 1))
     }
 
-    /// Adds the numbers from `first`, above 0, to `last`. Returns true if that changes anything. Of
-    /// more than `most` runs those with the lowest numbers are dropped.
+    /// Adds the numbers from `first`, which is above 0, to `last`. Returns true if that changes the
+    /// set. If there are more than `most` runs, those with the lowest numbers are dropped.
     pub(super) fn add(&mut self, first: u64, last: u64, most: usize) -> bool {
-        // Runs that overlap or touch become one.
+        // Runs that overlap or touch are merged.
         let from = self.0.partition_point(|(_, end)| end.saturating_add(1) < first);
         let to = self.0.partition_point(|(begin, _)| *begin <= last.saturating_add(1));
         let merged = match self.0.get(from..to) {
@@ -61,16 +61,16 @@ impl Runs {
         self.0.splice(from..to.max(from), [merged]);
         let dropped = self.0.len().saturating_sub(most);
         self.0.drain(..dropped);
-        // A run below all that are kept is dropped again.
+        // A run below all that are kept was dropped at once.
         dropped == 0 || merged >= self.0.first().copied().unwrap_or_default()
     }
 
-    /// Adds all numbers of `other`, as [`Self::add`] does.
+    /// Adds all numbers of `other`, like [`Self::add`]. Returns true if that changes the set.
     pub(super) fn add_all(&mut self, other: &Self, most: usize) -> bool {
         other.iter().fold(false, |changed, (first, last)| self.add(first, last, most) || changed)
     }
 
-    /// First (8) || last (8) of each.
+    /// Encodes the runs: first (8) || last (8) of each, little-endian.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         self.iter()
             .flat_map(|(first, last)| [first.to_le_bytes(), last.to_le_bytes()])
@@ -78,7 +78,7 @@ impl Runs {
             .collect()
     }
 
-    /// Reads [`Self::to_bytes`]; `None` if it is none.
+    /// Decodes the bytes of [`Self::to_bytes`]. Returns `None` if they are invalid.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (runs, []) = bytes.as_chunks::<RUN_LEN>() else { return None };
         let number = |bytes: &[u8]| Some(u64::from_le_bytes(bytes.try_into().ok()?));

@@ -1,4 +1,4 @@
-//! Turns of sending while a mailbox is received.
+//! Rounds of sending while a mailbox is received.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,8 +7,8 @@ use tokio::sync::Notify;
 use super::error::SyncError;
 use super::report::SyncReport;
 
-/// Turns of sending during a visit: one after each batch that was opened, so that a mailbox that
-/// fills again and again keeps no text here, and one after the last.
+/// Rounds of sending during a sync. There is one after each batch that was opened, so that a
+/// mailbox that fills again and again delays no text, and one after the last batch.
 pub(super) struct SendTurns {
     opened: Notify,
     has_ended: AtomicBool,
@@ -19,19 +19,19 @@ impl SendTurns {
         Self { opened: Notify::new(), has_ended: AtomicBool::new(false) }
     }
 
-    /// Notified of each batch.
+    /// Returns the notification to trigger after each batch.
     pub(super) fn opened(&self) -> &Notify {
         &self.opened
     }
 
-    /// Notes that all was received: the next turn is the last.
+    /// Records that everything was received, so that the next round is the last.
     pub(super) fn end(&self) {
         self.has_ended.store(true, Ordering::Release);
         self.opened.notify_one();
     }
 
-    /// Calls `send` for each turn. Returns the result of the last one. A hub that takes no more for
-    /// a while ends no turn but that.
+    /// Calls `send` for each round, and returns the result of the last one. A temporary refusal of
+    /// the hub ends the sync only in the last round.
     pub(super) async fn send<T>(
         &self,
         report: &mut SyncReport,

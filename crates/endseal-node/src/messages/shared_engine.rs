@@ -1,4 +1,4 @@
-//! An engine that receiving, sending and local requests use by turns.
+//! An engine that is shared by receiving, sending and local requests.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,9 +8,9 @@ use tokio::sync::watch;
 
 use super::records::Transaction;
 
-/// An engine that several tasks use, each for one piece of work at a time, none of which waits for
-/// the network. Between two of them the store and the states in memory are whole, so that a task
-/// may be dropped wherever it waits.
+/// An engine that several tasks share. Each uses it for one piece of work at a time, which never
+/// waits for the network. Between two pieces the store and the states in memory are consistent, so
+/// that a task may be dropped wherever it waits.
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 pub(crate) struct SharedEngine<'e> {
     engine: Mutex<&'e mut Engine>,
@@ -22,9 +22,10 @@ impl<'e> SharedEngine<'e> {
         Self { engine: Mutex::new(engine), arrivals: watch::Sender::new(()) }
     }
 
-    /// Works with the engine. `work` MUST NOT use this.
+    /// Runs `work` with exclusive access to the engine. `work` MUST NOT use this object, or it
+    /// blocks forever.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Engine) -> T) -> T {
-        // After a panic the engine has dropped its states, and reads them again.
+        // After a panic the engine has dropped its cached states, and reads them again.
         work(&mut self.engine.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -39,7 +40,7 @@ impl<'e> SharedEngine<'e> {
         self.with(|engine| engine.address())
     }
 
-    /// Changes whenever messages may have arrived in the inbox.
+    /// Returns a receiver that is notified when messages may have arrived in the inbox.
     pub(crate) fn arrivals(&self) -> watch::Receiver<()> {
         self.arrivals.subscribe()
     }

@@ -1,4 +1,4 @@
-//! Numbers of what waits.
+//! Counts of waiting messages.
 
 use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
@@ -8,33 +8,33 @@ use super::records::{self, LETTER, PROBLEM, UNSENT};
 use super::{unconfirmed, undelivered};
 use crate::frame_target::Target;
 
-/// Numbers of what waits in a store.
+/// Counts of the waiting messages of a store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Status {
-    /// The hub at which this device is registered.
+    /// Registration of this device at a hub; `None` if it is not registered.
     pub membership: Option<Membership>,
-    /// Messages that were not read.
+    /// Messages that were not marked as read.
     pub unread: u64,
     /// Texts that are not encrypted yet.
     pub unsent: u64,
-    /// Frames of texts that the hub does not have yet.
+    /// Frames of texts that the hub has not stored yet.
     pub frames: u64,
-    /// Texts to persons that were encrypted, and that no device of the person has confirmed.
+    /// Encrypted texts to persons that no device of the person has confirmed.
     pub undelivered: u64,
     /// Messages that arrived and cannot be opened yet.
     pub parked: u64,
-    /// Problems that are kept.
+    /// Problems that are stored.
     pub problems: u64,
 }
 
-/// Counts what waits.
+/// Counts the waiting messages.
 ///
 /// # Errors
-/// [`EngineError`].
+/// Returns [`EngineError`] if the store fails.
 pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
     let own = engine.address().identity;
-    // Receipts are no messages to read.
+    // Receipts are not counted as unread messages.
     engine.transaction(|transaction| unconfirmed::note(transaction, &own))?;
     let unread = engine.inbox().len()?;
     let parked: u64 = engine.parked()?.iter().map(|it| it.messages).sum();

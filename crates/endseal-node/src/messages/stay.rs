@@ -1,5 +1,5 @@
-//! A stay at the hub: a visit that goes on. What arrives is opened at once, and what is said is
-//! sent at once.
+//! A lasting connection to the hub: a sync that does not end. Arriving messages are opened at once,
+//! and new texts are sent at once.
 
 use core::cell::Cell;
 use core::pin::pin;
@@ -21,50 +21,52 @@ use super::shared_engine::SharedEngine;
 use super::sync::{greet, send_all};
 use super::unconfirmed;
 
-/// Time after which a stay begins anew, so that the hub does not run out of prekeys.
+/// Time after which the connection state is renewed, so that the hub does not run out of prekeys.
 const RENEWED: Duration = Duration::from_secs(3600);
 
-/// A stay that begins with a visit.
+/// Input of a lasting connection, which starts with a full sync.
 pub(crate) struct Stay<'s, 'e> {
     pub(crate) hub: &'s HubClient<'s>,
     pub(crate) engine: &'s SharedEngine<'e>,
-    /// The newest record of this identity.
+    /// Newest person record of this identity.
     pub(crate) person: &'s PersonRecord,
-    /// Keys of the same state directory.
+    /// Keys and rosters of the same state directory.
     pub(crate) keys: &'s LetterKeys<'s>,
     /// Notified when texts or receipts wait to be sent.
     pub(crate) said: &'s Notify,
-    /// Time after which what could not be sent, or opened, is tried again.
+    /// Time after which another attempt is made for messages that could not be sent or opened.
     pub(crate) retry: Duration,
 }
 
-/// Receiver of the results of a stay.
+/// Callbacks for the results of a lasting connection.
 pub(crate) trait StayEvents {
-    /// All that waited when the stay began was received, and all that waits here was sent.
+    /// The initial sync is complete: everything that waited at the start was received, and
+    /// everything that waits here was sent.
     fn visited(&self, report: &SyncReport);
-    /// Something arrived or was sent after the visit.
+    /// Messages arrived or were sent after the initial sync.
     fn noted(&self, report: &SyncReport);
-    /// All that waited here after the visit was sent.
+    /// Everything that waited here after the initial sync was sent.
     fn sent(&self, report: &SyncReport);
-    /// The hub takes nothing for a while. It is tried again.
+    /// The hub temporarily accepts nothing. Another attempt follows.
     fn refused(&self, error: SyncError);
 }
 
-/// Time of the next attempt to send.
+/// Trigger of the next attempt to send.
 #[derive(Clone, Copy)]
 enum Next {
-    /// When something is said; after a time, if something waits.
+    /// New texts, or a timeout if some messages still wait.
     Said(Option<Duration>),
-    /// After a time, whatever is said: the hub takes nothing.
+    /// A timeout only, because the hub accepts nothing.
     After(Duration),
 }
 
 impl Stay<'_, '_> {
-    /// Stays until `again` completes, or an hour has passed; neither ends the visit at the
-    /// beginning, unless the hub takes nothing. May be dropped wherever it waits.
+    /// Runs until `again` completes or an hour has passed. Neither of them ends the initial sync,
+    /// unless the hub accepts nothing. This is cancel-safe.
     ///
     /// # Errors
-    /// [`SyncError`]; it may be called again.
+    /// Returns [`SyncError`] if the connection, the hub or the store fails. The call may be
+    /// repeated.
     pub(crate) async fn run(
         &self,
         again: impl Future<Output = ()>,
@@ -153,11 +155,11 @@ impl Stay<'_, '_> {
         }
     }
 
-    /// Waits until something may be sent.
+    /// Waits until an attempt to send may be made.
     async fn until(&self, next: Next) {
         match next {
             Next::Said(None) => self.said.notified().await,
-            // Either is as good.
+            // The result does not matter: both mean that sending is possible.
             Next::Said(Some(retry)) => drop(timeout(retry, self.said.notified()).await),
             Next::After(wait) => sleep(wait).await,
         }

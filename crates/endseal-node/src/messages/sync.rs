@@ -1,4 +1,4 @@
-//! One visit at the hub: what waits there is received, what waits here is sent.
+//! One sync with the hub: receives what waits there, and sends what waits here.
 
 use endseal_codec::hub::{Answer, Hello, Publish, Request};
 use endseal_delivery::node::HubFault;
@@ -20,16 +20,17 @@ use super::unconfirmed::encrypt_receipts;
 use super::unsent::encrypt_unsent;
 
 const VERSION: u32 = 1;
-/// Times that texts are encrypted, if their devices are gone when they are sent: once more than a
-/// hub needs that tells the truth.
+/// Limit on the times that texts are encrypted because their devices are gone. An honest hub needs
+/// one time less.
 const ROUNDS: usize = 2;
 
-/// Receives all that waits at the hub, and sends all that waits here. `person` is the newest record
-/// of this identity, `keys` are those of the same state directory. The report also holds what was
-/// done before a failure.
+/// Receives everything that waits at the hub, and sends everything that waits here. `person` is the
+/// newest record of this identity, and `keys` belong to the same state directory. After a failure,
+/// `report` holds what was done before.
 ///
 /// # Errors
-/// [`SyncError`]; it may be called again.
+/// Returns [`SyncError`] if the device is not registered, the hub or the connection fails, or the
+/// store fails. The call may be repeated.
 pub async fn sync(
     hub: &HubClient<'_>,
     engine: &mut Engine,
@@ -49,7 +50,7 @@ pub async fn sync(
         Ok::<_, SyncError>(())
     };
     let sending = async {
-        // A failure does not keep what waits from being received.
+        // A failure to send does not prevent receiving.
         Ok(turns.send(&mut sent, async |report| send_all(hub, engine, keys, report).await).await)
     };
     let done = tokio::try_join!(receiving, sending);
@@ -58,10 +59,11 @@ pub async fn sync(
     done?.1
 }
 
-/// Returns the hub of this device, if it may send.
+/// Returns the registration of this device, if the device may send.
 ///
 /// # Errors
-/// [`SyncError::NotJoined`], [`SyncError::Restored`], [`SyncError::Engine`].
+/// Returns [`SyncError::NotJoined`] if it is not registered, [`SyncError::Restored`] if the store
+/// was restored from a copy, and [`SyncError::Engine`] if the store fails.
 pub fn may_sync(engine: &mut Engine) -> Result<Membership, SyncError> {
     let membership = membership(engine)?.ok_or(SyncError::NotJoined)?;
     if engine.store().restorations() > 0 {
@@ -70,14 +72,15 @@ pub fn may_sync(engine: &mut Engine) -> Result<Membership, SyncError> {
     Ok(membership)
 }
 
-/// Sends all that waits here and can be sent. Says newly to whom nothing was encrypted.
+/// Sends everything that waits here and can be sent. Replaces [`SyncReport::skipped`] with the
+/// receivers to which nothing was encrypted.
 pub(super) async fn send_all(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
     keys: &LetterKeys<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
-    // Texts whose devices are gone come back. They go before those that were written later.
+    // Texts whose devices are gone return to the unsent texts, and are encrypted before later ones.
     let mut full = put_texts(hub, engine, report).await?;
     for _ in 0..ROUNDS {
         report.skipped.clear();
@@ -94,7 +97,7 @@ pub(super) async fn send_all(
     Ok(())
 }
 
-/// Compares the state of the hub with that of this device, and publishes what it lacks.
+/// Compares the state of the hub with that of this device, and publishes missing data.
 pub(super) async fn greet(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -111,7 +114,7 @@ pub(super) async fn greet(
     if sequence < membership.sequence {
         report.hub_forgot = Some(membership.time);
         replace_prekeys::<SyncError>(hub, engine).await?;
-        // Noted before anything is put, and once.
+        // Recorded before anything is sent, and only once.
         engine.transaction(|transaction| {
             problem::note(transaction, ProblemClass::FORGOT, &membership.hub, sequence)?;
             problem::forget_old(transaction)?;

@@ -8,24 +8,24 @@ use endseal_crypto::secret::Zeroizing;
 
 use super::conversation::Conversation;
 
-/// The longest text in bytes.
+/// Limit on the length of a text in bytes of UTF-8.
 pub const MAX_TEXT_LEN: usize = 1_000_000;
 
-/// A text that was read.
+/// A decoded text.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "it is secret")]
 #[non_exhaustive]
 pub struct Text<'a> {
-    /// When it was written, in milliseconds since 1970, as its writer says.
+    /// Time at which it was written, in milliseconds since 1970, as its author claims.
     pub time: u64,
-    /// The text.
+    /// Content of the text.
     pub text: &'a str,
     id: &'a [u8; 16],
 }
 
 impl<'a> Text<'a> {
-    /// Reads a plaintext that `sender` wrote to a person or group. `None` if it is of another form,
-    /// or names another sender or receiver.
+    /// Decodes a plaintext that `sender` wrote to a person or group. Returns `None` if it has
+    /// another form, or names another sender or receiver.
     #[must_use]
     pub fn read(plaintext: &'a [u8], sender: &PublicKey, to: &Conversation) -> Option<Self> {
         let message = Message::view(plaintext, Limits::default()).ok()?;
@@ -37,14 +37,14 @@ impl<'a> Text<'a> {
         Some(Self { time: rich.timestamp, text, id: rich.id })
     }
 
-    /// Its id, which its writer gave it.
+    /// Returns the id that the author assigned.
     pub(super) fn id(&self) -> &'a [u8; 16] {
         self.id
     }
 }
 
-/// The plaintext of a text that `sender` writes at `time`. `None` if it is longer
-/// than [`MAX_TEXT_LEN`].
+/// Encodes a text that `sender` writes at `time`, in milliseconds since 1970. Returns `None` if it
+/// is longer than [`MAX_TEXT_LEN`].
 pub(super) fn plaintext(
     id: [u8; 16],
     sender: &PublicKey,

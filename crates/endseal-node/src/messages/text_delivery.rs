@@ -1,16 +1,16 @@
-//! Delivery of a text, as far as is known.
+//! Delivery state of a text.
 
 use serde::{Deserialize, Serialize};
 
-/// Delivery of a text that was written here.
+/// Delivery state of a text that was written on this device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "all are to be dealt with")]
 pub enum TextDelivery {
-    /// The hub does not have it yet, or not for all devices.
+    /// The hub has not stored it yet, or not for all devices.
     Unsent,
-    /// The hub has taken it, and no device of the person has confirmed it.
+    /// The hub has stored it, and no device of the person has confirmed it.
     Undelivered,
-    /// At least one of the devices that the person has now has confirmed it.
+    /// At least one current device of the person has confirmed it.
     Delivered,
 }

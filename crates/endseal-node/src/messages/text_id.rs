@@ -11,12 +11,12 @@ use super::records::{SAID, Transaction};
 /// Length of a series in bytes.
 pub(super) const SERIES_LEN: usize = 8;
 
-/// Id of a text to a person: series (8) || number (8).
+/// Id of a text to a person: series (8) || number (8), big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TextId {
-    /// Random bytes, the same for all texts of a store to a person.
+    /// Random bytes that all texts from one store to one person share.
     pub(super) series: [u8; SERIES_LEN],
-    /// Counts these texts from 1.
+    /// Number of the text in its series, counted from 1.
     pub(super) number: u64,
 }
 
@@ -29,14 +29,14 @@ impl TextId {
         bytes
     }
 
-    /// `None` if the number is 0.
+    /// Decodes an id. Returns `None` if the number is 0.
     pub(super) fn read(bytes: &[u8; 16]) -> Option<Self> {
         let (series, number) = bytes.split_first_chunk()?;
         let number = u64::from_be_bytes(number.try_into().ok()?);
         (number > 0).then_some(Self { series: *series, number })
     }
 
-    /// The id of the last text to a person that was written here.
+    /// Returns the id of the last text to a person that was written on this device.
     pub(super) fn last(
         transaction: &Transaction<'_, '_>,
         person: &PublicKey,
@@ -47,14 +47,14 @@ impl TextId {
         }
     }
 
-    /// Reads the value of a record.
+    /// Decodes an id from a record of the store.
     pub(super) fn in_record(value: &[u8]) -> Result<Self, EngineError> {
         let id = value.try_into().ok().and_then(Self::read);
         id.ok_or(EngineError::Damaged("said"))
     }
 }
 
-/// The id of a text that is written now: the next one to a person, or random to a group.
+/// Assigns the id of a new text: the next one of the person's series, or a random one for a group.
 pub(super) fn next_id(
     transaction: &Transaction<'_, '_>,
     to: &Conversation,

@@ -1,8 +1,8 @@
 //! Texts that arrived and that no receipt confirms yet.
 //!
-//! A pass over the new messages of the inbox notes the texts, and takes the receipts out. It
-//! belongs to each transaction in which messages arrived or are read: what a process that is killed
-//! before it leaves in the inbox is noted by the next one.
+//! A scan of the new messages in the inbox records the texts and removes the receipts. It is part
+//! of each transaction in which messages arrive or are read. If a process is killed before its
+//! scan, the next one scans the messages that it left.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,13 +24,13 @@ use super::text::Text;
 use super::text_id::{SERIES_LEN, TextId};
 use crate::frame_target::Target;
 
-/// Messages of the inbox that are in memory at once.
+/// Messages of the inbox that are read at once.
 const PAGE: usize = 32;
-/// Receipts of a visit at most: a quarter of the frames that a hub takes at once. The others leave
-/// with the next visit.
+/// Limit on the receipts of a sync: a quarter of the frames that a hub accepts at once. The others
+/// leave with the next sync.
 const MAX_RECEIPTS: usize = 256;
 
-/// Texts of a device that arrived.
+/// Numbers of the texts from a device that arrived.
 struct Arrived {
     series: [u8; SERIES_LEN],
     runs: Runs,
@@ -56,13 +56,13 @@ impl Arrived {
 
     fn add(&mut self, id: TextId) {
         if id.series != self.series {
-            // Another store of the device.
+            // The device has a new store with another series.
             *self = Self { series: id.series, runs: Runs::default(), has_changed: false };
         }
         self.has_changed |= self.runs.add(id.number, id.number, MAX_RUNS);
     }
 
-    /// Writes it, and that a receipt is due.
+    /// Writes the record, and marks a receipt as due.
     fn put(&self, transaction: &Transaction<'_, '_>, writer: &Address) -> Result<(), EngineError> {
         let name = records::device_name(writer);
         let value = [&self.series[..], &self.runs.to_bytes()].concat();
@@ -71,8 +71,8 @@ impl Arrived {
     }
 }
 
-/// Notes the texts that arrived in the inbox since the last call, and takes receipts and repeated
-/// texts out of it. Returns the count of those. `own` is this identity.
+/// Records the texts that arrived in the inbox since the last call, and removes receipts and
+/// repeated texts from it. Returns the number of removed messages. `own` is this identity.
 pub(super) fn note(
     transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
@@ -110,8 +110,8 @@ pub(super) fn note(
                 let new =
                     || Arrived { series: id.series, runs: Runs::default(), has_changed: false };
                 let mut known = known.unwrap_or_else(new);
-                // It came in another ciphertext: a hub may say that the mailbox of one that it has
-                // delivered does not exist.
+                // It arrived again in another ciphertext: a hub may claim that the mailbox of a
+                // device does not exist, although it has delivered the text.
                 if known.has(id) {
                     consumed.push(it.number);
                 }
@@ -136,7 +136,7 @@ pub(super) fn note(
     Ok(count)
 }
 
-/// The id of a text of `writer` to `own`; `None` if it is none.
+/// Returns the id of a text from `writer` to `own`. `None` if the plaintext is not such a text.
 fn id_of(plaintext: &[u8], writer: &PublicKey, own: &PublicKey) -> Option<TextId> {
     TextId::read(Text::read(plaintext, writer, &Conversation::Person(*own))?.id())
 }
@@ -146,14 +146,15 @@ pub(super) fn is_due(engine: &mut Engine) -> Result<bool, EngineError> {
     engine.transaction(|it| Ok(!it.records_after(DUE, &[], 1)?.is_empty()))
 }
 
-/// Returns true if receipts are due, or wait to be sent.
+/// Returns true if receipts are due, or encrypted and waiting to be sent.
 pub(super) fn waits(engine: &mut Engine) -> Result<bool, EngineError> {
     Ok(is_due(engine)? || !engine.transaction(|it| receipts_that_wait(it))?.is_empty())
 }
 
-/// Encrypts the receipts that are due. Only contacts get them, and persons to whom this device has
-/// written. The caller MUST have put the texts: receipts for mailboxes of which some wait stay due.
-/// A receipt that still waits for the same device is dropped. Returns true if receipts wait.
+/// Encrypts the receipts that are due. Only contacts and persons to whom this device has written
+/// receive them. The caller MUST have sent the texts before: a receipt stays due while texts for
+/// the same mailbox wait. An older receipt that still waits for the same device is dropped. Returns
+/// true if receipts wait.
 pub(super) async fn encrypt_receipts(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -208,7 +209,7 @@ pub(super) async fn encrypt_receipts(
     })?)
 }
 
-/// Receipts in the outbox, each with the device that gets it.
+/// Returns the receipts in the outbox, each with the receiving device.
 fn receipts_that_wait(
     transaction: &Transaction<'_, '_>,
 ) -> Result<Vec<(u64, Address)>, EngineError> {
@@ -223,7 +224,7 @@ fn receipts_that_wait(
             if Target::of(transaction, number)?.is_some() {
                 found.push((number, device));
             } else {
-                // It has left.
+                // The receipt was sent.
                 transaction.remove_record(RECEIPT, name)?;
             }
         }
@@ -235,7 +236,7 @@ fn forget_receipt(transaction: &Transaction<'_, '_>, number: u64) -> Result<(), 
     Target::settle(transaction, number)
 }
 
-/// Makes a receipt of the outbox due again. The caller MUST remove it there.
+/// Marks a receipt of the outbox as due again. The caller MUST remove it from the outbox.
 pub(super) fn make_due(transaction: &Transaction<'_, '_>, number: u64) -> Result<(), EngineError> {
     match transaction.record(RECEIPT, &number.to_be_bytes())? {
         Some(device) => transaction.put_record(DUE, &device, &[]),
@@ -243,7 +244,7 @@ pub(super) fn make_due(transaction: &Transaction<'_, '_>, number: u64) -> Result
     }
 }
 
-/// Encrypts the receipt for a device, if there is a session that sends.
+/// Encrypts the receipt for a device, if there is a session that can send.
 fn encrypt(
     transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
@@ -262,7 +263,7 @@ fn encrypt(
             Target::receipt(device.keys().peer_id).put(transaction, sequence)
         }
         Err(SendError::Engine(error)) => Err(error),
-        // A receipt begins no session.
+        // No session is established for a receipt.
         Err(_) => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Texts that were written here and did not arrive yet, as far as is known.
+//! Texts that were written on this device and are not known to have arrived.
 
 use std::collections::HashSet;
 
@@ -13,13 +13,14 @@ use super::text_delivery::TextDelivery;
 use super::text_id::TextId;
 use crate::frame_target::Target;
 
-/// Persons whose texts are counted with one look.
+/// Persons whose texts are counted at once.
 const PAGE: usize = 64;
 
-/// Returns at most `limit` rows of a conversation whose numbers are above `after`, in order.
+/// Returns up to `limit` rows of a conversation with numbers above `after`, in ascending order and
+/// with their delivery.
 ///
 /// # Errors
-/// [`EngineError`].
+/// Returns [`EngineError`] if the store fails.
 pub fn history(
     engine: &mut Engine,
     conversation: &Conversation,
@@ -31,7 +32,7 @@ pub fn history(
     Ok(rows)
 }
 
-/// Notes the delivery of the rows of a conversation.
+/// Sets the delivery of rows of a conversation.
 pub(crate) fn note_delivery(
     engine: &mut Engine,
     conversation: &Conversation,
@@ -48,7 +49,7 @@ pub(crate) fn note_delivery(
         };
         let last = person.map(|person| TextId::last(transaction, person)).transpose()?.flatten();
         let confirmed = person.map(|person| confirmed(transaction, person)).transpose()?;
-        // None of a letter, and of a text without a number.
+        // `None` for a letter, and for a text without a number.
         let is_confirmed = |row: &HistoryRow| {
             let id = TextId::read(row.text(&own, conversation)?.id())?;
             let is_counted = last.is_some_and(|last| last.series == id.series);
@@ -62,7 +63,7 @@ pub(crate) fn note_delivery(
             } else if is_confirmed == Some(true) {
                 Some(TextDelivery::Delivered)
             } else {
-                // Read once, and where it counts.
+                // Read at most once, and only if a row needs it.
                 let waiting = match &mut waiting {
                     Some(waiting) => waiting,
                     None => waiting.insert(rows_that_wait(transaction)?),
@@ -83,7 +84,7 @@ fn is_unsent(transaction: &Transaction<'_, '_>, number: u64) -> Result<bool, Eng
     Ok(transaction.record(UNSENT, &number.to_be_bytes())?.is_some())
 }
 
-/// Numbers of the rows of which a frame waits for the hub.
+/// Returns the numbers of the rows that have a frame waiting for the hub.
 fn rows_that_wait(transaction: &Transaction<'_, '_>) -> Result<HashSet<u64>, EngineError> {
     let mut rows = HashSet::new();
     Target::each(transaction, &mut |_, target| {
@@ -92,7 +93,7 @@ fn rows_that_wait(transaction: &Transaction<'_, '_>) -> Result<HashSet<u64>, Eng
     Ok(rows)
 }
 
-/// Counts the texts to persons that were encrypted and that no device has confirmed.
+/// Counts the encrypted texts to persons that no device has confirmed.
 pub(super) fn count(transaction: &Transaction<'_, '_>) -> Result<u64, EngineError> {
     let (mut after, mut count) = (Vec::new(), 0_u64);
     loop {

@@ -1,4 +1,4 @@
-//! Unsent texts become ciphertexts for the devices that a person has now.
+//! Encrypts unsent texts for the current devices of their receivers.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -20,18 +20,18 @@ use super::report::{Skipped, SkippedReason, SyncReport};
 use super::shared_engine::SharedEngine;
 use crate::frame_target::Target;
 
-/// Texts of a transaction.
+/// Texts in one transaction.
 const PAGE: usize = 256;
 
-/// Receivers of a conversation.
+/// Receivers of the texts in a conversation.
 enum Receivers {
-    /// Devices of a person, with sessions.
+    /// Devices of a person, which have sessions.
     Devices(Vec<Certificate>),
-    /// Members of a group; `None` if nothing can be sent.
+    /// Members of a group; `None` if nothing can be sent to it.
     Members(Option<LetterRecipients>),
 }
 
-/// Encrypts all texts that can be sent, in the order of writing.
+/// Encrypts all texts that can be sent, in the order in which they were written.
 pub(super) async fn encrypt_unsent(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -93,8 +93,8 @@ pub(super) async fn encrypt_unsent(
     }
 }
 
-/// Finds the devices of a person and begins the sessions that are missing. Notes why there are
-/// fewer than there could be.
+/// Finds the devices of a person, and establishes missing sessions. Reports the devices that cannot
+/// be used.
 async fn reach(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -143,8 +143,8 @@ async fn reach(
     Ok(reached)
 }
 
-/// Encrypts one text to devices. Returns false if there is none. Tells which have no session after
-/// all.
+/// Encrypts one text to devices. Returns false if it was encrypted to none of them. Calls
+/// `left_out` for devices whose session cannot send.
 fn encrypt(
     transaction: &mut Transaction<'_, '_>,
     row: &HistoryRow,

@@ -1,4 +1,4 @@
-//! Work for requests in the store.
+//! Execution of local requests on the store.
 
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,24 +20,24 @@ use crate::sessions::Texts;
 
 /// Rows that are read from the store at once.
 const STEP: usize = 16;
-/// Rows of a reply at most.
+/// Limit on the rows of a reply.
 const ROWS: usize = 256;
-/// Bytes of plaintext after which a reply has enough rows. A row has less than 1 MiB, and a
-/// message on the socket takes 4 MiB; a step beyond that is cut.
+/// Length of the plaintexts in bytes after which a reply has enough rows. A row is shorter than 1
+/// MiB and a message on the socket takes 4 MiB; rows beyond the limit are left for the next reply.
 const BYTES: usize = 1 << 20;
-/// Numbers of texts that are marked at once.
+/// Texts that are marked as read in one transaction.
 const MARKS: usize = 1_024;
-/// Time between two looks at what is to be tidied up.
+/// Interval of the maintenance.
 const TIDY: Duration = Duration::from_secs(60);
 
-/// Serves requests, one after the other, for ever.
+/// Serves requests one after the other. Returns when all senders of the channel are gone.
 pub(super) async fn serve_calls(
     engine: &SharedEngine<'_>,
     calls: &mut mpsc::Receiver<Call>,
     state: &HubState<'_>,
 ) {
     while let Some(Call { request, secret, reply }) = calls.recv().await {
-        // Nothing is done for a caller who is gone, and who may ask again.
+        // Skip requests whose caller is gone. It may repeat the request.
         if reply.is_closed() {
             continue;
         }
@@ -55,8 +55,8 @@ pub(super) async fn serve_calls(
     }
 }
 
-/// Does from time to time what no request asks for: ends sessions whose time is over, removes
-/// states that were replaced from the files of the store, and tells of problems.
+/// Runs the periodic maintenance: ends expired sessions, removes replaced states from the files of
+/// the store, and reports problems.
 pub(super) async fn maintain(engine: &SharedEngine<'_>, state: &HubState<'_>) {
     let mut clock = interval(TIDY);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -69,7 +69,7 @@ pub(super) async fn maintain(engine: &SharedEngine<'_>, state: &HubState<'_>) {
             if state.was_worked_with() { engine.settle() } else { Ok(()) }
         });
         if tidied.is_err() {
-            // A store that fails says so to each request, too.
+            // If the store fails, each request reports it too.
             state.note_work();
         }
         state.tell_problems();
@@ -141,7 +141,7 @@ fn unread(engine: &mut Engine, after: u64) -> Result<(Vec<Unread>, Option<u64>),
         for text in page {
             bytes += text.plaintext.len();
             if bytes > BYTES && !found.is_empty() {
-                // The next reply begins with it.
+                // The next reply starts with this text.
                 return Ok((found, Some(text.number - 1)));
             }
             found.push(text);

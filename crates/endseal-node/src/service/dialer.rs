@@ -1,27 +1,27 @@
-//! Connections to the hub that the program makes.
+//! Connections to the hub, which the calling program makes.
 
 use core::fmt;
 
 use endseal_transport::{Connection, Endpoint};
 
 /// A connection to the hub, made with [`hub_limits`](crate::messages::hub_limits), and its
-/// endpoint, which is closed with it.
+/// endpoint. The service closes the endpoint after the connection.
 #[allow(missing_debug_implementations, reason = "its endpoint holds a key")]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Dialed {
-    /// Endpoint.
+    /// Endpoint that made the connection and belongs to it alone.
     pub endpoint: Endpoint,
-    /// Connection.
+    /// Authenticated connection to the hub.
     pub connection: Connection,
 }
 
-/// Cause why there is no connection.
+/// Reason why no connection was made.
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct DialError {
-    /// The cause in a line.
+    /// Reason in one line, for people.
     pub cause: String,
-    /// Another attempt may succeed.
+    /// True if another attempt may succeed.
     pub is_transient: bool,
 }
 

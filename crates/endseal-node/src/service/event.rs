@@ -1,28 +1,30 @@
-//! Changes of a service's state.
+//! Events that a service reports.
 
-/// A change of state, for a log. It names no person and no text.
+/// A change of state, for a log. It contains no person and no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServiceEvent {
-    /// Connected to the hub: what waits is sent and received.
+    /// The service is connected to the hub. The initial sync is complete, or the hub temporarily
+    /// accepts no frames.
     Connected,
-    /// The connection is lost, or cannot be made. It is tried again.
+    /// The connection was lost or cannot be made. The service tries again.
     Disconnected {
-        /// The cause in a line.
+        /// Reason in one line.
         cause: String,
     },
-    /// The hub refuses this device. It is tried again.
+    /// The hub refused this device. The service tries again.
     Refused {
-        /// The cause in a line.
+        /// Reason in one line.
         cause: String,
     },
-    /// A mailbox of another device is full, and frames for it wait here; or none is any more.
+    /// True if a remote mailbox is full, so that frames for it wait here; false when no mailbox is
+    /// full any more.
     MailboxFull(bool),
-    /// Something went wrong with messages in the last minute: `inbox --problems` shows it.
+    /// Messages failed since the last report; `inbox --problems` shows them.
     Problems {
-        /// Messages that cannot be shown, and frames that cannot be sent.
+        /// Number of messages that cannot be shown, and of frames that cannot be sent.
         problems: u64,
-        /// Messages that the hub has deleted or forgotten; at least one for each time.
+        /// Number of messages that the hub has deleted or lost; each loss counts at least one.
         lost: u64,
     },
 }

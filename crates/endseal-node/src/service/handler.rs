@@ -1,4 +1,4 @@
-//! Connections of the socket: a request, and its replies.
+//! Connections of the local socket: each has one request and its replies.
 
 use alloc::sync::Arc;
 
@@ -9,17 +9,17 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use super::call::{Answer, Call};
 use crate::local::{LocalError, LocalReply, LocalRequest, Secret};
 
-/// Requests at once that wait for messages or for the hub.
+/// Limit on concurrent requests that wait for messages or for the hub.
 pub(super) const LONG_CALLS: usize = 8;
 
-/// Serves connections, each in a task of its own.
+/// Handles connections. Each runs in a task of its own with a clone of this handler.
 #[derive(Clone)]
 pub(super) struct Handler {
     calls: mpsc::Sender<Call>,
     arrivals: watch::Receiver<()>,
     stopped: watch::Receiver<bool>,
     long_calls: Arc<Semaphore>,
-    /// Dropped with the last of them.
+    /// Closes its channel when the last handler is dropped.
     _under_way: mpsc::Sender<()>,
 }
 
@@ -54,15 +54,14 @@ impl Handler {
         }
     }
 
-    /// Replies to a request, unless its caller goes away before.
+    /// Executes a request and replies, unless the caller closes the connection first.
     async fn reply_to(&self, call: &mut ControlCall, request: LocalRequest, secret: Secret) {
         if let Some(answer) = call.until_closed(self.ask(request, secret)).await {
             reply(call, answer).await;
         }
     }
 
-    /// Sends texts that were not read, and then those that arrive, until the caller or the service
-    /// ends.
+    /// Sends the unread texts, and later those that arrive, until the caller or the service stops.
     async fn follow(mut self, call: &mut ControlCall, mut after: u64) {
         let long_calls = Arc::clone(&self.long_calls);
         let Ok(_permit) = long_calls.try_acquire() else {
@@ -79,7 +78,7 @@ impl Handler {
                 let (is_empty, next) = (rows.is_empty(), *next);
                 if !is_empty {
                     tokio::select! {
-                        // A pager may stand still.
+                        // The caller may be a pager that stops reading.
                         sent = reply_at_leisure(call, answer) => if sent.is_err() { return },
                         _ = self.stopped.wait_for(|it| *it) => return,
                     }
@@ -96,7 +95,7 @@ impl Handler {
         reply(call, Err(LocalError::Stopping)).await;
     }
 
-    /// Has a request answered by the store.
+    /// Sends a request to the task that owns the store, and waits for the answer.
     async fn ask(&self, request: LocalRequest, secret: Secret) -> Answer {
         let (reply, answered) = oneshot::channel();
         let stopping = |_| LocalError::Stopping;
@@ -105,7 +104,7 @@ impl Handler {
     }
 }
 
-/// Sends a reply to a caller, who may be gone.
+/// Sends a reply. The caller may be gone, so that a failure is ignored.
 async fn reply(call: &mut ControlCall, answer: Answer) {
     let (json, secret) = parts(answer);
     let _ = call.reply(&json, &secret).await;

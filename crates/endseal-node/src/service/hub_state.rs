@@ -1,4 +1,4 @@
-//! State of the connection to the hub, and of what went over it.
+//! State of the connection to the hub, and counts of the events on it.
 
 use core::cell::{Cell, RefCell};
 
@@ -10,7 +10,7 @@ use super::syncs::Syncs;
 use crate::local::LocalError;
 use crate::messages::{StayEvents, SyncError, SyncReport};
 
-/// State that the log was told last.
+/// Connection state that was reported last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nothing,
@@ -19,7 +19,7 @@ enum Told {
     Refused,
 }
 
-/// State that the parts of a service share, all in one task.
+/// State that the components of a service share. They all run in one task.
 pub(super) struct HubState<'n> {
     notify: &'n dyn Fn(ServiceEvent),
     /// Notified when texts wait to be sent.
@@ -30,7 +30,7 @@ pub(super) struct HubState<'n> {
     is_full: Cell<bool>,
     problems: Cell<u64>,
     lost: Cell<u64>,
-    /// True if the store has replaced states in its log.
+    /// True if states in the log of the store were replaced since the last maintenance.
     is_worked_with: Cell<bool>,
 }
 
@@ -53,7 +53,7 @@ impl<'n> HubState<'n> {
         self.endpoint.borrow().is_some()
     }
 
-    /// The endpoint of the connection, if there is one; once.
+    /// Takes the endpoint of the connection, if there is one. The next call returns `None`.
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         self.endpoint.take()
     }
@@ -62,7 +62,7 @@ impl<'n> HubState<'n> {
         self.endpoint.replace(Some(endpoint));
     }
 
-    /// Notes that an attempt failed.
+    /// Reports a failed attempt.
     pub(super) fn failed(&self, error: &LocalError) {
         let is_refusal = matches!(error, LocalError::Hub { is_transient: false, .. });
         let cause = error.to_string();
@@ -74,7 +74,7 @@ impl<'n> HubState<'n> {
         self.syncs.failed(error);
     }
 
-    /// Notes what came and went.
+    /// Adds the counts of a report.
     fn note(&self, report: &SyncReport) {
         if report.received + report.encrypted + report.sent + report.receipts > 0 {
             self.is_worked_with.set(true);
@@ -85,7 +85,7 @@ impl<'n> HubState<'n> {
         self.lost.set(self.lost.get().saturating_add(lost));
     }
 
-    /// Tells what went wrong since this was called last.
+    /// Reports the problems since the last call.
     pub(super) fn tell_problems(&self) {
         let (problems, lost) = (self.problems.take(), self.lost.take());
         if problems + lost > 0 {
@@ -97,12 +97,12 @@ impl<'n> HubState<'n> {
         self.is_worked_with.set(true);
     }
 
-    /// Returns true if the store was worked with since this was called last.
+    /// Returns true if the store was used since the last call.
     pub(super) fn was_worked_with(&self) -> bool {
         self.is_worked_with.take()
     }
 
-    /// Answers requests that wait for a visit, which does not come any more.
+    /// Replies to the requests that still wait for a sync: the service is stopping.
     pub(super) fn end(&self) {
         self.syncs.failed(&LocalError::Stopping);
     }

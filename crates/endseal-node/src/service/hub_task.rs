@@ -1,4 +1,4 @@
-//! The connection to the hub, which is made again when it is lost.
+//! Task that keeps a connection to the hub, and makes a new one when it is lost.
 
 use core::time::Duration;
 
@@ -13,12 +13,12 @@ use super::{FAREWELL, ServiceOptions, line};
 use crate::local::LocalError;
 use crate::messages::{HubClient, LetterKeys, SharedEngine, Stay, SyncError};
 
-/// A connection that has lasted so long has worked: the next failure is the first again.
+/// Age at which a connection counts as working. The next failure is then counted as the first one.
 const WORKED: Duration = Duration::from_secs(10);
-/// Age at which a connection is replaced, with a new key exchange.
+/// Age at which a connection is replaced, so that there is a new key exchange.
 const RENEWED: Duration = Duration::from_secs(12 * 3600);
 
-/// Stays at the hub, for ever.
+/// Keeps the connection to the hub. Never returns.
 pub(super) async fn stay_connected(
     engine: &SharedEngine<'_>,
     own: (&PersonRecord, &LetterKeys<'_>),
@@ -47,17 +47,17 @@ pub(super) async fn stay_connected(
         let Err(error) = ended else { continue };
         state.failed(&error);
         failures = failures.saturating_add(1);
-        // Without chance the wait is the longest: late, but not wrong.
+        // Without randomness the longest wait is used.
         let wait = backoff.wait(failures, &mut OsRandom).unwrap_or(backoff.max);
         tokio::select! {
             () = sleep(wait) => {}
-            // A person who asks may have mended the network just now.
+            // A user who requests a sync may have repaired the network just now.
             () = state.syncs.added() => failures = 0,
         }
     }
 }
 
-/// Stays at the hub until the connection is lost or old.
+/// Stays connected until the connection is lost or reaches [`RENEWED`].
 async fn stay(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,

@@ -1,4 +1,4 @@
-//! Visits that are asked for.
+//! Requests for a sync with the hub.
 
 use core::cell::RefCell;
 
@@ -9,19 +9,19 @@ use super::call::Answering;
 use crate::local::{LocalError, LocalReply};
 use crate::messages::SyncReport;
 
-/// A request that waits for a visit.
+/// A request that waits for a sync.
 struct Waiting {
     reply: Answering,
-    /// Failed attempts that are left.
+    /// Number of failed attempts after which the request fails.
     attempts: u32,
 }
 
-/// Requests that wait for a visit.
+/// Requests that wait for a sync.
 #[derive(Default)]
 pub(super) struct Syncs {
-    /// Those for the visit that goes on.
+    /// Requests that the current sync answers.
     present: RefCell<Vec<Waiting>>,
-    /// Those for the next one: they came after it had begun.
+    /// Requests that arrived after the current sync had started, and wait for the next one.
     next: RefCell<Vec<Waiting>>,
     asked: Notify,
 }
@@ -32,7 +32,7 @@ impl Syncs {
         self.asked.notify_one();
     }
 
-    /// Waits until a visit is asked for that has not begun, and whose caller is there.
+    /// Waits until a request is there that no current sync answers, and whose caller still waits.
     pub(super) async fn asked(&self) {
         while !self.is_asked() {
             self.added().await;
@@ -45,17 +45,17 @@ impl Syncs {
         !next.is_empty()
     }
 
-    /// Waits until another visit is asked for.
+    /// Waits until another request is added.
     pub(super) async fn added(&self) {
         self.asked.notified().await;
     }
 
-    /// Notes that a visit begins.
+    /// Records that a sync starts.
     pub(super) fn begin(&self) {
         self.present.borrow_mut().append(&mut self.next.borrow_mut());
     }
 
-    /// Notes that the visit succeeded.
+    /// Replies to the requests of the current sync, which succeeded.
     pub(super) fn succeeded(&self, report: &SyncReport) {
         for Waiting { reply, .. } in self.present.take() {
             // The caller may be gone.
@@ -63,7 +63,8 @@ impl Syncs {
         }
     }
 
-    /// Notes that the hub takes nothing for a while: an attempt failed, and the visit goes on.
+    /// Records that the hub temporarily accepts nothing. This counts as a failed attempt, but the
+    /// sync continues.
     pub(super) fn refused(&self, error: &LocalError) {
         let mut present = self.present.borrow_mut();
         for mut waiting in present.split_off(0) {
@@ -76,7 +77,7 @@ impl Syncs {
         }
     }
 
-    /// Notes that an attempt failed.
+    /// Records that an attempt failed.
     pub(super) fn failed(&self, error: &LocalError) {
         let is_transient = matches!(error, LocalError::Hub { is_transient: true, .. });
         let mut waiting = self.present.take();

@@ -8,35 +8,35 @@ use endseal_keyring::device::DeviceId;
 use endseal_session::{EngineError, SendError};
 use endseal_store::{CreateStoreError, OpenStoreError, RestoreError};
 
-/// Why there are no sessions to work with.
+/// Reason why the sessions cannot be used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SessionsError {
-    /// No store was made.
+    /// The store was not created.
     Create {
-        /// Where it would be.
+        /// Path of the new store.
         path: PathBuf,
-        /// Why.
+        /// Reason why it was not created.
         error: CreateStoreError,
     },
-    /// The engine.
+    /// The engine or its store failed.
     Engine(EngineError),
-    /// There is no store yet.
+    /// There is no store at this path.
     Missing(PathBuf),
-    /// The store does not open.
+    /// The store cannot be opened.
     Open {
-        /// Which.
+        /// Path of the store.
         path: PathBuf,
-        /// Why.
+        /// Reason why it cannot be opened.
         error: OpenStoreError,
     },
-    /// The store is that of a device with another number.
+    /// The store belongs to a device with this number, not the requested one.
     OtherDevice(DeviceId),
-    /// No store was made from the backup.
+    /// The store was not restored from the backup.
     Restore {
-        /// Which.
+        /// Path of the backup.
         backup: PathBuf,
-        /// Why.
+        /// Reason why it was not restored.
         error: RestoreError,
     },
 }
@@ -72,15 +72,15 @@ impl error::Error for SessionsError {
     }
 }
 
-/// Why texts were not encrypted. None of them was.
+/// Reason why texts were not encrypted. None of them was.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TextError {
-    /// The texts cannot be read.
+    /// The input cannot be read.
     Input(io::Error),
-    /// A text is longer than a message may be: which, counted from 1.
+    /// The text with this number, counted from 1, is longer than a message may be.
     TooLong(u64),
-    /// The session.
+    /// The session or the store failed.
     Send(SendError),
 }
 

@@ -11,36 +11,37 @@ use endseal_session::{
     FileRecords, FileRoute, GroupChangeError, JoinedGroup, Outcome, Released,
 };
 
-/// Bytes of a file that are in memory at once, if they hold a record.
+/// Bytes of a file that are read at once. Longer records need more.
 const PIECE: usize = 8 << 20;
 
-/// Bytes of messages that are one backlog.
+/// Limit in bytes on the messages of one backlog.
 const HELD: usize = 32 << 20;
 
-/// Results of the records of a session file.
+/// Counts of the records of a session file, by their result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
-    /// All of them.
+    /// All records of the file.
     pub records: u64,
-    /// Opened now.
+    /// Messages that were opened now.
     pub delivered: u64,
-    /// Delivered before.
+    /// Messages that had been delivered before.
     pub already_delivered: u64,
-    /// Parked for a later epoch of their group.
+    /// Messages that were parked for a later epoch of their group.
     pub buffered: u64,
-    /// Parked for another reason.
+    /// Messages that were parked for another reason.
     pub parked: u64,
     /// Parked messages that were opened now.
     pub released: u64,
-    /// For another device or identity, and passed over.
+    /// Records for another device or identity, which were skipped.
     pub elsewhere: u64,
-    /// Groups that were joined.
+    /// Groups that this device joined.
     pub joined: Vec<JoinedGroup>,
-    /// Groups that were not joined because of their inviter. They are counted in `failures` as
-    /// `stranger`.
+    /// Groups that were not joined because their inviter was not accepted. They are counted in
+    /// `failures` as `stranger`.
     pub uninvited: Vec<JoinedGroup>,
-    /// Not opened, by the code of the failure; parked messages that failed now are counted too.
+    /// Messages that were not opened, by the code of the failure. Parked messages that failed now
+    /// are included.
     pub failures: BTreeMap<&'static str, u64>,
 }
 
@@ -79,49 +80,51 @@ impl Tally {
     }
 }
 
-/// Delivers session files (docs/spec/session-file.md) as one backlog, transaction by transaction:
-/// messages are opened in the order of their numbers whatever the order of the files. Up to 32 MiB
-/// of messages are one backlog; beyond, what was read first is delivered first.
+/// Delivers session files (docs/spec/session-file.md) as one backlog, in several transactions.
+/// Messages are opened in the order of their numbers, whatever the order of the files. A backlog
+/// has at most 32 MiB of messages; after that, the messages read so far are delivered first.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct Reception<'a> {
     engine: &'a mut Engine,
     options: &'a BatchOptions,
     inviters: &'a dyn Fn(&Address) -> bool,
-    /// Messages of the records, one after the other.
+    /// Bodies of the records, concatenated.
     bodies: Vec<u8>,
     records: Vec<Held>,
 }
 
-/// A record whose message is in memory.
+/// A record whose body is in memory.
 struct Held {
     id: Vec<u8>,
     group: Vec<u8>,
-    /// Where its message ends.
+    /// End of its body in [`Reception::bodies`].
     end: usize,
 }
 
 impl<'a> Reception<'a> {
-    /// Nothing was read yet.
+    /// Makes a reception that has read no file. It accepts no inviter until [`Self::inviters`] is
+    /// called.
     #[must_use]
     pub fn new(engine: &'a mut Engine, options: &'a BatchOptions) -> Self {
         let inviters = &|_: &Address| false;
         Self { engine, options, inviters, bodies: Vec::new(), records: Vec::new() }
     }
 
-    /// Accepts welcomes of the inviters for which `accepts` returns true. Others are failures with
-    /// the code `stranger`.
+    /// Accepts welcomes of the inviters for which `accepts` returns true. Other welcomes are
+    /// counted as failures with the code `stranger`.
     ///
-    /// The caller MUST show inviter and members of [`Tally::joined`].
+    /// The caller MUST show the inviter and the members of each group in [`Tally::joined`].
     #[must_use]
     pub fn inviters(self, accepts: &'a dyn Fn(&Address) -> bool) -> Self {
         Self { inviters: accepts, ..self }
     }
 
-    /// Reads a file. Records are delivered when there are many, and with [`Self::finish`].
-    /// `progress` is told how many bytes were read.
+    /// Reads a file. Records are delivered when the backlog is full, and with [`Self::finish`].
+    /// `progress` receives the number of bytes read.
     ///
     /// # Errors
-    /// [`ReceiveError`]. The records before the fault are taken.
+    /// Returns [`ReceiveError`] if the input cannot be read, the file is damaged, or the store
+    /// fails. The records before the fault are kept.
     pub fn read(
         &mut self,
         mut input: impl Read,
@@ -131,11 +134,11 @@ impl<'a> Reception<'a> {
         let mut parser = FileRecords::new();
         let (mut piece, mut done) = (Vec::new(), 0);
         loop {
-            // More than a piece only for a record that is longer.
+            // Read more than a piece only for a longer record.
             let most = if piece.len() < PIECE { PIECE } else { FileRecord::MAX_LEN };
             let space = most - piece.len();
             let read = (&mut input).take(space as u64).read_to_end(&mut piece);
-            // What was read before a failure is there, and good.
+            // The bytes that were read before a failure are valid.
             let is_last = !matches!(read, Ok(len) if len == space);
             let mut rest = piece.as_slice();
             let fault = loop {
@@ -160,10 +163,10 @@ impl<'a> Reception<'a> {
         }
     }
 
-    /// Delivers what was not delivered yet.
+    /// Delivers the records that were not delivered yet.
     ///
     /// # Errors
-    /// [`EngineError`]. What was delivered before is counted in `tally`.
+    /// Returns [`EngineError`] if the store fails. `tally` counts what was delivered before.
     pub fn finish(mut self, tally: &mut Tally) -> Result<(), EngineError> {
         self.deliver(tally)
     }
@@ -276,13 +279,13 @@ impl From<GroupChangeError> for NotJoined {
     }
 }
 
-/// Reason why not all of a session file was delivered.
+/// Reason why a session file was not delivered completely.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReceiveError {
-    /// The store.
+    /// The store failed.
     Engine(EngineError),
-    /// The file is damaged, cut short, or none.
+    /// The file is damaged, truncated, or not a session file.
     Format(FileRecordError),
     /// The file cannot be read.
     Input(io::Error),

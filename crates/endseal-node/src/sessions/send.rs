@@ -1,4 +1,4 @@
-//! Texts that become ciphertexts in the outbox, and ciphertexts that leave it in a file.
+//! Encrypts texts into the outbox, and writes ciphertexts of the outbox to session files.
 
 use core::{error, fmt};
 use std::io::{BufRead, BufReader, Read, Write as _};
@@ -14,10 +14,11 @@ use crate::atomic::AtomicFile;
 use crate::error::FileError;
 use crate::frame_target::Target;
 
-/// Ciphertexts that are in memory at once.
+/// Ciphertexts that are read from the store at once.
 const PAGE: usize = 64;
 
-/// The texts of an input: all of it as one, or one a line. What was read is wiped.
+/// The texts of an input: the whole input as one text, or one text a line. The buffer is wiped on
+/// drop.
 #[allow(missing_debug_implementations, reason = "it holds what is secret")]
 pub struct Texts<R> {
     input: BufReader<R>,
@@ -27,20 +28,20 @@ pub struct Texts<R> {
 }
 
 impl<R: Read> Texts<R> {
-    /// The input as one text.
+    /// Reads the whole input as one text.
     #[must_use]
     pub fn whole(input: R) -> Self {
         Self::new(input, false)
     }
 
-    /// The lines of the input, without their ends (LF, CR LF).
+    /// Reads each line of the input as a text, without its end (LF or CR LF).
     #[must_use]
     pub fn lines(input: R) -> Self {
         Self::new(input, true)
     }
 
     fn new(input: R, lines: bool) -> Self {
-        // Never reallocated, so that no copy stays behind.
+        // The buffer is never reallocated, so that no copy stays in memory.
         let text = Zeroizing::new(Vec::with_capacity(MAX_PLAINTEXT_LEN + 3));
         Self { input: BufReader::with_capacity(1 << 16, input), lines, number: 0, text }
     }
@@ -74,11 +75,11 @@ impl<R: Read> Texts<R> {
     }
 }
 
-/// Encrypts each text to a group, in one transaction: all of them lie in the outbox when this
-/// returns, or none. Returns their number.
+/// Encrypts each text to a group, in one transaction. Either all ciphertexts are in the outbox when
+/// this returns, or none. Returns their number.
 ///
 /// # Errors
-/// [`TextError`].
+/// Returns [`TextError`] if the input cannot be read, a text is too long, or the group cannot send.
 pub fn encrypt_group(
     engine: &mut Engine,
     group: &[u8],
@@ -92,12 +93,12 @@ pub fn encrypt_group(
     })
 }
 
-/// Ciphertexts of a conversation in the outbox.
+/// Selects ciphertexts of a conversation in the outbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// Messages and commits.
     Messages,
-    /// Released welcomes, for devices that are not in the group yet.
+    /// Released welcomes, for devices that are not yet in the group.
     Welcomes,
 }
 
@@ -110,16 +111,15 @@ impl Part {
 /// Counts the messages and commits of a conversation that wait in the outbox.
 ///
 /// # Errors
-/// [`EngineError`].
+/// Returns [`EngineError`] if the store fails.
 pub fn waiting(engine: &mut Engine, conversation: &ConversationId) -> Result<u64, EngineError> {
     count(engine, conversation, Part::Messages)
 }
 
-/// Counts the welcomes of a group that wait in the outbox and may be sent: their commit was
+/// Counts the welcomes of a group that wait in the outbox and may be sent, because their commit was
 /// accepted.
 ///
-/// # Errors
-/// [`EngineError`].
+/// Returns [`EngineError`] if the store fails.
 pub fn waiting_welcomes(
     engine: &mut Engine,
     conversation: &ConversationId,
@@ -143,7 +143,7 @@ fn count(
     }
 }
 
-/// Leaves out what is for a hub.
+/// Removes the ciphertexts that go to a hub from a page.
 fn without_frames(engine: &mut Engine, page: &mut Vec<Pending>) -> Result<(), EngineError> {
     engine.transaction(|transaction| {
         let mut targets = Vec::with_capacity(page.len());
@@ -156,12 +156,11 @@ fn without_frames(engine: &mut Engine, page: &mut Vec<Pending>) -> Result<(), En
     })
 }
 
-/// Writes the messages and commits of a conversation that wait in the outbox to a session file
-/// (docs/spec/session-file.md), and returns their number. They leave the outbox when the file is
-/// durable under its name: whatever goes wrong before, they wait there still.
+/// Writes the waiting messages and commits of a conversation to a session file
+/// (docs/spec/session-file.md), and returns their number. They are removed from the outbox when the
+/// file is durable under its name. After a failure they are still in the outbox.
 ///
-/// # Errors
-/// [`WriteOutboxError`].
+/// Returns [`WriteOutboxError`] if the store fails or the file cannot be written.
 pub fn write_outbox(
     engine: &mut Engine,
     conversation: &ConversationId,
@@ -170,10 +169,10 @@ pub fn write_outbox(
     write(engine, conversation, Part::Messages, file)
 }
 
-/// [`write_outbox`] for the welcomes of a group.
+/// Like [`write_outbox`], for the welcomes of a group.
 ///
 /// # Errors
-/// [`WriteOutboxError`].
+/// Returns [`WriteOutboxError`] if the store fails or the file cannot be written.
 pub fn write_welcomes(
     engine: &mut Engine,
     conversation: &ConversationId,
@@ -222,13 +221,13 @@ fn write(
     Ok(numbers.len() as u64)
 }
 
-/// Reason why ciphertexts did not leave the outbox.
+/// Reason why ciphertexts were not written to a file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WriteOutboxError {
-    /// The store.
+    /// The store failed.
     Engine(EngineError),
-    /// The file was not written.
+    /// The file cannot be written.
     File(FileError),
 }
 

@@ -1,4 +1,4 @@
-//! Frames as they arrive, in their order.
+//! Frames in the order of their arrival.
 
 use endseal_codec::frame::{Kind, LiveFrame};
 use endseal_codec::{Codec as _, Content, Limits, Message};
@@ -6,8 +6,7 @@ use endseal_transport::Frame;
 
 use super::refusal::Refusal;
 
-/// A frame that has arrived, in its place: whoever has cut it out of a stream has checked its
-/// number.
+/// A frame that has arrived. The code that parsed it from the stream has checked its number.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "the fields of docs/spec/frame.md")]
 pub struct Arrival<'a> {
@@ -15,7 +14,7 @@ pub struct Arrival<'a> {
     pub kind: Kind,
     /// True if the payload is sealed end to end.
     pub sealed: bool,
-    /// The payload.
+    /// Content of the frame.
     pub payload: &'a [u8],
 }
 
@@ -33,12 +32,12 @@ impl<'a> From<&'a Frame> for Arrival<'a> {
 }
 
 impl Arrival<'_> {
-    /// The message of a frame of kind `message` in the clear.
+    /// Decodes a cleartext frame of kind `message`. Fails with [`Refusal::Order`] for other frames.
     pub(super) fn message(&self) -> Result<Content, Refusal> {
         if self.kind != Kind::Message || self.sealed {
             return Err(Refusal::Order);
         }
-        // What a later version says has no place in this one's order.
+        // Content that only a later version knows is not valid at any position in this one.
         Message::decode(self.payload, Limits::default())?.content.ok_or(Refusal::Order)
     }
 }

@@ -1,4 +1,4 @@
-//! Asking whether a peer answers.
+//! Measures the round trip to a peer.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -10,10 +10,10 @@ use super::refusal::Refusal;
 use super::request::Request;
 use super::stall::{StallTimeout, taken};
 
-/// Longest payload that is sent back.
+/// Limit on the payload of an echo in bytes.
 pub const MAX_ECHO: usize = 1024;
 
-/// An exchange in which the peer sends everything back.
+/// An exchange in which the peer returns each frame.
 #[derive(Debug)]
 pub struct Echo {
     connection: Connection,
@@ -23,21 +23,22 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// Opens the exchange; the peer learns of it by the first [`call`](Self::call).
+    /// Opens the exchange. The peer learns of it with the first [`call`](Self::call).
     ///
     /// # Errors
-    /// [`SendError`].
+    /// Returns [`SendError`] if the exchange cannot be opened within the stall timeout.
     pub async fn open(connection: &Connection, stall: StallTimeout) -> Result<Self, SendError> {
         let streams = stall.wait(connection, 0, connection.open_exchange()).await?;
         let (stream, answers) = streams?;
         Ok(Self { connection: connection.clone(), stall, stream, answers })
     }
 
-    /// Sends bytes, at most [`MAX_ECHO`] of them, and waits for the same to come back. Gives the
-    /// time that it took.
+    /// Sends at most [`MAX_ECHO`] bytes and waits until the peer returns them. Returns the
+    /// round-trip time.
     ///
     /// # Errors
-    /// [`SendError`]; [`Refusal::Order`] if something else comes back.
+    /// Returns [`SendError`] if the connection fails or the peer does not answer in time. An answer
+    /// with other content is [`Refusal::Order`].
     pub async fn call(&mut self, payload: Vec<u8>) -> Result<Duration, SendError> {
         let frame = Frame::new(Kind::Control, payload);
         let started = Instant::now();
@@ -53,7 +54,7 @@ impl Echo {
     }
 }
 
-/// Sends back what comes, one frame at a time. The peer takes each within `stall`.
+/// Returns each frame to the peer, one at a time. The peer must accept each answer within `stall`.
 pub(super) async fn echo(
     (first, mut stream, mut answers): Request,
     stall: Duration,

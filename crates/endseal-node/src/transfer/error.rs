@@ -1,4 +1,4 @@
-//! Why a transfer did not come about.
+//! Errors of transfers.
 
 use core::{error, fmt};
 use std::io;
@@ -9,72 +9,74 @@ use endseal_transport::ReceiveError;
 use super::refusal::Refusal;
 use crate::error::FileError;
 
-/// Why something could not be sent, whatever it is.
+/// Reason why a file, a message or an echo was not sent.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The connection or its stream ended. Whether the peer has what was sent is not known.
+    /// The connection or its stream ended while sending. It is not known whether the peer received
+    /// the data.
     Send(endseal_transport::SendError),
-    /// The same, while an answer was awaited.
+    /// The connection or its stream ended while an answer was awaited. It is not known whether the
+    /// peer received the data.
     Receive(ReceiveError),
-    /// The peer's answer is none.
+    /// The peer's answer is not valid.
     Answer(Refusal),
     /// The content to be sent could not be read.
     Input(io::Error),
     /// The system's source of randomness failed.
     Random(RandomError),
-    /// The peer is there and does nothing, for longer than [`StallTimeout`](super::StallTimeout)
-    /// allows. Whether it has what was sent is not known.
+    /// The peer is connected but made no progress for longer than
+    /// [`StallTimeout`](super::StallTimeout) allows. It is not known whether it received the data.
     Stalled,
 }
 
-/// Why a file was not delivered.
+/// Reason why a file was not delivered.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SendFileError {
-    /// It was not sent, or not to its end.
+    /// The file was not sent completely.
     Send(SendError),
-    /// It became shorter or longer while it was read.
+    /// The size of the file changed while it was read.
     Changed,
-    /// The peer has received something else than was sent.
+    /// The content that the peer received differs from the file.
     Damaged,
-    /// The peer could not store it.
+    /// The peer could not store the file.
     Failed,
-    /// The peer does not want it: usually because it has a file of that name.
+    /// The peer refused the file, usually because it has a file of that name.
     Refused,
-    /// It is larger than the peer accepts.
+    /// The file is larger than the peer accepts.
     TooLarge,
 }
 
-/// Why a file was not received. Nothing of it is left.
+/// Reason why a file was not received. No content of it is kept.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReceiveFileError {
     /// The connection or the stream ended before the file was whole.
     Receive(ReceiveError),
-    /// The sender could not be answered. The file may be whole, and has its name then.
+    /// The sender did not receive the answer. The file may be complete, and then has its name.
     Answer(SendError),
-    /// The frames are refused.
+    /// A frame was refused.
     Refusal(Refusal),
-    /// It could not be stored, or there is one of that name.
+    /// The file could not be stored, or there is one of that name.
     File(FileError),
     /// The peer has too many unfinished files.
     Quota,
-    /// No content came for longer than the stall timeout.
+    /// No content arrived within the stall timeout.
     Stalled,
 }
 
-/// Why a series of messages ended early. What was handed over before is whole.
+/// Reason why a series of messages ended early. Messages that were delivered before are complete.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReceiveMessagesError {
     /// The connection or the stream ended within the series.
     Receive(ReceiveError),
-    /// Receipts could not be sent: the sender does not know what has arrived.
+    /// Receipts could not be sent. The sender does not know which messages arrived.
     Answer(SendError),
-    /// The frames are refused.
+    /// A frame was refused.
     Refusal(Refusal),
-    /// Nobody takes the messages any more.
+    /// The inbox failed to accept a message.
     Output(io::Error),
 }
 
@@ -100,11 +102,13 @@ from! {
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Send(_) | Self::Receive(_) => "the connection was lost before all was delivered",
+            Self::Send(_) | Self::Receive(_) => {
+                "the connection was lost before everything was delivered"
+            }
             Self::Answer(_) => "the peer does not keep to the protocol",
-            Self::Input(_) => "cannot read what is to be sent",
-            Self::Random(_) => "no identifier can be made",
-            Self::Stalled => "the peer stands still; whether it has what was sent is not known",
+            Self::Input(_) => "cannot read the content to send",
+            Self::Random(_) => "cannot generate a random identifier",
+            Self::Stalled => "the peer makes no progress; it may or may not have received the data",
         })
     }
 }
@@ -127,7 +131,7 @@ impl fmt::Display for SendFileError {
         match self {
             Self::Send(error) => error.fmt(f),
             Self::Changed => f.write_str("the file changed while it was read"),
-            Self::Damaged => f.write_str("the peer received something else than was sent"),
+            Self::Damaged => f.write_str("the peer received other content than was sent"),
             Self::Failed => f.write_str("the peer could not store the file"),
             Self::Refused => f.write_str("the peer refuses the file"),
             Self::TooLarge => f.write_str("the file is larger than the peer accepts"),
@@ -148,12 +152,12 @@ impl fmt::Display for ReceiveFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Receive(_) => f.write_str("a file did not arrive"),
-            Self::Answer(_) => f.write_str("a sender does not learn what became of its file"),
+            Self::Answer(_) => f.write_str("cannot send the result of a file to its sender"),
             Self::Refusal(_) => f.write_str("a file was not accepted"),
             Self::Quota => {
-                f.write_str("a file was not accepted: its sender has too many unfinished")
+                f.write_str("a file was not accepted: its sender has too many unfinished files")
             }
-            Self::Stalled => f.write_str("a file did not arrive: its sender stands still"),
+            Self::Stalled => f.write_str("a file did not arrive: its sender makes no progress"),
             Self::File(error) => error.fmt(f),
         }
     }
@@ -175,9 +179,9 @@ impl fmt::Display for ReceiveMessagesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Receive(_) => "a series of messages ended early",
-            Self::Answer(_) => "a sender does not learn what became of its messages",
+            Self::Answer(_) => "cannot send receipts to the sender of messages",
             Self::Refusal(_) => "a series of messages was not accepted",
-            Self::Output(_) => "cannot hand messages over",
+            Self::Output(_) => "cannot write the received messages",
         })
     }
 }

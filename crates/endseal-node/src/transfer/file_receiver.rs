@@ -1,4 +1,4 @@
-//! The receiving end of a file: frames in, what to do out.
+//! The receiver of a file, as a state machine without I/O.
 
 use endseal_codec::frame::Kind;
 use endseal_codec::{Content, FileEnd, FileOffer, Verdict};
@@ -9,11 +9,11 @@ use super::message;
 use super::name::FileName;
 use super::refusal::Refusal;
 
-/// Follows one file from its offer to its end. It does no I/O: the caller writes what it is given,
-/// to a file that has no name yet.
+/// Follows one file from its offer to its end, without I/O. The caller writes the content to a file
+/// that has no name yet.
 ///
-/// After a refusal, the caller answers with [`Refusal::verdict`] if there is one, gives the stream
-/// up and throws away what it wrote.
+/// After a refusal, the caller answers with [`Refusal::verdict`] if there is one, resets the
+/// stream, and discards the content.
 #[derive(Debug)]
 pub struct FileReceiver {
     limit: u64,
@@ -23,39 +23,39 @@ pub struct FileReceiver {
 
 #[derive(Debug)]
 enum State {
-    /// Nothing has come.
+    /// No frame has arrived.
     Waiting,
-    /// The caller decides.
+    /// The caller must decide on the offer.
     Offered {
         size: Option<u64>,
     },
     Receiving(Box<Receiving>),
-    /// Size and digest are right.
+    /// The stream may end: size and digest are correct.
     Complete,
-    /// Refused, by one side or the other.
+    /// Refused by one of the sides.
     Over,
 }
 
 #[derive(Debug)]
 struct Receiving {
-    /// The size that was offered.
+    /// Size that was offered; `None` if the sender did not know it.
     offered: Option<u64>,
-    /// No more than that.
+    /// Limit on the content in bytes.
     limit: u64,
     size: u64,
     digest: Digest,
 }
 
-/// Next step of the caller.
+/// Next action of the caller.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action<'a> {
-    /// Decide whether to accept this, and say so with [`FileReceiver::accept`] or
+    /// Decide whether to accept this offer. Then call [`FileReceiver::accept`] or
     /// [`FileReceiver::answer`].
     Decide(Offer),
-    /// Write this behind what was written.
+    /// Append this content to the file.
     Write(&'a [u8]),
-    /// All was sent. Wait for the end of the stream, then call [`FileReceiver::end`].
+    /// All content was sent. Wait for the end of the stream, then call [`FileReceiver::end`].
     Wait,
 }
 
@@ -63,25 +63,25 @@ pub enum Action<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Offer {
-    /// Its name.
+    /// Name of the file.
     pub name: FileName,
-    /// Its bytes, if the sender knew that; the content has that size or is refused.
+    /// Size in bytes, if the sender knew it. Content of another size is refused.
     pub size: Option<u64>,
-    /// Milliseconds since 1970, by the sender's clock.
+    /// Time of the offer in milliseconds since 1970, by the sender's clock.
     pub timestamp: u64,
 }
 
 impl FileReceiver {
-    /// Waits for the offer of a file of at most `limit` bytes.
+    /// Makes a receiver that waits for the offer of a file of at most `limit` bytes.
     #[must_use]
     pub fn new(limit: u64) -> Self {
         Self { limit, transfer: None, state: State::Waiting }
     }
 
-    /// Takes the next frame.
+    /// Processes the next frame.
     ///
     /// # Errors
-    /// [`Refusal`]; all frames after it are refused as well.
+    /// Returns [`Refusal`] if the frame is not valid here. All frames after it are refused as well.
     pub fn frame<'a>(&mut self, frame: Arrival<'a>) -> Result<Action<'a>, Refusal> {
         let action = self.take(frame);
         if action.is_err() {
@@ -90,7 +90,7 @@ impl FileReceiver {
         action
     }
 
-    /// Accepts the offer. Gives the message that says so, empty if there is nothing to accept.
+    /// Accepts the offer. Returns the message to send; it is empty if there is no offer to accept.
     pub fn accept(&mut self) -> Vec<u8> {
         let State::Offered { size } = self.state else { return Vec::new() };
         self.state = State::Receiving(Box::new(Receiving {
@@ -102,18 +102,18 @@ impl FileReceiver {
         self.message(Verdict::ACCEPTED).unwrap_or_default()
     }
 
-    /// The last answer, whatever it is: the message that says so. `None` if nothing was offered, so
-    /// that there is nothing to answer to.
+    /// Ends the transfer with a verdict. Returns the message to send; `None` if nothing was offered
+    /// and there is nothing to answer.
     pub fn answer(&mut self, verdict: Verdict) -> Option<Vec<u8>> {
         self.state = State::Over;
         self.message(verdict)
     }
 
-    /// Takes the end of the stream. After this, and not before, the content may get its name; then
+    /// Processes the end of the stream. Only after this may the content get its name. Then call
     /// [`answer`](Self::answer) with [`Verdict::STORED`].
     ///
     /// # Errors
-    /// [`Refusal::Truncated`] if not all is there.
+    /// Returns [`Refusal::Truncated`] if the content or the end message is missing.
     pub fn end(&mut self) -> Result<(), Refusal> {
         match self.state {
             State::Complete => Ok(()),

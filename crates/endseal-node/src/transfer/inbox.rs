@@ -8,27 +8,27 @@ use endseal_transport::PeerId;
 use super::error::{ReceiveFileError, ReceiveMessagesError};
 use super::receive_file::Stored;
 
-/// Callbacks for received files and messages. Calls may block: the transport has threads of its
-/// own.
+/// Callbacks for received files and messages. They may block: the transport has threads of its own.
 pub trait Inbox {
-    /// So many bytes of a file are there.
+    /// Called with the number of bytes of a file that have arrived so far.
     fn progress(&self, peer: PeerId, received: u64);
 
-    /// A file is done with, well or badly, and the sender knows if it can.
+    /// Called when a file is complete or has failed. The sender was informed if possible.
     fn file(&self, peer: PeerId, outcome: Result<Stored, ReceiveFileError>);
 
-    /// A message has arrived. x.
+    /// Called for each message that has arrived.
     ///
     /// # Errors
-    /// If it cannot be handed over: the sender gets no receipt, and no more is received from it.
+    /// Returns an error if the message cannot be accepted. The sender then gets no receipt, and
+    /// nothing more is received from it.
     fn message(&self, peer: PeerId, message: &RichMessageView<'_>) -> io::Result<()>;
 
-    /// All messages so far are about to be confirmed.
+    /// Called before the messages so far are confirmed. They must be durable when this returns.
     ///
     /// # Errors
-    /// As for [`message`](Self::message).
+    /// Returns an error if the messages may be lost. They are then not confirmed.
     fn flush(&self) -> io::Result<()>;
 
-    /// A series of messages is done with: their number, or why it ended.
+    /// Called when a series of messages has ended, with their number or the reason of a failure.
     fn messages(&self, peer: PeerId, outcome: Result<u64, ReceiveMessagesError>);
 }

@@ -1,4 +1,4 @@
-//! The messages of transfers, encoded.
+//! Encoding of the messages of transfers.
 
 use endseal_codec::{
     Codec as _, Content, FileAnswer, FileEnd, FileOffer, Limits, Message, Receipt, ReceiptKind,
@@ -28,7 +28,7 @@ pub(super) fn file_end(transfer: [u8; 16], size: u64, digest: [u8; 32]) -> Vec<u
     encode(Content::FileEnd(end))
 }
 
-/// For 1 to 1,024 ids of one conversation, whose length is within bounds.
+/// Encodes a receipt for 1 to 1,024 ids of one conversation, whose length the caller has checked.
 pub(super) fn delivered(
     conversation: &[u8],
     sender: [u8; 32],

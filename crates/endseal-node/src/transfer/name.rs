@@ -1,20 +1,22 @@
-//! The name of a file on its way.
+//! Name of a file in transit.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// A name and never a path: it can be joined to a folder whoever chose it.
+/// A file name that is never a path, so that it can safely be joined to a folder even if an
+/// attacker chose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileName(Box<str>);
 
 impl FileName {
-    /// Longest name in bytes of UTF-8.
+    /// Limit on the name in bytes of UTF-8.
     pub const MAX_LEN: usize = 255;
 
-    /// Checks and takes a name.
+    /// Checks a name: 1 to 255 bytes, no slash, backslash or control character, no dot at the
+    /// start.
     ///
     /// # Errors
-    /// [`InvalidFileName`], which says what is wrong with it.
+    /// Returns [`InvalidFileName`], which names the first fault.
     pub fn new(text: &str) -> Result<Self, InvalidFileName> {
         if text.is_empty() {
             return Err(InvalidFileName::Empty);
@@ -34,8 +36,8 @@ impl FileName {
         Ok(Self(text.into()))
     }
 
-    /// The name as text. It may still hold what confuses a reader: characters that change the
-    /// direction of writing, for example.
+    /// Returns the name as text. It may still contain characters that mislead a reader, for example
+    /// those that change the direction of writing.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -50,29 +52,29 @@ impl FromStr for FileName {
     }
 }
 
-/// Why a text is not the name of a file on its way.
+/// Reason why a text is not the name of a file in transit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidFileName {
-    /// A control character.
+    /// The name contains a control character.
     Control,
-    /// Nothing at all.
+    /// The name is empty.
     Empty,
-    /// It begins with a dot: a hidden file, which programs read as their settings, or `..`.
+    /// The name begins with a dot: it is `..`, or a hidden file that programs may read as settings.
     Hidden,
-    /// It has a slash or backslash.
+    /// The name contains a slash or backslash.
     Path,
-    /// Longer than [`FileName::MAX_LEN`].
+    /// The name is longer than [`FileName::MAX_LEN`].
     TooLong,
 }
 
 impl fmt::Display for InvalidFileName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Control => f.write_str("a control character in the name of a file"),
+            Self::Control => f.write_str("the name of a file contains a control character"),
             Self::Empty => f.write_str("the name of a file is empty"),
             Self::Hidden => f.write_str("the name of a file begins with a dot"),
-            Self::Path => f.write_str("a path in the place of the name of a file"),
+            Self::Path => f.write_str("the name of a file contains a slash or backslash"),
             Self::TooLong => {
                 write!(f, "the name of a file is longer than {} bytes", FileName::MAX_LEN)
             }

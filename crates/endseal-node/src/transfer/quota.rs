@@ -1,4 +1,4 @@
-//! Bounds on what one peer leaves unfinished.
+//! Limits on the unfinished files of a peer.
 
 use alloc::sync::Arc;
 use std::collections::HashMap;
@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use endseal_transport::PeerId;
 
-/// Bounds on the unfinished files of each peer, over all of its connections.
+/// Limits on the unfinished files of each peer, over all of its connections.
 ///
-/// Content of an unfinished file has no name yet, so that its user does not see what fills the
-/// disk.
+/// The content of an unfinished file has no name yet, so that the user cannot see which file fills
+/// the disk.
 #[derive(Debug)]
 pub struct TransferQuota {
     files: usize,
@@ -24,13 +24,13 @@ struct Usage {
 }
 
 impl TransferQuota {
-    /// At most `files` at once and `bytes` of content together, for each peer.
+    /// Allows each peer at most `files` unfinished files, with at most `bytes` of content in total.
     #[must_use]
     pub fn new(files: usize, bytes: u64) -> Arc<Self> {
         Arc::new(Self { files, bytes, peers: Mutex::default() })
     }
 
-    /// A place for one more file of `peer`, if there is one.
+    /// Reserves one more file for `peer`. Returns `None` if it has reached its limit.
     pub(super) fn begin(self: &Arc<Self>, peer: PeerId) -> Option<Reservation> {
         let mut peers = self.peers();
         if peers.get(&peer).map_or(0, |usage| usage.files) >= self.files {
@@ -45,7 +45,7 @@ impl TransferQuota {
     }
 }
 
-/// One unfinished file, given back on drop.
+/// Reservation of one unfinished file, which is released on drop.
 #[derive(Debug)]
 pub(super) struct Reservation {
     quota: Arc<TransferQuota>,
@@ -54,7 +54,7 @@ pub(super) struct Reservation {
 }
 
 impl Reservation {
-    /// Adds bytes of content. Returns false, and adds none, beyond the bound.
+    /// Adds bytes of content. Returns false, and adds none, if that would exceed the limit.
     #[must_use]
     pub(super) fn grow(&mut self, bytes: u64) -> bool {
         let mut peers = self.quota.peers();

@@ -1,4 +1,4 @@
-//! Receipts for a series of messages: a bounded number of messages is on its way.
+//! Receipts for a series of messages, which bound the number of messages in transit.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use endseal_codec::{Receipt, ReceiptKind};
 use super::message;
 use super::refusal::Refusal;
 
-/// Ids in one receipt, by the contract.
+/// Limit on the ids of one receipt (docs/spec/transfer.md).
 const MAX_IDS: usize = 1024;
 
-/// The messages of a series that were handed over and have no receipt yet.
+/// Messages of a series that were delivered and have no receipt yet.
 #[derive(Debug, Default)]
 pub struct DueReceipts {
     conversation: Box<[u8]>,
@@ -18,12 +18,12 @@ pub struct DueReceipts {
 }
 
 impl DueReceipts {
-    /// So many are worth a receipt at once.
+    /// Number of messages after which a receipt is sent.
     pub const BATCH: usize = 256;
 
-    /// Counts a message that was handed over, of a conversation of 1 to 64 bytes. The caller sends
-    /// the receipt when [`is_due`](Self::is_due), and before a message of another conversation is
-    /// counted.
+    /// Adds a delivered message of a conversation, whose id has 1 to 64 bytes. The caller sends the
+    /// receipt when [`is_due`](Self::is_due) returns true, and before it adds a message of another
+    /// conversation.
     pub fn add(&mut self, conversation: &[u8], id: [u8; 16]) {
         if self.ids.is_empty() && *self.conversation != *conversation {
             self.conversation = conversation.into();
@@ -31,7 +31,7 @@ impl DueReceipts {
         self.ids.push(id);
     }
 
-    /// Returns true if a message of that conversation can join those that wait.
+    /// Returns true if a message of this conversation can be added to the waiting ones.
     #[must_use]
     pub fn takes(&self, conversation: &[u8]) -> bool {
         self.ids.is_empty() || *self.conversation == *conversation
@@ -43,14 +43,15 @@ impl DueReceipts {
         self.ids.is_empty()
     }
 
-    /// Returns true if the receipt should be sent now, however soon another message comes.
+    /// Returns true if the receipt should be sent now, without waiting for another message.
     #[must_use]
     pub fn is_due(&self) -> bool {
         self.ids.len() >= Self::BATCH
     }
 
-    /// The receipt for all that wait (up to 1,024), as a message of the person with that Ed25519
-    /// key.
+    /// Takes up to 1,024 waiting messages, and makes the receipt for them. `own` is the Ed25519 key
+    /// of the receiver, and `timestamp` is in milliseconds since 1970. Returns `None` if no message
+    /// waits.
     pub fn take(&mut self, own: [u8; 32], timestamp: u64) -> Option<Vec<u8>> {
         if self.ids.is_empty() {
             return None;
@@ -60,14 +61,14 @@ impl DueReceipts {
     }
 }
 
-/// The messages of a series that were sent and have no receipt yet.
+/// Messages of a series that were sent and have no receipt yet.
 #[derive(Debug, Default)]
 pub struct Unconfirmed {
     ids: HashSet<[u8; 16]>,
 }
 
 impl Unconfirmed {
-    /// No more than so many.
+    /// Limit on the messages in transit.
     pub const MAX: usize = 4096;
 
     /// Returns true if another message may be sent.
@@ -82,16 +83,16 @@ impl Unconfirmed {
         self.ids.is_empty()
     }
 
-    /// Counts a message that is about to be sent.
+    /// Adds a message that is about to be sent.
     pub fn add(&mut self, id: [u8; 16]) {
         self.ids.insert(id);
     }
 
-    /// Takes a receipt; gives the number of messages that it is for.
+    /// Processes a receipt. Returns the number of messages that it confirms.
     ///
     /// # Errors
-    /// [`Refusal::Receipt`] for a message that does not wait for one, [`Refusal::Order`] for
-    /// another kind of receipt.
+    /// Returns [`Refusal::Receipt`] if it names a message that does not wait for one, and
+    /// [`Refusal::Order`] if it is another kind of receipt.
     pub fn confirm(&mut self, receipt: &Receipt) -> Result<usize, Refusal> {
         if receipt.kind != ReceiptKind::DELIVERED {
             return Err(Refusal::Order);

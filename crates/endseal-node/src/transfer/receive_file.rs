@@ -1,4 +1,4 @@
-//! Receiving a file.
+//! Receives a file from a peer.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -21,19 +21,19 @@ use super::storage::Storage;
 use crate::error::FileError;
 use crate::file::Progress;
 
-/// A file that has arrived: whole, on the disk, under its name.
+/// A file that has arrived: complete, on the disk and under its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stored {
-    /// The name that the sender gave it.
+    /// Name that the sender chose.
     pub name: FileName,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
-/// Receives the file of an exchange. Returns when the sender has the last answer.
+/// Receives the file of an exchange. Returns when the sender has received the last answer.
 pub(super) async fn receive_file(
     peer: PeerId,
     (first, mut stream, mut answers): Request,
@@ -48,7 +48,7 @@ pub(super) async fn receive_file(
         Err((error, answered)) => (verdict_on(&error, answered), Err(error)),
     };
     if received.is_err() {
-        // What is still on its way is not wanted, and its sender need not wait for room.
+        // The remaining content is not needed, and its sender need not wait for buffer space.
         stream.stop();
     }
     let Some(answer) = verdict.and_then(|verdict| state.answer(verdict)) else {
@@ -67,7 +67,7 @@ pub(super) async fn receive_file(
 }
 
 /// A sender that has the last answer may close the connection, or drop the stream before it has
-/// seen its end: `done` says that all is well.
+/// seen its end. The code `done` means that this is not a failure.
 pub(super) fn told(finished: Result<(), SendError>) -> Result<(), SendError> {
     match finished {
         Err(
@@ -78,8 +78,8 @@ pub(super) fn told(finished: Result<(), SendError>) -> Result<(), SendError> {
     }
 }
 
-/// Returns the verdict for the sender after a failure. `None` if it is gone, or does not keep to
-/// the protocol.
+/// Returns the verdict for the sender after a failure. `None` if the sender is gone or violated the
+/// protocol.
 fn verdict_on(error: &ReceiveFileError, answered: u64) -> Option<Verdict> {
     match error {
         ReceiveFileError::Refusal(refusal) => refusal.verdict(),
@@ -89,7 +89,7 @@ fn verdict_on(error: &ReceiveFileError, answered: u64) -> Option<Verdict> {
     }
 }
 
-/// The error comes with the number of answers that were given before it.
+/// Receives the content. An error is returned with the number of answers that were sent before it.
 async fn receive_content(
     (peer, first): (PeerId, Frame),
     state: &mut FileReceiver,
@@ -106,7 +106,7 @@ async fn receive_content(
     if !reservation.grow(offer.size.unwrap_or(0)) {
         return Err((Refusal::Large.into(), 0));
     }
-    // Content of an unknown size counts as it comes.
+    // Content of an unknown size is counted as it arrives.
     let reservation = offer.size.is_none().then_some(&mut reservation);
     let mut storage =
         Storage::create(&reception.folder, &offer.name).await.map_err(|e| (e.into(), 0))?;
@@ -118,7 +118,7 @@ async fn receive_content(
     Ok(Stored { name: offer.name, path, size })
 }
 
-/// Writes content until the stream ends. Gives the size.
+/// Writes content until the stream ends. Returns the size in bytes.
 async fn pour(
     state: &mut FileReceiver,
     (stream, stall): (&mut FrameReceiver, Duration),

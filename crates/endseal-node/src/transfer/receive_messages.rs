@@ -1,4 +1,4 @@
-//! Receiving a series of messages.
+//! Receives a series of messages from a peer.
 
 use core::time::Duration;
 
@@ -17,10 +17,10 @@ use super::refusal::Refusal;
 use super::request::Request;
 use super::stall::taken;
 
-/// Messages wait so long for company on their receipt.
+/// Time that a message waits for others, to share a receipt with them.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Hands the messages of an exchange over, of which `first` is the first frame, and confirms them.
+/// Delivers the messages of an exchange to the inbox and confirms them. `first` is its first frame.
 /// Returns their number when the sender has all receipts.
 pub(super) async fn receive_messages(
     peer: PeerId,
@@ -54,7 +54,7 @@ impl Receipts {
         inbox: &impl Inbox,
     ) -> Result<(), ReceiveMessagesError> {
         let Some(receipt) = self.due.take(reception.own, (reception.now)()) else { return Ok(()) };
-        // Nothing is confirmed that the user does not have.
+        // A receipt is sent only after the user has the messages.
         inbox.flush().map_err(ReceiveMessagesError::Output)?;
         let receipt = Frame::new(Kind::Message, receipt);
         Ok(taken(reception.stall, self.answers.send(&receipt)).await?)

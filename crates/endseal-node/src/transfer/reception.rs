@@ -10,17 +10,17 @@ use super::quota::TransferQuota;
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "settings; a new one is a decision for its user")]
 pub struct Reception {
-    /// The folder of received files.
+    /// Folder in which received files are stored.
     pub folder: PathBuf,
-    /// Most bytes of a file.
+    /// Limit on the size of a file in bytes.
     pub max_size: u64,
-    /// Bounds on the unfinished files of each peer. Shared by all connections of a receiver.
+    /// Limits on the unfinished files of each peer. All connections of a receiver share them.
     pub quota: Arc<TransferQuota>,
-    /// Timeout for the next frame of a file, and for an answer that the peer does not take. A
-    /// sender may wait for its own input for so long.
+    /// Timeout for the next frame of a file, and for an answer that the peer does not accept. A
+    /// sender may wait for its own input for this long.
     pub stall: Duration,
-    /// Ed25519 public key of the receiver, which stands in receipts.
+    /// Ed25519 public key of the receiver, which is written in receipts.
     pub own: [u8; 32],
-    /// Milliseconds since 1970.
+    /// Clock that returns milliseconds since 1970.
     pub now: fn() -> u64,
 }

@@ -1,4 +1,4 @@
-//! Faults of a transfer for which an end refuses it.
+//! Reasons for which a transfer is refused.
 
 use core::{error, fmt};
 
@@ -6,32 +6,32 @@ use endseal_codec::{DecodeError, Verdict};
 
 use super::name::InvalidFileName;
 
-/// Why frames are not a transfer (docs/spec/transfer.md, "Refusals").
+/// Reason why frames are not a valid transfer (docs/spec/transfer.md, "Refusals").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// Size or digest differ from what was sent.
+    /// Size or digest of the content differ from those that the sender stated.
     Damaged,
-    /// A frame of content without content.
+    /// A content frame is empty.
     Empty,
-    /// More content than was offered or is allowed.
+    /// There is more content than was offered or is allowed.
     Large,
-    /// The codec refuses the message.
+    /// The message cannot be decoded.
     Message(DecodeError),
-    /// The name of the file is none.
+    /// The name of the file is not valid.
     Name(InvalidFileName),
-    /// A frame that may not stand there.
+    /// The frame is not allowed at this position.
     Order,
-    /// A receipt for a message that does not wait for one.
+    /// The receipt names a message that does not wait for one.
     Receipt,
-    /// A message of another transfer.
+    /// The message belongs to another transfer.
     Transfer,
-    /// The stream ended before all was there.
+    /// The stream ended before everything was received.
     Truncated,
 }
 
 impl Refusal {
-    /// A stable name of the class, as in the test vectors.
+    /// Returns the stable name of the class, which the test vectors use.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -47,8 +47,8 @@ impl Refusal {
         }
     }
 
-    /// Returns the answer of a receiver. `None` if the sender does not keep to the protocol, and
-    /// the stream is given up instead.
+    /// Returns the answer of a receiver. `None` if the sender violated the protocol; the stream is
+    /// then reset without an answer.
     #[must_use]
     pub const fn verdict(&self) -> Option<Verdict> {
         match self {
@@ -70,14 +70,14 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Damaged => "the content is not what was sent",
-            Self::Empty => "a frame of content without content",
+            Self::Empty => "a content frame is empty",
             Self::Large => "more content than was offered or is allowed",
             Self::Message(_) => "a malformed message",
-            Self::Name(_) => "the file has no usable name",
-            Self::Order => "a frame that may not stand there",
+            Self::Name(_) => "the name of the file is not valid",
+            Self::Order => "a frame is not allowed at this position",
             Self::Receipt => "a receipt for a message that was not sent",
             Self::Transfer => "a message of another transfer",
-            Self::Truncated => "the stream ended before all was there",
+            Self::Truncated => "the stream ended before everything was received",
         })
     }
 }

@@ -1,6 +1,6 @@
-//! Exchanges that a peer has begun.
+//! Exchanges that a peer has opened.
 
 use endseal_transport::{Frame, FrameReceiver, FrameSender};
 
-/// The first frame of an exchange, the rest of it, and the direction of the answers.
+/// First frame of an exchange, the receiver of the rest, and the sender for the answers.
 pub(super) type Request = (Frame, FrameReceiver, FrameSender);

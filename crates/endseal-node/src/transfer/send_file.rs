@@ -1,4 +1,4 @@
-//! Sending a file.
+//! Sends a file to a peer.
 
 use std::io::{self, Read};
 use std::thread;
@@ -16,32 +16,35 @@ use super::refusal::Refusal;
 use super::stall::StallTimeout;
 use crate::file::Progress;
 
-/// Bytes in a frame of content.
+/// Bytes of content in a frame.
 const PIECE: usize = 65_536;
-/// Pieces that were read and not sent.
+/// Pieces that are read ahead.
 const AHEAD: usize = 4;
 
 /// A file to send.
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "what the protocol asks for, and the content")]
 pub struct OutgoingFile<R> {
-    /// The name that it will have.
+    /// Name that the file gets at the receiver.
     pub name: FileName,
-    /// Its size, if that is known.
+    /// Size in bytes, if it is known.
     pub size: Option<u64>,
-    /// Milliseconds since 1970.
+    /// Time of the offer in milliseconds since 1970.
     pub time: u64,
-    /// Its content. It is read by a thread of its own, so that a pipe may make it wait.
+    /// Content of the file. It is read in a thread of its own, so that it may block, for example on
+    /// a pipe.
     pub content: R,
 }
 
-/// Sends a file and waits until the peer says that it is whole and on its disk. Gives its size.
+/// Sends a file, and waits until the peer confirms that it is complete and on its disk. Returns the
+/// size in bytes.
 ///
-/// A receiver takes one file of a connection at a time. A file that has to wait for others of its
-/// connection longer than `stall` allows is given up: send the next one when one is stored.
+/// A receiver accepts one file of a connection at a time. A file that waits for others of its
+/// connection for longer than `stall` allows fails: send the next file when the one before is
+/// stored.
 ///
 /// # Errors
-/// [`SendFileError`]: the peer has not said that it has the file.
+/// Returns [`SendFileError`] if the peer has not confirmed the file.
 pub async fn send_file(
     connection: &Connection,
     file: OutgoingFile<impl Read + Send + 'static>,
@@ -73,7 +76,7 @@ pub async fn send_file(
     }
     let end = Frame::new(Kind::Message, side.state.end());
     side.send(&end, &mut stream).await?;
-    // Its failure says less than the answer that is there in most such cases.
+    // A failure to finish says less than the answer, which is usually available.
     let finished = stall.wait(connection, side.state.size(), stream.finish()).await?;
     let verdict = side.answer_in_time().await;
     if let (Err(SendFileError::Send(SendError::Receive(_))), Err(error)) = (&verdict, finished) {
@@ -88,7 +91,7 @@ fn changed(stream: FrameSender) -> SendFileError {
     SendFileError::Changed
 }
 
-/// The sender's side of one file, without the stream that it writes.
+/// State of the sender of one file, without the stream that it writes.
 struct Side<'a> {
     connection: &'a Connection,
     stall: StallTimeout,
@@ -97,15 +100,16 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Sends a frame, unless the receiver has something to say first: then it wants no more.
+    /// Sends a frame, unless the receiver answers first. Such an answer means that it wants no more
+    /// content.
     async fn send(&mut self, frame: &Frame, stream: &mut FrameSender) -> Result<(), SendFileError> {
         let (connection, stall) = (self.connection, self.stall);
         let sent = async {
             let early = tokio::select! {
                 sent = stream.send(frame) => match sent {
                     Ok(()) => return Ok(()),
-                    // It says why on the other direction; what has arrived there can be read though
-                    // the connection be closed by now.
+                    // The reason is on the other direction. Data that has arrived there can be read
+                    // even if the connection is closed by now.
                     Err(error) => match self.answer().await {
                         Ok(verdict) => verdict,
                         Err(_) => return Err(SendError::from(error).into()),
@@ -118,8 +122,8 @@ impl Side<'_> {
         stall.wait(connection, frame.payload.len() as u64, sent).await?
     }
 
-    /// The next piece of content, if the receiver still wants it. However long the content takes, a
-    /// peer that is gone or refuses is noticed meanwhile.
+    /// Returns the next piece of content if the receiver still wants it. While the content is read,
+    /// a peer that is gone or refuses is noticed.
     async fn next<T>(
         &mut self,
         pieces: &mut mpsc::Receiver<T>,
@@ -135,7 +139,7 @@ impl Side<'_> {
         stall.wait(connection, 0, self.answer()).await?
     }
 
-    /// The next answer, whenever it comes.
+    /// Waits for the next answer, without a timeout.
     async fn answer(&mut self) -> Result<Verdict, SendFileError> {
         let frame = self.answers.receive().await.map_err(SendError::from)?;
         let frame = frame.ok_or(SendError::Answer(Refusal::Truncated))?;
@@ -144,7 +148,7 @@ impl Side<'_> {
     }
 }
 
-/// Returns the error for an answer that comes before its time: it can be no good news.
+/// Returns the error for an early answer, which is always a failure.
 fn unwanted(verdict: Verdict) -> SendFileError {
     let out_of_order = SendError::Answer(Refusal::Order).into();
     expect(Verdict::ACCEPTED, verdict).err().unwrap_or(out_of_order)
@@ -161,8 +165,8 @@ fn expect(expected: Verdict, verdict: Verdict) -> Result<(), SendFileError> {
     }
 }
 
-/// Reads in a thread, a little ahead. The thread ends when nobody takes the pieces any more and the
-/// content gives another one, or with the process.
+/// Reads content in a thread, some pieces ahead. The thread ends with the process, or when the
+/// receiver of the pieces is gone and the content returns another piece.
 fn read(mut content: impl Read + Send + 'static) -> io::Result<mpsc::Receiver<io::Result<Bytes>>> {
     let (pieces, taken) = mpsc::channel(AHEAD);
     thread::Builder::new().name("read".into()).spawn(move || {

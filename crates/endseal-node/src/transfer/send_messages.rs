@@ -1,4 +1,4 @@
-//! Sending a series of messages.
+//! Sends a series of messages to a peer.
 
 use core::cell::{Cell, RefCell};
 
@@ -18,18 +18,18 @@ use crate::file::Progress;
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "a text and when it was said")]
 pub struct OutgoingMessage {
-    /// Text, shorter than 1 MiB by some hundred bytes.
+    /// Content of the text, some hundred bytes shorter than 1 MiB at most.
     pub text: String,
-    /// Milliseconds since 1970.
+    /// Time of the text in milliseconds since 1970.
     pub time: u64,
 }
 
-/// Sends texts as they come, in a conversation of their own, as the person with that Ed25519 key,
-/// and waits until the peer has confirmed each of them. Gives their number.
+/// Sends texts as they arrive on the channel, in a conversation of their own, and waits until the
+/// peer has confirmed each of them. `own` is the Ed25519 key of the sender. Returns the number of
+/// texts.
 ///
-/// # Errors
-/// [`SendError`]: not all of them are confirmed. [`SendError::Input`] for what the series itself
-/// gave, and for a text that is too long.
+/// Returns [`SendError`] if not all of them are confirmed. [`SendError::Input`] reports an error
+/// from the channel, or a text that is too long.
 pub async fn send_messages(
     connection: &Connection,
     own: [u8; 32],
@@ -48,14 +48,15 @@ pub async fn send_messages(
     Ok(sent)
 }
 
-/// State that both halves share. They run in one task, and hold no borrow while they wait.
+/// State that the sending and the confirming half share. They run in one task, and hold no borrow
+/// while they wait.
 #[derive(Default)]
 struct Window {
     waiting: RefCell<Unconfirmed>,
-    /// Bytes sent since no message waited for its receipt.
+    /// Bytes that were sent since the last time that no message waited for its receipt.
     bytes: Cell<u64>,
     confirmed: Notify,
-    /// All was sent.
+    /// True when all texts were sent.
     sent: RefCell<bool>,
     begun: Notify,
 }
@@ -71,7 +72,7 @@ async fn send(
     loop {
         let text = tokio::select! {
             text = texts.recv() => text,
-            // However long the next text takes, a peer that is gone is noticed.
+            // While the next text is awaited, a peer that is gone is noticed.
             closed = connection.closed() => {
                 return Err(endseal_transport::SendError::Closed(closed).into());
             }
@@ -90,7 +91,7 @@ async fn send(
         let message = Message::from(Content::Rich(rich)).to_vec(Limits::default());
         let message = message.map_err(std::io::Error::other)?;
         while !window.waiting.borrow().has_room() {
-            // Whoever confirms waits for it no longer than is allowed.
+            // The confirming half enforces the timeout.
             window.confirmed.notified().await;
         }
         let len = message.len() as u64;
@@ -120,7 +121,8 @@ async fn confirm(
         if *window.sent.borrow() && window.waiting.borrow().is_empty() {
             return Ok(());
         }
-        // Nothing sent waits for a receipt: all may be said by then.
+        // No message waits for a receipt. All texts may have been sent by the time of the
+        // notification.
         if window.waiting.borrow().is_empty() {
             window.begun.notified().await;
             continue;

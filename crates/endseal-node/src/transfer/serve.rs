@@ -1,4 +1,4 @@
-//! Answering a peer.
+//! Answers the requests of a peer.
 
 use endseal_codec::{Codec as _, ContentView, Limits, Message};
 use endseal_transport::{
@@ -15,19 +15,19 @@ use super::receive_messages::receive_messages;
 use super::reception::Reception;
 use super::request::Request;
 
-/// An exchange whose first frame has come, or never will.
+/// An exchange whose first frame has arrived, or never will.
 type Begun = (Result<Option<Frame>, ReceiveError>, FrameReceiver, FrameSender);
 
 async fn begin(mut stream: FrameReceiver, answers: FrameSender) -> Begun {
     (stream.receive().await, stream, answers)
 }
 
-/// Exchanges of a kind that wait for the one that is under way.
+/// Limit on the exchanges of a kind that wait for the current one.
 const WAITING: usize = 64;
 
-/// Answers the requests of a peer until the connection ends. Of files, series of messages and
-/// echoes each, one is answered after the other; the three do not wait for each other, nor for what
-/// this side sends on the connection. Returns the reason of the end.
+/// Answers the requests of a peer until the connection ends. Files, series of messages and echoes
+/// are served independently: exchanges of the same kind are answered one after the other, and none
+/// waits for data that this side sends. Returns the reason for the end.
 pub async fn receive(
     connection: &Connection,
     reception: &Reception,
@@ -46,10 +46,10 @@ pub async fn receive(
                     _ if is_rich(&first) => &series,
                     _ => &files,
                 };
-                // The other end lives as long as this one.
+                // The receiving end lives as long as this one.
                 let _taken = queue.send((first, stream, answers)).await;
             }
-            // A series without messages.
+            // The series has no messages.
             Ok(None) => {
                 let ended = answers.end().await.map(|()| 0);
                 inbox.messages(peer, ended.map_err(|error| SendError::Send(error).into()));
@@ -58,8 +58,8 @@ pub async fn receive(
         }
     };
     let accepting = async move {
-        // Exchanges open in the order of their numbers, and a sender may have nothing to say on one
-        // for long: others must not wait for its first frame. The transport bounds their number.
+        // Exchanges open in the order of their numbers, and a sender may be silent on one for long.
+        // Others must not wait for its first frame. The transport limits their number.
         let mut beginning = JoinSet::new();
         let ended = loop {
             tokio::select! {
@@ -93,11 +93,12 @@ pub async fn receive(
     };
     let echoes = async {
         while let Some(request) = waiting_echoes.recv().await {
-            // The peer knows that it ended.
+            // The peer notices the end itself.
             let _ended = echo(request, reception.stall).await;
         }
     };
-    // All of them: transfers under way when the connection ends have their outcome, too.
+    // Wait for all of them, so that transfers in progress report their result when the connection
+    // ends.
     let (ended, (), (), ()) = tokio::join!(accepting, files, series, echoes);
     ended
 }

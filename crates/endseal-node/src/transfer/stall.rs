@@ -8,17 +8,18 @@ use tokio::time;
 
 use super::error::SendError;
 
-/// Content that a peer takes within the limit, at least.
+/// Bytes of content that a peer must accept within the limit.
 const SHARE: u64 = 64 * 1024;
-/// Content that QUIC has and the peer may not:
-/// [`Limits::send_window`](endseal_transport::Limits::send_window) by default.
+/// Bytes of content that QUIC may have buffered before the peer has them, which is the default of
+/// [`Limits::send_window`](endseal_transport::Limits::send_window).
 const BUFFERED: u64 = 2 * 1024 * 1024;
 
-/// Timeout for a peer that makes no progress. Default 60 s: a slow disk may need that to write the
-/// end of a file to stable storage.
+/// Timeout for a peer that makes no progress. The default is 60 s, which a slow disk may need to
+/// write the end of a file to stable storage.
 ///
-/// Progress is that of one transfer: an answer, a receipt, or 64 KiB of its content that the peer
-/// takes. Nothing else on the connection is. The wait for input that is to be sent is not limited.
+/// Progress is measured for one transfer: an answer, a receipt, or 64 KiB of its content that the
+/// peer accepts. Other traffic on the connection does not count. The wait for local input is not
+/// limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StallTimeout(Duration);
 
@@ -29,20 +30,21 @@ impl Default for StallTimeout {
 }
 
 impl StallTimeout {
-    /// Gives up when a transfer makes no progress within `limit`. Content that QUIC has buffered,
-    /// at most 2 MiB, has one more `limit` for each 64 KiB while content moves to the peer.
+    /// Makes a timeout of `limit`. Content that QUIC has buffered, at most 2 MiB, extends it by one
+    /// more `limit` for each 64 KiB while content moves to the peer.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self(limit)
     }
 
-    /// Waits for something that the peer does after it has taken so many bytes of `content`.
+    /// Waits for an action that the peer does after it has received `content` more bytes.
     ///
-    /// QUIC reports no acknowledged bytes of a stream. The limit therefore holds once for the peer,
-    /// and once for each [`SHARE`] of content while content of the connection moves to the peer.
+    /// QUIC does not report the acknowledged bytes of a stream. The limit therefore applies once
+    /// for the peer, and once for each [`SHARE`] of content while content of the connection moves
+    /// to the peer.
     ///
     /// # Errors
-    /// [`SendError::Stalled`].
+    /// Returns [`SendError::Stalled`] if the timeout has passed without progress.
     pub(super) async fn wait<T>(
         self,
         connection: &Connection,
@@ -65,10 +67,10 @@ impl StallTimeout {
     }
 }
 
-/// Waits until the peer takes an answer, for no longer than `limit`.
+/// Waits until the peer accepts an answer, for at most `limit`.
 ///
 /// # Errors
-/// [`SendError::Send`], [`SendError::Stalled`].
+/// Returns [`SendError::Send`] if the connection fails, and [`SendError::Stalled`] after the limit.
 pub(super) async fn taken(
     limit: Duration,
     answering: impl Future<Output = Result<(), TransportError>>,
@@ -76,7 +78,7 @@ pub(super) async fn taken(
     time::timeout(limit, answering).await.map_err(|_| SendError::Stalled)?.map_err(SendError::Send)
 }
 
-/// Content that has moved from this side on a connection so far.
+/// Amount of content that this side has moved over a connection so far.
 struct Movement {
     sent: u64,
     acknowledged: u64,
@@ -88,8 +90,8 @@ impl Movement {
         Self { sent: path.stream_frames_sent, acknowledged: path.acks_received }
     }
 
-    /// Content without an acknowledgement is sent again and again, and signs of life have
-    /// acknowledgements: neither alone is a move.
+    /// Returns true if content was sent and acknowledged since `before`. One of them alone proves
+    /// nothing: lost content is sent again and again, and keep-alive packets are acknowledged.
     fn is_later_than(&self, before: &Self) -> bool {
         self.sent != before.sent && self.acknowledged != before.acknowledged
     }

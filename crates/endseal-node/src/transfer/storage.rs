@@ -1,4 +1,4 @@
-//! A file that is written while others wait for the network.
+//! Writes a file in a thread, while other transfers wait for the network.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use super::name::FileName;
 use crate::atomic::{AtomicFile, Existing, Readers};
 use crate::error::FileError;
 
-/// Pieces that were received and not written.
+/// Limit on the pieces that were received and not written.
 const BEHIND: usize = 16;
-/// Bytes that may be in the system's cache and not on the disk. The system itself allows gigabytes,
-/// and a slow disk would delay the last answer beyond the sender's stall timeout.
+/// Limit on the bytes in the system's cache that are not on the disk. The system itself allows
+/// gigabytes, and a slow disk would delay the last answer beyond the sender's stall timeout.
 const UNSYNCED: usize = 64 << 20;
 
-/// Where a file will be, and the thread that writes it. Dropped before [`commit`](Self::commit),
-/// nothing of it remains.
+/// A file under construction, and the thread that writes it. If it is dropped before
+/// [`commit`](Self::commit), nothing of it remains.
 pub(super) struct Storage {
     path: PathBuf,
     pieces: mpsc::Sender<Bytes>,
@@ -26,7 +26,7 @@ pub(super) struct Storage {
 }
 
 impl Storage {
-    /// Begins a file that replaces none.
+    /// Creates a file that must not replace an existing one.
     pub(super) async fn create(folder: &Path, name: &FileName) -> Result<Self, FileError> {
         let path = folder.join(name.as_str());
         let (pieces, mut coming) = mpsc::channel::<Bytes>(BEHIND);
@@ -51,19 +51,19 @@ impl Storage {
         Ok(Self { path, pieces, written })
     }
 
-    /// Adds a piece; waits while the disk is behind.
+    /// Queues a piece. Waits while too many pieces are not written.
     pub(super) async fn write(&mut self, piece: Bytes) -> Result<(), FileError> {
         if self.pieces.send(piece).await.is_ok() {
             return Ok(());
         }
-        // The thread has ended, which it does early for one reason.
+        // The thread ends early only after a failure.
         match join((&mut self.written).await) {
             Err(error) => Err(error),
             Ok(_) => Err(FileError::io("write", &self.path, std::io::ErrorKind::Other.into())),
         }
     }
 
-    /// Writes all of it to stable storage and gives it its name, durably.
+    /// Writes everything to stable storage and names the file durably. Returns its path.
     pub(super) async fn commit(self) -> Result<PathBuf, FileError> {
         drop(self.pieces);
         let file = join(self.written.await)?;
@@ -78,7 +78,7 @@ async fn blocking<T: Send + 'static>(
     join(spawn_blocking(work).await)
 }
 
-/// A panic of the thread goes on here; it is never cancelled.
+/// Returns the result of a thread, and continues its panic. Such a thread is never cancelled.
 fn join<T>(ended: Result<T, tokio::task::JoinError>) -> T {
     ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
