@@ -248,9 +248,7 @@ impl fmt::Display for HomeError {
             Self::File(error) => error.fmt(f),
             Self::Missing(path) => write!(f, "there is no state directory '{}'", path.display()),
             Self::NotADirectory(path) => write!(f, "'{}' is not a directory", path.display()),
-            Self::Unknown => {
-                f.write_str("the state directory is not known: set ENDSEAL_HOME or HOME")
-            }
+            Self::Unknown => f.write_str("the state directory is not known"),
         }
     }
 }

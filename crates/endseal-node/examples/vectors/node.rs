@@ -16,7 +16,7 @@ pub(crate) const NEUTRAL: [u8; 32] = {
     y[0] = 1;
     y
 };
-/// y = 2: no point has it.
+/// y = 2, which no point on the curve has.
 pub(crate) const NOT_ON_CURVE: [u8; 32] = {
     let mut y = [0; 32];
     y[0] = 2;
@@ -29,7 +29,7 @@ pub(crate) const NOT_CANONICAL: [u8; 32] = {
     y[31] = 0x7f;
     y
 };
-/// Field 15 with an empty value: no message of the contract has it.
+/// Field 15 with an empty value, which no message of the contract has.
 pub(crate) const UNKNOWN: [u8; 2] = [0x7a, 0];
 
 pub(crate) fn write_all(dir: &Path) {
@@ -39,7 +39,7 @@ pub(crate) fn write_all(dir: &Path) {
     refused_texts(dir);
 }
 
-/// Public key of the seed of 32 times `n`.
+/// Returns the public key of the seed that is 32 times the byte `n`.
 pub(crate) fn identity(n: u8) -> [u8; 32] {
     *SigningKey::from_seed(Seed::from_bytes(&[n; 32])).public_key().as_bytes()
 }
@@ -48,7 +48,7 @@ pub(crate) fn address(identity: &[u8], device: u32) -> Vec<u8> {
     [identity, &device.to_le_bytes()].concat()
 }
 
-/// A field of Protocol Buffers with a length.
+/// Encodes a length-delimited field of Protocol Buffers.
 pub(crate) fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![number << 3 | 2];
     let mut len = content.len();

@@ -41,7 +41,7 @@ fn vector(scenario: &str, comment: &str, expect: &str, bytes: &[u8]) -> Vector {
         .with_hex("receiver", &identity(1))
 }
 
-/// As many runs of one text.
+/// Returns `count` runs of one text each.
 fn single(count: u64) -> Vec<(u64, u64)> {
     (0..count).map(|at| (1 + 2 * at, 1 + 2 * at)).collect()
 }

@@ -97,7 +97,7 @@ fn successes(dir: &Path) {
     ok("name-with-blanks", "blanks, brackets and letters beyond ASCII", name, CONTENT, frames);
 }
 
-/// A file as it should be.
+/// The frames of a valid file transfer.
 fn plain() -> Frames {
     Frames::new().offer(NAME, Some(21)).data(CONTENT).end(CONTENT)
 }
@@ -216,7 +216,7 @@ fn ends(dir: &Path) {
     truncated("cut-before-end", "all but the end", &["ACCEPTED"], offered().data(CONTENT));
 }
 
-/// The frames of one stream, numbered as they should be.
+/// The frames of one stream, with valid numbers.
 struct Frames {
     frames: Vec<Vec<u8>>,
     next: u64,
@@ -274,7 +274,7 @@ fn end(content: &[u8], size: u64) -> Vec<u8> {
     Message::from(Content::FileEnd(end)).to_vec(Limits::default()).unwrap()
 }
 
-/// An offer whose name the codec would not write.
+/// Encodes an offer with a name that the codec would refuse to write.
 fn raw_offer(name: &[u8]) -> Vec<u8> {
     let field = |number: u8, content: &[u8]| {
         let mut len = content.len();

@@ -1,4 +1,4 @@
-//! Files appear whole or not at all.
+//! Tests that files appear completely or not at all.
 
 use std::fs;
 use std::io::Write as _;
@@ -79,7 +79,7 @@ fn permissions_are_the_owners_or_those_of_the_file_before() {
     fs::set_permissions(scratch.path("file"), fs::Permissions::from_mode(0o640)).unwrap();
     write_file(&scratch.path("file"), b"", Existing::Replace, Readers::Umask).unwrap();
     assert_eq!(mode("file"), 0o640);
-    // A secret is not made loose by what was there.
+    // The loose mode of the old file does not apply to a secret that replaces it.
     write_file(&scratch.path("file"), b"", Existing::Replace, Readers::Owner).unwrap();
     assert_eq!(mode("file"), 0o600);
 }

@@ -16,7 +16,7 @@ use tokio::time;
 use crate::pair::{Pair, runtime};
 use endseal_testing::Scratch;
 
-/// Longer than anything here takes on a busy machine.
+/// Time that no step of these tests takes, even on a busy machine.
 const MUCH: Duration = Duration::from_secs(30);
 const COUNT: usize = 3_000;
 
@@ -67,7 +67,7 @@ fn texts(name: &str) -> Vec<String> {
     (0..COUNT).map(|n| format!("{name} {n}")).collect()
 }
 
-/// Sends a series, and a file and echoes beside it.
+/// Sends a series of messages and, at the same time, a file and echoes.
 async fn send_all(connection: &Connection, name: &str) {
     let (lines, coming) = mpsc::channel(COUNT);
     for text in texts(name) {
@@ -124,7 +124,7 @@ fn both_sides_send_series_files_and_echoes_over_one_connection() {
     });
 }
 
-/// Several series at once wait for each other, and for no exchange on which nothing was said yet.
+/// Several series at once wait for each other, but not for an exchange without a first frame.
 #[test]
 fn series_of_one_side_follow_each_other() {
     runtime().block_on(async {

@@ -1,4 +1,4 @@
-//! Groups, with a lying owner.
+//! Groups, including those of a dishonest owner.
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
@@ -107,7 +107,7 @@ fn a_group_is_known_by_its_id_under_every_name() {
         reader.groups().import(roster.as_bytes(), as_name, |_| true, &lock).map(|done| done.name)
     };
     assert_eq!(import(&second, Some("work")).unwrap(), name("work"));
-    // The removed member shows an old roster, with the owner's name and with another one.
+    // The removed member presents an old roster, under the owner's name and under another one.
     for as_name in [None, Some("work")] {
         let old = import(&first, as_name);
         let rollback = matches!(old, Err(ImportError::Chain(RosterChainError::Rollback { .. })));

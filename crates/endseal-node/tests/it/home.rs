@@ -1,4 +1,4 @@
-//! The state directory.
+//! Tests of the state directory: its files, their modes and its lock.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! The crate from outside: real files in scratch folders.
+//! Tests of the public API, with real files in scratch folders.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 

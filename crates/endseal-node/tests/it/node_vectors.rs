@@ -11,7 +11,7 @@ use endseal_node::messages::{
 use endseal_testing::hex;
 use serde_json::Value;
 
-/// Outputs of a vector by their names, or the class of its refusal.
+/// Outputs of a vector by name, or the class of its refusal.
 type Found = Result<Vec<(&'static str, String)>, &'static str>;
 
 #[test]

@@ -19,7 +19,7 @@ impl Pair {
         Self::with_asking_limits(Limits::default()).await
     }
 
-    /// A pair whose asking side has those limits.
+    /// Makes a pair whose connecting side has these limits.
     pub(crate) async fn with_asking_limits(limits: Limits) -> Self {
         let key = || TransportKey::new(&Identity::generate(&mut OsRandom).unwrap());
         let (asking, taking) = (key(), key());
@@ -30,7 +30,7 @@ impl Pair {
         Self { asking: asks.unwrap(), taking: takes.unwrap() }
     }
 
-    /// A new connection: the side that asked for it, and the other.
+    /// Makes a new connection. Returns the connecting side and the accepting side.
     pub(crate) async fn connect(&self) -> (Connection, Connection) {
         let address = self.taking.local_address().unwrap();
         let asked = self.asking.connect(self.taking.peer_id(), address);

@@ -1,4 +1,4 @@
-//! Person records: epoch keys, user identities, devices that come and go.
+//! Person records: epoch keys, user identities, and changes of devices.
 
 use core::num::NonZeroU32;
 use std::fs;
@@ -68,8 +68,8 @@ fn sixteen_devices_fit() {
     assert!(person::user_identity(&root, &full).is_ok());
 }
 
-/// A record with a user identity that the epoch key does not give, as a thief of the root's key
-/// would make it to read letters.
+/// The record names a user identity that is not derived from the epoch key, as a thief of the
+/// root's key would make it to read letters.
 #[test]
 fn a_user_identity_that_is_not_of_the_epoch_key_is_refused() {
     let [root, device, thief] = [(); 3].map(|()| identity());

@@ -17,7 +17,7 @@ use tokio::time;
 use crate::pair::{Pair, runtime};
 use endseal_testing::Scratch;
 
-/// Longer than anything here takes on a busy machine.
+/// Time that no step of these tests takes, even on a busy machine.
 const MUCH: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Inbox for Errors {
     }
 }
 
-/// A sender that goes as far as it is told.
+/// A sender that stops at a chosen step.
 struct Sender {
     state: FileSender,
     stream: FrameSender,
@@ -87,7 +87,7 @@ fn reception(scratch: &Scratch, (files, bytes): (usize, u64), stall: Duration) -
     Reception { folder, max_size: 1000, quota, stall, own: [0; 32], now: || 0 }
 }
 
-/// Runs `peer` with three connections of one peer to a receiver with that quota.
+/// Runs `peer` with three connections of one peer to a receiver with this quota.
 fn with_three(
     quota: (usize, u64),
     stall: Duration,
@@ -138,10 +138,10 @@ fn bytes_of_unfinished_files_are_bounded_together() {
     with_three((8, 1000), MUCH, async |[one, two, three]| {
         let (_first, verdict) = Sender::offer(one, "first", Some(700)).await;
         assert_eq!(verdict, Verdict::ACCEPTED);
-        // Offered sizes count at once.
+        // The size of an offer counts at once.
         let (_second, verdict) = Sender::offer(two, "second", Some(301)).await;
         assert_eq!(verdict, Verdict::TOO_LARGE);
-        // Others as they come.
+        // Content without an offered size counts as it arrives.
         let (mut third, verdict) = Sender::offer(three, "third", None).await;
         assert_eq!(verdict, Verdict::ACCEPTED);
         third.content(300).await;
@@ -162,7 +162,7 @@ fn a_sender_that_stands_still_is_given_up() {
         first.content(9).await;
         let given_up = first.answer().await;
         assert!(matches!(given_up, Err(ReceiveError::Reset(CloseCode::Cancelled))), "{given_up:?}");
-        // Its place is free, and nothing of it is there.
+        // Its reservation is released, and no content remains.
         let (second, verdict) = Sender::offer(two, "first", Some(0)).await;
         assert_eq!(verdict, Verdict::ACCEPTED);
         assert_eq!(second.end().await, Verdict::STORED);
@@ -170,7 +170,7 @@ fn a_sender_that_stands_still_is_given_up() {
     assert_eq!(outcomes, ["Err(Stalled)", "Ok(0)"]);
 }
 
-/// Receives from a sender that leaves room for so many bytes of answers and reads none.
+/// Runs a receiver whose peer has buffer space for `room` bytes of answers and reads none.
 fn with_room_for_answers(room: u32, sent: &[Frame]) -> (Vec<String>, Vec<String>) {
     runtime().block_on(async {
         let mut limits = Limits::default();
@@ -205,10 +205,10 @@ fn a_sender_that_takes_no_answer_is_given_up() {
     let offer = state.offer(&FileName::new("file").unwrap(), Some(0), 0);
     let file = [message(offer), message(state.end())];
     let stalled = ["Err(Answer(Stalled))"];
-    // The prefix of the control stream has room, and no answer.
+    // The buffer has space for the prefix of the control stream, but not for an answer.
     let (outcomes, names) = with_room_for_answers(4, &file);
     assert!(outcomes == stalled && names.is_empty(), "{outcomes:?} {names:?}");
-    // One answer has room: the file is stored, and its sender does not know.
+    // The buffer has space for one answer: the file is stored, and its sender does not know.
     let (outcomes, names) = with_room_for_answers(40, &file);
     assert!(outcomes == stalled && names == ["file"], "{outcomes:?} {names:?}");
     let rich = RichMessage { conversation: [1].into(), sender: [2; 32], ..RichMessage::default() };

@@ -1,5 +1,4 @@
-//! The store of a state directory, and session files that are larger than what is in memory of
-//! them.
+//! The store of a state directory, and session files that are larger than the part in memory.
 
 use core::time::Duration;
 use std::fs::File;
@@ -59,7 +58,7 @@ fn a_store_that_was_left_without_a_device_gets_one() {
     assert!(matches!(error, OpenStoreError::Authentication));
 }
 
-/// Gives a file in small pieces, and fails where it ends.
+/// A reader that returns a file in small pieces, and fails at its end.
 struct Failing(File);
 
 impl Read for Failing {
@@ -72,7 +71,7 @@ impl Read for Failing {
     }
 }
 
-/// Alice and bob, in a group of that id.
+/// Makes Alice and Bob, in a group with this id.
 fn in_a_group(scratch: &Scratch, id: &[u8]) -> [Engine; 2] {
     let [mut alice, mut bob] = ["one", "other"]
         .map(|name| make(&Home::create(&scratch.path(name)).unwrap(), &identity(), None).unwrap());
@@ -98,7 +97,7 @@ fn in_a_group(scratch: &Scratch, id: &[u8]) -> [Engine; 2] {
     [alice, bob]
 }
 
-/// Delivers a file, with welcomes of anyone.
+/// Delivers a file, and accepts welcomes from all inviters.
 fn receive(
     engine: &mut Engine,
     input: impl Read,
@@ -116,7 +115,7 @@ fn a_file_larger_than_a_piece_is_read_from_front_to_end() {
     const TEXTS: u64 = 24;
     let scratch = Scratch::new();
     let [mut alice, mut bob] = in_a_group(&scratch, b"team");
-    // Lengths that put the ends of pieces anywhere within a record, and are below 1 MiB padded.
+    // Lengths that place the ends of pieces anywhere in a record. They are below 1 MiB when padded.
     let line = |number: u64| vec![b'a'; 800_000 + usize::try_from(number).unwrap() * 1_237];
     let lines: Vec<_> = (0..TEXTS).map(line).collect();
     let input = lines.join(&b'\n');
@@ -133,7 +132,7 @@ fn a_file_larger_than_a_piece_is_read_from_front_to_end() {
     let input = Failing(File::open(&path).unwrap());
     let (tally, failed) = receive(&mut bob, input, &mut |done| at.push(done));
     assert!(matches!(failed, Err(ReceiveError::Input(_))));
-    // All of it was there before the failure.
+    // All of it was read before the failure.
     assert_eq!((tally.delivered, tally.failed()), (TEXTS, 0));
     assert!(at.len() >= 3 && at.is_sorted(), "{at:?}");
     assert_eq!(at.last(), Some(&path.metadata().unwrap().len()));
@@ -144,7 +143,7 @@ fn a_file_larger_than_a_piece_is_read_from_front_to_end() {
     assert!(texts.iter().map(|it| it.plaintext.as_slice()).eq(lines.iter().map(Vec::as_slice)));
 }
 
-/// A welcome may be longer than what is read of a file at once.
+/// A welcome may be longer than the piece of a file that is read at once.
 #[test]
 fn a_long_welcome_costs_itself_alone() {
     let scratch = Scratch::new();
@@ -169,7 +168,7 @@ fn a_long_welcome_costs_itself_alone() {
     read.unwrap();
     assert_eq!((tally.records, tally.delivered, tally.elsewhere), (4, 1, 1));
     assert_eq!(tally.failures.into_iter().collect::<Vec<_>>(), [("authentication", 2)]);
-    // Cut within it.
+    // The file is cut within the welcome.
     let (tally, read) = receive(&mut bob, &file[..9 << 20], &mut |_| {});
     assert!(matches!(read, Err(ReceiveError::Format(FileRecordError::Truncated))));
     assert_eq!(tally.records, 0);

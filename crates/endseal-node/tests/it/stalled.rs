@@ -1,4 +1,4 @@
-//! Peers whose connection lives and who do nothing any more: nobody waits for them for ever.
+//! Peers that stay connected and do nothing more: no operation waits for them forever.
 
 use core::time::Duration;
 use std::io::{self, Cursor, Read};
@@ -17,12 +17,12 @@ use tokio::time;
 use crate::pair::{Pair, runtime};
 
 const LIMIT: Duration = Duration::from_millis(300);
-/// Longer than anything here takes on a busy machine.
+/// Time that no step of these tests takes, even on a busy machine.
 const MUCH: Duration = Duration::from_secs(30);
-/// More than all windows on the way have room for.
+/// More bytes than all windows on the path can hold.
 const LONG: usize = 8 << 20;
 
-/// Where a receiver stops.
+/// Step at which a receiver stops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
     Handshake,
@@ -32,7 +32,7 @@ enum Stage {
     Never,
 }
 
-/// Receives a file up to that stage, with a pause after each frame.
+/// Receives a file up to this stage, with a pause after each frame.
 async fn receive_until(taking: &Connection, stage: Stage, pause: Duration) -> u64 {
     let mut received = 0;
     if stage != Stage::Handshake {
@@ -51,11 +51,11 @@ async fn receive_until(taking: &Connection, stage: Stage, pause: Duration) -> u6
         }
         if stage == Stage::Never {
             answer(&mut answers, state.answer(Verdict::STORED).unwrap()).await;
-            // A sender that has the answer may leave.
+            // A sender that has the answer may disconnect.
             let _told = answers.finish().await;
             return received;
         }
-        // Here, so that the streams live.
+        // Wait here, so that the streams stay open.
         core::future::pending().await
     }
     core::future::pending().await
@@ -102,7 +102,7 @@ fn a_receiver_that_stops_is_given_up_at_every_stage() {
     });
 }
 
-/// Content in both directions of the connection that is none of the transfer's.
+/// Moves content in both directions of the connection, outside the transfer.
 async fn move_elsewhere(asking: &Connection, taking: &Connection) {
     loop {
         for side in [asking, taking] {
@@ -167,12 +167,12 @@ fn a_slow_receiver_is_not_given_up() {
     });
 }
 
-/// Content that does not come.
+/// A reader whose content never arrives.
 struct Silence(blocking::Receiver<()>);
 
 impl Read for Silence {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        // Until the test is over.
+        // Blocks until the test is over.
         let _over = self.0.recv();
         Ok(0)
     }
@@ -217,7 +217,8 @@ fn a_peer_that_leaves_is_noticed_while_content_is_awaited() {
 #[test]
 fn messages_without_receipts_are_given_up() {
     runtime().block_on(async {
-        // Not heard; heard and not confirmed; and more than can wait for a receipt.
+        // The peer does not read; it reads and does not confirm; and there is more than can wait
+        // for a receipt.
         for (heard, count) in [(false, 1), (true, 1), (true, 5_000)] {
             let pair = Pair::new().await;
             let (asking, taking) = pair.connect().await;

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::pair::{Pair, runtime};
 use endseal_testing::Scratch;
 
-/// Result of a file: its name and content, or the class; and the verdicts.
+/// Result of a file: its name and content, or the class of its refusal, and the verdicts.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     file: Result<(String, Vec<u8>), String>,
@@ -41,13 +41,14 @@ fn the_state_machine_agrees_with_the_vectors() {
 fn a_receiver_over_a_connection_agrees_with_the_vectors() {
     runtime().block_on(async {
         let pair = Pair::new().await;
-        // A sender of the transport numbers its frames itself: it cannot err there.
+        // A sender of the transport numbers its frames itself, so that this fault cannot occur
+        // there.
         let sendable = |vector: &Value| vector["expect"] != "sequence";
         for (scenario, vector) in files().into_iter().filter(|(_, vector)| sendable(vector)) {
             let (got, given_up) = over(&pair, &vector).await;
             let mut expected = expected(&vector);
             if given_up {
-                // QUIC drops what was under way on a stream that is reset.
+                // QUIC drops the data in transit on a stream that is reset.
                 assert!(expected.answers.iter().all(|verdict| verdict == "VERDICT_ACCEPTED"));
                 expected.answers.truncate(got.answers.len());
             }
@@ -110,7 +111,7 @@ fn message(frame: &Frame) -> Option<Content> {
     Message::decode(&frame.payload, Limits::default()).ok()?.content
 }
 
-/// Texts that were handed over, and the end of the series.
+/// Texts that were delivered, and the end of the series.
 #[derive(Default)]
 struct Series {
     texts: RefCell<Vec<String>>,
@@ -153,7 +154,7 @@ fn reception(scratch: &Scratch, max_size: u64) -> Reception {
     }
 }
 
-/// The frames of a vector, as a sender of the transport takes them.
+/// Returns the frames of a vector, in the form that a sender of the transport accepts.
 fn frames_to_send(vector: &Value) -> Vec<Frame> {
     let frames = (0..).zip(frames(vector)).map(|(sequence, bytes)| {
         let (header, len) =
@@ -164,7 +165,7 @@ fn frames_to_send(vector: &Value) -> Vec<Frame> {
     frames.collect()
 }
 
-/// Cuts frames out of pieces of a stream and follows the file.
+/// Parses frames from pieces of a stream, and follows the file.
 fn pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>, limit: u64) -> Outcome {
     let mut state = FileReceiver::new(limit);
     let mut follow = Follow::default();
@@ -226,7 +227,8 @@ impl Follow {
     }
 }
 
-/// Sends the frames to a receiver that stores what it accepts. Tells whether it gave the stream up.
+/// Sends the frames to a receiver that stores the accepted files. Returns true in the second place
+/// if the receiver reset the stream.
 async fn over(pair: &Pair, vector: &Value) -> (Outcome, bool) {
     let scratch = Scratch::new();
     let reception = reception(&scratch, vector["limit"].as_u64().unwrap());
@@ -234,7 +236,7 @@ async fn over(pair: &Pair, vector: &Value) -> (Outcome, bool) {
     let (asking, taking) = pair.connect().await;
     let asked = async {
         let (mut stream, mut answers) = asking.open_exchange().await.unwrap();
-        // A receiver that has refused wants no more, which is no mistake here.
+        // A receiver that has refused wants no more content, which is not a fault here.
         let mut wanted = true;
         for frame in frames_to_send(vector) {
             wanted = wanted && stream.send(&frame).await.is_ok();
@@ -260,7 +262,7 @@ async fn over(pair: &Pair, vector: &Value) -> (Outcome, bool) {
     (Outcome { file, answers }, given_up)
 }
 
-/// Report of the receiver to its user.
+/// The report that the receiver gives its user.
 #[derive(Default)]
 struct Seen(RefCell<Option<Result<Stored, String>>>);
 
@@ -286,7 +288,7 @@ impl Inbox for Seen {
     fn messages(&self, _: PeerId, _: Result<u64, ReceiveMessagesError>) {}
 }
 
-/// The name of the verdict in an answer.
+/// Returns the name of the verdict in an answer.
 fn verdict(answer: &[u8]) -> String {
     let answer = Message::decode(answer, Limits::default()).unwrap();
     let Some(Content::FileAnswer(answer)) = answer.content else { panic!("{answer:?}") };

@@ -1,4 +1,4 @@
-//! Callers of a service's socket: many at once, and those who give up.
+//! Callers of a service's socket: many at once, and some that close the connection early.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,13 +24,13 @@ async fn no_hub() -> Result<Dialed, DialError> {
     Err(DialError { cause: "no hub".to_owned(), is_transient: true })
 }
 
-/// A request as bytes of the socket.
+/// Encodes a request as bytes of the socket.
 fn request(json: &str, secret: &[u8]) -> Vec<u8> {
     let len = |part: &[u8]| u32::try_from(part.len()).unwrap().to_le_bytes();
     [&len(json.as_bytes())[..], json.as_bytes(), &len(secret), secret].concat()
 }
 
-/// Each of many callers at once is served, or refused before its text is kept.
+/// Many callers at once: each is served, or refused before its text is stored.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_burst_of_texts_is_kept_or_refused() {
     const CALLERS: usize = 100;
@@ -42,7 +42,7 @@ async fn a_burst_of_texts_is_kept_or_refused() {
             let mut callers = JoinSet::new();
             for _ in 0..CALLERS {
                 let client = client.clone();
-                // Long texts are not with the other side at once.
+                // A long text is not received by the remote side at once.
                 let text = vec![b'x'; 400_000];
                 callers.spawn_blocking(move || client.say(&to, &text[..], false));
             }
@@ -62,7 +62,7 @@ async fn a_burst_of_texts_is_kept_or_refused() {
     assert!(kept > 0);
 }
 
-/// On one thread the service sees that the callers are gone before it does what they asked.
+/// On one thread the service notices that the callers are gone before it executes their requests.
 #[tokio::test]
 async fn requests_of_callers_who_gave_up_are_not_done() {
     let world = World::new();
@@ -83,7 +83,7 @@ async fn requests_of_callers_who_gave_up_are_not_done() {
     assert_eq!(unsent, 1, "texts of callers who are gone were kept");
 }
 
-/// `sync` fails if the hub refuses what is to be sent, and succeeds once the hub takes it.
+/// `sync` fails if the hub refuses the messages, and succeeds when the hub accepts them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_of_the_hub_is_no_success() {
     let world = World::new();
@@ -111,7 +111,7 @@ async fn a_refusal_of_the_hub_is_no_success() {
         }
         let later = client.clone();
         let later = spawn_blocking(move || later.sync(100));
-        // It is connected meanwhile.
+        // The service stays connected meanwhile.
         assert!(ask(&client, |it| it.status()).await.1);
         is_refusing.store(false, Ordering::SeqCst);
         assert_eq!(later.await.unwrap().unwrap().sent, 1);
@@ -120,7 +120,7 @@ async fn a_refusal_of_the_hub_is_no_success() {
     .await;
 }
 
-/// A hub that takes nothing for a while is not asked again because more is said.
+/// A hub that temporarily accepts nothing is not asked again because of new texts.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_said_does_not_shorten_the_wait_after_a_refusal() {
     let world = World::new();

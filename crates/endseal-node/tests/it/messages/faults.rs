@@ -1,4 +1,4 @@
-//! Faults that were found in visits at a hub.
+//! Regression tests for faults in syncs with a hub.
 
 use alloc::sync::Arc;
 use core::num::NonZeroU32;
@@ -34,16 +34,16 @@ use super::letters::{group, write};
 use super::liar::{Liar, PATIENCE};
 use super::world::{Person, World};
 
-/// Lies of a hub.
+/// Ways in which the hub lies.
 #[derive(Clone, Default)]
 pub(super) struct Lies {
     /// Each certificate is named twice.
     pub(super) certificates_twice: bool,
     /// Ten thousand gaps in place of frames.
     pub(super) many_gaps: bool,
-    /// Each frame is refused for a moment.
+    /// Each frame is refused for a moment, without end.
     pub(super) endless_rate: bool,
-    /// Frames of a mailbox that are withheld: these indices.
+    /// Indices of the frames of a mailbox that are withheld.
     pub(super) withheld: Range<usize>,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Memory {
     people: HashMap<[u8; 32], Vec<u8>>,
     certificates: HashMap<[u8; 32], Vec<Vec<u8>>>,
     bundles: HashMap<[u8; 32], Vec<Vec<u8>>>,
-    /// Frames by the mailboxes in which they wait.
+    /// Waiting frames, by mailbox.
     pub(super) boxes: HashMap<[u8; 32], Vec<Vec<u8>>>,
     puts: usize,
 }
@@ -139,7 +139,7 @@ impl Memory {
     }
 }
 
-/// Encrypted twice under two numbers, a text would be shown twice.
+/// If a text were encrypted twice under two numbers, it would be shown twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_that_names_a_device_twice_doubles_no_text() {
     let world = World::new();
@@ -162,7 +162,7 @@ async fn gaps_without_end_are_given_up() {
     assert!(report.gaps.len() <= 64, "{}", report.gaps.len());
 }
 
-/// With 1 ms of `wait` a hub could keep a node busy for ever.
+/// With 1 ms of `wait` a hub could keep a node busy forever.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_that_says_wait_for_ever_is_given_up() {
     let world = World::new();
@@ -191,7 +191,7 @@ async fn a_text_behind_many_withheld_ones_is_not_lost_silently() {
     assert_eq!((report.received, report.parked, now.parked), (1, 1, 1), "{report:?} {now:?}");
 }
 
-/// A device of a person under another key, with the same number: the one before was lost.
+/// Replaces a lost device of a person: a new key under the same number.
 async fn replaced(world: &World, bob: &Person) -> (Person, PersonRecord) {
     let number = NonZeroU32::new(1).unwrap();
     let mut second = world.person("bob again");
@@ -222,8 +222,8 @@ async fn replaced(world: &World, bob: &Person) -> (Person, PersonRecord) {
     (second, record)
 }
 
-/// Certificates name devices by their numbers: with another key under the number of a lost device,
-/// that device would get all texts still.
+/// Certificates name devices by number. If another key got the number of a lost device, the lost
+/// device would still receive all texts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_number_is_never_given_to_another_key() {
     let world = World::new();
@@ -238,8 +238,8 @@ async fn a_number_is_never_given_to_another_key() {
     };
 }
 
-/// The hub forgets sequences that are 1,024 behind: a text that waits would be too old then, if it
-/// kept its number.
+/// The hub forgets sequences that are 1,024 behind. A waiting text that kept its number would then
+/// be too old.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_mailbox_loses_no_text() {
     let mut limits = HubLimits::default();
@@ -268,7 +268,7 @@ async fn a_full_mailbox_loses_no_text() {
     assert!(arrived, "problems: {}, sent: {}", report.problems, report.sent);
 }
 
-/// No later text passes one that was refused in the middle of a pipeline.
+/// After a refusal in the middle of a pipeline, no later text overtakes the refused one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_mailbox_keeps_the_order() {
     let mut limits = HubLimits::default();
@@ -288,7 +288,7 @@ async fn a_full_mailbox_keeps_the_order() {
     assert_eq!(firsts, ['x', '2', '3']);
 }
 
-/// Nor with the budget that has grown meanwhile.
+/// The order is kept even if the rate budget has grown meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rate_keeps_the_order() {
     let mut limits = HubLimits::default();
@@ -307,7 +307,7 @@ async fn a_rate_keeps_the_order() {
     assert!(numbers.is_sorted(), "{numbers:?}");
 }
 
-/// A first text that used a bundle which was used before would be lost, and all that follow.
+/// A first text that used a spent bundle would be lost, and so would all that follow.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restored_hub_hands_out_no_used_prekey() {
     let mut world = World::new();
@@ -324,7 +324,7 @@ async fn a_restored_hub_hands_out_no_used_prekey() {
     }
     std::fs::rename(&copy, world.folder.path("hub.db")).unwrap();
     world.start();
-    // All have visited the hub since, and were told what there is to tell.
+    // All persons have synced with the restored hub, and have received its gaps.
     for person in [&mut bob, &mut carol, &mut dave] {
         person.sync(&world).await;
     }
@@ -341,7 +341,7 @@ async fn a_restored_hub_hands_out_no_used_prekey() {
     assert_eq!(texts, ["from carol", "from dave", "another"], "{classes:?}");
 }
 
-/// A counter that is used up stands for a death between the messages and their problems.
+/// A counter that is used up simulates a crash between the messages and their problems.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_dies_before_problems_are_written_has_them_later() {
     const COUNTER: u16 = 0;
@@ -349,7 +349,7 @@ async fn who_dies_before_problems_are_written_has_them_later() {
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     alice.say(&bob.identity, "text");
     alice.sync(&world).await;
-    // Bob's sessions are gone, as after a reset, and the prekey with them: the next text fails.
+    // Bob's sessions and prekey are gone, as after a reset, so that the next text fails.
     bob.sync(&world).await;
     bob.engine.transaction(|it| it.reset_session(alice.engine.address()).map(drop)).unwrap();
     put_junk(&world, &alice).await;
@@ -363,7 +363,7 @@ async fn who_dies_before_problems_are_written_has_them_later() {
     assert_eq!((report.problems, noted), (1, 1), "neither text nor problem");
 }
 
-/// Puts a frame that will be a problem at the receiver.
+/// Sends a frame that becomes a problem at the receiver.
 async fn put_junk(world: &World, alice: &Person) {
     let (_endpoint, connection) = world.connect(&alice.key()).await;
     let bob = world.store().devices().unwrap();
@@ -401,7 +401,7 @@ async fn ask(connection: &Connection, request: Request) -> Answer {
     HubAnswer::decode(&frame.payload, payload_limits()).unwrap().answer
 }
 
-/// A report is lost if the process dies before it is printed: what is noted stays.
+/// A report is lost if the process is killed before it is printed. The stored problems remain.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_that_lost_its_memory_is_told_of_after_a_death() {
     let mut world = World::new();
@@ -433,8 +433,8 @@ async fn a_hub_that_lost_its_memory_is_told_of_after_a_death() {
     );
 }
 
-/// A node that died between the hub's answer to `publish` and its own commit could publish the same
-/// bundles again, after others took them.
+/// A node that was killed between the hub's answer to `publish` and its own commit could publish
+/// the same bundles again, after others had taken them.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_dies_after_publishing_gives_no_prekey_twice() {
     let mut limits = HubLimits::default();
@@ -458,7 +458,7 @@ async fn who_dies_after_publishing_gives_no_prekey_twice() {
         let answer = ask(&connection, Request::Publish(publish)).await;
         assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
     }
-    // Killed here. What follows is what the program does when it is called again.
+    // The process is killed here. The program continues like this when it is started again.
     let mut bob = bob.restart();
     bob.join(&world).await;
 
@@ -473,7 +473,7 @@ async fn who_dies_after_publishing_gives_no_prekey_twice() {
             assert!(matches!(answer, Answer::Prekey(_)), "{answer:?}");
         }
     };
-    // Others, who come and go.
+    // Other persons take bundles.
     take(49).await;
     bob.sync(&world).await;
     take(50).await;
@@ -486,8 +486,8 @@ async fn who_dies_after_publishing_gives_no_prekey_twice() {
     assert_eq!(texts, ["from carol", "from dave"], "{classes:?}");
 }
 
-/// Texts that were encrypted for the hub do not leave in a file: an MLS group may have the id of a
-/// group of the hub.
+/// Texts that were encrypted for the hub must not be written to a file: an MLS group may have the
+/// same id as a group of the hub.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_file_takes_no_text_of_the_hub() {
     let mut limits = HubLimits::default();
@@ -511,7 +511,7 @@ async fn a_session_file_takes_no_text_of_the_hub() {
     assert_eq!(texts, ["one", "two"], "waiting {left}, {result:?}");
 }
 
-/// The program's own advice after a restored store.
+/// Follows the advice that the program gives after a store was restored.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_device_of_an_identity_can_join() {
     let world = World::new();

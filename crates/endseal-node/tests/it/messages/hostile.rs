@@ -1,4 +1,4 @@
-//! Members and hubs that do not keep to the protocol.
+//! Members and hubs that violate the protocol.
 
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{Answer, HubAnswer, HubRequest, Put, Request};
@@ -9,7 +9,7 @@ use endseal_transport::{Frame, Kind};
 
 use super::world::{Person, World};
 
-/// Puts a frame with any payload into the mailbox of `to`.
+/// Sends a frame with any payload to the mailbox of `to`.
 pub(super) async fn put(
     world: &World,
     from: &Person,
@@ -20,7 +20,7 @@ pub(super) async fn put(
     put_many(world, from, to, vec![(sequence, message)]).await;
 }
 
-/// Puts frames with their sequences, in one exchange.
+/// Sends frames with the given sequences in one exchange.
 pub(super) async fn put_many(
     world: &World,
     from: &Person,
@@ -63,7 +63,7 @@ async fn frames_that_cannot_be_opened_cost_no_other() {
         message(Scheme::MLS, &address(&mallory)),
         message(Scheme::PAIRWISE, &[0; 36]),
         message(Scheme::PAIRWISE, b"short"),
-        // No message of a session, and in the name of somebody else.
+        // Not a message of a session, and in the name of another person.
         message(Scheme::PAIRWISE, &address(&mallory)),
         message(Scheme::PAIRWISE, &address(&alice)),
     ];
@@ -83,7 +83,7 @@ async fn frames_that_cannot_be_opened_cost_no_other() {
     assert_eq!(classes, ["frame", "frame", "frame", "malformed", "malformed"]);
     let peer = mallory.engine.certificate().keys().peer_id;
     assert!(found.iter().all(|it| it.peer == peer));
-    // They are acknowledged, and do not come again.
+    // They are acknowledged, and are not delivered again.
     assert_eq!(bob.sync(&world).await.problems, 0);
 }
 
@@ -94,7 +94,7 @@ async fn a_ciphertext_that_another_repeats_is_no_second_text() {
     let mallory = world.member("mallory").await;
     alice.say(&bob.identity, "once");
     alice.sync(&world).await;
-    // What a hub that helps Mallory would hand out.
+    // Bundles that a hub in collusion with Mallory would hand out.
     let mut store = world.store();
     let bytes = endseal_hub::HubStore::devices(&mut store).unwrap();
     let row = bytes.iter().find(|it| it.frames > 0).unwrap().row;

@@ -18,7 +18,7 @@ use endseal_node::person;
 use super::liar::Liar;
 use super::world::{Person, World};
 
-/// Answers of a hub that has nothing to say.
+/// Answers of a hub that has no frames and no problems.
 pub(super) fn quiet(request: Request) -> Option<Vec<Answer>> {
     Some(match request {
         Request::Hello(_) | Request::Publish(_) => {
@@ -40,20 +40,20 @@ pub(super) fn refused(code: Code) -> Answer {
     Answer::Refused(Refused { code, ..Refused::default() })
 }
 
-/// A bundle of a person.
+/// Makes a prekey bundle of a person.
 fn bundle(person: &mut Person) -> Vec<u8> {
     let bundles = person.engine.transaction(|it| it.prekey_bundles(1, 1)).unwrap();
     bundles[0].as_bytes().to_vec()
 }
 
-/// The answer to `find` with a record and certificates.
+/// Makes the answer to `find` with a record and certificates.
 fn found(record: &PersonRecord, certificates: &[&Person]) -> Answer {
     let certificates =
         certificates.iter().map(|it| it.engine.certificate().as_bytes()[..].into()).collect();
     Answer::Person(PersonAnswer { person: record.as_bytes().into(), certificates })
 }
 
-/// A hub with these answers to `find` and `take`.
+/// Makes a hub with these answers to `find` and `take`.
 fn hub_of(found: Answer, bundle: &[u8]) -> Liar {
     let prekey = Answer::Prekey(Prekey { bundle: bundle.into() });
     Liar::new(move |_, request| match request {
@@ -63,7 +63,7 @@ fn hub_of(found: Answer, bundle: &[u8]) -> Liar {
     })
 }
 
-/// The next record of a person.
+/// Makes the next record of a person.
 fn next(person: &Person, changes: &PersonChanges) -> PersonRecord {
     let draft = person.record.next_epoch(&person.root, changes, &mut OsRandom).unwrap();
     person::sign(draft, &person.root).unwrap()
@@ -76,7 +76,7 @@ async fn a_person_who_is_not_signed_gets_nothing() {
     let mut mallory = world.person("mallory");
     alice.say(&bob.identity, "for bob alone");
     let bundle = bundle(&mut mallory);
-    // Bob's record with a device of Mallory; and all of it Mallory's.
+    // Bob's record with a device of Mallory, and an answer that is Mallory's completely.
     for answer in [
         found(&bob.record, &[&mallory]),
         found(&mallory.record, &[&mallory]),
@@ -117,7 +117,7 @@ async fn an_older_record_is_refused_and_a_revoked_device_gets_nothing() {
     let later = next(&bob, &changes);
     let bundle = bundle(&mut bob);
     alice.say(&bob.identity, "for a device that is not revoked");
-    // The hub still names the certificate of the revoked device, and then the record from before.
+    // The hub still names the certificate of the revoked device, and then the older record.
     for (answer, skipped) in [
         (found(&later, &[&bob]), SkippedReason::NoDevice),
         (found(&bob.record, &[&bob]), SkippedReason::Directory),
@@ -130,7 +130,7 @@ async fn an_older_record_is_refused_and_a_revoked_device_gets_nothing() {
     }
 }
 
-/// A frame with a ciphertext that no session opens.
+/// Makes a frame with a ciphertext that no session can open.
 pub(super) fn junk(from: &Person, sequence: u64) -> Vec<u8> {
     let sender = *from.engine.certificate().keys().peer_id.as_bytes();
     let stamp = Stamp { sequence, timestamp: 0, sender };
@@ -161,7 +161,7 @@ async fn a_hub_that_breaks_the_protocol_is_left() {
         };
         assert_eq!(found, fault);
     }
-    // What was not acknowledged left nothing.
+    // Frames that were not acknowledged left no problem.
     assert_eq!(status(&mut alice.engine).unwrap().problems, 0);
 }
 

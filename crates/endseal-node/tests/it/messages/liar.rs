@@ -1,4 +1,4 @@
-//! A hub that says what a test wants.
+//! A hub whose answers a test controls.
 
 use alloc::sync::Arc;
 use core::net::SocketAddr;
@@ -22,16 +22,16 @@ use tokio::time::sleep;
 
 use super::world::{Person, World};
 
-/// Time that a node waits for an answer.
+/// Timeout of a node for an answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Answers to a request of a peer; none at all if the hub is silent.
+/// Returns the answers to a request of a peer; `None` if the hub is silent.
 type Script = dyn Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync;
 
-/// A line on which answers to a subscription come slowly, and which breaks.
+/// A slow connection: answers to a subscription are delayed, and it breaks after some of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Line {
-    /// Time before each answer.
+    /// Delay before each answer.
     pub(crate) pace: Duration,
     /// Number of answers after which the connection ends.
     pub(crate) cut: usize,
@@ -44,14 +44,14 @@ pub(crate) struct Liar {
 }
 
 impl Liar {
-    /// A hub that gives these answers to each request.
+    /// Makes a hub that gives these answers to each request.
     pub(crate) fn new(
         script: impl Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync + 'static,
     ) -> Self {
         Self::behind(Line { pace: Duration::ZERO, cut: usize::MAX }, script)
     }
 
-    /// A hub behind a line.
+    /// Makes a hub behind a slow connection.
     pub(crate) fn behind(
         line: Line,
         script: impl Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync + 'static,
@@ -94,7 +94,7 @@ impl Liar {
         Self { peer: key.peer_id(), address, _endpoint: endpoint }
     }
 
-    /// A connection of a device.
+    /// Connects a device to the hub.
     pub(crate) async fn connect(&self, key: &TransportKey) -> (Endpoint, Connection) {
         let here = "127.0.0.1:0".parse().unwrap();
         let accept = Accept::nobody();
@@ -104,7 +104,7 @@ impl Liar {
         (endpoint, connection)
     }
 
-    /// A person who is registered there.
+    /// Makes a person who is registered at this hub.
     pub(crate) async fn member(&self, world: &World, name: &str) -> Person {
         let mut person = world.person(name);
         let token = JoinToken::from_bytes(&[7; 32]);
@@ -115,7 +115,7 @@ impl Liar {
         person
     }
 
-    /// A visit of a person who is registered at a hub.
+    /// Runs a sync of a person who is registered at a hub.
     pub(crate) async fn visit(&self, person: &mut Person) -> (SyncReport, Result<(), SyncError>) {
         let (_endpoint, connection) = self.connect(&person.key()).await;
         let hub = HubClient::new(&connection, PATIENCE);

@@ -1,4 +1,4 @@
-//! Texts to devices that are gone.
+//! Texts to devices that are lost.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -15,7 +15,7 @@ use endseal_node::{Home, person};
 use super::letter_faults::texts;
 use super::world::{Person, World};
 
-/// The next record of a person, and the devices that it adds, under numbers from `first` on.
+/// Makes the next record of a person, and the devices that it adds, with numbers from `first` on.
 pub(super) fn devices(
     world: &World,
     of: &Person,
@@ -52,7 +52,7 @@ fn limits(mailbox_frames: u64) -> HubLimits {
     limits
 }
 
-/// Texts that wait for a device that is lost go to the one that takes its place, in order.
+/// Texts that wait for a lost device are sent to its replacement, in order.
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_for_a_lost_device_go_to_the_next_one() {
     let world = World::with(limits(1));
@@ -62,7 +62,7 @@ async fn texts_for_a_lost_device_go_to_the_next_one() {
     }
     let report = alice.sync(&world).await;
     assert!((report.sent, report.mailbox_full) == (1, true), "{report:?}");
-    // The phone is lost, and "0" with it.
+    // The phone is lost, and the text "0" with it.
     let mut changes = PersonChanges::new();
     changes.remove(NonZeroU32::MIN);
     let (_, mut others) = devices(&world, &bob, 2, 1, &mut changes);
@@ -80,7 +80,7 @@ async fn texts_for_a_lost_device_go_to_the_next_one() {
     assert_eq!((now.unsent, now.frames), (0, 0));
 }
 
-/// Another device of the person has the text: it is not sent again.
+/// A text that another device of the person has is not sent again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_one_device_has_is_not_doubled() {
     let world = World::with(limits(2));
@@ -89,7 +89,7 @@ async fn a_text_that_one_device_has_is_not_doubled() {
     let (_, mut others) = devices(&world, &bob, 2, 1, &mut PersonChanges::new());
     let mut second = others.pop().unwrap();
     second.join(&world).await;
-    // The first device is full, and the second one is not.
+    // The first device's mailbox is full, and that of the second one is not.
     for _ in 0..2 {
         dave.say(&bob.identity, "spam");
         dave.sync(&world).await;

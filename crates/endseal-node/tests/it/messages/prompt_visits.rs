@@ -1,4 +1,4 @@
-//! Visits over lines that are slow and break.
+//! Syncs over connections that are slow and break.
 
 use core::time::Duration;
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use super::liar::{Liar, Line};
 use super::service::serving_at;
 use super::world::{Person, World};
 
-/// A hub behind a line, that delivers what is behind the position of a subscription.
+/// A hub behind a slow connection, which delivers the frames after the subscribed position.
 fn hub(line: Line) -> Liar {
     let memory = Mutex::new(Memory::default());
     Liar::behind(line, move |peer, request| {
@@ -37,7 +37,7 @@ fn hub(line: Line) -> Liar {
     })
 }
 
-/// Bob, to whom Alice has written texts with these numbers.
+/// Makes Bob, to whom Alice has written numbered texts.
 async fn receiver(hub: &Liar, world: &World, count: usize) -> Person {
     let (mut alice, bob) = (hub.member(world, "alice").await, hub.member(world, "bob").await);
     for number in 0..count {
@@ -67,7 +67,7 @@ async fn each_visit_over_a_line_that_breaks_keeps_what_came() {
     }
 }
 
-/// A process that dies amid a visit has opened the frames before the last second.
+/// A process that is killed during a sync has opened all frames except those of the last second.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "nightly: measures time"]
 async fn frames_are_opened_within_a_second() {
@@ -84,7 +84,7 @@ async fn frames_are_opened_within_a_second() {
     assert_eq!(hub.visit(&mut bob).await.0.received, 200 - kept as u64);
 }
 
-/// Letters and first texts of strangers that come without end keep no text from leaving.
+/// An endless series of letters and first texts from unknown senders does not delay outgoing texts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_keeps_no_text_from_leaving() {
     let world = World::new();
@@ -93,7 +93,7 @@ async fn a_flood_keeps_no_text_from_leaving() {
         let frames: Vec<_> = (1..=1_000).map(|sequence| junk(&mallory, sequence)).collect();
         let (left, has_left) = watch::channel(false);
         let memory = Mutex::new(Memory::default());
-        // It lasts for a minute.
+        // The series lasts for a minute.
         let line = Line { pace: Duration::from_millis(60), cut: usize::MAX };
         let hub = Liar::behind(line, move |peer, request| {
             Some(match request {

@@ -1,4 +1,4 @@
-//! Visits that are cut anywhere.
+//! Syncs that are interrupted at random points.
 
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
@@ -28,14 +28,15 @@ impl<F: Future> Future for Cut<'_, F> {
     }
 }
 
-/// A visit that is cut after a number of polls. Returns those that it took if it ended before.
+/// Runs a sync that is dropped after a number of polls. Returns the polls that it needed if it
+/// ended before.
 async fn visit(person: &mut Person, world: &World, polls: u64) -> Option<u64> {
     let ((_, result), left) = Cut { future: pin!(person.try_sync(world)), polls }.await?;
     result.unwrap();
     Some(polls - left)
 }
 
-/// Texts and letters in both directions: each arrives once, and those of a conversation in their
+/// Texts and letters in both directions: each arrives once, and those of a conversation arrive in
 /// order.
 #[tokio::test(flavor = "multi_thread")]
 async fn visits_that_are_cut_lose_and_repeat_nothing() {
@@ -70,8 +71,8 @@ async fn cut_visits(seeds: u64) {
                     write(&mut person, &id, &format!("letter {}", written[at]));
                 }
             }
-            // Half of them may end. How often one is polled is a matter of the machine's load:
-            // the others are cut within the polls that the last one took.
+            // Half of them may end. The number of polls depends on the machine's load, so that the
+            // others are dropped within the polls that the last one needed.
             let allowed = if random.chance(50) { u64::MAX } else { random.below(polls) };
             if let Some(took) = visit(&mut person, &world, allowed).await {
                 (ended, polls) = (ended + 1, took);

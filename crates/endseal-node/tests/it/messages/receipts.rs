@@ -1,4 +1,4 @@
-//! Receipts: which texts have arrived at a device of their receiver.
+//! Receipts: confirmations that texts have arrived at a device of their receiver.
 
 use core::num::NonZeroU32;
 
@@ -45,7 +45,7 @@ fn rows(engine: &mut Engine, with: &PublicKey) -> Vec<HistoryRow> {
     history(engine, &Conversation::Person(*with), 0, 10_000).unwrap()
 }
 
-/// Delivery of the texts to a person, in the order of writing.
+/// Returns the delivery of the texts to a person, in the order of writing.
 fn deliveries(person: &mut Person, to: &PublicKey) -> Vec<TextDelivery> {
     let sent = rows(&mut person.engine, to).into_iter().filter(|row| row.is_sent);
     sent.map(|row| row.delivery.unwrap()).collect()
@@ -55,12 +55,12 @@ fn undelivered(person: &mut Person) -> u64 {
     status(&mut person.engine).unwrap().undelivered
 }
 
-/// Frames of the outbox, with those of receipts.
+/// Counts the frames of the outbox, including receipts.
 fn outbox(person: &mut Person) -> usize {
     person.engine.outbox().pending(0, 1_000).unwrap().len()
 }
 
-/// The id of the last text to a person.
+/// Returns the id of the last text to a person.
 fn last_id(person: &mut Person, to: &PublicKey) -> [u8; 16] {
     let rows = rows(&mut person.engine, to);
     let row = rows.iter().rfind(|row| row.is_sent).unwrap();
@@ -74,7 +74,7 @@ fn with_number(mut id: [u8; 16], number: u64) -> [u8; 16] {
     id
 }
 
-/// A receipt of `from` for texts of `to`, from the first to the last number.
+/// Makes a receipt of `from` for texts of `to`, from number `first` to `last`.
 fn receipt(from: &Person, to: &Person, id: [u8; 16], first: u64, last: u64) -> Receipt {
     Receipt {
         conversation: to.identity.as_bytes()[..].into(),
@@ -132,7 +132,7 @@ async fn a_text_is_delivered_when_a_device_has_confirmed_it() {
     alice = alice.restart();
     assert_eq!(alice.sync(&world).await.receipts, 1);
     assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 4]);
-    // It is no message to read, and moves nothing.
+    // A receipt is not a message to read, and does not move the read position.
     let now = status(&mut alice.engine).unwrap();
     assert_eq!((now.unread, now.undelivered, now.problems), (0, 0, 0));
     assert_eq!(alice.read(), []);
@@ -143,7 +143,7 @@ async fn a_text_is_delivered_when_a_device_has_confirmed_it() {
             assert_eq!((report.received, report.sent, report.receipts), (0, 0, 0));
         }
     }
-    // What was read is not confirmed again, nor is what arrived marked.
+    // Texts that were read are not confirmed again.
     assert_eq!(bob.read().len(), 4);
     assert_eq!(bob.sync(&world).await.receipts, 0);
     assert!(rows(&mut bob.engine, &alice.identity).iter().all(|row| row.delivery.is_none()));
@@ -158,12 +158,12 @@ async fn a_stranger_learns_nothing_of_what_arrived() {
     assert_eq!(bob.sync(&world).await.receipts, 0);
     assert_eq!(alice.sync(&world).await.receipts, 0);
     assert_eq!(deliveries(&mut alice, &bob.identity), [Undelivered]);
-    // With an answer she is none, and the next receipt has all.
+    // After Bob's answer she is a known sender, and the next receipt confirms all texts.
     bob.say(&alice.identity, "yes");
     bob.sync(&world).await;
     alice.say(&bob.identity, "good");
     alice.sync(&world).await;
-    // Hers comes, and one goes.
+    // Her receipt arrives, and one is sent.
     assert_eq!(bob.sync(&world).await.receipts, 2);
     alice.sync(&world).await;
     assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 2]);
@@ -197,7 +197,7 @@ async fn a_receipt_marks_no_text_that_it_cannot_speak_of() {
     alice.say(&mallory.identity, "to you");
     alice.sync(&world).await;
     for person in [&mut bob, &mut mallory] {
-        // Begins a session that sends.
+        // Establishes a session that can send.
         person.sync(&world).await;
         person.say(&alice.identity, "hello");
         person.sync(&world).await;
@@ -208,11 +208,11 @@ async fn a_receipt_marks_no_text_that_it_cannot_speak_of() {
         (last_id(&mut alice, &bob.identity), last_id(&mut alice, &mallory.identity));
     let good = receipt(&bob, &alice, to_bob, 1, 2);
     let other_series = with_number([7; 16], 1);
-    // In Mallory's session: of the texts to Bob, in her name and in his.
+    // In Mallory's session: receipts for the texts to Bob, in her name and in his.
     let of_mallory = vec![receipt(&mallory, &alice, to_bob, 1, 2), good.clone()];
     forge(&world, &mut mallory, &alice, of_mallory).await;
-    // In Bob's: of another series, of texts that were never written, of another kind, without an
-    // end, of another writer or sender.
+    // In Bob's session: receipts of another series, for texts that were never written, of another
+    // kind, without an end, and of another writer or sender.
     for receipt in [
         receipt(&bob, &alice, other_series, 1, 2),
         receipt(&bob, &alice, to_mallory, 1, 1),
@@ -235,7 +235,7 @@ async fn a_receipt_marks_no_text_that_it_cannot_speak_of() {
     forge(&world, &mut bob, &alice, vec![good]).await;
     alice.sync(&world).await;
     assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 2]);
-    // A lower one takes nothing back.
+    // A lower receipt does not revoke a confirmation.
     let lower = receipt(&bob, &alice, to_bob, 1, 1);
     forge(&world, &mut bob, &alice, vec![lower]).await;
     alice.sync(&world).await;
@@ -262,7 +262,7 @@ async fn a_flood_of_receipts_leaves_one_record() {
         counted.unwrap()
     };
     let before = records(&mut alice);
-    // Every other one is of texts that were never written.
+    // Every other receipt is for texts that were never written.
     let flood = (0..300).map(|number| receipt(&bob, &alice, id, 1, 2 - number % 2));
     let flood = flood.collect();
     forge(&world, &mut bob, &alice, flood).await;
@@ -278,7 +278,7 @@ async fn a_flood_of_receipts_leaves_one_record() {
     assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered]);
 }
 
-/// A watermark alone would call it delivered.
+/// With a watermark alone, the text would count as delivered.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_the_hub_withholds_is_not_delivered() {
     let world = World::new();
@@ -314,14 +314,14 @@ async fn receipts_for_a_full_mailbox_do_not_pile_up() {
         let now = status(&mut bob.engine).unwrap();
         assert_eq!((outbox(&mut bob), now.frames, now.problems), (1, 0, 0));
     }
-    // A text takes the one place that is left, though the receipt waits longer.
+    // A text takes the one free slot, although the receipt has waited longer.
     alice.sync(&world).await;
     bob.say(&alice.identity, "text");
     let report = bob.sync(&world).await;
     assert_eq!((report.sent, report.receipts, report.mailbox_full), (1, 0, false));
     assert_eq!(alice.sync(&world).await.received, 1);
     assert_eq!(deliveries(&mut alice, &bob.identity), [Undelivered; 3]);
-    // That of the text comes, and the one that waited goes.
+    // The receipt for the text arrives, and the waiting one is sent.
     assert_eq!(bob.sync(&world).await.receipts, 2);
     alice.sync(&world).await;
     assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 3]);
@@ -335,7 +335,7 @@ async fn a_text_is_delivered_at_one_device_and_at_none_that_was_revoked() {
     let mut second = second_device(&world, &bob, "second");
     second.join(&world).await;
     bob.record = second.record.clone();
-    // Only the second device confirms.
+    // Only the second device sends receipts.
     know(&second, &alice);
     alice.say(&bob.identity, "one");
     assert_eq!(alice.sync(&world).await.sent, 2);
@@ -343,7 +343,7 @@ async fn a_text_is_delivered_at_one_device_and_at_none_that_was_revoked() {
     assert_eq!(bob.sync(&world).await.receipts, 0);
     alice.sync(&world).await;
     assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered]);
-    // It is lost, and its last receipt is on the way.
+    // The device is lost while its last receipt is in transit.
     alice.say(&bob.identity, "two");
     alice.sync(&world).await;
     assert_eq!(second.sync(&world).await.receipts, 1);
@@ -357,15 +357,15 @@ async fn a_text_is_delivered_at_one_device_and_at_none_that_was_revoked() {
     alice.sync(&world).await;
     assert_eq!(deliveries(&mut alice, &bob.identity), [Undelivered; 3]);
     assert_eq!(undelivered(&mut alice), 3);
-    // The other device has had all of them, and says so when it may.
+    // The other device has received all of them, and confirms them when it may.
     know(&bob, &alice);
     bob.sync(&world).await;
     alice.sync(&world).await;
     assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered; 3]);
 }
 
-/// A process that is killed behind the transaction in which the engine opened texts, and before the
-/// one in which they are noted; then they are read.
+/// The process is killed after the transaction in which the engine opened texts, and before the one
+/// that records them. The texts are read after that.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crash_before_a_receipt_is_noted_loses_none() {
     for is_read in [false, true] {
@@ -402,7 +402,7 @@ async fn a_crash_before_a_receipt_is_noted_loses_none() {
     }
 }
 
-/// A process that was killed left a receipt in the inbox.
+/// A process was killed and left a receipt in the inbox.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receipt_that_was_opened_before_a_crash_is_not_shown() {
     let world = World::new();
@@ -448,12 +448,12 @@ async fn a_node_that_stays_confirms_at_once() {
     assert_eq!(found, [Delivered]);
 }
 
-/// Lets a text of the history be encrypted once more.
+/// Queues a text of the history to be encrypted again.
 fn say_again(person: &mut Person, row: &[u8], to: &PublicKey) {
     person.engine.transaction(|it| it.put_record(UNSENT, row, to.as_bytes())).unwrap();
 }
 
-/// A hub that has delivered a text can say that the mailbox does not exist, so that the text is
+/// A hub that has delivered a text can claim that the mailbox does not exist, so that the text is
 /// encrypted again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_in_another_ciphertext_is_no_second_text() {
@@ -470,15 +470,15 @@ async fn a_text_in_another_ciphertext_is_no_second_text() {
     bob.sync(&world).await;
     assert_eq!(bob.read(), [(alice.identity, "once".to_owned())]);
     assert_eq!(status(&mut bob.engine).unwrap().unread, 0);
-    // Also after it was read.
+    // The same holds after the text was read.
     say_again(&mut alice, &row, &bob.identity);
     alice.sync(&world).await;
     bob.sync(&world).await;
     assert_eq!(bob.read(), []);
 }
 
-/// A member can put a receipt into a letter: it is no text, and is not hidden either, so that it
-/// can be taken out of the inbox.
+/// A member can put a receipt into a letter. It is not a text, but is not hidden either, so that it
+/// can be removed from the inbox.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receipt_in_a_letter_does_not_stay_in_the_inbox() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! A service at a hub, and the requests that it serves.
+//! A service that is connected to a hub, and the requests that it serves.
 
 use core::future::pending;
 use core::time::Duration;
@@ -16,7 +16,7 @@ use super::world::{Person, World};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Serves `person` while `work` asks, and returns what it says and the events.
+/// Serves `person` while `work` runs. Returns the result of `work` and the events.
 pub(super) async fn serving<T: Send + 'static>(
     world: &World,
     person: &mut Person,
@@ -33,7 +33,7 @@ pub(super) async fn serving<T: Send + 'static>(
     serving_at(dial, Duration::from_millis(200), person, work).await
 }
 
-/// As [`serving`], at another hub. What fails is tried again after `retry`.
+/// Like [`serving`], at another hub. Failed attempts are repeated after `retry`.
 pub(super) async fn serving_at<T: Send + 'static>(
     dial: impl AsyncFn() -> Result<Dialed, DialError>,
     retry: Duration,
@@ -56,7 +56,7 @@ pub(super) async fn serving_at<T: Send + 'static>(
     (done, events.into_inner().unwrap())
 }
 
-/// Asks in a thread that may block.
+/// Runs a request in a thread that may block.
 pub(super) async fn ask<T: Send + 'static>(
     client: &LocalClient,
     work: impl FnOnce(LocalClient) -> Result<T, LocalCallError> + Send + 'static,
@@ -80,7 +80,7 @@ async fn frames_for_a_full_mailbox_are_sent_when_it_has_room() {
             sleep(Duration::from_millis(50)).await;
             received += bob.sync(&world).await.received;
         }
-        // The last frames are acknowledged behind the delivery.
+        // The last frames are acknowledged after the delivery.
         while ask(&client, |it| it.status()).await.0.frames > 0 {
             sleep(Duration::from_millis(50)).await;
         }
@@ -141,7 +141,7 @@ async fn long_texts_come_in_pages_and_move_to_the_history_whole() {
                 texts.extend(page);
             }
             assert!(is_whole(&texts) && pages >= 4, "{pages}");
-            // Those that follow get the same.
+            // Followers receive the same texts.
             let (mut followed, mut texts) = (client.follow(0)?, Vec::new());
             while texts.len() < lens.len() {
                 texts.extend(followed.next()?);
@@ -149,7 +149,7 @@ async fn long_texts_come_in_pages_and_move_to_the_history_whole() {
             assert!(is_whole(&texts));
             let numbers: Vec<_> = texts.iter().map(|it| it.number).collect();
             client.mark_read(&numbers)?;
-            // Again, as by two that showed them.
+            // Mark them again, as two commands that showed the same texts would.
             client.mark_read(&numbers)?;
             let (mut after, mut rows) = (0, Vec::new());
             loop {

@@ -27,7 +27,7 @@ async fn texts_arrive_while_their_writer_is_away() {
     let from_alice = |text: &str| (alice.identity, text.to_owned());
     assert_eq!(bob.read(), ["one", "two", "three"].map(from_alice));
     assert_eq!(bob.read(), []);
-    // The hub has nothing more, and nothing comes twice.
+    // The hub has nothing more, and nothing is delivered twice.
     assert_eq!(bob.sync(&world).await.received, 0);
     bob = bob.restart();
     assert_eq!(bob.sync(&world).await.received, 0);
@@ -179,7 +179,7 @@ fn texts_have_limits() {
     let own = Conversation::Person(alice.identity);
     let own = messages::say(&mut alice.engine, &own, Texts::whole(&b"x"[..]));
     assert!(matches!(own, Err(SayError::Own)));
-    // Of what was refused nothing was taken.
+    // No text of a refused request was stored.
     assert_eq!(status(&mut alice.engine).unwrap().unsent, 3);
     assert_eq!(problems(&mut alice.engine).unwrap(), []);
 }

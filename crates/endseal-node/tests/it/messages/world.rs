@@ -95,7 +95,7 @@ impl World {
         Person { identity: *root.public().ed25519(), root, device, home, engine, record }
     }
 
-    /// A person whose device is registered.
+    /// Makes a person whose device is registered at the hub.
     pub(crate) async fn member(&self, name: &str) -> Person {
         let mut person = self.person(name);
         person.join(self).await;
@@ -153,7 +153,7 @@ impl Person {
         (report, result)
     }
 
-    /// All texts that were not read, with their writers; they are read then.
+    /// Reads all unread texts, with their authors, and marks them as read.
     pub(crate) fn read(&mut self) -> Vec<(PublicKey, String)> {
         let mut texts = Vec::new();
         let mut after = 0;
