@@ -528,7 +528,7 @@ def a_hub_with_yesterdays_database_is_found_out(world):
 
     world.restart(restore)
     assert "has forgotten" in world.alice.ok("sync").err
-    assert "lost its memory" in world.bob.ok("sync").err
+    assert "the hub was restored" in world.bob.ok("sync").err
 
 
 @check

@@ -1,4 +1,4 @@
-//! Commands and options.
+//! Command-line arguments: the commands and the global options.
 
 use std::ffi::OsString;
 
@@ -21,10 +21,10 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Reads the arguments of this process.
+/// Parses the arguments of this process.
 ///
 /// # Errors
-/// Help, the version, and what is wrong with the arguments.
+/// Returns an error for help and version requests too, and for invalid arguments.
 pub(crate) fn parse<T: Into<OsString> + Clone>(
     arguments: impl IntoIterator<Item = T>,
 ) -> Result<Cli, clap::Error> {
@@ -32,7 +32,7 @@ pub(crate) fn parse<T: Into<OsString> + Clone>(
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut tree()))
 }
 
-/// The commands. The short help of each but the root leaves the options of every command out.
+/// Builds the tree of commands. The short help of subcommands leaves the global options out.
 pub(crate) fn tree() -> clap::Command {
     let root = Cli::command();
     let globals = root.get_arguments().filter(|argument| argument.is_global_set());

@@ -1,4 +1,4 @@
-//! The commands, one a file.
+//! The commands, each in a module of its own.
 
 pub(crate) mod bench;
 pub(crate) mod completions;

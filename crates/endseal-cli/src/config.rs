@@ -1,4 +1,4 @@
-//! Configuration of the command line: `config.toml` in the user's folder of configurations.
+//! Configuration of the program: `config.toml` in the user's configuration folder.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 
 use crate::failure::{Failure, Kind};
 
-/// Values of the file. Paths that are not absolute count from its folder.
+/// Entries of the configuration file. Relative paths are resolved against its folder.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     pub(crate) home: Option<PathBuf>,
@@ -17,24 +17,24 @@ pub(crate) struct Config {
     pub(crate) s3_config: Option<PathBuf>,
 }
 
-/// Folder of endseal's configurations, by the XDG Base Directory Specification.
+/// Returns endseal's configuration folder, by the XDG Base Directory Specification.
 pub(crate) fn folder(environment: fn(&'static str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
     base.map(|base| base.join("endseal"))
 }
 
-/// The configuration file, which may not exist.
+/// Returns the path of the configuration file, which need not exist.
 pub(crate) fn file(environment: fn(&'static str) -> Option<OsString>) -> Option<PathBuf> {
     Some(folder(environment)?.join("config.toml"))
 }
 
 impl Config {
-    /// Reads the file. Without one, nothing is configured.
+    /// Reads the file. Without a file, all entries are unset.
     ///
     /// # Errors
-    /// If the file cannot be read, is not a regular file or no TOML, or has an entry that does not
-    /// exist.
+    /// Fails if the file cannot be read, is not a regular file, is not TOML, or has an unknown
+    /// entry.
     pub(crate) fn load(environment: fn(&'static str) -> Option<OsString>) -> Result<Self, Failure> {
         let Some(file) = file(environment) else { return Ok(Self::default()) };
         // Reading a pipe would wait for a writer.
@@ -79,7 +79,7 @@ impl Config {
     }
 }
 
-/// All values, with dots between the names of tables and keys.
+/// Returns all values, with dots between the names of tables and keys.
 fn entries(table: &Table) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
     for (key, value) in table {

@@ -1,4 +1,4 @@
-//! Conventions that all commands keep, tested on the tree of commands.
+//! Conventions that all commands follow, tested on the tree of commands.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,7 @@ use clap::{Arg, Command};
 use crate::args;
 use crate::tree;
 
-/// Calls `check` with each command that a user sees, and its name with those of the commands above
-/// it.
+/// Calls `check` with each visible command and its full name.
 fn each(command: &Command, name: &str, check: &mut impl FnMut(&str, &Command)) {
     check(name, command);
     for below in command.get_subcommands().filter(|it| !it.is_hide_set() && !is_help(it)) {
@@ -34,7 +33,7 @@ fn each_argument(check: &mut impl FnMut(&str, &Arg)) {
     });
 }
 
-/// Value name of an option that takes a value.
+/// Returns the value name of an option that takes a value.
 fn value_name(argument: &Arg) -> Option<String> {
     argument.get_action().takes_values().then(|| {
         argument.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect()
@@ -91,7 +90,7 @@ fn durations_have_one_syntax() {
             alone.try_get_matches_from(["alone", &format!("--{long}={typed}")])
         };
         if let Err(error) = parse("600s") {
-            // Some are longer.
+            // The range of this option is longer.
             let error = error.to_string();
             if !error.contains("expected 1d to") {
                 wrong.push(format!("{command} --{long}: {error}"));
@@ -126,7 +125,7 @@ fn short_help_is_one_line() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Commands whose output is the text itself.
+/// Commands whose JSON value is only their text, without fields.
 const PAYLOAD: [&str; 1] = ["completions"];
 
 #[test]

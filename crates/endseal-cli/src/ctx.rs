@@ -1,4 +1,4 @@
-//! Context of a command: streams, clock, environment. Tests replace them.
+//! Context of a command: streams, clock and environment. Tests replace it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -26,13 +26,14 @@ use crate::typed::redacted;
 pub(crate) struct Outcome {
     /// Text for standard output.
     pub(crate) text: String,
-    /// A line for standard error, unless `--quiet`: the change of state that was made.
+    /// One line for standard error, which describes the change that was made. Omitted with
+    /// `--quiet`.
     pub(crate) confirmation: Option<String>,
-    /// Object of `--json`.
+    /// Value that `--json` prints.
     pub(crate) json: Value,
-    /// True if standard output carries data, so that the rest goes to standard error.
+    /// True if standard output carries data; the rest is then printed on standard error.
     pub(crate) data_on_stdout: bool,
-    /// True if the answer is no, although nothing went wrong.
+    /// True if the result is negative, although no error occurred. The exit code is then 1.
     pub(crate) refused: bool,
 }
 
@@ -41,22 +42,22 @@ impl Outcome {
         Self { text: text.into(), json, ..Self::default() }
     }
 
-    /// A change of state, in a line without its end.
+    /// Makes the result of a change of state. `confirmation` is one line without its end.
     pub(crate) fn done(confirmation: impl Into<String>, json: Value) -> Self {
         Self { confirmation: Some(confirmation.into()), json, ..Self::default() }
     }
 }
 
-/// Milliseconds since 1970-01-01T00:00:00Z, by this machine's clock.
+/// Returns the time in milliseconds since 1970-01-01T00:00:00Z, by this machine's clock.
 pub(crate) fn now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     u64::try_from(now).unwrap_or(u64::MAX)
 }
 
-/// Variable that names the state directory.
+/// Environment variable that names the state directory.
 const HOME: &str = "ENDSEAL_HOME";
 
-/// The world of one command.
+/// Streams, clock, environment and global options of one command.
 pub(crate) struct Ctx {
     pub(crate) stdin: Box<dyn Read + Send>,
     pub(crate) stdout: Box<dyn Write>,
@@ -64,14 +65,15 @@ pub(crate) struct Ctx {
     pub(crate) stdin_is_terminal: bool,
     pub(crate) stdout_is_terminal: bool,
     pub(crate) stderr_is_terminal: bool,
-    /// Milliseconds since 1970-01-01T00:00:00Z.
+    /// Start of the command in milliseconds since 1970-01-01T00:00:00Z.
     pub(crate) now: u64,
     pub(crate) environment: fn(&'static str) -> Option<OsString>,
     pub(crate) global: Global,
 }
 
 impl Ctx {
-    /// The world of this process. Streams are not buffered: whoever writes does it in large pieces.
+    /// Makes the context of this process. The streams are not buffered, so that callers must write
+    /// in large pieces.
     pub(crate) fn of_process() -> io::Result<Self> {
         let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
         Ok(Self {
@@ -129,7 +131,7 @@ impl Ctx {
         Ok(if outcome.refused { Kind::Refused.code() } else { 0 })
     }
 
-    /// Tells of a failure. Gives the exit code.
+    /// Reports a failure on standard error. Returns the exit code.
     pub(crate) fn fail(&mut self, failure: &Failure) -> u8 {
         failure.check();
         if failure.kind != Kind::Closed {
@@ -137,7 +139,7 @@ impl Ctx {
                 true => json::line(&failure.json()),
                 false => self.styled(failure.text()),
             };
-            // If even that fails, the exit code tells.
+            // If this fails too, the exit code still reports the failure.
             let _ = self.stderr.write_all(text.as_bytes());
         }
         failure.kind.code()
@@ -153,7 +155,7 @@ impl Ctx {
             error.remove(ContextKind::Usage);
         }
         let kind = error.kind();
-        // It repeats what was typed.
+        // The text repeats the arguments.
         let text = redacted(&error.render().to_string());
         if !error.use_stderr() {
             return match self.print(text.as_bytes()) {
@@ -161,7 +163,7 @@ impl Ctx {
                 Err(failure) => self.fail(&failure),
             };
         }
-        // An argument with a line end would begin a line of its own.
+        // An argument with a line end would start a line of its own.
         let typed = std::env::args_os().filter_map(|argument| argument.into_string().ok());
         let text = typed
             .filter(|it| it.contains('\n'))
@@ -177,12 +179,12 @@ impl Ctx {
         Kind::Usage.code()
     }
 
-    /// Writes to standard output.
+    /// Writes to standard output. Fails if it was closed or cannot be written.
     pub(crate) fn print(&mut self, data: &[u8]) -> Result<(), Failure> {
         self.stdout.write_all(data).map_err(|error| failure::standard(&error))
     }
 
-    /// Tells people something on standard error, unless they want it quiet.
+    /// Prints a note on standard error, except with `--quiet` or `--json`.
     pub(crate) fn note(&mut self, text: &str) {
         debug_assert!(hints::fit(text), "{text}");
         if !self.global.quiet && !self.global.json {
@@ -191,7 +193,7 @@ impl Ctx {
         }
     }
 
-    /// Shows a detail on standard error with `--verbose`. It must not be secret.
+    /// Prints a detail on standard error with `--verbose`. It must not be secret.
     pub(crate) fn detail(&mut self, text: &str) {
         if self.global.verbose {
             self.note(&printable(&redacted(text)));
@@ -205,13 +207,13 @@ impl Ctx {
         }
     }
 
-    /// Takes standard error away, for a command that tells people of failures while it goes on.
-    /// What is told afterwards goes to the process's own.
+    /// Takes standard error, for a command that reports failures while it continues. Later messages
+    /// go to the process's own standard error.
     pub(crate) fn take_stderr(&mut self) -> Box<dyn Write> {
         core::mem::replace(&mut self.stderr, Box::new(io::stderr()))
     }
 
-    /// Path of the state directory, which may not exist.
+    /// Returns the path of the state directory, which need not exist.
     pub(crate) fn home_path(&self) -> Result<PathBuf, Failure> {
         if let Some(home) = &self.global.home {
             return Ok(home.clone());
@@ -224,12 +226,12 @@ impl Ctx {
         Ok(Home::default_path(self.environment)?)
     }
 
-    /// The user's configuration.
+    /// Reads the user's configuration file.
     pub(crate) fn config(&self) -> Result<Config, Failure> {
         Config::load(self.environment)
     }
 
-    /// The state directory.
+    /// Opens the state directory.
     pub(crate) fn home(&self) -> Result<Home, Failure> {
         Ok(Home::open(&self.home_path()?)?)
     }
@@ -246,17 +248,17 @@ impl Ctx {
     }
 }
 
-/// The message of an error of clap, with its line ends.
+/// Extracts the message from the text of a clap error.
 fn message(text: &str, kind: ErrorKind) -> &str {
     if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // The text is the help.
+        // In this case the text is the help.
         return "an argument or a subcommand is missing";
     }
     let text = text.strip_prefix("error: ").unwrap_or(text);
     text.split("\n\nFor more information").next().unwrap_or(text).trim_end()
 }
 
-/// The line without what commands a terminal, and with its end.
+/// Replaces the characters of a line that could control a terminal, and keeps its line end.
 fn printable_line(line: &str) -> String {
     match line.strip_suffix('\n') {
         Some(line) => printable(line) + "\n",

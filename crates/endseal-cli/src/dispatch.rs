@@ -1,14 +1,14 @@
-//! Commands and the functions that run them.
+//! Maps commands to the functions that run them.
 
 use crate::args::Command;
 use crate::cmd;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 
-/// Runs a command.
+/// Runs a command and returns its result.
 ///
 /// # Errors
-/// The failure of the command.
+/// Returns the failure of the command.
 pub(crate) fn dispatch(command: Command, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match command {
         Command::Init(args) => cmd::init::run(args, ctx),
@@ -52,7 +52,7 @@ mod tests {
     use crate::args;
     use crate::global::Global;
 
-    /// Bytes that were written to a stream.
+    /// A stream that stores all written bytes.
     #[derive(Clone, Default)]
     struct Written(Rc<RefCell<Vec<u8>>>);
 
@@ -73,7 +73,8 @@ mod tests {
         }
     }
 
-    /// Runs a command in a made-up world: exit code, standard output, standard error.
+    /// Runs a command with a simulated context. Returns exit code, standard output and standard
+    /// error.
     fn run(now: u64, input: &[u8], args: &[&str]) -> (u8, Vec<u8>, String) {
         let (stdout, stderr) = (Written::default(), Written::default());
         let mut ctx = Ctx {

@@ -1,4 +1,4 @@
-//! Durations as they are typed: a number and a unit, as in `10s`, `5m`, `7d`.
+//! Durations in arguments: a number and a unit, as in `10s`, `5m` or `7d`.
 
 use core::time::Duration;
 
@@ -11,7 +11,7 @@ pub(crate) const WEEK: Duration = Duration::from_secs(604_800);
 const UNITS: [(char, Duration); 5] =
     [('w', WEEK), ('d', DAY), ('h', HOUR), ('m', MINUTE), ('s', SECOND)];
 
-/// Returns a parser of durations that are neither shorter nor longer than those.
+/// Returns a parser of durations from `least` to `most`.
 pub(crate) fn between(
     least: Duration,
     most: Duration,
@@ -39,7 +39,7 @@ fn parse(typed: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
-/// The duration in the largest unit that has no remainder, as [`between`] reads it.
+/// Formats a duration in the largest unit without a remainder, in the syntax of [`between`].
 pub(crate) fn text(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let fits = |unit: &Duration| seconds > 0 && seconds.is_multiple_of(unit.as_secs());

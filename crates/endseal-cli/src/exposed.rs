@@ -11,12 +11,12 @@ use crate::printable::printable;
 /// Permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// Warns if others can read a file with a secret.
+/// Warns if other users can access a file with a secret.
 ///
-/// As in ssh, this holds for regular files of this user: a file of another user, which is given to
-/// this one through its group, is arranged by whoever administers the machine.
+/// As in ssh, this holds only for regular files of this user. A file of another user, shared
+/// through a group, is the decision of the machine's administrator.
 pub(crate) fn warn(path: &Path, ctx: &mut Ctx) {
-    // A file that is not there is told by the command that reads it.
+    // If the file does not exist, the command that reads it reports that.
     let Ok(metadata) = path.metadata() else { return };
     let mode = metadata.permissions().mode() & 0o7777;
     if metadata.is_file() && metadata.uid() == getuid().as_raw() && mode & OTHERS != 0 {

@@ -1,4 +1,4 @@
-//! Failures of commands: what happened, why, what to do, and the exit code.
+//! Failures of commands: message, causes, hint and exit code.
 
 mod sessions;
 
@@ -21,21 +21,21 @@ use crate::json::{self, Value};
 use crate::printable::printable;
 use crate::typed::redacted;
 
-/// Kind of a failure; each has its exit code.
+/// Kind of a failure, which determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The answer is no: not for you, a wrong signature, changed, not an envelope, wrong
-    /// passphrase.
+    /// The input was refused: not sealed to this identity, altered, not an envelope, a wrong
+    /// signature or a wrong passphrase.
     Refused,
-    /// The command makes no sense as it was given, or what it would make exists already.
+    /// The arguments are not valid, or the command would replace something that exists.
     Usage,
-    /// A file, the disk, the terminal, the network; another process that uses what is needed.
+    /// A file, the disk, the terminal, the network, or another process prevents the command.
     Environment,
-    /// The state directory: missing, unsafe, damaged.
+    /// The state directory is missing, unsafe or damaged.
     Configuration,
-    /// SIGINT or SIGTERM.
+    /// The command was interrupted by SIGINT or SIGTERM.
     Interrupted,
-    /// The reader of the output has stopped: no failure, and nothing is reported.
+    /// The reader of the output has closed it. This is not a failure, and nothing is reported.
     Closed,
 }
 
@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-/// Why a command did not do what it was told to.
+/// Reason why a command did not complete.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
@@ -81,7 +81,7 @@ impl Failure {
         Self::new(Kind::Usage, message)
     }
 
-    /// From an error with its causes.
+    /// Makes a failure from an error and its sources.
     pub(crate) fn of(kind: Kind, error: &dyn Error) -> Self {
         let own = Self::new(kind, error.to_string());
         match error.source() {
@@ -90,17 +90,17 @@ impl Failure {
         }
     }
 
-    /// Message and causes in one line, for a log.
+    /// Formats message and causes in one line, for a log.
     pub(crate) fn line(&self) -> String {
         [core::slice::from_ref(&self.message), &self.causes].concat().join(": ")
     }
 
-    /// Adds an error and its causes as the cause.
+    /// Adds an error and its sources as causes.
     pub(crate) fn because(mut self, error: &dyn Error) -> Self {
         let mut next = Some(error);
         while let Some(error) = next {
             let cause = error.to_string();
-            // A wrapper that says what its source says is not repeated.
+            // Skips a wrapper that repeats the text of its source.
             if self.causes.last().unwrap_or(&self.message) != &cause {
                 self.causes.push(cause);
             }
@@ -109,7 +109,7 @@ impl Failure {
         self
     }
 
-    /// Adds words as the cause.
+    /// Adds a text as the cause.
     pub(crate) fn because_text(mut self, cause: String) -> Self {
         self.causes.push(cause);
         self
@@ -119,14 +119,14 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Panics in a debug build if the hint names what the running command does not have.
+    /// Panics in a debug build if the hint names an option that the running command does not have.
     pub(crate) fn check(&self) {
         let hint = self.hint.as_deref().unwrap_or_default();
         debug_assert!(hints::fit(hint), "{hint}");
     }
 
-    /// For people. Names of files are foreign text: they command no terminal, begin no line, and
-    /// where a secret was typed in the place of a name it is not shown.
+    /// Formats the failure for people. File names are untrusted text: control characters are
+    /// replaced, and a secret that was typed in place of a name is not shown.
     pub(crate) fn text(&self) -> String {
         let shown = |text: &str| printable(&redacted(text));
         let mut text = format!("error: {}\n", shown(&self.message));
@@ -140,7 +140,7 @@ impl Failure {
         text
     }
 
-    /// For programs.
+    /// Formats the failure for programs.
     pub(crate) fn json(&self) -> Value {
         let causes: Vec<String> = self.causes.iter().map(|cause| redacted(cause)).collect();
         let error = json::object([
@@ -154,12 +154,12 @@ impl Failure {
     }
 }
 
-/// Remedy for a store that `endseal up` has.
+/// Hint for a store that `endseal up` is using.
 pub(crate) const STOP_UP: &str = "stop it first: ^C there, or SIGTERM";
-/// Remedy for a file that exists already.
+/// Hint for a file that exists already.
 pub(crate) const MOVE: &str = "choose another name, or move it away";
 
-/// A write to a standard stream.
+/// Makes the failure for an error on a standard stream.
 pub(crate) fn standard(error: &io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Failure::new(Kind::Closed, "the output was closed");
@@ -193,7 +193,7 @@ impl From<FileError> for Failure {
     }
 }
 
-/// A file of the state directory that is too long is damaged; a full disk is a full disk.
+/// Makes the failure for a file of the state directory. A file that is too long counts as damaged.
 fn in_home(error: FileError) -> Failure {
     match error {
         FileError::TooLong { .. } => Failure::of(Kind::Configuration, &error),
@@ -204,7 +204,7 @@ fn in_home(error: FileError) -> Failure {
 fn io_hint(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            Some("make room; a file that was there is as it was, and what came out is not whole")
+            Some("make room; an existing file is unchanged, and the output is not complete")
         }
         io::ErrorKind::FileTooLarge => {
             Some("the file system or a limit (ulimit -f) allows no more")
@@ -329,7 +329,7 @@ impl From<ImportError> for Failure {
             ImportError::Group(error) => error.into(),
             ImportError::OtherName(_) => Self::of(Kind::Usage, &error).hint("leave --as away"),
             ImportError::UnknownOwner(_) => Self::of(Kind::Refused, &error)
-                .hint("make sure whose key it is, then: endseal contacts add NAME IDENTITY"),
+                .hint("verify the owner's key, then: endseal contacts add NAME IDENTITY"),
             _ => Self::of(Kind::Refused, &error).hint("nothing was changed"),
         }
     }
@@ -388,7 +388,7 @@ impl From<OpenFileError> for Failure {
                         failure.hint("a newer endseal may know it")
                     }
                     OpenError::SenderNotAccepted(_) => {
-                        failure.hint("it is authentic, but from somebody else than --from says")
+                        failure.hint("it is authentic, but --from does not name its sender")
                     }
                     _ => failure,
                 }

@@ -1,4 +1,4 @@
-//! Kinds of content that are given in place of a sealed file.
+//! Recognition of other kinds of files that are given in place of a sealed file.
 
 use std::io::{self, Cursor, Read};
 
@@ -7,7 +7,7 @@ use endseal_node::OpenFileError;
 
 use crate::failure::Failure;
 
-/// Bytes that tell kinds apart.
+/// Number of bytes that distinguish the kinds.
 const START: u64 = 24;
 
 const KINDS: [(&[u8], &str); 12] = [
@@ -25,14 +25,15 @@ const KINDS: [(&[u8], &str); 12] = [
     (b"%PDF-", "it is a PDF"),
 ];
 
-/// The first bytes of a content, and all of it.
+/// Reads the first bytes of an input. Returns them, and a reader of the whole input.
 pub(crate) fn peek(mut content: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, impl Read)> {
     let mut start = Vec::new();
     content.by_ref().take(START).read_to_end(&mut start)?;
     Ok((start.clone(), Cursor::new(start).chain(content)))
 }
 
-/// The failure of content that begins so. If it is not an envelope, the cause says what it is.
+/// Makes the failure for an input that begins with `start`. If it is not an envelope, the cause
+/// names its kind.
 pub(crate) fn failure(error: OpenFileError, start: &[u8]) -> Failure {
     let is_other =
         matches!(&error, OpenFileError::Envelope(OpenError::Malformed(Malformed::Magic)));

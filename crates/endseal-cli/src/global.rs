@@ -1,4 +1,4 @@
-//! Options of every command.
+//! Options that every command has.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::style::Color;
 
-/// Options of every command.
+/// Options that every command has.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {

@@ -1,11 +1,12 @@
-//! Protections of the process before it touches a secret.
+//! Protections of the process that are enabled before it reads a secret.
 
 use rustix::io::Errno;
 #[cfg(target_os = "linux")]
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// No core dump; on Linux, no other process of the same user may read this one's memory either.
+/// Disables core dumps. On Linux it also prevents other processes of the same user from reading
+/// this one's memory.
 pub(crate) fn harden() -> Result<(), Errno> {
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     setrlimit(Resource::Core, none)?;

@@ -1,19 +1,20 @@
-//! Commands and options that texts name, against those that exist.
+//! Checks that the commands and options that texts name exist.
 
 use clap::Command;
 
 use crate::tree;
 
-/// Words of sentences after "endseal" and its commands.
+/// Words that may follow "endseal" in a sentence without being a command.
 const PROSE: [&str; 10] =
     ["envelope", "forbid", "identity", "in", "itself", "made", "may", "msgs", "or", "roster"];
-/// Other programs, whose options follow.
+/// Other programs. The options after their names are not checked.
 const OTHERS: [&str; 3] = ["aws", "cargo", "ulimit"];
 
 /// Returns the commands and options in a text that do not exist.
 ///
-/// An option directly behind a command, as in `endseal init --force`, is one of that command. Every
-/// other option is one of `own`, the command that runs; of any command, if that is not known.
+/// An option directly after a command, as in `endseal init --force`, must be an option of that
+/// command. Every other option must be one of `own`, the running command, or of any command if
+/// `own` is `None`.
 pub(crate) fn unknown(text: &str, own: Option<&Command>, all: &Command) -> Vec<String> {
     let mut words = text.split_whitespace().peekable();
     let (mut named, mut unknown) = (None, Vec::new());
@@ -55,7 +56,8 @@ pub(crate) fn unknown(text: &str, own: Option<&Command>, all: &Command) -> Vec<S
     unknown
 }
 
-/// The command of this process, and the whole of them; `None` if its arguments are not a command's.
+/// Returns the command of this process and the tree of all commands. `None` if the arguments are
+/// not valid.
 fn running() -> Option<(Command, Command)> {
     let all = tree::all();
     let matches = all.clone().try_get_matches_from(std::env::args_os()).ok()?;
@@ -66,12 +68,12 @@ fn running() -> Option<(Command, Command)> {
     Some((own.clone(), all))
 }
 
-/// Returns true if the running command has an option.
+/// Returns true if the running command has this option.
 pub(crate) fn has(option: &str) -> bool {
     running().is_some_and(|(own, _)| has_option(&own, option))
 }
 
-/// Returns true if what a text of the running command names exists.
+/// Returns true if all commands and options that a text of the running command names exist.
 pub(crate) fn fit(text: &str) -> bool {
     running().is_none_or(|(own, all)| unknown(text, Some(&own), &all).is_empty())
 }
@@ -124,7 +126,7 @@ mod tests {
         tree::all()
     }
 
-    /// The contents of string literals in Rust.
+    /// Returns the contents of the string literals in Rust source.
     fn literals(source: &str) -> Vec<String> {
         let (mut found, mut rest) = (Vec::new(), source.chars().peekable());
         while let Some(c) = rest.next() {
@@ -169,7 +171,7 @@ mod tests {
     fn no_text_names_a_command_or_an_option_that_does_not_exist() {
         let (all, mut wrong, mut texts) = (all(), Vec::new(), 0);
         each_source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut |path, source| {
-            // Made-up ones are in the tests.
+            // Tests contain names that do not exist.
             let source = source.split("#[cfg(test)]").next().unwrap_or_default();
             for text in literals(source) {
                 texts += 1;

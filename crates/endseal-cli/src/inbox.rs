@@ -1,4 +1,4 @@
-//! Files and messages of peers, printed line by line.
+//! Prints the files and messages of peers, line by line.
 
 use core::cell::{Cell, RefCell};
 use core::net::SocketAddr;
@@ -17,7 +17,7 @@ use crate::printable::{plural, printable};
 use crate::progress::Progress;
 use crate::time;
 
-/// Prints what arrives, for people or for programs.
+/// Prints arriving files and messages, for people or for programs.
 pub(crate) struct Printer {
     out: RefCell<BufWriter<Box<dyn Write>>>,
     errors: RefCell<Box<dyn Write>>,
@@ -32,7 +32,7 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    /// Takes the standard streams.
+    /// Makes a printer, which takes the standard streams of the context.
     pub(crate) fn new(ctx: &mut Ctx, peers: Peers, once: bool) -> Self {
         let shows_progress = ctx.shows_progress();
         Self {
@@ -52,7 +52,7 @@ impl Printer {
         }
     }
 
-    /// Says how to reach this side.
+    /// Prints the peer id and address of this listener.
     pub(crate) fn listening(&self, own: PeerIdText, address: SocketAddr) -> Result<(), Failure> {
         let json = json::object([
             ("event", "listening".into()),
@@ -64,7 +64,8 @@ impl Printer {
             .map_err(|error| failure::standard(&error))
     }
 
-    /// Waits until nothing more is to be received.
+    /// Waits until receiving ends: after the first transfer with `once`, or after a failure of the
+    /// output.
     pub(crate) async fn ended(&self) -> Result<(), Failure> {
         loop {
             self.done.notified().await;
@@ -91,12 +92,12 @@ impl Printer {
         }
     }
 
-    /// Tells of a transfer that failed.
+    /// Prints a transfer that failed.
     fn failed(&self, peer: PeerId, failure: Failure) {
         failure.check();
         let peer = self.name(peer);
         let mut errors = self.errors.borrow_mut();
-        // If even that fails, nobody can be told.
+        // If this fails too, the failure cannot be reported.
         let _ = if self.json {
             let mut json = failure.json();
             json["peer"] = peer.into();
@@ -109,7 +110,7 @@ impl Printer {
     fn conclude(&self, peer: PeerId, written: io::Result<()>, outcome: Result<(), Failure>) {
         let written = written.and_then(|()| self.out.borrow_mut().flush());
         match (written, outcome) {
-            // Nobody takes the lines any more.
+            // The reader of standard output is gone.
             (Err(error), _) => self.end(Err(failure::standard(&error))),
             (Ok(()), outcome) if self.once => self.end(outcome),
             (Ok(()), Err(failure)) => self.failed(peer, failure),
@@ -124,7 +125,7 @@ impl Inbox for Printer {
         if progress.is_none() {
             *progress = Some((peer, Progress::if_wanted(self.shows_progress, "receiving")));
         }
-        // One bar is enough for a terminal: the first file that is under way has it.
+        // A terminal shows one bar, that of the first file in progress.
         if let Some((_, progress)) = progress.as_mut().filter(|(whose, _)| *whose == peer) {
             progress.at(received);
         }

@@ -1,7 +1,7 @@
 //! Interruption of commands by SIGINT and SIGTERM.
 //!
-//! Without this module a signal ends the process by itself, so that a loop in a script ends, too.
-//! Commands with `--json` are watched: their failure is a JSON object.
+//! Without this module a signal ends the process by default action, so that a loop in a script ends
+//! too. For commands with `--json` the signals are handled: their failure is a JSON object.
 
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use core::time::Duration;
@@ -15,17 +15,17 @@ use tokio::runtime::Builder;
 
 use crate::failure::{Failure, Kind};
 
-/// Time for the failure to be read from standard error.
+/// Time to wait until the failure is read from standard error.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// True if the command handles signals itself.
 static IS_RELEASED: AtomicBool = AtomicBool::new(false);
 
-/// Begins to watch. A signal prints the failure as a JSON object, and ends the process with the
-/// code of [`Kind::Interrupted`], unless the command handles signals itself ([`release`]).
+/// Starts to handle signals. A signal prints the failure as a JSON object, and ends the process
+/// with the code of [`Kind::Interrupted`], unless the command handles signals itself ([`release`]).
 ///
 /// # Errors
-/// If the system gives no thread or descriptor.
+/// Fails if the system has no thread or file descriptor left.
 pub(crate) fn watch() -> Result<(), Failure> {
     start().map_err(|error| {
         Failure::new(Kind::Environment, "cannot watch for signals").because(&error)
@@ -48,18 +48,18 @@ fn start() -> io::Result<()> {
     Ok(())
 }
 
-/// Leaves signals to the command, which MUST have its own handlers by now.
+/// Leaves signals to the command, which MUST have installed its own handlers before.
 pub(crate) fn release() {
     IS_RELEASED.store(true, SeqCst);
 }
 
-/// Prints the failure on standard error, if it is read in time.
+/// Prints the failure on standard error. Stops waiting after one second if it is not read.
 pub(crate) fn tell(as_json: bool) {
     let failure = Failure::new(Kind::Interrupted, "interrupted");
     let text = if as_json { format!("{}\n", failure.json()) } else { failure.text() };
     let (done, told) = sync_channel(1);
     let print = move || {
-        // If that fails, the exit code tells.
+        // If this fails, the exit code still reports it.
         let _ = io::stderr().write_all(text.as_bytes());
         let _ = done.send(());
     };

@@ -1,17 +1,17 @@
-//! Objects for `--json`; docs/json.md documents their fields.
+//! Values for `--json`. Their fields are documented in docs/json.md.
 
 pub(crate) use serde_json::Value;
 
 use crate::printable::is_printable;
 
-/// A value on one line. Characters that could command a terminal are escaped: they stand in strings
-/// alone.
+/// Formats a value on one line. Characters that could control a terminal are escaped, which is
+/// valid because they occur in strings only.
 pub(crate) fn line(value: &Value) -> String {
     let mut line = String::new();
     for c in value.to_string().chars() {
         match is_printable(c) {
             true => line.push(c),
-            // None of them is beyond U+FFFF.
+            // All such characters are below U+10000.
             false => line.push_str(&format!("\\u{:04x}", u32::from(c))),
         }
     }
@@ -19,7 +19,7 @@ pub(crate) fn line(value: &Value) -> String {
     line
 }
 
-/// An object of those fields.
+/// Makes an object with these fields.
 pub(crate) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     Value::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }

@@ -1,7 +1,7 @@
-//! Events of a process that serves, as lines of JSON on standard error.
+//! Log of a serving process, as lines of JSON on standard error.
 //!
-//! A thread writes them, so that no request waits for a reader of standard error that is slow or
-//! stands still.
+//! A thread writes the lines, so that no request waits for a slow or blocked reader of standard
+//! error.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,13 +16,13 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::{Layer as _, fmt, registry};
 
-/// Lines that wait at most. More are counted and dropped.
+/// Limit on the waiting lines. Further lines are counted and dropped.
 const WAITING: usize = 2_048;
 
-/// Time for the lines that wait when the process ends.
+/// Timeout for the waiting lines when the process ends.
 pub(crate) const AT_THE_END: Duration = Duration::from_secs(1);
 
-/// The least level of what is told.
+/// Least severe level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Level {
     /// Nothing
@@ -34,32 +34,32 @@ pub(crate) enum Level {
 }
 
 std::thread_local! {
-    /// True in the thread that writes lines. Its own have no place in the queue, which may be full.
+    /// True in the thread that writes lines. Its own lines bypass the queue, which may be full.
     static WRITES: Cell<bool> = const { Cell::new(false) };
 }
 
 enum Message {
     Line(Vec<u8>),
-    /// The process ends. Answered behind the last line.
+    /// The process ends. Answered after the last line.
     End(SyncSender<()>),
 }
 
-/// The way of lines to the thread that writes them.
+/// Sends lines to the thread that writes them.
 #[derive(Clone)]
 struct Lines {
     sender: SyncSender<Message>,
     dropped: Arc<AtomicU64>,
 }
 
-/// Waits for lines that are not yet written when it is dropped.
+/// On drop, waits until the remaining lines are written.
 #[derive(Debug)]
 pub(crate) struct Log(Option<SyncSender<Message>>);
 
-/// Begins to tell the events of this process. Those of libraries are not told: they could have
-/// anything in them.
+/// Starts the log of this process. Events of libraries are not logged, because they may contain any
+/// data.
 ///
 /// # Errors
-/// Events are told already, or the system has no thread left.
+/// Fails if a log was started before, or the system has no thread left.
 pub(crate) fn start(level: Level) -> io::Result<Log> {
     let level = match level {
         Level::Off => return Ok(Log(None)),
@@ -83,7 +83,7 @@ fn write(receiver: &Receiver<Message>, dropped: &AtomicU64) {
     WRITES.set(true);
     while let Ok(message) = receiver.recv() {
         match message {
-            // Standard error is where a failure to write it would be told.
+            // A failure of standard error cannot be reported there.
             Message::Line(line) => drop(io::stderr().write_all(&line)),
             Message::End(done) => drop(done.try_send(())),
         }
@@ -95,7 +95,7 @@ fn write(receiver: &Receiver<Message>, dropped: &AtomicU64) {
 }
 
 impl Write for Lines {
-    /// Takes one whole line.
+    /// Queues one complete line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if WRITES.get() {
             io::stderr().write_all(line)?;
@@ -114,7 +114,7 @@ impl Drop for Log {
     fn drop(&mut self) {
         let Some(sender) = &self.0 else { return };
         let (done, written) = sync_channel(1);
-        // With as many lines waiting as there can be, nobody reads them.
+        // If the queue is full, standard error is not being read.
         if sender.try_send(Message::End(done)).is_ok() {
             let _ = written.recv_timeout(AT_THE_END);
         }

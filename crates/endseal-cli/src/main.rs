@@ -1,6 +1,7 @@
-//! `endseal`: files sealed from end to end, from the command line.
+//! `endseal`: end-to-end encrypted files and messages, on the command line.
 //!
-//! stdout carries data, stderr is for people, the exit code tells a program (`failure.rs`).
+//! Standard output carries data, standard error is for people, and the exit code is for programs
+//! (`failure.rs`).
 #![forbid(unsafe_code)]
 #![allow(clippy::std_instead_of_alloc, reason = "there is nothing here without std")]
 
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     let hardened = harden::harden();
     let mut ctx = match Ctx::of_process() {
         Ok(ctx) => ctx,
-        // Without standard streams there is nobody to tell.
+        // Without standard streams no message can be printed.
         Err(_) => return ExitCode::from(failure::Kind::Environment.code()),
     };
     let code = match args::parse(std::env::args_os()) {

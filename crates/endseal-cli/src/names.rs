@@ -1,4 +1,4 @@
-//! Names of persons and groups.
+//! Names of persons and groups, for display.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use endseal_node::Home;
 
 use crate::failure::Failure;
 
-/// Contacts, and the groups whose rosters are known here.
+/// Contacts, and the groups with known rosters.
 pub(crate) struct Names {
     contacts: Contacts,
     groups: BTreeMap<GroupId, Group>,
@@ -18,12 +18,12 @@ pub(crate) struct Names {
 
 struct Group {
     name: String,
-    /// Names in the newest roster.
+    /// Names of the members in the newest roster.
     members: HashMap<PublicKey, String>,
 }
 
 impl Names {
-    /// Reads the names; groups whose roster cannot be read have none.
+    /// Reads the names. Groups whose roster cannot be read are left out.
     pub(crate) fn load(home: &Home) -> Result<Self, Failure> {
         let names = home.groups().list().unwrap_or_default();
         let group = |name| {
@@ -38,31 +38,32 @@ impl Names {
         Ok(Self { contacts: home.contacts()?, groups: names.iter().filter_map(group).collect() })
     }
 
-    /// The name of a group, or else its id.
+    /// Returns the local name of a group, or else its id.
     pub(crate) fn group(&self, id: &GroupId) -> String {
         self.groups.get(id).map_or_else(|| id.to_string(), |group| group.name.clone())
     }
 
-    /// The name of a contact.
+    /// Returns the name of a contact; `None` if the key is not a contact.
     pub(crate) fn contact(&self, key: &PublicKey) -> Option<String> {
         self.contacts.name_of(key).map(ToString::to_string)
     }
 
-    /// The name in the newest roster of that group, or of the first group that has the person.
+    /// Returns the name of a member in the newest roster of a group. Without a group, searches all
+    /// groups and returns the first match.
     pub(crate) fn member(&self, key: &PublicKey, group: Option<&GroupId>) -> Option<String> {
         let mut groups = self.groups.iter().filter(|(id, _)| group.is_none_or(|it| it == *id));
         groups.find_map(|(_, group)| group.members.get(key).cloned())
     }
 
-    /// The name of a contact; otherwise the name in a roster ([`Self::member`]) with a mark that no
-    /// name of a contact can have; otherwise the identity.
+    /// Returns the name of a contact. Otherwise returns the name in a roster ([`Self::member`])
+    /// with a mark that no contact name can have, and otherwise the identity as text.
     pub(crate) fn person(&self, key: &PublicKey, group: Option<&GroupId>) -> String {
         let member = || self.member(key, group).map(|name| format!("{name} (no contact)"));
         self.contact(key).or_else(member).unwrap_or_else(|| identity_text(*key))
     }
 }
 
-/// The text form of a public identity without a KEM key.
+/// Formats a public identity in its short form, without an ML-KEM key.
 pub(crate) fn identity_text(key: PublicKey) -> String {
     IdentityText::from(PublicIdentity::short(key)).to_string()
 }

@@ -1,4 +1,4 @@
-//! Connections to peers: runtime, interruption, and what can go wrong.
+//! Connections to peers: runtime, interruption, and failures.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
@@ -23,19 +23,19 @@ use crate::failure::{Failure, Kind};
 use crate::interrupt;
 use crate::peer_address::HostAddress;
 
-/// Addresses that are tried.
+/// Limit on the addresses that are tried.
 const MAX_ADDRESSES: usize = 8;
-/// Time to tell others that this side is leaving, and for threads to finish.
+/// Timeout for closing connections, and for threads to finish.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Timeouts of a command that calls a peer.
+/// Timeout options of a command that connects to a peer.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
     /// Give up if the peer has not answered after this time
     #[arg(long, value_name = "TIME", default_value = "10s")]
     #[arg(value_parser = duration::between(SECOND, 10 * MINUTE))]
     timeout: Duration,
-    /// Give up if the peer stands still for this time
+    /// Give up if the peer makes no progress for this time
     ///
     /// A connection on which nothing at all is heard ends after 30 s in any case.
     #[arg(long, value_name = "TIME", default_value = "60s")]
@@ -49,16 +49,17 @@ impl From<Timeouts> for transfer::StallTimeout {
     }
 }
 
-/// Runs what needs the network, until it is done or interrupted. With `as_json`, the
-/// failure of a process that does not end in time is a JSON object.
+/// Runs work that needs the network, until it completes or is interrupted. If the process does not
+/// end in time after an interrupt, it is ended, and with `as_json` its failure is a JSON object.
 ///
-/// The work runs in this thread and may block it, as printing does: connections live in others.
+/// The work runs in this thread and may block it, as printing does. Connections run in other
+/// threads.
 pub(crate) fn run<T>(
     as_json: bool,
     work: impl AsyncFnOnce(Interrupt) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let failed =
-        |error| Failure::new(Kind::Environment, "cannot begin to use the network").because(&error);
+        |error| Failure::new(Kind::Environment, "cannot start to use the network").because(&error);
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(failed)?;
     let guard = runtime.enter();
@@ -67,9 +68,9 @@ pub(crate) fn run<T>(
     let (interrupts, interrupted) = oneshot::channel();
     tokio::spawn(async move {
         stopping.await;
-        // Nobody waits for it if the work is done.
+        // If the work is done, the receiver is gone.
         let _done = interrupts.send(());
-        // The work may be held up by a pipe that nobody reads.
+        // The work may be blocked by a pipe that is not read.
         time::sleep(2 * FAREWELL).await;
         interrupt::tell(as_json);
         process::exit(Kind::Interrupted.code().into());
@@ -80,7 +81,7 @@ pub(crate) fn run<T>(
     outcome
 }
 
-/// Peer of a connection, and ways to it.
+/// Destination of a connection: the peer and its addresses.
 #[derive(Clone, Debug)]
 pub(crate) struct Destination<'a> {
     pub(crate) peer: PeerId,
@@ -89,18 +90,18 @@ pub(crate) struct Destination<'a> {
     pub(crate) limits: Limits,
 }
 
-/// Comes true when somebody interrupts the program.
+/// Completes when the program is interrupted.
 pub(crate) struct Interrupt(oneshot::Receiver<()>);
 
 impl Interrupt {
-    /// Waits for it.
+    /// Waits until the program is interrupted.
     pub(crate) async fn wait(&mut self) {
         if (&mut self.0).await.is_err() {
             core::future::pending::<()>().await;
         }
     }
 
-    /// Connects, does something, and says good-bye, whatever comes of it.
+    /// Connects, runs `work`, and closes the connection, whatever the result is.
     pub(crate) async fn with_connection<T>(
         &mut self,
         key: &TransportKey,
@@ -122,7 +123,7 @@ impl Interrupt {
     }
 }
 
-/// Closes all connections; their peers learn why, if they can be reached soon.
+/// Closes all connections. Peers receive the code if they are reachable within the timeout.
 pub(crate) async fn close(endpoint: &Endpoint, code: CloseCode) {
     let _late = time::timeout(FAREWELL, endpoint.close(code)).await;
 }
@@ -131,8 +132,8 @@ pub(crate) fn interrupted() -> Failure {
     Failure::new(Kind::Interrupted, "interrupted")
 }
 
-/// Tries all addresses of all hosts at once: an unused one answers nothing and would cost its whole
-/// patience.
+/// Tries all addresses of all hosts at once, because an unused one does not answer and would cost
+/// the whole timeout.
 pub(crate) async fn dial(
     key: &TransportKey,
     to: &Destination<'_>,
@@ -152,7 +153,7 @@ pub(crate) async fn dial(
         let here = SocketAddr::new(here, 0);
         let bound =
             Endpoint::bind_with(here, key, Policy::default(), Accept::nobody(), limits.clone());
-        // A machine without one of the two families is no failure if the other works.
+        // If one address family is missing on this machine, the other may work.
         let endpoint = bound.map_err(|error| bind(here, &error));
         attempts.spawn(async move {
             let endpoint = endpoint.map_err(|failure| (false, failure))?;
@@ -176,7 +177,7 @@ pub(crate) async fn dial(
     Err(best.map_or_else(|| Failure::new(Kind::Environment, "cannot connect"), |best| best.1))
 }
 
-/// Addresses of hosts. Fails if none has any.
+/// Resolves hosts to addresses. Fails if none of them has an address.
 async fn resolve(hosts: &[HostAddress]) -> Result<Vec<SocketAddr>, Failure> {
     let (mut addresses, mut failed) = (Vec::new(), None);
     for host in hosts {
@@ -197,7 +198,7 @@ async fn connect(
     remote: SocketAddr,
 ) -> Result<Connection, ConnectError> {
     let connection = endpoint.connect(peer, remote).await?;
-    // The handshake is done before the peer has judged this side.
+    // The handshake completes before the peer has accepted this side.
     connection.confirmed().await.map_err(|closed| match closed {
         Closed::Refused => ConnectError::Refused,
         Closed::ByPeer(CloseCode::Busy) => ConnectError::Busy,
@@ -220,7 +221,7 @@ fn refused(remote: SocketAddr, error: &ConnectError, patience: Duration) -> Fail
                  endseal listen again, which reads the peers when it starts",
         ),
         ConnectError::TimedOut => failure.hint(format!(
-            "waited {}: does the other side run, and does UDP get through?",
+            "waited {}: is the other side running, and does UDP get through?",
             duration::text(patience)
         )),
         ConnectError::Busy => failure.hint("try again later"),
@@ -228,7 +229,7 @@ fn refused(remote: SocketAddr, error: &ConnectError, patience: Duration) -> Fail
     }
 }
 
-/// No socket.
+/// Makes the failure for an address that cannot be bound.
 pub(crate) fn bind(address: SocketAddr, error: &BindError) -> Failure {
     let failure = Failure::new(Kind::Environment, format!("cannot use {address}"));
     let failure = failure.because(error);
@@ -243,7 +244,7 @@ impl From<SendError> for Failure {
         match error {
             SendError::Answer(_) => Self::of(Kind::Refused, &error),
             SendError::Stalled => Self::of(Kind::Environment, &error)
-                .hint("look there; --idle allows more, as a slow disk there may need"),
+                .hint("check the other side; if its disk is slow, allow more time with --idle"),
             _ => Self::of(Kind::Environment, &error),
         }
     }
@@ -255,7 +256,7 @@ impl From<SendFileError> for Failure {
             SendFileError::Send(error) => error.into(),
             SendFileError::Changed => Self::of(Kind::Environment, &error),
             SendFileError::Failed => {
-                Self::of(Kind::Environment, &error).hint("the other side says why")
+                Self::of(Kind::Environment, &error).hint("the other side shows the reason")
             }
             SendFileError::Refused => Self::of(Kind::Refused, &error)
                 .hint("it may have a file of that name: choose another one with --name"),
@@ -273,7 +274,7 @@ impl From<ReceiveFileError> for Failure {
                 .hint("move it away here, or have the file sent with: endseal send --name NAME"),
             ReceiveFileError::File(error) => error.into(),
             ReceiveFileError::Stalled => Self::of(Kind::Environment, &error)
-                .hint("--idle allows more, as a sender that waits for its input may need"),
+                .hint("if the sender waits for its input, allow more time with --idle"),
             ReceiveFileError::Refusal(_) => Self::of(Kind::Refused, &error),
             ReceiveFileError::Receive(ReceiveError::Reset(_)) => {
                 Self::of(Kind::Environment, &error).hint("nothing of it was kept")

@@ -1,4 +1,4 @@
-//! Conversations: through the process that stays at the hub, or else in the store itself.
+//! Access to conversations: through a running `endseal up`, or else directly in the store.
 
 use core::time::Duration;
 use std::io::Read;
@@ -16,19 +16,19 @@ use crate::ctx::Ctx;
 use crate::failure::{Failure, Kind};
 use crate::sessions::with;
 
-/// The process that stays at the hub, or the store if none runs.
+/// Access to conversations.
 pub(crate) enum NodeAccess<'e> {
-    /// `endseal up` runs.
+    /// `endseal up` is running.
     Running {
         client: LocalClient,
-        /// This identity.
+        /// Identity of this device's person.
         own: PublicKey,
     },
-    /// It does not.
+    /// `endseal up` is not running.
     Store(&'e mut Engine),
 }
 
-/// Works with conversations.
+/// Runs `work` with access to the conversations.
 pub(crate) fn with_node<T>(
     wait: Duration,
     ctx: &mut Ctx,
@@ -43,7 +43,7 @@ pub(crate) fn with_node<T>(
 }
 
 impl NodeAccess<'_> {
-    /// This identity.
+    /// Returns the identity of this device's person.
     pub(crate) fn own(&self) -> PublicKey {
         match self {
             Self::Running { own, .. } => *own,
@@ -51,7 +51,7 @@ impl NodeAccess<'_> {
         }
     }
 
-    /// The command that sends what is said.
+    /// Returns the command that sends new texts.
     pub(crate) fn sender(&self) -> &'static str {
         match self {
             Self::Running { .. } => "endseal up",
@@ -59,8 +59,8 @@ impl NodeAccess<'_> {
         }
     }
 
-    /// Keeps texts for a person or a group, all of the input or each line of it. Returns their
-    /// number.
+    /// Stores texts for a person or a group: the whole input as one text or, with `lines`, one text
+    /// a line. Returns their number.
     pub(crate) fn say(
         &mut self,
         to: &Conversation,
@@ -74,7 +74,7 @@ impl NodeAccess<'_> {
         })
     }
 
-    /// Texts that were not read, as [`unread`] gives them.
+    /// Returns unread texts, like [`unread`].
     pub(crate) fn unread(&mut self, after: u64) -> Result<(Vec<Unread>, Option<u64>), Failure> {
         Ok(match self {
             Self::Running { client, .. } => client.unread(after)?,
@@ -82,7 +82,7 @@ impl NodeAccess<'_> {
         })
     }
 
-    /// Texts that were not read, and those that arrive.
+    /// Subscribes to the unread texts, and to those that arrive later.
     pub(crate) fn follow(&self) -> Result<Followed, Failure> {
         match self {
             Self::Running { client, .. } => Ok(client.follow(0)?),
@@ -100,7 +100,7 @@ impl NodeAccess<'_> {
         Ok(())
     }
 
-    /// At most `limit` rows of a conversation behind a number; none at the end.
+    /// Returns up to `limit` rows of a conversation with numbers above `after`; none at the end.
     pub(crate) fn history(
         &mut self,
         with: &Conversation,
@@ -113,7 +113,8 @@ impl NodeAccess<'_> {
         })
     }
 
-    /// Numbers of what waits, and true if the process that runs is connected to the hub.
+    /// Returns the counts of waiting messages. If `endseal up` is running, also returns true if it
+    /// is connected to the hub.
     pub(crate) fn status(&mut self) -> Result<(Status, Option<bool>), Failure> {
         match self {
             Self::Running { client, .. } => {
@@ -131,7 +132,7 @@ impl NodeAccess<'_> {
         })
     }
 
-    /// Forgets the problems up to a number.
+    /// Deletes the problems up to a number.
     pub(crate) fn forget_problems(&mut self, last: u64) -> Result<(), Failure> {
         match self {
             Self::Running { client, .. } => client.forget_problems(last)?,
@@ -150,9 +151,9 @@ impl From<LocalCallError> for Failure {
             }
             LocalCallError::Input(cause) => SayError::Input(cause).into(),
             LocalCallError::TooMany => Self::of(Kind::Usage, &error)
-                .hint("nothing was taken; give fewer lines at once, or stop endseal up"),
+                .hint("nothing was stored; give fewer lines at once, or stop endseal up"),
             LocalCallError::Unexpected => {
-                Self::new(Kind::Environment, "the running endseal up is of another version")
+                Self::new(Kind::Environment, "the running endseal up has another version")
                     .hint("stop it, and start it again")
             }
             _ => {

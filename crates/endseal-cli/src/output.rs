@@ -1,4 +1,4 @@
-//! Inputs and outputs of commands: files, which appear whole, or standard streams.
+//! Inputs and outputs of commands: standard streams, and files that appear complete or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -9,17 +9,17 @@ use endseal_node::{AtomicFile, Existing, FileError, Readers};
 use crate::ctx::Ctx;
 use crate::failure::Failure;
 
-/// The name that stands for a standard stream.
+/// Argument that stands for a standard stream.
 pub(crate) const DASH: &str = "-";
 
-/// Input of a command, and its length if that is known.
+/// Input of a command, and its length in bytes if it is known.
 pub(crate) struct Input {
     pub(crate) reader: Box<dyn Read + Send>,
     pub(crate) len: Option<u64>,
 }
 
 impl Input {
-    /// A file, or standard input for none or `-`.
+    /// Opens a file. Uses standard input for `None` and `-`.
     pub(crate) fn open(path: Option<&Path>, ctx: &mut Ctx) -> Result<Self, Failure> {
         let Some(path) = path.filter(|path| path.as_os_str() != DASH) else {
             if ctx.stdin_is_terminal {
@@ -40,7 +40,7 @@ impl Input {
     }
 }
 
-/// Makes a folder, and those above it, unless it is there.
+/// Creates a folder and its parents, unless it exists.
 pub(crate) fn make_folder(path: &Path) -> Result<(), FileError> {
     fs::create_dir_all(path).map_err(|error| {
         let is_file = error.kind() == io::ErrorKind::AlreadyExists;
@@ -53,15 +53,15 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), FileError> {
 pub(crate) enum Output {
     File {
         file: AtomicFile,
-        /// As it was given.
+        /// Path as it was given in the arguments.
         path: PathBuf,
     },
     Stdout(Stdout),
 }
 
 impl Output {
-    /// A file, or standard output for none or `-`. Begun before any work, so that an output that
-    /// exists is no surprise after it.
+    /// Opens a file, or standard output for `None` and `-`. This is done before any other work, so
+    /// that an existing file is refused early.
     pub(crate) fn create(
         path: Option<&Path>,
         force: bool,
@@ -76,7 +76,7 @@ impl Output {
                 Ok(Self::File { file, path: path.to_owned() })
             }
             explicit => {
-                // Whoever writes `-o -` means it.
+                // `-o -` is an explicit choice.
                 let guarded = ctx.stdout_is_terminal && explicit.is_none();
                 if guarded && terminal == AtTerminal::Refuse {
                     return Err(binary());
@@ -92,7 +92,7 @@ impl Output {
         matches!(self, Self::Stdout(_))
     }
 
-    /// The path of the file, as it was given.
+    /// Returns the path of the file as it was given; `None` for standard output.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         match self {
             Self::File { path, .. } => Some(path.clone()),
@@ -100,7 +100,7 @@ impl Output {
         }
     }
 
-    /// Gives the file its name, so that it outlives a power failure.
+    /// Gives the file its name, and makes the name survive a power failure.
     pub(crate) fn commit_durably(self) -> Result<(), Failure> {
         match self {
             Self::File { file, .. } => Ok(file.commit_durably()?),
@@ -108,7 +108,7 @@ impl Output {
         }
     }
 
-    /// Gives the file its name.
+    /// Gives the file its name. Does nothing for standard output.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         match self {
             Self::File { file, .. } => Ok(file.commit()?),
@@ -136,17 +136,17 @@ impl Write for Output {
 /// Behaviour if standard output is a terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AtTerminal {
-    /// The output is binary.
+    /// Binary output is refused.
     Refuse,
-    /// The output may be text.
+    /// Only text is written. Other content is refused.
     TextOnly,
 }
 
-/// Standard output, guarded if it is a terminal: what is not text does not get there.
+/// Standard output. If it is a terminal, only text is written to it.
 pub(crate) struct Stdout {
     inner: Box<dyn Write>,
     guarded: bool,
-    /// The byte before: what is harmful may be cut in two.
+    /// Last byte that was written: a harmful sequence may be split in two writes.
     last: u8,
 }
 
@@ -165,8 +165,8 @@ impl Write for Stdout {
     }
 }
 
-/// Returns true if no byte commands a terminal: control characters of ASCII but for white space,
-/// and those that UTF-8 encodes as `c2 80` to `c2 9f`.
+/// Returns true if no byte could control a terminal. Harmful are the control characters of ASCII
+/// except white space, and those that UTF-8 encodes as `c2 80` to `c2 9f`.
 fn is_harmless(mut before: u8, data: &[u8]) -> bool {
     data.iter().all(|byte| {
         let harmless = match byte {
@@ -179,7 +179,7 @@ fn is_harmless(mut before: u8, data: &[u8]) -> bool {
     })
 }
 
-/// The content is not text.
+/// Error for content that is not text on a terminal.
 #[derive(Debug)]
 pub(crate) struct NotText;
 
@@ -191,7 +191,7 @@ impl core::fmt::Display for NotText {
 
 impl core::error::Error for NotText {}
 
-/// Binary data must not go to a terminal.
+/// Makes the failure for binary data on a terminal.
 pub(crate) fn binary() -> Failure {
     Failure::usage("binary data is not written to a terminal")
         .hint("name a file with -o FILE, redirect with > FILE, or insist with -o -")

@@ -1,5 +1,5 @@
-//! Sources of passphrases: a file, a file descriptor, the environment, the configuration, the
-//! terminal. Never an argument, which every process could read.
+//! Sources of passphrases: a file, a file descriptor, the environment, the configuration or the
+//! terminal. An argument is never a source, because every process could read it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,20 +18,20 @@ use crate::failure::{Failure, Kind};
 use crate::terminal::Terminal;
 
 const VARIABLE: &str = "ENDSEAL_PASSPHRASE";
-/// Attempts that a person has.
+/// Attempts that a user has.
 const TRIES: u32 = 3;
-/// Bytes of a passphrase file that are looked at: the longest passphrase and its line end.
+/// Bytes of a passphrase file that are read: the longest passphrase and its line end.
 const MAX_LEN: u64 = Passphrase::MAX_LEN as u64 + 2;
 
-/// Names of standard input, which also has the content of files.
+/// Names of standard input, which may also carry the content of a file.
 const STANDARD_INPUT: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// The passphrase for a new identity file: given, or asked for twice.
+/// Returns the passphrase for a new identity file: a given one, or one that is typed twice.
 pub(crate) fn choose(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     choose_for("Passphrase for the new identity: ", ctx)
 }
 
-/// A new passphrase: given, or asked for twice.
+/// Returns a new passphrase: a given one, or one that is typed twice.
 pub(crate) fn choose_for(prompt: &str, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     if let Some(given) = given(ctx)? {
         return Ok(given);
@@ -48,7 +48,7 @@ pub(crate) fn choose_for(prompt: &str, ctx: &mut Ctx) -> Result<Passphrase, Fail
     Ok(passphrase)
 }
 
-/// The passphrase of an encrypted Nostr key: given, or asked for once.
+/// Returns the passphrase of an encrypted Nostr key: a given one, or one that is typed once.
 pub(crate) fn of_key(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     match given(ctx)? {
         Some(given) => Ok(given),
@@ -56,8 +56,8 @@ pub(crate) fn of_key(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     }
 }
 
-/// The passphrase for the file of a new device: that of its identity if it was given, or asked for
-/// twice.
+/// Returns the passphrase for the file of a new device: that of its identity if it was given, or
+/// one that is typed twice.
 pub(crate) fn choose_for_device(root: Passphrase, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     let global = &ctx.global;
     let is_given = global.passphrase_file.is_some()
@@ -67,13 +67,13 @@ pub(crate) fn choose_for_device(root: Passphrase, ctx: &mut Ctx) -> Result<Passp
     if is_given { Ok(root) } else { choose_for("Passphrase for this device: ", ctx) }
 }
 
-/// Opens the root identity of the state directory. A person at the terminal may try three times.
+/// Opens the root identity of the state directory. A user at the terminal has three attempts.
 pub(crate) fn unlock(ctx: &mut Ctx, home: &Home) -> Result<Identity, Failure> {
     let file = ctx.identity(home)?;
     unlock_file(&file, "Passphrase: ", ctx)
 }
 
-/// Opens the device of the state directory, which seldom has a passphrase.
+/// Opens the device identity of the state directory, which often has no passphrase.
 pub(crate) fn unlock_device(ctx: &mut Ctx, home: &Home) -> Result<Identity, Failure> {
     ctx.detail(&format!("device file '{}'", home.device_path().display()));
     unlock_file(&home.device()?, "Passphrase of this device: ", ctx)
@@ -86,8 +86,8 @@ fn unlock_file(file: &IdentityFile, prompt: &str, ctx: &mut Ctx) -> Result<Ident
     }
 }
 
-/// Opens something with the passphrase that was given or is typed. A person at the terminal may try
-/// three times: as long as the failure is [`Kind::Refused`].
+/// Calls `with` with the given or typed passphrase. A user at the terminal has three attempts, as
+/// long as the failure is [`Kind::Refused`].
 pub(crate) fn open<T>(
     prompt: &str,
     ctx: &mut Ctx,
@@ -120,14 +120,14 @@ pub(crate) fn is_on_standard_input(ctx: &mut Ctx) -> Result<bool, Failure> {
     Ok(path.is_some_and(|path| STANDARD_INPUT.iter().any(|name| path == Path::new(name))))
 }
 
-/// Returns true if the passphrase is given otherwise than on the terminal.
+/// Returns true if the passphrase is given in another way than on the terminal.
 pub(crate) fn is_given(ctx: &mut Ctx) -> Result<bool, Failure> {
     let is_option = ctx.global.passphrase_file.is_some() || ctx.global.passphrase_fd.is_some();
     let is_given = is_option || (ctx.environment)(VARIABLE).is_some();
     Ok(is_given || ctx.config()?.passphrase_file.is_some())
 }
 
-/// The passphrase that was given otherwise than on the terminal.
+/// Returns the passphrase if it is given in another way than on the terminal.
 fn given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
     if let Some(path) = ctx.global.passphrase_file.clone() {
         exposed::warn(&path, ctx);
@@ -147,12 +147,14 @@ fn given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
     checked(text).map(Some)
 }
 
-/// The first line of a file. No byte of standard input behind the line is taken: it is content.
+/// Reads the first line of a file. Bytes of standard input after the line are not consumed, because
+/// they are content.
 fn from_file(path: &Path, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     ctx.detail(&format!("passphrase from '{}'", path.display()));
     let failed = |source| FileError::io("read", path, source);
     let mut file = match STANDARD_INPUT.iter().any(|name| path == Path::new(name)) {
-        // Opened anew, a file would begin at its first byte, and the passphrase would be content.
+        // Opening standard input again could start at its first byte, and the passphrase would
+        // become content.
         true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
         false => File::open(path),
     }

@@ -1,4 +1,4 @@
-//! `PEER@ADDRESS`: whom to connect to, and where.
+//! `PEER@ADDRESS`: the peer to connect to, and its address.
 
 use core::net::SocketAddr;
 use core::str::FromStr;
@@ -21,7 +21,7 @@ pub(crate) enum PeerArg {
 }
 
 impl PeerArg {
-    /// The peer, and what it is called.
+    /// Returns the id of the peer. Fails if the name is not in the list.
     pub(crate) fn find(&self, peers: &Peers) -> Result<PeerId, Failure> {
         match self {
             Self::Id(id) => Ok(*id),
@@ -47,14 +47,14 @@ impl FromStr for PeerArg {
     }
 }
 
-/// `PEER@HOST[:PORT]`, IPv6 in brackets.
+/// `PEER@HOST[:PORT]`. An IPv6 address is written in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PeerAddress {
     pub(crate) peer: PeerArg,
     pub(crate) host: HostAddress,
 }
 
-/// `HOST[:PORT]`, IPv6 in brackets.
+/// `HOST[:PORT]`. An IPv6 address is written in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HostAddress {
     host: String,
@@ -111,7 +111,7 @@ impl FromStr for HostAddress {
 }
 
 impl HostAddress {
-    /// All addresses of the host.
+    /// Resolves the host to all of its addresses.
     pub(crate) async fn resolve(&self) -> Result<vec::IntoIter<SocketAddr>, Failure> {
         let failed = || Failure::new(Kind::Environment, format!("cannot find '{}'", self.host));
         let found = lookup_host((self.host.as_str(), self.port)).await;

@@ -1,19 +1,19 @@
-//! Text for a terminal.
+//! Text that is safe to print on a terminal.
 
 use endseal_crypto::secret::Zeroizing;
 
-/// The text without what could command a terminal, begin a new line or turn the order of characters
-/// around: each such character becomes U+FFFD.
+/// Replaces each character that could control a terminal, start a new line or reverse the order of
+/// characters by U+FFFD.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if is_printable(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 
-/// A number and its noun, with an `s` unless it is one.
+/// Formats a number and its noun, with an `s` unless the number is one.
 pub(crate) fn plural(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Returns true for a character that commands no terminal.
+/// Returns true for a character that cannot control a terminal.
 pub(crate) fn is_printable(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2066}'..='\u{2069}');
@@ -21,8 +21,8 @@ pub(crate) fn is_printable(c: char) -> bool {
     !(c.is_control() || turns || ends_line)
 }
 
-/// Appends a text of several lines, the further ones indented, so that none looks like another
-/// message.
+/// Appends a text of several lines. Lines after the first are indented, so that none looks like
+/// another message.
 pub(crate) fn indent(text: &str, line: &mut String) {
     let mut lines = text.split('\n').map(printable).map(Zeroizing::new);
     line.push_str(&lines.next().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Recipients of a file.
+//! Recipients of a sealed file.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::ctx::Ctx;
 use crate::failure::Failure;
 use crate::typed::shown;
 
-/// Longest file of recipients: more than 2^16 identities in the long form.
+/// Limit on the length of a recipients file: more than 2^16 identities in the long form.
 const MAX_FILE_LEN: usize = 128 << 20;
 
 /// Options that name recipients.
@@ -30,17 +30,17 @@ pub(crate) struct RecipientArgs {
     pub(crate) group: Vec<Name>,
 }
 
-/// Recipients, and the number of repetitions.
+/// Recipients that were found, and details for messages.
 pub(crate) struct Resolved {
     pub(crate) recipients: Recipients,
     pub(crate) duplicates: usize,
     /// Names of recipients without a key for the post-quantum suite.
     pub(crate) without_pq: Vec<String>,
-    /// Names, and identities in the short form.
+    /// Names of the recipients, each with its identity in the short form.
     pub(crate) named: Vec<String>,
 }
 
-/// Finds everybody that was named.
+/// Finds all recipients that the options name.
 pub(crate) fn resolve(
     args: &RecipientArgs,
     own: Option<&PublicIdentity>,
@@ -64,7 +64,7 @@ pub(crate) fn resolve(
     named.extend(own.map(|own| ("yourself".to_owned(), own.clone())));
     let recipients = Recipients::from_identities(named.iter().map(|(_, identity)| identity))?;
     let duplicates = named.len() - recipients.len();
-    // Somebody who was named twice needs the key once.
+    // A recipient who was named twice needs the key in one place only.
     let with_pq: BTreeSet<_> = named
         .iter()
         .filter(|(_, identity)| identity.mlkem768().is_some())
@@ -81,21 +81,22 @@ pub(crate) fn resolve(
     Ok(Resolved { recipients, duplicates, without_pq, named: named.collect() })
 }
 
-/// One person, as a name of the address book or an identity.
+/// Finds one person by the name of a contact or by the identity.
 pub(crate) fn person(text: &str, ctx: &Ctx) -> Result<PublicIdentity, Failure> {
     known(text, ctx)?.ok_or_else(|| unknown(text))
 }
 
-/// [`person`], or `None` for a name that the address book does not have.
+/// Like [`person`], but returns `None` for a name that is not a contact.
 pub(crate) fn known(text: &str, ctx: &Ctx) -> Result<Option<PublicIdentity>, Failure> {
     Book { ctx, contacts: None }.person(text)
 }
 
-/// An identity as text.
+/// Parses an identity.
 pub(crate) fn identity(text: &str) -> Result<PublicIdentity, Failure> {
     let parsed = text.parse::<IdentityText>().map_err(|error| {
         let what = match error {
-            // Not printed again: it is in a shell's history already, and need not be in a log.
+            // The secret is not printed again: it is in the shell's history already, and must not
+            // get into a log.
             ParseIdentityError::Secret => {
                 "a secret was given where a public identity belongs".into()
             }
@@ -114,7 +115,8 @@ pub(crate) fn identity(text: &str) -> Result<PublicIdentity, Failure> {
     Ok(parsed.into_identity())
 }
 
-/// The address book, read when it is needed: sealing to an identity needs no state directory.
+/// The contacts, which are read when they are first needed. Sealing to an identity needs no state
+/// directory.
 struct Book<'a> {
     ctx: &'a Ctx,
     contacts: Option<Contacts>,
@@ -128,7 +130,7 @@ impl Book<'_> {
         Ok(self.contacts()?.find(text).cloned())
     }
 
-    /// A member's identity; the contact's if that alone has the long form.
+    /// Returns the identity of a member, or the contact's if only that has the long form.
     fn longest(&mut self, member: &PublicIdentity) -> Result<PublicIdentity, Failure> {
         if member.mlkem768().is_some() {
             return Ok(member.clone());
@@ -193,7 +195,7 @@ fn unknown(text: &str) -> Failure {
     }
 }
 
-/// Nobody is called that.
+/// Error for a text that is neither a contact nor an identity.
 #[derive(Debug)]
 struct Unknown;
 

@@ -1,4 +1,4 @@
-//! The store with the sessions, for a command.
+//! Access to the store with the sessions, for one command.
 
 use core::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::ctx::Ctx;
 use crate::failure::{Failure, Kind, STOP_UP};
 use crate::passphrase;
 
-/// Opens the store, works, and closes it.
+/// Opens the store, calls `work`, and closes the store.
 pub(crate) fn with<T>(
     wait: Duration,
     ctx: &mut Ctx,
@@ -25,7 +25,7 @@ pub(crate) fn with<T>(
     work_and_close(engine, ctx, work)
 }
 
-/// The failure of a store that was not opened. It names `endseal up` if that has it.
+/// Makes the failure for a store that was not opened. It names `endseal up` if that uses the store.
 pub(crate) fn not_opened(error: SessionsError, home: &Home) -> Failure {
     let is_locked = matches!(error, SessionsError::Open { error: OpenStoreError::Locked, .. });
     if is_locked && matches!(LocalClient::find(home), Ok(Some(_))) {

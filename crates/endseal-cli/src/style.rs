@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-/// Use of colours.
+/// Use of colours in messages.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Color {
     /// If standard error is a terminal and NO_COLOR is not set
@@ -14,12 +14,12 @@ pub(crate) enum Color {
     Never,
 }
 
-/// Beginnings of lines, and their style as a parameter of SGR (ECMA-48).
+/// Words at the start of lines, and their style as a parameter of SGR (ECMA-48).
 const STYLES: [(&str, &str); 4] =
     [("error:", "1;31"), ("warning:", "1;33"), ("hint:", "1;36"), ("note:", "1")];
 
 impl Color {
-    /// The choice in arguments that are not a command.
+    /// Finds the choice in arguments that could not be parsed.
     pub(crate) fn typed(arguments: impl Iterator<Item = OsString>) -> Self {
         let text = arguments.map(|it| it.to_string_lossy().into_owned()).collect::<Vec<_>>();
         let text = text.join(" ");
@@ -34,7 +34,7 @@ impl Color {
         }
     }
 
-    /// Returns true if messages have colours.
+    /// Returns true if messages are coloured.
     pub(crate) fn is_on(
         self,
         is_terminal: bool,
@@ -50,7 +50,7 @@ impl Color {
     }
 }
 
-/// The text with coloured beginnings of its lines.
+/// Colours the first words of the lines of a text.
 pub(crate) fn styled(text: &str) -> String {
     let line = |line: &str| {
         let style =

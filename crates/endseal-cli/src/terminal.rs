@@ -1,4 +1,4 @@
-//! Asking for a passphrase on the terminal.
+//! Questions on the terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -8,14 +8,14 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 
-/// Longest line that is taken.
+/// Limit on the length of a line in bytes.
 const MAX_LEN: usize = 4096;
-/// ^C.
+/// Character that ^C sends.
 const INTERRUPT: u8 = 0x03;
-/// ^\.
+/// Character that ^\ sends.
 const QUIT: u8 = 0x1c;
 
-/// The terminal of this process, whatever standard input is.
+/// The controlling terminal of this process, independent of standard input.
 pub(crate) struct Terminal(File);
 
 impl Terminal {
@@ -23,18 +23,18 @@ impl Terminal {
         OpenOptions::new().read(true).write(true).open("/dev/tty").map(Self)
     }
 
-    /// Asks for a line that is not shown.
+    /// Asks for a line without showing the typed characters.
     pub(crate) fn ask(&self, prompt: &str) -> io::Result<Zeroizing<String>> {
         (&self.0).write_all(prompt.as_bytes())?;
         let silence = Silence::begin(&self.0)?;
         let line = self.line();
         drop(silence);
-        // The person's line feed was not shown either.
+        // The user's line feed was not shown either.
         (&self.0).write_all(b"\n")?;
         line
     }
 
-    /// Asks a question; whether the answer is yes.
+    /// Asks a question. Returns true if the answer is yes.
     pub(crate) fn confirm(&self, question: &str) -> io::Result<bool> {
         (&self.0).write_all(question.as_bytes())?;
         let answer = self.line()?;
@@ -42,7 +42,7 @@ impl Terminal {
     }
 
     fn line(&self) -> io::Result<Zeroizing<String>> {
-        // Never reallocated, so that no copy stays behind.
+        // The buffer is never reallocated, so that no copy stays in memory.
         let mut line = Zeroizing::new(Vec::with_capacity(MAX_LEN));
         let mut byte = Zeroizing::new([0]);
         loop {
@@ -62,7 +62,7 @@ impl Terminal {
     }
 }
 
-/// While it lives, the terminal shows nothing of what is typed.
+/// While it exists, the terminal does not show typed characters.
 struct Silence<'a> {
     terminal: &'a File,
     before: Termios,
@@ -72,12 +72,12 @@ impl<'a> Silence<'a> {
     fn begin(terminal: &'a File) -> io::Result<Self> {
         let before = tcgetattr(terminal)?;
         let mut silent = before.clone();
-        // Without signals, too: one that ends the process would leave the terminal silent. ^C and
-        // ^\\ end the line instead.
+        // Signals are disabled too: one that ends the process would leave the terminal silent. ^C
+        // and ^\\ end the line instead.
         silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
         silent.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
         silent.special_codes[SpecialCodeIndex::VEOL2] = QUIT;
-        // What was typed ahead was shown; it is not taken.
+        // Input before the prompt was shown, and is discarded.
         tcsetattr(terminal, OptionalActions::Flush, &silent)?;
         Ok(Self { terminal, before })
     }

@@ -1,6 +1,6 @@
-//! Points in time as people and programs read them (RFC 3339, UTC).
+//! Formatting of points in time (RFC 3339, UTC).
 
-/// Milliseconds since 1970-01-01T00:00:00Z, to the second.
+/// Formats milliseconds since 1970-01-01T00:00:00Z with a precision of one second.
 pub(crate) fn rfc3339(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     let (year, month, day) = date(seconds / 86_400);
@@ -8,8 +8,8 @@ pub(crate) fn rfc3339(milliseconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Year, month and day of a day since 1970-01-01: "days to civil" of Howard Hinnant's
-/// chrono-compatible date algorithms, for days that are not negative.
+/// Returns year, month and day of a day number since 1970-01-01: "days to civil" of Howard
+/// Hinnant's chrono-compatible date algorithms, for days that are not negative.
 fn date(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);

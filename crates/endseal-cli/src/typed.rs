@@ -1,6 +1,7 @@
-//! Text that was typed, as messages show it.
+//! Display of typed text in messages.
 
-/// The typed text, cut: an identity in the long form has 2,064 characters.
+/// Shortens typed text to 80 characters, because an identity in the long form has 2,064. Secrets
+/// and control characters are replaced.
 pub(crate) fn shown(text: &str) -> String {
     const MAX: usize = 80;
     let text = &redacted(text);
@@ -9,11 +10,12 @@ pub(crate) fn shown(text: &str) -> String {
     if clean.len() < text.len() { format!("{clean}...") } else { clean }
 }
 
-/// Beginnings of texts that are secret, in lower case: bech32 is read in both.
+/// Prefixes of secret texts, in lower case, because bech32 may be in either case.
 const MARKS: [&str; 5] =
     ["endseal-secret-1", "nsec1", "ncryptsec1", "bunker://", "nostrconnect://"];
 
-/// Length of a secret at the start of `rest`, which follows `mark`; 0 if there is none.
+/// Returns the length of the secret at the start of `rest`, which follows `mark`; 0 if there is
+/// none.
 fn secret_len(mark: &str, rest: &str) -> usize {
     let is_uri = mark.ends_with("://") && rest.starts_with(|c: char| c.is_ascii_alphanumeric());
     let ends = |c: char| match is_uri {
@@ -23,8 +25,8 @@ fn secret_len(mark: &str, rest: &str) -> usize {
     rest.find(ends).unwrap_or(rest.len())
 }
 
-/// A text without the secrets that were typed where none belong. A beginning that nothing follows,
-/// as in a description of the format, stays.
+/// Replaces the secrets in a text. A prefix without anything after it, as in a description of the
+/// format, stays.
 pub(crate) fn redacted(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let (mut clean, mut at) = (String::with_capacity(text.len()), 0);
@@ -43,7 +45,7 @@ pub(crate) fn redacted(text: &str) -> String {
     clean
 }
 
-/// Returns true for a text that may be a secret key of Nostr: bech32, or hexadecimal digits.
+/// Returns true if a text may be a secret key of Nostr: bech32 or hexadecimal digits.
 pub(crate) fn may_be_key(text: &str) -> bool {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let is_hex = digits.len() >= 60 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());

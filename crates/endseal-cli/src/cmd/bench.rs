@@ -1,8 +1,8 @@
-//! `endseal bench`: where the benchmark is.
+//! `endseal bench`: names the separate benchmark program.
 
 use crate::failure::Failure;
 
-/// Say where the benchmark is: a program of its own
+/// Name the benchmark, which is a separate program
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Ignored

@@ -1,4 +1,4 @@
-//! `endseal completions`
+//! `endseal completions`: prints the completions for a shell.
 
 use clap_complete::Shell;
 

@@ -1,4 +1,4 @@
-//! `endseal contacts`
+//! `endseal contacts`: keeps the public identities of other persons under names.
 
 use core::fmt::Write as _;
 
@@ -37,14 +37,14 @@ enum Command {
     },
     /// Remove a contact
     Remove {
-        /// The name
+        /// Name of the contact
         name: Name,
     },
     /// Give a contact another name
     Rename {
-        /// The old name
+        /// Present name of the contact
         from: Name,
-        /// The new name
+        /// New name of the contact
         to: Name,
     },
     /// List all contacts
@@ -85,8 +85,8 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
 }
 
-/// Adds an identity. The long form of a contact completes the short one, which in turn takes
-/// nothing from the long one; every other change of a contact needs `force`.
+/// Adds an identity. The long form of an identity replaces its short form, and the short form never
+/// replaces the long one. Every other change of a contact needs `force`.
 fn add(
     contacts: &mut Contacts,
     name: &Name,
@@ -123,7 +123,8 @@ fn add(
     }
 }
 
-/// A change of the ML-KEM-768 key, which is not seen in the short identity that people compare.
+/// Describes a change of the ML-KEM-768 key, which the short identity that people compare does not
+/// show. Returns `None` if there is none.
 fn kem_key_changes(old: &PublicIdentity, new: &PublicIdentity) -> Option<&'static str> {
     match (old.mlkem768(), new.mlkem768()) {
         _ if old.ed25519() != new.ed25519() => Some("is another identity now: compare it again"),
@@ -137,7 +138,7 @@ fn kem_key_changes(old: &PublicIdentity, new: &PublicIdentity) -> Option<&'stati
     }
 }
 
-/// Changes the contacts. A name that is given to one must not be that of a group.
+/// Changes the contacts. A new name `given` to a contact must not be that of a group.
 fn change(
     home: &Home,
     given: Option<&Name>,
@@ -184,7 +185,7 @@ fn list(contacts: &Contacts, pq: bool) -> Outcome {
     Outcome::new(text, json::object([("contacts", Value::Array(entries))]))
 }
 
-/// The short form, and the long one if its key is known.
+/// Returns the short form of an identity, and the long form if its ML-KEM-768 key is known.
 pub(crate) fn forms(identity: &PublicIdentity) -> (String, Option<String>) {
     let text = IdentityText::from(identity.clone());
     let long = identity.mlkem768().is_some().then(|| text.to_string());

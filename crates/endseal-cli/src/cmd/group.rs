@@ -1,4 +1,4 @@
-//! `endseal group`
+//! `endseal group`: keeps groups as lists of members, signed by their owner.
 
 use core::fmt::Write as _;
 use std::io::Write as _;
@@ -50,7 +50,7 @@ enum Command {
     },
     /// Add members
     Add {
-        /// The group
+        /// Name of the group
         group: Name,
         /// Contacts, or NAME=IDENTITY
         #[arg(required = true)]
@@ -60,7 +60,7 @@ enum Command {
     },
     /// Remove members
     Remove {
-        /// The group
+        /// Name of the group
         group: Name,
         /// Names in the group
         #[arg(required = true)]
@@ -70,21 +70,21 @@ enum Command {
     },
     /// Begin a new epoch with a new key and the same members
     Rotate {
-        /// The group
+        /// Name of the group
         group: Name,
         #[command(flatten)]
         pq: Pq,
     },
     /// Show the members
     Show {
-        /// The group
+        /// Name of the group
         group: Name,
     },
     /// List all groups
     List,
     /// Write the signed roster, for the members
     Export {
-        /// The group
+        /// Name of the group
         group: Name,
         /// Write to a file [default: standard output]
         #[arg(short, long, value_name = "FILE")]
@@ -97,7 +97,7 @@ enum Command {
     ///
     /// Its owner must be you or a contact, and its epoch later than the known one.
     Import {
-        /// The roster [default: standard input]
+        /// File with the roster [default: standard input]
         file: Option<PathBuf>,
         /// Your name for the group [default: the owner's]
         #[arg(long = "as", value_name = "NAME")]
@@ -179,7 +179,7 @@ fn create(
     Ok(changed(&group, &roster, ctx))
 }
 
-/// A group and a contact of one name: `endseal say` takes either.
+/// Fails because a contact has this name: `endseal say` accepts the names of both.
 fn is_contact(name: &Name) -> Failure {
     Failure::usage(format!("{name} is a contact"))
 }
@@ -191,7 +191,7 @@ fn change(
     home: &Home,
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
-    // What is wrong with the members is told before anybody types a passphrase.
+    // Check the members before the user types a passphrase.
     let draft = home
         .groups()
         .current(group)?
@@ -215,8 +215,8 @@ impl Pq {
     }
 }
 
-/// The names of members whose identity is short. One of them, and the group's key is sealed without
-/// ML-KEM-768 to all.
+/// Returns the names of members whose identity is short. If there is one, the group's key is sealed
+/// to all members without ML-KEM-768.
 fn without_pq(members: &[Member]) -> Vec<String> {
     let short = members.iter().filter(|member| member.identity().mlkem768().is_none());
     short.map(|member| member.name().to_string()).collect()
@@ -235,7 +235,7 @@ fn changed(group: &Name, roster: &Roster, ctx: &mut Ctx) -> Outcome {
     Outcome::done(format!("group {group}, {}", state(roster)), summary(group, roster))
 }
 
-/// Epoch and number of members.
+/// Describes the epoch and the number of members.
 fn state(roster: &Roster) -> String {
     format!("epoch {}, {}", roster.epoch(), plural(roster.members().len() as u64, "member"))
 }
@@ -320,7 +320,7 @@ fn list(groups: &Groups<'_>) -> Result<Outcome, Failure> {
     Ok(Outcome::new(text, json::object([("groups", Value::Array(entries))])))
 }
 
-/// A contact, or `NAME=IDENTITY`.
+/// Parses a contact name or `NAME=IDENTITY`.
 fn parse_member(text: &str, ctx: &Ctx) -> Result<Member, Failure> {
     let (name, identity) = match text.split_once('=') {
         Some((name, identity)) => (name, recipients::identity(identity)?),

@@ -1,4 +1,4 @@
-//! `endseal history`
+//! `endseal history`: prints the texts of a conversation.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::names::identity_text;
 use crate::node_access::with_node;
 use crate::time::rfc3339;
 
-/// Rows that are in memory at once.
+/// Rows that are read at once.
 const PAGE: usize = 256;
 
 /// Print what was written to a person or a group, and what was read
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 }
             }
         }
-        // Rows may be long: the numbers alone are kept.
+        // Rows may be long, so that only the numbers are kept.
         for number in last {
             for row in node.history(&other, number - 1, 1)? {
                 print(&row, ctx)?;

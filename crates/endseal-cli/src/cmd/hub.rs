@@ -1,4 +1,4 @@
-//! `endseal hub`
+//! `endseal hub`: runs a hub and manages it.
 
 mod backup;
 mod check;

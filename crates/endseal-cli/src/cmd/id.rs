@@ -1,4 +1,4 @@
-//! `endseal id`
+//! `endseal id`: shows, exports and imports the identity.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::failure::{self, Failure, Kind};
 use crate::output::{DASH, Input};
 use crate::{exposed, json, passphrase};
 
-/// Words in a line, so that 24 of them are copied without losing the place.
+/// Words on a line, few enough to copy all 24 by hand without mistakes.
 const WORDS_OF_A_LINE: usize = 6;
-/// Longest secret text that is looked at.
+/// Limit on the length of a secret text in bytes.
 const MAX_SECRET_LEN: usize = 4096;
 
 /// Show, export or import the identity
@@ -69,7 +69,7 @@ enum Command {
     Import {
         #[command(flatten)]
         creation: Creation,
-        /// The file [default: standard input]
+        /// File with the secret identity [default: standard input]
         file: Option<PathBuf>,
     },
 }
@@ -85,7 +85,8 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 }
 
 fn show(pq: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    // The file's claim, without a passphrase. Whoever could change it could replace it as well.
+    // This is the claim of the file, read without a passphrase. An attacker who could change it
+    // could replace the file as well.
     let home = ctx.home()?;
     let file = ctx.identity(&home)?;
     let long = IdentityText::from(file.public().clone());
@@ -99,7 +100,7 @@ fn show(pq: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 }
 
 fn show_peer(ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    // The key follows from the secret ones, and stands in no file.
+    // The peer id is derived from the secret keys, and is not stored in a file.
     let home = ctx.home()?;
     let text = init::peer_id(&passphrase::unlock_device(ctx, &home)?);
     let json = json::object([("peer_id", text.clone().into())]);
@@ -149,7 +150,7 @@ fn export(output: Option<&Path>, force: bool, ctx: &mut Ctx) -> Result<Outcome, 
     let home = ctx.home()?;
     let identity = passphrase::unlock(ctx, &home)?;
     let secret = SecretText::encode(&identity);
-    // An object is written by hand, because its text is wiped and has nothing to escape.
+    // The JSON object is written by hand, because the text must be wiped and needs no escaping.
     let (before, after) = match ctx.global.json && output.is_none() {
         true => (r#"{"output":null,"secret":""#, "\"}\n"),
         false => ("", "\n"),

@@ -1,4 +1,4 @@
-//! `endseal inbox`
+//! `endseal inbox`: prints unread texts, and problems.
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         return list_problems(args, ctx);
     }
     if args.follow && LocalClient::find(&ctx.home()?)?.is_none() {
-        return Err(Failure::new(Kind::Environment, "nothing receives texts as they come")
+        return Err(Failure::new(Kind::Environment, "endseal up is not running")
             .hint("start it, in another terminal: endseal up"));
     }
     let names = Names::load(&ctx.home()?)?;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 let line = line(message, &own, &names, ctx.global.json);
                 ctx.print(line.as_bytes())?;
             }
-            // Printed first: a text may be shown twice, and not never.
+            // Print before marking as read: after a crash a text is shown twice, but never lost.
             if args.keep { Ok(()) } else { node.mark_read(page) }
         };
         if args.follow {
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     })
 }
 
-/// A message for people or programs, with its line end.
+/// Formats a message for people or for programs, with its line end.
 fn line(message: &Unread, own: &PublicKey, names: &Names, as_json: bool) -> Zeroizing<String> {
     let (from, text) = (message.from(), message.text(own));
     let id = match &message.conversation {
@@ -109,7 +109,7 @@ fn line(message: &Unread, own: &PublicKey, names: &Names, as_json: bool) -> Zero
     }
 }
 
-/// A text for people, with its line end.
+/// Formats a text for people, with its line end.
 pub(super) fn shown(
     name: &str,
     text: Option<endseal_node::messages::Text<'_>>,
@@ -161,7 +161,7 @@ fn list_problems(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let Some(last) = found.last().filter(|_| args.clear) else {
             return Ok(Outcome::new(text, json));
         };
-        // Printed first: a problem may be shown twice, and not never.
+        // Print before deleting: after a crash a problem is shown twice, but never lost.
         match ctx.global.json {
             true => ctx.print(format!("{json}\n").as_bytes())?,
             false => ctx.print(text.as_bytes())?,

@@ -1,4 +1,4 @@
-//! `endseal init`
+//! `endseal init`: creates an identity and a device.
 
 use core::num::NonZeroU32;
 use std::io;
@@ -17,7 +17,7 @@ use crate::output::Input;
 use crate::terminal::Terminal;
 use crate::{json, passphrase};
 
-/// Most bytes of 24 words and the blanks between them.
+/// Limit in bytes on 24 words and the blanks between them.
 const MAX_WORDS_LEN: usize = 4096;
 
 /// Make an identity with this device, and print its public half
@@ -41,7 +41,7 @@ pub(crate) struct Args {
 /// Options of a new identity and device.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(crate) struct Creation {
-    /// Use no passphrase: whoever can read the identity file has the identity
+    /// Use no passphrase: anyone who can read the identity file has the identity
     #[arg(long, conflicts_with_all = ["passphrase_file", "passphrase_fd"])]
     no_passphrase: bool,
     /// Protect the device's keys and store by a passphrase, too
@@ -59,7 +59,7 @@ pub(crate) struct Creation {
 }
 
 impl Creation {
-    /// Fails if there is an identity, before a person is asked for a passphrase.
+    /// Fails if there is an identity already, before the user is asked for a passphrase.
     pub(crate) fn check(self, ctx: &Ctx) -> Result<(), Failure> {
         let Ok(home) = Home::open(&ctx.home_path()?) else { return Ok(()) };
         let path = home.identity_path();
@@ -79,7 +79,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     store(&Identity::from_root_seed(seed), args.creation, ctx)
 }
 
-/// Reads 24 words: from a terminal without showing them, or else from standard input.
+/// Reads 24 words from the terminal, without showing them, or from standard input.
 fn of_paper(ctx: &mut Ctx) -> Result<RootSeed, Failure> {
     let words = if ctx.stdin_is_terminal {
         let typed = Terminal::open().and_then(|terminal| terminal.ask("24 words, in a line: "));
@@ -96,7 +96,7 @@ fn of_paper(ctx: &mut Ctx) -> Result<RootSeed, Failure> {
         .map_err(|error| Failure::usage("these are not the words of an identity").because(&error))
 }
 
-/// The text of a device's peer id.
+/// Formats the peer id of a device.
 pub(super) fn peer_id(device: &Identity) -> String {
     let key = device.transport_key();
     PeerIdText::from(PeerId::of_spki(&key.public_key().to_spki())).to_string()
@@ -115,7 +115,7 @@ fn no_random(error: &RandomError) -> Failure {
     Failure::of(Kind::Environment, error)
 }
 
-/// Puts an identity with a new device into the state directory, and says so.
+/// Stores an identity with a new device in the state directory, and reports it.
 pub(crate) fn store(
     root: &Identity,
     creation: Creation,
@@ -134,7 +134,7 @@ pub(crate) fn store(
     drop(passphrase);
     if creation.no_passphrase {
         ctx.note(
-            "warning: without a passphrase, whoever can read the identity file has the identity",
+            "warning: without a passphrase, anyone who can read the identity file has the identity",
         );
     }
     let new = NewIdentity {

@@ -1,4 +1,4 @@
-//! `endseal inspect`
+//! `endseal inspect`: shows the cleartext of a sealed file.
 
 use std::path::PathBuf;
 
@@ -50,6 +50,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("content_length", seen.content_len.into()),
         ("overhead", seen.overhead().into()),
     ]);
-    // Not known to be damaged for sure (nothing here is authenticated), but it cannot be whole.
+    // Nothing here is authenticated, so that this is no proof of damage, but the file is not
+    // complete.
     Ok(Outcome { refused: seen.content_len.is_none(), ..Outcome::new(text, json) })
 }

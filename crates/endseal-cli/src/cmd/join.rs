@@ -1,4 +1,4 @@
-//! `endseal join`
+//! `endseal join`: registers this device at a hub.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::output::Input;
 use crate::peer_address::HostAddress;
 use crate::sessions::{not_opened, unlock, work_and_close};
 
-/// Longest invitation that is looked at, in bytes.
+/// Limit on the length of an invitation in bytes.
 const MAX_LEN: usize = 4_096;
 
 /// Register this device at a hub, with an invitation of endseal hub invite
@@ -29,7 +29,7 @@ const MAX_LEN: usize = 4_096;
 /// device only from a state directory that has the person's records (the folder person).
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The file [default: standard input]
+    /// File with the invitation [default: standard input]
     file: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
@@ -78,7 +78,7 @@ fn read(file: Option<&Path>, ctx: &mut Ctx) -> Result<Invitation, Failure> {
     })
 }
 
-/// Hosts of a hub.
+/// Parses the addresses of a hub.
 pub(super) fn hosts<'a>(
     addresses: impl Iterator<Item = &'a str>,
 ) -> Result<Vec<HostAddress>, Failure> {

@@ -1,4 +1,4 @@
-//! `endseal listen`
+//! `endseal listen`: receives files and messages from peers.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     idle: Duration,
 }
 
-/// Unfinished files of one peer.
+/// Limit on the unfinished files of one peer.
 const MAX_UNFINISHED: usize = 8;
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -82,8 +82,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 connection = endpoint.accept() => {
                     let Some(connection) = connection else { break Ok(()) };
                     let (reception, printer) = (reception.clone(), printer.clone());
-                    // It ends when the connection does, and says by then what came of each
-                    // transfer.
+                    // The task ends with its connection, and has reported each transfer by then.
                     spawn_local(async move {
                         receive(&connection, &reception, printer.as_ref()).await;
                     });
@@ -98,19 +97,19 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(Outcome::default())
 }
 
-/// Peers that may connect.
+/// Returns the peers that may connect.
 fn accepted(from: &[PeerArg], peers: &Peers) -> Result<Vec<PeerId>, Failure> {
     if !from.is_empty() {
         return from.iter().map(|peer| peer.find(peers)).collect();
     }
     if peers.is_empty() {
-        return Err(Failure::new(Kind::Usage, "nobody may connect: no peers are known")
+        return Err(Failure::new(Kind::Usage, "no peer may connect: the list of peers is empty")
             .hint("endseal peers add NAME PEERID, or --from PEERID"));
     }
     Ok(peers.iter().map(|(_, peer)| *peer).collect())
 }
 
-/// A number of bytes with a suffix.
+/// Parses a number of bytes with an optional suffix.
 fn bytes(text: &str) -> Result<u64, String> {
     let (number, shift) = match text.char_indices().next_back() {
         Some((at, 'K')) => (&text[..at], 10),

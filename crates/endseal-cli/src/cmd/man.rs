@@ -1,4 +1,4 @@
-//! `endseal man`
+//! `endseal man`: prints or writes the manual pages.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, _ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(Outcome::new(text, json::object([("pages", written.into())])))
 }
 
-/// The page of a command and those of its subcommands.
+/// Writes the page of a command, and those of its subcommands.
 fn write(
     command: &Command,
     folder: &Path,
@@ -56,7 +56,7 @@ fn write(
 fn render(command: &Command) -> io::Result<Vec<u8>> {
     let mut command = command.clone();
     if command.get_after_long_help().is_some() {
-        // Those of a subcommand are for its short help.
+        // The text after the help of a subcommand belongs to its short help only.
         command = command.after_help(None::<&str>).after_long_help(None::<&str>);
     }
     let mut page = Vec::new();

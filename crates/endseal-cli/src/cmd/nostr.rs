@@ -1,4 +1,4 @@
-//! `endseal nostr`
+//! `endseal nostr`: keys, events and encrypted messages of Nostr.
 
 use clap::Subcommand;
 

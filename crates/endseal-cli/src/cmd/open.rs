@@ -1,4 +1,4 @@
-//! `endseal open`
+//! `endseal open`: opens a sealed file.
 
 use std::io;
 use std::path::PathBuf;
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(Outcome { data_on_stdout, confirmation, ..Outcome::new("", json) })
 }
 
-/// Sender of a file, as far as it is known here.
+/// Sender of a file, and the name of the contact with that key.
 struct Sender {
     identity: String,
     name: Option<String>,

@@ -1,4 +1,4 @@
-//! `endseal peers`
+//! `endseal peers`: keeps the peers that may connect.
 
 use core::fmt::Write as _;
 
@@ -35,7 +35,7 @@ enum Command {
     },
     /// Remove a peer: the next endseal listen refuses it
     Remove {
-        /// The name
+        /// Name of the peer
         name: Name,
     },
     /// List all peers

@@ -1,4 +1,4 @@
-//! `endseal ping`
+//! `endseal ping`: connects to a peer and measures echoes.
 
 use core::time::Duration;
 
@@ -13,9 +13,10 @@ use crate::network::{self, Destination, Timeouts};
 use crate::passphrase;
 use crate::peer_address::PeerAddress;
 
-/// Bytes of an echo.
+/// Length of an echo in bytes.
 const PAYLOAD: usize = 32;
-/// Echoes of which the fastest is taken for the path's round trip: one alone may have been held up.
+/// Number of echoes that are needed to estimate the round trip of the path from the fastest one. A
+/// single echo may have been delayed.
 const ENOUGH: usize = 3;
 
 /// Connect to a peer that listens, show what was agreed, and measure echoes
@@ -60,8 +61,8 @@ fn outcome(connection: &endseal_transport::Connection, sorted: &[Duration]) -> O
     let round_trips = fastest.and_then(|echo| shake.round_trips(*echo));
     let told = match (fastest, round_trips) {
         (_, Some(trips)) => format!("{trips:.1} round trips"),
-        (Some(_), None) => "round trips n/a: path too short to tell".into(),
-        (None, None) => format!("round trips n/a: {ENOUGH} echoes tell"),
+        (Some(_), None) => "round trips n/a: path too short to measure".into(),
+        (None, None) => format!("round trips n/a: {ENOUGH} echoes are needed"),
     };
     let mut text = format!(
         "peer       {peer}\naddress    {}\ngroup      {}\nsignature  {}\n\
@@ -113,7 +114,7 @@ fn outcome(connection: &endseal_transport::Connection, sorted: &[Duration]) -> O
     Outcome::new(text, json)
 }
 
-/// Minimum, median and maximum, if there is anything.
+/// Returns minimum, median and maximum; `None` if there are no values.
 fn summary(sorted: &[Duration]) -> Option<[Duration; 3]> {
     let median = *sorted.get(sorted.len() / 2)?;
     Some([*sorted.first()?, median, *sorted.last()?])

@@ -1,4 +1,4 @@
-//! `endseal s3`
+//! `endseal s3`: the encrypting S3 proxy and its maintenance.
 
 mod clean;
 mod configuration;

@@ -1,4 +1,4 @@
-//! `endseal say`
+//! `endseal say`: writes a text to a person or a group.
 
 use std::io::Cursor;
 
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(Outcome::done(text, json))
 }
 
-/// A contact, an identity, or else a group, and what to call it.
+/// Finds a contact, an identity or else a group. Returns it with its display name.
 pub(super) fn conversation(text: &str, ctx: &Ctx) -> Result<(Conversation, String), Failure> {
     let home = ctx.home()?;
     let groups = home.groups();
@@ -84,7 +84,7 @@ impl From<SayError> for Failure {
         match error {
             SayError::Engine(error) => error.into(),
             SayError::Input(_) | SayError::Random(_) => Self::of(Kind::Environment, &error),
-            _ => Self::of(Kind::Usage, &error).hint("nothing was taken"),
+            _ => Self::of(Kind::Usage, &error).hint("nothing was stored"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `endseal seal`
+//! `endseal seal`: seals a file.
 
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     input: Option<PathBuf>,
 }
 
-/// Suites as they are typed.
+/// Cipher suites that a user can choose.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Suite {
     /// 36 bytes a recipient; not secret when quantum computers exist
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 const LONG_IDENTITY: &str =
     "ask for the long identity (endseal id show --pq), or choose another --suite";
 
-/// The first names of a list that can be long.
+/// Joins the first names of a list, and counts the rest.
 pub(crate) fn few(names: &[String]) -> String {
     const FEW: usize = 5;
     let shown = names[..names.len().min(FEW)].join(", ");

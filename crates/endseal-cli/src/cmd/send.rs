@@ -1,4 +1,4 @@
-//! `endseal send`
+//! `endseal send`: sends a file or messages to a peer.
 
 use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -18,11 +18,11 @@ use crate::peer_address::PeerAddress;
 use crate::printable::plural;
 use crate::progress::Progress;
 
-/// Name of a file that has none.
+/// Name of the file when standard input is sent.
 const NAMELESS: &str = "stdin";
-/// Longest line in bytes: what a message of 1 MiB has room for.
+/// Limit on a line in bytes, so that it fits in a message of 1 MiB.
 const MAX_LINE: u64 = (1 << 20) - 256;
-/// Lines that were read and not sent.
+/// Lines that are read ahead.
 const AHEAD: usize = 256;
 
 /// Send a file, or messages, to a peer that listens
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// A name of endseal peers or a peer id, and where it listens
     #[arg(value_name = "PEER@HOST[:PORT]")]
     to: PeerAddress,
-    /// The file [default: standard input]
+    /// File to send [default: standard input]
     file: Option<PathBuf>,
     /// Send each line as a message of its own
     #[arg(long, conflicts_with = "name")]
@@ -99,7 +99,7 @@ fn unread(error: io::Error) -> Failure {
     Failure::new(Kind::Environment, "cannot read the content to send").because(&error)
 }
 
-/// Name of the file at the peer.
+/// Returns the name that the file gets at the peer.
 fn name(given: Option<FileName>, path: Option<&Path>) -> Result<FileName, Failure> {
     if let Some(given) = given {
         return Ok(given);
@@ -115,7 +115,7 @@ fn name(given: Option<FileName>, path: Option<&Path>) -> Result<FileName, Failur
     })
 }
 
-/// Reads lines in a thread of its own, a little ahead.
+/// Reads lines in a thread of its own, some lines ahead.
 fn lines(content: Box<dyn Read + Send>) -> io::Result<mpsc::Receiver<io::Result<OutgoingMessage>>> {
     let (lines, taken) = mpsc::channel(AHEAD);
     thread::Builder::new().name("read".into()).spawn(move || {
@@ -134,7 +134,7 @@ fn lines(content: Box<dyn Read + Send>) -> io::Result<mpsc::Receiver<io::Result<
     Ok(taken)
 }
 
-/// The next line; `None` at the end.
+/// Reads the next line. Returns `None` at the end.
 fn line(
     content: &mut BufReader<Box<dyn Read + Send>>,
     number: u64,

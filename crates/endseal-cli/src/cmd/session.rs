@@ -1,4 +1,4 @@
-//! `endseal session`
+//! `endseal session`: shows and ends sessions with devices.
 
 mod group;
 mod list;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     command: Command,
 }
 
-/// Options of the store.
+/// Options of commands that open the store.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(crate) struct StoreArgs {
     /// Wait for another process that has the store open, at most this time
@@ -72,7 +72,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
 }
 
-/// Asks a question on the terminal, and fails unless the answer is yes.
+/// Asks a question on the terminal. Fails unless the answer is yes.
 fn ask(question: &str) -> Result<(), Failure> {
     let refused = |error: io::Error| {
         Failure::usage("a confirmation is asked for, and there is no answer")
@@ -86,7 +86,7 @@ fn ask(question: &str) -> Result<(), Failure> {
     }
 }
 
-/// Somebody who was named, and what to call them.
+/// A person that was named in the arguments, and the name to show.
 pub(crate) struct Partner {
     pub(crate) identity: ed25519::PublicKey,
     pub(crate) name: String,
@@ -105,7 +105,7 @@ impl Partner {
         Ok(Self { identity, name })
     }
 
-    /// Their devices that are known here.
+    /// Returns the known devices of the person.
     fn devices(&self, engine: &mut Engine) -> Result<Vec<Correspondent>, Failure> {
         let mut known = engine.correspondents()?;
         known.retain(|it| it.address.identity == self.identity);
@@ -113,12 +113,12 @@ impl Partner {
     }
 }
 
-/// The name of a contact, or else the identity.
+/// Returns the name of a contact, or else the identity as text.
 pub(crate) fn called(key: ed25519::PublicKey, contacts: &Contacts) -> String {
     contacts.name_of(&key).map_or_else(|| identity_text(key), ToString::to_string)
 }
 
-/// The path of a file in messages and JSON.
+/// Formats the path of a file for messages and JSON.
 fn shown(path: &Path) -> String {
     path.display().to_string()
 }

@@ -1,4 +1,4 @@
-//! `endseal signer`
+//! `endseal signer`: a remote signer for Nostr apps.
 
 mod access;
 mod approve;

@@ -1,4 +1,4 @@
-//! `endseal status`
+//! `endseal status`: shows the hub and the waiting messages.
 
 use core::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! `endseal store`
+//! `endseal store`: checks, copies and measures the store.
 
 use core::fmt::Write as _;
 use core::time::Duration;
@@ -118,7 +118,7 @@ fn check(depth: Depth, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure
         store.close()?;
         return Ok(Outcome::new("no damage\n", json::object([("findings", Value::Array(vec![]))])));
     }
-    // It may not close well; what there is to say of it is said here.
+    // Closing a damaged store may fail, and would only repeat these findings.
     drop(store);
     let findings: Vec<_> = findings.iter().map(ToString::to_string).collect();
     let text: String = findings.iter().map(|finding| format!("damaged: {finding}\n")).collect();
@@ -134,7 +134,7 @@ fn restore(dir: &Path, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let waits = store.is_restored();
     store.close()?;
     ctx.note(
-        "nothing that was in use is used again: to receive and send over a hub, make a new device \
+        "the keys of the old store are not used again: to receive and send over a hub, make a new device \
          (endseal init --paper --force), which loses what waits there for this one; to send to a \
          session group, have this device added again with a new key package (endseal session group \
          key-package)",

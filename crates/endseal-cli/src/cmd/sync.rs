@@ -1,4 +1,4 @@
-//! `endseal sync`
+//! `endseal sync`: receives and sends messages once.
 
 use core::fmt::Write as _;
 use std::collections::HashSet;
@@ -23,7 +23,7 @@ use crate::sessions::{not_opened, unlock, work_and_close};
 use crate::time::rfc3339;
 use crate::typed::redacted;
 
-/// Attempts: half a minute of waiting between them, and up to 10 s each.
+/// Limit on the attempts, which take up to 10 s each, with half a minute of waiting between them.
 const ATTEMPTS: u32 = 8;
 
 /// Receive what waits at the hub, and send what waits here
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(Outcome::done(text, object(&report, &waiting)))
 }
 
-/// Visits the hub with the store.
+/// Runs a sync directly with the store.
 fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Status), Failure> {
     let (home, device) = unlock(ctx)?;
     let person = home.person()?;
@@ -100,7 +100,7 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
             };
             backoff.retry(&mut OsRandom, &mut failures, is_transient, attempt).await
         });
-        // Received and sent is what was, whatever came then.
+        // Messages that were received remain, even if a later step failed.
         done.map_err(|failure| match report.received {
             0 => failure,
             received => failure.hint(format!("{} are in the inbox", plural(received, "message"))),
@@ -109,7 +109,7 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
     })
 }
 
-/// Tells what did not go as people expect.
+/// Prints warnings and notes about the messages that were not received or sent.
 fn tell(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
     for lost in &report.gaps {
         ctx.note(&match (lost.is_expired, lost.count) {
@@ -117,13 +117,13 @@ fn tell(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
                 let messages = plural(count, "message");
                 format!("warning: {messages} waited too long at the hub, and are lost")
             }
-            (false, _) => "warning: the hub lost its memory, and perhaps messages".to_owned(),
+            (false, _) => "warning: the hub was restored, and may have lost messages".to_owned(),
         });
     }
     if let Some(time) = report.hub_forgot {
         let time = rfc3339(time);
         ctx.note(&format!(
-            "warning: the hub has forgotten what it took until {time}: messages of that time may \
+            "warning: the hub has lost messages that it accepted until {time}: some of them may \
              not have arrived"
         ));
     }
@@ -146,9 +146,11 @@ fn tell(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
             (SkippedReason::NotMember, _) => {
                 format!("warning: you are no member of {name}; its texts wait here")
             }
-            _ => format!("warning: what the hub says of {name} is not signed by {name}, or is old"),
+            _ => {
+                format!("warning: the hub's record of {name} is outdated, or not signed by {name}")
+            }
         };
-        // Of a person and as a member of groups.
+        // A person may be skipped several times: as a receiver and as a member of groups.
         if told.insert(note.clone()) {
             ctx.note(&note);
         }

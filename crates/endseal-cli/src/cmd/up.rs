@@ -1,4 +1,4 @@
-//! `endseal up`
+//! `endseal up`: stays connected to the hub.
 
 use endseal_keyring::PeerIdText;
 use endseal_node::local::LocalClient;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
-    // Checked before a person is asked for a passphrase.
+    // Check before the user types a passphrase.
     if LocalClient::find(&home)?.is_some() {
         let message = format!("endseal up runs already in '{}'", home.path().display());
         return Err(Failure::new(Kind::Environment, message).hint("endseal status shows it"));
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(Outcome::default())
 }
 
-/// Writes a change of state into the log.
+/// Writes a change of state to the log.
 fn note(event: ServiceEvent) {
     match event {
         ServiceEvent::Connected => tracing::info!(target: "node", "connected"),

@@ -1,4 +1,4 @@
-//! Failures of commands on sessions and the store.
+//! Conversion of errors of sessions and the store into failures.
 
 use endseal_node::sessions::{ReceiveError, SessionsError, TextError, WriteOutboxError};
 use endseal_session::group::GroupError;
@@ -79,7 +79,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match &error {
             StoreError::Damaged(_) => Self::of(Kind::Configuration, &error).hint(
-                "endseal store check tells more; endseal store restore makes a store of a backup",
+                "endseal store check shows more; endseal store restore makes a store of a backup",
             ),
             StoreError::Full => Self::of(Kind::Environment, &error).full(),
             StoreError::Limit(_) => Self::of(Kind::Usage, &error),
@@ -192,7 +192,7 @@ impl From<BackupError> for Failure {
     fn from(error: BackupError) -> Self {
         match error {
             BackupError::Damaged(_) => Self::of(Kind::Configuration, &error)
-                .hint("endseal store check tells more; an earlier backup may be whole"),
+                .hint("endseal store check shows more; an earlier backup may be whole"),
             BackupError::Exists => {
                 Self::of(Kind::Usage, &error).hint("name a folder that is not there yet")
             }

@@ -330,7 +330,7 @@ fn a_missing_or_unsafe_state_directory_is_refused_with_a_hint() {
     loosen("bob/identity.endseal", 0o600);
     bob.run(&["id", "show"]).ok();
     // No variable says where it could be.
-    run(program().args(["id", "show"])).fails(4, "where the state directory is");
+    run(program().args(["id", "show"])).fails(4, "the state directory is not known");
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn strangers_and_others_than_named_are_refused() {
     eve.run(&["ping", &only_eve.address]).ok();
     alice.run(&["ping", &only_eve.address]).fails(1, "the peer does not accept this key");
     assert_eq!(inbox(&scratch), [""; 0]);
-    eve.run(&["listen"]).fails(2, "nobody may connect");
+    eve.run(&["listen"]).fails(2, "no peer may connect");
     bob.run(&["listen", "--from", "carol"]).fails(2, "no peer is called 'carol'");
 }
 

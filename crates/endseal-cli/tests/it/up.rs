@@ -182,7 +182,7 @@ fn commands_say_the_same_with_a_process_and_without() {
     let without = run_all();
     with[0] = with[0].replace("up           connected", "up           no");
     assert_eq!(with, without);
-    alice.run(&["inbox", "--follow"]).fails(3, "nothing receives texts as they come");
+    alice.run(&["inbox", "--follow"]).fails(3, "endseal up is not running");
     let up = Running::up(&alice);
     assert_eq!(texts(&alice.run(&["inbox"]).ok()), ["bob> one", "bob> two"]);
     assert_eq!(alice.run(&["inbox"]).ok().text(), "");

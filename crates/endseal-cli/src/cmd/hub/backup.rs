@@ -1,4 +1,4 @@
-//! `endseal hub backup`
+//! `endseal hub backup`: copies the database of a hub.
 
 use std::path::PathBuf;
 

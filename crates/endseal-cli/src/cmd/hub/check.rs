@@ -1,4 +1,4 @@
-//! `endseal hub check`
+//! `endseal hub check`: verifies the database of a hub.
 
 use super::place::{self, Place};
 use crate::ctx::{Ctx, Outcome};

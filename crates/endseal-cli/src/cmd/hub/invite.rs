@@ -1,4 +1,4 @@
-//! `endseal hub invite`
+//! `endseal hub invite`: makes an invitation.
 
 use core::time::Duration;
 use std::io::Write as _;
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let folder = args.place.open(ctx)?;
     let (key, mut store) = (folder.key()?, folder.store()?);
     let path = args.output.as_deref().filter(|path| path.as_os_str() != DASH);
-    // Begun before the invitation is made, which would stay valid.
+    // Create the file before the invitation, which would stay valid if the file failed.
     let file = path.map(|path| AtomicFile::create(path, Existing::Keep, Readers::Owner));
     let file = file.transpose()?;
     let token = JoinToken::try_init_with(|token| OsRandom.fill(token));
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Failure::usage("an address is not HOST:PORT, or there are too many")
             .hint("--at hub.example.org:4433")
     })?;
-    // The database counts microseconds.
+    // The database stores microseconds.
     let valid = u64::try_from(args.valid.as_micros()).unwrap_or(u64::MAX);
     let expires = ctx.now.saturating_mul(1_000).saturating_add(valid);
     let added = store.transact(&mut |transaction| {

@@ -1,4 +1,4 @@
-//! `endseal hub people`
+//! `endseal hub people`: lists the registered persons and their devices.
 
 use core::fmt::Write as _;
 
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(Outcome::new(text, json::object([("devices", Value::Array(list))])))
 }
 
-/// The public identity of a person as text.
+/// Formats the public identity of a person.
 fn identity(key: &[u8; 32]) -> String {
     match ed25519::PublicKey::from_bytes(key) {
         Ok(key) => IdentityText::from(PublicIdentity::short(key)).to_string(),

@@ -16,7 +16,7 @@ use crate::failure::{Failure, Kind};
 
 const DATABASE: &str = "hub.db";
 
-/// Where the hub is.
+/// Option that names the folder of a hub.
 #[derive(clap::Args, Debug)]
 pub(super) struct Place {
     /// Folder of the hub's key and database [default: hub in the state directory]
@@ -32,7 +32,7 @@ impl Place {
         }
     }
 
-    /// The folder of a hub that was made.
+    /// Opens the folder of an existing hub.
     pub(super) fn open(&self, ctx: &Ctx) -> Result<Folder, Failure> {
         let home = Home::open(&self.path(ctx)?).map_err(|error| {
             Failure::from(error).hint("endseal hub serve makes a hub where there is none")
@@ -40,7 +40,7 @@ impl Place {
         Ok(Folder(home))
     }
 
-    /// The folder of a hub, which is made if there is none.
+    /// Opens the folder of a hub, and creates it with a new key if it does not exist.
     pub(super) fn make(&self, ctx: &Ctx) -> Result<Folder, Failure> {
         let folder = Folder(Home::create(&self.path(ctx)?)?);
         let lock = folder.0.lock()?;
@@ -54,11 +54,11 @@ impl Place {
     }
 }
 
-/// The folder of a hub.
+/// Folder of a hub, with its key and database.
 pub(super) struct Folder(Home);
 
 impl Folder {
-    /// The key by which nodes know the hub.
+    /// Reads the hub's key, from which its peer id is derived.
     pub(super) fn key(&self) -> Result<TransportKey, Failure> {
         let identity = self.0.identity()?.open_without_passphrase()?;
         let identity = identity.ok_or_else(|| {
@@ -67,7 +67,8 @@ impl Folder {
         Ok(TransportKey::new(&identity))
     }
 
-    /// Keeps other hubs out of the folder while it lives.
+    /// Locks the folder, so that no second hub serves from it. The lock lasts until the file is
+    /// dropped.
     pub(super) fn occupy(&self) -> Result<File, Failure> {
         let path = self.0.path().join("serving");
         let mut options = OpenOptions::new();
@@ -87,7 +88,7 @@ impl Folder {
     }
 }
 
-/// A failure of the hub's database.
+/// Makes the failure for an error of the hub's database.
 pub(super) fn storage(error: &StorageError) -> Failure {
     let kind = match error {
         StorageError::Format(_) => Kind::Configuration,

@@ -1,4 +1,4 @@
-//! `endseal hub serve`
+//! `endseal hub serve`: runs a hub.
 
 use core::future::pending;
 use core::net::SocketAddr;
@@ -43,7 +43,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if args.place.open(ctx).and_then(|it| it.key()).is_err() {
-        // Where another hub serves none is made, whose invitations would lead to the other one.
+        // If another hub listens at this address, no new hub is created: nodes with its invitations
+        // would reach the other hub.
         UdpSocket::bind(args.listen)
             .map_err(|error| network::bind(args.listen, &BindError::Socket(error)))?;
     }

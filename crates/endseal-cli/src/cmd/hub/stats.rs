@@ -1,4 +1,4 @@
-//! `endseal hub stats`
+//! `endseal hub stats`: counts persons, devices and waiting frames.
 
 use endseal_hub::HubStore as _;
 

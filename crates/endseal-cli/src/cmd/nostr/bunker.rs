@@ -1,4 +1,4 @@
-//! A remote signer that commands ask.
+//! Client of a remote signer.
 
 use core::time::Duration;
 use std::io::Write as _;
@@ -16,14 +16,14 @@ use crate::output::Input;
 use crate::printable::printable;
 use crate::{exposed, json, network};
 
-/// A `bunker://` URL, and the longest wait for an answer.
+/// A `bunker://` URL, and the timeout for an answer.
 pub(super) struct Bunker {
     uri: Zeroizing<String>,
     patience: Duration,
 }
 
 impl Bunker {
-    /// Takes a URL that was typed, or reads it from a file or standard input.
+    /// Accepts a URL as an argument, or reads it from a file or standard input.
     pub(super) fn read(typed: &str, patience: Duration, ctx: &mut Ctx) -> Result<Self, Failure> {
         let is_typed = typed.contains("://");
         let uri = if is_typed {
@@ -44,7 +44,7 @@ impl Bunker {
         Ok(Self { uri, patience })
     }
 
-    /// Connects to the signer and asks it. `work` also gets the seconds since 1970.
+    /// Connects to the signer and calls `work` with it and the time in seconds since 1970.
     pub(super) fn ask<T>(
         &self,
         ctx: &mut Ctx,
@@ -82,12 +82,13 @@ fn parse<'b>(uri: &str, buffer: &'b mut [u8]) -> Result<connect::Bunker<'b>, Fai
     }
 }
 
-/// Says where the signer's user confirms: without it the command would wait for nothing.
+/// Shows the page on which the signer's user confirms. Without it the user could not, and the
+/// command would wait until its timeout.
 fn show_page(url: &str, as_json: bool, ctx: &mut Ctx) {
     let text = match as_json {
         true => json::line(&json::object([("confirm_at", url.into())])),
         false => format!("confirm at {}\n", printable(url)),
     };
-    // If that fails, the signer refuses after a while.
+    // If this fails, the signer refuses after some time.
     let _ = ctx.stderr.write_all(text.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! Keys of this client: a remote signer knows it again by its key.
+//! Keys of this client, by which a remote signer recognises it.
 
 use std::io::Write as _;
 
@@ -11,15 +11,15 @@ use super::peer::hex;
 use crate::ctx::Ctx;
 use crate::failure::{Failure, Kind};
 
-/// Folder in the state directory; a file in it has the name of a signer's key.
+/// Folder in the state directory. Each file in it is named after the key of a signer.
 const FOLDER: &str = "nostr-clients";
-/// Longest file.
+/// Limit on the length of a key file in bytes.
 const MAX_LEN: usize = 128;
 
-/// The client's key for that signer, made and kept at the first time.
+/// Returns the client's key for a signer. The first call creates and stores it.
 pub(super) fn of(signer: &PublicKey, ctx: &Ctx) -> Result<SigningKey, Failure> {
     let home = Home::create(&ctx.home_path()?)?;
-    // Two first times at once would make two keys.
+    // Two concurrent first calls would create two keys.
     let _lock = home.lock()?;
     let path = home.folder(FOLDER)?.join(hex(&signer.to_bytes()));
     if let Some(content) = read_private(&path, MAX_LEN)? {
@@ -37,7 +37,7 @@ pub(super) fn of(signer: &PublicKey, ctx: &Ctx) -> Result<SigningKey, Failure> {
     key::secret_to_hex(&key, &mut digits);
     let mut file = AtomicFile::create(&path, Existing::Keep, Readers::Owner)?;
     file.write_all(&digits[..]).map_err(|source| FileError::io("write", &path, source))?;
-    // Lost with its secret spent, it would lock this client out.
+    // If the key were lost after its secret was used, this client could not connect again.
     file.commit_durably()?;
     Ok(SigningKey::new(key))
 }

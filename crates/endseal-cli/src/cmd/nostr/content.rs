@@ -1,4 +1,4 @@
-//! Contents that commands read whole, and results that they write.
+//! Content that commands read completely, and results that they write.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use crate::failure::{self, Failure};
 use crate::json::Value;
 use crate::output::{AtTerminal, Input, Output};
 
-/// Longest content in bytes. NIP-44 works on the whole of it in memory.
+/// Limit on the content in bytes. NIP-44 needs all of it in memory.
 const MAX_LEN: usize = 64 << 20;
 
-/// Reads a file, or standard input. It is wiped when dropped.
+/// Reads a file, or standard input. The content is wiped when it is dropped.
 pub(super) fn read(path: Option<&Path>, ctx: &mut Ctx) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let name = path.unwrap_or(Path::new("standard input")).to_owned();
     let input = Input::open(path, ctx)?;
     Ok(read_bounded(input.reader, &name, MAX_LEN)?)
 }
 
-/// As [`read`], without white space at both ends, which editors add.
+/// Like [`read`], without white space at both ends, which editors add.
 pub(super) fn read_trimmed(
     path: Option<&Path>,
     ctx: &mut Ctx,
@@ -31,20 +31,20 @@ pub(super) fn read_trimmed(
     Ok(Zeroizing::new(content.trim_ascii().to_vec()))
 }
 
-/// A text of the input.
+/// Checks that the input is UTF-8.
 pub(super) fn text(content: &[u8]) -> Result<&str, Failure> {
     core::str::from_utf8(content)
         .map_err(|_| Failure::usage("the input is no text in UTF-8, and Nostr encrypts text alone"))
 }
 
-/// Warns of a plaintext that has the lengths of June 2026.
+/// Warns if a plaintext has one of the lengths that NIP-44 added in June 2026.
 pub(super) fn warn_of_length(len: usize, ctx: &mut Ctx) {
     if payload_len(len, Lengths::UpTo65535).is_err() {
         ctx.note("warning: clients from before June 2026 cannot read a text as long as this");
     }
 }
 
-/// Destination of a result.
+/// Options for the destination of a result.
 #[derive(clap::Args, Debug)]
 pub(super) struct Destination {
     /// Write to a file [default: standard output]
@@ -56,13 +56,13 @@ pub(super) struct Destination {
 }
 
 impl Destination {
-    /// Opens it before any work, so that a file that exists is no surprise after it.
+    /// Opens the output before any other work, so that an existing file is refused early.
     pub(super) fn create(&self, ctx: &mut Ctx) -> Result<Output, Failure> {
         Output::create(self.output.as_deref(), self.force, AtTerminal::TextOnly, ctx)
     }
 }
 
-/// Writes a result and ends it with a line feed if `is_line`. The object gets `output`.
+/// Writes a result, with a line feed at the end if `is_line`. Adds `output` to the JSON object.
 pub(super) fn write(
     mut output: Output,
     content: &[u8],

@@ -1,4 +1,4 @@
-//! `endseal nostr decode`
+//! `endseal nostr decode`: shows the content of a NIP-19 text.
 
 use endseal_nostr::Relays;
 use endseal_nostr::entity::{Entity, MAX_DATA};
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, _: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(found.outcome())
 }
 
-/// All that a text can say.
+/// Fields of a decoded text.
 #[derive(Default)]
 struct Found {
     text: String,

@@ -1,4 +1,4 @@
-//! `endseal nostr decrypt`
+//! `endseal nostr decrypt`: decrypts a NIP-44 or NIP-04 payload.
 
 use std::path::PathBuf;
 

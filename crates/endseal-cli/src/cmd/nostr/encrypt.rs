@@ -1,4 +1,4 @@
-//! `endseal nostr encrypt`
+//! `endseal nostr encrypt`: encrypts a text with NIP-44 or NIP-04.
 
 use std::path::PathBuf;
 

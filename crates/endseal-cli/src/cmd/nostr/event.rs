@@ -1,4 +1,4 @@
-//! `endseal nostr event`
+//! `endseal nostr event`: signs, verifies and identifies events.
 
 use std::path::PathBuf;
 
@@ -93,7 +93,7 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
 }
 
-/// Id and JSON of the signed event.
+/// Signs an event. Returns its id and its JSON.
 fn sign(
     holder: Holder,
     template: &Template<'_>,
@@ -116,7 +116,7 @@ fn sign(
     }
 }
 
-/// An event that is made now.
+/// Makes an unsigned event with the present time.
 pub(super) fn of_content<'a>(
     content: &'a str,
     kind: u16,
@@ -143,8 +143,8 @@ pub(super) fn npub_of(key: &[u8; 32]) -> Result<String, Failure> {
     Ok(npub(&key))
 }
 
-/// The JSON that `write` writes, in a buffer that is large enough at the second attempt. It may be
-/// a plaintext.
+/// Returns the JSON that `write` produces. The first call measures it, and the second one writes
+/// it. It may be a plaintext, and is wiped on drop.
 fn written(
     write: impl Fn(&mut [u8]) -> Result<&mut [u8], OutputTooSmall>,
 ) -> Result<Zeroizing<Vec<u8>>, Failure> {
@@ -158,7 +158,7 @@ fn written(
     Ok(out)
 }
 
-/// The rumor's JSON.
+/// Encodes a rumor as JSON.
 pub(super) fn rumor_json(rumor: &Rumor<'_>) -> Result<Zeroizing<Vec<u8>>, Failure> {
     written(|out| rumor.write(out))
 }

@@ -1,4 +1,4 @@
-//! Failures of the Nostr core.
+//! Conversion of errors of the Nostr core into failures.
 
 use endseal_nostr::encrypted_key::{OpenError as OpenKeyError, SealError as SealKeyError};
 use endseal_nostr::event::{AuthenticationError, OtherAuthor, ParseError};

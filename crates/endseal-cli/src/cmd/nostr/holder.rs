@@ -1,4 +1,4 @@
-//! The key of a command, in a file or with a remote signer.
+//! Options for the key of a command: a key file or a remote signer.
 
 use core::time::Duration;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::ctx::Ctx;
 use crate::duration::{self, MINUTE, SECOND};
 use crate::failure::Failure;
 
-/// Holder of the key of a command.
+/// Options that name the holder of the key.
 #[derive(clap::Args, Debug)]
 #[group(skip)]
 #[command(group(ArgGroup::new("holder").required(true)))]
@@ -40,17 +40,17 @@ pub(super) struct HolderArgs {
     timeout: Duration,
 }
 
-/// Holder of a key.
+/// Holder of a secret key.
 pub(super) enum Holder {
-    /// This process.
+    /// This process has read the key from a file.
     Local(SecretKey),
-    /// A remote signer.
+    /// A remote signer holds the key.
     Remote(Bunker),
 }
 
 impl HolderArgs {
-    /// Reads the key, or the URL. `input` is the other file of the command: both cannot be standard
-    /// input.
+    /// Reads the key or the URL. `input` is the other file of the command: at most one of them may
+    /// be standard input.
     pub(super) fn read(&self, input: Option<&Path>, ctx: &mut Ctx) -> Result<Holder, Failure> {
         match (&self.key, &self.bunker) {
             (Some(key), _) => {
@@ -61,7 +61,7 @@ impl HolderArgs {
                 secret::check_streams(Path::new(bunker), "URL", input)?;
                 Bunker::read(bunker, self.timeout, ctx).map(Holder::Remote)
             }
-            // The arguments have one of them.
+            // The argument group requires one of them.
             (None, None) => Err(Failure::usage("name a key with --key or --bunker")),
         }
     }

@@ -1,4 +1,4 @@
-//! `endseal nostr key`
+//! `endseal nostr key`: makes, shows and encrypts keys.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ enum Command {
     },
 }
 
-/// A file for a key.
+/// Options for the file of a key.
 #[derive(clap::Args, Debug)]
 struct NewFile {
     /// Write to a file that only you can read [default: standard output]
@@ -73,7 +73,7 @@ struct NewFile {
     force: bool,
 }
 
-/// Cost of guessing a passphrase.
+/// Option for the cost of guessing a passphrase.
 #[derive(clap::Args, Debug)]
 struct Cost {
     /// Memory and time: 2^N KiB for scrypt; what costs more is not read either
@@ -121,7 +121,7 @@ fn seal(
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
     let passphrase = passphrase::choose_for("Passphrase for the key: ", ctx)?;
-    // A passphrase is made of a text.
+    // A passphrase is always made from text.
     let password = core::str::from_utf8(passphrase.expose_secret()).unwrap_or_default();
     let sealed = EncryptedKey::seal(key, password, cost.log_n, handling, &mut OsRandom)?;
     let mut out = [0; TEXT_LEN];

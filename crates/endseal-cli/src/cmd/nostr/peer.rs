@@ -1,4 +1,4 @@
-//! Public keys, typed and shown.
+//! Parsing and formatting of public keys.
 
 use endseal_nostr::entity::{Entity, MAX_DATA};
 use endseal_nostr::key::{self, BECH32_LEN, HEX_LEN, PublicKey};
@@ -6,11 +6,11 @@ use endseal_nostr::key::{self, BECH32_LEN, HEX_LEN, PublicKey};
 use crate::failure::Failure;
 use crate::typed::{may_be_key, shown};
 
-/// Reads `npub1...`, `nprofile1...`, either of them with `nostr:`, or 64 hexadecimal digits.
+/// Parses `npub1...` or `nprofile1...`, with or without `nostr:`, or 64 hexadecimal digits.
 pub(in crate::cmd) fn read(text: &str) -> Result<PublicKey, Failure> {
     let text = text.trim();
     let no_key = || {
-        // It may be a secret key, and is not repeated then.
+        // It may be a secret key, which must not be shown.
         let text = if may_be_key(text) { "this".to_owned() } else { format!("'{}'", shown(text)) };
         Failure::usage(format!("{text} is no public key"))
     };
@@ -26,7 +26,7 @@ pub(in crate::cmd) fn read(text: &str) -> Result<PublicKey, Failure> {
     }
 }
 
-/// Reads a text of NIP-19, with `nostr:` or without.
+/// Decodes a NIP-19 text, with or without `nostr:`.
 pub(super) fn entity<'b>(
     text: &str,
     buffer: &'b mut [u8],
@@ -37,18 +37,18 @@ pub(super) fn entity<'b>(
     }
 }
 
-/// The key as `npub1...`.
+/// Formats a key as `npub1...`.
 pub(in crate::cmd) fn npub(key: &PublicKey) -> String {
     let mut out = [0; BECH32_LEN];
     key::public_to_npub(key, &mut out).unwrap_or_default().to_owned()
 }
 
-/// The key with those hexadecimal digits as `npub1...`; the text itself if it is no key.
+/// Formats a key in hexadecimal digits as `npub1...`. Returns the text itself if it is not a key.
 pub(in crate::cmd) fn npub_of(hex: &str) -> String {
     key::public_from_hex(hex).map_or_else(|_| hex.to_owned(), |key| npub(&key))
 }
 
-/// Bytes in hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub(in crate::cmd) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

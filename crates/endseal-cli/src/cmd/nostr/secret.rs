@@ -1,4 +1,4 @@
-//! Secret keys that commands read.
+//! Secret keys that commands read from files.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use crate::output::{DASH, Input};
 use crate::passphrase;
 use crate::typed::may_be_key;
 
-/// Longest file with a key that is looked at.
+/// Limit on the length of a key file in bytes.
 const MAX_LEN: usize = 4096;
 
-/// The key of a command.
+/// Option that names the key file of a command.
 #[derive(clap::Args, Debug)]
 pub(super) struct KeyFile {
     /// File with the secret key; - is standard input
@@ -29,18 +29,19 @@ pub(super) struct KeyFile {
 }
 
 impl KeyFile {
-    /// Reads the key. `input` is the other file of the command: both cannot be standard input.
+    /// Reads the key. `input` is the other file of the command: at most one of them may be standard
+    /// input.
     pub(super) fn read(&self, input: Option<&Path>, ctx: &mut Ctx) -> Result<SecretKey, Failure> {
         check_streams(&self.key, "key", input)?;
         self.read_alone(ctx)
     }
 
-    /// Reads the key of a command without another input.
+    /// Reads the key of a command that has no other input.
     pub(super) fn read_alone(&self, ctx: &mut Ctx) -> Result<SecretKey, Failure> {
         self.read_with_handling(ctx).map(|(key, _)| key)
     }
 
-    /// Reads the key, and how it was treated so far: one without a passphrase is known to have been
+    /// Reads the key and its handling so far. A key without a passphrase is known to have been
     /// stored unencrypted.
     pub(super) fn read_with_handling(
         &self,
@@ -50,7 +51,8 @@ impl KeyFile {
     }
 }
 
-/// Checks that `path`, with what is called `name`, and the input are not both standard input.
+/// Checks that `path` and the input are not both standard input. `name` says in the error what
+/// `path` contains.
 pub(super) fn check_streams(path: &Path, name: &str, input: Option<&Path>) -> Result<(), Failure> {
     let is_standard = |path: &Path| path.as_os_str() == DASH;
     if is_standard(path) && input.is_none_or(is_standard) {
@@ -60,7 +62,7 @@ pub(super) fn check_streams(path: &Path, name: &str, input: Option<&Path>) -> Re
     Ok(())
 }
 
-/// Reads the key in a file; `-` is standard input.
+/// Reads a key from a file; `-` is standard input.
 pub(in crate::cmd) fn read(path: &Path, ctx: &mut Ctx) -> Result<(SecretKey, Handling), Failure> {
     if path.as_os_str() != DASH {
         if path.to_str().is_some_and(may_be_key) && !path.exists() {
@@ -78,7 +80,7 @@ pub(in crate::cmd) fn read(path: &Path, ctx: &mut Ctx) -> Result<(SecretKey, Han
     if starts_with(text, "ncryptsec1") {
         let encrypted = EncryptedKey::from_text(text).map_err(|error| no_key(&error))?;
         let passphrase = passphrase::of_key(ctx)?;
-        // A passphrase is made of a text.
+        // A passphrase is always made from text.
         let text = core::str::from_utf8(passphrase.expose_secret()).unwrap_or_default();
         return Ok((encrypted.open(text, DEFAULT_MAX_LOG_N)?, encrypted.handling()));
     }
@@ -89,7 +91,7 @@ pub(in crate::cmd) fn read(path: &Path, ctx: &mut Ctx) -> Result<(SecretKey, Han
     key.map(|key| (key, Handling::KnownInsecure)).map_err(|error| no_key(&error))
 }
 
-/// Bech32 is in one case, upper or lower.
+/// Compares the start of a text without case, because Bech32 may be in upper or lower case.
 fn starts_with(text: &str, prefix: &str) -> bool {
     text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }

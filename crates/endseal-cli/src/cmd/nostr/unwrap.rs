@@ -1,4 +1,4 @@
-//! `endseal nostr unwrap`
+//! `endseal nostr unwrap`: opens a gift wrap.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `endseal nostr wrap`
+//! `endseal nostr wrap`: wraps a private message.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::duration::{self, SECOND, WEEK};
 use crate::failure::{Failure, Kind};
 use crate::json;
 
-/// Kind of a private message (NIP-17).
+/// Event kind of a private message (NIP-17).
 const PRIVATE_MESSAGE: u16 = 14;
 
 /// Wrap a private message for a receiver (NIP-17, NIP-59)
@@ -76,7 +76,8 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let wrapping = Wrapping { seal: layer()?, wrap: layer()?, lifetime };
     let rumor_len = event::rumor_json(&rumor.rumor(author.public_key()))?.len();
     let len = max_wrapped_len(rumor_len)?;
-    // The wrap encrypts the seal, which is the rumor's payload with less than 512 bytes around it.
+    // The wrap encrypts the seal, which is the payload of the rumor with less than 512 bytes around
+    // it.
     content::warn_of_length(payload_len(rumor_len, Lengths::Extended)? + 512, ctx);
     let (mut scratch, mut out) = (vec![0; len], vec![0; len]);
     let wrapped = wrap(&rumor, &author, &peer, &wrapping, &mut OsRandom, &mut scratch, &mut out)?;

@@ -1,4 +1,4 @@
-//! `endseal s3 clean`
+//! `endseal s3 clean`: removes abandoned uploads.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             CleanEvent::Part { bucket, key } => format!("part {bucket}/{key}"),
             CleanEvent::Record { bucket, key } => format!("record {bucket}/{key}"),
             CleanEvent::Unknown { bucket, key } => {
-                problems.tell(ctx, (bucket, Some(key)), &"says of no upload, and stays");
+                problems.tell(ctx, (bucket, Some(key)), &"names no upload, and is kept");
                 return;
             }
             CleanEvent::Failed { bucket, key, fault } => {
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     drop(progress);
     printed?;
     let report = cleaned.map_err(|fault| {
-        Failure::new(Kind::Environment, "the server does not tell its buckets")
+        Failure::new(Kind::Environment, "the server does not list its buckets")
             .because(&fault)
             .hint("name one with --bucket")
     })?;

@@ -1,4 +1,4 @@
-//! The proxy's configuration, for commands that need it.
+//! Configuration of the S3 proxy, for the commands that need it.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -15,10 +15,10 @@ use crate::exposed;
 use crate::failure::{Failure, Kind};
 use crate::hints;
 
-/// The file that was given, or the default one.
+/// Returns the path of the configuration: the given file, the configured one, or the default file.
 ///
 /// # Errors
-/// If none was given and there is no default one.
+/// Fails if no file was given or configured, and the default file does not exist.
 pub(super) fn path(given: Option<&Path>, ctx: &Ctx) -> Result<PathBuf, Failure> {
     if let Some(given) = given {
         return Ok(given.to_owned());
@@ -40,7 +40,7 @@ pub(super) fn path(given: Option<&Path>, ctx: &Ctx) -> Result<PathBuf, Failure> 
     Err(Failure::usage("no configuration of the S3 proxy is given").hint(hint))
 }
 
-/// Reads a configuration, and warns of its secrets that others can read.
+/// Reads a configuration. Warns about secrets in files that others can read.
 pub(super) fn read(path: &Path, ctx: &mut Ctx) -> Result<Config, Failure> {
     ctx.detail(&format!("reading '{}'", path.display()));
     let config = parse(path)?;
@@ -66,7 +66,7 @@ pub(super) fn parse(path: &Path) -> Result<Config, Failure> {
     })
 }
 
-/// Files with secrets that the proxy reads when it starts.
+/// Returns the files with secrets that the proxy reads when it starts.
 fn secrets(config: &Config) -> Vec<&Path> {
     let mut files: Vec<&Path> = match &config.keys {
         Keys::Ring { file, passphrase_file } => {
@@ -81,23 +81,25 @@ fn secrets(config: &Config) -> Vec<&Path> {
     files
 }
 
-/// Returns true for the public half of a key in PEM.
+/// Returns true if a PEM file contains a public key.
 fn is_public(path: &Path) -> bool {
     let label = b"-----BEGIN PUBLIC KEY";
     let mut first = [0; 21];
     File::open(path).is_ok_and(|mut file| file.read_exact(&mut first).is_ok() && first == *label)
 }
 
-/// A proxy with that configuration, which does not listen, and the runtime that it lives in.
+/// Starts a proxy that does not listen, and the runtime in which it runs.
 pub(super) fn start(given: Option<&Path>, ctx: &mut Ctx) -> Result<(Runtime, Arc<Proxy>), Failure> {
     let config = read(&path(given, ctx)?, ctx)?;
-    let failed = |error: io::Error| Failure::new(Kind::Environment, "cannot begin").because(&error);
+    let failed = |error: io::Error| {
+        Failure::new(Kind::Environment, "cannot start the runtime").because(&error)
+    };
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     let proxy = runtime.block_on(async { Proxy::start(&config) });
     Ok((runtime, Arc::new(proxy.map_err(|error| unstarted(&error))?)))
 }
 
-/// The proxy was not started.
+/// Makes the failure for a proxy that did not start.
 pub(super) fn unstarted(error: &StartError) -> Failure {
     let what = "the proxy cannot start";
     match error.is_busy() {

@@ -1,4 +1,4 @@
-//! `endseal s3 key`
+//! `endseal s3 key`: manages a key ring.
 
 use core::fmt::Write as _;
 use std::io;
@@ -37,12 +37,12 @@ enum Command {
     ///
     /// The other keys still open objects. Restart the proxies to use the new key.
     Rotate {
-        /// The ring
+        /// File of the key ring
         file: PathBuf,
     },
     /// Show ids and dates of the keys
     List {
-        /// The ring
+        /// File of the key ring
         file: PathBuf,
     },
     /// Remove a retired key
@@ -51,7 +51,7 @@ enum Command {
     /// this key become unreadable, also older versions and copies in other places. A copy of the
     /// ring is kept next to it.
     Remove {
-        /// The ring
+        /// File of the key ring
         file: PathBuf,
         /// The whole id of the key, as `list` shows it; never the one that wraps
         id: String,
@@ -114,19 +114,19 @@ fn remove(file: &Path, id: &str, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
     })?;
     ctx.note(&format!(
-        "objects that {id} wraps cannot be opened any more, if there are any, as soon as proxies start anew: \
-         older versions and copies elsewhere too. {} has it still",
+        "when the proxies are restarted, objects that {id} wraps can no longer be opened, including \
+         older versions and copies elsewhere. {} still contains the key",
         printable(&kept.display().to_string())
     ));
     Ok(shown(&ring))
 }
 
-/// Seconds since 1970, as rings have it.
+/// Returns the time in seconds since 1970, as key rings store it.
 fn now() -> u64 {
     ctx::now() / 1_000
 }
 
-/// The keys of a ring, a line each.
+/// Lists the keys of a ring, one on each line.
 fn shown(ring: &Ring) -> Outcome {
     let mut text = String::new();
     let mut keys = Vec::new();

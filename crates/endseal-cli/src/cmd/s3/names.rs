@@ -1,4 +1,4 @@
-//! `endseal s3 names`
+//! `endseal s3 names`: makes the secret that encrypts object names.
 
 use std::path::{Path, PathBuf};
 

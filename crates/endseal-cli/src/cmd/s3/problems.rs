@@ -1,4 +1,4 @@
-//! Problems of a run: printed at once, and collected for `--json`.
+//! Problems of a command, which are printed at once and collected for `--json`.
 
 use core::fmt::Display;
 
@@ -6,15 +6,15 @@ use crate::ctx::Ctx;
 use crate::json::{self, Value};
 use crate::printable::printable;
 
-/// Problems in the JSON object; all are printed.
+/// Limit on the problems in the JSON object. All of them are printed.
 const MOST: usize = 1_000;
 
-/// Problems of a run.
+/// The problems of a command so far.
 #[derive(Default)]
 pub(super) struct Problems(Vec<Value>);
 
 impl Problems {
-    /// Tells one: where, and why.
+    /// Prints and stores a problem with one object or bucket.
     pub(super) fn tell(
         &mut self,
         ctx: &mut Ctx,
@@ -32,7 +32,7 @@ impl Problems {
         }
     }
 
-    /// An array of the first thousand.
+    /// Returns the first 1,000 problems as an array.
     pub(super) fn json(self) -> Value {
         Value::from(self.0)
     }

@@ -1,4 +1,4 @@
-//! `endseal s3 rewrap`
+//! `endseal s3 rewrap`: wraps the keys of all objects under the newest key.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-/// Another run alone does not help before such a server.
+/// Hint for a server that ignores conditions, where another run alone does not help.
 const UNCONDITIONAL: &str =
     "hint: stop the proxies, so that nothing is written, and run again with --while-nobody-writes";
 
@@ -62,9 +62,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let mut seen = 0;
     let report = runtime.block_on(admin::rewrap(&proxy, &options, |event| match event {
         RewrapEvent::Bucket { bucket, has_versions: true } => {
-            ctx.note(&format!(
-                "{bucket} has versions: the current ones are seen to, no older ones"
-            ));
+            ctx.note(&format!("{bucket} has versions: only the current ones are wrapped"));
         }
         RewrapEvent::Object { bucket, key, outcome } => {
             seen += 1;
@@ -72,7 +70,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let place = (bucket, Some(key));
             match outcome {
                 admin::Outcome::Changed => {
-                    problems.tell(ctx, place, &"was written meanwhile, and stays so");
+                    problems.tell(ctx, place, &"was written meanwhile, and is not wrapped again");
                 }
                 admin::Outcome::Skipped(skip) => {
                     problems.tell(ctx, place, &skip.reason());
@@ -93,12 +91,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let report = report.map_err(|fault| {
         Failure::new(Kind::Environment, "nothing was wrapped")
             .because(&fault)
-            .hint("if the server does not tell its buckets, name one with --bucket")
+            .hint("if the server does not list its buckets, name one with --bucket")
     })?;
     Ok(outcome(args, &report, problems))
 }
 
-/// The report for people. It asks for another run only if that can help.
+/// Formats the report for people. It proposes another run only if that can help.
 fn text(report: &RewrapReport, dry_run: bool) -> String {
     let RewrapReport { key_id, rewrapped, newest, plaintext, retagged, .. } = report;
     let RewrapReport { changed, skipped, failed, .. } = report;

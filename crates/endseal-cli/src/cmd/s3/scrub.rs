@@ -1,4 +1,4 @@
-//! `endseal s3 scrub`
+//! `endseal s3 scrub`: authenticates every object.
 
 use core::time::Duration;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::json::{self, Value};
 use crate::printable::plural;
 use crate::progress::Progress;
 
-/// Shortest time between two writes of the file of `--checkpoint`.
+/// Shortest time between two writes of the checkpoint file.
 const PERIOD: Duration = Duration::from_secs(5);
 
 /// Read and authenticate every object, to find damage
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let mut unwritten = None;
     let report = runtime.block_on(admin::scrub(&proxy, &options, |event| match event {
         ScrubEvent::Bucket { bucket, has_versions: true } => {
-            ctx.note(&format!("{bucket} has versions: the current ones are read, no older ones"));
+            ctx.note(&format!("{bucket} has versions: only the current ones are read"));
         }
         ScrubEvent::Object { bucket, key, outcome } => {
             seen += 1;
@@ -101,13 +101,13 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let report = report.map_err(|fault| {
         Failure::new(Kind::Environment, "nothing was read")
             .because(&fault)
-            .hint("if the server does not tell its buckets, name one with --bucket")
+            .hint("if the server does not list its buckets, name one with --bucket")
     })?;
     if let Some(error) = unwritten {
-        ctx.note(&format!("the place was not kept: {error}"));
+        ctx.note(&format!("the checkpoint was not written: {error}"));
     }
     if let Some(file) = args.checkpoint.as_ref().filter(|_| report.failed == 0) {
-        // It is missing if the run was short.
+        // The file does not exist if the run was short.
         let _ = fs::remove_file(file);
     }
     Ok(outcome(&report, found_before, problems))
@@ -142,8 +142,7 @@ fn outcome(report: &ScrubReport, found_before: u64, problems: Problems) -> Outco
     Outcome { refused: !is_sound, ..Outcome::new(text, json) }
 }
 
-/// Objects that a run is asked for. In a run for others, a place says nothing about what is before
-/// it.
+/// Describes the objects of a run. A checkpoint is not valid for a run with other objects.
 fn scope(config: &Path, args: &Args) -> Value {
     let config = fs::canonicalize(config).unwrap_or_else(|_| config.to_owned());
     json::object([
@@ -153,11 +152,12 @@ fn scope(config: &Path, args: &Args) -> Value {
     ])
 }
 
-/// The place that an earlier run kept, and how many objects it had found not authentic; none if
-/// there is no file.
+/// Reads the checkpoint of an earlier run, and the number of objects that it had found not
+/// authentic. Returns `None` if there is no file.
 ///
 /// # Errors
-/// If the file holds no place, or that of a run with another configuration, bucket or prefix.
+/// Fails if the file is not a checkpoint, or belongs to a run with another configuration, bucket or
+/// prefix.
 fn read_place(file: &Path, scope: &Value) -> Result<Option<(Checkpoint, u64)>, Failure> {
     let what = || format!("{} holds no place of a run", file.display());
     let text = match fs::read(file) {

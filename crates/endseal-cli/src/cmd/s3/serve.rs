@@ -1,4 +1,4 @@
-//! `endseal s3 serve`
+//! `endseal s3 serve`: runs the S3 proxy.
 
 use core::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Err(failure)
 }
 
-/// Ends the process with the code of a failure, even if standard error has no room for its text.
+/// Ends the process after a delay with the exit code of a failure, in case standard error blocks.
 fn exit_in_time(kind: Kind) {
     thread::spawn(move || {
         thread::sleep(2 * log::AT_THE_END);
@@ -92,7 +92,7 @@ fn exit_in_time(kind: Kind) {
     });
 }
 
-/// The configuration as it is now, for SIGHUP.
+/// Reads the configuration again, after SIGHUP.
 fn read_again(source: &Source, listen: Option<SocketAddr>) -> Result<Config, Failure> {
     let mut config = match source {
         Source::Folder(folder) => set_up::set_up(folder, listen).map_err(unusable)?.config,
@@ -106,7 +106,7 @@ fn unusable(error: StartError) -> Failure {
     Failure::new(Kind::Environment, "the folder cannot be used").because(&error)
 }
 
-/// Says where it listens, and what somebody who starts it needs to know.
+/// Prints the addresses, and instructions for the operator.
 fn tell(ctx: &mut Ctx, listening: Listening, words: Option<&str>) -> Result<(), Failure> {
     let Listening { address, tls, metrics, .. } = listening;
     let scheme = if tls { "https" } else { "http" };
@@ -138,14 +138,14 @@ fn failure(error: RunError) -> Failure {
                 .hint("end the process that listens there, or choose another address with --listen")
         }
         RunError::System(error) => {
-            Failure::new(Kind::Environment, "cannot begin to serve").because(error)
+            Failure::new(Kind::Environment, "cannot start to serve").because(error)
         }
         _ => Failure::new(Kind::Environment, error.to_string()),
     }
 }
 
-/// The configuration of a folder, and what somebody who starts it needs to know. The credentials
-/// themselves are not shown: terminals are recorded.
+/// Returns the configuration of a folder, and instructions for the operator. The credentials
+/// themselves are not shown, because terminals may be recorded.
 fn of_folder(
     folder: &Path,
     listen: Option<SocketAddr>,
@@ -164,7 +164,7 @@ fn of_folder(
     );
     if is_new {
         words.push_str(&format!(
-            "a key ring was made: {ring}; without it nobody reads the objects, so keep a copy\n"
+            "a key ring was made: {ring}; without it the objects cannot be read, so keep a copy\n"
         ));
     }
     Ok((config, Some(words)))

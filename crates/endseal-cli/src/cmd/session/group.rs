@@ -1,4 +1,4 @@
-//! `endseal session group`
+//! `endseal session group`: group conversations (MLS) in session files.
 
 mod change;
 mod inbox;
@@ -54,7 +54,7 @@ enum Command {
     Remove(change::Remove),
     /// Renew the keys of this device, and commit the proposals of members
     Update {
-        /// The group
+        /// Name of the group
         group: String,
         #[command(flatten)]
         out: Out,
@@ -64,7 +64,7 @@ enum Command {
     ///
     /// Use it if no member has the commit, or if another commit came first.
     Discard {
-        /// The group
+        /// Name of the group
         group: String,
     },
     Send(send::Args),
@@ -76,12 +76,12 @@ enum Command {
     List,
     /// Show the members
     Members {
-        /// The group
+        /// Name of the group
         group: String,
     },
 }
 
-/// The session file that a command writes.
+/// Options for the session file that a command writes.
 #[derive(clap::Args, Debug)]
 struct Out {
     /// The session file
@@ -93,7 +93,7 @@ struct Out {
 }
 
 impl Out {
-    /// Begun before anything is encrypted, so that a file that exists is no surprise after it.
+    /// Creates the file before anything is encrypted, so that an existing file is refused early.
     fn create(&self) -> Result<AtomicFile, FileError> {
         let existing = if self.force { Existing::Replace } else { Existing::Keep };
         AtomicFile::create(&self.output, existing, Readers::Umask)
@@ -142,14 +142,14 @@ fn create(name: &str, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure>
     Ok(Outcome::done(format!("group {name}"), json::object([("group", name.into())])))
 }
 
-/// A group that this device knows.
+/// A group that is known on this device.
 struct Known {
     id: Vec<u8>,
     name: String,
 }
 
 impl Known {
-    /// Finds the group that is shown under a name.
+    /// Finds the group that is shown under this name.
     fn find(name: &str, engine: &mut Engine) -> Result<Self, Failure> {
         let mut found: Vec<_> =
             engine.groups()?.into_iter().filter(|id| group_name(id) == name).collect();
@@ -171,7 +171,7 @@ impl Known {
         engine.group(&self.id)?.ok_or_else(|| GroupChangeError::NoGroup.into())
     }
 
-    /// Writes the messages and commits that wait.
+    /// Writes the waiting messages and commits to a session file.
     fn write_outbox(&self, engine: &mut Engine, file: AtomicFile) -> Result<u64, Failure> {
         let written = sessions::write_outbox(engine, &self.conversation(), file);
         written.map_err(|error| {
@@ -182,7 +182,7 @@ impl Known {
         })
     }
 
-    /// Refuses if messages of a run that did not end well wait.
+    /// Fails if messages of an interrupted run are still in the outbox.
     fn check_outbox(&self, engine: &mut Engine) -> Result<(), Failure> {
         let waiting = sessions::waiting(engine, &self.conversation())?;
         if waiting == 0 {

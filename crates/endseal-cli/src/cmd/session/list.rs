@@ -1,4 +1,4 @@
-//! `endseal session list` and `endseal session show`
+//! `endseal session list` and `endseal session show`: show devices and sessions.
 
 use core::fmt::Write as _;
 use core::time::Duration;

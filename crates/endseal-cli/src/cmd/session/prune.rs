@@ -1,4 +1,4 @@
-//! `endseal session prune`
+//! `endseal session prune`: deletes data of the store that is no longer needed.
 
 use core::time::Duration;
 

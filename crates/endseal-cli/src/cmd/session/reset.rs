@@ -1,4 +1,4 @@
-//! `endseal session reset`
+//! `endseal session reset`: stops sending on the sessions with a person.
 
 use core::num::NonZeroU32;
 use core::time::Duration;

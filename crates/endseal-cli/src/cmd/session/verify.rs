@@ -1,4 +1,4 @@
-//! `endseal session verify`
+//! `endseal session verify`: shows the safety number of a contact.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The socket of a running signer, or its store.
+//! Access to a signer: over the socket of a running one, or else directly in its store.
 
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,11 @@ use crate::ctx::Ctx;
 use crate::failure::{Failure, Kind};
 use crate::passphrase;
 
-/// Name of the signer's directory in the state directory.
+/// Name of the signer's folder in the state directory.
 pub(super) const FOLDER: &str = "signer";
 pub(super) const PROMPT: &str = "Passphrase of the signer: ";
 
-/// Path of the signer's directory, which exists.
+/// Returns the path of the signer's folder. Fails if it does not exist.
 pub(super) fn directory(ctx: &Ctx) -> Result<PathBuf, Failure> {
     let directory = match Home::open(&ctx.home_path()?) {
         Err(HomeError::Missing(home)) => home.join(FOLDER),
@@ -29,18 +29,19 @@ pub(super) fn directory(ctx: &Ctx) -> Result<PathBuf, Failure> {
     Err(failures::missing(&directory))
 }
 
-/// Opens the store of a signer that does not run.
+/// Opens the store of a signer that is not running.
 pub(super) fn open(directory: &Path, ctx: &mut Ctx) -> Result<Signer, Failure> {
     ctx.detail(&format!("opening the signer in '{}'", directory.display()));
     passphrase::open(PROMPT, ctx, |passphrase| open_with(directory, passphrase))
 }
 
-/// As [`open`], with that passphrase.
+/// Like [`open`], with a known passphrase.
 pub(super) fn open_with(directory: &Path, passphrase: &Passphrase) -> Result<Signer, Failure> {
     Signer::open(directory, text(passphrase)).map_err(|error| failures::open(directory, &error))
 }
 
-/// A signer that runs, or the store of one that does not, which is opened when it is needed.
+/// Access to a running signer, or to the store of one that is not running. The store is opened when
+/// it is first needed.
 pub(super) struct Source {
     directory: PathBuf,
     opened: Option<Signer>,
@@ -51,17 +52,17 @@ impl Source {
         Ok(Self { directory: directory(ctx)?, opened: None })
     }
 
-    /// Returns true if the last reply came from a signer that runs.
+    /// Returns true if the last reply came from a running signer.
     pub(super) fn runs(&self) -> bool {
         self.opened.is_none()
     }
 
-    /// Returns true if a person would type the passphrase of a signer that does not run.
+    /// Returns true if the signer is not running and its passphrase must be typed.
     pub(super) fn would_ask(&self, ctx: &mut Ctx) -> Result<bool, Failure> {
         Ok(!is_running(&self.directory) && !passphrase::is_given(ctx)?)
     }
 
-    /// Runs a command there.
+    /// Runs a command and returns the reply.
     pub(super) fn ask(&mut self, command: Command, ctx: &mut Ctx) -> Result<Reply, Failure> {
         let request = request(command);
         let signer = match &mut self.opened {
@@ -75,22 +76,22 @@ impl Source {
     }
 }
 
-/// Returns true if a signer runs with that directory, even if it gives no reply.
+/// Returns true if a signer is running with this folder, even if it does not reply.
 pub(super) fn is_running(directory: &Path) -> bool {
     !matches!(call(directory, &request(Command::Status)), Err(CallError::NotRunning))
 }
 
-/// The passphrase, which is made of a text.
+/// Returns the passphrase as text, from which it was made.
 pub(super) fn text(passphrase: &Passphrase) -> &str {
     core::str::from_utf8(passphrase.expose_secret()).unwrap_or_default()
 }
 
-/// Runs a command in the signer that runs, or else in its store.
+/// Runs a command in the running signer, or else in the store.
 pub(super) fn ask(command: Command, ctx: &mut Ctx) -> Result<Reply, Failure> {
     Source::find(ctx)?.ask(command, ctx)
 }
 
-/// Runs a command in the signer that runs.
+/// Runs a command in the running signer. Fails if it is not running.
 pub(super) fn ask_running(command: Command, ctx: &Ctx) -> Result<Reply, Failure> {
     Ok(call(&directory(ctx)?, &request(command))?)
 }
@@ -99,8 +100,8 @@ fn request(command: Command) -> Request {
     Request { command, secret: Zeroizing::new(Vec::new()) }
 }
 
-/// A reply of another kind than the command has.
+/// Makes the failure for a reply that does not belong to the command.
 pub(super) fn unexpected() -> Failure {
-    Failure::new(Kind::Environment, "the running signer is of another version")
+    Failure::new(Kind::Environment, "the running signer has another version")
         .hint("stop it, and start it again with: endseal signer run")
 }

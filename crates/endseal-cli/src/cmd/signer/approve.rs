@@ -1,4 +1,4 @@
-//! `endseal signer approve`
+//! `endseal signer approve`: allows a waiting request.
 
 use endseal_signer::control::Command;
 

@@ -1,4 +1,4 @@
-//! `endseal signer apps`
+//! `endseal signer apps`: lists the apps and their rules.
 
 use core::fmt::Write as _;
 
@@ -38,7 +38,7 @@ fn table(apps: &[AppView]) -> String {
         let claims = [&app.claimed_name, &app.claimed_url];
         let claims: Vec<_> = claims.into_iter().filter(|it| !it.is_empty()).collect();
         for (at, claim) in claims.iter().enumerate() {
-            line.push_str(if at == 0 { "  says it is " } else { ", " });
+            line.push_str(if at == 0 { "  claims to be " } else { ", " });
             line.push_str(&printable(claim));
         }
         // Writing to a string cannot fail.
@@ -139,7 +139,7 @@ mod tests {
         let expected = [
             " 1  mail    paired",
             "        1 allow sign:1, used 3 of 10, 2/1h, until 1970-01-02T00:00:00Z",
-            "12  a\u{fffd}[2J\u{fffd}  logged out  says it is x\u{fffd}y, https://a.example",
+            "12  a\u{fffd}[2J\u{fffd}  logged out  claims to be x\u{fffd}y, https://a.example",
             "      no rules: nothing is allowed",
         ];
         assert_eq!(table(&[app(1, "mail", vec![rule]), second]), expected.join("\n") + "\n");

@@ -1,4 +1,4 @@
-//! `endseal signer backup`
+//! `endseal signer backup`: copies the signer's store.
 
 use std::path::{self, PathBuf};
 
@@ -21,10 +21,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    // A signer that runs has a current directory of its own.
+    // A running signer has another current directory.
     let directory = path::absolute(&args.dir)
         .map_err(|source| FileError::io("find the folder", &args.dir, source))?;
-    // It tells more than the signer could.
+    // This error is clearer than the one that the signer would give.
     if directory.symlink_metadata().is_ok() {
         return Err(FileError::Exists(args.dir.clone()).into());
     }

@@ -1,4 +1,4 @@
-//! `endseal signer connect`
+//! `endseal signer connect`: accepts the URI of a client.
 
 use core::time::Duration;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(super) struct Args {
     allow_private: bool,
 }
 
-/// Longest URI that is read.
+/// Limit on the length of a URI in bytes.
 const MAX_LEN: usize = 8192;
 
 pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {

@@ -1,4 +1,4 @@
-//! Decisions about requests that wait.
+//! Decisions about waiting requests.
 
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 
-/// The request, and how long the decision lasts.
+/// Options of a decision: the request, and the time for which it is remembered.
 #[derive(clap::Args, Debug)]
 pub(super) struct Decision {
     /// Number of the request, as endseal signer waiting shows it
@@ -20,7 +20,7 @@ pub(super) struct Decision {
 }
 
 impl Decision {
-    /// Tells the signer.
+    /// Sends the decision to the running signer.
     pub(super) fn run(
         &self,
         command: impl FnOnce(u32, Option<Remember>) -> Command,

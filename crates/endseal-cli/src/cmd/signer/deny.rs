@@ -1,4 +1,4 @@
-//! `endseal signer deny`
+//! `endseal signer deny`: refuses a waiting request.
 
 use endseal_signer::control::Command;
 

@@ -1,4 +1,4 @@
-//! `endseal signer explain`
+//! `endseal signer explain`: shows the decision on a request.
 
 use endseal_signer::control::{Command, Reply};
 

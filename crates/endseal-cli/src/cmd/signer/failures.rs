@@ -1,4 +1,4 @@
-//! Failures of the signer.
+//! Failures of commands on the signer.
 
 use std::path::Path;
 
@@ -9,28 +9,28 @@ use endseal_store::{CreateStoreError, OpenStoreError};
 use crate::failure::{Failure, Kind};
 use crate::hints;
 
-/// Hint for what only a running signer does.
+/// Hint for commands that need a running signer.
 const START: &str = "start it with: endseal signer run";
 
-/// No signer is in a directory.
+/// Makes the failure for a folder without a signer.
 pub(super) fn missing(directory: &Path) -> Failure {
     Failure::new(Kind::Configuration, format!("there is no signer in '{}'", directory.display()))
         .hint("make one with: endseal signer init; or name another state directory with --home")
 }
 
-/// Something is in the place of a new signer.
+/// Makes the failure for a folder in which a signer or another file exists already.
 pub(super) fn exists(directory: &Path) -> Failure {
     Failure::usage(format!("there is a signer in '{}' already", directory.display()))
         .hint("use another state directory with --home, or move it away")
 }
 
-/// A signer runs already.
+/// Makes the failure for a signer that is running already.
 pub(super) fn runs(directory: &Path) -> Failure {
     let message = format!("the signer in '{}' runs already", directory.display());
     Failure::new(Kind::Environment, message).hint("endseal signer status shows its relays")
 }
 
-/// A signer was not made.
+/// Makes the failure for a signer that was not created.
 pub(super) fn create(directory: &Path, error: &CreateSignerError) -> Failure {
     if let CreateSignerError::Create(CreateStoreError::Exists) = error {
         return exists(directory);
@@ -39,7 +39,7 @@ pub(super) fn create(directory: &Path, error: &CreateSignerError) -> Failure {
     Failure::new(Kind::Environment, message).because(error)
 }
 
-/// A signer was not opened.
+/// Makes the failure for a signer that was not opened.
 pub(super) fn open(directory: &Path, error: &OpenSignerError) -> Failure {
     let message = format!("cannot open the signer in '{}'", directory.display());
     let of = |kind| Failure::new(kind, message).because(error);
@@ -60,7 +60,7 @@ pub(super) fn open(directory: &Path, error: &OpenSignerError) -> Failure {
     }
 }
 
-/// A signer did not run, or ended by itself.
+/// Makes the failure for a signer that did not start, or that ended because of an error.
 pub(super) fn run(error: RunError) -> Failure {
     match error {
         RunError::Relays(error) => error.into(),

@@ -1,4 +1,4 @@
-//! `endseal signer grant`
+//! `endseal signer grant`: adds rules to an app, or removes one.
 
 use core::time::Duration;
 

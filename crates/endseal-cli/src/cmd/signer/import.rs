@@ -1,4 +1,4 @@
-//! `endseal signer import`
+//! `endseal signer import`: adds a user's secret key.
 
 use std::path::{Path, PathBuf};
 

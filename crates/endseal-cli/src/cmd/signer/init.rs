@@ -1,4 +1,4 @@
-//! `endseal signer init`
+//! `endseal signer init`: creates the signer's store.
 
 use endseal_node::Home;
 use endseal_signer::Signer;
@@ -22,13 +22,13 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    // Before anything is made.
+    // Check the relays before anything is created.
     Signer::check_relays(&args.relay).map_err(|error| {
         Failure::of(Kind::Usage, &error).hint("a relay has a URL, for example wss://relay.example")
     })?;
     let home = Home::create(&ctx.home_path()?)?;
     let directory = home.path().join(FOLDER);
-    // Before a person types a passphrase in vain.
+    // Check before the user types a passphrase.
     if directory.symlink_metadata().is_ok() {
         return Err(failures::exists(&directory));
     }

@@ -1,4 +1,4 @@
-//! `endseal signer invite`
+//! `endseal signer invite`: makes an app and its `bunker://` URL.
 
 use core::time::Duration;
 use std::io::Write as _;
@@ -20,7 +20,8 @@ use crate::output::DASH;
 
 /// Make an app with its rules, and print the bunker:// URL for its client
 ///
-/// On a terminal the URL is also a QR code. It lets one client in, once: give it to nobody else.
+/// On a terminal the URL is also a QR code. It lets one client in, once: give it to no other
+/// person.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Name of the app
@@ -59,7 +60,7 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     };
     let mut source = Source::find(ctx)?;
     let path = args.output.filter(|path| path.as_os_str() != DASH);
-    // Begun before the app is made, which would be in the way of another try.
+    // Create the file before the app, whose name would be taken in another attempt.
     let file = path.as_deref().map(|path| AtomicFile::create(path, Existing::Keep, Readers::Owner));
     let file = file.transpose()?;
     let reply = source.ask(command, ctx)?;
@@ -98,12 +99,12 @@ fn write(mut file: AtomicFile, text: &str) -> Result<(), Failure> {
     Ok(file.commit()?)
 }
 
-/// The user's public key in hexadecimal.
+/// Parses the public key of a user into hexadecimal digits.
 pub(super) fn user(typed: Option<&str>) -> Result<Option<String>, Failure> {
     typed.map(|typed| Ok(peer::hex(&peer::read(typed)?.to_bytes()))).transpose()
 }
 
-/// Says what else a new app needs.
+/// Prints the next steps for a new app.
 pub(super) fn advise(app: u32, has_no_rules: bool, runs: bool, ctx: &mut Ctx) {
     if has_no_rules {
         ctx.note(&format!("note: nothing is allowed yet: endseal signer grant {app} --allow LIST"));

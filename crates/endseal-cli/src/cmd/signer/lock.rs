@@ -1,4 +1,4 @@
-//! `endseal signer lock`
+//! `endseal signer lock`: wipes the users' keys of a running signer.
 
 use endseal_signer::control::{Command, Reply};
 

@@ -1,4 +1,4 @@
-//! `endseal signer log`
+//! `endseal signer log`: prints or verifies the audit log.
 
 use endseal_signer::control::{Command, LineView, Reply};
 
@@ -27,7 +27,7 @@ pub(super) struct Args {
     verify: bool,
 }
 
-/// Most lines that the signer returns at once.
+/// Limit on the lines that the signer returns at once.
 const PAGE: u32 = 1_000;
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {

@@ -1,4 +1,4 @@
-//! QR codes on a terminal.
+//! QR codes for a terminal.
 
 use endseal_crypto::secret::Zeroizing;
 use qrcode::render::unicode::Dense1x2;
@@ -8,12 +8,12 @@ use qrcode::{EcLevel, QrCode};
 const BEGIN: &str = "\u{1b}[97;40m";
 const END: &str = "\u{1b}[0m";
 
-/// Returns the code of a text, two rows of modules a line, with its margin; `None` if the text is
-/// too long. Without colours it is right on terminals with a dark background.
+/// Draws the QR code of a text with its margin, two rows of modules on each line. Returns `None` if
+/// the text is too long. Without colours the code is readable only on a dark background.
 pub(super) fn text(content: &str, is_coloured: bool) -> Option<Zeroizing<String>> {
     let code = QrCode::with_error_correction_level(content, EcLevel::L).ok()?;
     let mut renderer = code.render::<Dense1x2>();
-    // Its dark pixels are those that are drawn.
+    // The renderer draws the dark pixels.
     renderer.dark_color(Dense1x2::Light).light_color(Dense1x2::Dark);
     let drawn = Zeroizing::new(renderer.build());
     let (begin, end) = if is_coloured { (BEGIN, END) } else { ("", "") };

@@ -1,4 +1,4 @@
-//! `endseal signer revoke`
+//! `endseal signer revoke`: ends an app.
 
 use endseal_signer::control::{Command, Reply};
 

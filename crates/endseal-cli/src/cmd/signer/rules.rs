@@ -1,4 +1,4 @@
-//! Rules of an app, typed and shown.
+//! Options and formatting of an app's rules.
 
 use core::time::Duration;
 
@@ -40,21 +40,21 @@ pub(super) struct Limits {
     rate: Option<Rate>,
 }
 
-/// Longest lifetime of an app or a rule.
+/// Longest lifetime of an app or a rule, in weeks.
 pub(super) const LONGEST: u32 = 520;
 
-/// Parser of a lifetime.
+/// Returns the parser of a lifetime.
 pub(super) fn lifetime() -> impl Fn(&str) -> Result<Duration, String> + Clone {
     duration::between(SECOND, LONGEST * WEEK)
 }
 
 impl Rules {
-    /// Returns true if there is none.
+    /// Returns true if no rule was given.
     pub(super) fn is_empty(&self) -> bool {
         [&self.allow, &self.deny, &self.ask].iter().all(|lists| lists.is_empty())
     }
 
-    /// The rules, which expire after a time.
+    /// Returns the rules, which expire after `lifetime`.
     pub(super) fn grants(self, limits: &Limits, lifetime: Option<Duration>) -> Vec<Grant> {
         let lifetime = lifetime.map(|it| it.as_secs());
         let allow = |rules| Grant {
@@ -71,7 +71,7 @@ impl Rules {
     }
 }
 
-/// Reads a rate: uses and a duration.
+/// Parses a rate: a number of uses and a duration.
 fn rate(typed: &str) -> Result<Rate, String> {
     let wrong = || "expected a number and a time, for example 10/1h".to_owned();
     let (uses, window) = typed.split_once('/').ok_or_else(wrong)?;
@@ -80,12 +80,12 @@ fn rate(typed: &str) -> Result<Rate, String> {
     Ok(Rate { uses, window: u32::try_from(window.as_secs()).map_err(|_| wrong())? })
 }
 
-/// The rate as it is typed.
+/// Formats a rate in the syntax of the option.
 pub(super) fn rate_text(rate: Rate) -> String {
     format!("{}/{}", rate.uses, duration::text(Duration::from_secs(rate.window.into())))
 }
 
-/// The effect in one word.
+/// Returns the name of an effect.
 pub(super) fn effect(effect: GrantEffect) -> &'static str {
     match effect {
         GrantEffect::Allow => "allow",
@@ -94,7 +94,7 @@ pub(super) fn effect(effect: GrantEffect) -> &'static str {
     }
 }
 
-/// The rule in one line, without its number.
+/// Formats a rule in one line, without its number.
 pub(super) fn line(rule: &RuleView) -> String {
     let mut line = format!("{:5} {}", effect(rule.effect), printable(&rule.text));
     if let Some(uses) = rule.uses {
@@ -111,7 +111,7 @@ pub(super) fn line(rule: &RuleView) -> String {
     line
 }
 
-/// Seconds since 1970 as RFC 3339.
+/// Formats seconds since 1970 as RFC 3339.
 pub(super) fn date(seconds: u64) -> String {
     time::rfc3339(seconds.saturating_mul(1000))
 }

@@ -1,4 +1,4 @@
-//! `endseal signer run`
+//! `endseal signer run`: answers the requests of apps.
 
 use core::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use crate::{interrupt, json};
 
 /// Answer apps until ^C
 ///
-/// It prints a line when commands reach it.
+/// It prints a line when it accepts commands.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Relay instead of those before, from now on; repeatable
@@ -46,7 +46,7 @@ pub(super) struct Args {
     log: Level,
 }
 
-/// A method beyond NIP-46.
+/// Methods beyond NIP-46 that can be enabled.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Extension {
     /// Opens a list of gift wraps, each by the kind of the message in it
@@ -56,7 +56,7 @@ enum Extension {
 
 pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let directory = access::directory(ctx)?;
-    // Checked before a person is asked for the passphrase.
+    // Check before the user types a passphrase.
     if access::is_running(&directory) {
         return Err(failures::runs(&directory));
     }
@@ -87,7 +87,7 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
 }
 
-/// Says that it runs, and where it listens.
+/// Prints that the signer is running, and its addresses.
 fn tell(ctx: &mut Ctx, listening: &Listening) -> Result<(), Failure> {
     let metrics = listening.metrics.map(|address| format!("http://{address}/metrics"));
     let page = listening.page.map(|address| format!("http://{address}/"));

@@ -1,4 +1,4 @@
-//! `endseal signer sign-in`
+//! `endseal signer sign-in`: prints a sign-in link for a browser.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_signer::control::{Command, Reply};

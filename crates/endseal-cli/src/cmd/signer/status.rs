@@ -1,4 +1,4 @@
-//! `endseal signer status`
+//! `endseal signer status`: shows the state of the signer.
 
 use core::fmt::Write as _;
 

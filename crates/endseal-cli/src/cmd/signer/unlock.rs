@@ -1,4 +1,4 @@
-//! `endseal signer unlock`
+//! `endseal signer unlock`: gives a running signer its passphrase.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_signer::control::{Command, Reply, Request, call};
@@ -14,7 +14,7 @@ pub(super) struct Args {}
 
 pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let directory = access::directory(ctx)?;
-    // Before a person types a passphrase in vain.
+    // Check that it is running before the user types a passphrase.
     access::ask_running(Command::Status, ctx)?;
     let reply = passphrase::open(PROMPT, ctx, |passphrase| {
         let secret = Zeroizing::new(passphrase.expose_secret().to_vec());

@@ -1,4 +1,4 @@
-//! `endseal signer waiting`
+//! `endseal signer waiting`: lists the waiting requests.
 
 use core::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! `endseal session group add`, `remove`, `update`, `accept` and `discard`
+//! `endseal session group add`, `remove`, `update`, `accept` and `discard`: changes of members.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -22,7 +22,7 @@ use crate::sessions::with;
 /// members; where this device is alone in the group, the welcome instead, for the new members.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Add {
-    /// The group
+    /// Name of the group
     group: String,
     /// Contact or identity
     name: String,
@@ -36,7 +36,7 @@ pub(crate) struct Add {
 /// Remove all devices of a person
 #[derive(clap::Args, Debug)]
 pub(crate) struct Remove {
-    /// The group
+    /// Name of the group
     group: String,
     /// Contact or identity
     name: String,
@@ -53,7 +53,7 @@ pub(crate) struct Remove {
 /// a pending commit, writes a welcome that waits still.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Accept {
-    /// The group
+    /// Name of the group
     group: String,
     /// The session file of the welcome
     #[arg(short, long, value_name = "FILE")]
@@ -79,7 +79,7 @@ pub(crate) fn add(args: &Add, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, 
     })
 }
 
-/// Reads a key package of a person.
+/// Reads a key package, and checks that it belongs to the named person.
 fn key_package(path: &Path, partner: &Partner, ctx: &mut Ctx) -> Result<Vec<u8>, Failure> {
     let input = Input::open(Some(path), ctx)?;
     let bytes = read_bounded(input.reader, path, MAX_ADD_LEN)?;
@@ -92,7 +92,7 @@ fn key_package(path: &Path, partner: &Partner, ctx: &mut Ctx) -> Result<Vec<u8>,
     if whose != partner.identity {
         let contacts = ctx.home()?.contacts()?;
         let message = format!("'{}' is not a key package of {}", shown(path), partner.name);
-        let cause = format!("it is of {}", called(whose, &contacts));
+        let cause = format!("it belongs to {}", called(whose, &contacts));
         return Err(Failure::new(Kind::Refused, message).because_text(cause));
     }
     Ok(bytes.to_vec())
@@ -111,7 +111,7 @@ pub(crate) fn remove(args: &Remove, wait: Duration, ctx: &mut Ctx) -> Result<Out
                 && args.device.is_none_or(|device| device.get() == it.device.number())
         });
         if members.len() > 1 {
-            // The other devices of this identity.
+            // Keep the other devices of this identity.
             members.retain(|it| *it != own);
         }
         if members.is_empty() {
@@ -138,8 +138,8 @@ pub(crate) fn update(
     })
 }
 
-/// Makes a commit, and writes it; where no other device is in the group, accepts it at once and
-/// writes the welcomes.
+/// Makes a commit and writes it. If no other device is in the group, accepts it at once and writes
+/// the welcomes.
 fn change(
     group: &Known,
     out: &Out,
@@ -240,7 +240,7 @@ pub(crate) fn accept(args: &Accept, wait: Duration, ctx: &mut Ctx) -> Result<Out
     })
 }
 
-/// A welcome that was not written waits.
+/// Adds a hint to an error: the welcome was not written, and is still in the outbox.
 fn welcome_waits(error: sessions::WriteOutboxError, group: &Known) -> Failure {
     let name = &group.name;
     Failure::from(error)

@@ -1,4 +1,4 @@
-//! `endseal session group inbox`
+//! `endseal session group inbox`: prints received texts and changes.
 
 use core::fmt::Write as _;
 use core::time::Duration;
@@ -20,7 +20,7 @@ use crate::output::{AtTerminal, Output};
 use crate::printable::{indent, plural, printable};
 use crate::sessions::with;
 
-/// Messages that are in memory at once.
+/// Messages that are read at once.
 const PAGE: usize = 64;
 
 /// Print the texts and changes that were received from files and not taken
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     })
 }
 
-/// A message for people or programs, with its line end.
+/// Formats a message for people or for programs, with its line end.
 fn line(message: &Received, contacts: &Contacts, as_json: bool) -> Zeroizing<String> {
     if as_json {
         return Zeroizing::new(format!("{}\n", object(message, contacts)));
@@ -140,7 +140,7 @@ fn object(message: &Received, contacts: &Contacts) -> Value {
     ])
 }
 
-/// Change in a group, in words.
+/// Describes a change in a group.
 fn notice(message: &Received, contacts: &Contacts) -> String {
     let names = |list: &[Address]| {
         let names: Vec<_> = list
@@ -170,7 +170,7 @@ fn notice(message: &Received, contacts: &Contacts) -> String {
     }
 }
 
-/// Returns the id of a group as it was typed, if it is text.
+/// Returns the id of a group as text if it is UTF-8, or else in hexadecimal.
 pub(crate) fn group_name(id: &[u8]) -> String {
     core::str::from_utf8(id).map_or_else(|_| hex(id), printable)
 }

@@ -1,4 +1,4 @@
-//! `endseal session group key-package`
+//! `endseal session group key-package`: writes a key package of this device.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::sessions::with;
 /// valid for 84 days.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The file
+    /// File for the key package
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace the file

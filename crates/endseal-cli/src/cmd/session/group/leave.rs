@@ -1,4 +1,4 @@
-//! `endseal session group leave` and `forget`
+//! `endseal session group leave` and `forget`: leave a group, and delete it.
 
 use core::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::sessions::with;
 /// (update), but sends no more texts. It can forget the group at once.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Leave {
-    /// The group
+    /// Name of the group
     group: String,
     #[command(flatten)]
     out: Out,
@@ -27,7 +27,7 @@ pub(crate) struct Leave {
 /// group stay in the inbox. The other members do not learn of it: leave the group first.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Forget {
-    /// The group
+    /// Name of the group
     group: String,
     /// Do not ask
     #[arg(short, long)]

@@ -1,4 +1,4 @@
-//! `endseal session group list` and `members`
+//! `endseal session group list` and `members`: show groups and their members.
 
 use core::fmt::Write as _;
 use core::time::Duration;
@@ -42,7 +42,7 @@ pub(crate) fn list(wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     })
 }
 
-/// The state of a group in one line.
+/// Describes the state of a group in one line.
 fn state(group: &GroupSummary) -> String {
     let mut text =
         format!("epoch {}, {}", group.epoch, plural(group.members.len() as u64, "member"));
@@ -104,7 +104,7 @@ pub(crate) fn members(name: &str, wait: Duration, ctx: &mut Ctx) -> Result<Outco
     })
 }
 
-/// A device in words.
+/// Formats a device: the name of its person, and its number.
 pub(super) fn device(address: &Address, contacts: &Contacts) -> String {
     format!("{}  device {}", called(address.identity, contacts), address.device)
 }

@@ -1,4 +1,4 @@
-//! `endseal session group receive`
+//! `endseal session group receive`: decrypts session files.
 
 use core::fmt::Write as _;
 use core::time::Duration;
@@ -22,7 +22,7 @@ use crate::printable::plural;
 use crate::progress::Progress;
 use crate::sessions::with;
 
-/// Most threads that decrypt: beyond, the store is what limits.
+/// Limit on the threads that decrypt. More of them do not help, because the store limits the speed.
 const MAX_THREADS: usize = 4;
 
 /// Decrypt the messages of session files into the inbox
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
                 failure.because_text(format!("it is '{}'", name(path).display()))
             })
         });
-        // Also what was read before a fault.
+        // Also deliver the records that were read before a fault.
         let finished = reception.finish(&mut tally).map_err(Failure::from);
         read.and(finished).map_err(|failure| match tally.records {
             0 => failure,
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         }
         if ["key-package-used", "no-prekey"].iter().any(|code| tally.failures.contains_key(code)) {
             ctx.note(
-                "hint: the key package was used before, or is not of this device; give whoever added \
+                "hint: the key package was used before, or is not of this device; give the member who added \
                  this device a new one: endseal session group key-package -o FILE",
             );
         }
@@ -106,7 +106,7 @@ fn name(path: &Path) -> PathBuf {
     if path.as_os_str() == DASH { "standard input".into() } else { path.to_owned() }
 }
 
-/// Numbers of messages by outcome, in one line.
+/// Formats the counts of messages by result in one line.
 fn text(tally: &Tally) -> String {
     let mut text = format!("{}: {} delivered", plural(tally.records, "message"), tally.delivered);
     for (count, what) in [

@@ -1,4 +1,4 @@
-//! `endseal session group send`
+//! `endseal session group send`: encrypts a text into a session file.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use crate::sessions::with;
 /// refused, so that nothing is encrypted twice by mistake.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The group
+    /// Name of the group
     group: String,
     /// The text [default: standard input]
     #[arg(conflicts_with = "resume")]
