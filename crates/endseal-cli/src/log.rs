@@ -25,11 +25,11 @@ pub(crate) const AT_THE_END: Duration = Duration::from_secs(1);
 /// Least severe level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Level {
-    /// Nothing
+    /// Log nothing
     Off,
-    /// Failures with their causes
+    /// Log failures with their causes
     Warn,
-    /// Requests, too
+    /// Log requests too
     Info,
 }
 

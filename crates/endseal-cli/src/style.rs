@@ -8,9 +8,9 @@ pub(crate) enum Color {
     /// If standard error is a terminal and NO_COLOR is not set
     #[default]
     Auto,
-    /// Always
+    /// Use colours always
     Always,
-    /// Never
+    /// Use no colours
     Never,
 }
 

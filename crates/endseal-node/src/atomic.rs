@@ -29,7 +29,7 @@ pub enum Existing {
 pub enum Readers {
     /// Only the owner: mode 0600.
     Owner,
-    /// Everybody that the umask of the process allows.
+    /// All users that the umask of the process allows.
     Umask,
 }
 

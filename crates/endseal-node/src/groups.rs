@@ -41,7 +41,7 @@ pub struct Groups<'a>(&'a Home);
 pub struct Imported {
     /// Local name of the group.
     pub name: Name,
-    /// The imported roster.
+    /// Roster that was imported and stored.
     pub roster: Roster,
     /// Newest roster that was known before; `None` if the group was not known.
     pub previous: Option<Roster>,

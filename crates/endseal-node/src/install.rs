@@ -23,7 +23,7 @@ use crate::sessions::SessionsError;
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 #[allow(clippy::exhaustive_structs, reason = "all that is needed")]
 pub struct NewIdentity<'a> {
-    /// The root identity.
+    /// Root identity, which signs the device's certificate and the person record.
     pub root: &'a Identity,
     /// The root identity, encoded for the identity file.
     pub root_file: &'a IdentityFile,

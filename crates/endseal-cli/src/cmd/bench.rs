@@ -5,7 +5,7 @@ use crate::failure::Failure;
 /// Name the benchmark, which is a separate program
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Ignored
+    /// Arguments, which are ignored
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }

@@ -10,7 +10,7 @@ use crate::tree;
 /// Print the completions for a shell
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The shell
+    /// Shell for which the completions are printed
     shell: Shell,
 }
 

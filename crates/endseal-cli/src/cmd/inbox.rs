@@ -19,13 +19,13 @@ use crate::time::rfc3339;
 /// Print the texts that arrived and were not read
 ///
 /// Each is "TIME NAME> text", with the time at which it was written, and "NAME in GROUP" before the
-/// sign where it was written to a group. A member who is no contact has the name of the roster,
-/// with "(no contact)" behind it. Further lines of a text are indented, and control characters are
-/// replaced. With --json each text is one object on its own line, exactly as it was sent. What was
-/// printed is in endseal history from then on.
+/// sign if it was written to a group. A member who is not a contact is shown by the name in the
+/// roster, followed by "(no contact)". Further lines of a text are indented, and control characters
+/// are replaced. With --json each text is one object on its own line, exactly as it was sent.
+/// Printed texts move to endseal history.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Leave them unread
+    /// Print the texts without marking them as read
     #[arg(long)]
     keep: bool,
     /// Go on with texts as they arrive (endseal up receives them), until ^C

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Most bytes of a file; K, M, G and T are powers of 1,024
     #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
     max_size: u64,
-    /// Give up a file if nothing of it came for this time
+    /// Give up a file if no content arrives for this time
     ///
     /// A connection on which nothing at all is heard ends after 30 s in any case.
     #[arg(long, value_name = "TIME", default_value = "10m")]

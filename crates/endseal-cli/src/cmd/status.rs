@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::json;
 use crate::node_access::with_node;
 
-/// Show the hub of this device, what waits, and if endseal up runs
+/// Show the hub of this device, waiting messages, and if endseal up runs
 ///
 /// hub: its address, or none.
 /// unread: texts that endseal inbox prints, and those of endseal session group inbox.

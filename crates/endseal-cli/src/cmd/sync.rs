@@ -32,7 +32,7 @@ const ATTEMPTS: u32 = 8;
 /// tried again for about two minutes.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Try once
+    /// Try to connect only once
     #[arg(long)]
     once: bool,
     #[command(flatten)]

@@ -1,5 +1,5 @@
-//! Everything that must be refused: one clear error, the right exit code, output absent or
-//! untouched.
+//! Invalid inputs and arguments: each is refused with one clear error and the right exit code, and
+//! the output is absent or unchanged.
 
 use std::process::Command;
 use std::{fs, os::unix::fs::PermissionsExt as _};
@@ -8,10 +8,10 @@ use endseal_testing::Scratch;
 
 use crate::people::{PROGRAM, Person, feed, program, run};
 
-/// Header and slots of an envelope for one recipient.
+/// Length of the header and the slots of an envelope for one recipient.
 const CLEAR_LEN: usize = 100 + 36;
 
-/// An envelope for bob, of one full block and some chunks.
+/// Makes an envelope for Bob, with one full block and some chunks.
 fn sealed(scratch: &Scratch, bob: &Person<'_>) -> Vec<u8> {
     let content = vec![b'x'; (4 << 20) + 100_000];
     let sealed = bob.feed(&["seal", "-r", &bob.identity()], &content).ok().out;
@@ -90,7 +90,7 @@ fn too_many_slots_are_refused_at_once() {
     bad[96..100].copy_from_slice(&u32::MAX.to_le_bytes());
     refuses(&bob, &bad, "more than the limit");
     bob.run(&["inspect", "bad"]).fails(1, "more than the limit");
-    // As many as are allowed, and nothing behind the header.
+    // The maximum number of slots, and nothing after the header.
     bad[96..100].copy_from_slice(&(1_u32 << 20).to_le_bytes());
     refuses(&bob, &bad[..100], "cut short");
 }
@@ -151,7 +151,7 @@ fn a_wrong_passphrase_is_refused() {
     bob.run(&[&args[..], &["wrong"]].concat()).fails(1, "the passphrase is wrong");
     assert!(!scratch.has("out"));
     bob.run(&[&args[..], &["right"]].concat()).ok();
-    // The variable, and a file descriptor.
+    // The passphrase comes from the variable or from a file descriptor.
     let open = run(bob.command(&["open", "sealed"]).env("ENDSEAL_PASSPHRASE", "correct horse"));
     assert_eq!(open.ok().text(), "x");
     let line = format!("'{PROGRAM}' --home bob open sealed --passphrase-fd 3 3< right");
@@ -159,7 +159,8 @@ fn a_wrong_passphrase_is_refused() {
     assert_eq!(open.ok().text(), "x");
 }
 
-/// Read ahead, content would be lost; read anew, the passphrase would be content.
+/// If the passphrase were read ahead, content would be lost. If the input were read again, the
+/// passphrase would become content.
 #[test]
 fn a_passphrase_from_standard_input_is_the_first_line_and_content_the_rest() {
     let scratch = Scratch::new();
@@ -245,7 +246,7 @@ fn bad_recipients_are_refused_before_anything_is_read() {
         (["-r", half], 2, "copied in part"),
         (["-r", "Bob"], 2, "an identity begins with"),
         (["-r", "eve"], 2, "neither a contact nor an identity"),
-        // A folder of that name is no file of recipients.
+        // A folder of that name is not a recipients file.
         (["-r", "bob"], 2, "neither a contact nor an identity"),
         (["-r", "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"], 2, "key of age"),
         (["-r", ""], 2, "identity"),
@@ -286,7 +287,7 @@ fn post_quantum_sealing_names_who_lacks_the_key() {
         b"x",
     );
     ran.fails(2, "no post-quantum key is known of bob");
-    // Without --suite it says that it does not use the hybrid one; with --suite it was asked for.
+    // Without --suite a note says that the hybrid suite is not used. With --suite it was requested.
     let args = ["seal", "-r", "bob", "-r", &alice.identity_pq()];
     let note = "note: suite x25519 is used: no post-quantum key is known of bob\n";
     assert_eq!(alice.feed(&args, b"x").ok().err, note);
@@ -329,7 +330,7 @@ fn a_missing_or_unsafe_state_directory_is_refused_with_a_hint() {
     assert!(ran.err.contains("chmod 600 "), "{}", ran.err);
     loosen("bob/identity.endseal", 0o600);
     bob.run(&["id", "show"]).ok();
-    // No variable says where it could be.
+    // No variable names the state directory.
     run(program().args(["id", "show"])).fails(4, "the state directory is not known");
 }
 
@@ -361,8 +362,8 @@ fn a_full_disk_leaves_nothing_behind() {
     scratch.write("kept", b"as it was");
     let before = scratch.names();
     let own = bob.identity();
-    // A limit of 1 MiB on the size of a file stands for a disk: write fails in the midst of it. The
-    // signal that comes with it is ignored, so that write returns an error.
+    // A limit of 1 MiB on the size of a file simulates a full disk: a write fails in the middle of
+    // the file. The signal of the limit is ignored, so that the write returns an error.
     for args in [
         format!("seal -r {own} -o absent plain"),
         format!("seal -r {own} -o kept --force plain"),

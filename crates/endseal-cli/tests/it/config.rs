@@ -1,4 +1,4 @@
-//! The configuration file of the user.
+//! Tests of the user's configuration file.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use endseal_testing::Scratch;
 
 use crate::people::{program, run};
 
-/// A command of somebody whose folder of configurations is `config`.
+/// Makes a command of a user whose configuration folder is `config`.
 fn configured(scratch: &Scratch, args: &[&str]) -> Command {
     let mut command = program();
     command.current_dir(scratch.folder()).env("XDG_CONFIG_HOME", scratch.path("config")).args(args);
@@ -27,7 +27,7 @@ fn home_and_passphrase_come_from_the_configuration() {
     run(&mut configured(&scratch, &["init", "--protect-device"])).ok();
     assert!(scratch.has("config/endseal/state/identity.endseal"));
     run(&mut configured(&scratch, &["id", "show", "--peer"])).ok();
-    // The option and the variable come first.
+    // The option and the variable take precedence over the file.
     run(&mut configured(&scratch, &["--home", "other", "id", "show"])).fails(4, "other");
     run(configured(&scratch, &["id", "show"]).env("ENDSEAL_HOME", "third")).fails(4, "third");
     let mut wrong = configured(&scratch, &["id", "show", "--peer"]);

@@ -4,7 +4,7 @@ use endseal_testing::Scratch;
 
 use crate::people::{Person, run};
 
-/// Commands of alice that change something. Bob's identity, peer id and files are made before.
+/// Commands of Alice that change something. Bob's identity, peer id and files are made before.
 const CHANGES: [&[&str]; 20] = [
     &["contacts", "add", "bob", "IDENTITY"],
     &["contacts", "rename", "bob", "robert"],
@@ -28,7 +28,7 @@ const CHANGES: [&[&str]; 20] = [
     &["contacts", "remove", "robert"],
 ];
 
-/// Makes all changes. Standard error has a line for each, unless it is quiet.
+/// Makes all changes. Each prints one line on standard error, unless `quiet` is set.
 #[track_caller]
 fn change(quiet: bool) {
     let scratch = Scratch::new();

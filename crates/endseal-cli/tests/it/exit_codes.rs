@@ -1,4 +1,4 @@
-//! Exit codes that commands share.
+//! Exit codes that all commands share.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,8 +9,7 @@ use endseal_testing::Scratch;
 
 use crate::people::{Person, program, run};
 
-/// Commands of alice that make something, with its name. She knows bob and carol by their contacts
-/// `bob` and `carol`.
+/// Commands of Alice that create a file, with its name. She has Bob and Carol as contacts.
 const MAKERS: [&[&str]; 13] = [
     &["init", "--no-passphrase"],
     &["id", "export", "--secret", "-o", "made"],
@@ -60,7 +59,7 @@ fn what_exists_already_has_one_code() {
     run(program().arg("man").arg(scratch.path("pages"))).fails(2, "exists already");
 }
 
-/// Ends a process when it is dropped.
+/// A process that is ended when it is dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -70,17 +69,17 @@ impl Drop for Running {
     }
 }
 
-/// A process of alice that has her store open.
+/// Starts a process of Alice that has her store open.
 fn has_the_store(alice: &Person<'_>) -> (Running, ChildStdin) {
     let mut command = alice.command(&["say", "bob", "-", "--lines"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // More than the pipe holds: it has begun to read, and has the store.
+    // This is more than the pipe holds: the process has started to read, and has the store open.
     stdin.write_all(&[&[b'x'; 99][..], b"\n"].concat().repeat(4_000)).unwrap();
     (Running(child), stdin)
 }
 
-/// A process that serves the folder `vault`.
+/// Starts a process that serves the folder `vault`.
 fn serves(scratch: &Scratch) -> (Running, BufReader<ChildStdout>) {
     let mut command = program();
     command.current_dir(scratch.folder());
@@ -102,7 +101,7 @@ fn a_store_that_another_process_uses_has_one_code() {
         let ran = alice.run(args).fails(3, "another process has the store open");
         assert!(ran.err.contains("hint: "), "{}", ran.err);
     }
-    // A store is no backup while it is open.
+    // An open store is not a valid backup.
     fs::rename(scratch.path("bob/store"), scratch.path("aside")).unwrap();
     bob.run(&["store", "restore", "alice/store"]).fails(3, "another process has the store open");
 }

@@ -7,7 +7,7 @@ use endseal_testing::Scratch;
 
 use crate::people::Person;
 
-/// One block and a bit, so that there are two signatures.
+/// More than one block, so that there are two signatures.
 fn content() -> Vec<u8> {
     (0..(4_u32 << 20) + 12_345).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
@@ -125,7 +125,7 @@ fn recipients_come_from_files_too() {
     for person in [&bob, &carol] {
         assert_eq!(person.feed(&["open"], &sealed.out).ok().text(), "to friends");
     }
-    // A contact that is mistyped is not taken for a file of that name.
+    // A mistyped contact is not taken for a file of that name.
     scratch.write("bub", carol.identity());
     for file in ["bub", "./bub", "friends.txt"] {
         alice.feed(&["seal", "-r", file], b"x").fails(2, "-R FILE reads recipients from a file");
@@ -177,7 +177,7 @@ fn a_forced_output_through_a_link_replaces_what_it_points_to() {
     bob.feed(&["seal", "-r", &own, "-o", "link", "-f"], b"x").ok();
     assert!(scratch.path("link").symlink_metadata().unwrap().is_symlink());
     assert_eq!(bob.run(&["open", "far/target"]).ok().text(), "x");
-    // A link to nowhere is an existing output as well.
+    // A dangling link counts as an existing output too.
     symlink("nowhere", scratch.path("dangling")).unwrap();
     bob.feed(&["seal", "-r", &own, "-o", "dangling"], b"x").fails(2, "exists already");
     assert!(!scratch.has("nowhere"));
@@ -192,7 +192,7 @@ fn an_output_is_called_as_it_was_given() {
     let absolute = scratch.path("absolute").display().to_string();
     scratch.write("target", "old");
     symlink("target", scratch.path("link")).unwrap();
-    // The second time there is a file.
+    // The second attempt finds an existing file.
     for output in ["new", "new", "./bob/../dotted", "./bob/../dotted", &absolute, "link"] {
         for command in [&["seal", "--to-self", "plain"][..], &["open", "sealed"]] {
             if command[0] == "open" {
@@ -253,7 +253,7 @@ fn json_tells_all_that_people_are_told() {
     assert_eq!(opened["sender_is_self"], false);
     assert_eq!(opened["message_id"].as_str().unwrap().len(), 32);
     assert!(opened["time"].as_str().unwrap().ends_with('Z'));
-    // With data on standard output the object is on standard error.
+    // If standard output carries data, the JSON object is on standard error.
     let opened = bob.run(&["--json", "open", "sealed"]).ok();
     assert_eq!(opened.text(), "1234567");
     let object: serde_json::Value = serde_json::from_str(&opened.err).unwrap();

@@ -1,10 +1,10 @@
-//! Groups: members, epochs, what a removed member can and cannot do.
+//! Groups: members, epochs, and the rights of a removed member.
 
 use endseal_testing::Scratch;
 
 use crate::people::Person;
 
-/// alice owns the group "team" of herself, bob and carol.
+/// Makes the group "team" of Alice, Bob and Carol, which Alice owns.
 fn team(scratch: &Scratch) -> [Person<'_>; 3] {
     let people = ["alice", "bob", "carol"].map(|name| Person::new(name, scratch));
     let [alice, bob, carol] = &people;
@@ -105,7 +105,7 @@ fn members_take_the_roster_and_no_older_one() {
     assert_eq!(ran.confirmation(), "group team, epoch 2, 2 members");
     bob.run(&["group", "import", "team-1"]).fails(1, "epoch 1 is older than epoch 2");
     bob.run(&["group", "import", "team-2"]).fails(1, "known already");
-    // He may seal to the members, and not change them.
+    // Bob may seal to the members, but not change them.
     let sealed = bob.feed(&["seal", "-g", "team"], b"bob to all").ok();
     assert_eq!(alice.feed(&["open"], &sealed.out).ok().text(), "bob to all");
     bob.run(&["group", "remove", "team", "alice"]).fails(2, "another identity owns the group");
@@ -119,7 +119,7 @@ fn members_take_the_roster_and_no_older_one() {
     let ran = carol.run(&["group", "import", "team-2"]).ok();
     assert_eq!(ran.confirmation(), "group alices-team, epoch 2, 2 members");
     carol.run(&["group", "import", "team-1"]).fails(1, "epoch 1 is older than epoch 2");
-    // Another group of the same name.
+    // Another group with the same name.
     bob.run(&["group", "create", "team", "--own-name", "bob"]).fails(2, "already");
     bob.run(&["group", "create", "club", "alice", "--own-name", "bob"]).ok();
     bob.run(&["group", "export", "club", "-o", "club-1"]).ok();

@@ -1,4 +1,4 @@
-//! Help, manual pages, completions.
+//! Tests of help texts, manual pages and completions.
 
 use endseal_testing::Scratch;
 
@@ -36,7 +36,7 @@ fn short_help_of_commands_leaves_the_options_of_every_command_out() {
     }
     let root = run(program().arg("-h")).ok();
     assert!(shared.iter().all(|it| root.text().contains(it)), "{}", root.text());
-    // They are options of the command, wherever they stand.
+    // They are options of the command, whatever their position.
     assert_eq!(run(program().args(["id", "--json", "show", "-v", "-q"])).code, 2);
 }
 

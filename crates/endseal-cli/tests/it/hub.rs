@@ -1,4 +1,4 @@
-//! `endseal hub`, with a hub that runs.
+//! `endseal hub`, with a running hub.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -23,7 +23,7 @@ fn a_hub_is_made_served_and_looked_at() {
     let hub = Listener::of(owner.command(&SERVE));
     let peer = hub.address.split_once('@').unwrap().0.to_owned();
     owner.run(&SERVE).fails(3, "the hub of this folder runs already");
-    // Commands work beside a hub that runs.
+    // Commands work while the hub is running.
     let ran = owner.run(&invite).ok();
     let invitation = Invitation::parse(ran.text().trim_end()).unwrap();
     assert_eq!(endseal_keyring::PeerIdText::from(invitation.hub()).to_string(), peer);
@@ -37,7 +37,7 @@ fn a_hub_is_made_served_and_looked_at() {
     owner.run(&["hub", "backup", "copy.db"]).fails(2, "exists");
     drop(hub);
 
-    // The key and what was invited are there after a restart.
+    // The key and the invitations are still there after a restart.
     let hub = Listener::of(owner.command(&SERVE));
     assert_eq!(hub.address.split_once('@').unwrap().0, peer);
     assert!(owner.run(&["hub", "people"]).ok().text().is_empty());
@@ -61,7 +61,7 @@ fn a_hub_logs_which_devices_register() {
     let alice = Person::new("alice", &scratch);
     owner.run(&["hub", "invite", "alice", "--at", hub.host(), "-o", "alice.invite"]).ok();
     alice.run(&["join", "alice.invite"]).ok();
-    // Again, as if the answer had been lost: it is registered once.
+    // The command is repeated as if the answer had been lost. The device is registered once.
     alice.run(&["join", "alice.invite"]).ok();
     hub.interrupt();
     let (_, _, log) = hub.end();
@@ -76,14 +76,14 @@ fn a_damaged_database_is_found() {
     let scratch = Scratch::new();
     let owner = Person { name: "owner", scratch: &scratch };
     drop(Listener::of(owner.command(&SERVE)));
-    // The log has all pages, and would repair it.
+    // The log has all pages, and would repair the damage.
     std::fs::remove_file(scratch.path("owner/hub/hub.db-wal")).unwrap();
     scratch.write("owner/hub/hub.db", "no database at all, and rather short for one");
     owner.run(&["hub", "check"]).fails(3, "the hub's database cannot be used");
     owner.run(&SERVE).fails(3, "the hub's database cannot be used");
 }
 
-/// The answer to a request for a page.
+/// Requests a page, and returns the answer.
 pub(crate) fn page(url: &str) -> String {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
@@ -110,7 +110,7 @@ fn a_hub_says_where_its_metrics_are_and_keeps_to_its_rate() {
         owner.run(&["hub", "invite", one.name, "--at", hub.host(), "-o", &file]).ok();
         one.run(&["join", &file]).ok();
     }
-    // As many as pass at once, and five whose second has not come.
+    // The 1,024 texts that may be sent at once, and five that must wait.
     let lines = "text\n".repeat(1_029);
     alice.feed(&["say", "bob", "-", "--lines"], lines.as_bytes()).ok();
     assert_eq!(alice.run(&["--json", "sync"]).ok().json()["sent"], 1_029);

@@ -1,4 +1,4 @@
-//! Files of `deploy/hub` name metrics, commands and options of a hub: they must exist.
+//! The files of `deploy/hub` name metrics, commands and options of a hub, which must exist.
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ const ALERTS: &str = include_str!("../../../../deploy/hub/alerts.yml");
 const DASHBOARD: &str = include_str!("../../../../deploy/hub/grafana.json");
 const README: &str = include_str!("../../../../deploy/hub/README.md");
 
-/// Metrics that a text names, and the rest of the text behind each.
+/// Returns the metrics that a text names, and the rest of the text after each.
 fn names(text: &str) -> Vec<(String, &str)> {
     let mut found = Vec::new();
     for prefix in ["endseal_hub_", "endseal_transport_"] {
@@ -29,7 +29,7 @@ fn names(text: &str) -> Vec<(String, &str)> {
     found
 }
 
-/// Queries of the dashboard.
+/// Returns the queries of the dashboard.
 fn queries() -> Vec<String> {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -41,7 +41,7 @@ fn queries() -> Vec<String> {
     queries.into_iter().chain(variables.iter().map(|it| text(&it["query"]))).collect()
 }
 
-/// The page of a hub that runs.
+/// Returns the metrics page of a running hub.
 fn series() -> String {
     let scratch = Scratch::new();
     let owner = Person { name: "owner", scratch: &scratch };
@@ -62,7 +62,7 @@ fn dashboard_alerts_and_readme_name_metrics_of_a_hub() {
     for text in &texts {
         for (name, rest) in names(text) {
             assert!(known.contains(&name), "{name} in {text}");
-            // A value of a label that a hub never writes would be an alert that never fires.
+            // An alert on a label value that a hub never writes would never fire.
             let labels = rest.strip_prefix('{').and_then(|it| it.split_once('}'));
             let pairs = labels.iter().flat_map(|(labels, _)| labels.split(','));
             for pair in pairs.filter(|it| !it.starts_with("instance")) {
@@ -76,7 +76,7 @@ fn dashboard_alerts_and_readme_name_metrics_of_a_hub() {
             used.insert(name);
         }
     }
-    // A histogram is used by its classes.
+    // A histogram is used through its buckets.
     let must = known.iter().filter(|it| it.starts_with("endseal_hub_"));
     let must = must.filter(|it| !it.ends_with("_sum") && !it.ends_with("_count"));
     let unused: Vec<_> = must.filter(|name| !used.contains(*name)).collect();
@@ -98,13 +98,13 @@ fn the_readme_says_what_to_do_at_every_alert() {
     }
 }
 
-/// Value of an entry of the unit.
+/// Returns the value of an entry of the unit.
 fn entry(name: &str) -> &str {
     let value = UNIT.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
     value.unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Value of an option of the program that the unit starts.
+/// Returns the value of an option of the program that the unit starts.
 fn option(name: &str) -> &str {
     let mut words = entry("ExecStart").split(' ').skip_while(|word| *word != name);
     words.nth(1).unwrap_or_else(|| panic!("no {name}"))
@@ -119,7 +119,7 @@ fn unit_and_readme_name_commands_and_options_that_exist() {
             _ => commands.extend(part.lines()),
         }
     }
-    // The function of the shell stands for each of them.
+    // Lines with `$@` define the shell function that runs the commands.
     commands.retain(|it| it.split(' ').any(|word| word == "hub") && !it.contains("$@"));
     assert!(commands.len() >= 8, "{commands:?}");
     let mut helps = BTreeMap::new();
@@ -134,7 +134,7 @@ fn unit_and_readme_name_commands_and_options_that_exist() {
             assert!(help.lines().any(is_named), "{option} in {command}");
         }
     }
-    // Options that the text explains without their command.
+    // Options that the text explains without naming their command.
     for option in README.split("`--").skip(1).filter_map(|rest| rest.split(['`', ' ']).next()) {
         let option = format!("--{option}");
         assert!(helps.values().any(|help| help.contains(&option)), "{option}");

@@ -1,4 +1,4 @@
-//! init, id and contacts.
+//! Tests of init, id and contacts.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -133,7 +133,7 @@ fn a_protected_device_asks_for_a_passphrase() {
     scratch.write("word", "correct horse\n");
     scratch.write("wrong", "battery staple\n");
     let alice = Person { name: "alice", scratch: &scratch };
-    // Through a pipe, which gives the line once.
+    // Reads through a pipe, which provides the line only once.
     let init =
         format!("cat word | '{PROGRAM}' --home alice init --protect-device --passphrase-fd 0");
     run(Command::new("sh").arg("-c").arg(init).current_dir(scratch.folder())).ok();
@@ -167,7 +167,7 @@ fn words_on_paper_make_the_identity_again_with_a_new_device() {
     let sealed = alice.feed(&["seal", "--to-self"], b"before").ok().out;
     let one = Person { name: "one", scratch: &scratch };
     assert_eq!(one.feed(&["open"], &sealed).ok().text(), "before");
-    // The device is replaced, and nothing is lost. The record goes on, since it is the person's.
+    // The device is replaced, and nothing is lost. The person's record continues.
     let device = scratch.read("alice/device.endseal");
     alice.feed(&["init", "--paper", "--no-passphrase"], words.as_bytes()).fails(2, "exists");
     alice.feed(&["init", "--paper", "--no-passphrase", "--force"], words.as_bytes()).ok();
@@ -244,7 +244,7 @@ fn contacts_are_added_renamed_replaced_and_removed() {
     assert!(ran.err.contains("note: me is your own identity"), "{}", ran.err);
 }
 
-/// The identity of two seeds of repeated bytes.
+/// Returns the identity of two seeds of repeated bytes.
 fn of_seeds(ed25519: u8, kem: u8) -> IdentityText {
     let ed25519 = ed25519::Seed::from_bytes(&[ed25519; 32]);
     let identity = Identity::from_seeds(ed25519, mlkem768::Seed::from_bytes(&[kem; 64]));

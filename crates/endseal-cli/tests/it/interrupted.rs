@@ -1,4 +1,4 @@
-//! Commands that SIGINT or SIGTERM interrupts.
+//! Commands that are interrupted by SIGINT or SIGTERM.
 
 use core::time::Duration;
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::people::Person;
 
-/// Longer than anything here takes on a busy machine.
+/// Time that no step of these tests takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn kill(child: &Child, signal: &str) {
@@ -20,7 +20,7 @@ fn kill(child: &Child, signal: &str) {
     assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
 }
 
-/// The process ended with code 130 and the object of that failure.
+/// Checks that the process ended with code 130 and the JSON object of that failure.
 #[track_caller]
 fn is_interrupted(child: Child) {
     let output = child.wait_with_output().unwrap();
@@ -32,7 +32,7 @@ fn is_interrupted(child: Child) {
     assert_eq!(object["error"]["exit_code"], 130);
 }
 
-/// A command that seals, and has read 8 MiB of content that goes on.
+/// Starts a command that seals, and has read 8 MiB of content that continues.
 fn sealing(bob: &Person<'_>, args: &[&str]) -> Child {
     let seal = [args, &["seal", "--to-self", "-o", "new"]].concat();
     let mut command = bob.command(&seal);
@@ -55,13 +55,13 @@ fn an_interruption_is_an_object_if_asked_for() {
     }
 }
 
-/// A loop in a script ends only if the signal has ended its command.
+/// A loop in a script ends only if a signal has ended its command.
 #[test]
 fn without_json_the_signal_ends_the_process() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
     for (name, signal) in [("-TERM", 15), ("-INT", 2)] {
-        // A job in the background of a script ignores SIGINT, and so does what it starts.
+        // A background job of a script ignores SIGINT, and so do the processes that it starts.
         if !is_ignored(signal) {
             let mut child = sealing(&bob, &[]);
             kill(&child, name);

@@ -118,7 +118,7 @@ const HUB: [&str; 6] =
 const MESSAGES: [&str; 7] = ["join", "say", "sync", "up", "inbox", "history", "status"];
 const OTHERS: [&str; 2] = ["man", "an error"];
 
-/// Words in backticks, without what stands in parentheses.
+/// Returns the words in backticks, without those in parentheses.
 fn quoted(cell: &str) -> Vec<String> {
     let mut depth = 0;
     let outside = |c: &char| {
@@ -129,7 +129,7 @@ fn quoted(cell: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Documented fields of each command.
+/// Returns the documented fields of each command.
 fn table() -> BTreeMap<String, BTreeSet<String>> {
     let section = DOCUMENT.split("\n## Commands\n").nth(1).unwrap();
     let section = section.split("\n#").next().unwrap();
@@ -150,7 +150,7 @@ fn table() -> BTreeMap<String, BTreeSet<String>> {
     table
 }
 
-/// Paths of all values in an object.
+/// Collects the paths of all values in an object.
 fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
@@ -167,7 +167,7 @@ fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Returns true if a documented path is that path, or stands for it.
+/// Returns true if a documented path is that path, or a pattern for it.
 fn covers(documented: &str, path: &str) -> bool {
     match documented.strip_suffix(".*") {
         Some(map) => path.strip_prefix(map).is_some_and(|rest| rest.starts_with('.')),
@@ -175,7 +175,7 @@ fn covers(documented: &str, path: &str) -> bool {
     }
 }
 
-/// Objects that commands printed.
+/// Fields of the objects that commands printed.
 #[derive(Default)]
 struct Seen(BTreeMap<String, BTreeSet<String>>);
 
@@ -184,7 +184,7 @@ impl Seen {
         paths(value, "", self.0.entry(command.to_owned()).or_default());
     }
 
-    /// Takes a run's lines of JSON.
+    /// Adds the lines of JSON of a command.
     fn lines(&mut self, command: &str, text: &str) {
         for line in text.lines() {
             let value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{command}: {line}"));
@@ -213,7 +213,7 @@ impl Seen {
         self.ran(args, ran)
     }
 
-    /// The commands print what is documented, and nothing else.
+    /// Checks that the commands print exactly the documented fields.
     fn check(&self, commands: &[&str]) {
         let table = table();
         let mut wrong = Vec::new();
@@ -280,7 +280,7 @@ fn fields_of_files_and_people_are_documented() {
     seen.check(&FILES);
 }
 
-/// People who know each other.
+/// Makes persons who have each other as contacts.
 fn people<'a, const N: usize>(names: [&'static str; N], scratch: &'a Scratch) -> [Person<'a>; N] {
     let people = names.map(|name| Person::new(name, scratch));
     for one in &people {
@@ -336,7 +336,7 @@ fn fields_of_groups_of_sessions_are_documented() {
     group(&["send", "team", "text", "-o", "text.msgs"]);
     group(&["leave", "team", "-o", "leave"]);
     group(&["forget", "team", "--yes"]);
-    // A welcome of somebody who is no contact, and one of a contact.
+    // One welcome is from an inviter who is not a contact, and one is from a contact.
     let dave = Person::new("dave", &scratch);
     dave.knows(&bob);
     for person in [&dave, &alice] {

@@ -1,4 +1,4 @@
-//! A process that is killed leaves nothing behind.
+//! A process that is killed leaves no files behind.
 
 use core::time::Duration;
 use std::fs;
@@ -22,7 +22,7 @@ fn a_killed_process_leaves_no_output() {
         let mut child = bob.command(args).stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(&vec![7; 8 << 20]).unwrap();
-        // All but a pipe's buffer was read, so the output was begun.
+        // Everything except one pipe buffer was read, so that the output was created.
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(scratch.names(), before);

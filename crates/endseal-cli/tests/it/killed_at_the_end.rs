@@ -1,5 +1,5 @@
-//! Either side is killed in the moments around the end of a transfer: the file is there whole, or
-//! not at all, and the transfer can be repeated.
+//! Either side is killed around the end of a transfer. The file is then complete or absent, and the
+//! transfer can be repeated.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,16 +14,16 @@ use crate::listener::Listener;
 use crate::people::{Person, Ran};
 
 const CONTENT: &[u8] = &[0x65; 3_000];
-/// A receiver that is gone is given up soon.
+/// Options with short timeouts, for a receiver that is gone.
 const HASTY: [&str; 4] = ["--timeout", "2s", "--idle", "1s"];
-/// Longer than a transfer takes on a busy machine.
+/// Options with long timeouts, which a transfer does not exceed on a busy machine.
 const PATIENT: [&str; 4] = ["--timeout", "60s", "--idle", "30s"];
-/// More calls than a transfer of that content makes.
+/// More calls than a transfer of this content makes.
 const MANY: usize = 200;
-/// Transfers that are played at once: most of their time they wait.
+/// Transfers that run concurrently, because most of their time is waiting.
 const AT_ONCE: usize = 10;
 
-/// Library that kills its process at a chosen call, compiled from `kill_at.c`.
+/// Compiles `kill_at.c`, a library that kills its process at a chosen call.
 pub(crate) fn shim(scratch: &Scratch) -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/kill_at.c");
     let library = scratch.path("kill_at.so");
@@ -34,7 +34,8 @@ pub(crate) fn shim(scratch: &Scratch) -> PathBuf {
     library
 }
 
-/// A scene of its own for each moment, so that they can be played at once.
+/// Sender and receiver of one transfer, independent of the others so that they can run at the same
+/// time.
 struct Scene {
     scratch: Scratch,
     shim: PathBuf,
@@ -53,7 +54,7 @@ impl Scene {
         command
     }
 
-    /// Returns true if the file is there. It is whole then.
+    /// Returns true if the file exists. It must then be complete.
     #[track_caller]
     fn is_there(&self, moment: &str) -> bool {
         let there = self.scratch.has("inbox/file");
@@ -61,7 +62,7 @@ impl Scene {
         there
     }
 
-    /// Names that a receiver left without need.
+    /// Counts the temporary files that a receiver left.
     fn left(&self) -> usize {
         let entries = fs::read_dir(self.scratch.path("inbox")).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -70,7 +71,7 @@ impl Scene {
         others.len()
     }
 
-    /// The same transfer once more: it puts the file there, or lets it be.
+    /// Repeats the transfer, which stores the file or leaves an existing one.
     #[track_caller]
     fn repeat(&self, alice: &Person<'_>, at: &str, moment: &str) {
         let was_there = self.is_there(moment);
@@ -86,12 +87,12 @@ impl Scene {
     }
 }
 
-/// Outcome of a transfer in which the receiver was to die.
+/// Result of a transfer in which the receiver should be killed.
 #[derive(Debug, PartialEq)]
 struct Fate {
-    /// The receiver was killed. Otherwise it made fewer calls.
+    /// True if the receiver was killed; false if it made fewer calls.
     died: bool,
-    /// The sender was told that the file is stored.
+    /// True if the receiver confirmed to the sender that the file is stored.
     told: bool,
     there: bool,
     left: usize,
@@ -99,7 +100,7 @@ struct Fate {
 
 fn receiver_dies(moment: &str, without: &str) -> Fate {
     let fate = receiver_dies_within(&HASTY, moment, without);
-    // The sender gave up before the receiver came to that moment, so it proves nothing.
+    // The sender gave up before the receiver reached that moment, so that this proves nothing.
     if !fate.died && !fate.told { receiver_dies_within(&PATIENT, moment, without) } else { fate }
 }
 
@@ -111,7 +112,7 @@ fn receiver_dies_within(limits: &[&str], moment: &str, without: &str) -> Fate {
     let ran: Ran = alice.run(&[&["send", &listener.address, "file"][..], limits].concat());
     let told = ran.code == 0;
     if !told {
-        // An error with a reason, and no hanging.
+        // The command fails with a reason, and does not hang.
         assert_eq!(ran.code, 3, "{moment}: {}", ran.err);
     }
     listener.interrupt_if_alive();
@@ -123,7 +124,7 @@ fn receiver_dies_within(limits: &[&str], moment: &str, without: &str) -> Fate {
     fate
 }
 
-/// Plays all moments at once.
+/// Runs the transfers of all moments concurrently.
 fn each<T: Send>(
     moments: impl IntoIterator<Item = String>,
     play: impl Fn(&str) -> T + Sync,
@@ -142,7 +143,8 @@ const fn fate(there: bool, left: usize) -> Fate {
 
 #[test]
 fn a_receiver_that_dies_beside_the_name_leaves_all_or_nothing() {
-    // Received and not synced; synced and without a name; named; its folder synced, and not told.
+    // Content received but not fsynced; fsynced but without a name; named; and the folder fsynced
+    // but the sender not informed.
     let moments = ["fsync:1:before", "fsync:1:after", "fsync:2:before", "fsync:2:after"];
     let fates = each(moments.map(String::from), |moment| receiver_dies(moment, ""));
     assert_eq!(fates, [fate(false, 0), fate(false, 0), fate(true, 0), fate(true, 0)]);
@@ -156,7 +158,7 @@ fn so_does_one_whose_file_system_knows_no_files_without_a_name() {
         ("linkat:1:after", fate(true, 1)),
         ("fsync:2:before", fate(true, 1)),
         ("fsync:2:after", fate(true, 1)),
-        // The temporary name is gone.
+        // The temporary name was removed.
         ("unlink:1:after", fate(true, 0)),
     ];
     let (moments, expected): (Vec<_>, Vec<_>) = moments.into_iter().unzip();
@@ -171,7 +173,7 @@ fn so_does_one_whose_file_system_knows_no_links_either() {
     assert_eq!(fates, [fate(false, 1), fate(false, 1), fate(true, 0)]);
 }
 
-/// The second fsync is that of the folder: the file is whole, and its name is not durable.
+/// The second fsync is that of the folder: the file is complete, but its name is not durable.
 #[test]
 fn a_receiver_whose_folder_cannot_be_synced_does_not_say_stored() {
     for (without, failing) in [("", "fsync:1"), ("", "fsync:2"), ("unnamed", "fsync:2")] {
@@ -184,7 +186,7 @@ fn a_receiver_whose_folder_cannot_be_synced_does_not_say_stored() {
         let ran = alice.run(&["send", &listener.address, "file"]);
         ran.fails(3, "the peer could not store the file");
         assert!(!scene.is_there(failing) && scene.left() == 0, "{failing}: nothing is left");
-        // The listener goes on, and the sender may try again.
+        // The listener continues, and the sender may try again.
         alice.run(&["send", &listener.address, "file"]).ok();
         assert!(scene.is_there(failing));
         listener.interrupt();
@@ -194,7 +196,7 @@ fn a_receiver_whose_folder_cannot_be_synced_does_not_say_stored() {
     }
 }
 
-/// Plays a death beside every datagram that a process sends, until it sends no more.
+/// Kills a process at every datagram that it sends, until it sends no more.
 fn at_any_datagram<T: Send>(
     play: impl Fn(&str) -> T + Sync,
     survived: impl Fn(&T) -> bool,
@@ -224,13 +226,13 @@ fn a_receiver_may_die_at_any_datagram() {
     let seen = |died, told, there| {
         fates.iter().any(|fate| (fate.died, fate.told, fate.there) == (died, told, there))
     };
-    // Whether a datagram falls between name and answer is chance: the tests above see to that
-    // moment.
+    // It is random if a datagram falls between the naming and the answer. The tests above cover
+    // that moment.
     assert!(seen(true, false, false), "{fates:?}");
     assert!(seen(false, true, true), "{fates:?}");
 }
 
-/// Returns the sender's exit code, and true if the file is there.
+/// Returns the sender's exit code, and true if the file exists.
 fn sender_dies(moment: &str) -> (Option<i32>, bool) {
     let scene = Scene::new();
     let [alice, bob] = Person::two_peers(&scene.scratch);
@@ -238,7 +240,7 @@ fn sender_dies(moment: &str) -> (Option<i32>, bool) {
     let send = alice.command(&["send", &listener.address, "file"]);
     let status = scene.dying(send, moment, "").status().unwrap();
     assert!(!status.success() || scene.is_there(moment), "{moment}: what was told is true");
-    // What was sent before its end may still become a file.
+    // Content that was sent before the sender's end may still become a file.
     sleep(Duration::from_millis(300));
     let there = scene.is_there(moment);
     assert_eq!(scene.left(), 0);
@@ -256,8 +258,7 @@ fn a_sender_may_die_at_some_datagrams() {
 #[test]
 #[ignore = "nightly: a transfer for each datagram, many at once"]
 fn a_sender_may_die_at_any_datagram() {
-    // How many datagrams there are is chance: one sweep may miss those behind the last of the
-    // content.
+    // The number of datagrams is random: one pass may miss those after the last content.
     let mut fates = Vec::new();
     for _ in 0..5 {
         fates.extend(at_any_datagram(sender_dies, |(code, _)| code.is_some()));

@@ -11,21 +11,21 @@ use serde_json::Value;
 
 use crate::people::Person;
 
-/// Longer than anything here takes on a busy machine.
+/// Time that no step of these tests takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Listener {
     child: Child,
-    /// Lines as they come, so that a test that waits in vain fails instead of waiting on.
+    /// Lines as they arrive, so that a test fails after a timeout instead of waiting forever.
     lines: mpsc::Receiver<String>,
-    /// `PEERID@ADDRESS`, as it was printed.
+    /// `PEERID@ADDRESS`, as the process printed it.
     pub(crate) address: String,
-    /// The first line that was printed.
+    /// First line that the process printed.
     pub(crate) first: String,
 }
 
 impl Listener {
-    /// Begins to listen with those further arguments.
+    /// Starts a listener with additional arguments.
     pub(crate) fn start(person: &Person<'_>, args: &[&str]) -> Self {
         Self::of(person.command(&[&["listen", "--listen", "127.0.0.1:0"], args].concat()))
     }
@@ -50,12 +50,12 @@ impl Listener {
         own
     }
 
-    /// Its address, without the peer id.
+    /// Returns its address without the peer id.
     pub(crate) fn host(&self) -> &str {
         self.address.split_once('@').unwrap().1
     }
 
-    /// The next line that it prints.
+    /// Returns the next line that it prints.
     #[track_caller]
     pub(crate) fn line(&mut self) -> String {
         self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no line: {:?}", self.end()))
@@ -65,26 +65,26 @@ impl Listener {
         self.child.id()
     }
 
-    /// Asks it to end, as ^C does.
+    /// Asks it to end, like ^C.
     pub(crate) fn interrupt(&self) {
         let pid = self.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     }
 
-    /// The same, if it has not ended by itself.
+    /// Interrupts it if it has not ended by itself.
     pub(crate) fn interrupt_if_alive(&mut self) {
         if self.child.try_wait().unwrap().is_none() {
             self.interrupt();
         }
     }
 
-    /// Ends it as no program can prevent.
+    /// Kills it with SIGKILL.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Waits for its end, if it comes in time: exit code, what it still printed, and what it said.
+    /// Waits for its end. Returns exit code, remaining output and standard error.
     pub(crate) fn end(&mut self) -> (Option<i32>, String, String) {
         let end = Instant::now() + PATIENCE;
         while self.child.try_wait().unwrap().is_none() {

@@ -1,4 +1,4 @@
-//! The program from outside: arguments, output, exit codes.
+//! Tests of the program: arguments, output and exit codes.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::std_instead_of_alloc, reason = "as in the program")]

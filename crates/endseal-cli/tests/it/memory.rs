@@ -1,4 +1,4 @@
-//! Streams of any length pass in little memory.
+//! Streams of any length need little memory.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -9,21 +9,21 @@ use endseal_testing::Scratch;
 
 use crate::people::Person;
 
-/// Memory of a stream beyond that of a single byte. A reader holds 4 MiB.
+/// Limit on the memory for a stream beyond that for a single byte. A reader holds 4 MiB.
 const LIMIT_KIB: u64 = 8 * 1024;
-/// All that the process may ever need, its own code and that of its libraries included.
+/// Limit on the memory of the process, including its code and libraries.
 const TOTAL_KIB: u64 = 40 * 1024;
 const LONG: usize = 64 << 20;
 
-/// The most memory that a process had so far.
+/// Returns the peak memory of a process so far.
 fn peak_kib(child: &Child) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Gives the program its input but for the last byte, takes all output that comes, and looks at its
-/// memory before it can end.
+/// Gives the program its input except the last byte, reads all output, and measures its memory
+/// before it can end.
 fn run(mut command: Command, input: &[u8]) -> (Vec<u8>, u64) {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -48,7 +48,8 @@ fn a_stream_needs_no_more_memory_than_a_block() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
     let own = bob.identity();
-    // Shorter than a pipe's buffer is no measure: the process may not have read it yet.
+    // An input shorter than a pipe buffer is no valid measurement: the process may not have read it
+    // yet.
     let short = vec![7; 1 << 20];
     let long = vec![7; LONG];
     let (sealed_short, seal_short) = run(bob.command(&["seal", "-r", &own]), &short);

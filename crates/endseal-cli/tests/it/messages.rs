@@ -5,7 +5,7 @@ use endseal_testing::Scratch;
 use crate::listener::Listener;
 use crate::people::{Person, Ran};
 
-/// A hub that runs.
+/// A running hub.
 pub(crate) struct Hub<'a> {
     owner: Person<'a>,
     listener: Listener,
@@ -23,7 +23,7 @@ impl<'a> Hub<'a> {
         Self { owner, listener }
     }
 
-    /// Ends it, as an operator would. Returns its address.
+    /// Stops it with an interrupt. Returns its address.
     pub(crate) fn stop(mut self) -> String {
         let address = self.listener.host().to_owned();
         self.listener.interrupt();
@@ -35,14 +35,14 @@ impl<'a> Hub<'a> {
         self.owner.run(&["hub", "backup", file]).ok();
     }
 
-    /// The hub with the database of a backup.
+    /// Restarts the hub with the database of a backup.
     pub(crate) fn restored(self, backup: &str) -> Self {
         let Self { owner, listener } = self;
         let address = listener.host().to_owned();
         drop(listener);
         let folder = owner.scratch.path("owner/hub");
         for end in ["", "-wal", "-shm"] {
-            // The last two may not be there.
+            // The last two files may not exist.
             let _ = std::fs::remove_file(folder.join(format!("hub.db{end}")));
         }
         std::fs::rename(owner.scratch.path(backup), folder.join("hub.db")).unwrap();
@@ -58,7 +58,7 @@ impl<'a> Hub<'a> {
     }
 }
 
-/// Alice and Bob, who have each other as contacts and have joined the hub.
+/// Makes Alice and Bob, who have each other as contacts and have joined the hub.
 pub(crate) fn members<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2] {
     let people = ["alice", "bob"].map(|name| Person::new(name, scratch));
     let [alice, bob] = &people;
@@ -71,7 +71,7 @@ pub(crate) fn members<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2
     people
 }
 
-/// Lines without the time at which each was written.
+/// Returns the lines without their times.
 pub(crate) fn texts(ran: &Ran) -> Vec<&str> {
     ran.text().lines().map(|line| line.get(21..).unwrap_or(line)).collect()
 }
@@ -143,7 +143,7 @@ fn texts_go_to_a_group() {
     assert_eq!(alice.run(&["sync"]).ok().confirmation(), "0 received, 1 sent");
     bob.run(&["sync"]).ok();
     assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice in team> to all"]);
-    // Carol gets the roster later.
+    // Carol imports the roster later.
     let ran = carol.run(&["sync"]).ok();
     assert!(ran.err.contains("1 message cannot be opened yet"), "{}", ran.err);
     carol.run(&["group", "import", "team.roster", "--as", "our-team"]).ok();
@@ -161,14 +161,14 @@ fn texts_go_to_a_group() {
     assert_eq!(history(&alice, "team"), "me> to all|carol> an answer");
     assert_eq!(history(&carol, "our-team"), "alice> to all|me> an answer");
     assert_eq!(history(&bob, "team"), "alice> to all|carol (no contact)> an answer");
-    // Who was removed writes no more.
+    // A removed member cannot write any more.
     alice.run(&["group", "remove", "team", "bob"]).ok();
     alice.run(&["group", "export", "team", "-o", "second.roster"]).ok();
     bob.run(&["group", "import", "second.roster"]).ok();
     bob.run(&["say", "team", "still here"]).ok();
     let ran = bob.run(&["sync"]).ok();
     assert!(ran.err.contains("you are no member of team"), "{}", ran.err);
-    // A name of both, which two commands at the same time can make.
+    // A name of a contact and a group, which two concurrent commands can create.
     let eve = Person::new("eve", &scratch);
     eve.run(&["contacts", "add", "our-team", &bob.identity()]).ok();
     std::fs::copy(scratch.path("eve/contacts"), scratch.path("carol/contacts")).unwrap();
@@ -195,7 +195,7 @@ fn a_member_who_is_no_contact_has_the_name_of_the_roster() {
     bob.run(&["say", "team", "hello"]).ok();
     let ran = bob.run(&["sync"]).ok();
     assert!(ran.err.contains("note: dave (no contact) has not joined the hub\n"), "{}", ran.err);
-    // A contact of the same name is another person.
+    // A contact with the same name is another person.
     bob.run(&["contacts", "add", "carol", &dave.identity()]).ok();
     let ran = bob.run(&["inbox", "--keep"]).ok();
     assert_eq!(texts(&ran), ["carol (no contact) in team> hello"]);
@@ -205,7 +205,7 @@ fn a_member_who_is_no_contact_has_the_name_of_the_roster() {
     assert_eq!(texts(&ran), ["carol (no contact)> hello"]);
 }
 
-/// Bob is in a group of alice's, whose newest roster is without him; each has written to the other.
+/// Makes Bob a removed member of Alice's group. Each has written to the other.
 pub(crate) fn removed_member<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2] {
     let [alice, bob] = members(scratch, hub);
     alice.run(&["group", "create", "team", "bob"]).ok();
@@ -258,7 +258,7 @@ fn what_cannot_be_done_is_said() {
     let ran = alice.run(&["sync"]).ok();
     assert_eq!(ran.confirmation(), "0 received, 0 sent; 1 cannot be sent now, and waits");
     assert!(ran.err.contains("has not joined the hub"), "{}", ran.err);
-    // Registering again costs no invitation.
+    // Registering again does not use up an invitation.
     alice.run(&["join", "alice.invite"]).ok();
     drop(hub);
     bob.run(&["say", "alice", "later"]).ok();
@@ -318,7 +318,7 @@ fn a_hub_that_was_restored_is_found_out() {
     assert!(ran.err.contains("the hub was restored"), "{}", ran.err);
     let ran = bob.run(&["inbox", "--problems"]).ok();
     assert!(ran.text().contains(" gap-restored "), "{}", ran.text());
-    // What comes then arrives.
+    // Later texts arrive.
     alice.run(&["say", "bob", "three"]).ok();
     alice.run(&["sync"]).ok();
     bob.run(&["sync"]).ok();

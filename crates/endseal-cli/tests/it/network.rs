@@ -21,7 +21,7 @@ fn inbox(scratch: &Scratch) -> Vec<String> {
     names
 }
 
-/// Bytes of any length that repeat late.
+/// Returns bytes of any length, with a long period.
 fn content(len: usize) -> Vec<u8> {
     let mut x = 1_u64;
     let mut next = || {
@@ -153,7 +153,7 @@ fn messages_cannot_command_a_terminal() {
     assert_eq!(listener.line(), "alice> \u{fffd}[2Jbob sent x\u{fffd}\u{fffd}");
     assert_eq!(listener.line(), "alice> ");
     assert_eq!(listener.line(), "alice> last, without a line end");
-    // No message at all is a series, too.
+    // A series may have no messages.
     alice.feed(&["send", "--lines", &listener.address], b"").ok();
     let ran = alice.feed(&["send", "--lines", &listener.address], b"good\n\xff\n");
     ran.fails(3, "line 2 is not text in UTF-8");
@@ -191,7 +191,7 @@ fn who_is_not_the_peer_gets_nothing() {
 fn nobody_listening_is_an_error_in_bounded_time() {
     let scratch = Scratch::new();
     let [alice, _] = Person::two_peers(&scratch);
-    // The port of "discard", which no test of ours opens.
+    // Port of "discard", which no test opens.
     let ran = alice.run(&["ping", "bob@127.0.0.1:9", "--timeout", "1s"]);
     ran.fails(3, "did not answer in time");
     alice.run(&["ping", "bob@host.invalid"]).fails(3, "cannot find 'host.invalid'");
@@ -215,7 +215,7 @@ fn a_full_disk_leaves_nothing_and_is_told_to_both() {
     assert_eq!(inbox(&scratch), [""; 0]);
 }
 
-/// The program with room for 1 MiB in a file.
+/// Makes the program with a file size limit of 1 MiB.
 fn program_with_limit(person: &Person<'_>) -> Command {
     let mut shell = Command::new("sh");
     shell.current_dir(person.scratch.folder()).stdin(Stdio::null());
@@ -224,7 +224,7 @@ fn program_with_limit(person: &Person<'_>) -> Command {
     shell
 }
 
-/// A sender in the middle of a file: the listener has begun, and has not all of it.
+/// Makes a sender in the middle of a file: the listener has started, and does not have all content.
 fn in_the_middle(alice: &Person<'_>, at: &str) -> (Child, ChildStdin) {
     let mut sender = alice
         .command(&["send", at, "--name", "half"])
@@ -233,7 +233,7 @@ fn in_the_middle(alice: &Person<'_>, at: &str) -> (Child, ChildStdin) {
         .spawn()
         .unwrap();
     let mut stdin = sender.stdin.take().unwrap();
-    // More than all buffers on the way have room for, so that the other side has written some.
+    // More content than all buffers on the path hold, so that the other side has written some.
     stdin.write_all(&content(24 << 20)).unwrap();
     (sender, stdin)
 }
@@ -247,7 +247,7 @@ fn a_killed_sender_leaves_nothing_there() {
     sender.kill().unwrap();
     sender.wait().unwrap();
     assert_eq!(inbox(&scratch), [""; 0]);
-    // It goes on.
+    // The listener continues.
     scratch.write("whole", "x");
     alice.run(&["send", &listener.address, "whole"]).ok();
     assert_eq!(listener.line(), "alice sent inbox/whole (1 bytes)");
@@ -265,7 +265,7 @@ fn a_killed_listener_leaves_nothing() {
     let (mut sender, stdin) = in_the_middle(&alice, &listener.address);
     listener.kill();
     assert_eq!(inbox(&scratch), [""; 0]);
-    // It cannot know yet, and does not say that it is done.
+    // The process cannot know yet, and does not report success.
     drop(stdin);
     sleep(Duration::from_millis(100));
     assert!(sender.try_wait().unwrap().is_none_or(|status| !status.success()));
@@ -284,7 +284,7 @@ fn an_interrupted_sender_says_good_bye() {
     let sender = sender.wait_with_output().unwrap();
     assert_eq!(sender.status.code(), Some(130));
     assert!(String::from_utf8(sender.stderr).unwrap().contains("interrupted"));
-    // At once, and not after the idle timeout.
+    // Immediately, and not after the idle timeout.
     let (code, _, err) = listener.end();
     assert_eq!(code, Some(3), "{err}");
     assert!(err.contains("a file did not arrive"), "{err}");

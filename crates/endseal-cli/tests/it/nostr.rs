@@ -11,10 +11,10 @@ use endseal_testing::Scratch;
 
 use crate::people::Person;
 
-/// Public key of secret key 1 and of secret key 2, of the official vectors of NIP-44.
+/// Public keys of secret key 1 and of secret key 2, from the official vectors of NIP-44.
 const FIRST: &str = "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
 const SECOND: &str = "c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5";
-/// The first vector: "a" from 1 to 2.
+/// First official vector: "a" from key 1 to key 2.
 const PAYLOAD: &str = "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABee0G5VSK0/9YypIObAtDKfYEAjD35uVkHyB0F4DwrcNaCXlCWZKaArsGrY6M9wnuTMxWfp1RTN9Xga8no+kF5Vsb";
 
 fn keys<'a>(scratch: &'a Scratch) -> Person<'a> {
@@ -86,7 +86,7 @@ fn an_event_is_signed_and_verified() {
     let changed = event.text().replace("noon", "nine");
     let ran = person.feed(&["nostr", "event", "verify"], changed.as_bytes());
     assert_eq!(ran.code, 1, "{}", ran.err);
-    // What was signed is a template, too.
+    // A signed event can be a template too.
     let again = person.feed(&["nostr", "event", "sign", "-k", "one"], &event.out).ok();
     person.feed(&["nostr", "event", "verify"], &again.out).ok();
     let ran = person.feed(&["nostr", "event", "sign", "-k", "two"], &event.out);
@@ -145,7 +145,7 @@ fn secrets_are_not_repeated() {
             &["nostr", "encrypt", "-k", secret, "--to", FIRST],
         ] {
             let ran = person.feed(args, b"a");
-            // Digits may be a public key, too.
+            // The digits may be a public key.
             assert!(ran.code == 2 || args[4..].ends_with(&[digits]), "{}", ran.err);
             assert!(!ran.err.contains(&secret[8..40]), "{}", ran.err);
         }
@@ -170,7 +170,7 @@ fn an_expiration_does_not_show_when_a_message_was_sent() {
         .collect();
     let (earliest, latest) = (start + 86_400, now() + 3 * 86_400);
     assert!(times.iter().all(|time| (earliest..=latest).contains(time)), "{times:?}");
-    // Four equal ones of 172,801 are no chance.
+    // Four equal values out of 172,801 are not a coincidence.
     assert!(times.iter().any(|time| *time != times[0]), "{times:?}");
 }
 
@@ -191,7 +191,7 @@ fn help_names_the_forms_of_keys() {
     assert!(ran.text().contains("nsec1..., ncryptsec1..."), "{}", ran.text());
 }
 
-/// Asks a library of others for one thing, as peers/rust-nostr/README.md describes it.
+/// Sends one request to another library, as peers/rust-nostr/README.md describes it.
 fn ask(library: &[&str], request: &Value) -> String {
     let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers");
     let program = match library[0] {

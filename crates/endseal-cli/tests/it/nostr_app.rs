@@ -1,4 +1,4 @@
-//! A relay of this process, and an app that signs over it with a remote signer.
+//! A relay in this process, and an app that uses it to sign with a remote signer.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -21,10 +21,10 @@ use tokio::time::timeout;
 
 /// Kind of the messages of NIP-46.
 const KIND: u16 = 24_133;
-/// Longer than an answer takes on a busy machine.
+/// Time that no answer takes, even on a busy machine.
 const LATE: Duration = Duration::from_secs(30);
 
-/// A relay that serves while it lives.
+/// A relay that serves until it is dropped.
 pub(crate) struct World {
     runtime: Runtime,
     server: Server,
@@ -48,7 +48,7 @@ pub(crate) struct App<'w> {
     world: &'w World,
     key: SecretKey,
     signing: SigningKey,
-    /// Transport key of its signer.
+    /// Transport key of the app's signer.
     signer: Option<PublicKey>,
     relay: Relay,
     notifications: Receiver<(usize, Notification)>,
@@ -57,7 +57,7 @@ pub(crate) struct App<'w> {
 }
 
 impl<'w> App<'w> {
-    /// An app that listens.
+    /// Makes an app that listens for messages.
     pub(crate) fn new(world: &'w World) -> Self {
         let key = SecretKey::generate(&mut OsRandom).unwrap();
         let signing = SigningKey::new(SecretKey::from_bytes(key.expose_secret()).unwrap());
@@ -76,7 +76,7 @@ impl<'w> App<'w> {
         Self { world, key, signing, signer: None, relay, notifications, answers, requests }
     }
 
-    /// An app that used a `bunker://` URL.
+    /// Makes an app that used a `bunker://` URL.
     pub(crate) fn of_bunker(world: &'w World, uri: &str) -> Self {
         let mut app = Self::new(world);
         let (signer, query) = uri.strip_prefix("bunker://").unwrap().split_once('?').unwrap();
@@ -87,14 +87,14 @@ impl<'w> App<'w> {
         app
     }
 
-    /// The URI with which it asks a signer for a connection.
+    /// Returns the URI with which the app asks a signer for a connection.
     pub(crate) fn uri(&self, secret: &str) -> String {
         let relay = self.world.url().replace(':', "%3A").replace('/', "%2F");
         let own = hex(&self.key.public_key().to_bytes());
         format!("nostrconnect://{own}?relay={relay}&secret={secret}&name=mail%20app")
     }
 
-    /// Takes the signer that answers [`Self::uri`].
+    /// Accepts the signer that answers [`Self::uri`].
     pub(crate) fn accept(&mut self, secret: &str) {
         let end = Instant::now() + LATE;
         while self.signer.is_none() {
@@ -112,7 +112,7 @@ impl<'w> App<'w> {
         id
     }
 
-    /// Sends a request of that id, which may be a repetition.
+    /// Sends a request with this id, which may be a repetition.
     pub(crate) fn start_as(&mut self, id: &str, method: &str, params: &Value) {
         let request = json!({"id": id, "method": method, "params": params}).to_string();
         let signer = self.signer.as_ref().unwrap();
@@ -132,7 +132,7 @@ impl<'w> App<'w> {
         assert!(self.relay.publish(&SignedEvent::from(&event)).is_empty());
     }
 
-    /// Answers that are there, or arrive within `patience`.
+    /// Returns the answers that have arrived, or that arrive within `patience`.
     pub(crate) fn take_answers(&mut self, patience: Duration) -> Vec<Value> {
         let patience = if self.answers.is_empty() { patience } else { Duration::ZERO };
         if self.receive(patience) {
@@ -141,26 +141,26 @@ impl<'w> App<'w> {
         self.answers.drain(..).collect()
     }
 
-    /// The answer to a request.
+    /// Waits for the answer to a request.
     #[track_caller]
     pub(crate) fn answer(&mut self, id: &str) -> Value {
         self.answer_within(id, LATE).expect("the signer answers")
     }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request, and waits for its answer.
     #[track_caller]
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.start(method, params);
         self.answer(&id)
     }
 
-    /// Has an event of a kind signed: its author, or the error.
+    /// Requests a signature for an event of this kind. Returns its author, or the error.
     #[track_caller]
     pub(crate) fn sign(&mut self, kind: u16) -> String {
         signed(&self.ask("sign_event", &template(kind)), kind)
     }
 
-    /// As [`Self::answer`], or nothing after `patience`.
+    /// Like [`Self::answer`], but returns `None` after `patience`.
     pub(crate) fn answer_within(&mut self, id: &str, patience: Duration) -> Option<Value> {
         let end = Instant::now() + patience;
         loop {
@@ -173,7 +173,7 @@ impl<'w> App<'w> {
         }
     }
 
-    /// Waits for one notification of the relay, and keeps the answer in it.
+    /// Waits for one notification of the relay, and stores the answer in it.
     fn receive(&mut self, patience: Duration) -> bool {
         let next = self.notifications.recv();
         let next = self.world.runtime.block_on(async { timeout(patience, next).await });
@@ -191,13 +191,13 @@ impl<'w> App<'w> {
     }
 }
 
-/// Parameters of `sign_event`.
+/// Makes the parameters of `sign_event`.
 pub(crate) fn template(kind: u16) -> Value {
     let event = json!({"kind": kind, "content": "at noon", "tags": [["t", "noon"]], "created_at": 1_700_000_000});
     json!([event.to_string()])
 }
 
-/// The author of the event in an answer, or the error.
+/// Returns the author of the event in an answer, or the error.
 pub(crate) fn signed(answer: &Value, kind: u16) -> String {
     let Some(event) = answer["result"].as_str() else {
         return answer["error"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! `endseal nostr … --bunker` before a signer that runs.
+//! `endseal nostr … --bunker` with a running signer.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -14,7 +14,7 @@ use crate::signer_running::{Running, waiting};
 
 const SIGN: [&str; 5] = ["nostr", "event", "sign", "--bunker", "url"];
 
-/// Bob, with the URL of an app of alice's signer in a file.
+/// Makes Bob, with the URL of an app of Alice's signer in a file.
 fn invited<'a>(owner: &Owner<'a>, options: &[&str]) -> Person<'a> {
     let scratch = owner.0.scratch;
     let invite = [&["signer", "invite", "notes"], options].concat();
@@ -38,11 +38,11 @@ fn a_remote_signer_signs_what_its_rules_name() {
     assert_eq!((&verified["author"], &verified["kind"]), (&FIRST.into(), &1.into()));
     assert!(event.text().contains(r#""content":"at \"noon\"\n""#), "{}", event.text());
     sign(&bob, &["--kind", "4"]).fails(1, "the signer refuses: not allowed");
-    // The spent secret is sent again, by the same key.
+    // The used secret is sent again with the same key.
     let ran = sign(&bob, &["--kind", "1", "--json", "-o", "event"]).ok();
     let verified = bob.run(&["--json", "nostr", "event", "verify", "event"]).ok().json();
     assert_eq!(ran.json()["id"], verified["id"]);
-    // A template's own author must be the signer's user.
+    // The author of a template must be the signer's user.
     for (author, code) in [(FIRST, 0), (SECOND, 1)] {
         let template = format!(
             "{{\"pubkey\":\"{author}\",\"kind\":1,\"created_at\":7,\"tags\":[],\"content\":\"\"}}"
@@ -105,7 +105,7 @@ fn a_url_is_a_file_or_an_argument() {
     let secret = url.split("secret=").nth(1).unwrap();
     assert!(!ran.err.contains(secret), "{}", ran.err);
     assert_eq!(sign("-", url.as_bytes()).ok().err, "");
-    // The signer knows this client without it.
+    // The signer knows this client, so that the secret is not needed.
     let ran = sign(url.split("&secret=").next().unwrap(), b"").ok();
     assert_eq!(ran.err, "");
     let standard = ["nostr", "event", "sign", "--bunker", "-", "--kind", "1"];
@@ -131,7 +131,7 @@ fn a_url_is_a_file_or_an_argument() {
 fn an_absent_signer_is_told_from_an_absent_relay() {
     let (scratch, world) = (Scratch::new(), World::new());
     let alice = Owner::new(&scratch, &world.url());
-    // It does not run: the store makes the app.
+    // The signer is not running, so that the app is made in its store.
     let invite = ["invite", "notes", "--allow", "sign:1"];
     write_private(&scratch, "url", alice.run(&invite).ok().text());
     let bob = Person { name: "bob", scratch: &scratch };

@@ -1,4 +1,4 @@
-//! A path that takes its time: a UDP proxy between a client and a server.
+//! A network path with a delay: a UDP proxy between a client and a server.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, sleep};
 use std::time::Instant;
 
-/// Period after which a thread looks for the end.
+/// Interval at which a thread checks for the end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Everything that one client sends to it arrives at the server, so much later, and back.
+/// A proxy that delays everything that one client and its server send to each other.
 pub(crate) struct Path {
     address: SocketAddr,
     over: Arc<AtomicBool>,
@@ -38,7 +38,7 @@ impl Path {
         self.address
     }
 
-    /// One direction: what comes by one socket leaves by the other, for whom `to` says.
+    /// Forwards one direction: datagrams of one socket leave by the other, to the address in `to`.
     fn carry(
         &self,
         one_way: Duration,
@@ -66,7 +66,7 @@ impl Path {
         thread::spawn(move || {
             for (due, to, datagram) in coming {
                 sleep(due.saturating_duration_since(Instant::now()));
-                // A full buffer loses it, as on any path.
+                // A full buffer loses the datagram, as on any path.
                 let _sent = exit.send_to(&datagram, to);
             }
         });

@@ -1,4 +1,4 @@
-//! People with state directories, who run the program.
+//! Persons with state directories, who run the program.
 
 use core::time::Duration;
 use std::fs;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_endseal");
 
-/// Longer than any run takes on a busy machine.
+/// Time that no run takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Result of a run of the program.
@@ -37,14 +37,14 @@ impl Ran {
         core::str::from_utf8(&self.out).unwrap()
     }
 
-    /// It went well.
+    /// Checks that the run succeeded.
     #[track_caller]
     pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, 0, "{}", self.err);
         self
     }
 
-    /// It ended with that code, said why, and gave no data.
+    /// Checks that the run failed with this exit code and reason, and printed no data.
     #[track_caller]
     pub(crate) fn fails(self, code: i32, why: &str) -> Self {
         assert_eq!(self.code, code, "{}", self.err);
@@ -54,7 +54,7 @@ impl Ran {
         self
     }
 
-    /// The last line of standard error. Nothing was printed on standard output.
+    /// Returns the last line of standard error. Checks that standard output is empty.
     #[track_caller]
     pub(crate) fn confirmation(&self) -> &str {
         assert_eq!(self.text(), "");
@@ -67,7 +67,7 @@ impl Ran {
     }
 }
 
-/// A command of the program that no setting of the machine reaches.
+/// Makes a command of the program that is independent of the machine's settings.
 pub(crate) fn program() -> Command {
     let mut command = Command::new(PROGRAM);
     for name in ["ENDSEAL_HOME", "ENDSEAL_PASSPHRASE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOME"] {
@@ -77,20 +77,20 @@ pub(crate) fn program() -> Command {
     command
 }
 
-/// Runs it.
+/// Runs a command, and returns its result.
 pub(crate) fn run(command: &mut Command) -> Ran {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     end(command.spawn().unwrap())
 }
 
-/// Waits for its end. What does not end is killed, so that its test fails instead of waiting for
-/// ever.
+/// Waits for the end of a process. A process that does not end is killed, so that its test fails
+/// instead of waiting forever.
 fn end(child: Child) -> Ran {
     let id = child.id().to_string();
     let (ended, end) = mpsc::channel::<()>();
     thread::spawn(move || {
         if end.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
-            // It may have ended at this moment, which is as good.
+            // It may have ended at this moment, which is not a fault.
             let _ended = Command::new("kill").args(["-KILL", &id]).status();
         }
     });
@@ -99,35 +99,35 @@ fn end(child: Child) -> Ran {
     Ran::of(output)
 }
 
-/// Runs it with standard input.
+/// Runs a command with this standard input.
 pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // A program that stops reading is not a mistake of the test.
+    // A program that stops reading is not a fault of the test.
     let writer = thread::spawn(move || drop(stdin.write_all(&input)));
     let ran = end(child);
     writer.join().unwrap();
     ran
 }
 
-/// Somebody who works in a scratch folder and has a state directory there.
+/// A person who works in a scratch folder, with a state directory in it.
 pub(crate) struct Person<'a> {
     pub(crate) name: &'static str,
     pub(crate) scratch: &'a Scratch,
 }
 
 impl<'a> Person<'a> {
-    /// With an identity without passphrase, which costs a test the least.
+    /// Makes a person with an identity without a passphrase, which is the fastest for a test.
     pub(crate) fn new(name: &'static str, scratch: &'a Scratch) -> Self {
         let own = Self { name, scratch };
         own.run(&["init", "--no-passphrase"]).ok();
         own
     }
 
-    /// With an identity under a passphrase, whose derivation takes the least work that the format
-    /// allows. The device has none.
+    /// Makes a person with an identity under a passphrase, whose derivation is as cheap as the
+    /// format allows. The device has no passphrase.
     pub(crate) fn with_passphrase(
         name: &'static str,
         scratch: &'a Scratch,
@@ -143,7 +143,7 @@ impl<'a> Person<'a> {
         own
     }
 
-    /// Alice and Bob, who know each other as peers, and a folder `inbox` of whoever listens.
+    /// Makes Alice and Bob, who have each other as peers, and a folder `inbox` for the listener.
     pub(crate) fn two_peers(scratch: &'a Scratch) -> [Self; 2] {
         let people = ["alice", "bob"].map(|name| Person::new(name, scratch));
         for (one, other) in [(0, 1), (1, 0)] {

@@ -1,4 +1,4 @@
-//! Output of a ping.
+//! Tests of the output of a ping.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -37,7 +37,7 @@ fn a_ping_shows_what_was_agreed() {
     assert_eq!(json["group"]["number"], 0x11ec);
     assert_eq!(json["signature"]["name"], "ML-DSA-65");
     assert_eq!((&json["echo"], &json["round_trips"]), (&Value::Null, &Value::Null));
-    // A public key and a signature of ML-DSA-65 each way alone are that many.
+    // A public key and a signature of ML-DSA-65 in each direction need that many bytes.
     for direction in ["bytes_sent", "bytes_received"] {
         assert!(json[direction].as_u64().unwrap() > 1_952 + 3_309, "{json}");
     }
@@ -57,7 +57,7 @@ fn round_trips_are_shown_where_echoes_tell_them() {
 
     let shown = alice.run(&["ping", &far, "-c", "2"]).ok();
     assert!(shown.text().contains("round trips n/a: 3 echoes are needed\n"), "{}", shown.text());
-    // The fastest of many echoes on this machine is shorter than 5 ms, however busy it is.
+    // The fastest of many echoes on this machine takes less than 5 ms, even if it is busy.
     let json = alice.run(&["--json", "ping", &listener.address, "-c", "50"]).ok().json();
     assert_eq!(json["round_trips"], Value::Null, "{json}");
     let shown = alice.run(&["ping", &listener.address, "-c", "50"]).ok();
@@ -78,7 +78,7 @@ fn a_proof_of_the_address_is_shown_as_one_round_trip_more() {
     assert!(careful.endpoint.statistics().retries > 0);
 }
 
-/// The fewest round trips of some pings: others may keep the machine busy meanwhile.
+/// Returns the fewest round trips of several pings, because the machine may be busy during some.
 fn fewest(alice: &Person<'_>, at: &str) -> f64 {
     let pings = (0..4).map(|_| {
         let json = alice.run(&["--json", "ping", at, "-c", "5"]).ok().json();
@@ -90,7 +90,7 @@ fn fewest(alice: &Person<'_>, at: &str) -> f64 {
     pings.fold(f64::MAX, f64::min)
 }
 
-/// A peer that has everybody prove his address first, as others do when they are crowded.
+/// A peer that requires address validation from all clients, as others do under load.
 struct Careful {
     endpoint: Endpoint,
     peer: PeerId,
@@ -132,7 +132,7 @@ impl Careful {
     }
 }
 
-/// Wants nothing but echoes.
+/// An inbox that expects only echoes.
 struct Nothing;
 
 impl Inbox for Nothing {

@@ -1,4 +1,4 @@
-//! Standard streams: `-`, pipes that close, terminals.
+//! Standard streams: `-`, closed pipes and terminals.
 
 use std::process::{Command, Stdio};
 
@@ -36,7 +36,7 @@ fn a_reader_that_stops_is_no_error() {
     bob.run(&["seal", "-r", &own, "-o", "sealed", "plain"]).ok();
     let ran = shell(&scratch, "endseal --home bob -q open sealed | head -c 1");
     assert_eq!(ran.ok().err, "");
-    // Text as well.
+    // This holds for text too.
     let ran = shell(&scratch, "(sleep 0.2; endseal man) | true");
     assert_eq!(ran.ok().err, "");
 }

@@ -1,4 +1,4 @@
-//! Progress on a terminal.
+//! Tests of progress on a terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
@@ -11,8 +11,8 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::people::Person;
 
-/// Runs a command whose standard output is a terminal, or its standard error. Returns what the
-/// terminal got.
+/// Runs a command whose standard output or standard error is a terminal. Returns the bytes that the
+/// terminal received.
 pub(crate) fn on_a_terminal(mut command: Command, is_output: bool) -> String {
     let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&own).unwrap();
@@ -26,12 +26,12 @@ pub(crate) fn on_a_terminal(mut command: Command, is_output: bool) -> String {
         false => command.stdout(Stdio::null()).stderr(terminal.try_clone().unwrap()),
     };
     let mut child = command.spawn().unwrap();
-    // It holds the terminal, too.
+    // The command holds the terminal open too.
     drop(command);
     let reader = thread::spawn(move || {
         let (mut own, mut got) = (File::from(own), Vec::new());
         let mut piece = [0; 4096];
-        // After the last process with the terminal, reading is an error.
+        // Reading fails after the last process has closed the terminal.
         while let Ok(len @ 1..) = own.read(&mut piece) {
             got.extend_from_slice(&piece[..len]);
         }

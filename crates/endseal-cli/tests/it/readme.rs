@@ -1,4 +1,4 @@
-//! The commands of README.md, in their order.
+//! Runs the commands of README.md in their order.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -14,16 +14,16 @@ const README: &str = include_str!("../../../../README.md");
 
 const PASS: &str = "correct horse battery staple";
 
-/// Commands of bob; all others are alice's.
+/// Commands of Bob. All others are Alice's.
 const OF_BOB: [&str; 2] = ["group import", "# bob"];
 
-/// Lines of the blocks of commands.
+/// Returns the lines of the command blocks.
 fn lines() -> Vec<&'static str> {
     let blocks = README.split("\n```").skip(1).step_by(2);
     blocks.filter_map(|block| block.strip_prefix('\n')).flat_map(str::lines).collect()
 }
 
-/// A line in a shell, by the person with that state directory.
+/// Runs a line in a shell, with the state directory `home`.
 fn shell(line: &str, home: &str, scratch: &Scratch) -> Ran {
     let folder = PROGRAM.rsplit_once('/').unwrap().0;
     let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
@@ -33,7 +33,7 @@ fn shell(line: &str, home: &str, scratch: &Scratch) -> Ran {
     run(command.env("ENDSEAL_PASSPHRASE", PASS))
 }
 
-/// A line that serves until it is ended.
+/// Starts a line that serves until it is ended.
 fn serve(line: &str, scratch: &Scratch) -> Child {
     let mut command = Command::new(PROGRAM);
     command.args(line.split(' ').skip(1)).args(["--listen", "127.0.0.1:0"]);
@@ -46,7 +46,7 @@ fn serve(line: &str, scratch: &Scratch) -> Child {
     child
 }
 
-/// A signer of alice.
+/// Starts a signer of Alice.
 fn serve_apps(line: &str, scratch: &Scratch) -> Child {
     let mut command = Command::new(PROGRAM);
     command.args(line.split(' ').skip(1)).args(["--log", "off"]).env("ENDSEAL_PASSPHRASE", PASS);
@@ -97,7 +97,7 @@ fn commands_of_the_readme_work_in_their_order() {
             continue;
         }
         if line.starts_with("endseal listen") {
-            // Bob listens, so that he must know alice.
+            // Bob listens, so that he must have Alice as a peer.
             let alice = shell("endseal id show --peer", "alice", &scratch).ok();
             bob.run(&["peers", "add", "alice", alice.text().trim_end()]).ok();
             let line = line.replace("0.0.0.0:4433", "127.0.0.1:0");

@@ -1,4 +1,4 @@
-//! Key rings of the S3 proxy, and what is done to buckets from time to time.
+//! Key rings of the S3 proxy, and the maintenance of buckets.
 
 use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -35,7 +35,7 @@ fn keys_of_a_ring_are_dated_and_the_last_one_wraps() {
     for (key, wraps) in keys.iter().zip([false, true]) {
         assert_eq!(key["wraps"], wraps);
         let made = key["created"].as_str().unwrap();
-        // Seconds taken for milliseconds are in 1970, or in the year 9999.
+        // Seconds that are mistaken for milliseconds are in 1970, or in the year 9999.
         assert!(("2024".."2200").contains(&made), "{made}");
     }
     assert_eq!(s3(&["key", "list", "ring.key", "--json"], &scratch).ok().json(), rotated);
@@ -106,7 +106,7 @@ fn a_key_is_taken_out_by_its_whole_id_and_the_ring_is_kept_beside() {
     assert_eq!(std::fs::read(scratch.folder().join(&kept)).unwrap(), rotated);
     let listed = s3(&["key", "list", "ring.key", "--json"], &scratch).ok().json();
     assert_eq!(listed["keys"].as_array().unwrap().len(), 1);
-    // The only one is the one that wraps; and no copy is ever replaced.
+    // The only key is the one that wraps. No copy is ever replaced.
     s3(&["key", "remove", "ring.key", &newest], &scratch).fails(3, "wraps");
     std::fs::write(scratch.folder().join("ring.key"), &rotated).unwrap();
     s3(&["key", "remove", "ring.key", &old], &scratch).fails(2, "no copy");
@@ -123,7 +123,7 @@ fn a_name_secret_is_made_once() {
     s3(&["names", "init", "names.secret"], &scratch).fails(2, "already");
     let same = std::fs::read_to_string(scratch.folder().join("names.secret")).unwrap();
     assert_eq!(same, text);
-    // The ring is no name secret, and a proxy without one does not start.
+    // The ring is not a name secret, and a proxy without one does not start.
     let bucket = "[[bucket]]\nname = \"b\"\nnames = \"encrypt-unordered\"\nname_secret_file = ";
     let base = std::fs::read_to_string(scratch.folder().join("s3.toml")).unwrap();
     for (file, code) in [("names.secret", 0), ("ring.key", 4), ("missing", 4)] {
@@ -161,7 +161,7 @@ fn empty_buckets_are_complete_and_clean() {
     scratch.write("place", "{}");
     let odd = s3(&["scrub", "--config", "s3.toml", "--checkpoint", "place"], &scratch);
     odd.fails(3, "holds no place");
-    // A run for other objects would take those before the place for read.
+    // A run for other objects would skip those before the checkpoint.
     scratch.write("place", place(0));
     scratch.write("other.toml", std::fs::read(&config).unwrap());
     for other in [
@@ -173,7 +173,7 @@ fn empty_buckets_are_complete_and_clean() {
         s3(&run, &scratch).fails(3, "holds the place of a run for other objects");
         assert!(scratch.folder().join("place").exists());
     }
-    // A bucket that is not there is left to do.
+    // A bucket that does not exist counts as unfinished.
     let missing = ["rewrap", "--config", "s3.toml", "--bucket", "missing", "--json"];
     let missing = s3(&missing, &scratch);
     assert_eq!(missing.code, 1, "{}", missing.err);
@@ -195,7 +195,7 @@ fn what_makes_no_sense_is_refused() {
     s3(&["clean", "--config", "s3.toml"], &scratch).fails(4, "missing field `keys`");
 }
 
-/// The lines that a proxy logs of a request, of which the query is a credential.
+/// Returns the lines that a proxy logs for a request whose query is a credential.
 fn logged(level: &str) -> Vec<Value> {
     let scratch = configured();
     let mut command = program();
@@ -233,7 +233,7 @@ fn a_request_is_a_line_of_the_log_without_its_query() {
     assert!(logged("warn").is_empty() && logged("off").is_empty());
 }
 
-/// A pipe has room for some 200 lines.
+/// A pipe holds about 200 lines.
 #[test]
 fn requests_are_answered_while_nobody_reads_the_log() {
     let scratch = configured();
@@ -259,7 +259,7 @@ fn requests_are_answered_while_nobody_reads_the_log() {
         }
         answered += 1;
     }
-    // What waits is told, and the number of what found no room.
+    // The waiting lines are printed, and the number of dropped lines.
     let mut log = child.stderr.take().unwrap();
     let reader = std::thread::spawn(move || {
         let mut err = String::new();
@@ -286,7 +286,8 @@ fn a_server_whose_log_nobody_reads_ends() {
     let mut command = program();
     command.current_dir(scratch.folder()).args(["s3", "serve", "--config", "s3.toml"]);
     command.args(["--listen", "127.0.0.1:0"]);
-    // Full to the last byte: shorter lines than the first that waits have no room either.
+    // The pipe is full to the last byte: shorter lines than the first waiting one do not fit
+    // either.
     let (unread, err) = std::io::pipe().unwrap();
     let mut filler = err.try_clone().unwrap();
     let filling = std::thread::spawn(move || drop(filler.write_all(&[b' '; 1 << 20])));
@@ -296,7 +297,7 @@ fn a_server_whose_log_nobody_reads_ends() {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("listening at http://").unwrap();
     let stream = TcpStream::connect(address).unwrap();
-    // A request that is cut when the time to drain is over, which is a failure to tell of.
+    // A request that is cut at the end of the drain time, which is logged as a failure.
     write!(&stream, "PUT /bucket/key HTTP/1.1\r\nhost: h\r\ncontent-length: 9\r\n\r\n").unwrap();
     std::thread::sleep(core::time::Duration::from_millis(300));
     let pid = child.id().to_string();
@@ -375,7 +376,7 @@ fn sighup_reads_the_configuration_again() {
     };
     let good = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();
     let changed = good.replace("[backend]", "listen = \"127.0.0.1:1\"\n[backend]");
-    // The address was given as an argument, and stays; the limit is not read again.
+    // The address was an argument, and stays. The limit is not read again.
     let limited = format!("{changed}[limits]\nconnections = 7\n");
     for (text, told) in [
         (good.clone(), &["serves by"][..]),
@@ -395,7 +396,8 @@ fn sighup_reads_the_configuration_again() {
     assert!(child.wait().unwrap().success());
 }
 
-/// The first warning of a proxy that has just started, and the answer to `/healthz` after it.
+/// Returns the first warning of a proxy that has just started, and the answer to `/healthz` after
+/// it.
 fn warning_at_start(url: &str) -> (Value, String) {
     let scratch = configured();
     let text = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();

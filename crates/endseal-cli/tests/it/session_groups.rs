@@ -1,5 +1,5 @@
-//! Groups of sessions (MLS) between state directories, whose key packages, welcomes, commits and
-//! messages travel in files.
+//! MLS groups between state directories, whose key packages, welcomes, commits and messages are
+//! exchanged in files.
 
 use endseal_testing::Scratch;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::messages::{self, Hub, members as members_of};
 use crate::people::{Person, Ran};
 use crate::session_groups_killed::dies;
 
-/// People who know each other.
+/// Makes persons who have each other as contacts.
 fn people<'a, const N: usize>(names: [&'static str; N], scratch: &'a Scratch) -> [Person<'a>; N] {
     let people = names.map(|name| Person::new(name, scratch));
     for one in &people {
@@ -20,20 +20,20 @@ fn people<'a, const N: usize>(names: [&'static str; N], scratch: &'a Scratch) ->
     people
 }
 
-/// Alice and bob, who are in the group `team`.
+/// Makes Alice and Bob, who are in the group `team`.
 pub(crate) fn team(scratch: &Scratch) -> [Person<'_>; 2] {
     let [alice, bob] = people(["alice", "bob"], scratch);
     found(&alice, &bob);
     [alice, bob]
 }
 
-/// The objects of the inbox.
+/// Returns the objects of the inbox.
 fn inbox(person: &Person<'_>) -> Vec<Value> {
     let ran = person.run(&["--json", "session", "group", "inbox"]).ok();
     ran.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The texts of the inbox.
+/// Returns the texts of the inbox.
 pub(crate) fn texts(person: &Person<'_>) -> Vec<String> {
     inbox(person).iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect()
 }
@@ -50,7 +50,7 @@ fn receive(person: &Person<'_>, file: &str) -> Value {
     person.run(&["--json", "session", "group", "receive", file]).ok().json()
 }
 
-/// Sends a text, and sees that all others have it.
+/// Sends a text, and checks that all others have it.
 fn talk(from: &Person<'_>, name: &str, to: &[&Person<'_>]) {
     let text = format!("from {}", from.name);
     let args = ["session", "group", "send", name, "-fo", "talk.msgs"];
@@ -80,7 +80,7 @@ fn members(person: &Person<'_>, name: &str) -> Vec<String> {
     names
 }
 
-/// Alice makes a group and adds bob.
+/// Alice makes a group and adds Bob.
 fn found(alice: &Person<'_>, bob: &Person<'_>) {
     group(alice, &["create", "team"]).ok();
     key_package(bob, "bob.package");
@@ -92,11 +92,11 @@ fn found(alice: &Person<'_>, bob: &Person<'_>) {
     assert!(shown.contains("joined the group team, invited by alice"), "{shown}");
 }
 
-/// Adds a person to a group of others, who read the commit.
+/// Adds a person to a group. The other members receive the commit.
 fn add(by: &Person<'_>, who: &Person<'_>, others: &[&Person<'_>]) {
     key_package(who, "who.package");
     group(by, &["add", "team", who.name, "who.package", "-fo", "add.msgs"]).ok();
-    // Until the commit holds there is no welcome.
+    // There is no welcome until the commit is accepted.
     assert_eq!(by.run(&["session", "group", "list"]).ok().text().matches("pending").count(), 1);
     for other in others {
         assert_eq!(receive(other, "add.msgs")["delivered"], 1);
@@ -113,11 +113,11 @@ fn two_people_make_a_group_leave_it_and_join_again() {
     let [alice, bob] = team(&scratch);
     talk(&alice, "team", &[&bob]);
     talk(&bob, "team", &[&alice]);
-    // The files can be read again, the welcome too.
+    // The files can be received again, including the welcome.
     let again = receive(&bob, "bob.welcome");
     assert_eq!((&again["already_delivered"], &again["failed"]), (&1.into(), &0.into()));
 
-    // Bob proposes to leave; what alice commits removes him.
+    // Bob proposes to leave, and Alice's commit removes him.
     group(&bob, &["leave", "team", "-o", "leave.msgs"]).ok();
     let ran = bob.feed(&["session", "group", "send", "team", "-o", "x"], b"no");
     ran.fails(2, "proposals for the group wait");
@@ -134,7 +134,7 @@ fn two_people_make_a_group_leave_it_and_join_again() {
     assert!(listed.text().contains("this device was removed"), "{}", listed.text());
     bob.feed(&["session", "group", "send", "team", "-o", "x"], b"no").fails(2, "not in the group");
 
-    // Forgotten, and joined again, in a later epoch.
+    // Bob forgets the group, and joins it again in a later epoch.
     group(&bob, &["forget", "team", "--yes"]).ok();
     assert!(group(&bob, &["list"]).ok().text().is_empty());
     group(&bob, &["members", "team"]).fails(2, "there is no group 'team'");
@@ -159,14 +159,14 @@ fn three_people_change_a_group_by_commits_that_hold_when_they_are_accepted() {
         talk(from, "team", &to);
     }
 
-    // Two commits at the same time: alice's comes first, and bob's is taken back.
+    // Two commits at the same time: Alice's comes first, and Bob's is discarded.
     group(&bob, &["update", "team", "-o", "second.msgs"]).ok();
     group(&bob, &["update", "team", "-o", "x"]).fails(2, "a commit is pending");
     group(&alice, &["remove", "team", "carol", "-o", "first.msgs"]).ok();
     for person in [&bob, &carol] {
         assert_eq!(receive(person, "first.msgs")["delivered"], 1);
     }
-    // Her own file that comes back does what accept does.
+    // Receiving her own file has the same effect as accept.
     assert_eq!(receive(&alice, "first.msgs")["delivered"], 1);
     group(&bob, &["accept", "team"]).fails(2, "no commit is pending");
     let late = alice.run(&["--json", "session", "group", "receive", "second.msgs"]);
@@ -176,11 +176,11 @@ fn three_people_change_a_group_by_commits_that_hold_when_they_are_accepted() {
     let ran = carol.feed(&["session", "group", "send", "team", "-o", "x"], b"no");
     ran.fails(2, "not in the group");
 
-    // Taken back by hand, and then made.
+    // The commit is discarded by hand, and then made again.
     group(&alice, &["update", "team", "-o", "lost.msgs"]).ok();
     group(&alice, &["discard", "team"]).ok();
     group(&alice, &["discard", "team"]).fails(2, "no commit is pending");
-    // Carol, who was removed, is added again without forgetting the group.
+    // Carol was removed, and is added again without forgetting the group.
     add(&alice, &carol, &[&bob]);
     talk(&carol, "team", &[&alice, &bob]);
 }
@@ -201,7 +201,7 @@ fn what_makes_no_sense_in_a_group_is_refused() {
     group(&alice, &args).fails(1, "is not a key package of bob");
     scratch.write("junk", "no key package at all");
     group(&alice, &["add", "team", "bob", "junk", "-o", "x"]).fails(1, "not a key package");
-    // Bob is in it already, and his key package was used.
+    // Bob is a member already, and his key package was used.
     group(&alice, &["add", "team", "bob", "bob.package", "-o", "x"]).fails(1, "key package");
     group(&alice, &["remove", "team", &mallory.identity(), "-o", "x"]).fails(2, "not in the group");
     group(&alice, &["remove", "team", &alice.identity(), "-o", "x"]).fails(2, "remove itself");
@@ -210,10 +210,10 @@ fn what_makes_no_sense_in_a_group_is_refused() {
     group(&alice, &["key-package", "-o", "bob.package"]).fails(2, "exists already");
     group(&alice, &["forget", "nothing", "--yes"]).fails(2, "there is no group");
     assert!(!scratch.has("x"));
-    // The store is as it was, with nothing in the outbox.
+    // The store is unchanged, with an empty outbox.
     talk(&alice, "team", &[&bob]);
 
-    // An inviter who is no contact gets bob into no group, under whatever name.
+    // An inviter who is not a contact cannot add Bob to a group, whatever its name.
     key_package(&bob, "second.package");
     group(&mallory, &["create", "friends"]).ok();
     group(&mallory, &["add", "friends", "bob", "second.package", "-o", "bad.welcome"]).ok();
@@ -222,25 +222,25 @@ fn what_makes_no_sense_in_a_group_is_refused() {
     assert_eq!((ran.code, &refused["failures"]["stranger"]), (1, &1.into()));
     assert_eq!(refused["uninvited"][0]["inviter"]["identity"], mallory.identity());
     assert_eq!(group(&bob, &["list"]).ok().text().lines().count(), 1);
-    // Once she is one, the same file does.
+    // When she is a contact, the same file is accepted.
     bob.run(&["contacts", "add", "mallory", &mallory.identity()]).ok();
     assert_eq!(receive(&bob, "bad.welcome")["joined"][0]["group"], "friends");
-    // For another device.
+    // The welcome is for another device.
     assert_eq!(receive(&alice, "bad.welcome")["elsewhere"], 1);
 }
 
-/// Keys that are used once, and were used.
+/// Key packages are used once. These were used before.
 #[test]
 fn a_spent_key_package_is_named_with_its_remedy() {
     let scratch = Scratch::new();
     let [alice, bob, carol] = people(["alice", "bob", "carol"], &scratch);
     found(&alice, &bob);
-    // Alice has used it herself, and is told.
+    // Alice has used it herself, and gets an error.
     group(&alice, &["create", "other"]).ok();
     let again = ["add", "other", "bob", "bob.package", "-o", "other.welcome"];
     let told = group(&alice, &again).fails(1, "the key package was used");
     assert!(told.err.contains("endseal session group key-package"), "{}", told.err);
-    // One whose commit was taken back was not used.
+    // A key package was not used if its commit was discarded.
     add(&alice, &carol, &[&bob]);
     key_package(&bob, "second.package");
     group(&alice, &["remove", "team", "bob", "-o", "x1"]).ok();
@@ -248,7 +248,7 @@ fn a_spent_key_package_is_named_with_its_remedy() {
     group(&alice, &["add", "team", "bob", "second.package", "-o", "x2"]).ok();
     group(&alice, &["discard", "team"]).ok();
     group(&alice, &["add", "other", "bob", "second.package", "-o", "x3"]).ok();
-    // Carol cannot know that alice was given the same key package.
+    // Carol cannot know that Alice received the same key package.
     group(&carol, &["create", "club"]).ok();
     group(&carol, &["add", "club", "bob", "bob.package", "-o", "club.welcome"]).ok();
     let received = bob.run(&["--json", "session", "group", "receive", "club.welcome"]);
@@ -258,7 +258,7 @@ fn a_spent_key_package_is_named_with_its_remedy() {
     let told = bob.run(&["session", "group", "receive", "club.welcome"]);
     let remedy = "endseal session group key-package -o FILE";
     assert!(told.code == 1 && told.err.contains(remedy), "{}", told.err);
-    // The welcome that used it comes again.
+    // The welcome that used it is received again.
     assert_eq!(receive(&bob, "bob.welcome")["already_delivered"], 1);
 }
 
@@ -267,7 +267,7 @@ fn what_is_no_text_is_carried_exactly() {
     let scratch = Scratch::new();
     let [alice, bob] = team(&scratch);
     let send = ["session", "group", "send", "team", "-fo", "out"];
-    // MLS pads a message to the next of some lengths below 1 MiB.
+    // MLS pads a message to one of several lengths below 1 MiB.
     for content in [&b""[..], &[0xfe, 0], &[0xff; 830_000]] {
         alice.feed(&send, content).ok();
         receive(&bob, "out");
@@ -285,7 +285,7 @@ fn what_is_no_text_is_carried_exactly() {
     let two = [b"short\n", &most[..], b"x\n"].concat();
     let ran = alice.feed(&[&send[..], &["--lines"]].concat(), &two);
     ran.fails(2, "text 2 is longer than a message may be");
-    // Not even the first.
+    // Not even the first text was encrypted.
     assert!(!scratch.has("long"));
     let ran = group(&alice, &["send", "team", "--resume", "-o", "long"]).ok();
     assert_eq!(ran.confirmation(), "nothing waits for the group team");
@@ -298,7 +298,7 @@ fn a_file_that_was_cut_or_changed_gives_what_is_whole() {
     let send = ["session", "group", "send", "team", "--lines", "-o", "out"];
     alice.feed(&send, b"1\n2\n\x1b[2J\r\n4").ok();
     let good = scratch.read("out");
-    // Kind, id, group and length, and the message.
+    // A record has kind, id, group, length and the message.
     let record = |at: usize| {
         let at = at + 1 + 16 + 1 + 4;
         at + 4 + u32::from_le_bytes(good[at..at + 4].try_into().unwrap()) as usize
@@ -316,14 +316,14 @@ fn a_file_that_was_cut_or_changed_gives_what_is_whole() {
     let shown = group(&bob, &["inbox"]).ok();
     let lines = ["1", "2", "\u{fffd}[2J"].map(|text| format!("alice in team> {text}\n"));
     assert_eq!(shown.text(), lines.concat());
-    // Another file first: nothing of what follows it is lost.
+    // The first file is invalid. The files after it are still received.
     scratch.write("other", b"no such file at all");
     group(&bob, &["receive", "other"]).fails(1, "it is not a session file");
     group(&bob, &["receive", "out", "out"]).ok();
     assert_eq!(texts(&bob), ["1", "2", "\u{1b}[2J", "4"]);
 }
 
-/// More than a ratchet keeps keys for, in the wrong order of files.
+/// More messages than a ratchet keeps keys for, in the wrong order of files.
 #[test]
 fn files_are_received_in_any_order() {
     let scratch = Scratch::new();
@@ -354,7 +354,7 @@ fn the_inbox_of_groups_takes_no_text_of_the_hub() {
     assert_eq!(messages::texts(&bob.run(&["inbox"]).ok()), ["alice> over the hub"]);
 }
 
-/// The process ends anywhere: what it made is written by the next run, and made once.
+/// The process is killed at any point. The next run writes the welcome, exactly once.
 #[test]
 fn a_welcome_that_was_not_written_waits() {
     let (deaths, waited) = die_before_welcomes(5);
@@ -368,8 +368,8 @@ fn a_welcome_that_was_not_written_waits_whatever_fsync_is_the_last() {
     assert!(deaths >= 4 && waited >= 1, "{deaths} deaths, {waited} waited");
 }
 
-/// Adds members by processes that die before each `step`th fsync. Returns how many died, and how
-/// many left a welcome that waits.
+/// Adds members by processes that are killed before each `step`th fsync. Returns the number of
+/// killed processes, and the number of those that left a waiting welcome.
 fn die_before_welcomes(step: usize) -> (usize, usize) {
     let scratch = Scratch::new();
     let shim = shim(&scratch);
@@ -384,7 +384,7 @@ fn die_before_welcomes(step: usize) -> (usize, usize) {
             let args = ["session", "group", "add", &name, "bob", &package, "-o", &welcome];
             let died = dies(alice.command(&args), &shim, &format!("{call}:{number}:before"));
             deaths += usize::from(died);
-            // No run makes as many calls, so all of them were met.
+            // A run makes fewer calls than the last number, so that every call was tested.
             assert!(!died || number < most, "{call}:{number}");
             let ran = group(&alice, &["accept", &name, "-o", &resumed]);
             let file = if ran.code == 0 {

@@ -1,5 +1,5 @@
-//! Processes that are killed in the middle of sending to a group and receiving from it: every text
-//! arrives once, in order.
+//! Processes that are killed while they send to a group or receive from it. Every text arrives
+//! once, in order.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,14 +10,14 @@ use crate::killed_at_the_end::shim;
 use crate::people::Person;
 use crate::session_groups::{team, texts};
 
-/// Synchronisations, and more of each than sending makes, also after a death.
+/// Functions that make data durable, and more calls of each than sending makes, even after a crash.
 const CALLS: [(&str, usize); 2] = [("fdatasync", 4), ("fsync", 14)];
 
 fn lines(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("text {number}")).collect()
 }
 
-/// Runs it until it dies at that moment; returns true if it did.
+/// Runs a command until it is killed at that moment. Returns true if it was killed.
 pub(crate) fn dies(mut command: Command, shim: &Path, moment: &str) -> bool {
     command.env("LD_PRELOAD", shim).env("KILL_AT", moment);
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
@@ -25,7 +25,7 @@ pub(crate) fn dies(mut command: Command, shim: &Path, moment: &str) -> bool {
     status.code().is_none()
 }
 
-/// The sum of what was delivered now and before.
+/// Returns the sums of the messages that were delivered now, and of those delivered before.
 #[track_caller]
 fn receive(bob: &Person<'_>, file: &str) -> (u64, u64) {
     let ran = bob.run(&["--json", "session", "group", "receive", file]).ok().json();
@@ -45,7 +45,7 @@ fn a_receiver_that_dies_six_times_gets_each_text_once() {
     receive_in_pieces(5_000, &moments);
 }
 
-/// Receives texts by processes that die at these fsyncs, and then to the end.
+/// Receives texts by processes that are killed at these fsyncs, and then to the end.
 fn receive_in_pieces(count: usize, moments: &[&str]) {
     let scratch = Scratch::new();
     let shim = shim(&scratch);
@@ -54,7 +54,7 @@ fn receive_in_pieces(count: usize, moments: &[&str]) {
     scratch.write("lines", sent.join("\n"));
     alice.run(&["session", "group", "send", "team", "lines", "--lines", "-o", "out"]).ok();
     let (mut before, mut deaths) = (0, 0);
-    // Each begins where the last one ended. There is a synchronisation in each transaction of 256.
+    // Each starts where the last one ended. There is an fsync in each transaction of 256 messages.
     for moment in moments {
         let moment = format!("fsync:{moment}");
         deaths +=
@@ -85,14 +85,14 @@ fn a_sender_may_die_anywhere_and_each_text_arrives_once() {
     assert!(deaths >= 10 && waited >= 3, "{deaths} deaths, {waited} times something waited");
 }
 
-/// Sends texts by processes that die before each `step`th of their fsyncs. Returns how many died,
-/// and how many left texts that wait.
+/// Sends texts by processes that are killed before each `step`th of their fsyncs. Returns the
+/// number of killed processes, and the number of those that left waiting texts.
 fn send_with_deaths(step: usize) -> (usize, usize) {
     let scratch = Scratch::new();
     let shim = shim(&scratch);
     let [alice, bob] = team(&scratch);
     let (mut sent, mut waited, mut deaths) = (Vec::new(), 0, 0);
-    // All moments at which something becomes durable; after one is before the next.
+    // All moments at which data becomes durable. The moment after one call is that before the next.
     let moments = CALLS
         .into_iter()
         .flat_map(|(call, most)| (1..=most).map(move |number| (call, number, most)))
@@ -106,9 +106,10 @@ fn send_with_deaths(step: usize) -> (usize, usize) {
         let args = ["session", "group", "send", "team", &lines, "--lines", "-o", &first];
         let died = dies(alice.command(&args), &shim, &moment);
         deaths += usize::from(died);
-        // No run makes as many calls, so all of them were met.
+        // A run makes fewer calls than the last number, so that every call was tested.
         assert!(!died || number < most, "{moment}");
-        // What a person does: write what waits; if nothing does and there is no file, begin anew.
+        // What follows is the advice to users: write the waiting messages, or start again if
+        // nothing waits and there is no file.
         let resume = ["--json", "session", "group", "send", "team", "--resume", "-o", &second];
         let resumed = alice.run(&resume).ok().json()["messages"].as_u64().unwrap();
         waited += usize::from(resumed > 0);
@@ -116,7 +117,7 @@ fn send_with_deaths(step: usize) -> (usize, usize) {
             alice.run(&args).ok();
         }
         sent.extend(texts);
-        // Either file, or both, in either order.
+        // One file or both, in either order.
         let mut files = vec![second.as_str(), first.as_str()];
         files.retain(|file| scratch.has(file));
         let arrived: u64 = files.iter().map(|file| receive(&bob, file).0).sum();
@@ -133,8 +134,8 @@ fn what_waits_is_not_encrypted_again() {
     let [alice, bob] = team(&scratch);
     scratch.write("lines", "1\n2\n3");
     let args = ["session", "group", "send", "team", "lines", "--lines", "-o", "out"];
-    // Until the file has its name, while the messages are in the outbox still: before its folder is
-    // synchronised.
+    // Kill before each fsync until the file has its name and its folder is not fsynced. The
+    // messages are then still in the outbox.
     for number in 1.. {
         assert!(dies(alice.command(&args), &shim, &format!("fsync:{number}:before")), "{number}");
         if scratch.has("out") {

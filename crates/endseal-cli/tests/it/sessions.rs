@@ -1,4 +1,4 @@
-//! Sessions with the devices of others: safety numbers, resets, the store that they are in.
+//! Sessions with the devices of others: safety numbers, resets and the store.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::messages::{Hub, members, texts};
 use crate::people::Person;
 
-/// Alice writes to bob, who receives and answers.
+/// Alice writes to Bob, who receives and answers.
 fn talk(alice: &Person<'_>, bob: &Person<'_>, text: &str) {
     for (from, to) in [(alice, bob), (bob, alice)] {
         from.run(&["say", to.name, text]).ok();
@@ -57,7 +57,8 @@ fn a_session_that_was_reset_is_followed_by_a_new_one() {
     alice.run(&["session", "reset", "bob", "--device", "8", "--yes"]).fails(2, "no such device");
     let ran = alice.run(&["session", "reset", "bob"]);
     if ran.code != 0 {
-        // Without a terminal; with one, nobody answers within the test's time.
+        // There is no terminal. With a terminal, the question would not be answered in the test's
+        // time.
         ran.fails(2, "there is no answer");
     }
     alice.run(&["session", "reset", "bob", "--yes"]).ok();
@@ -87,7 +88,7 @@ fn one_process_at_a_time_has_the_store() {
     let mut child = alice.command(&["say", "bob", "-", "--lines"]);
     let mut child = child.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // More than the pipe holds: it has begun to read, and has the store.
+    // This is more than the pipe holds: the process has started to read, and has the store open.
     let line = [b'x'; 99];
     (0..4_000).for_each(|_| stdin.write_all(&[&line[..], b"\n"].concat()).unwrap());
     let ran = alice.run(&["session", "list"]).fails(3, "cannot open the store");

@@ -1,4 +1,4 @@
-//! `endseal signer` without a signer that runs.
+//! `endseal signer` while no signer is running.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -18,7 +18,7 @@ pub(crate) const SECOND: &str = "c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca
 const FIRST_NPUB: &str = "npub10xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqpkge6d";
 const RELAY: &str = "wss://relay.example";
 
-/// Commands that only a signer that runs has an answer to.
+/// Commands that need a running signer.
 const RUNNING: [&[&str]; 7] = [
     &["waiting"],
     &["approve", "1"],
@@ -29,25 +29,25 @@ const RUNNING: [&[&str]; 7] = [
     &["connect", "-"],
 ];
 
-/// Somebody with a signer.
+/// A person with a signer.
 pub(crate) struct Owner<'a>(pub(crate) Person<'a>);
 
 impl<'a> Owner<'a> {
-    /// The signer has that relay and no key.
+    /// Makes a signer that has this relay and no key.
     pub(crate) fn without_key(scratch: &'a Scratch, relay: &str) -> Self {
         let owner = Self::without_signer(scratch);
         owner.make(&[relay]);
         owner
     }
 
-    /// There is a passphrase and no state directory.
+    /// Makes a person with a passphrase and no state directory.
     fn without_signer(scratch: &'a Scratch) -> Self {
         write_private(scratch, "pass", "correct horse\n");
         Self(Person { name: "alice", scratch })
     }
 
-    /// Makes the signer as `init` does, but with the least work for the passphrase, which every
-    /// command that opens the signer does again.
+    /// Creates the signer like `init`, but with the cheapest passphrase derivation. Every command
+    /// that opens the signer repeats the derivation.
     fn make(&self, relays: &[&str]) {
         let home = self.0.scratch.path(self.0.name);
         DirBuilder::new().mode(0o700).create(&home).unwrap();
@@ -56,7 +56,7 @@ impl<'a> Owner<'a> {
         made.unwrap().set_relays(1_700_000_000, &relays).unwrap();
     }
 
-    /// The signer has secret key 1.
+    /// Makes a signer that has secret key 1.
     pub(crate) fn new(scratch: &'a Scratch, relay: &str) -> Self {
         let owner = Self::without_key(scratch, relay);
         owner.feed(&["import"], key_text(1).as_bytes()).ok();
@@ -80,7 +80,7 @@ impl<'a> Owner<'a> {
         self.run(&[&["--json"], args].concat()).ok().json()
     }
 
-    /// Rules of the first app, a line each.
+    /// Returns the rules of the first app, one in each line.
     fn rules(&self) -> Vec<String> {
         let apps = self.json(&["apps"]);
         let rules = apps["apps"][0]["rules"].as_array().unwrap().clone();
@@ -102,7 +102,7 @@ pub(crate) fn write_private(scratch: &Scratch, name: &str, content: &str) {
     fs::set_permissions(scratch.path(name), mode).unwrap();
 }
 
-/// A small secret key in hexadecimal.
+/// Returns a small secret key in hexadecimal.
 pub(crate) fn key_text(key: u8) -> String {
     format!("{key:064x}\n")
 }
@@ -123,7 +123,7 @@ fn a_new_signer_has_its_relay_and_its_user() {
     assert_eq!(status["relays"][0], RELAY);
     assert_eq!((&status["runs"], &status["unlocked"]), (&false.into(), &false.into()));
     assert_eq!(status["connected"], Value::Array(Vec::new()));
-    // Neither command asks for a passphrase.
+    // These commands do not ask for a passphrase.
     let ran = alice.0.run(&["signer", "status"]).ok();
     assert_eq!(ran.text(), "signer   does not run\n");
     let ran = alice.run(&["status"]).ok();
@@ -223,7 +223,7 @@ fn an_invitation_is_a_line_with_a_secret_that_is_shown_once() {
     let ran = alice.run(&["invite", "news", "--valid", "2h"]).ok();
     assert!(ran.err.contains("nothing is allowed yet"), "{}", ran.err);
     assert_ne!(ran.text().split("secret=").nth(1), Some(secret));
-    // A transport key for each app.
+    // Each app has its own transport key.
     assert!(!ran.text().contains(signer));
 }
 
@@ -237,7 +237,7 @@ fn an_invitation_is_a_new_file_of_its_owner() {
     assert!(url.starts_with("bunker://") && url.contains("secret="), "{url}");
     let mode = fs::metadata(scratch.path("url")).unwrap().permissions();
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
-    // No app is made without its URL.
+    // No app is made if its URL cannot be written.
     alice.run(&["invite", "news", "-o", "url"]).fails(2, "exists already");
     assert_eq!(scratch.read("url"), url.as_bytes());
     assert_eq!(alice.json(&["apps"])["apps"].as_array().unwrap().len(), 1);
@@ -299,7 +299,7 @@ fn a_log_in_is_allowed_for_one_relay_and_minutes() {
     let alice = Owner::new(&scratch, RELAY);
     alice.run(&["invite", "mail"]).ok();
     let log_in = format!("sign:22242:{RELAY}");
-    // Kinds around it do not name it.
+    // An allowed range of kinds that contains 22242 does not allow it.
     alice.run(&["grant", "mail", "--allow", "sign,sign:0-30000"]).ok();
     assert_eq!(alice.json(&["explain", "mail", &log_in])["verdict"], "deny");
     for (rule, lifetime) in [(&*log_in, "11m"), ("sign:22242", "10m")] {
@@ -489,7 +489,7 @@ fn key_and_passphrase_are_not_both_standard_input() {
         let ran = alice.0.feed(&args, both.as_bytes()).fails(2, "both be standard input");
         assert!(ran.err.contains("name a file"), "{}", ran.err);
     }
-    // Each alone is fine.
+    // Each of them alone is accepted.
     write_private(&scratch, "key", &key_text(1));
     let args = ["signer", "--passphrase-file", "/dev/stdin", "import", "key"];
     alice.0.feed(&args, b"correct horse\n").ok();

@@ -1,4 +1,4 @@
-//! Files of `deploy/signer` name commands and options of this program: they must exist.
+//! The files of `deploy/signer` name commands and options of this program, which must exist.
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -9,19 +9,19 @@ const UNIT: &str = include_str!("../../../../deploy/signer/endseal-signer.servic
 const PROMETHEUS: &str = include_str!("../../../../deploy/signer/prometheus.yml");
 const README: &str = include_str!("../../../../deploy/signer/README.md");
 
-/// Value of an entry of the unit.
+/// Returns the value of an entry of the unit.
 fn entry(name: &str) -> &str {
     let value = UNIT.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
     value.unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Value of an option of the program that the unit starts.
+/// Returns the value of an option of the program that the unit starts.
 fn option(name: &str) -> &str {
     let mut words = entry("ExecStart").split(' ').skip_while(|word| *word != name);
     words.nth(1).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Commands of the signer with their options, in the blocks and in the text of the README.
+/// Returns the signer commands with their options, in the blocks and in the text of the README.
 fn commands() -> Vec<&'static str> {
     let mut commands = Vec::new();
     for (i, part) in README.split("\n```").enumerate() {
@@ -30,7 +30,7 @@ fn commands() -> Vec<&'static str> {
             _ => commands.extend(part.lines()),
         }
     }
-    // The function of the shell stands for each of them.
+    // Lines with `$@` define the shell function that runs the commands.
     let is_command = |it: &&str| it.split(' ').any(|it| it == "signer") && !it.contains("$@");
     commands.into_iter().filter(is_command).collect()
 }
@@ -51,7 +51,7 @@ fn the_unit_and_the_readme_name_commands_and_options_that_exist() {
             assert!(help.lines().any(is_named), "{option} in {command}");
         }
     }
-    // Options that the text explains without their command.
+    // Options that the text explains without naming their command.
     for option in README.split("`--").skip(1).filter_map(|rest| rest.split(['`', ' ']).next()) {
         let option = format!("--{option}");
         let is_named = |help: &String| help.contains(&option);

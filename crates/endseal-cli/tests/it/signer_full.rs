@@ -1,4 +1,4 @@
-//! A signer whose medium is full while it runs.
+//! A signer whose disk is full while it is running.
 
 use std::fs;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::nostr_app::World;
 use crate::signer::{FIRST, Owner};
 use crate::signer_running::{Running, ask, invite};
 
-/// The command, run so that a file that is too long is an error and no signal.
+/// Makes the command so that a file beyond the size limit causes an error instead of a signal.
 fn without_signal(command: &Command) -> Command {
     let mut wrapped = Command::new("sh");
     wrapped.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]);

@@ -1,6 +1,6 @@
-//! A signer that is killed at any moment, tied to the answers that its app has.
+//! A signer that is killed at random moments, compared with the answers that its app has received.
 //!
-//! `ENDSEAL_KILLS` is the number of kills of the nightly run (100).
+//! `ENDSEAL_KILLS` is the number of kills. The nightly run uses 100.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,20 +15,20 @@ use crate::nostr_app::{App, World};
 use crate::signer::Owner;
 use crate::signer_running::{Running, ask, waiting};
 
-/// Requests that an app has sent and no answer to yet, at most.
+/// Limit on the requests without an answer.
 const IN_FLIGHT: usize = 8;
-/// Times that an app sends a request: no relay promises to pass it on.
+/// Times that an app sends a request, because relays may lose it.
 const TRIES: u32 = 10;
-/// Time after which it does so.
+/// Time after which a request is sent again.
 const AGAIN: Duration = Duration::from_secs(3);
 /// Longest life of a signer after its first answer.
 const LIFE: u64 = 120;
 
-/// Requests of an app, as it knows them.
+/// The requests of an app and their answers.
 struct Ledger {
-    /// Parameters by id of requests without an answer.
+    /// Parameters of the requests without an answer, by id.
     open: BTreeMap<String, Value>,
-    /// Answers by id.
+    /// Answers by id of the request.
     answered: BTreeMap<String, Value>,
     next: u32,
 }
@@ -43,7 +43,7 @@ impl Ledger {
     fn fill(&mut self, app: &mut App<'_>) {
         while self.open.len() < IN_FLIGHT {
             self.next += 1;
-            // In the order of their numbers.
+            // The ids sort in the order of their numbers.
             let id = format!("k{:09}", self.next);
             let params = Self::content(&id);
             app.start_as(&id, "sign_event", &params);
@@ -51,19 +51,19 @@ impl Ledger {
         }
     }
 
-    /// Takes the answers that are there within `patience`.
+    /// Takes the answers that arrive within `patience`. Returns their number.
     fn take(&mut self, app: &mut App<'_>, patience: Duration) -> usize {
         let answers = app.take_answers(patience);
         let count = answers.len();
         for answer in answers {
             let id = answer["id"].as_str().unwrap().to_owned();
-            // The second answer to a prompt that was sent again.
+            // This is the second answer to a prompt that was sent again.
             if !id.starts_with('k') {
                 continue;
             }
             assert!(answer["result"].is_string(), "{answer}");
             self.open.remove(&id);
-            // The same request has the same answer, however often it is sent.
+            // Each repetition of a request has the same answer.
             let before = self.answered.entry(id).or_insert_with(|| answer.clone());
             assert_eq!(*before, answer);
         }
@@ -71,7 +71,7 @@ impl Ledger {
     }
 }
 
-/// Parameters of a request that a person approved.
+/// Makes a request that the user approves, and returns its parameters.
 fn approved(app: &mut App<'_>, owner: &Owner<'_>, id: &str) -> Value {
     let event = json!({"kind": 2, "content": id, "tags": [], "created_at": 1});
     let params = json!([event.to_string()]);
@@ -111,7 +111,7 @@ fn kill(kills: u64) {
     let mut ledger = Ledger { open: BTreeMap::new(), answered: BTreeMap::new(), next: 0 };
     let mut prompt = Value::Null;
     for kill in 0..kills {
-        // A decision stands for ten minutes.
+        // A decision is remembered for ten minutes.
         let prompt_id = format!("p{}", kill / 100);
         if kill % 100 == 0 {
             prompt = approved(&mut app, &alice, &prompt_id);
@@ -128,16 +128,16 @@ fn kill(kills: u64) {
         thread::sleep(Duration::from_millis(5));
         ledger.take(&mut app, Duration::from_millis(1));
         signer = Running::start(&alice, &[]);
-        // Each request that has no answer is sent again, and some that have.
+        // Every request without an answer is sent again, and some of those with an answer.
         for (id, params) in &ledger.open {
             app.start_as(id, "sign_event", params);
         }
-        // The last: after ten minutes a repetition is a new request.
+        // The latest ones only: after ten minutes a repetition is a new request.
         let repeated: Vec<String> = ledger.answered.keys().rev().take(3).cloned().collect();
         for id in &repeated {
             app.start_as(id, "sign_event", &Ledger::content(id));
         }
-        // The decision of a person stands: there is an answer, and nothing waits.
+        // The user's decision is kept: there is an answer, and nothing waits.
         let answer = (0..TRIES).find_map(|_| {
             app.start_as(&prompt_id, "sign_event", &prompt);
             app.answer_within(&prompt_id, AGAIN)
@@ -145,7 +145,7 @@ fn kill(kills: u64) {
         assert!(answer.is_some_and(|it| it["result"].is_string()), "kill {kill}");
         let waits = ask(&alice, &["--json", "waiting"]).ok().json();
         assert_eq!(waits["waiting"].as_array().unwrap().len(), 0);
-        // A request that no relay passed on is lost, as it would be in life.
+        // A request that no relay forwarded is lost, as in practice.
         let mut tries = TRIES;
         while !ledger.open.is_empty() {
             if ledger.take(&mut app, AGAIN) == 0 {
@@ -159,7 +159,7 @@ fn kill(kills: u64) {
     }
     drop(signer);
 
-    // One line and one use for each request, and a line for each signature.
+    // Each request has one log line and one use, and each signature has one log line.
     let mut lines = BTreeMap::new();
     let log = alice.run(&["--json", "log"]).ok();
     for line in log.text().lines() {

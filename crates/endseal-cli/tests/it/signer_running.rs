@@ -1,4 +1,4 @@
-//! `endseal signer run`, its commands, and an app over the relay of this process.
+//! `endseal signer run`, its commands, and an app that uses the relay in this process.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,21 +13,21 @@ use crate::nostr_app::{App, World, signed, template, wait_until};
 use crate::people::Ran;
 use crate::signer::{FIRST, Owner};
 
-/// A signer that runs, and is killed when it is dropped.
+/// A running signer, which is killed when it is dropped.
 pub(crate) struct Running {
     child: Child,
-    /// Its first line.
+    /// First line that it printed.
     pub(crate) first: String,
     stdout: BufReader<ChildStdout>,
 }
 
 impl Running {
-    /// Starts it and waits until it runs.
+    /// Starts a signer, and waits until it runs.
     pub(crate) fn start(owner: &Owner<'_>, args: &[&str]) -> Self {
         Self::of(owner.command(&[&["run", "--log", "off"], args].concat()))
     }
 
-    /// Starts a command that runs it.
+    /// Starts a command that runs a signer.
     pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -41,7 +41,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Interrupts it. Returns its exit code and what it still printed.
+    /// Interrupts it. Returns its exit code and its remaining output.
     fn end(mut self) -> (Option<i32>, String) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
@@ -58,18 +58,18 @@ impl Drop for Running {
     }
 }
 
-/// Runs a command that MUST need no passphrase.
+/// Runs a command that MUST NOT need a passphrase.
 pub(crate) fn ask(owner: &Owner<'_>, args: &[&str]) -> Ran {
     owner.0.run(&[&["signer"], args].concat())
 }
 
-/// Makes an app with those options. Returns it connected.
+/// Makes an app with these options, and connects it.
 pub(crate) fn invite<'w>(owner: &Owner<'_>, world: &'w World, options: &[&str]) -> App<'w> {
     let ran = ask(owner, &[&["invite", "mail"], options].concat()).ok();
     App::of_bunker(world, ran.text().trim_end())
 }
 
-/// The requests that wait, once there is one.
+/// Waits for at least one waiting request, and returns all of them.
 pub(crate) fn waiting(owner: &Owner<'_>) -> Value {
     let mut found = Value::Null;
     wait_until("a request", || {
@@ -127,7 +127,7 @@ fn a_request_waits_for_a_person_and_blocks_no_other() {
     assert!(shown.text().contains("mail  sign_event of kind 1, refused in "), "{}", shown.text());
     ask(&alice, &["approve", &found[0]["id"].to_string()]).ok();
     assert_eq!(signed(&app.answer(&first), 1), FIRST);
-    // It was allowed once; a refusal can be remembered, too.
+    // It was allowed once. A refusal can be remembered too.
     let second = app.start("sign_event", &template(1));
     let id = waiting(&alice)[0]["id"].to_string();
     ask(&alice, &["deny", &id, "--remember", "1h"]).ok();
@@ -163,9 +163,9 @@ fn a_killed_signer_keeps_apps_and_uses() {
     let signer = Running::start(&alice, &[]);
     let mut app = invite(&alice, &world, &["--allow", "sign:1", "--count", "2"]);
     assert_eq!(app.sign(1), FIRST);
-    // Killed, as by `kill -9`.
+    // The process is killed, as by `kill -9`.
     drop(signer);
-    // Its socket is there, without a listener.
+    // Its socket still exists, without a listener.
     ask(&alice, &["waiting"]).fails(3, "no signer runs");
     assert_eq!(alice.json(&["apps"])["apps"][0]["rules"][0]["used"], 1);
     let _signer = Running::start(&alice, &[]);
@@ -204,7 +204,7 @@ fn a_running_signer_is_reached_by_its_owner_alone() {
     let socket = scratch.path("alice/signer/signer.sock");
     let signer = Running::start(&alice, &[]);
     assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
-    // Before it asks for a passphrase.
+    // It fails before it asks for a passphrase.
     ask(&alice, &["run"]).fails(3, "runs already");
     ask(&alice, &["backup", "copy"]).ok();
     assert!(scratch.has("copy"));
@@ -240,7 +240,7 @@ fn each_request_is_a_line_of_the_log_without_names() {
     }
 }
 
-/// Status of a page.
+/// Returns the status of a page.
 fn status(url: &str) -> String {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
@@ -265,7 +265,7 @@ fn a_signer_says_where_its_pages_are() {
     let link = ask(&alice, &["sign-in"]).ok();
     let link = link.text().trim_end();
     assert!(link.starts_with(page), "{link}");
-    // It works once.
+    // The link works once.
     assert_eq!(status(link), "200");
     assert_eq!(status(link), "403");
 }

@@ -1,4 +1,5 @@
-//! Secrets of a signer that runs, answers, fails and is killed: in no file, no line, no dump.
+//! The secrets of a signer that runs, answers, fails and is killed are in no file, log line or
+//! dump.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -11,7 +12,7 @@ use crate::nostr_app::World;
 use crate::signer::{Owner, write_private};
 use crate::signer_running::{Running, ask, invite};
 
-/// A key that no other bytes look like.
+/// A key that no other bytes resemble.
 const KEY: &str = "a7c35e19f0d2846b3b9e51c7d8f4a20615e8c9d3b7a6f4e2d1c0b9a897f6e5d4";
 const PASSPHRASE: &str = "correct horse";
 
@@ -23,7 +24,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Files below a directory.
+/// Reads the files below a directory.
 fn files(directory: &Path) -> Vec<Vec<u8>> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let files: Vec<_> = entries.filter(|path| path.is_file()).collect();
@@ -47,7 +48,7 @@ fn a_running_signer_leaves_no_secret_behind() {
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
     assert_eq!(core.split_ascii_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
 
-    // Requests that succeed, are denied, are malformed and fail; commands that fail.
+    // Requests that succeed, are denied, are malformed and fail, and commands that fail.
     let mut app = invite(&alice, &world, &["--allow", "sign:1,nip44_decrypt"]);
     assert_eq!(app.sign(1).len(), 64);
     assert_eq!(app.sign(4), "not allowed");
@@ -73,7 +74,7 @@ fn a_running_signer_leaves_no_secret_behind() {
     }
     alice.run(&["unlock"]).ok();
     assert_eq!(app.sign(1).len(), 64);
-    // Killed, as by `kill -9`.
+    // The process is killed, as by `kill -9`.
     drop(signer);
 
     let directory = scratch.path("alice/signer");
@@ -93,7 +94,7 @@ fn a_running_signer_leaves_no_secret_behind() {
     let has = |secret: &[u8]| {
         found.iter().any(|file| file.windows(secret.len()).any(|window| window == secret))
     };
-    // The search finds what is there.
+    // The search itself works.
     assert!(has(b"mail"));
     for (number, secret) in secrets.iter().enumerate() {
         assert!(!has(secret), "secret {number}");

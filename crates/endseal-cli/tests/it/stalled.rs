@@ -1,4 +1,4 @@
-//! A listener that stands still.
+//! A listener that makes no progress.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use endseal_testing::Scratch;
 use crate::listener::Listener;
 use crate::people::Person;
 
-/// Stops it as ^Z does: not even its connections answer any more.
+/// Stops the listener like ^Z: its connections do not answer any more.
 fn freeze(listener: &Listener) {
     let pid = listener.id().to_string();
     assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
@@ -31,7 +31,8 @@ fn a_listener_that_freezes_in_the_middle_is_given_up() {
         let line = b"sixty-four bytes of a line that is a message, or a part of a file\n";
         stdin.write_all(&line.repeat(1_000)).unwrap();
         freeze(&listener);
-        // More than is read ahead and than the windows have room for; it ends when nobody reads it.
+        // More than is read ahead and than the windows hold. The thread ends when the pipe is
+        // closed.
         let more = thread::spawn(move || drop(stdin.write_all(&line.repeat(200_000))));
         let sender = sender.wait_with_output().unwrap();
         more.join().unwrap();

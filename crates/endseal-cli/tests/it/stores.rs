@@ -1,4 +1,4 @@
-//! The store: protection, damage, backups.
+//! The store: protection, damage and backups.
 
 use std::fs;
 
@@ -20,13 +20,13 @@ fn the_store_is_under_the_device() {
     alice.run(&["session", "list"]).fails(2, "a passphrase is needed");
     assert_eq!(scratch.read(file), before);
     alice.run(&["--passphrase-file", "right", "session", "list"]).ok();
-    // Another device does not open it.
+    // Another device cannot open it.
     alice.run(&["init", "--force", "--no-passphrase"]).ok();
     fs::rename(scratch.path("alice/store"), scratch.path("alice/store.new")).unwrap();
     fs::rename(scratch.path("alice/store.old-1"), scratch.path("alice/store")).unwrap();
     let ran = alice.run(&["session", "list"]).fails(4, "cannot open the store");
     assert!(ran.err.contains("another device"), "{}", ran.err);
-    // The old one does, whatever the identity is.
+    // The old device can, independent of the identity.
     let old = fs::read(scratch.path("alice/device.endseal.old-1")).unwrap();
     scratch.write("alice/device.endseal", old);
     alice.run(&["--passphrase-file", "right", "session", "list"]).ok();
@@ -42,7 +42,7 @@ fn a_damaged_store_is_told_of_and_left_as_it_is() {
     bob.run(&["session", "group", "receive", "out"]).ok();
     bob.run(&["store", "check"]).ok();
     let good = scratch.read("bob/store/store.db");
-    // The first page, and another one.
+    // Damage the first page, and another one.
     let mut bad = good.clone();
     bad[2_000] ^= 1;
     scratch.write("bob/store/store.db", &bad);
@@ -69,11 +69,12 @@ fn a_damaged_store_is_told_of_and_left_as_it_is() {
     scratch.write("bob/store/store.db", &good);
     bob.run(&["store", "check", "--read-data"]).ok();
     let ran = bob.run(&["--json", "store", "stats"]).ok().json();
-    // The file is one that is older than what was opened last, which is found out, too.
+    // The file is older than the state that was opened last, which is detected too.
     assert_eq!((&ran["rows"]["inbox"], &ran["restored"]), (&300.into(), &true.into()));
 }
 
-/// A group of a restored store is joined again.
+/// Checks that Bob's restored store does not send to the group, and that the hint is to join it
+/// again.
 #[track_caller]
 fn sends_no_more(bob: &Person<'_>) {
     let ran = bob.feed(&["session", "group", "send", "team", "-o", "back"], b"back");
@@ -110,7 +111,7 @@ fn a_restored_store_receives_and_does_not_send() {
     assert!(!scratch.has("bob/store"));
     let ran = bob.run(&["store", "restore", "copy"]).ok();
     assert!(ran.err.contains("session group key-package"), "{}", ran.err);
-    // It receives, what came later and what came before.
+    // It receives messages from after and from before the backup.
     alice.feed(&["session", "group", "send", "team", "-o", "second"], b"second").ok();
     bob.run(&["session", "group", "receive", "second", "first"]).ok();
     assert_eq!(texts(&bob), ["first", "second"]);

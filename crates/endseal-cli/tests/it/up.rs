@@ -1,4 +1,4 @@
-//! `endseal up`, and the commands that go through it.
+//! `endseal up`, and the commands that use it.
 
 use core::time::Duration;
 use std::fs;
@@ -16,12 +16,12 @@ use serde_json::Value;
 use crate::messages::{Hub, members, removed_member, texts};
 use crate::people::{Person, Ran};
 
-/// Longer than anything here takes on a busy machine.
+/// Time that no step of these tests takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Arguments of a node that finds a hub soon that comes back.
+/// Arguments of a node that soon reconnects to a hub.
 const UP: [&str; 5] = ["up", "--timeout", "1s", "--log", "off"];
 
-/// A process that prints lines until it is ended; killed when it is dropped.
+/// A process that prints lines until it is ended. It is killed when it is dropped.
 struct Running {
     child: Child,
     lines: mpsc::Receiver<String>,
@@ -36,14 +36,14 @@ impl Running {
         Self { child, lines }
     }
 
-    /// `endseal up`, to which commands can connect.
+    /// Starts `endseal up`, to which commands can connect.
     fn up(person: &Person<'_>) -> Self {
         let mut own = Self::of(person.command(&UP));
         assert!(own.line().starts_with("endseal up runs, with the hub at 127.0.0.1:"));
         own
     }
 
-    /// `endseal inbox --follow`
+    /// Starts `endseal inbox --follow`.
     fn follow(person: &Person<'_>) -> Self {
         Self::of(person.command(&["inbox", "--follow"]))
     }
@@ -56,7 +56,7 @@ impl Running {
         }
     }
 
-    /// The next line, without the time at which it was written.
+    /// Returns the next line without its time.
     #[track_caller]
     fn text(&mut self) -> String {
         self.line().split_off(21)
@@ -95,7 +95,7 @@ fn status(person: &Person<'_>) -> Value {
     person.run(&["--json", "status"]).ok().json()
 }
 
-/// Texts that were written and read on this device, without times.
+/// Returns the texts that were written and read on this device, without times.
 fn history(person: &Person<'_>, with: &str) -> Vec<String> {
     texts(&person.run(&["history", with]).ok()).into_iter().map(str::to_owned).collect()
 }
@@ -112,7 +112,7 @@ fn a_text_arrives_within_a_second() {
     assert!(fastest < Duration::from_secs(1), "{fastest:?}");
 }
 
-/// Time from the end of `say` until the text is shown, the least of four.
+/// Returns the shortest of four times from the end of `say` until the text is shown.
 fn fastest_text() -> Duration {
     let scratch = Scratch::new();
     let hub = Hub::start(&scratch);
@@ -129,11 +129,11 @@ fn fastest_text() -> Duration {
         assert_eq!(follow.text(), format!("alice> {text}"));
         fastest = fastest.min(said.elapsed());
     }
-    // And the other way.
+    // The same in the other direction.
     let mut answers = Running::follow(&alice);
     bob.feed(&["say", "alice", "-", "--lines"], b"five\nsix\n").ok();
     assert_eq!([answers.text(), answers.text()], ["bob> five", "bob> six"]);
-    // Shown, and so in the history.
+    // The text was shown, so that it is in the history.
     wait_until("to read", || status(&bob)["unread"] == 0);
     let expected = ["before", "one", "two", "three", "four"].map(|it| format!("alice> {it}"));
     assert_eq!(history(&bob, "alice")[..5], expected);
@@ -224,21 +224,22 @@ fn a_killed_process_loses_and_repeats_nothing() {
     let [alice, bob] = members(&scratch, &hub);
     let mut bob_up = Running::up(&bob);
     let mut said = Vec::new();
-    // The hub keeps four connections of a device, and those of the killed for half a minute.
+    // The hub accepts four connections of a device, and keeps those of killed processes for half a
+    // minute.
     for round in 0..3 {
         let alice_up = Running::up(&alice);
         let lines: Vec<_> = (0..50).map(|number| format!("text {round} {number}")).collect();
         alice.feed(&["say", "bob", "-", "--lines"], (lines.join("\n") + "\n").as_bytes()).ok();
         said.extend(lines.into_iter().map(|it| format!("alice> {it}")));
         if round % 2 == 1 {
-            // The receiver, too: in the middle of what arrives.
+            // The receiver is killed too, in the middle of receiving.
             bob_up.end("-KILL");
             bob_up = Running::up(&bob);
         }
         assert_eq!(alice_up.end("-KILL"), None);
         assert!(scratch.has("alice/node.sock"));
     }
-    // Commands do without it, and the next one takes its place.
+    // Commands work without it, and the next process replaces it.
     assert_eq!(status(&alice)["up"], Value::Null);
     let _alice_up = Running::up(&alice);
     alice.run(&["sync"]).ok();
@@ -287,7 +288,7 @@ fn one_process_has_the_store() {
     wait_until("the hub", || status(&alice)["up"] == "connected");
     assert_eq!(up.end("-TERM"), Some(0));
     alice.run(&["store", "check"]).ok();
-    // Another command that has the store keeps it away.
+    // Another command that has the store open prevents it from starting.
     let mut say = alice.command(&["say", "bob", "-", "--wait", "1m"]);
     let mut say = say.stdin(Stdio::piped()).spawn().unwrap();
     wait_until("the store to be in use", || alice.run(&["store", "stats"]).code == 3);
@@ -297,13 +298,14 @@ fn one_process_has_the_store() {
     assert_eq!(status(&bob)["up"], Value::Null);
 }
 
-/// Bytes that the other side sends before it ends the connection, if it does so in time.
+/// Returns the bytes that the other side sends before it ends the connection, if it does so in
+/// time.
 fn rest(mut stream: UnixStream) -> Vec<u8> {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut rest = Vec::new();
     match stream.read_to_end(&mut rest) {
         Ok(_) => rest,
-        // It was closed with bytes unread.
+        // The connection was closed with unread bytes.
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => rest,
         Err(error) => panic!("{error}"),
     }
@@ -328,12 +330,12 @@ fn a_process_is_reached_by_its_owner_alone_and_stopped_by_no_garbage() {
         let reply = String::from_utf8_lossy(&rest(stream)).into_owned();
         assert!(reply.is_empty() || reply.contains("{\"Err\":\"busy\"}"), "{reply}");
     }
-    // A line without end.
+    // A line without an end.
     let mut stream = connect();
     let line = [b'a'; 1 << 16];
     while stream.write_all(&line).is_ok() {}
     drop(stream);
-    // A length that is allowed, and no more than some bytes of it.
+    // A length that is allowed, but only some of its bytes.
     let mut stream = connect();
     stream.write_all(&(1_u32 << 20).to_le_bytes()).unwrap();
     stream.write_all(&line[..100]).unwrap();
@@ -359,7 +361,7 @@ fn a_process_is_reached_by_its_owner_alone_and_stopped_by_no_garbage() {
         let reply = String::from_utf8_lossy(&rest(stream)).into_owned();
         assert!(reply.contains(expected), "{json}: {reply}");
     }
-    // As many as may wait for messages; the next one is refused, and short calls go on.
+    // The maximum number of followers. The next one is refused, and short calls still work.
     let followers: Vec<_> = (0..8)
         .map(|_| {
             let mut stream = connect();
@@ -402,7 +404,7 @@ fn changes_of_the_connection_are_lines_of_the_log_without_names() {
     alice.run(&["sync"]).ok();
     let address = hub.stop();
     wait_until("to lose the hub", || status(&alice)["up"] == "not connected");
-    // Several attempts, and one line.
+    // There are several attempts, but only one line.
     sleep(Duration::from_secs(3));
     let _hub = Hub::at(&scratch, &address);
     alice.run(&["sync"]).ok();

@@ -29,9 +29,9 @@ pub(crate) enum LocalReply {
     },
     /// Number of texts that were stored.
     Said(u64),
-    /// Results of a synchronisation with the hub.
+    /// Results of a sync with the hub.
     Report(SyncReport),
-    /// Unread messages.
+    /// Unread messages, and the position after them.
     Unread {
         rows: Vec<UnreadRow>,
         /// Number up to which the inbox was searched; `None` at its end.
@@ -39,7 +39,7 @@ pub(crate) enum LocalReply {
     },
     /// Rows of a conversation.
     History(Vec<HistoryEntry>),
-    /// Stored problems.
+    /// Stored problems, the oldest first.
     Problems(Vec<Problem>),
 }
 

@@ -11,7 +11,7 @@ use super::conversation::Conversation;
 /// Limit on the length of a text in bytes of UTF-8.
 pub const MAX_TEXT_LEN: usize = 1_000_000;
 
-/// A decoded text.
+/// A decoded text and its metadata.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "it is secret")]
 #[non_exhaustive]

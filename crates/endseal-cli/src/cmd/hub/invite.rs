@@ -25,7 +25,7 @@ use crate::output::DASH;
 pub(super) struct Args {
     /// Name of the invitation in the database; no command lists it yet
     name: Name,
-    /// Where the hub is reached; repeatable
+    /// Address at which nodes connect to the hub; repeatable
     #[arg(long, value_name = "HOST:PORT", required = true)]
     at: Vec<String>,
     /// Devices that may register with it

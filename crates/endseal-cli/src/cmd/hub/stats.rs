@@ -7,7 +7,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json;
 
-/// Count people, devices and what waits
+/// Count people, devices and waiting frames
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(flatten)]

@@ -53,7 +53,7 @@ enum Command {
         #[command(flatten)]
         cost: Cost,
     },
-    /// Decrypt a key
+    /// Decrypt a key, and write it unencrypted
     Decrypt {
         #[command(flatten)]
         key: KeyFile,

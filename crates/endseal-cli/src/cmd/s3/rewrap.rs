@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Only objects whose keys begin with this
     #[arg(long, default_value = "")]
     prefix: String,
-    /// Objects at once
+    /// Number of objects that are processed at once
     #[arg(long, value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::value_parser!(u16).range(1..=128))]
     jobs: u16,

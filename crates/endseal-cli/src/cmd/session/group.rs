@@ -84,7 +84,7 @@ enum Command {
 /// Options for the session file that a command writes.
 #[derive(clap::Args, Debug)]
 struct Out {
-    /// The session file
+    /// Session file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Replace the file

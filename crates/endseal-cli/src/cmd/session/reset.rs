@@ -19,10 +19,10 @@ use crate::sessions::with;
 pub(crate) struct Args {
     /// Contact or identity
     name: String,
-    /// Only those with this device
+    /// Reset only the sessions with this device
     #[arg(long, value_name = "N")]
     device: Option<NonZeroU32>,
-    /// Do not ask
+    /// Do not ask for a confirmation
     #[arg(short, long)]
     yes: bool,
 }

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Record that the numbers were compared and are the same
     #[arg(long)]
     confirm: bool,
-    /// Remove that record
+    /// Remove the record of a comparison
     #[arg(long, conflicts_with = "confirm")]
     unconfirm: bool,
 }

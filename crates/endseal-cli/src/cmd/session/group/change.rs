@@ -40,7 +40,7 @@ pub(crate) struct Remove {
     group: String,
     /// Contact or identity
     name: String,
-    /// Only this device
+    /// Remove only the device with this number
     #[arg(long, value_name = "N")]
     device: Option<NonZeroU32>,
     #[command(flatten)]

@@ -29,7 +29,7 @@ pub(crate) struct Leave {
 pub(crate) struct Forget {
     /// Name of the group
     group: String,
-    /// Do not ask
+    /// Do not ask for a confirmation
     #[arg(short, long)]
     yes: bool,
 }
