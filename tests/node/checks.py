@@ -527,13 +527,13 @@ def a_hub_with_yesterdays_database_is_found_out(world):
         shutil.copy(copy, database)
 
     world.restart(restore)
-    assert "has forgotten" in world.alice.ok("sync").err
+    assert "has lost messages" in world.alice.ok("sync").err
     assert "the hub was restored" in world.bob.ok("sync").err
 
 
 @check
 def that_is_told_once_and_kept(world):
-    assert "has forgotten" not in world.alice.ok("sync").err
+    assert "has lost messages" not in world.alice.ok("sync").err
     assert " hub-forgot " in world.alice.ok("inbox", "--problems").out
     assert " gap-restored " in world.bob.ok("inbox", "--problems").out
 

@@ -50,7 +50,7 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Creates the file that will become `destination`. A symbolic link is followed.
+    /// Creates the file that will become `destination`. A link to an existing file is followed.
     ///
     /// # Errors
     /// Returns [`FileError::Exists`] if the destination exists and must be kept,
@@ -82,7 +82,7 @@ impl AtomicFile {
         Ok(Self { file, temporary, destination, existing })
     }
 
-    /// Returns the path that the file gets, with symbolic links resolved.
+    /// Returns the path that the file gets: that of the target if a link to a file is followed.
     #[must_use]
     pub fn destination(&self) -> &Path {
         &self.destination
@@ -219,8 +219,8 @@ pub fn write_file(
     file.commit()
 }
 
-/// Returns the path to write, and the permissions of the file that it replaces. A symbolic link is
-/// followed, so that its target is replaced and not the link.
+/// Returns the path to write, and the permissions of the file that it replaces. A symbolic link to a
+/// file is followed, so that its target is replaced and not the link. A dangling link is replaced.
 fn resolve(
     destination: &Path,
     existing: Existing,

@@ -160,7 +160,7 @@ fn rosters_of_strangers_and_changed_rosters_are_refused() {
     scratch.write("changed", text.replace("epoch 1", "epoch 2"));
     assert_eq!(bob.run(&["group", "import", "changed"]).code, 1);
     scratch.write("cut", &text[..text.len() / 2]);
-    bob.run(&["group", "import", "cut"]).fails(1, "not a roster");
+    bob.run(&["group", "import", "cut"]).fails(1, "not a valid roster");
     bob.run(&["group", "import", "missing"]).fails(3, "cannot read");
     bob.run(&["group", "show", "team"]).fails(2, "there is no group 'team'");
 }

@@ -160,7 +160,7 @@ fn empty_buckets_are_complete_and_clean() {
     assert!(!scratch.folder().join("place").exists(), "the run came to its end");
     scratch.write("place", "{}");
     let odd = s3(&["scrub", "--config", "s3.toml", "--checkpoint", "place"], &scratch);
-    odd.fails(3, "holds no place");
+    odd.fails(3, "as a checkpoint");
     // A run for other objects would skip those before the checkpoint.
     scratch.write("place", place(0));
     scratch.write("other.toml", std::fs::read(&config).unwrap());
@@ -170,7 +170,7 @@ fn empty_buckets_are_complete_and_clean() {
         &["--config", "other.toml"],
     ] {
         let run = [&["scrub", "--checkpoint", "place"][..], other].concat();
-        s3(&run, &scratch).fails(3, "holds the place of a run for other objects");
+        s3(&run, &scratch).fails(3, "is a checkpoint for other objects");
         assert!(scratch.folder().join("place").exists());
     }
     // A bucket that does not exist counts as unfinished.

@@ -112,7 +112,7 @@ pub async fn join(
     publish_prekeys(hub, engine, welcome.prekeys).await
 }
 
-/// Publishes prekeys until the hub has 100, if it has fewer than half of them or some were lost.
+/// Publishes prekeys until the hub has 100, if it has at most half of them or some were lost.
 pub(super) async fn publish_prekeys<E: From<EngineError> + From<HubError>>(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,

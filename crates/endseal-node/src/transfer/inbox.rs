@@ -23,10 +23,10 @@ pub trait Inbox {
     /// nothing more is received from it.
     fn message(&self, peer: PeerId, message: &RichMessageView<'_>) -> io::Result<()>;
 
-    /// Called before the messages so far are confirmed. They must be durable when this returns.
+    /// Called before the messages so far are confirmed. The user must have them when this returns.
     ///
     /// # Errors
-    /// Returns an error if the messages may be lost. They are then not confirmed.
+    /// Returns an error if the messages cannot be handed over. They are then not confirmed.
     fn flush(&self) -> io::Result<()>;
 
     /// Called when a series of messages has ended, with their number or the reason of a failure.

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::value_parser!(u16).range(1..=128))]
     jobs: u16,
-    /// Keep the place in this file, continue there, and remove it at the end
+    /// Keep a checkpoint in this file, continue from it, and remove it at the end
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
 }
@@ -159,7 +159,7 @@ fn scope(config: &Path, args: &Args) -> Value {
 /// Fails if the file is not a checkpoint, or belongs to a run with another configuration, bucket or
 /// prefix.
 fn read_place(file: &Path, scope: &Value) -> Result<Option<(Checkpoint, u64)>, Failure> {
-    let what = || format!("{} holds no place of a run", file.display());
+    let what = || format!("cannot use {} as a checkpoint", file.display());
     let text = match fs::read(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -171,8 +171,8 @@ fn read_place(file: &Path, scope: &Value) -> Result<Option<(Checkpoint, u64)>, F
     match (field("bucket"), field("stored_key"), found) {
         (Some(bucket), Some(stored_key), Some(found)) => {
             if value.as_ref().and_then(|value| value.get("scope")) != Some(scope) {
-                let hint = "remove the file to begin anew, or give the run a file of its own";
-                let what = format!("{} holds the place of a run for other objects", file.display());
+                let hint = "remove the file to start again, or name another file";
+                let what = format!("{} is a checkpoint for other objects", file.display());
                 return Err(Failure::new(Kind::Environment, what).hint(hint));
             }
             Ok(Some((Checkpoint { bucket, stored_key }, found)))
