@@ -219,8 +219,9 @@ pub fn write_file(
     file.commit()
 }
 
-/// Returns the path to write, and the permissions of the file that it replaces. A symbolic link to a
-/// file is followed, so that its target is replaced and not the link. A dangling link is replaced.
+/// Returns the path to write, and the permissions of the file that it replaces. A symbolic link to
+/// a file is followed, so that its target is replaced and not the link. A dangling link is
+/// replaced.
 fn resolve(
     destination: &Path,
     existing: Existing,

@@ -134,10 +134,10 @@ fn restore(dir: &Path, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let waits = store.is_restored();
     store.close()?;
     ctx.note(
-        "the keys of the old store are not used again: to receive and send over a hub, make a new device \
-         (endseal init --paper --force), which loses what waits there for this one; to send to a \
-         session group, have this device added again with a new key package (endseal session group \
-         key-package)",
+        "the keys of the old store are not used again: to receive and send over a hub, make a new \
+         device (endseal init --paper --force), which loses the messages that wait there for this \
+         one; to send to a session group, have this device added again with a new key package \
+         (endseal session group key-package)",
     );
     let path = home.store_path().display().to_string();
     let json = json::object([("store", path.clone().into()), ("awaits_reset", waits.into())]);

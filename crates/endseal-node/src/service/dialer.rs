@@ -5,11 +5,11 @@ use core::fmt;
 use endseal_transport::{Connection, Endpoint};
 
 /// A connection to the hub, made with [`hub_limits`](crate::messages::hub_limits), and its
-/// endpoint. The service closes the endpoint after the connection.
+/// endpoint. The service closes the endpoint when the connection ends.
 #[allow(missing_debug_implementations, reason = "its endpoint holds a key")]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Dialed {
-    /// Endpoint that made the connection and belongs to it alone.
+    /// Endpoint that made the connection.
     pub endpoint: Endpoint,
     /// Authenticated connection to the hub.
     pub connection: Connection,

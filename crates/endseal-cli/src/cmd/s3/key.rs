@@ -114,8 +114,8 @@ fn remove(file: &Path, id: &str, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
     })?;
     ctx.note(&format!(
-        "when the proxies are restarted, objects that {id} wraps can no longer be opened, including \
-         older versions and copies elsewhere. {} still contains the key",
+        "when the proxies are restarted, objects that {id} wraps can no longer be opened, \
+         including older versions and copies elsewhere. {} still contains the key",
         printable(&kept.display().to_string())
     ));
     Ok(shown(&ring))

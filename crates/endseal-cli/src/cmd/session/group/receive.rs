@@ -81,8 +81,8 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         }
         if ["key-package-used", "no-prekey"].iter().any(|code| tally.failures.contains_key(code)) {
             ctx.note(
-                "hint: the key package was used before, or is not of this device; give the member who added \
-                 this device a new one: endseal session group key-package -o FILE",
+                "hint: the key package was used before, or is not of this device; give the member \
+                 who added this device a new one: endseal session group key-package -o FILE",
             );
         }
         let mut text = format!("{}\n", text(&tally));
