@@ -1,8 +1,8 @@
 //! Writes the test vectors of docs/spec/signer.md:
 //! `cargo run -p endseal-signer --example endseal-signer-vectors -- vectors`.
 //!
-//! Records are written by hand here, byte by byte, and not by the code that the vectors test; only
-//! keys, digests and the encrypted key are not.
+//! Records are encoded by hand here, byte by byte, and not by the code that the vectors test. Only
+//! keys, digests and the encrypted key come from the libraries.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 

@@ -1,4 +1,4 @@
-//! Fields of records, read and written in their order.
+//! Readers and writers of the fields of a record, in the order in which the record stores them.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::key::PublicKey;
@@ -6,10 +6,10 @@ use endseal_nostr::key::PublicKey;
 use crate::error::RecordError;
 use crate::text::BoundedText;
 
-/// Version of records that have one.
+/// First byte of each record that has a version.
 const VERSION: u8 = 1;
 
-/// Bytes of a record that were not read yet.
+/// Reads the fields of a record one after another. Numbers are little-endian.
 pub(crate) struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -17,7 +17,7 @@ impl<'a> Fields<'a> {
         Self(bytes)
     }
 
-    /// Fields behind a version.
+    /// Checks the version byte and returns a reader of the fields behind it.
     pub(crate) fn versioned(bytes: &'a [u8]) -> Result<Self, RecordError> {
         let mut fields = Self(bytes);
         if fields.byte()? == VERSION { Ok(fields) } else { Err(RecordError::Version) }
@@ -41,7 +41,8 @@ impl<'a> Fields<'a> {
         self.array().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
-    /// A byte that is the code of something.
+    /// Reads one byte and translates it with `of`. A byte without a meaning is
+    /// [`RecordError::Value`].
     pub(crate) fn code<T>(&mut self, of: impl FnOnce(u8) -> Option<T>) -> Result<T, RecordError> {
         of(self.byte()?).ok_or(RecordError::Value)
     }
@@ -50,7 +51,7 @@ impl<'a> Fields<'a> {
         PublicKey::from_bytes(self.array()?).map_err(|_| RecordError::Value)
     }
 
-    /// A text behind its length in one byte.
+    /// Reads a text that follows its length in one byte.
     pub(crate) fn text<const MAX: usize>(&mut self) -> Result<BoundedText<MAX>, RecordError> {
         let len = usize::from(self.byte()?);
         let (text, rest) = self.0.split_at_checked(len).ok_or(RecordError::Length)?;
@@ -59,7 +60,7 @@ impl<'a> Fields<'a> {
         BoundedText::new(text).map_err(|_| RecordError::Value)
     }
 
-    /// At most `max` texts behind their number. None is empty.
+    /// Reads a count of at most `max`, and then as many texts. An empty text is an error.
     pub(crate) fn texts<const MAX: usize>(
         &mut self,
         max: usize,
@@ -69,13 +70,13 @@ impl<'a> Fields<'a> {
         (0..count).map(text).collect()
     }
 
-    /// Checks that nothing follows.
+    /// Checks that the record has no bytes behind its last field.
     pub(crate) fn end(self) -> Result<(), RecordError> {
         if self.0.is_empty() { Ok(()) } else { Err(RecordError::Length) }
     }
 }
 
-/// A record that is written. Secrets are among its fields, so that the bytes are wiped.
+/// Writes a record. Its fields can be secret, so the buffer is wiped when dropped.
 pub(crate) struct RecordWriter(Zeroizing<Vec<u8>>);
 
 impl RecordWriter {
@@ -84,7 +85,7 @@ impl RecordWriter {
         Self(Zeroizing::new(Vec::with_capacity(capacity)))
     }
 
-    /// Begins with a version.
+    /// Starts a record whose first byte is its version.
     pub(crate) fn versioned(capacity: usize) -> Self {
         Self::new(capacity).bytes(&[VERSION])
     }
@@ -107,7 +108,8 @@ impl RecordWriter {
         self.bytes(&[text.len_byte()]).bytes(text.as_str().as_bytes())
     }
 
-    /// `texts` are at most 255, as their readers and setters have checked.
+    /// Writes the number of texts in one byte, then the texts. Callers pass at most 255, which the
+    /// readers and setters of the lists check.
     pub(crate) fn texts<const MAX: usize>(self, texts: &[BoundedText<MAX>]) -> Self {
         let count = texts.len().to_le_bytes()[0];
         texts.iter().fold(self.bytes(&[count]), Self::text)
@@ -118,7 +120,7 @@ impl RecordWriter {
     }
 }
 
-/// Defines an enum whose variants have a byte each.
+/// Defines an enum whose variants each have a one-byte code in records.
 macro_rules! codes {
     ($(#[$meta:meta])* $vis:vis enum $name:ident {
         $($(#[$doc:meta])* $variant:ident = $code:literal,)*
@@ -131,7 +133,7 @@ macro_rules! codes {
         }
 
         impl $name {
-            /// Byte in records.
+            /// Returns the code of this variant in records.
             #[must_use]
             $vis const fn code(self) -> u8 {
                 match self {
@@ -139,7 +141,7 @@ macro_rules! codes {
                 }
             }
 
-            /// Returns the variant of a byte.
+            /// Returns the variant with this code, or `None` for an unknown code.
             #[must_use]
             $vis const fn from_code(code: u8) -> Option<Self> {
                 match code {

@@ -1,7 +1,8 @@
-//! The other side: a client of a remote signer (NIP-46).
+//! Client of a remote signer (NIP-46).
 //!
-//! A [`RemoteSigner`] asks by events over the signer's relays and waits for the answer with the
-//! request's id. It verifies each answer's signature, and takes none of another key.
+//! A [`RemoteSigner`] publishes requests as events on the signer's relays and waits for the
+//! response with the request's id. It verifies the signature of each response and ignores events of
+//! other keys.
 
 mod error;
 mod path;
@@ -32,23 +33,22 @@ use self::path::Path;
 use crate::engine::PERSON;
 use crate::limit::MAX_RELAYS;
 
-/// Longest wait for an answer, unless another one is set: a signer that asks a person answers
-/// within this time, too.
+/// Default response timeout. A signer that asks a person first responds within this time, too.
 const PATIENCE: Duration = Duration::from_secs(70);
 const _: () = assert!(PATIENCE.as_secs() >= 10 + PERSON, "the signer's answer travels");
-/// Longest wait for an answer that a person gives.
+/// Response timeout once the signer has named a page on which a person decides.
 const PATIENCE_OF_PERSONS: Duration = Duration::from_secs(120);
-/// Time after which `connect` is sent again, as the signer may not have been there; doubled each
+/// Delay before `connect` is sent again, because the signer may have been offline. It doubles each
 /// time.
 const AGAIN: Duration = Duration::from_secs(2);
-/// Time for the last event to leave.
+/// Time that a closing connection has to send its queued events.
 const GRACE: Duration = Duration::from_secs(1);
-/// Bytes of most requests.
+/// Initial size of the buffer for a request in bytes; most requests fit.
 const SHORT: usize = 4_096;
-/// Longest URL of a page.
+/// Maximum length of the URL of an approval page in bytes.
 const MAX_PAGE: usize = 2_048;
 
-/// A signer that is reached over relays.
+/// Connection to a remote signer over the relays of its URI.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct RemoteSigner<'u> {
     key: SigningKey,
@@ -57,21 +57,23 @@ pub struct RemoteSigner<'u> {
     paths: Vec<Path>,
     notifications: mpsc::Receiver<(usize, Notification)>,
     patience: Duration,
-    /// Called with the page where a person decides.
+    /// Called with the URL of the page on which a person decides.
     on_page: Box<dyn FnMut(&str) + 'u>,
 }
 
 impl<'u> RemoteSigner<'u> {
-    /// Begins to connect to the relays of a URI, on the current runtime. `key` is the client's; the
-    /// caller keeps it, and the signer knows it again. `now` is in seconds since 1970; `on_page` is
-    /// called with the URL of a page where a person decides, once for a request at most. The caller
-    /// MUST show it as a text from outside.
+    /// Starts to connect to the relays of a URI, on the current runtime. `key` is the client's key:
+    /// the caller keeps it, because the signer recognises the client by it. `now` is in seconds
+    /// since 1970. `configure` changes the settings of each relay connection. `on_page` is called
+    /// at most once per request, with the URL of a page on which a person decides; the caller MUST
+    /// show it as untrusted text.
     ///
     /// # Errors
-    /// [`RemoteError::Relay`], [`RemoteError::Relays`].
+    /// [`RemoteError::Relay`] if a relay's URL is malformed or not allowed, [`RemoteError::Relays`]
+    /// if the URI has too many relays.
     ///
     /// # Panics
-    /// Outside of a runtime of tokio.
+    /// Panics outside of a tokio runtime.
     pub fn new(
         bunker: &Bunker<'_>,
         key: SigningKey,
@@ -107,16 +109,18 @@ impl<'u> RemoteSigner<'u> {
         Ok(Self { key, signer, conversation, paths, notifications, patience, on_page })
     }
 
-    /// Sets the longest wait for an answer, 70 seconds at first. Once the signer names a page, a
-    /// person has two minutes.
+    /// Sets the response timeout; the default is 70 seconds. Once the signer names a page, the
+    /// timeout is two minutes from then on.
     pub fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
     }
 
-    /// Connects: the signer pairs this client, if the secret is right, or knows it again.
+    /// Connects to the signer. The signer pairs this client if `secret` is right, or recognises a
+    /// client that it has paired before.
     ///
     /// # Errors
-    /// [`RemoteError`]. A signer gives no answer to a wrong secret.
+    /// [`RemoteError`] if no relay can be used, or if the signer refuses or does not respond. A
+    /// signer does not respond to a wrong secret, so that case is [`RemoteError::Silent`].
     pub async fn connect(
         &mut self,
         secret: Option<ConnectSecret>,
@@ -129,12 +133,13 @@ impl<'u> RemoteSigner<'u> {
         self.call(&Call::Connect(connect), now).await.map(drop)
     }
 
-    /// Has an event signed. Returns its JSON and its author, after both were verified: the event
-    /// differs from the template in author, id and signature alone, and if the template names an
-    /// author, it is that one.
+    /// Has an event signed and returns its JSON and its author after verifying both. The event
+    /// equals the template except for author, id and signature. If the template names an author, it
+    /// is that one.
     ///
     /// # Errors
-    /// [`RemoteError`].
+    /// [`RemoteError::Event`] if the signer returns another event or a wrong signature; otherwise
+    /// as for [`Self::call`].
     pub async fn sign(
         &mut self,
         template: &Template<'_>,
@@ -149,10 +154,11 @@ impl<'u> RemoteSigner<'u> {
         if is_other { Err(RemoteError::Event) } else { Ok((json, author)) }
     }
 
-    /// Asks for the result of a method.
+    /// Sends a request to the signer and returns the result that it responds with.
     ///
     /// # Errors
-    /// [`RemoteError`].
+    /// [`RemoteError`] if the request is too long, if no relay accepts it, or if the signer refuses
+    /// it or does not respond within the timeout.
     pub async fn call(
         &mut self,
         call: &Call<'_>,
@@ -163,14 +169,15 @@ impl<'u> RemoteSigner<'u> {
         let id = crate::engine::hex(&id);
         let begin = Instant::now();
         let mut deadline = begin + self.patience;
-        // Pairing twice is pairing once. Of other requests a signer might ask its user twice.
+        // Pairing is idempotent, so only `connect` is sent again. For other requests a signer might
+        // ask its user twice.
         let mut again = matches!(call, Call::Connect(_)).then_some(begin + AGAIN);
         let mut is_waiting_for_person = false;
         self.paths.iter_mut().for_each(Path::begin);
         let mut request = self.send(call, &id, now)?;
         loop {
             let wake = again.map_or(deadline, |again| again.min(deadline));
-            // A relay that is never quiet would keep the timer from its turn.
+            // A relay that sends without pause would keep the timeout from firing.
             let next = match Instant::now() < wake {
                 true => timeout_at(wake, self.notifications.recv()).await.ok().flatten(),
                 false => None,
@@ -209,7 +216,7 @@ impl<'u> RemoteSigner<'u> {
         }
     }
 
-    /// Ends the connections, after what is queued was sent.
+    /// Closes the connections after their queued events were sent, or after one second.
     pub async fn close(self) {
         let mut stopping = JoinSet::new();
         for path in self.paths.into_iter().filter(|path| path.was_connected) {
@@ -218,11 +225,11 @@ impl<'u> RemoteSigner<'u> {
         stopping.join_all().await;
     }
 
-    /// Sends a request to all relays. Returns the event's id.
+    /// Publishes a request on all relays and returns the event's id.
     fn send(&self, call: &Call<'_>, id: &str, now: u64) -> Result<[u8; 32], RemoteError> {
         let event = self.event(call, id, now)?;
         for path in &self.paths {
-            // Nothing else waits there.
+            // No other event of this client is queued, so the queue has space.
             let _ = path.relay.publish(&event);
         }
         Ok(event.id)
@@ -263,7 +270,7 @@ impl<'u> RemoteSigner<'u> {
         Ok(())
     }
 
-    /// The outcome of request `id`, if an event is the signer's answer to it.
+    /// Returns the signer's response to request `id`, or `None` if the event is not one.
     fn read(&self, json: &[u8], id: &str) -> Option<Outcome> {
         let mut json = Zeroizing::new(json.to_vec());
         let (event, content) = Event::parse_located(&json).ok()?;
@@ -299,6 +306,6 @@ fn is_page(url: &str) -> bool {
 }
 
 fn hex(key: &PublicKey) -> String {
-    // Digits are ASCII.
+    // Hexadecimal digits are valid UTF-8.
     String::from_utf8_lossy(&public_to_hex(key)).into_owned()
 }

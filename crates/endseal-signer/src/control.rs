@@ -1,6 +1,6 @@
 //! Requests to a running signer over its socket, and its replies (`docs/spec/signer.md`).
 //!
-//! Bytes and connections are those of [`endseal_service::control`].
+//! Framing and connections are those of [`endseal_service::control`].
 
 mod command;
 mod reply;

@@ -1,8 +1,8 @@
-//! Decisions and answers: events in, events out, without sockets and clocks.
+//! Core of the signer: decides requests and writes responses, without sockets or clocks.
 //!
-//! Events that arrived together pass [`Engine::arrive`] as one batch and one transaction: `arrival`
-//! takes an event to a request, `request` a request to a decision, `answer` executes and writes the
-//! event that answers. Nothing of it leaves before the commit.
+//! Events that arrive together pass through [`Engine::arrive`] as one batch and one transaction.
+//! `arrival` turns an event into a request, `request` decides it, and `answer` executes it and
+//! writes the response event. No response is sent before the commit.
 
 mod answer;
 mod arrival;
@@ -45,45 +45,45 @@ use crate::records::settings::Settings;
 use crate::signer_store::SignerStore;
 use crate::state::AppRules;
 
-/// Conversations that are kept between user keys and peers.
+/// Maximum number of cached conversations between user keys and peers.
 const USER_CONVERSATIONS: usize = 256;
-/// Conversations that are kept between transport keys and clients.
+/// Maximum number of cached conversations between transport keys and clients.
 const APP_CONVERSATIONS: usize = 128;
 
-/// Most bytes of an event that carries an answer.
+/// Maximum size of a response event in bytes.
 const MAX_EVENT: usize = 512 * 1024;
 
-/// An event to be published at the relays of an app.
+/// Event to be published at the relays of an app.
 #[allow(missing_debug_implementations, reason = "it tells which apps there are")]
 pub(crate) struct Outgoing {
     /// Transport key of the app.
     pub(crate) transport: [u8; 32],
-    /// The event.
+    /// Event to publish.
     pub(crate) event: SignedEvent,
 }
 
-/// A transport key, and the relays where requests to it arrive.
+/// Transport key of an app, and the relays on which its requests arrive.
 pub(crate) struct Subscription {
     pub(crate) transport: [u8; 32],
     pub(crate) relays: Vec<String>,
-    /// True if the relays come from a client's URI.
+    /// True if the relays come from a client's URI, so they are untrusted.
     pub(crate) is_foreign: bool,
 }
 
-/// Result of a transaction.
+/// Result of a transaction: the events to send, and whether it was committed.
 struct Transacted {
     outgoing: Vec<Outgoing>,
     is_committed: bool,
 }
 
-/// The signer without its sockets.
+/// Signer without its sockets: the store and all state in memory.
 pub(crate) struct Engine {
     directory: PathBuf,
     store: SignerStore,
     parts: Parts,
 }
 
-/// Everything but the store.
+/// State in memory, apart from the store so that both can be borrowed at once.
 struct Parts {
     keys: Option<SigningKeys>,
     user_conversations: Box<Cache<USER_CONVERSATIONS>>,
@@ -93,23 +93,23 @@ struct Parts {
     strangers: Budget,
     verifications: Verifications,
     sent: Sent,
-    /// URL before the path of a page where a person decides.
+    /// URL of the approval page up to its path, if there is one.
     page: Option<String>,
-    /// True if `nip17_unwrap_batch` is answered.
+    /// True if the method `nip17_unwrap_batch` is enabled.
     unwrap_batch: bool,
     metrics: Arc<Metrics>,
     random: OsRandom,
     quotas: Quotas,
-    /// Time of the last removal of what is old.
+    /// Time of the last removal of expired records, in seconds since 1970.
     pruned: u64,
-    /// True if apps or their relays changed.
+    /// True if apps or their relays changed since the last call of `new_subscriptions`.
     has_new_subscriptions: bool,
 }
 
 impl Engine {
     pub(crate) fn new(directory: PathBuf, store: SignerStore, metrics: Arc<Metrics>) -> Self {
         let mut first = [0; 4];
-        // Without randomness nothing is answered, so that nothing waits either.
+        // If the system has no random bytes, no request is answered and none waits.
         let _ = OsRandom.fill(&mut first);
         let first = u32::from_le_bytes(first);
         let parts = Parts {
@@ -134,7 +134,8 @@ impl Engine {
         engine
     }
 
-    /// Answers events that arrived together, in one transaction. The events are wiped.
+    /// Decides events that arrived together, in one transaction, and returns the responses. The
+    /// events are wiped.
     pub(crate) fn arrive(&mut self, now: u64, events: &mut [Vec<u8>]) -> Vec<Outgoing> {
         let mut decided = 0;
         let transacted = self.transact(now, |batch| {
@@ -146,7 +147,8 @@ impl Engine {
         });
         let mut outgoing = transacted.outgoing;
         if !transacted.is_committed {
-            // The one that failed was noted, unless there was no transaction at all.
+            // The event that failed was noted and has its response, unless no transaction was
+            // started.
             let first = if decided == 0 { 0 } else { decided + 1 };
             for event in events.iter_mut().skip(first) {
                 outgoing.extend(self.refuse_unrecorded(now, event));
@@ -156,7 +158,7 @@ impl Engine {
         outgoing
     }
 
-    /// Answers a request that cannot be recorded, so that its app does not wait.
+    /// Responds with an error to a request that cannot be recorded, so that its app does not wait.
     fn refuse_unrecorded(&mut self, now: u64, json: &mut [u8]) -> Option<Outgoing> {
         let Self { store, parts, .. } = self;
         let incoming = Incoming::read(json).ok()?;
@@ -168,7 +170,7 @@ impl Engine {
         answer::refuse(app, request.id, Refusal::Unrecorded, parts, now)
     }
 
-    /// Refuses requests that waited too long, and forgets what is old.
+    /// Refuses requests that waited too long, and removes expired records.
     pub(crate) fn tick(&mut self, now: u64) -> Vec<Outgoing> {
         self.parts.sent.prune();
         self.count_apps();
@@ -183,20 +185,21 @@ impl Engine {
         transacted.outgoing
     }
 
-    /// Refuses the requests that wait, as the signer ends.
+    /// Refuses all waiting requests, because the signer is stopping.
     pub(crate) fn stop(&mut self, now: u64) -> Vec<Outgoing> {
         self.transact(now, |batch| batch.refuse_all()).outgoing
     }
 
-    /// Answers that a relay refused are replaced by an error, if their size may be the cause.
+    /// Handles a relay's refusal of a response. A large response is replaced by an error, because
+    /// its size may be the reason.
     pub(crate) fn refused(&mut self, now: u64, event: &[u8; 32]) -> Vec<Outgoing> {
         self.parts.metrics.answers_refused.fetch_add(1, Relaxed);
         let Some((transport, request_id)) = self.parts.sent.take(event) else { return Vec::new() };
         self.refuse(now, &[(transport, request_id)], Refusal::TooLarge)
     }
 
-    /// Events by which each transport key at a relay answers its challenge, but those of apps that
-    /// ended: they have only errors to expect.
+    /// Returns the events that authenticate the transport keys at a relay (NIP-42). Apps that have
+    /// ended are left out: their requests only get errors.
     pub(crate) fn authenticate(
         &mut self,
         relay: &endseal_relay::address::Address,
@@ -215,7 +218,8 @@ impl Engine {
             .collect()
     }
 
-    /// All transport keys with their relays, if they changed since the last call.
+    /// Returns all transport keys with their relays, or `None` if they did not change since the
+    /// last call.
     pub(crate) fn new_subscriptions(&mut self) -> Option<Vec<Subscription>> {
         if !mem::take(&mut self.parts.has_new_subscriptions) {
             return None;
@@ -236,12 +240,12 @@ impl Engine {
         Some(self.store.state().apps().flat_map(of_app).collect())
     }
 
-    /// First message to each client that was named by its own URI and made no request yet.
+    /// Returns the first response to each client that connected by its own URI, and forgets it.
     pub(crate) fn greetings(&mut self) -> Vec<Outgoing> {
         mem::take(&mut self.parts.sent.greetings)
     }
 
-    /// Relays of the signer.
+    /// Returns the signer's own relays.
     pub(crate) fn relays(&self) -> Vec<String> {
         relays(self.store.state().settings())
     }
@@ -254,7 +258,7 @@ impl Engine {
         self.parts.unwrap_batch = is_answered;
     }
 
-    /// Sets the URL before the path of a page where a person decides.
+    /// Sets the URL of the approval page up to its path.
     pub(crate) fn set_page(&mut self, page: Option<String>) {
         self.parts.page = page;
     }
@@ -266,8 +270,8 @@ impl Engine {
         self.parts.metrics.waiting.store(self.parts.waiting.len() as u64, Relaxed);
     }
 
-    /// Runs `work` in a transaction and returns the answers after its commit. If it fails, each
-    /// request in it is answered by an error, and nothing of it happened.
+    /// Runs `work` in a transaction and returns the responses after its commit. If it fails,
+    /// each of its requests is answered with an error, and the state is loaded again.
     fn transact(
         &mut self,
         now: u64,
@@ -319,14 +323,15 @@ impl Engine {
         }
     }
 
-    /// Answers requests by an error, without recording anything.
+    /// Responds to requests with an error, without recording anything.
     fn refuse(
         &mut self,
         now: u64,
         requests: &[([u8; 32], String)],
         refusal: Refusal,
     ) -> Vec<Outgoing> {
-        // The transport keys of a stale state are right all the same: no failed change made one.
+        // Transport keys are right even if the state is stale, because a failed change cannot have
+        // added one.
         let Self { store, parts, .. } = self;
         let mut outgoing = Vec::new();
         for (transport, request_id) in requests {
@@ -337,12 +342,13 @@ impl Engine {
     }
 }
 
-/// The signing key of an app's user, if the signer is unlocked.
+/// Returns the signing key of an app's user, or `None` if the signer is locked.
 fn user_key<'k>(keys: &'k Option<SigningKeys>, app: &App) -> Option<&'k SigningKey> {
     keys.as_ref()?.get(app.user())
 }
 
-/// Returns true if the app was not ended, which its time alone does not.
+/// Returns true if the app was neither revoked nor logged out. An app that has only expired counts
+/// as live.
 fn is_live(entry: &AppRules) -> bool {
     matches!(entry.app().state(), AppState::Invited | AppState::Paired { .. })
 }
@@ -351,7 +357,7 @@ fn relays(settings: &Settings) -> Vec<String> {
     settings.relays.iter().map(|it| it.as_str().to_owned()).collect()
 }
 
-/// A line of the log about an app.
+/// Starts a log line about an app.
 fn entry_of(app: &App, matter: Matter, now: u64) -> LogEntry {
     let mut entry = LogEntry::new(matter, now);
     entry.app = app.number();
@@ -359,7 +365,7 @@ fn entry_of(app: &App, matter: Matter, now: u64) -> LogEntry {
     entry
 }
 
-/// 32 random bytes twice: for a nonce and for a signature.
+/// Returns two random values of 32 bytes, one for a nonce and one for a signature.
 fn fresh(random: &mut OsRandom) -> Result<([u8; 32], [u8; 32]), RandomError> {
     let mut bytes = [[0; 32]; 2];
     random.fill(bytes.as_flattened_mut())?;
@@ -367,7 +373,7 @@ fn fresh(random: &mut OsRandom) -> Result<([u8; 32], [u8; 32]), RandomError> {
     Ok((nonce, aux))
 }
 
-/// Bytes that are wiped.
+/// Allocates a buffer of zeros that is wiped when dropped.
 fn buffer(len: usize) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(vec![0; len])
 }

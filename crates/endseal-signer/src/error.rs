@@ -1,24 +1,24 @@
-//! Errors, one enum for each operation.
+//! Errors of the signer's library functions, one enum per operation.
 
 use core::fmt;
 
 use endseal_nostr::encrypted_key::SealError;
 use endseal_store::{CreateStoreError, OpenStoreError, StoreError};
 
-/// Cause why bytes are no record.
+/// Reason why bytes are not a valid record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The value or its name ends within a field, or behind the last one.
+    /// The value or its name is too short, or has bytes behind its last field.
     Length,
-    /// Another version: made by newer software.
+    /// The record has another version, so newer software wrote it.
     Version,
-    /// A number, key or text that no writer writes.
+    /// A field has a number, key or text that no signer writes.
     Value,
 }
 
 impl RecordError {
-    /// A stable name of the class.
+    /// Returns the stable name of the class, as in the test vectors.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -41,15 +41,15 @@ impl fmt::Display for RecordError {
 
 impl core::error::Error for RecordError {}
 
-/// The state was not loaded.
+/// Reason why the state could not be loaded.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The store failed.
+    /// The store could not be read.
     Store(StoreError),
-    /// A record of this kind is malformed.
+    /// A record of this kind number is malformed.
     Record(u32, RecordError),
-    /// Records contradict each other, as described.
+    /// Records contradict each other; the text says how.
     Inconsistent(&'static str),
 }
 
@@ -78,13 +78,14 @@ impl core::error::Error for LoadError {
     }
 }
 
-/// The store of a signer was not made. If the place is not empty now, opening continues there.
+/// Reason why the store of a signer was not created. If the directory is not empty afterwards,
+/// opening the signer continues the creation.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CreateSignerError {
-    /// The store was not made.
+    /// The store could not be created.
     Create(CreateStoreError),
-    /// The store was made, and its settings were not written.
+    /// The store was created, but its settings could not be written.
     Load(LoadError),
 }
 
@@ -118,13 +119,13 @@ impl core::error::Error for CreateSignerError {
     }
 }
 
-/// The store of a signer was not opened.
+/// Reason why the store of a signer was not opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenSignerError {
-    /// The store does not open; [`OpenStoreError::Authentication`] for a wrong passphrase.
+    /// The store does not open. A wrong passphrase is [`OpenStoreError::Authentication`].
     Open(OpenStoreError),
-    /// It opens, and is not a signer's, or damaged.
+    /// The store opens, but it is damaged or not the store of a signer.
     Load(LoadError),
 }
 
@@ -158,41 +159,41 @@ impl core::error::Error for OpenSignerError {
     }
 }
 
-/// A change was refused, and nothing of it was done; or the store failed, and the transaction can
-/// only be dropped.
+/// Reason why a change was refused. A refused change has no effect. After [`StateError::Store`] the
+/// transaction can only be dropped.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The store failed.
+    /// The store could not be written or read.
     Store(StoreError),
-    /// As many as the signer keeps are there already.
+    /// A limit on the number of records is reached.
     Limit(StateLimit),
-    /// There is no app with this transport key.
+    /// No app has this transport key.
     UnknownApp,
-    /// There is no user with this key.
+    /// No user has this public key.
     UnknownUser,
-    /// The app does not have the next number, or its transport key is in use.
+    /// The app does not have the next free number, or its transport key is already in use.
     AppNumber,
-    /// The user has this key already.
+    /// The signer already has a user with this key.
     UserExists,
-    /// The event is at or below the floor: it may be a repetition of one that was forgotten.
+    /// The event is not newer than the floor, so it may repeat an event that was forgotten.
     Floor,
-    /// A transaction before changed something and was not committed:
+    /// An earlier transaction changed the state and was not committed. Call
     /// [`recover`](crate::SignerStore::recover).
     Stale,
 }
 
-/// Records of which there were too many.
+/// Sort of record whose limit is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StateLimit {
-    /// Users.
+    /// Users of the signer.
     Users,
-    /// Apps.
+    /// Apps of the signer.
     Apps,
     /// Rules of one app.
     Rules,
-    /// Events that were seen.
+    /// Remembered events.
     Events,
     /// Relays of the signer or of one app.
     Relays,
@@ -211,8 +212,10 @@ impl fmt::Display for StateError {
             Self::Limit(limit) => return limit.fmt(f),
             Self::UnknownApp => "there is no such app",
             Self::UnknownUser => "there is no such user key",
-            Self::AppNumber => "the app has not the next number, or a transport key in use",
-            Self::UserExists => "the user key is there already",
+            Self::AppNumber => {
+                "the app's number is not the next one, or its transport key is in use"
+            }
+            Self::UserExists => "the signer already has this user key",
             Self::Floor => "the event is older than those that were forgotten",
             Self::Stale => "the last change was not written; load the state again",
         })
@@ -240,17 +243,17 @@ impl fmt::Display for StateLimit {
     }
 }
 
-/// The keys of users were not decrypted.
+/// Reason why the users' keys could not be decrypted.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum UnlockError {
     /// The passphrase is wrong.
     Passphrase,
-    /// There is not as much memory as the derivation of a key needs.
+    /// There is not enough free memory to derive the key.
     Memory,
-    /// The passphrase is right, and a user's key does not open under it or is another key.
+    /// The passphrase is right, but a user's key does not decrypt with it or is another key.
     Key,
-    /// The log cannot be written, so that the keys stay encrypted.
+    /// The log line could not be written, so the keys stay encrypted.
     Unwritten,
     /// The key file of the store cannot be read.
     Store(OpenStoreError),
@@ -270,9 +273,9 @@ impl fmt::Display for UnlockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Passphrase => "the passphrase is wrong",
-            Self::Memory => "there is not as much memory as the derivation of a key needs",
+            Self::Memory => "there is not enough free memory to derive the key",
             Self::Unwritten => "the audit log cannot be written",
-            Self::Key => "an encrypted user key does not open under the signer's passphrase",
+            Self::Key => "a user key cannot be decrypted with the signer's passphrase",
             Self::Store(error) => return error.fmt(f),
         })
     }
@@ -287,15 +290,15 @@ impl core::error::Error for UnlockError {
     }
 }
 
-/// A user key was not imported.
+/// Reason why a user key was not imported.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The passphrase is not the signer's.
+    /// The passphrase is not the signer's, or could not be checked.
     Unlock(UnlockError),
-    /// The key was not encrypted.
+    /// The key could not be encrypted.
     Seal(SealError),
-    /// The key was not recorded.
+    /// The key could not be recorded.
     State(StateError),
 }
 

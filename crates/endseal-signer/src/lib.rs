@@ -1,22 +1,22 @@
-//! The Nostr remote signer (NIP-46): a bunker that answers apps over relays.
+//! Nostr remote signer (NIP-46): a bunker that signs and decrypts for apps over relays.
 //!
 //! | to do this | use |
 //! |---|---|
-//! | make, open, serve a signer | [`Signer`] |
-//! | ask one that serves, over its socket | [`control`] |
-//! | be the client of one, over relays | [`client`] |
+//! | create, open or run a signer | [`Signer`] |
+//! | send commands to a running signer | [`control`] |
+//! | use a remote signer as its client | [`client`] |
 //! | read and write its records | [`SignerStore`], [`State`], [`StateTransaction`] |
 //! | verify the audit log | [`verify_log`] |
 //!
 //! Sessions and rules are specified in `docs/spec/nostr-connect.md`, records and the audit log in
-//! `docs/spec/signer.md`. An event passes the modules in one direction: `service` receives it from
-//! a relay, `engine` turns it into a request, decides and executes, `records` keep the decision,
-//! and after the commit `service` publishes the answer.
+//! `docs/spec/signer.md`. An event passes through the modules in one direction: `service` receives
+//! it from a relay, `engine` turns it into a request, decides and executes it, `records` keep the
+//! decision, and after the commit `service` publishes the response.
 //!
-//! # What is durable when
-//! Nothing before [`StateTransaction::commit`] returned, all of it afterwards. Only then may an
-//! answer leave. A transaction that changed anything and was not committed makes the state stale:
-//! [`SignerStore::recover`] loads it again.
+//! # Durability
+//! A change is durable once [`StateTransaction::commit`] has returned, and not before. Callers MUST
+//! NOT send a response earlier. A transaction that changed anything and was not committed makes the
+//! state stale; [`SignerStore::recover`] loads it again.
 #![forbid(unsafe_code)]
 
 extern crate alloc;

@@ -1,4 +1,4 @@
-//! The chain of the audit log (docs/spec/signer.md, "Audit log").
+//! Hash chain of the audit log (docs/spec/signer.md, "Audit log").
 
 use core::fmt;
 
@@ -8,20 +8,21 @@ use crate::error::{LoadError, RecordError};
 use crate::records::head::LogHead;
 use crate::records::line::LogLine;
 
-/// The head that a store has.
+/// Reads the head of the log from a store; the start of the chain if there is none.
 pub(crate) fn head(transaction: &ReadTransaction<'_>) -> Result<LogHead, LoadError> {
     let Some(value) = transaction.record(LogHead::KIND, &[])? else { return Ok(LogHead::START) };
     LogHead::from_bytes(&value).map_err(|error| LoadError::Record(LogHead::KIND, error))
 }
 
-/// Verifies the whole audit log and returns its last line. A bounded number of lines is in memory
-/// at a time. `noted`, number and hash that were kept elsewhere, MUST be in it.
+/// Verifies the whole audit log and returns its last line. Memory use is bounded. If the caller
+/// kept the number and hash of a line elsewhere, it passes them as `noted`, and the log MUST
+/// contain that line.
 ///
-/// [`SignerStore::verify_log`](crate::SignerStore::verify_log) is this for a signer that opens; the
-/// log of one that does not is verified in its [`Store`](endseal_store::Store).
+/// Use [`SignerStore::verify_log`](crate::SignerStore::verify_log) for a signer that opens. If it
+/// does not open, pass a read transaction of its [`Store`](endseal_store::Store) to this function.
 ///
 /// # Errors
-/// [`VerifyError::Broken`].
+/// [`VerifyError::Broken`] if the log was changed, [`VerifyError::Store`] if it could not be read.
 pub fn verify_log(
     transaction: &ReadTransaction<'_>,
     noted: Option<&LogHead>,
@@ -34,12 +35,11 @@ pub fn verify_log(
     }
 }
 
-/// Verification of the log, a page at a time. Lines may be appended between two pages: they are
-/// verified with the others.
+/// Verifies the log page by page. Lines that are appended between two pages are verified, too.
 pub(crate) struct Verification {
     noted: Option<LogHead>,
     is_noted: bool,
-    /// The last line that was verified.
+    /// Number and hash of the last verified line.
     at: LogHead,
 }
 
@@ -49,13 +49,13 @@ impl Verification {
         Self { noted, is_noted: noted.is_none_or(|noted| noted == at), at }
     }
 
-    /// Verifies the next page. Returns the last line once there are no more.
+    /// Verifies the next page. Returns the last line after the last page, and `None` before.
     pub(crate) fn page(
         &mut self,
         transaction: &ReadTransaction<'_>,
     ) -> Result<Option<LogHead>, VerifyError> {
         let broken = |at, fault| Err(VerifyError::Broken(LogBroken { at, fault }));
-        // Pages begin behind the empty name, which no line has.
+        // A page starts behind a name. The empty name comes before all lines, and no line has it.
         let name = match self.at.number {
             0 if transaction.record(LogLine::KIND, &[])?.is_some() => {
                 return broken(1, LogFault::Missing);
@@ -101,47 +101,47 @@ impl Verification {
     }
 }
 
-/// Lines that are read at a time: about 300 KiB, and 4 ms of work.
+/// Number of lines per page: about 300 KiB, and 4 ms of work.
 pub(crate) const PAGE: usize = 1_024;
 
-/// The log was not verified.
+/// Reason why the log could not be verified.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// The store failed.
+    /// The store could not be read.
     Store(StoreError),
     /// The log was changed.
     Broken(LogBroken),
 }
 
-/// Place at which a log was changed.
+/// First line at which a log was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogBroken {
     /// Number of the first line that is not as it was written.
     pub at: u64,
-    /// Fault of that line.
+    /// Fault of this line.
     pub fault: LogFault,
 }
 
-/// Fault of a log.
+/// Fault that verification found in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogFault {
-    /// The line is not there.
+    /// The line is missing.
     Missing,
-    /// The line is no record of one: malformed, or that of another number.
+    /// The record is malformed, or belongs to another line number.
     Record(RecordError),
-    /// The hash does not follow from the line and the one before it.
+    /// The hash does not match the line and its predecessor.
     Hash,
-    /// The log does not end as its head says.
+    /// The last line is not the one that the head names.
     Head,
-    /// The log does not have the line that was kept elsewhere, or has another one there.
+    /// The log does not contain the line that was kept elsewhere.
     Noted,
 }
 
 impl LogFault {
-    /// A stable name of the class.
+    /// Returns the stable name of the class, as in the test vectors.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -186,7 +186,7 @@ impl fmt::Display for LogBroken {
             LogFault::Record(error) => error.fmt(f),
             LogFault::Hash => f.write_str("its hash is wrong"),
             LogFault::Head => f.write_str("the log does not end as its head says"),
-            LogFault::Noted => f.write_str("it is not the one that was noted"),
+            LogFault::Noted => f.write_str("it is not the line that was kept elsewhere"),
         }
     }
 }

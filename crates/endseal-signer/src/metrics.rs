@@ -1,4 +1,4 @@
-//! Counters of a signer, and their text for Prometheus.
+//! Metrics of a signer in Prometheus' text format.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
@@ -6,11 +6,11 @@ use core::time::Duration;
 use endseal_service::MetricKind::{Counter, Gauge};
 use endseal_service::{Histogram, MetricsText};
 
-/// Upper bounds of the classes of commit times, in microseconds.
+/// Upper bounds of the histogram of commit times, in microseconds.
 const COMMIT_TIMES: [u64; 9] =
     [1_000, 2_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000];
 
-/// Methods, as rows of the counters.
+/// Names of the methods that are counted; unknown methods are counted as `other`.
 const METHODS: [&str; 12] = [
     "connect",
     "sign_event",
@@ -26,16 +26,16 @@ const METHODS: [&str; 12] = [
     "other",
 ];
 
-/// Outcome of a request.
+/// Result of a request, as it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The result was answered.
+    /// The request was executed.
     Allowed,
-    /// The policy refused, or a person did.
+    /// A rule or a person refused the request.
     Refused,
-    /// The request was malformed, too old, or failed.
+    /// The request was malformed or too old, or its execution failed.
     Failed,
-    /// A person was asked.
+    /// A person was asked for a decision.
     Asked,
 }
 
@@ -48,18 +48,18 @@ impl Outcome {
     ];
 }
 
-/// Cause why an event was ignored.
+/// Reason why an event was ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ignored {
-    /// It is no event for a transport key.
+    /// The event is malformed, or is not for a transport key of this signer.
     Shape,
-    /// The app has another client.
+    /// The author is not the client of the app.
     Stranger,
-    /// It arrived before.
+    /// The event arrived before.
     Repeated,
-    /// Id, signature or encryption is wrong, or no request is in it.
+    /// The id, signature or encryption is wrong, or the event contains no request.
     Invalid,
-    /// More events without a request, or of strangers, than are verified in a second.
+    /// The budget of verifications per second is used up.
     Flood,
 }
 
@@ -73,7 +73,7 @@ impl Ignored {
     ];
 }
 
-/// Durations of commits.
+/// Histogram of commit times.
 #[derive(Debug)]
 struct CommitTimes(Histogram<{ COMMIT_TIMES.len() }>);
 
@@ -83,32 +83,32 @@ impl Default for CommitTimes {
     }
 }
 
-/// Counters of a signer.
+/// Counters and gauges of a signer.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     requests: [[AtomicU64; Outcome::ALL.len()]; METHODS.len()],
     ignored: [AtomicU64; Ignored::ALL.len()],
     commits: CommitTimes,
-    /// Commits that failed.
+    /// Number of commits that failed.
     pub(crate) commits_failed: AtomicU64,
-    /// Answers that a relay refused.
+    /// Number of responses that a relay refused.
     pub(crate) answers_refused: AtomicU64,
-    /// Requests that wait for a decision.
+    /// Number of requests that wait for a decision.
     pub(crate) waiting: AtomicU64,
-    /// Apps that have not ended.
+    /// Number of apps that have not ended.
     pub(crate) apps: AtomicU64,
-    /// Relays with a connection.
+    /// Number of relays that are connected.
     pub(crate) relays_connected: AtomicU64,
-    /// Relays.
+    /// Number of relays that the apps use.
     pub(crate) relays: AtomicU64,
-    /// Connections to relays that ended.
+    /// Number of connections to relays that ended.
     pub(crate) disconnects: AtomicU64,
     /// True while the users' keys are in memory.
     pub(crate) unlocked: AtomicBool,
 }
 
 impl Metrics {
-    /// Counts a request, and logs it without names, ids and content.
+    /// Counts a request and logs its method and outcome, without names, ids or content.
     pub(crate) fn request(&self, method: &str, outcome: Outcome) {
         let row = METHODS.iter().position(|known| *known == method);
         let row = row.unwrap_or(METHODS.len() - 1);
@@ -130,7 +130,7 @@ impl Metrics {
         self.commits.0.add_duration(elapsed);
     }
 
-    /// All counters in Prometheus' text format.
+    /// Returns all metrics in Prometheus' text format.
     pub(crate) fn text(&self) -> String {
         let mut text = MetricsText::new("endseal_signer", env!("CARGO_PKG_VERSION"));
         text.head("requests_total", Counter, "Requests of apps, by method and outcome.");

@@ -1,34 +1,34 @@
-//! Options of a signer that serves.
+//! Options of a running signer.
 
 use core::net::SocketAddr;
 
-/// Options of a signer that serves.
+/// Options of a running signer.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Options {
-    /// Relays, which are kept as those of new apps; if there are none, those that were kept.
+    /// Relays of the signer, which are stored. If the list is empty, the stored relays are used.
     pub relays: Vec<String>,
     /// Address for `/metrics`, `/healthz` and `/readyz`.
     pub metrics: Option<SocketAddr>,
-    /// Address of the page where a person decides.
+    /// Address of the page on which a person approves requests.
     pub page: Option<SocketAddr>,
-    /// URL of that page for browsers, if it is another one than its address: scheme and host,
+    /// URL by which browsers find that page, if it differs from the address: scheme and host,
     /// without a path.
     pub page_url: Option<String>,
-    /// SOCKS5 proxy to all relays.
+    /// Address of a SOCKS5 proxy for all relay connections.
     pub proxy: Option<SocketAddr>,
-    /// True if relays of clients may have private addresses.
+    /// True if relays that a client's URI names may have private addresses.
     pub allow_private: bool,
-    /// True if `nip17_unwrap_batch` is answered.
+    /// True if the method `nip17_unwrap_batch` is enabled.
     pub unwrap_batch: bool,
 }
 
-/// Addresses of a signer that serves.
+/// Addresses at which a running signer listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listening {
-    /// For operators.
+    /// Address of `/metrics`, `/healthz` and `/readyz`.
     pub metrics: Option<SocketAddr>,
-    /// For persons.
+    /// Address of the approval page.
     pub page: Option<SocketAddr>,
 }

@@ -1,4 +1,4 @@
-//! Records, one kind a file (docs/spec/signer.md, "Records").
+//! Formats of the signer's records, one file per kind (docs/spec/signer.md, "Records").
 
 pub(crate) mod app;
 pub(crate) mod head;
@@ -9,7 +9,7 @@ pub(crate) mod user;
 
 use crate::error::RecordError;
 
-/// Name of a record, of a fixed length.
+/// Checks that the name of a record has the length `N`.
 fn name<const N: usize>(bytes: &[u8]) -> Result<&[u8; N], RecordError> {
     bytes.try_into().map_err(|_| RecordError::Length)
 }

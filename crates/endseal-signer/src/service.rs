@@ -1,7 +1,7 @@
-//! The signer as a process: relays, a socket for commands, pages, signals.
+//! Signer process: relay connections, control socket, pages and signals.
 //!
-//! Sockets are served on the thread that calls [`run`]. The engine has a thread of its own, as its
-//! commits and key derivations block: events and commands reach it through channels.
+//! Sockets are served on the thread that calls [`run`]. The engine has a thread of its own, because
+//! its commits and key derivations block. Events and commands are sent to it through channels.
 
 mod browser_sessions;
 mod handle;
@@ -38,31 +38,31 @@ use crate::error::UnlockError;
 use crate::metrics::Metrics;
 use crate::options::{Listening, Options};
 
-/// Events of relays that wait for the engine: 40 MiB at most.
+/// Capacity of the queue of relay events to the engine: 40 MiB at most.
 const EVENTS: usize = 64;
 const _: () = assert!(EVENTS * relays::MAX_MESSAGE <= 40 << 20, "as above");
-/// Longest wait for the first relay before the signer says that it serves.
+/// Longest wait for the first relay before the signer reports that it serves.
 const FIRST_RELAY: Duration = Duration::from_secs(10);
-/// Time for answers to leave at the end.
+/// Time that responses have to be sent when the signer stops.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
-/// Cause why a signer did not begin to serve, or ended by itself.
+/// Reason why a signer could not start to serve, or stopped by itself.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
     /// The signer has no relays, or one is malformed.
     Relays(CommandError),
-    /// The users' keys were not decrypted.
+    /// The users' keys could not be decrypted.
     Keys(UnlockError),
-    /// An address cannot be listened at.
+    /// The signer cannot listen at this address.
     Listen(SocketAddr, io::Error),
-    /// The socket for commands cannot be made.
+    /// The control socket cannot be created.
     Socket(io::Error),
-    /// The system has no threads or sockets left.
+    /// The system has no free threads or sockets.
     System(io::Error),
-    /// The receiver of the listening addresses did not take them.
+    /// The callback that gets the listening addresses returned false.
     Untold,
-    /// The engine ended by a bug.
+    /// The engine's thread ended because of a bug.
     Engine,
 }
 
@@ -72,19 +72,19 @@ impl fmt::Display for RunError {
             Self::Relays(error) => error.fmt(f),
             Self::Keys(error) => error.fmt(f),
             Self::Listen(address, error) => write!(f, "cannot listen at {address}: {error}"),
-            Self::Socket(error) => write!(f, "the socket for commands cannot be made: {error}"),
-            Self::System(error) => write!(f, "cannot begin to serve: {error}"),
-            Self::Untold => f.write_str("the listening addresses were not taken"),
-            Self::Engine => f.write_str("the engine ended"),
+            Self::Socket(error) => write!(f, "the control socket cannot be created: {error}"),
+            Self::System(error) => write!(f, "cannot start to serve: {error}"),
+            Self::Untold => f.write_str("the start was cancelled"),
+            Self::Engine => f.write_str("the engine stopped unexpectedly: this is a bug"),
         }
     }
 }
 
 impl core::error::Error for RunError {}
 
-/// Serves until the future completes that `stop` returns on the runtime. `begun` is told once a
-/// relay is connected, at once if there is no app, or after ten seconds; it says whether it goes
-/// on.
+/// Serves until the future that `stop` returns on the runtime completes. `begun` is called once a
+/// relay is connected, at once if there is no app, or after ten seconds. The signer stops if it
+/// returns false.
 pub(crate) fn run<S: Future<Output = ()>>(
     engine: Engine,
     metrics: Arc<Metrics>,
@@ -128,7 +128,7 @@ async fn serve(
     let (ended, mut has_ended) = oneshot::channel();
     let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
         worker.run(&here, received_events, received_calls, stopped);
-        // The other side may be gone.
+        // The receiver may be gone.
         let _ = ended.send(());
     });
     let thread = thread.map_err(RunError::System)?;
@@ -141,7 +141,7 @@ async fn serve(
     if let (Some((listener, _)), Some(origin)) = (page_listener, base) {
         tokio::spawn(Page::new(handle, sessions, origin).serve(listener));
     }
-    // Without a relay it serves commands all the same.
+    // Commands are served even if no relay is connected.
     let _ = timeout(FIRST_RELAY, first_connected).await;
     let outcome = if begun(listening) {
         tokio::select! {
@@ -151,9 +151,9 @@ async fn serve(
     } else {
         Err(RunError::Untold)
     };
-    // The socket goes with it.
+    // This task owns the socket, so aborting it closes the socket.
     commands.abort();
-    // The engine publishes what it has decided, and the relays send it.
+    // The engine publishes its remaining responses, and the relay connections send them.
     let _ = stop.send(());
     let _ = timeout(GRACE * 2, has_ended).await;
     if thread.is_finished() && thread.join().is_err() {

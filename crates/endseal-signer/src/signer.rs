@@ -1,4 +1,4 @@
-//! A signer: made, opened, asked, and served.
+//! A signer that is opened in this process, to run it or to execute single commands.
 
 use alloc::sync::Arc;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::options::{Listening, Options};
 use crate::service::{self, RunError};
 use crate::signer_store::SignerStore;
 
-/// An open signer. No other process has it at the same time.
+/// Open signer. No other process can open it at the same time.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct Signer {
     engine: Engine,
@@ -25,11 +25,11 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// Makes a signer in a new directory, or an empty one. `params` is the cost of a guess of the
+    /// Creates a signer in a new or empty directory. `params` sets the cost of guessing the
     /// passphrase.
     ///
     /// # Errors
-    /// [`CreateSignerError`].
+    /// [`CreateSignerError`] if the directory is not empty or cannot be written.
     pub fn init(
         directory: &Path,
         passphrase: &str,
@@ -39,10 +39,10 @@ impl Signer {
         Ok(Self::new(directory, store, passphrase))
     }
 
-    /// Opens the signer of a directory.
+    /// Opens the signer in a directory.
     ///
     /// # Errors
-    /// [`OpenSignerError`].
+    /// [`OpenSignerError`] if the passphrase is wrong, the store is in use, or it is damaged.
     pub fn open(directory: &Path, passphrase: &str) -> Result<Self, OpenSignerError> {
         let store = SignerStore::open(directory, passphrase, OpenOptions::new())?;
         Ok(Self::new(directory, store, passphrase))
@@ -54,10 +54,11 @@ impl Signer {
         Self { engine, metrics, passphrase: Zeroizing::new(passphrase.to_owned()) }
     }
 
-    /// Executes a command while no signer serves. `now` is in seconds since 1970.
+    /// Executes a command while the signer is not running. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// [`CommandError::NotRunning`] for commands that need one that serves.
+    /// [`CommandError::NotRunning`] for commands that need a running signer; otherwise the error of
+    /// the command.
     pub fn command(&mut self, now: u64, request: Request) -> Result<Reply, CommandError> {
         let needs_service = matches!(
             request.command,
@@ -75,34 +76,34 @@ impl Signer {
         self.engine.command(now, request).0
     }
 
-    /// Checks URLs of relays as [`set_relays`](Self::set_relays) does.
+    /// Checks relay URLs like [`set_relays`](Self::set_relays), without storing them.
     ///
     /// # Errors
-    /// [`CommandError::Invalid`], [`CommandError::Limit`].
+    /// [`CommandError::Invalid`] for a malformed URL, [`CommandError::Limit`] for more than 8.
     pub fn check_relays(relays: &[String]) -> Result<(), CommandError> {
         engine::check_relays(relays)
     }
 
-    /// Sets the relays of new apps.
+    /// Stores the relays of the signer and of new apps. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// [`CommandError`].
+    /// [`CommandError`] if a URL is malformed, there are more than 8, or the store fails.
     pub fn set_relays(&mut self, now: u64, relays: &[String]) -> Result<(), CommandError> {
         self.engine.set_relays(now, relays)
     }
 
-    /// All counters in Prometheus' text format, as `/metrics` has them.
+    /// Returns all metrics in Prometheus' text format, as `/metrics` does.
     #[must_use]
     pub fn metrics_text(&self) -> String {
         self.metrics.text()
     }
 
-    /// Serves until SIGINT or SIGTERM, unlocked. `begun` is called once a relay is connected, at
-    /// once if there is no app, or after ten seconds; it says whether it goes on. `now` is in
-    /// seconds since 1970.
+    /// Unlocks the signer and serves until SIGINT or SIGTERM. `begun` is called once a relay is
+    /// connected, at once if there is no app, or after ten seconds; if it returns false, the signer
+    /// stops. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// [`RunError`].
+    /// [`RunError`] if the signer cannot start, or if it stops by itself.
     pub fn run(
         self,
         now: u64,
@@ -113,10 +114,10 @@ impl Signer {
         self.serve_until(now, options, begun, stop)
     }
 
-    /// As [`run`](Self::run), until `stop` completes; signals do what they did before.
+    /// Serves like [`run`](Self::run), but until `stop` completes. Signal handlers are not changed.
     ///
     /// # Errors
-    /// [`RunError`].
+    /// [`RunError`] if the signer cannot start, or if it stops by itself.
     pub fn serve(
         self,
         now: u64,

@@ -1,4 +1,4 @@
-//! The store of a signer.
+//! Store of a signer, with its state in memory.
 
 use std::path::Path;
 
@@ -19,21 +19,21 @@ use crate::state::State;
 use crate::state::transaction::StateTransaction;
 use crate::text::{BoundedText, MAX_NAME};
 
-/// The open store of a signer, with its state in memory.
+/// Open store of a signer, with its state in memory.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SignerStore {
     store: Store,
     state: State,
-    /// True if the state may differ from the store.
+    /// True if the state in memory may differ from the store.
     is_stale: bool,
 }
 
 impl SignerStore {
-    /// Makes a signer in a new directory, or an empty one. `params` is the cost of a guess of the
+    /// Creates a signer in a new or empty directory. `params` sets the cost of guessing the
     /// passphrase.
     ///
     /// # Errors
-    /// [`CreateSignerError`].
+    /// [`CreateSignerError`] if the store cannot be created or its settings cannot be written.
     pub fn create(
         directory: &Path,
         passphrase: &str,
@@ -47,11 +47,12 @@ impl SignerStore {
         Ok(Self { store, state, is_stale: false })
     }
 
-    /// Opens the signer of a directory. A store without any record becomes one: its making was
-    /// interrupted.
+    /// Opens the signer in a directory. A store without any record gets its settings, because its
+    /// creation was interrupted.
     ///
     /// # Errors
-    /// [`OpenSignerError`].
+    /// [`OpenSignerError`] if the passphrase is wrong, the store is in use, or its records are
+    /// damaged.
     pub fn open(
         directory: &Path,
         passphrase: &str,
@@ -64,24 +65,24 @@ impl SignerStore {
         Ok(Self { store, state, is_stale: false })
     }
 
-    /// State as of the last commit, unless [`Self::is_stale`].
+    /// Returns the state as of the last commit. It is only valid while [`Self::is_stale`] is false.
     #[must_use]
     pub const fn state(&self) -> &State {
         &self.state
     }
 
-    /// Returns true if a change was not committed, or its commit failed: nothing of the state may
-    /// be used before [`Self::recover`].
+    /// Returns true if a change was not committed or its commit failed. The state MUST NOT be used
+    /// then before [`Self::recover`].
     #[must_use]
     pub fn is_stale(&self) -> bool {
         self.is_stale || self.store.is_uncertain()
     }
 
-    /// Loads the state again, after it has become stale. The caller MUST drop what it derived from
-    /// the old one.
+    /// Loads the state again after it has become stale. The caller MUST drop all data that it
+    /// derived from the old state.
     ///
     /// # Errors
-    /// [`OpenSignerError`]: this can be tried again.
+    /// [`OpenSignerError`] if the store cannot be read. The call can be repeated.
     pub fn recover(&mut self) -> Result<(), OpenSignerError> {
         if self.store.is_uncertain() {
             self.store.reopen()?;
@@ -91,10 +92,11 @@ impl SignerStore {
         Ok(())
     }
 
-    /// Begins a transaction.
+    /// Starts a transaction.
     ///
     /// # Errors
-    /// [`StateError::Stale`], [`StateError::Store`].
+    /// [`StateError::Stale`] if [`Self::recover`] must be called first, [`StateError::Store`] if
+    /// the store fails.
     pub fn begin(&mut self) -> Result<StateTransaction<'_>, StateError> {
         if self.is_stale() {
             return Err(StateError::Stale);
@@ -103,20 +105,21 @@ impl SignerStore {
         Ok(StateTransaction::new(store.begin()?, state, is_stale))
     }
 
-    /// Decrypts the keys of all users: about 100 ms each. It is not logged.
+    /// Decrypts the keys of all users, which takes about 100 ms each. It is not logged.
     ///
     /// # Errors
-    /// [`UnlockError`]; a wrong passphrase is [`UnlockError::Passphrase`], also without users.
+    /// [`UnlockError::Passphrase`] for a wrong passphrase, even if there are no users. Other
+    /// variants if a key cannot be decrypted.
     pub fn unlock(&self, passphrase: &str) -> Result<SigningKeys, UnlockError> {
         self.store.authenticate(Unlock::Passphrase(passphrase.as_bytes()))?;
         SigningKeys::open(self.state.users(), passphrase)
     }
 
-    /// Encrypts a user's key under the passphrase of the signer, and records it with a line in the
-    /// log, in a transaction of its own.
+    /// Encrypts a user's key under the passphrase of the signer, and records and logs it in a
+    /// transaction of its own. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// [`ImportError`].
+    /// [`ImportError`] if the passphrase is wrong, or the key cannot be encrypted or recorded.
     pub fn import(
         &mut self,
         secret: &SecretKey,
@@ -139,15 +142,15 @@ impl SignerStore {
         Ok(key)
     }
 
-    /// Verifies the audit log: [`verify_log`](crate::verify_log).
+    /// Verifies the audit log like [`verify_log`](crate::verify_log).
     ///
     /// # Errors
-    /// [`VerifyError::Broken`].
+    /// [`VerifyError::Broken`] if the log was changed, [`VerifyError::Store`] if it cannot be read.
     pub fn verify_log(&mut self, noted: Option<&LogHead>) -> Result<LogHead, VerifyError> {
         log::verify_log(&self.store.read()?, noted)
     }
 
-    /// Verifies the next page of the log.
+    /// Verifies the next page of the log; see [`Verification::page`].
     pub(crate) fn verify_page(
         &mut self,
         verification: &mut Verification,
@@ -155,10 +158,11 @@ impl SignerStore {
         verification.page(&self.store.read()?)
     }
 
-    /// At most `limit` lines of the log behind number `after`. They are not verified.
+    /// Returns at most `limit` lines of the log after number `after`. Their hashes are not
+    /// verified.
     ///
     /// # Errors
-    /// [`LoadError`].
+    /// [`LoadError`] if a line cannot be read or is malformed.
     pub fn log_lines(&mut self, after: u64, limit: usize) -> Result<Vec<LogLine>, LoadError> {
         let name = LogLine::record_name(after);
         let records = self.store.read()?.records_after(LogLine::KIND, &name, limit)?;
@@ -166,7 +170,8 @@ impl SignerStore {
         lines.collect::<Result<_, _>>().map_err(|error| LoadError::Record(LogLine::KIND, error))
     }
 
-    /// The store, for backups, checks and checkpoints. Records MUST NOT be written through it.
+    /// Returns the store for backups, checks and checkpoints. Records MUST NOT be written through
+    /// it.
     pub fn store(&mut self) -> &mut Store {
         &mut self.store
     }
@@ -176,7 +181,7 @@ fn load(store: &mut Store) -> Result<State, LoadError> {
     State::load(&store.read()?)
 }
 
-/// Writes the settings of a new signer, if the store has no record of one.
+/// Writes the settings of a new signer if the store has no record at all.
 fn write_settings(store: &mut Store) -> Result<(), LoadError> {
     let transaction = store.begin()?;
     let is_new = (Settings::KIND..=LogHead::KIND).try_fold(true, |is_new, kind| {

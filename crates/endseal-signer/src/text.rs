@@ -1,38 +1,38 @@
-//! Texts of records.
+//! Texts of limited length in records.
 
 use core::fmt;
 
 use crate::error::RecordError;
 
-/// Longest name or label in bytes.
+/// Maximum length of a name or label in bytes.
 pub const MAX_NAME: usize = 64;
-/// Longest text in bytes: a relay, a URL, the text of a rule.
+/// Maximum length in bytes of other texts: a relay, a URL, the text of a rule.
 pub const MAX_TEXT: usize = 255;
 
-/// A text of at most `MAX` bytes, which is at most 255.
+/// Text of at most `MAX` bytes. `MAX` is at most 255.
 ///
-/// It may come from an app: a caller that shows it MUST replace control characters.
+/// The text may come from an app: a caller that shows it MUST replace control characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BoundedText<const MAX: usize>(Box<str>);
 
 impl<const MAX: usize> BoundedText<MAX> {
-    /// Copies a text.
+    /// Copies a text of at most `MAX` bytes.
     ///
     /// # Errors
-    /// [`TextTooLong`].
+    /// [`TextTooLong`] if the text has more than `MAX` bytes.
     pub fn new(text: &str) -> Result<Self, TextTooLong> {
         const { assert!(MAX <= MAX_TEXT, "the length is one byte") };
         if text.len() > MAX { Err(TextTooLong) } else { Ok(Self(text.into())) }
     }
 
-    /// Copies the characters at the front of `text` that fit.
+    /// Copies as many characters from the start of `text` as fit into `MAX` bytes.
     #[must_use]
     pub fn cut(text: &str) -> Self {
         const { assert!(MAX <= MAX_TEXT, "the length is one byte") };
         Self(text[..text.floor_char_boundary(MAX)].into())
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -42,7 +42,7 @@ impl<const MAX: usize> BoundedText<MAX> {
         self.0.len().to_le_bytes()[0]
     }
 
-    /// Refuses an empty text.
+    /// Returns an error if the text is empty.
     pub(crate) fn filled(self) -> Result<Self, RecordError> {
         if self.0.is_empty() { Err(RecordError::Value) } else { Ok(self) }
     }
@@ -54,7 +54,7 @@ impl<const MAX: usize> fmt::Display for BoundedText<MAX> {
     }
 }
 
-/// A text is longer than its place in a record.
+/// Error of [`BoundedText::new`]: the text has more bytes than its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextTooLong;

@@ -219,7 +219,7 @@ fn an_invitation_is_a_line_with_a_secret_that_is_shown_once() {
         let ran = alice.run(args).ok();
         assert!(!ran.text().contains(secret) && !ran.err.contains(secret), "{args:?}");
     }
-    alice.run(&["invite", "mail"]).fails(2, "an app has the name");
+    alice.run(&["invite", "mail"]).fails(2, "another app already has the name");
     let ran = alice.run(&["invite", "news", "--valid", "2h"]).ok();
     assert!(ran.err.contains("nothing is allowed yet"), "{}", ran.err);
     assert_ne!(ran.text().split("secret=").nth(1), Some(secret));

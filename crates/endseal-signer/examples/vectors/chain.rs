@@ -1,4 +1,4 @@
-//! Logs, and what may have been done to them.
+//! Vectors of audit logs, complete and manipulated.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use endseal_testing::{Vector, hex};
 
 use crate::line::{body, hash};
 
-/// Name and value of a line.
+/// Record name and value of a line.
 type Record = (Vec<u8>, Vec<u8>);
 
-/// A log of lines that follow from each other, and its head.
+/// Log whose lines form a valid chain, with its head.
 struct Log {
     lines: Vec<Record>,
     head: Option<Vec<u8>>,
@@ -27,7 +27,7 @@ impl Log {
         Self { lines, head }
     }
 
-    /// Gives every line behind `from` the hash that follows, and the log its head.
+    /// Recomputes the hashes of all lines behind `from`, and the head.
     fn hash_again(&mut self, from: usize) {
         let mut before = [0; 32];
         for (at, (_, value)) in self.lines.iter_mut().enumerate() {
@@ -74,7 +74,7 @@ fn accepted(dir: &Path) {
     }
 }
 
-/// Lines before the last.
+/// Vectors in which a line before the last is manipulated.
 fn changed(dir: &Path) {
     let refuse = |what, comment, expect, at: u64, change: &dyn Fn(&mut Log)| {
         let mut log = Log::of(5);
@@ -118,7 +118,7 @@ fn changed(dir: &Path) {
     });
 }
 
-/// The end of the log.
+/// Vectors in which the end of the log or the noted line is wrong.
 fn ended(dir: &Path) {
     let refuse = |what, comment, expect, at: u64, noted, change: &dyn Fn(&mut Log)| {
         let mut log = Log::of(5);

@@ -1,10 +1,10 @@
-//! Records of one kind.
+//! Builder of the vectors of one kind of record.
 
 use std::path::Path;
 
 use endseal_testing::Vector;
 
-/// Vectors of one kind of record, with a record that is accepted.
+/// Kind of record, with the name and value of a valid record.
 pub(crate) struct Kind<'a> {
     pub(crate) dir: &'a Path,
     pub(crate) kind: &'a str,
@@ -13,7 +13,7 @@ pub(crate) struct Kind<'a> {
 }
 
 impl Kind<'_> {
-    /// A record that is accepted, with fields that are JSON already.
+    /// Writes a vector of a valid record. The values of `fields` are JSON texts.
     pub(crate) fn ok(&self, what: &str, comment: &str, value: &[u8], fields: &[(&str, &str)]) {
         let vector =
             self.vector(what, comment, "ok").with_hex("name", &self.name).with_hex("value", value);
@@ -21,26 +21,26 @@ impl Kind<'_> {
         fields.iter().fold(vector, add).write(self.dir);
     }
 
-    /// A record that is refused, because its value is another.
+    /// Writes a vector that is refused because of its value.
     pub(crate) fn refused(&self, what: &str, comment: &str, expect: &str, value: &[u8]) {
         let vector = self.vector(what, comment, expect);
         vector.with_hex("name", &self.name).with_hex("value", value).write(self.dir);
     }
 
-    /// A record that is refused, because its name is another.
+    /// Writes a vector that is refused because of its name.
     pub(crate) fn refused_name(&self, what: &str, comment: &str, expect: &str, name: &[u8]) {
         let vector = self.vector(what, comment, expect);
         vector.with_hex("name", name).with_hex("value", &self.value).write(self.dir);
     }
 
-    /// The record with `bytes` at an offset.
+    /// Returns the value of the record with `bytes` at an offset.
     pub(crate) fn with(&self, at: usize, bytes: &[u8]) -> Vec<u8> {
         let mut value = self.value.clone();
         value[at..at + bytes.len()].copy_from_slice(bytes);
         value
     }
 
-    /// Refusals that every kind has: cut by a byte, a byte more.
+    /// Writes the vectors that each kind has: values and names of a wrong length.
     pub(crate) fn lengths(&self) {
         let (short, long) = (&self.value[..self.value.len() - 1], [&self.value[..], &[0]].concat());
         self.refused("short", "the last byte is absent", "length", short);
@@ -62,12 +62,12 @@ impl Kind<'_> {
     }
 }
 
-/// A text behind its length.
+/// Encodes a text behind its length in one byte.
 pub(crate) fn text8(text: &str) -> Vec<u8> {
     [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat()
 }
 
-/// Texts behind their number.
+/// Encodes a list of texts behind its length in one byte.
 pub(crate) fn relays(relays: &[&str]) -> Vec<u8> {
     let texts = relays.iter().flat_map(|relay| text8(relay));
     [u8::try_from(relays.len()).unwrap()].into_iter().chain(texts).collect()

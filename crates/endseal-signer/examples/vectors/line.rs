@@ -1,4 +1,4 @@
-//! Lines of the log, one by one.
+//! Vectors of single lines of the log.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use endseal_crypto::sha256;
 use crate::kind::{Kind, text8};
 use crate::records::NOW;
 
-/// Body of a line of matter `matter` with this text.
+/// Encodes the body of a line of kind `matter` with this text.
 pub(crate) fn body(number: u64, matter: u8, text: &str) -> Vec<u8> {
     [
         &[1][..],
@@ -28,7 +28,7 @@ pub(crate) fn body(number: u64, matter: u8, text: &str) -> Vec<u8> {
     .concat()
 }
 
-/// Hash of a line behind another.
+/// Computes the hash of a line from the previous hash.
 pub(crate) fn hash(before: &[u8; 32], body: &[u8]) -> [u8; 32] {
     sha256::digest(&[b"endseal signer log 1", &before[..], body].concat())
 }

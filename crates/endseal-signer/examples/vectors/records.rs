@@ -1,4 +1,4 @@
-//! Settings, users, apps, rules, heads.
+//! Vectors of settings, users, apps, rules and heads.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use endseal_nostr::key::SecretKey;
 use crate::kind::{Kind, relays, text8};
 
 pub(crate) const NOW: u64 = 1_784_700_000;
-/// x = 5: no point has it.
+/// x = 5, which is not the x-coordinate of a point on the curve.
 const NOT_ON_CURVE: [u8; 32] = {
     let mut bytes = [0; 32];
     bytes[31] = 5;
@@ -26,7 +26,7 @@ pub(crate) fn write(dir: &Path) {
     head(dir);
 }
 
-/// Bytes that count up.
+/// Random source whose bytes count up.
 struct Counter(u8);
 
 impl Random for Counter {
@@ -107,7 +107,7 @@ fn user(dir: &Path) {
     kind.refused("checksum", "the checksum is wrong", "value", &value("main", &changed));
 }
 
-/// Values of fields by their offsets.
+/// Offsets of the fields of an app.
 const APP_STATE: usize = 5;
 const APP_FLOW: usize = 6;
 const APP_USER: usize = 7;
@@ -117,7 +117,7 @@ const APP_UNTIL: usize = 143;
 const APP_ENDED: usize = 159;
 const APP_TEXTS: usize = 167;
 
-/// An app without texts: state, flow, client, end of the invitation, end.
+/// Encodes the fields of an app before its texts.
 fn app_head(state: u8, flow: u8, client: &[u8; 32], until: u64, ended: u64) -> Vec<u8> {
     let numbers = [NOW, until, NOW + 86_400, ended].map(u64::to_le_bytes).concat();
     let keys = [public(1), [2; 32], *client, sha256::digest(b"0s8j2djs")].concat();
@@ -166,7 +166,7 @@ fn app(dir: &Path) {
     kind.refused("not-utf-8", "a name that is not UTF-8", "value", &not_text);
 }
 
-/// States and flows: what binds their fields.
+/// Vectors of the states and flows of apps, and of fields that do not fit them.
 fn app_stages(dir: &Path) {
     let kind = app_kind(dir);
     let (none, client, until) = ([0; 32], public(3), NOW + 600);
@@ -220,7 +220,7 @@ fn rule(dir: &Path) {
     let name = |number: u32| [&public(2)[..], &number.to_be_bytes()].concat();
     let kind = Kind { dir, kind: "rule", name: name(3), value };
     kind.ok("plain", "rule 3 of an app", &kind.value, &[("number", "3")]);
-    // Five uses, two in 60 seconds; three were used, one in the window that began last.
+    // Five uses in total and two in 60 seconds; three were used, one of them in the current window.
     let limits = [5_u32, 2, 60, 3].map(u32::to_le_bytes).concat();
     let window = [&(NOW + 1).to_le_bytes()[..], &1_u32.to_le_bytes()].concat();
     let limited = kind.with(60, &[limits, window].concat());

@@ -1,32 +1,32 @@
-//! Errors of a client.
+//! Errors of the client of a remote signer.
 
 use core::fmt;
 
 use endseal_crypto::random::RandomError;
 use endseal_relay::address::AddressError;
 
-/// Cause why a remote signer gave no result. Texts of signers and relays are shortened, without
-/// control and direction characters.
+/// Reason why a remote signer gave no result. Texts of signers and relays are shortened, and
+/// control and direction characters are removed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// A relay of the URI is malformed, or is neither encrypted nor local.
+    /// A relay URL in the URI is malformed, or is neither encrypted nor local.
     Relay(AddressError),
     /// The URI has more relays than a client connects to.
     Relays,
-    /// The system has no randomness.
+    /// The operating system returned no random bytes.
     Random(RandomError),
-    /// The request is longer than any event may be.
+    /// The request is longer than the longest event that relays accept.
     Length,
-    /// No relay of the URI was reached; with the reason of one.
+    /// No relay of the URI could be connected to. The text is the reason of one of them, if known.
     Unreachable(Option<String>),
-    /// No relay passes the request on; with the reason of one.
+    /// All relays refuse the request. The text is the reason of one of them.
     Rejected(String),
-    /// The signer gave no answer in time.
+    /// The signer did not respond before the timeout.
     Silent,
-    /// The signer refuses, with its text.
+    /// The signer refused the request with this text.
     Refused(String),
-    /// The signer's answer does not fit the request.
+    /// The signer's response does not fit the request.
     Answer,
     /// The signer returned an event that is not the requested one, or whose signature is wrong.
     Event,
@@ -49,10 +49,10 @@ impl fmt::Display for RemoteError {
             Self::Unreachable(Some(reason)) => {
                 write!(f, "no relay of the signer can be reached: {reason}")
             }
-            Self::Rejected(reason) => write!(f, "no relay takes the request: {reason}"),
+            Self::Rejected(reason) => write!(f, "no relay accepts the request: {reason}"),
             Self::Silent => f.write_str("the signer does not answer"),
             Self::Refused(text) => write!(f, "the signer refuses: {text}"),
-            Self::Answer => f.write_str("the signer's answer does not fit the request"),
+            Self::Answer => f.write_str("the signer's response does not fit the request"),
             Self::Event => f.write_str("the signer returned another event than the requested one"),
         }
     }

@@ -1,4 +1,4 @@
-//! The client's connection to one relay.
+//! Connection of a client to one relay of its signer.
 
 use endseal_nostr::connect::{MAX_CONTENT, sanitise};
 use endseal_relay::address::Address;
@@ -6,7 +6,7 @@ use endseal_relay::client::{Notification, Relay};
 
 use super::RemoteError;
 
-/// A connection, and the reason why a request cannot pass it.
+/// Connection to a relay, and the reason why the current request cannot use it.
 pub(super) struct Path {
     pub(super) address: Address,
     pub(super) relay: Relay,
@@ -15,7 +15,7 @@ pub(super) struct Path {
 }
 
 enum Obstacle {
-    /// It was not made.
+    /// The connection could not be established.
     Unreachable(String),
     /// The relay refused the request.
     Rejected(String),
@@ -26,15 +26,15 @@ impl Path {
         Self { address, relay, was_connected: false, obstacle: None }
     }
 
-    /// Forgets what hindered the request before.
+    /// Clears the refusal of the previous request. A relay that was never connected stays unusable.
     pub(super) fn begin(&mut self) {
         if self.was_connected {
             self.obstacle = None;
         }
     }
 
-    /// Notes what happened, `request` being the event that was sent last. A connection that was
-    /// lost is made again: that hinders nothing.
+    /// Updates the state from a notification; `request` is the id of the event that was sent last.
+    /// A connection that is lost later is no obstacle, because the relay client reconnects.
     pub(super) fn note(&mut self, notification: &Notification, request: &[u8; 32]) {
         match notification {
             Notification::Connected => {
@@ -56,7 +56,7 @@ impl Path {
     }
 }
 
-/// The error of a request that can pass none of the paths.
+/// Returns an error if no connection can carry the request, and `None` while at least one can.
 pub(super) fn blocked(paths: &[Path]) -> Option<RemoteError> {
     let mut error = None;
     for path in paths {
@@ -70,7 +70,7 @@ pub(super) fn blocked(paths: &[Path]) -> Option<RemoteError> {
     error
 }
 
-/// A foreign text as errors have it.
+/// Makes a remote text safe to show: shortened, without control and direction characters.
 pub(super) fn shown(text: &str) -> String {
     sanitise(text, MAX_CONTENT).to_string()
 }

@@ -1,4 +1,4 @@
-//! Requests.
+//! Commands that a running signer accepts on its control socket.
 
 use std::path::PathBuf;
 
@@ -7,145 +7,144 @@ use serde::{Deserialize, Serialize};
 
 use super::SecretText;
 
-/// A command, and the secret that goes with it: for [`Command::Unlock`] the passphrase, for
-/// [`Command::Import`] 32 bytes of the key and the passphrase; else empty.
+/// Command with its secret. The secret is the passphrase for [`Command::Unlock`], the 32 bytes of
+/// the key followed by the passphrase for [`Command::Import`], and empty for all others.
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Request {
-    /// Command.
+    /// Command to execute.
     pub command: Command,
-    /// Secret.
+    /// Secret of the command, wiped when dropped.
     pub secret: Zeroizing<Vec<u8>>,
 }
 
-/// A command.
+/// Command to a signer. The JSON form is the one of `docs/spec/signer.md`.
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Command {
-    /// State of the signer.
+    /// Returns the state of the signer.
     Status,
-    /// Adds a user's key. While the signer runs, another user's key must be there, by which the
-    /// passphrase is checked.
+    /// Adds a user's key. The passphrase must be the signer's own, under which the key is encrypted.
     Import {
         /// Label for people; may be empty.
         label: String,
     },
-    /// Makes an app that waits for its client.
+    /// Creates an app with an invitation that its client can use to connect.
     Invite {
-        /// Name, unique among the apps that have not ended.
+        /// Name of the app, unique among the apps that have not ended.
         name: String,
-        /// Public key of the user; may be absent if there is one user.
+        /// Public key of the user, in hexadecimal or as `npub`. Optional if there is only one user.
         user: Option<String>,
-        /// Rules.
+        /// Rules that the app starts with.
         grants: Vec<Grant>,
         /// Seconds until the app expires.
         lifetime: Option<u64>,
         /// Seconds until the invitation expires.
         invitation: u64,
-        /// Relays; those of the signer if it is empty.
+        /// Relays of the app. An empty list stands for the signer's relays.
         relays: Vec<String>,
     },
-    /// Accepts a client's URI.
+    /// Accepts a client's `nostrconnect://` URI and creates an app for it.
     Connect {
-        /// `nostrconnect://`
+        /// URI of the client, which contains the secret of the connection.
         uri: SecretText,
-        /// Name; that of the URI if absent.
+        /// Name of the app. If absent, the name that the URI claims is used.
         name: Option<String>,
-        /// As in [`Self::Invite`].
+        /// Public key of the user, as in [`Self::Invite`].
         user: Option<String>,
-        /// Rules.
+        /// Rules that the app starts with.
         grants: Vec<Grant>,
         /// Seconds until the app expires.
         lifetime: Option<u64>,
-        /// Takes relays at private addresses, and unencrypted ones, from the URI.
+        /// Accepts relays at private addresses and unencrypted relays in the URI.
         allow_private: bool,
     },
     /// Lists the apps with their rules.
     Apps,
     /// Adds rules to an app.
     Grant {
-        /// Name or number.
+        /// Name or number of the app.
         app: String,
-        /// Rules.
+        /// Rules to add.
         grants: Vec<Grant>,
     },
     /// Removes a rule of an app.
     RemoveRule {
-        /// Name or number.
+        /// Name or number of the app.
         app: String,
-        /// Number of the rule.
+        /// Number of the rule within the app.
         rule: u32,
     },
-    /// Ends an app: its requests get an error from here on.
+    /// Ends an app. Its later requests are answered with an error.
     Revoke {
-        /// Name or number.
+        /// Name or number of the app.
         app: String,
     },
     /// Lists the requests that wait for a decision.
     Waiting,
-    /// Allows a request that waits.
+    /// Allows a request that waits for a decision.
     Approve {
-        /// Number.
+        /// Number of the request.
         id: u32,
-        /// Adds a rule.
+        /// Rule to add for later requests of the same sort, if any.
         remember: Option<Remember>,
     },
-    /// Refuses a request that waits.
+    /// Refuses a request that waits for a decision.
     Deny {
-        /// Number.
+        /// Number of the request.
         id: u32,
-        /// Adds a rule.
+        /// Rule to add for later requests of the same sort, if any.
         remember: Option<Remember>,
     },
-    /// Says how a request would be decided now.
+    /// Reports how a request would be decided now, without executing it.
     Explain {
-        /// Name or number.
+        /// Name or number of the app.
         app: String,
-        /// `sign:4`, `nip44_decrypt:npub1…`
+        /// Method with its kind or peer, for instance `sign:4` or `nip44_decrypt:npub1…`.
         action: String,
     },
-    /// Lines of the audit log.
+    /// Returns lines of the audit log.
     Log {
-        /// Number after which they begin.
+        /// Number of the line after which the result begins; 0 begins with the first line.
         after: u64,
-        /// Most lines; 1,000 at most.
+        /// Maximum number of lines, at most 1,000.
         limit: u32,
     },
-    /// Verifies the audit log.
+    /// Verifies the hash chain of the audit log.
     Verify,
-    /// Forgets the users' keys.
+    /// Erases the users' keys from memory.
     Lock,
-    /// Decrypts the users' keys.
+    /// Decrypts the users' keys with the passphrase.
     Unlock,
-    /// Copies the store.
+    /// Copies the store into a new directory.
     Backup {
-        /// A directory that does not exist.
+        /// Directory of the copy; it must not exist.
         directory: PathBuf,
     },
-    /// A link that signs a browser in to the page for approvals, once.
+    /// Returns a link that signs one browser in to the approval page. It works once.
     SignIn,
 }
 
-/// Rules to be added.
+/// Rules to add to an app, with their effect and limits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Grant {
-    /// Effect.
+    /// Effect that all the rules have.
     pub effect: GrantEffect,
     /// Texts of rules, separated by commas (`docs/spec/nostr-connect.md`).
     pub rules: String,
-    /// Seconds until they expire.
+    /// Seconds until the rules expire.
     pub lifetime: Option<u64>,
-    /// Uses in all.
+    /// Maximum number of uses in total.
     pub uses: Option<u32>,
-    /// Uses in a window.
+    /// Maximum number of uses within a period.
     pub rate: Option<Rate>,
 }
 
-/// Effect of a rule.
+/// Effect of a rule on the requests that it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::exhaustive_enums, reason = "the specification has these")]
@@ -154,22 +153,22 @@ pub enum GrantEffect {
     Allow,
     /// The request is refused.
     Deny,
-    /// A person decides.
+    /// A person decides each request.
     Ask,
 }
 
-/// Uses in a window of time.
+/// Maximum number of uses within a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Rate {
-    /// Uses.
+    /// Number of uses that are allowed.
     pub uses: u32,
-    /// Seconds.
+    /// Length of the period in seconds.
     pub window: u32,
 }
 
-/// Rule that a decision leaves: for the same method, kind or peer, and scope.
+/// Rule that a decision adds, for the same method, kind or peer, and scope as the request.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]

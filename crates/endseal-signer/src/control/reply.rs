@@ -1,4 +1,4 @@
-//! Replies.
+//! Replies to the commands of [`super::Command`].
 
 use core::fmt;
 
@@ -6,50 +6,50 @@ use serde::{Deserialize, Serialize};
 
 use super::{GrantEffect, Rate, SecretText};
 
-/// Reply to a command that succeeded.
+/// Reply to a command that succeeded. The JSON form is the one of `docs/spec/signer.md`.
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reply {
-    /// Nothing more to say.
+    /// The command succeeded and has no result.
     Done,
-    /// State of the signer.
+    /// State of the signer, in reply to [`super::Command::Status`].
     Status(Status),
-    /// A user was imported: the public key in hexadecimal.
+    /// Public key of the imported user in hexadecimal.
     Imported(String),
-    /// An app was made.
+    /// The app was created.
     Invited {
-        /// Number of the app.
+        /// Number of the new app.
         app: u32,
-        /// `bunker://`, with the secret; absent for a client's URI.
+        /// `bunker://` URI with its secret. Absent if the app was made from a client's URI.
         uri: Option<SecretText>,
     },
-    /// Apps.
+    /// Apps with their rules.
     Apps(Vec<AppView>),
     /// Numbers of the rules that were added.
     Granted(Vec<u32>),
-    /// Requests that wait.
+    /// Requests that wait for a decision.
     Waiting(Vec<WaitingView>),
-    /// A decision and its reasons.
+    /// Decision that a request would get now, and its reasons.
     Explained {
         /// `allow`, `deny`, `limit` or `ask`.
         verdict: String,
-        /// Number of the rule that decided.
+        /// Number of the rule that decided, if a rule did.
         rule: Option<u32>,
-        /// Reasons, a line each.
+        /// Reasons of the decision, one per line.
         reasons: String,
     },
     /// Lines of the audit log.
     Lines(Vec<LineView>),
-    /// The audit log is whole.
+    /// The hash chain of the audit log is complete.
     Verified {
         /// Number of the last line.
         lines: u64,
         /// Hash of the last line in hexadecimal.
         hash: String,
     },
-    /// A link.
+    /// Link that signs a browser in to the approval page.
     Link(SecretText),
 }
 
@@ -59,11 +59,11 @@ pub enum Reply {
 pub struct Status {
     /// True while the users' keys are in memory.
     pub unlocked: bool,
-    /// Users.
+    /// Users whose keys the signer holds.
     pub users: Vec<UserView>,
     /// Relays of the signer.
     pub relays: Vec<String>,
-    /// Those of them that are connected: while it runs and has an app.
+    /// Relays that are connected now. The list is empty unless the signer runs and has an app.
     pub connected: Vec<String>,
     /// Apps that have not ended.
     pub apps: usize,
@@ -71,194 +71,194 @@ pub struct Status {
     pub waiting: usize,
 }
 
-/// A user.
+/// User whose key the signer holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::exhaustive_structs, reason = "a view")]
 pub struct UserView {
     /// Public key in hexadecimal.
     pub public_key: String,
-    /// Label.
+    /// Label for people; may be empty.
     pub label: String,
 }
 
-/// State of an app.
+/// State of an app in its life cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::exhaustive_enums, reason = "the specification has these")]
 pub enum AppState {
-    /// It waits for its client.
+    /// The app waits for its client to connect.
     Invited,
-    /// It has a client.
+    /// The app is paired with a client.
     Paired,
-    /// Its time is over.
+    /// The app's lifetime or its invitation is over.
     Expired,
-    /// It was revoked.
+    /// The app was revoked by a command.
     Revoked,
-    /// Its client logged out.
+    /// The client ended the app with `logout`.
     LoggedOut,
 }
 
-/// Beginning of a connection.
+/// Side that started the connection between client and signer (NIP-46).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::exhaustive_enums, reason = "NIP-46 has these")]
 pub enum Flow {
-    /// The signer's URI.
+    /// The signer issued a `bunker://` URI.
     Bunker,
-    /// The client's URI.
+    /// The client issued a `nostrconnect://` URI.
     Nostrconnect,
 }
 
-/// An app.
+/// App, which is one client's access to one user's key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::exhaustive_structs, reason = "a view")]
 pub struct AppView {
-    /// Number.
+    /// Number of the app, never used again.
     pub number: u32,
-    /// Name.
+    /// Name that the user gave to the app.
     pub name: String,
-    /// State.
+    /// State of the app.
     pub state: AppState,
-    /// Beginning of the connection.
+    /// Side that started the connection.
     pub flow: Flow,
     /// Public key of the user in hexadecimal.
     pub user: String,
-    /// Transport public key in hexadecimal.
+    /// Public key by which the signer communicates with this app, in hexadecimal.
     pub signer: String,
-    /// Key of the client in hexadecimal.
+    /// Public key of the client in hexadecimal. Absent until a client is paired.
     pub client: Option<String>,
-    /// Name that the client claims.
+    /// Name that the client claims. It is not verified.
     pub claimed_name: String,
-    /// URL that the client claims.
+    /// URL that the client claims. It is not verified.
     pub claimed_url: String,
-    /// Seconds since 1970.
+    /// Time of creation in seconds since 1970.
     pub made: u64,
-    /// Seconds since 1970.
+    /// Time of expiry in seconds since 1970, if the app expires.
     pub expires: Option<u64>,
-    /// Relays.
+    /// Relays of the app.
     pub relays: Vec<String>,
-    /// Rules.
+    /// Rules of the app.
     pub rules: Vec<RuleView>,
 }
 
-/// A rule.
+/// Rule of an app, with its limits and its use so far.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::exhaustive_structs, reason = "a view")]
 pub struct RuleView {
     /// Number within its app.
     pub number: u32,
-    /// Effect.
+    /// Effect on the requests that match.
     pub effect: GrantEffect,
-    /// Text (`docs/spec/nostr-connect.md`).
+    /// Text form of the rule (`docs/spec/nostr-connect.md`).
     pub text: String,
-    /// Seconds since 1970.
+    /// Time of expiry in seconds since 1970, if the rule expires.
     pub expires: Option<u64>,
-    /// Uses in all.
+    /// Maximum number of uses in total.
     pub uses: Option<u32>,
-    /// Uses in a window.
+    /// Maximum number of uses within a period.
     pub rate: Option<Rate>,
-    /// Uses until now.
+    /// Number of uses so far.
     pub used: u32,
 }
 
-/// A request that waits.
+/// Request that waits for a decision, with what a person needs to decide it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::exhaustive_structs, reason = "a view")]
 pub struct WaitingView {
-    /// Number.
+    /// Number by which the request is approved or denied.
     pub id: u32,
-    /// Name of the app.
+    /// Name of the app that made the request.
     pub app: String,
-    /// Method.
+    /// NIP-46 method of the request.
     pub method: String,
-    /// Kind of the event.
+    /// Kind of the event to be signed, if the method signs one.
     pub kind: Option<u16>,
-    /// Peer in hexadecimal.
+    /// Public key of the peer to encrypt to or to decrypt from, in hexadecimal.
     pub peer: Option<String>,
-    /// URL and method, or relay, of kinds 27235 and 22242.
+    /// URL and method of kind 27235, or relay of kind 22242 (authentication).
     pub scope: Option<String>,
-    /// Content, shortened, without control and direction characters.
+    /// Content of the event, shortened, without control and direction characters.
     pub content: String,
     /// Time of the event in seconds since 1970.
     pub created_at: Option<u64>,
-    /// The first 20 tags of the event, each with its values, as the content.
+    /// First 20 tags of the event, each with its values, shortened like the content.
     pub tags: Vec<String>,
-    /// Number of its tags.
+    /// Number of tags that the event has in total.
     pub tag_count: usize,
-    /// Seconds until it is refused.
+    /// Seconds until the request is refused without a decision.
     pub seconds: u64,
 }
 
-/// A line of the audit log.
+/// Line of the audit log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[allow(clippy::exhaustive_structs, reason = "a view")]
 pub struct LineView {
-    /// Number.
+    /// Number of the line; the first has number 1.
     pub number: u64,
-    /// Seconds since 1970.
+    /// Time of the line in seconds since 1970.
     pub time: u64,
-    /// Matter, as in `docs/spec/signer.md` with `_` for spaces.
+    /// Kind of the line: its name in `docs/spec/signer.md`, with `_` for spaces.
     pub matter: String,
-    /// Name of the app or label.
+    /// Name of the app, or label of the user.
     pub name: String,
-    /// Number of the app.
+    /// Number of the app, if the line is about one.
     pub app: Option<u32>,
-    /// Method.
+    /// NIP-46 method of the request.
     pub method: Option<String>,
-    /// Kind.
+    /// Kind of the event to be signed.
     pub kind: Option<u16>,
-    /// Peer in hexadecimal.
+    /// Public key of the peer or client in hexadecimal.
     pub peer: Option<String>,
-    /// Verdict.
+    /// Decision on the request.
     pub verdict: Option<String>,
-    /// Rule.
+    /// Number of the rule that decided.
     pub rule: Option<u32>,
     /// Id of the event that was signed, in hexadecimal.
     pub signed: Option<String>,
     /// Digest of the request, in hexadecimal.
     pub request: Option<String>,
-    /// Hash of the line in hexadecimal.
+    /// Hash of the line in hexadecimal, which covers all earlier lines.
     pub hash: String,
 }
 
-/// Cause why a command failed.
+/// Reason why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CommandError {
-    /// There is no such app.
+    /// No app has this name or number.
     NoApp(String),
-    /// There is no such rule.
+    /// The app has no rule with this number.
     NoRule(u32),
     /// No request with this number waits.
     NotWaiting(u32),
-    /// An app has this name.
+    /// Another app that has not ended has this name.
     NameTaken(String),
-    /// There is no user, several of them, or none with this key.
+    /// The command must name a user, or the signer has no key of the named user.
     User(String),
-    /// A text is malformed: of a rule, a URI, a relay, a name, an action.
+    /// A text of the command is malformed: a rule, a URI, a relay, a name or an action.
     Invalid(String),
-    /// An allowance of kind 22242 or 27235 names no relay or URL, or lasts too long.
+    /// A rule that allows kind 22242 or 27235 names no relay or URL, or lasts too long.
     Credential(String),
-    /// A limit is reached.
+    /// A limit of the signer is reached; the text names it.
     Limit(String),
-    /// The signer has no relays.
+    /// The command names no relays, and the signer has none.
     NoRelays,
-    /// The signer is locked.
+    /// The signer is locked, so it has no keys to use.
     Locked,
-    /// The passphrase is wrong.
+    /// The passphrase is wrong or is not UTF-8.
     Passphrase,
-    /// A user's key is in the signer already.
+    /// The signer already has this user's key.
     Exists(String),
-    /// The signer must be stopped for this.
+    /// The command needs a stopped signer.
     Running,
-    /// As many commands wait as there may be.
+    /// The queue of commands is full.
     Busy,
-    /// The signer does not run, so that nothing waits and nothing can be unlocked.
+    /// The command needs a running signer: only there requests wait and keys are unlocked.
     NotRunning,
-    /// The audit log is not whole: number of the line, and the cause.
+    /// The audit log fails verification: number of the line, and the reason.
     Broken(u64, String),
-    /// The store failed.
+    /// The store could not be read or written.
     Store(String),
 }
 
@@ -268,18 +268,18 @@ impl fmt::Display for CommandError {
             Self::NoApp(name) => write!(f, "there is no app '{name}'"),
             Self::NoRule(number) => write!(f, "the app has no rule {number}"),
             Self::NotWaiting(id) => write!(f, "no request {id} waits for a decision"),
-            Self::NameTaken(name) => write!(f, "an app has the name '{name}'"),
+            Self::NameTaken(name) => write!(f, "another app already has the name '{name}'"),
             Self::User(cause)
             | Self::Invalid(cause)
             | Self::Credential(cause)
             | Self::Limit(cause) => f.write_str(cause),
-            Self::NoRelays => f.write_str("the signer has no relays"),
-            Self::Locked => f.write_str("the signer is locked"),
+            Self::NoRelays => f.write_str("the signer has no relays: name at least one"),
+            Self::Locked => f.write_str("the signer is locked: unlock it first"),
             Self::Passphrase => f.write_str("the passphrase is wrong"),
             Self::Exists(key) => write!(f, "the key {key} is in the signer already"),
-            Self::Running => f.write_str("the signer runs"),
-            Self::Busy => f.write_str("too many commands wait"),
-            Self::NotRunning => f.write_str("the signer does not run"),
+            Self::Running => f.write_str("the signer is running: stop it first"),
+            Self::Busy => f.write_str("too many commands are waiting: try again later"),
+            Self::NotRunning => f.write_str("the signer is not running: start it first"),
             Self::Broken(_, cause) => f.write_str(cause),
             Self::Store(cause) => write!(f, "the store failed: {cause}"),
         }

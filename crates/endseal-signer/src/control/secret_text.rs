@@ -1,20 +1,20 @@
-//! Texts that hold a secret.
+//! Text of a command or reply that contains a secret.
 
 use endseal_crypto::secret::Zeroizing;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A text that is wiped when dropped and prints nothing: a URI with its secret.
+/// Text that is wiped when dropped and has no `Debug` output, for instance a URI with its secret.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SecretText(Zeroizing<String>);
 
 impl SecretText {
-    /// Takes a text.
+    /// Wraps a text that contains a secret.
     #[must_use]
     pub fn new(text: String) -> Self {
         Self(Zeroizing::new(text))
     }
 
-    /// The text. The caller MUST NOT log it.
+    /// Returns the text. The caller MUST NOT log it.
     #[must_use]
     pub fn expose_secret(&self) -> &str {
         &self.0

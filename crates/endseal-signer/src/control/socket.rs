@@ -1,4 +1,4 @@
-//! The socket of a running signer, from the caller's side.
+//! Caller's side of the control socket of a running signer.
 
 use core::fmt;
 use core::time::Duration;
@@ -11,18 +11,18 @@ use super::{CommandError, Reply, Request};
 /// Name of the socket in the signer's directory; its mode is 0600.
 pub const SOCKET: &str = "signer.sock";
 
-/// Longest wait for a reply: unlocking and copies take seconds.
+/// Longest wait for a reply. Unlocking and copying the store can take seconds.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Cause why a running signer gave no reply.
+/// Reason why a running signer gave no result.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CallError {
-    /// No signer listens there.
+    /// No signer listens on the socket of this directory.
     NotRunning,
-    /// The message was not sent or the reply not read.
+    /// The command could not be sent, or the reply could not be read.
     Frame(ControlFrameError),
-    /// The command failed.
+    /// The signer executed the command and it failed.
     Command(CommandError),
 }
 
@@ -38,10 +38,11 @@ impl fmt::Display for CallError {
 
 impl core::error::Error for CallError {}
 
-/// Asks the signer that runs with `directory`.
+/// Sends a command to the signer that runs with `directory` and waits at most two minutes for its
+/// reply.
 ///
 /// # Errors
-/// [`CallError`].
+/// [`CallError`] if no signer runs, if the connection fails, or if the command fails.
 pub fn call(directory: &Path, request: &Request) -> Result<Reply, CallError> {
     let client = ControlClient::connect(&directory.join(SOCKET), Some(PATIENCE));
     let mut client = client.map_err(|error| match error {

@@ -1,4 +1,4 @@
-//! Events that answer.
+//! Response events and the cache of large responses.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -18,7 +18,7 @@ use endseal_relay::auth::SignedEvent;
 use super::{APP_CONVERSATIONS, MAX_EVENT, Outgoing, Parts, buffer, fresh};
 use crate::records::app::App;
 
-/// The conversation of an app with its client, out of the cache or into it.
+/// Returns the cached conversation of an app with its client, and creates it if it is missing.
 pub(super) fn conversation<'c>(
     cache: &'c mut endseal_nostr::nip44::Cache<APP_CONVERSATIONS>,
     app: &App,
@@ -29,8 +29,8 @@ pub(super) fn conversation<'c>(
     cache.get_or_insert_with(transport.public_key(), client, make)
 }
 
-/// Writes an answer to the client of an app: an error if it is too large for a relay. Nothing if
-/// the app has no client, or the system no randomness.
+/// Writes a response to the client of an app. A response that is too large for a relay is replaced
+/// by an error. Returns `None` if the app has no client or the system has no random bytes.
 pub(super) fn write(
     app: &App,
     request_id: &str,
@@ -49,7 +49,7 @@ pub(super) fn write(
     }
 }
 
-/// As [`write()`], of an error.
+/// Writes an error response, like [`write()`].
 pub(super) fn refuse(
     app: &App,
     request_id: &str,
@@ -61,7 +61,8 @@ pub(super) fn refuse(
     write(app, request_id, &Answer::Error(refusal.text(&mut text)), parts, now)
 }
 
-/// Refuses a request that came by NIP-04, by NIP-04.
+/// Writes the refusal of a request encrypted with NIP-04. The response is encrypted with NIP-04,
+/// too, so that the client can read it.
 pub(super) fn refuse_nip04(
     app: &App,
     request_id: &str,
@@ -98,7 +99,7 @@ fn try_write(
     let stamp = Stamp { created_at: now, nonce, aux };
     let written = respond(answer, request_id, &keys, &stamp, &mut scratch, &mut event)?.len();
     event.truncate(written);
-    // It is ours, and therefore an event.
+    // The event was written here, so it parses.
     let Ok(id) = Event::parse(&event).map(|event| event.id) else { return Ok(None) };
     let transport = app.record_name();
     if written > LARGE && request_id.len() <= MAX_ID {
@@ -107,16 +108,16 @@ fn try_write(
     Ok(Some(Outgoing { transport, event: SignedEvent { id, json: event.into() } }))
 }
 
-/// Bytes of an answer that every relay takes.
+/// Size in bytes up to which every relay accepts a response.
 const LARGE: usize = 16 * 1024;
-/// Longest id of a request that is remembered with a large answer.
+/// Maximum length in bytes of a request id that is remembered with a large response.
 const MAX_ID: usize = 256;
-/// Longest time until a relay says that it did not take an event.
+/// Time after which a relay is no longer expected to refuse an event.
 const MEMORY: Duration = Duration::from_secs(30);
-/// Large answers that are remembered.
+/// Maximum number of large responses that are remembered.
 const MANY: usize = 1_024;
 
-/// Large answers that a relay may refuse, and first messages to clients.
+/// Large responses that a relay may still refuse, and the first messages to clients.
 #[derive(Default)]
 pub(super) struct Sent {
     answers: HashMap<[u8; 32], ([u8; 32], String)>,
@@ -135,12 +136,12 @@ impl Sent {
         self.order.push_back((event, Instant::now()));
     }
 
-    /// The app and the request of an answer.
+    /// Removes a response and returns its app's transport key and its request id.
     pub(super) fn take(&mut self, event: &[u8; 32]) -> Option<([u8; 32], String)> {
         self.answers.remove(event)
     }
 
-    /// Forgets what is old.
+    /// Removes the responses that no relay is expected to refuse any more.
     pub(super) fn prune(&mut self) {
         while let Some((event, _)) = self.order.pop_front_if(|(_, at)| at.elapsed() > MEMORY) {
             self.answers.remove(&event);

@@ -15,7 +15,7 @@ use crate::records::app::{App, AppState};
 use crate::records::line::Matter;
 use crate::text::BoundedText;
 
-/// An event whose author and time are known.
+/// Metadata of an incoming event: the app it is for, its id and its time.
 #[derive(Clone, Copy)]
 pub(super) struct Carrier {
     pub(super) transport: [u8; 32],
@@ -24,7 +24,7 @@ pub(super) struct Carrier {
 }
 
 impl Batch<'_> {
-    /// Answers one event, or ignores it.
+    /// Processes one event: responds to it, queues it for a decision, or ignores it.
     pub(super) fn arrive(&mut self, json: &mut [u8]) -> Result<(), StateError> {
         match self.receive(json) {
             Ok(()) => Ok(()),
@@ -53,8 +53,8 @@ impl Batch<'_> {
         if self.transaction.has_event(&carrier.id) {
             return Err(Ignored::Repeated.into());
         }
-        // It is returned when a request is taken: an author is a claim, and time and method are
-        // cheap to choose.
+        // The budget is given back when a request is accepted. Before verification the author is
+        // only a claim, and time and method are free to choose.
         if is_known && !self.parts.verifications.take(&transport, self.parts.clock.now()) {
             return Err(Ignored::Flood.into());
         }
@@ -78,7 +78,7 @@ impl Batch<'_> {
             return Ok(());
         }
         let is_within_quota = self.parts.quotas.take(&transport);
-        // Also of a request that is refused: a repetition must not be decided later.
+        // Refused requests are noted, too: a repetition must not be decided later.
         match self.transaction.note_event(carrier.id, carrier.created_at) {
             Ok(_) if !is_within_quota => {
                 self.refuse_request(&transport, &request, Refusal::Busy);
@@ -96,16 +96,17 @@ impl Batch<'_> {
         }
     }
 
-    /// Answers a client that the app does not have yet, if it knows the secret.
+    /// Pairs a client that the app does not know yet, if it presents the secret.
     fn meet(&mut self, carrier: &Carrier, verified: Verified<'_>) -> Result<(), Unanswered> {
         let transport = &carrier.transport;
         let author = *verified.author();
         let app = self.transaction.app(transport).ok_or(Ignored::Shape)?.app();
-        // It is not kept: strangers would drive out the conversations of apps.
+        // The conversation is not cached: unknown senders would evict the conversations of apps.
         let conversation = Conversation::new(app.transport().secret_key(), &author);
         let opened = verified.open(&conversation).map_err(|_| Ignored::Invalid)?;
         let request = opened.request().map_err(|_| Ignored::Invalid)?;
-        // The secret comes first: who knows it has an answer, also to a request that is malformed.
+        // The secret is checked first. A client that knows it is answered even if its request is
+        // malformed.
         let secret = request.params().get(1).and_then(|text| ConnectSecret::new(text).ok());
         let is_meant = secret.is_some_and(|secret| app.has_secret(&secret));
         let floor = self.transaction.settings().floor;
@@ -117,7 +118,8 @@ impl Batch<'_> {
         }
         let metadata = match request.call() {
             Ok(Call::Connect(connect)) => connect.metadata,
-            // Claims and wishes decide nothing, so that malformed ones hinder nothing.
+            // Metadata and requested permissions decide nothing, so malformed ones do not prevent
+            // pairing.
             _ => Metadata::default(),
         };
         match self.pair(carrier, author, &metadata) {
@@ -143,7 +145,7 @@ impl Batch<'_> {
         let name = BoundedText::cut(&shown(metadata.name));
         let url = BoundedText::cut(&shown(metadata.url));
         let entry = self.transaction.update_app(&carrier.transport, |app| {
-            // It waits for a client: `receive` has looked.
+            // The app waits for a client: `receive` has checked this.
             let _ = app.pair(client);
             app.claimed_name = name;
             app.claimed_url = url;
@@ -156,7 +158,7 @@ impl Batch<'_> {
         self.append(entry)
     }
 
-    /// Refuses NIP-04, where it opens, by an answer that its client can read.
+    /// Refuses a NIP-04 request that decrypts, with a response that its client can read.
     fn refuse_nip04(
         &mut self,
         carrier: &Carrier,
@@ -174,7 +176,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Answers a request by an error, and counts it.
+    /// Responds to a request with an error and counts it.
     pub(super) fn refuse_request(
         &mut self,
         transport: &[u8; 32],
@@ -194,7 +196,7 @@ fn is_invited(app: &App, now: u64) -> bool {
     *app.state() == AppState::Invited && app.end().is_none_or(|end| now < end)
 }
 
-/// Cause why an event has no answer yet.
+/// Reason why an event was not answered: it is ignored, or the store failed.
 enum Unanswered {
     Ignored(Ignored),
     Failed(StateError),

@@ -1,4 +1,4 @@
-//! Requests that are decided in one transaction.
+//! Batch of requests that are decided in one transaction.
 
 use endseal_nostr::connect::{Answer, MAX_REFUSAL, Refusal};
 use endseal_nostr::policy::Rule;
@@ -10,16 +10,16 @@ use crate::records::rule::RuleRecord;
 use crate::state::AppRules;
 use crate::state::transaction::StateTransaction;
 
-/// Seconds between two removals of what is old.
+/// Seconds between two removals of expired records.
 const PRUNE_INTERVAL: u64 = 60;
 
-/// A transaction, and the answers that leave after its commit.
+/// Transaction with the responses that are sent after its commit.
 pub(super) struct Batch<'e> {
     pub(super) transaction: StateTransaction<'e>,
     pub(super) parts: &'e mut Parts,
     pub(super) now: u64,
     outgoing: Vec<Outgoing>,
-    /// Requests that are answered by an error if the commit fails.
+    /// Requests to answer with an error if the commit fails: transport key and request id.
     requests: Vec<([u8; 32], String)>,
 }
 
@@ -33,25 +33,25 @@ impl<'e> Batch<'e> {
         (self.transaction, self.outgoing, self.requests)
     }
 
-    /// Notes that a request is being decided.
+    /// Remembers a request that is being decided, so that it gets an error if the commit fails.
     pub(super) fn note(&mut self, transport: &[u8; 32], request_id: &str) {
         self.requests.push((*transport, request_id.to_owned()));
     }
 
-    /// Answers a request.
+    /// Queues a response to a request. Does nothing if the app does not exist.
     pub(super) fn answer(&mut self, transport: &[u8; 32], request_id: &str, answer: &Answer<'_>) {
         let Some(app) = self.transaction.app(transport) else { return };
         let event = answer::write(app.app(), request_id, answer, self.parts, self.now);
         self.outgoing.extend(event);
     }
 
-    /// Answers a request by an error.
+    /// Queues an error response to a request.
     pub(super) fn refuse(&mut self, transport: &[u8; 32], request_id: &str, refusal: Refusal) {
         let mut buffer = [0; MAX_REFUSAL];
         self.answer(transport, request_id, &Answer::Error(refusal.text(&mut buffer)));
     }
 
-    /// Sends an event that was written otherwise.
+    /// Queues an event that the caller has written.
     pub(super) fn send(&mut self, outgoing: Outgoing) {
         self.outgoing.push(outgoing);
     }
@@ -60,12 +60,12 @@ impl<'e> Batch<'e> {
         self.transaction.append(entry).map(drop)
     }
 
-    /// Rules of an app.
+    /// Returns the rules of an app; none if the app does not exist.
     pub(super) fn rules(&self, transport: &[u8; 32]) -> Vec<Rule> {
         self.transaction.app(transport).map(rules).unwrap_or_default()
     }
 
-    /// Removes what is old, once a minute.
+    /// Removes expired records if the last removal was at least a minute ago.
     pub(super) fn prune(&mut self) -> Result<(), StateError> {
         if is_prune_due(self.parts, self.now) {
             self.parts.pruned = self.now;
@@ -76,17 +76,17 @@ impl<'e> Batch<'e> {
     }
 }
 
-/// Rules of an app.
+/// Returns the rules of an app without their record data.
 pub(super) fn rules(app: &AppRules) -> Vec<Rule> {
     app.rules().map(|record| *record.rule()).collect()
 }
 
-/// The record of a rule.
+/// Returns the record of a rule, or `None` if the rule cannot be recorded.
 pub(super) fn record(rule: &Rule) -> Option<RuleRecord> {
     RuleRecord::of(*rule).ok()
 }
 
-/// Returns true if it is time to remove what is old. A clock that was set back does so as well.
+/// Returns true if expired records are to be removed now. A clock that was set back counts as well.
 pub(super) fn is_prune_due(parts: &Parts, now: u64) -> bool {
     now.abs_diff(parts.pruned) >= PRUNE_INTERVAL
 }

@@ -1,4 +1,4 @@
-//! Commands of people.
+//! Commands that arrive on the control socket and the approval page.
 
 mod invitations;
 mod keys;
@@ -24,7 +24,7 @@ use crate::text::BoundedText;
 type Outcome = Result<Reply, CommandError>;
 
 impl Engine {
-    /// Executes a command. Returns its reply, and events that leave because of it.
+    /// Executes a command. Returns its reply and the events that it causes.
     pub(crate) fn command(
         &mut self,
         now: u64,
@@ -64,7 +64,7 @@ impl Engine {
         copied.map(|_| Reply::Done).map_err(|error| CommandError::Store(error.to_string()))
     }
 
-    /// Sets the relays of new apps.
+    /// Sets the relays that the signer listens on and that new apps get.
     pub(crate) fn set_relays(&mut self, now: u64, relays: &[String]) -> Result<(), CommandError> {
         let relays = addresses(relays, true)?;
         let mut outcome = None;
@@ -92,7 +92,7 @@ impl Batch<'_> {
                 let mut buffer = Zeroizing::new(vec![0; MAX_URI]);
                 let parsed = ConnectUri::parse(uri.expose_secret(), &mut buffer);
                 let Ok(ConnectUri::NostrConnect(client)) = parsed else {
-                    let cause = "this is no nostrconnect:// URI".to_owned();
+                    let cause = "the text is not a nostrconnect:// URI".to_owned();
                     return Ok(Err(CommandError::Invalid(cause)));
                 };
                 let claimed = client.metadata.name.map(|it| sanitise(it, SHOWN).to_string());
@@ -109,7 +109,7 @@ impl Batch<'_> {
             Command::Deny { id, remember } => {
                 Ok(self.resolve(id, Effect::Deny, remember)?.map(|()| Reply::Done))
             }
-            _ => Ok(Err(CommandError::Invalid("the command is not known".to_owned()))),
+            _ => Ok(Err(CommandError::Invalid("the signer does not know this command".to_owned()))),
         }
     }
 
@@ -131,10 +131,11 @@ impl Batch<'_> {
 }
 
 fn unwritten() -> CommandError {
-    CommandError::Store("the change was not written".to_owned())
+    CommandError::Store("the change could not be written".to_owned())
 }
 
-/// The app of a number, or the one of a name that has not ended, or else the last of this name.
+/// Finds an app by number or by name. By name, an app that has not ended comes first, then the
+/// newest one.
 fn find<'a>(
     apps: impl Iterator<Item = &'a AppRules>,
     name: &str,
@@ -148,12 +149,12 @@ fn find<'a>(
     found.ok_or_else(|| CommandError::NoApp(name.to_owned()))
 }
 
-/// Checks relays that the user names.
+/// Checks relay URLs that the user named. Private and unencrypted relays are allowed.
 pub(crate) fn check_relays(relays: &[String]) -> Result<(), CommandError> {
     addresses(relays, true).map(drop)
 }
 
-/// Checks relays.
+/// Parses relay URLs and checks their number.
 fn addresses(
     relays: &[String],
     allow_private: bool,

@@ -1,20 +1,21 @@
-//! Work that strangers and apps may cause.
+//! Limits on the work that unknown senders and apps can cause.
 
 use core::time::Duration;
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// Events of strangers that are verified in a second: a fifth of a CPU.
+/// Maximum number of events of unknown senders that are verified per second; it costs a fifth of a
+/// CPU.
 const RATE: u32 = 3_000;
 
-/// Time after which as many verifications are left as at first.
+/// Period after which the budgets of verifications are reset.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The clock by which these seconds are measured.
+/// Clock that measures the periods of the budgets.
 pub(super) enum Clock {
     /// The monotonic clock of the system.
     System,
-    /// A clock that stands still, so that a test does not depend on the speed of its machine.
+    /// Clock that does not advance, so that a test does not depend on the speed of its machine.
     #[cfg(test)]
     Stopped(Instant),
 }
@@ -29,9 +30,9 @@ impl Clock {
     }
 }
 
-/// Verifications that are left in this second.
+/// Remaining verifications of events of unknown senders in the current second.
 pub(super) struct Budget {
-    /// When the second began; `None` before the first verification.
+    /// Start of the current second; `None` before the first verification.
     begun: Option<Instant>,
     left: u32,
 }
@@ -43,7 +44,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes one. Returns false if none is left.
+    /// Uses one verification. Returns false if none is left in this second.
     pub(super) fn take(&mut self, now: Instant) -> bool {
         if has_passed(self.begun, now) {
             *self = Self { begun: Some(now), ..Self::default() };
@@ -54,18 +55,18 @@ impl Budget {
     }
 }
 
-/// Events in a second that name the client of a paired app as author, are verified, and have no
-/// request that is taken: of all apps, and beyond these of each app. So a flood in the name of one
-/// client leaves each other app its own.
+/// Maximum number of verified events per second that name the client of a paired app as author but
+/// contain no acceptable request. `FAILURES` is shared by all apps; `FAILURES_OF_APP` is reserved
+/// for each app beyond that, so a flood in the name of one client leaves the others their share.
 const FAILURES: u32 = 3_000;
 const FAILURES_OF_APP: u32 = 100;
 
-/// Verifications in the name of clients that are left in this second.
+/// Remaining verifications in the name of clients in the current second.
 pub(super) struct Verifications {
-    /// When the second began; `None` before the first verification.
+    /// Start of the current second; `None` before the first verification.
     begun: Option<Instant>,
     left: u32,
-    /// Taken of the own ones of each app.
+    /// Number of reserved verifications that each app has used.
     of_apps: HashMap<[u8; 32], u32>,
 }
 
@@ -76,7 +77,8 @@ impl Default for Verifications {
 }
 
 impl Verifications {
-    /// Takes one before an event is verified. Returns false if none is left.
+    /// Uses one verification before an event is verified. Returns false if none is left in this
+    /// second.
     pub(super) fn take(&mut self, transport: &[u8; 32], now: Instant) -> bool {
         if has_passed(self.begun, now) {
             *self = Self { begun: Some(now), ..Self::default() };
@@ -91,7 +93,7 @@ impl Verifications {
         has_left
     }
 
-    /// Returns one, as the event had a request that was taken.
+    /// Gives a verification back, because the event contained a request that was accepted.
     pub(super) fn give_back(&mut self, transport: &[u8; 32]) {
         match self.of_apps.get_mut(transport) {
             Some(of_app) if *of_app > 0 => *of_app -= 1,
@@ -100,20 +102,20 @@ impl Verifications {
     }
 }
 
-/// Returns true if the second that began then is over, or none began yet.
+/// Returns true if the second that started at `begun` is over, or if none has started yet.
 fn has_passed(begun: Option<Instant>, now: Instant) -> bool {
     begun.is_none_or(|begun| now.duration_since(begun) >= SECOND)
 }
 
-/// Requests of one app in ten minutes. An event is remembered for 15 minutes at most, which are
-/// part of three windows: these are less than half of what the signer remembers, so that one app
-/// cannot keep the others from being answered.
+/// Maximum number of requests of one app in ten minutes. An event is remembered for at most 15
+/// minutes, which overlap three such windows. Three times this limit is less than half of the
+/// events that the signer remembers, so one app cannot prevent the others from being answered.
 const REQUESTS: u32 = 16_000;
 const WINDOW: Duration = Duration::from_secs(600);
-/// Requests of one app in that time that are denied with a line of the log.
+/// Maximum number of denied requests of one app in ten minutes that get a log line.
 pub(super) const DENIALS: u32 = 1_000;
 
-/// Requests of each app.
+/// Number of requests and denials of each app in its current window of ten minutes.
 #[derive(Default)]
 pub(super) struct Quotas(HashMap<[u8; 32], Quota>);
 
@@ -124,14 +126,15 @@ struct Quota {
 }
 
 impl Quotas {
-    /// Counts a request. Returns false if the app has made too many.
+    /// Counts a request. Returns false if the app has exceeded its quota.
     pub(super) fn take(&mut self, transport: &[u8; 32]) -> bool {
         let quota = self.of(transport);
         quota.requests = quota.requests.saturating_add(1);
         quota.requests <= REQUESTS
     }
 
-    /// Counts a denial. Returns false if the app had too many: they are not written any more.
+    /// Counts a denial. Returns false if the app has exceeded its quota, so the denial is not
+    /// logged.
     pub(super) fn deny(&mut self, transport: &[u8; 32]) -> bool {
         let quota = self.of(transport);
         quota.denials = quota.denials.saturating_add(1);
@@ -171,7 +174,7 @@ mod tests {
         let taken = (0..4 * FAILURES).filter(|_| left.take(&[1; 32], begin)).count();
         assert_eq!(u32::try_from(taken).unwrap(), FAILURES + FAILURES_OF_APP);
         for _ in 0..10 * FAILURES_OF_APP {
-            // Those that have a request cost nothing.
+            // Events with an acceptable request use no budget.
             assert!(left.take(&[2; 32], begin));
             left.give_back(&[2; 32]);
         }

@@ -18,11 +18,11 @@ use crate::records::app::{App, AppState};
 use crate::records::line::{LogEntry, LogMethod, LogVerdict, Matter};
 use crate::state::memory::Decision;
 
-/// Text for a wrap that does not open or may not be released, in a list of them.
+/// Error for a wrap that does not decrypt, in the results of `nip17_unwrap_batch`.
 const UNWRAP_FAILED: &str = "decryption failed";
 const UNWRAP_DENIED: &str = "not allowed";
 
-/// A request that is recorded when it is decided.
+/// Request with the data that is recorded when it is decided.
 pub(super) struct Decided<'r, 'a> {
     pub(super) transport: [u8; 32],
     pub(super) digest: [u8; 32],
@@ -31,7 +31,7 @@ pub(super) struct Decided<'r, 'a> {
 }
 
 impl Batch<'_> {
-    /// Decides about a request of a paired app and answers it, or lets it wait.
+    /// Decides a request of a paired app. It is executed, refused, or queued for a person.
     pub(super) fn decide(
         &mut self,
         carrier: &Carrier,
@@ -45,7 +45,7 @@ impl Batch<'_> {
             return Ok(());
         }
         if self.parts.waiting.has(&transport, &decided.digest) {
-            // The answer to the one that waits has the same id.
+            // The waiting request has the same id, so its response answers this repetition, too.
             return Ok(());
         }
         let before = self.transaction.request(app.app().number(), &decided.digest).copied();
@@ -116,7 +116,7 @@ impl Batch<'_> {
     }
 
     fn log_out(&mut self, decided: &Decided<'_, '_>) -> Result<(), StateError> {
-        // The answer is written while the app has its client.
+        // The response is written before the app loses its client.
         self.succeed(decided, &Answer::Text("ack"));
         self.refuse_waiting(&decided.transport);
         let now = self.now;
@@ -129,7 +129,7 @@ impl Batch<'_> {
         self.append(entry)
     }
 
-    /// Decides by the rules of the app.
+    /// Decides a request by the rules of its app.
     fn judge(&mut self, decided: &Decided<'_, '_>, call: &Call<'_>) -> Result<(), StateError> {
         let Decided { transport, request, .. } = decided;
         let action = match Action::of(call) {
@@ -146,7 +146,7 @@ impl Batch<'_> {
         if let (Call::SignEvent(template), Some(_)) = (call, action.scope())
             && template.created_at.abs_diff(self.now) > MAX_SCOPE_LIFETIME
         {
-            // It would be valid when the allowance has ended.
+            // The event would still be valid after the rule has expired.
             self.refuse_request(transport, request, ScopeError::Time.into());
             return Ok(());
         }
@@ -171,7 +171,7 @@ impl Batch<'_> {
         self.deny(decided, Some(&action), verdict, rule, refusal)
     }
 
-    /// Refuses a request that no rule allows, with a line.
+    /// Refuses a request that no rule allows, and logs it.
     fn deny(
         &mut self,
         decided: &Decided<'_, '_>,
@@ -182,7 +182,7 @@ impl Batch<'_> {
     ) -> Result<(), StateError> {
         let Decided { transport, request, .. } = decided;
         if !self.parts.quotas.deny(transport) {
-            // Lines are never removed: an app does not fill the medium with them.
+            // Log lines are never removed, so an app must not be able to fill the disk with them.
             self.refuse_request(transport, request, Refusal::Busy);
             return Ok(());
         }
@@ -192,7 +192,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Counts a use of a rule.
+    /// Counts a use of a rule that has limits.
     fn charge(
         &mut self,
         transport: &[u8; 32],
@@ -203,7 +203,7 @@ impl Batch<'_> {
             return Ok(());
         };
         if rule.uses.is_none() && rule.rate.is_none() {
-            // Nothing depends on the count, and each write costs.
+            // The rule has no limits, so the count is not needed and the write is saved.
             return Ok(());
         }
         charge(rule, self.now);
@@ -213,7 +213,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Executes a request that is allowed, and answers it. With `is_new` it gets a line.
+    /// Executes a request that is allowed, and responds. With `is_new` it is logged.
     pub(super) fn execute(
         &mut self,
         decided: &Decided<'_, '_>,
@@ -227,7 +227,7 @@ impl Batch<'_> {
         let (user, random) = (user_key(&self.parts.keys, app), fresh(&mut self.parts.random));
         let (Some(user), Ok((nonce, _))) = (user, random) else {
             if is_new {
-                // No repetition of it may be executed without a line.
+                // The request is logged as denied, so that a repetition of it is not executed.
                 let entry = self.entry(decided, action, LogVerdict::Denied, rule);
                 self.append(entry)?;
             }
@@ -258,7 +258,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Answers a request that was decided before, as it was decided.
+    /// Responds to a repetition with the decision that was made on the first request.
     fn repeat(&mut self, decided: &Decided<'_, '_>, verdict: LogVerdict) -> Result<(), StateError> {
         let refusal = match verdict {
             LogVerdict::Allowed | LogVerdict::Failed => {
@@ -283,9 +283,9 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Opens gift wraps, and with `is_new` gives the request a line. Each wrap is decided by the
-    /// kind of its rumor, those of a repetition anew: the log does not tell which ones it released
-    /// before. Nothing is opened for an app that may not have any of them.
+    /// Decrypts gift wraps, and logs the request if `is_new`. Each wrap is decided by the kind of
+    /// its rumor. Those of a repetition are decided again, because the log does not record which
+    /// ones were released before. If the app has no `unwrap` rule, no wrap is decrypted.
     fn unwrap(
         &mut self,
         decided: &Decided<'_, '_>,
@@ -342,7 +342,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// A line about a request.
+    /// Creates the log line of a request.
     pub(super) fn entry(
         &self,
         decided: &Decided<'_, '_>,
@@ -366,10 +366,10 @@ impl Batch<'_> {
     }
 }
 
-/// Bytes of a result beside its rumor, at most: the names of its members and the sender.
+/// Maximum size in bytes of a result besides its rumor: the JSON member names and the sender.
 const UNWRAP_OVERHEAD: usize = 100;
 
-/// Refusal of every request of an app that has ended.
+/// Returns the refusal for all requests of an app that has ended, and `None` for a live app.
 pub(super) fn ended(app: &App, now: u64) -> Option<Refusal> {
     match app.state() {
         AppState::Revoked { .. } | AppState::LoggedOut { .. } => Some(Refusal::Revoked),

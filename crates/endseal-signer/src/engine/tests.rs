@@ -1,4 +1,4 @@
-//! The engine without sockets: events in, events out.
+//! Tests of the engine without sockets: events in, events out.
 
 mod circumstances;
 mod client;
@@ -25,17 +25,17 @@ use crate::signer_store::SignerStore;
 use crate::text::{BoundedText, MAX_NAME};
 use crate::{LogEntry, Matter, User};
 
-/// Passphrase of all signers here.
+/// Passphrase of all signers in these tests.
 const PASSPHRASE: &str = "correct horse";
-/// The clock's begin.
+/// Time at which the clock of a test starts, in seconds since 1970.
 const NOW: u64 = 1_800_000_000;
 const RELAY: &str = "wss://relay.example";
-/// The user's key under the passphrase, for which scrypt takes 2 KiB. What the signer writes takes
-/// 64 MiB and most of the time of a test.
+/// The user's key, encrypted with scrypt at 2 KiB. The parameters that a signer uses need 64 MiB
+/// and would take most of the time of a test.
 const ENCRYPTED: &str = "ncryptsec1qgqszqgpqyqszqgpqyqszqgpqyqszqszqgpqyqszqgpqyqszqgpqyqszqgpqyqszqgpqy40lgmnakhsrcx\
      033nt37p477f8m944uu3v72ftk4zpyeuw7jj65e4tfctnalrk8vg0aqp9a0vyte5xrunv8";
 
-/// A signer with one user, and its clock.
+/// Signer with one user and a clock that the test sets.
 struct World {
     directory: Scratch,
     engine: Engine,
@@ -78,7 +78,7 @@ impl World {
         Self { directory, engine, user, now: NOW }
     }
 
-    /// The same signer after its process was killed and started again.
+    /// Simulates a killed process: drops the engine and opens the store again.
     fn restarted(self) -> Self {
         let Self { directory, engine, user, now } = self;
         drop(engine);
@@ -94,7 +94,7 @@ impl World {
         self.engine.command(self.now, request).0
     }
 
-    /// A new app that waits for its client, as the URI that a person hands over.
+    /// Creates an app and returns the URI that its client connects with.
     fn invite(&mut self, name: &str, grants: Vec<Grant>) -> String {
         let command = Command::Invite {
             name: name.to_owned(),
@@ -111,7 +111,7 @@ impl World {
         }
     }
 
-    /// A client that is paired.
+    /// Creates an app and pairs a client with it.
     fn paired(&mut self, name: &str, grants: Vec<Grant>) -> Client {
         let uri = self.invite(name, grants);
         let client = Client::of_bunker(&uri);
@@ -120,13 +120,13 @@ impl World {
         client
     }
 
-    /// Sends an event and returns what the client reads.
+    /// Sends an event and returns the responses that the client can read.
     fn send(&mut self, client: &Client, event: &str) -> Vec<Answer> {
         let outgoing = self.engine.arrive(self.now, &mut [event.as_bytes().to_vec()]);
         client.read_all(&outgoing)
     }
 
-    /// Calls a method and returns the only answer.
+    /// Calls a method and returns its only response.
     fn call(&mut self, client: &Client, method: &str, params: &[&str]) -> Answer {
         let event = client.request(self.now, "r1", method, params);
         let mut answers = self.send(client, &event);
@@ -147,13 +147,13 @@ impl World {
         apps.remove(0).rules
     }
 
-    /// Verdicts of requests in the log.
+    /// Returns the verdicts of the requests in the log.
     fn verdicts(&mut self) -> Vec<String> {
         self.lines().into_iter().filter_map(|line| line.verdict).collect()
     }
 }
 
-/// A note to be signed.
+/// Returns the JSON of an unsigned event.
 fn note(kind: u16, content: &str) -> String {
     format!("{{\"kind\":{kind},\"created_at\":1,\"tags\":[],\"content\":\"{content}\"}}")
 }

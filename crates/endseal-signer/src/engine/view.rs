@@ -1,4 +1,4 @@
-//! State and log as people read them.
+//! Conversion of records and rules into the views that commands return.
 
 use endseal_nostr::key::PublicKey;
 use endseal_nostr::policy::{Effect, Rule};
@@ -11,11 +11,11 @@ use crate::records::app::{AppState, Flow};
 use crate::records::line::{LogLine, LogMethod, LogVerdict, Matter};
 use crate::state::AppRules;
 
-/// Hexadecimal digits.
+/// Encodes bytes in lowercase hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut text = Vec::with_capacity(2 * bytes.len());
     endseal_nostr::json::write::hex(&mut text, bytes);
-    // Digits between quotation marks.
+    // The writer puts the digits between quotation marks.
     String::from_utf8_lossy(&text).trim_matches('"').to_owned()
 }
 

@@ -1,4 +1,4 @@
-//! Requests that wait for a person.
+//! Queue of requests that wait for a person's decision.
 
 use core::mem;
 
@@ -19,46 +19,47 @@ use crate::records::line::{LogVerdict, Matter};
 use crate::state::State;
 use crate::text::BoundedText;
 
-/// Seconds until a request that waits is refused.
+/// Timeout in seconds after which a waiting request is refused.
 pub(crate) const PATIENCE: u64 = 60;
-/// Most requests of one app that wait.
+/// Maximum number of waiting requests of one app.
 const MAX_OF_APP: usize = 8;
-/// Most requests that wait.
+/// Maximum number of waiting requests of all apps.
 const MAX: usize = 64;
-/// Least number that is given out: all have six digits, for a long time.
+/// Smallest number of a waiting request. Numbers have six digits for at least 800,000 requests.
 const FIRST: u32 = 100_000;
 
-/// Tags of an event, values of a tag and characters of a value that are shown.
+/// Maximum number of tags, of values per tag, and of characters per value that are shown.
 const MAX_TAGS: usize = 20;
 const MAX_VALUES: usize = 4;
 const MAX_VALUE: usize = 100;
 
-/// A request that waits.
+/// Request that waits for a decision.
 struct Entry {
     number: u32,
     transport: [u8; 32],
     digest: [u8; 32],
     carrier: Carrier,
     action: Action,
-    /// JSON of the request.
+    /// JSON of the request, from which it is parsed again.
     json: Zeroizing<Vec<u8>>,
     until: u64,
     view: WaitingView,
 }
 
-/// All requests that wait. A restart forgets them.
+/// Queue of the requests that wait. It is in memory only, so a restart empties it.
 #[derive(Default)]
 pub(super) struct Waiting {
     entries: Vec<Entry>,
     last: u32,
-    /// Number of the last request that waited before the transaction.
+    /// Number of the newest request before the current transaction.
     last_before: u32,
-    /// Requests that the transaction forgets, and that wait again if it fails.
+    /// Requests that the current transaction removes. They wait again if it fails.
     removed: Vec<Entry>,
 }
 
 impl Waiting {
-    /// Begins with another number after each start, so that none names two requests.
+    /// Creates an empty queue whose numbers start at a place that `first` selects. It differs for
+    /// each start of the process, so that a number does not name two requests.
     pub(super) fn from(first: u32) -> Self {
         Self { last: FIRST + first % FIRST, ..Self::default() }
     }
@@ -67,26 +68,26 @@ impl Waiting {
         self.entries.len()
     }
 
-    /// Returns true if this request waits already.
+    /// Returns true if the same request of this app is already waiting.
     pub(super) fn has(&self, transport: &[u8; 32], digest: &[u8; 32]) -> bool {
         self.entries.iter().any(|it| it.transport == *transport && it.digest == *digest)
     }
 
-    /// Requests for people, in the order of their arrival.
+    /// Returns the waiting requests in the order of their arrival.
     pub(super) fn views(&self, now: u64) -> Vec<WaitingView> {
         let view =
             |it: &Entry| WaitingView { seconds: it.until.saturating_sub(now), ..it.view.clone() };
         self.entries.iter().map(view).collect()
     }
 
-    /// Notes the begin of a transaction.
+    /// Remembers the state of the queue at the start of a transaction.
     pub(super) fn begin(&mut self) {
         self.last_before = self.last;
         self.removed.clear();
     }
 
-    /// Restores what waited before a transaction that failed. Requests that it added are forgotten:
-    /// they are answered by an error.
+    /// Restores the queue after a transaction that failed. Requests that the transaction added are
+    /// dropped, because they are answered with an error.
     pub(super) fn roll_back(&mut self) {
         self.entries.append(&mut self.removed);
         let added = self.last.wrapping_sub(self.last_before);
@@ -95,8 +96,8 @@ impl Waiting {
         self.entries.sort_by_key(|it| it.number);
     }
 
-    /// Forgets requests that were decided by a transaction whose commit failed and is durable all
-    /// the same.
+    /// Removes requests that were decided by a transaction whose commit reported failure but is
+    /// durable nevertheless.
     pub(super) fn forget_decided(&mut self, state: &State) {
         self.entries.retain(|it| {
             let app = state.app(&it.transport).map(|app| app.app().number());
@@ -105,7 +106,7 @@ impl Waiting {
         });
     }
 
-    /// Returns true if a request waits too long.
+    /// Returns true if a request has waited longer than the timeout.
     pub(super) fn has_late(&self, now: u64) -> bool {
         self.entries.iter().any(|it| is_late(it, now))
     }
@@ -120,7 +121,7 @@ impl Waiting {
         Some(self.entries.remove(at))
     }
 
-    /// Forgets the requests of an app. Returns their JSON.
+    /// Removes the requests of an app and returns their JSON.
     fn take_of(&mut self, transport: &[u8; 32]) -> Vec<Zeroizing<Vec<u8>>> {
         let is_of = |it: &Entry| it.transport == *transport;
         let (mut of, kept): (Vec<_>, _) = mem::take(&mut self.entries).into_iter().partition(is_of);
@@ -138,13 +139,13 @@ impl Waiting {
     }
 }
 
-/// A clock that was set back keeps nothing longer than it should.
+/// A request also times out if the clock was set back, so that none waits longer than it should.
 fn is_late(entry: &Entry, now: u64) -> bool {
     entry.until <= now || entry.until > now.saturating_add(PATIENCE)
 }
 
 impl Batch<'_> {
-    /// Refuses the requests of an app that ends.
+    /// Refuses the waiting requests of an app that ends.
     pub(super) fn refuse_waiting(&mut self, transport: &[u8; 32]) {
         for mut json in self.parts.waiting.take_of(transport) {
             if let Ok(request) = Request::parse(&mut json) {
@@ -153,13 +154,13 @@ impl Batch<'_> {
         }
     }
 
-    /// Refuses all requests that wait, as the signer ends.
+    /// Refuses all waiting requests, because the signer is stopping.
     pub(super) fn refuse_all(&mut self) -> Result<(), StateError> {
         let entries = mem::take(&mut self.parts.waiting.entries);
         self.refuse_late(&entries)
     }
 
-    /// Lets a request wait for a person.
+    /// Queues a request until a person decides, unless the queue is full.
     pub(super) fn ask(
         &mut self,
         decided: &Decided<'_, '_>,
@@ -196,7 +197,8 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Executes or refuses a request that waits, as a person decided.
+    /// Executes or refuses a waiting request as a person decided. With `remember` a rule is added,
+    /// too.
     pub(super) fn resolve(
         &mut self,
         number: u32,
@@ -209,7 +211,7 @@ impl Batch<'_> {
         let app = self.transaction.app(&entry.transport);
         let has_ended = app.is_none_or(|app| ended(app.app(), self.now).is_some());
         if is_late(&entry, self.now) || (effect == Effect::Allow && has_ended) {
-            // Its time is over, or that of its app, and the clock has not been asked yet.
+            // The request or its app has expired since the last tick.
             let timed_out = self.refuse_late(core::slice::from_ref(&entry));
             self.parts.waiting.removed.push(entry);
             return timed_out.map(|()| Err(CommandError::NotWaiting(number)));
@@ -217,12 +219,12 @@ impl Batch<'_> {
         let resolved = self.resolve_entry(&entry, effect, remember);
         let waiting = &mut self.parts.waiting;
         match resolved {
-            // It goes on waiting, in its place.
+            // The decision failed, so the request keeps waiting at its place in the queue.
             Ok(Err(_)) => {
                 waiting.entries.push(entry);
                 waiting.entries.sort_by_key(|it| it.number);
             }
-            // A decision that is not written is none.
+            // If the decision cannot be written, a rollback restores the request.
             _ => waiting.removed.push(entry),
         }
         resolved
@@ -259,14 +261,14 @@ impl Batch<'_> {
         Ok(Ok(()))
     }
 
-    /// Refuses requests that were not decided in time.
+    /// Refuses the requests whose timeout has passed.
     pub(super) fn time_out(&mut self) -> Result<(), StateError> {
         let entries = self.parts.waiting.take_late(self.now);
         self.refuse_late(&entries)
     }
 
-    /// Refuses requests that had no decision. If one fails, the others are noted all the same, so
-    /// that each has its error.
+    /// Refuses requests without a decision. If one fails, the others are still noted, so that each
+    /// gets an error.
     fn refuse_late(&mut self, entries: &[Entry]) -> Result<(), StateError> {
         let mut outcome = Ok(());
         for entry in entries {
@@ -282,7 +284,7 @@ impl Batch<'_> {
     fn end(&mut self, entry: &Entry, verdict: LogVerdict, rule: u32) -> Result<(), StateError> {
         let Entry { transport, digest, carrier, action, json, .. } = entry;
         let mut json = json.clone();
-        // It was read before.
+        // The JSON was written from a parsed request, so it parses.
         let Ok(request) = Request::parse(&mut json) else { return Ok(()) };
         let decided = Decided {
             transport: *transport,
@@ -290,7 +292,7 @@ impl Batch<'_> {
             carrier: *carrier,
             request: &request,
         };
-        // An app that expired while its request waited has nothing executed.
+        // If the app expired while its request waited, the request is not executed.
         let app = self.transaction.app(transport);
         let end = app.and_then(|app| ended(app.app(), self.now));
         if let Some(refusal) = end.filter(|_| verdict == LogVerdict::Allowed) {
@@ -311,7 +313,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Adds a rule for requests like this one. Returns its number.
+    /// Adds a rule for requests like this one and returns the number of the rule.
     fn remember(
         &mut self,
         entry: &Entry,
@@ -323,7 +325,7 @@ impl Batch<'_> {
         let pattern = pattern(&entry.action);
         let mut rule = pattern.rule(effect, number, self.now);
         let lifetime = match entry.action.scope() {
-            // A log-in or a token is allowed for minutes, whatever was asked for.
+            // A rule for a login or token lasts ten minutes at most, even if more was requested.
             Some(_) if effect == Effect::Allow => {
                 Some(remember.lifetime.unwrap_or(MAX_SCOPE_LIFETIME).min(MAX_SCOPE_LIFETIME))
             }
@@ -351,7 +353,7 @@ impl Batch<'_> {
     }
 }
 
-/// The narrowest pattern that matches an action.
+/// Returns the narrowest pattern that matches an action.
 fn pattern(action: &Action) -> Pattern {
     let bound = match (action.peer(), action.scope()) {
         (Some(peer), _) => Bound::Peer(*peer),
@@ -362,7 +364,7 @@ fn pattern(action: &Action) -> Pattern {
     Pattern { subject: action.subject(), kinds, bound }
 }
 
-/// JSON of a request, from which it can be read again.
+/// Writes the JSON of a request, from which it can be parsed again.
 fn json(request: &Request<'_>) -> Zeroizing<Vec<u8>> {
     use endseal_nostr::json::write;
     let len: usize = request.params().iter().map(|it| 2 * it.len() + 8).sum();
@@ -382,12 +384,12 @@ fn json(request: &Request<'_>) -> Zeroizing<Vec<u8>> {
     out
 }
 
-/// A request as a person may see it: what an app says is cut and cleaned.
+/// Builds the view of a request for a person. Texts of the app are shortened and sanitised.
 fn view(id: u32, app: &str, call: &Call<'_>, action: &Action) -> WaitingView {
     let content: Text<'_> = match call {
         Call::SignEvent(template) => template.content,
         Call::Nip04Encrypt(message) | Call::Nip44Encrypt(message) => message.text.into(),
-        // A payload tells a person nothing.
+        // An encrypted payload is not readable for a person.
         _ => "".into(),
     };
     let template = match call {
@@ -410,7 +412,8 @@ fn view(id: u32, app: &str, call: &Call<'_>, action: &Action) -> WaitingView {
     }
 }
 
-/// The first tags of an event. Of many kinds they are all that matters: a follow list, a deletion.
+/// Returns the first tags of an event. Some kinds consist only of tags, for instance follow lists
+/// and deletions.
 fn tags(template: &Template<'_>) -> Vec<String> {
     let tag = |tag: Tag<'_>| {
         let mut text = String::new();

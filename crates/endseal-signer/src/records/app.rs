@@ -1,4 +1,4 @@
-//! Apps: connections that clients have or may make.
+//! Records of apps.
 
 use core::fmt;
 
@@ -12,10 +12,10 @@ use crate::bytes::{Fields, RecordWriter, codes};
 use crate::error::RecordError;
 use crate::text::{BoundedText, MAX_NAME, MAX_TEXT};
 
-/// Greatest number of relays of one app, and of the signer.
+/// Maximum number of relays of one app, and of the signer.
 pub const MAX_RELAYS: usize = 8;
 
-/// An app. Its transport key is the name of its record.
+/// App: one client's access to one user's key. Its transport public key is the name of its record.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 #[non_exhaustive]
 pub struct App {
@@ -27,79 +27,75 @@ pub struct App {
     transport: Box<SigningKey>,
     secret_digest: [u8; sha256::LEN],
     made: u64,
-    /// Time in seconds since 1970 from which requests are refused; 0 for never.
+    /// Time in seconds since 1970 after which requests are refused; 0 for never.
     pub expires: u64,
-    /// Name that a person gave.
+    /// Name that the user gave to the app.
     pub name: BoundedText<MAX_NAME>,
-    /// Name that the client claims.
+    /// Name that the client claims. It is not verified.
     pub claimed_name: BoundedText<MAX_NAME>,
-    /// URL that the client claims.
+    /// URL that the client claims. It is not verified.
     pub claimed_url: BoundedText<MAX_TEXT>,
     relays: Vec<BoundedText<MAX_TEXT>>,
 }
 
-/// Stage in the life of an app.
+/// State of an app in its life cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "a change of the format changes it")]
 pub enum AppState {
-    /// No client has connected.
+    /// The app waits for its client.
     Invited,
-    /// One client has connected, and no other can.
+    /// One client is paired, and no other can connect.
     Paired {
-        /// Key of the client.
+        /// Public key of the client.
         client: PublicKey,
     },
-    /// A person ended it.
+    /// The app was revoked by a command.
     Revoked {
-        /// Key of the client, if one had connected.
+        /// Public key of the client, if one was paired.
         client: Option<PublicKey>,
-        /// Time in seconds since 1970, not 0.
+        /// Time of the revocation in seconds since 1970, not 0.
         ended: u64,
     },
-    /// The client ended it.
+    /// The client ended the app with `logout`.
     LoggedOut {
-        /// Key of the client.
+        /// Public key of the client.
         client: PublicKey,
-        /// Time in seconds since 1970, not 0.
+        /// Time of the logout in seconds since 1970, not 0.
         ended: u64,
     },
 }
 
-/// Origin of a connection.
+/// Side that started the connection between client and signer (NIP-46).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "NIP-46 has these")]
 pub enum Flow {
-    /// The signer made a `bunker://` URI.
+    /// The signer issued a `bunker://` URI.
     Bunker {
-        /// Time in seconds since 1970 until which it may be used, not 0.
+        /// Time in seconds since 1970 at which the invitation expires, not 0.
         until: u64,
     },
-    /// The client made a `nostrconnect://` URI.
+    /// The client issued a `nostrconnect://` URI.
     NostrConnect,
 }
 
 codes! {
-    /// Code of an [`AppState`].
+    /// Code of an [`AppState`] in records.
     pub(super) enum StateCode {
-        /// Invited.
         Invited = 1,
-        /// Paired.
         Paired = 2,
-        /// Revoked.
         Revoked = 3,
-        /// Logged out.
         LoggedOut = 4,
     }
 }
 
-/// The app was paired before, or has ended.
+/// Error of [`App::pair`]: the app is already paired, or has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotInvited;
 
 impl fmt::Display for NotInvited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the app does not wait for a client")
+        f.write_str("the app is already paired or has ended")
     }
 }
 
@@ -108,8 +104,9 @@ impl core::error::Error for NotInvited {}
 impl App {
     pub(crate) const KIND: u32 = 3;
 
-    /// An app that waits for a client until `until`, which is not 0 (`bunker://`). `number` is
-    /// [`Settings::next_app`](crate::Settings::next_app), `transport` a key of its own.
+    /// Creates an app that waits for a client until `until` (`bunker://`). `number` is
+    /// [`Settings::next_app`](crate::Settings::next_app), and `transport` a new key. Times are in
+    /// seconds since 1970; an `until` of 0 is recorded as 1.
     #[must_use]
     pub fn invite(
         number: u32,
@@ -123,7 +120,8 @@ impl App {
         Self::new(number, AppState::Invited, flow, user, transport, secret, now)
     }
 
-    /// An app for the client of a `nostrconnect://` URI; otherwise as [`Self::invite`].
+    /// Creates an app that is paired with the client of a `nostrconnect://` URI. The other
+    /// parameters are those of [`Self::invite`].
     #[must_use]
     pub fn connect(
         number: u32,
@@ -162,37 +160,37 @@ impl App {
         }
     }
 
-    /// Number in the log, from 1.
+    /// Number of the app in the log, from 1.
     #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
     }
 
-    /// Stage in its life.
+    /// State of the app in its life cycle.
     #[must_use]
     pub const fn state(&self) -> &AppState {
         &self.state
     }
 
-    /// Origin.
+    /// Side that started the connection.
     #[must_use]
     pub const fn flow(&self) -> &Flow {
         &self.flow
     }
 
-    /// Key that the app may ask for.
+    /// Public key of the user whose key the app may use.
     #[must_use]
     pub const fn user(&self) -> &PublicKey {
         &self.user
     }
 
-    /// Transport key: encrypts to the client and signs events to it.
+    /// Transport key, which encrypts and signs the responses to the client.
     #[must_use]
     pub fn transport(&self) -> &SigningKey {
         &self.transport
     }
 
-    /// Key of the client that is or was paired.
+    /// Public key of the client that is or was paired.
     #[must_use]
     pub const fn client(&self) -> Option<&PublicKey> {
         match &self.state {
@@ -202,38 +200,39 @@ impl App {
         }
     }
 
-    /// Time of its making in seconds since 1970.
+    /// Time of creation in seconds since 1970.
     #[must_use]
     pub const fn made(&self) -> u64 {
         self.made
     }
 
-    /// Relays over which its client is reached; if there are none, those of the signer.
+    /// Relays of the app's client. If the list is empty, the signer's relays are used.
     #[must_use]
     pub fn relays(&self) -> &[BoundedText<MAX_TEXT>] {
         &self.relays
     }
 
-    /// Sets the relays.
+    /// Sets the relays of the app.
     ///
     /// # Errors
-    /// [`RecordError::Value`] if they are more than [`MAX_RELAYS`] or one is empty; nothing
-    /// changed.
+    /// [`RecordError::Value`] if there are more than [`MAX_RELAYS`] or one is empty. The app is not
+    /// changed then.
     pub fn set_relays(&mut self, relays: Vec<BoundedText<MAX_TEXT>>) -> Result<(), RecordError> {
         check_relays(&relays)?;
         self.relays = relays;
         Ok(())
     }
 
-    /// Returns true if `secret` is the app's, in constant time.
+    /// Compares `secret` with the app's secret in constant time and returns true if it is the same.
     #[must_use]
     pub fn has_secret(&self, secret: &ConnectSecret) -> bool {
         let digest = sha256::digest(secret.expose_secret().as_bytes());
         constant_time_eq(&digest, &self.secret_digest)
     }
 
-    /// Time in seconds since 1970 at which it ends or has ended: it was revoked or logged out,
-    /// expires, or is not paired when its invitation expires.
+    /// Time in seconds since 1970 at which the app ends or has ended. It is the time of the
+    /// revocation or logout; otherwise the expiry of the app or, if no client is paired, of its
+    /// invitation, whichever is first.
     #[must_use]
     pub fn end(&self) -> Option<u64> {
         let invitation = match (&self.state, &self.flow) {
@@ -247,10 +246,11 @@ impl App {
         invitation.into_iter().chain(expires).min()
     }
 
-    /// Pairs it with a client, whose secret the caller has compared. The secret is spent.
+    /// Pairs the app with a client. The caller MUST have checked the client's secret. No other
+    /// client can be paired afterwards.
     ///
     /// # Errors
-    /// [`NotInvited`]; nothing changed.
+    /// [`NotInvited`] if the app is already paired or has ended. The app is not changed then.
     pub fn pair(&mut self, client: PublicKey) -> Result<(), NotInvited> {
         if self.state != AppState::Invited {
             return Err(NotInvited);
@@ -259,7 +259,7 @@ impl App {
         Ok(())
     }
 
-    /// Ends it for a person. Returns false if it had ended before.
+    /// Ends the app by a command of its user. Returns false if it had ended before.
     pub fn revoke(&mut self, now: u64) -> bool {
         let client = match self.state {
             AppState::Invited => None,
@@ -270,23 +270,23 @@ impl App {
         true
     }
 
-    /// Ends it for its client. Returns false if it was not paired.
+    /// Ends the app by a request of its client. Returns false if it was not paired.
     pub fn log_out(&mut self, now: u64) -> bool {
         let AppState::Paired { client } = self.state else { return false };
         self.state = AppState::LoggedOut { client, ended: now.max(1) };
         true
     }
 
-    /// Name of the record.
+    /// Name of the app's record: the transport public key.
     #[must_use]
     pub fn record_name(&self) -> [u8; 32] {
         self.transport.public_key().to_bytes()
     }
 
-    /// Reads a record.
+    /// Reads the record of an app.
     ///
     /// # Errors
-    /// [`RecordError`].
+    /// [`RecordError`] if the record is malformed, or if its name is not the transport public key.
     pub fn from_bytes(record_name: &[u8], value: &[u8]) -> Result<Self, RecordError> {
         let record_name = name::<32>(record_name)?;
         let mut fields = Fields::versioned(value)?;
@@ -342,7 +342,7 @@ impl App {
         })
     }
 
-    /// The value, which holds the transport key.
+    /// Encodes the value of the record, which contains the transport secret key.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let (state, ended) = match self.state {
@@ -374,7 +374,7 @@ impl App {
     }
 }
 
-/// Checks relays that are to be recorded.
+/// Checks the number of relays and that none is empty.
 pub(crate) fn check_relays(relays: &[BoundedText<MAX_TEXT>]) -> Result<(), RecordError> {
     let is_empty = |relay: &BoundedText<MAX_TEXT>| relay.as_str().is_empty();
     if relays.len() > MAX_RELAYS || relays.iter().any(is_empty) {
@@ -386,6 +386,6 @@ pub(crate) fn check_relays(relays: &[BoundedText<MAX_TEXT>]) -> Result<(), Recor
 const NO_CLIENT: [u8; 32] = [0; 32];
 const BUNKER: u8 = 1;
 const NOSTR_CONNECT: u8 = 2;
-/// Greatest length of a value.
+/// Maximum length of a value in bytes.
 const MAX_LEN: usize =
     7 + 4 * 32 + 4 * 8 + 2 * (1 + MAX_NAME) + 1 + MAX_TEXT + 1 + MAX_RELAYS * (1 + MAX_TEXT);

@@ -1,4 +1,4 @@
-//! The end of the audit log.
+//! Record of the end of the audit log.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::sha256;
@@ -6,8 +6,8 @@ use endseal_crypto::sha256;
 use crate::bytes::{Fields, RecordWriter};
 use crate::error::RecordError;
 
-/// Number and hash of the last line of the log. Kept elsewhere, it shows later that nothing before
-/// was changed.
+/// Number and hash of the last line of the log. If it is kept elsewhere, it proves later that no
+/// line up to it was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogHead {
@@ -23,13 +23,13 @@ impl LogHead {
     /// Head of a log without lines.
     pub const START: Self = Self { number: 0, hash: [0; sha256::LEN] };
 
-    /// A head that was kept elsewhere.
+    /// Creates a head from a number and hash that were kept elsewhere.
     #[must_use]
     pub const fn new(number: u64, hash: [u8; sha256::LEN]) -> Self {
         Self { number, hash }
     }
 
-    /// The head after one more line, with this body.
+    /// Computes the head after one more line with this body.
     #[must_use]
     pub(crate) fn after(&self, body: &[u8]) -> Self {
         let mut digest = sha256::Digest::new();
@@ -39,10 +39,10 @@ impl LogHead {
         Self { number: self.number.saturating_add(1), hash: digest.finish() }
     }
 
-    /// Reads a value. The name is empty.
+    /// Reads the value of the head record. The record's name is empty.
     ///
     /// # Errors
-    /// [`RecordError`].
+    /// [`RecordError`] if the length is wrong or the number is 0.
     pub fn from_bytes(value: &[u8]) -> Result<Self, RecordError> {
         let mut fields = Fields::new(value);
         let head = Self { number: fields.u64()?, hash: *fields.array()? };
@@ -50,7 +50,7 @@ impl LogHead {
         if head.number == 0 { Err(RecordError::Value) } else { Ok(head) }
     }
 
-    /// The value.
+    /// Encodes the value of the record.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         RecordWriter::new(40).u64(self.number).bytes(&self.hash).finish()

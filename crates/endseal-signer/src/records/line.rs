@@ -1,4 +1,4 @@
-//! Lines of the audit log.
+//! Records of the lines of the audit log.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::sha256;
@@ -9,21 +9,21 @@ use crate::error::RecordError;
 use crate::text::{BoundedText, MAX_TEXT};
 
 codes! {
-    /// Matter of a line.
+    /// Kind of a log line.
     pub enum Matter {
-        /// A request was decided.
+        /// A request was decided, or queued for a decision.
         Request = 1,
         /// An app was invited.
         AppInvited = 2,
-        /// A client connected.
+        /// A client was paired.
         AppConnected = 3,
         /// A rule was added.
         RuleAdded = 4,
         /// A rule was removed.
         RuleRemoved = 5,
-        /// A person ended an app.
+        /// An app was revoked by a command.
         AppRevoked = 6,
-        /// A client ended an app.
+        /// An app was ended by its client.
         AppLoggedOut = 7,
         /// A user key was imported.
         UserImported = 8,
@@ -39,29 +39,29 @@ codes! {
 }
 
 codes! {
-    /// Decision about a request, as it is recorded.
+    /// Decision on a request, as it is logged.
     pub enum LogVerdict {
-        /// None.
+        /// The line is not about a decision.
         None = 0,
-        /// Allowed.
+        /// The request was allowed and executed.
         Allowed = 1,
-        /// Denied, or allowed by no rule.
+        /// A rule or a person denied the request, or no rule allows it.
         Denied = 2,
-        /// A rule allows it and is used up.
+        /// A rule allows the request, but its uses are used up.
         Limit = 3,
-        /// A person is asked.
+        /// A person was asked.
         Asks = 4,
-        /// No person decided in time.
+        /// No person decided before the timeout.
         Timeout = 5,
-        /// It was allowed and failed.
+        /// The request was allowed, but its execution failed.
         Failed = 6,
     }
 }
 
 codes! {
-    /// Method of a request, as it is recorded.
+    /// Method of a request, as it is logged.
     pub enum LogMethod {
-        /// None, or an unknown one.
+        /// No method, or an unknown one.
         None = 0,
         /// `connect`
         Connect = 1,
@@ -107,31 +107,31 @@ impl From<Method<'_>> for LogMethod {
     }
 }
 
-/// A matter for the log. Numbers that do not apply are 0, digests 32 zero bytes.
+/// Content of a log line. Numbers that do not apply are 0, and digests 32 zero bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogEntry {
     /// Time in seconds since 1970.
     pub time: u64,
-    /// Matter.
+    /// Kind of the line.
     pub matter: Matter,
-    /// Number of the app.
+    /// Number of the app, 0 if the line is not about one.
     pub app: u32,
-    /// Number of the rule that decided, was added or removed.
+    /// Number of the rule that decided, or that was added or removed.
     pub rule: u32,
-    /// Decision.
+    /// Decision on the request.
     pub verdict: LogVerdict,
     /// Method of the request.
     pub method: LogMethod,
-    /// Kind of the event that is or would be signed.
+    /// Kind of the event that was to be signed.
     pub kind: Option<u16>,
-    /// Public key of the peer.
+    /// Public key of the peer, the client or the imported user.
     pub peer: [u8; 32],
     /// Id of the event that was signed.
     pub signed: [u8; 32],
     /// Digest of the request (docs/spec/nostr-connect.md, "Repetitions").
     pub request: [u8; 32],
-    /// Id of the event that carried the request.
+    /// Id of the event in which the request arrived.
     pub carrier: [u8; 32],
     /// `created_at` of that event.
     pub created_at: u64,
@@ -140,7 +140,7 @@ pub struct LogEntry {
 }
 
 impl LogEntry {
-    /// An entry with nothing but time and matter.
+    /// Creates an entry with only a time and a kind. The caller sets the fields that apply.
     #[must_use]
     pub fn new(matter: Matter, time: u64) -> Self {
         Self {
@@ -161,31 +161,31 @@ impl LogEntry {
     }
 }
 
-/// A line of the log.
+/// Line of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogLine {
     /// Number, from 1, without gaps.
     pub number: u64,
-    /// Hash of this line and all before it.
+    /// Hash of this line and all lines before it.
     pub hash: [u8; sha256::LEN],
-    /// Content.
+    /// Content of the line.
     pub entry: LogEntry,
 }
 
 impl LogLine {
     pub(crate) const KIND: u32 = 5;
 
-    /// Name of the record of a line.
+    /// Returns the record name of a line: its number in big-endian order.
     #[must_use]
     pub const fn record_name(number: u64) -> [u8; 8] {
         number.to_be_bytes()
     }
 
-    /// Reads a record. The hash is not verified.
+    /// Reads the record of a line. The hash is not verified.
     ///
     /// # Errors
-    /// [`RecordError`].
+    /// [`RecordError`] if the value is malformed or its number is not that of the name.
     pub fn from_bytes(record_name: &[u8], value: &[u8]) -> Result<Self, RecordError> {
         let name = super::name(record_name)?;
         let (hash, body) = Self::split(value)?;
@@ -196,20 +196,20 @@ impl LogLine {
         Ok(Self { number, hash: *hash, entry })
     }
 
-    /// The value.
+    /// Encodes the value of the record.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let body = write_body(self.number, &self.entry);
         RecordWriter::new(sha256::LEN + MAX_BODY).bytes(&self.hash).bytes(&body).finish()
     }
 
-    /// Hash and body of a value.
+    /// Splits a value into the hash and the body.
     pub(crate) fn split(value: &[u8]) -> Result<(&[u8; sha256::LEN], &[u8]), RecordError> {
         value.split_first_chunk().ok_or(RecordError::Length)
     }
 }
 
-/// The body of line `number`.
+/// Encodes the body of line `number`.
 pub(crate) fn write_body(number: u64, entry: &LogEntry) -> Zeroizing<Vec<u8>> {
     RecordWriter::versioned(MAX_BODY)
         .u64(number)
@@ -254,5 +254,5 @@ fn read_body(body: &[u8]) -> Result<(u64, LogEntry), RecordError> {
 }
 
 const NO_KIND: u32 = u32::MAX;
-/// Greatest length of a body.
+/// Maximum length of a body in bytes.
 const MAX_BODY: usize = 169 + MAX_TEXT;

@@ -1,57 +1,59 @@
-//! Rules of apps.
+//! Records of the rules of apps.
 
 use endseal_nostr::policy::{RULE_LEN, Rule, RuleError};
 
 use super::name;
 use crate::error::RecordError;
 
-/// A rule that is valid, so that it can be recorded.
+/// Rule that was checked, so that it can be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleRecord(Rule);
 
 impl RuleRecord {
     pub(crate) const KIND: u32 = 4;
-    /// Length of a rule in bytes.
+    /// Length of an encoded rule in bytes.
     pub const LEN: usize = RULE_LEN;
-    /// Length of the name: transport key, number.
+    /// Length of the record's name in bytes: transport public key and number.
     pub(crate) const NAME_LEN: usize = 36;
 
-    /// Reads the bytes of a rule.
+    /// Decodes a rule.
     ///
     /// # Errors
-    /// [`RecordError`].
+    /// [`RecordError`] if the version is unknown or a field has an invalid value.
     pub fn new(bytes: &[u8; Self::LEN]) -> Result<Self, RecordError> {
         Ok(Self(Rule::from_bytes(bytes)?))
     }
 
-    /// Checks a rule.
+    /// Checks a rule so that it can be recorded.
     ///
     /// # Errors
-    /// [`RecordError::Value`].
+    /// [`RecordError::Value`] if the rule is not allowed, for instance an unlimited credential
+    /// rule.
     pub fn of(rule: Rule) -> Result<Self, RecordError> {
         rule.check()?;
         Ok(Self(rule))
     }
 
-    /// The rule.
+    /// Returns the rule.
     #[must_use]
     pub const fn rule(&self) -> &Rule {
         &self.0
     }
 
-    /// The bytes.
+    /// Encodes the rule.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         self.0.to_bytes()
     }
 
-    /// Number within the app, from 1.
+    /// Number of the rule within its app, from 1.
     #[must_use]
     pub const fn number(&self) -> u32 {
         self.0.number
     }
 
-    /// Name of the record.
+    /// Returns the record name of a rule: the app's transport public key and the number in
+    /// big-endian order.
     #[must_use]
     pub fn record_name(transport: &[u8; 32], number: u32) -> [u8; Self::NAME_LEN] {
         let mut name = [0; Self::NAME_LEN];
@@ -60,10 +62,10 @@ impl RuleRecord {
         name
     }
 
-    /// Reads a record; returns the transport key of its app, too.
+    /// Reads a record. Returns the transport public key of its app, too.
     ///
     /// # Errors
-    /// [`RecordError`].
+    /// [`RecordError`] if the rule is malformed or its number is not that of the name.
     pub fn from_bytes(record_name: &[u8], value: &[u8]) -> Result<([u8; 32], Self), RecordError> {
         let [transport @ .., a, b, c, d] = name::<{ Self::NAME_LEN }>(record_name)?;
         let rule = Self(Rule::from_bytes(value)?);

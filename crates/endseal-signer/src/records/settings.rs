@@ -1,4 +1,4 @@
-//! Settings.
+//! Record of the signer's settings.
 
 use endseal_crypto::secret::Zeroizing;
 
@@ -7,17 +7,18 @@ use crate::bytes::{Fields, RecordWriter};
 use crate::error::RecordError;
 use crate::text::{BoundedText, MAX_TEXT};
 
-/// Settings of a signer as a whole.
+/// Settings of a signer that are not about a single app or user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Greatest `created_at` of the events that were forgotten: what is not above it is stale.
+    /// Greatest `created_at` of the events that were forgotten. Events that are not newer are
+    /// stale.
     pub floor: u64,
-    /// First line of the log that says what is remembered, from 1.
+    /// Number of the first log line that is loaded into memory at the start, from 1.
     pub first_line: u64,
     /// Number of the next app, from 1.
     pub next_app: u32,
-    /// Relays of new apps, at most 8.
+    /// Relays of the signer and of new apps, at most 8.
     pub relays: Vec<BoundedText<MAX_TEXT>>,
 }
 
@@ -29,10 +30,10 @@ impl Settings {
         Self { floor: 0, first_line: 1, next_app: 1, relays: Vec::new() }
     }
 
-    /// Reads a value. The name is empty.
+    /// Reads the value of the settings record. The record's name is empty.
     ///
     /// # Errors
-    /// [`RecordError`].
+    /// [`RecordError`] if the record is malformed or one of the numbers is 0.
     pub fn from_bytes(value: &[u8]) -> Result<Self, RecordError> {
         let mut fields = Fields::versioned(value)?;
         let settings = Self {
@@ -48,7 +49,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The value.
+    /// Encodes the value of the record.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let writer = RecordWriter::versioned(0).u64(self.floor).u64(self.first_line);

@@ -1,4 +1,4 @@
-//! Keys of users, encrypted (NIP-49).
+//! Records of users with their encrypted keys (NIP-49).
 
 use endseal_crypto::random::Random;
 use endseal_crypto::secret::Zeroizing;
@@ -12,7 +12,7 @@ use crate::bytes::{Fields, RecordWriter};
 use crate::error::{RecordError, UnlockError};
 use crate::text::{BoundedText, MAX_NAME};
 
-/// A user: a key that apps may ask for.
+/// User of the signer: a key that apps may use, encrypted under the passphrase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     key: PublicKey,
@@ -24,10 +24,11 @@ pub struct User {
 impl User {
     pub(crate) const KIND: u32 = 2;
 
-    /// Encrypts a key under the passphrase of the signer. Takes 64 MiB and about 100 ms.
+    /// Encrypts a key under the passphrase of the signer. It takes 64 MiB of memory and about 100
+    /// ms.
     ///
     /// # Errors
-    /// [`SealError`].
+    /// [`SealError`] if the key could not be encrypted.
     pub fn seal(
         secret: &SecretKey,
         passphrase: &str,
@@ -40,11 +41,11 @@ impl User {
         Ok(Self { key: secret.public_key(), made: now, label, encrypted })
     }
 
-    /// Decrypts the key.
+    /// Decrypts the key. It takes 64 MiB of memory and about 100 ms.
     ///
     /// # Errors
-    /// [`UnlockError::Passphrase`], [`UnlockError::Memory`]; [`UnlockError::Key`] if it is not that
-    /// of the public key.
+    /// [`UnlockError::Passphrase`] if the passphrase is wrong, [`UnlockError::Memory`] if there is
+    /// not enough memory, and [`UnlockError::Key`] if the result is not the key of this user.
     pub fn open(&self, passphrase: &str) -> Result<SigningKey, UnlockError> {
         let secret = self.encrypted.open(passphrase, DEFAULT_MAX_LOG_N);
         let key = SigningKey::new(secret.map_err(|error| match error {
@@ -55,7 +56,7 @@ impl User {
         if *key.public_key() == self.key { Ok(key) } else { Err(UnlockError::Key) }
     }
 
-    /// Public key.
+    /// Public key of the user.
     #[must_use]
     pub const fn key(&self) -> &PublicKey {
         &self.key
@@ -67,22 +68,22 @@ impl User {
         self.made
     }
 
-    /// Label that a person gave.
+    /// Label that was chosen at the import; may be empty.
     #[must_use]
     pub const fn label(&self) -> &BoundedText<MAX_NAME> {
         &self.label
     }
 
-    /// Name of the record.
+    /// Name of the user's record: the public key.
     #[must_use]
     pub fn name(&self) -> [u8; 32] {
         self.key.to_bytes()
     }
 
-    /// Reads a record.
+    /// Reads the record of a user.
     ///
     /// # Errors
-    /// [`RecordError`].
+    /// [`RecordError`] if the record is malformed.
     pub fn from_bytes(record_name: &[u8], value: &[u8]) -> Result<Self, RecordError> {
         let key = name(record_name)?;
         let key = PublicKey::from_bytes(key).map_err(|_| RecordError::Value)?;
@@ -92,14 +93,14 @@ impl User {
         fields.end()?;
         let text = str::from_utf8(text).map_err(|_| RecordError::Value)?;
         let encrypted = EncryptedKey::from_text(text).map_err(|_| RecordError::Value)?;
-        // Bech32 may be upper case; a record is not.
+        // Bech32 may be in upper case; a record must not.
         if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return Err(RecordError::Value);
         }
         Ok(Self { key, made, label, encrypted })
     }
 
-    /// The value.
+    /// Encodes the value of the record.
     #[must_use]
     #[allow(clippy::missing_panics_doc, clippy::expect_used)]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {

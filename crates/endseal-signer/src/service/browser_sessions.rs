@@ -1,4 +1,4 @@
-//! Browsers that are signed in.
+//! Browser sessions of the approval page.
 
 use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
@@ -7,14 +7,14 @@ use std::time::Instant;
 use endseal_crypto::random::{OsRandom, Random as _, RandomError};
 use endseal_crypto::secret::{Zeroizing, constant_time_eq};
 
-/// Name of the cookie.
+/// Name of the session cookie.
 pub(super) const COOKIE: &str = "endseal_signer=";
-/// Browsers at once; the oldest leaves.
+/// Maximum number of sessions. A new one replaces the oldest.
 const SESSIONS: usize = 16;
 const SESSION_LIFETIME: Duration = Duration::from_secs(12 * 3600);
 const LINK_LIFETIME: Duration = Duration::from_secs(300);
 
-/// Sessions, and the link that begins the next one.
+/// Open sessions, and the link that starts the next one.
 #[derive(Default)]
 pub(crate) struct Sessions(Mutex<Inner>);
 
@@ -30,12 +30,12 @@ struct Session {
     begun: Instant,
 }
 
-/// Path of a link that signs a browser in.
+/// Path of a link that signs a browser in. It contains a secret.
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub(crate) struct SignIn(pub(crate) Zeroizing<String>);
 
 impl Sessions {
-    /// A new link, in the place of the one before. It works once, for five minutes.
+    /// Creates a link that replaces the previous one. It works once, for five minutes.
     pub(crate) fn link(&self) -> Result<SignIn, RandomError> {
         let token = token()?;
         let path = Zeroizing::new(format!("/sign-in/{}", *token));
@@ -43,7 +43,7 @@ impl Sessions {
         Ok(SignIn(path))
     }
 
-    /// Uses a link up. Returns the cookie of a new session.
+    /// Consumes a link and returns the cookie of a new session, or `None` if the link is not valid.
     pub(super) fn enter(&self, link: &str) -> Option<Zeroizing<String>> {
         let (cookie, form_token) = (token().ok()?, token().ok()?);
         self.inner(|inner| {
@@ -61,7 +61,7 @@ impl Sessions {
         })
     }
 
-    /// Token of the forms of a session.
+    /// Returns the form token of a session, or `None` if the cookie is not that of a session.
     pub(super) fn form_token(&self, cookie: &str) -> Option<Zeroizing<String>> {
         self.inner(|inner| {
             inner.open.retain(|it| it.begun.elapsed() < SESSION_LIFETIME);
@@ -72,17 +72,17 @@ impl Sessions {
     }
 
     fn inner<T>(&self, with: impl FnOnce(&mut Inner) -> T) -> T {
-        // No code in between can leave half a change.
+        // No change of this state can panic halfway, so a poisoned lock is safe to use.
         with(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Compares in constant time for the same length.
+/// Compares in constant time for inputs of the same length.
 pub(super) fn is_equal(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && constant_time_eq(a, b)
 }
 
-/// 128 random bits in hexadecimal.
+/// Returns 128 random bits in hexadecimal.
 fn token() -> Result<Zeroizing<String>, RandomError> {
     let mut bytes = Zeroizing::new([0; 16]);
     OsRandom.fill(&mut bytes[..])?;

@@ -1,4 +1,4 @@
-//! Commands to the engine.
+//! Handle by which the sockets send commands to the engine.
 
 use alloc::sync::Arc;
 
@@ -8,18 +8,18 @@ use tokio::sync::{mpsc, oneshot};
 use super::browser_sessions::Sessions;
 use crate::control::{Command, CommandError, Reply, Request, SecretText};
 
-/// A command, and the way back.
+/// Command with the channel for its reply.
 pub(super) struct Call {
     pub(super) request: Request,
     pub(super) reply: oneshot::Sender<Result<Reply, CommandError>>,
 }
 
-/// The way to the engine.
+/// Sends commands to the engine's thread.
 #[derive(Clone)]
 pub(super) struct Handle {
     calls: mpsc::Sender<Call>,
     sessions: Arc<Sessions>,
-    /// URL of the page.
+    /// URL of the approval page, if there is one.
     page: Option<String>,
 }
 
@@ -32,12 +32,12 @@ impl Handle {
         Self { calls, sessions, page }
     }
 
-    /// Executes a command without a secret.
+    /// Executes a command that has no secret.
     pub(super) async fn call(&self, command: Command) -> Result<Reply, CommandError> {
         self.request(Request { command, secret: Zeroizing::new(Vec::new()) }).await
     }
 
-    /// Executes a command.
+    /// Executes a command and waits for its reply.
     pub(super) async fn request(&self, request: Request) -> Result<Reply, CommandError> {
         if matches!(request.command, Command::SignIn) {
             return self.sign_in();

@@ -1,8 +1,8 @@
-//! The page for approvals: the target of `auth_url`.
+//! Approval page, to which the `auth_url` of a request leads.
 //!
-//! The URL of a request goes through the app that made it, so that knowing it grants nothing. A
-//! browser is signed in by a link that `endseal signer sign-in` prints: it works once and leaves a
-//! cookie that no other site can use. Each form carries a token of its session.
+//! The URL of a request is sent through the app that made it, so knowing it grants nothing. A
+//! browser signs in with a link that `endseal signer sign-in` prints. The link works once and sets
+//! a cookie that no other site can use. Each form contains a token of its session.
 
 mod html;
 
@@ -23,15 +23,15 @@ use super::web;
 use crate::control::{Command, Remember, Reply, WaitingView};
 
 const HTML: &str = "text/html; charset=utf-8";
-/// Nothing is loaded, run, framed or sent anywhere else.
+/// Policy for browsers: nothing may be loaded, run, framed or sent to other sites.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; \
                       base-uri 'none'; frame-ancestors 'none'";
 
-/// The page on its listener.
+/// Approval page with its handlers.
 pub(super) struct Page {
     handle: Handle,
     sessions: Arc<Sessions>,
-    /// `http://127.0.0.1:8080`
+    /// Origin of the page, for instance `http://127.0.0.1:8080`.
     origin: String,
 }
 
@@ -40,7 +40,7 @@ impl Page {
         Self { handle, sessions, origin }
     }
 
-    /// Serves until it is dropped.
+    /// Serves the page until the future is dropped.
     pub(super) async fn serve(self, listener: TcpListener) {
         let page = Arc::new(self);
         http_server::serve(listener, web::LIMITS, move |request| {
@@ -53,7 +53,7 @@ impl Page {
     async fn answer(&self, request: Request<Incoming>) -> Response<String> {
         let headers = request.headers();
         if !is_own(&self.origin, headers) {
-            return html::notice(StatusCode::MISDIRECTED_REQUEST, "This is another host's page.");
+            return html::notice(StatusCode::MISDIRECTED_REQUEST, "This page has another address.");
         }
         let path = request.uri().path();
         if let Some(link) = path.strip_prefix("/sign-in/") {
@@ -61,7 +61,7 @@ impl Page {
                 Some(Some(cookie)) => signed_in(&cookie, &self.origin),
                 _ => html::notice(
                     StatusCode::FORBIDDEN,
-                    "This link is used or too old. Run: endseal signer sign-in",
+                    "This link was already used or has expired. Run: endseal signer sign-in",
                 ),
             };
         }
@@ -85,7 +85,9 @@ impl Page {
                 }
                 None => html::notice(StatusCode::NOT_FOUND, "There is no such page."),
             },
-            _ => html::notice(StatusCode::METHOD_NOT_ALLOWED, "This page is read or sent."),
+            _ => {
+                html::notice(StatusCode::METHOD_NOT_ALLOWED, "This page accepts only GET and POST.")
+            }
         }
     }
 
@@ -99,7 +101,10 @@ impl Page {
     async fn list(&self) -> Response<String> {
         match self.waiting().await {
             Some(waiting) => html::list(&waiting),
-            None => html::notice(StatusCode::SERVICE_UNAVAILABLE, "The signer does not answer."),
+            None => html::notice(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The signer did not respond. Try again.",
+            ),
         }
     }
 
@@ -107,7 +112,10 @@ impl Page {
         let waiting = self.waiting().await.unwrap_or_default();
         match waiting.iter().find(|it| it.id == id) {
             Some(request) => html::request(request, token),
-            None => html::notice(StatusCode::NOT_FOUND, "This request no longer waits."),
+            None => html::notice(
+                StatusCode::NOT_FOUND,
+                "This request is no longer waiting for a decision.",
+            ),
         }
     }
 
@@ -118,7 +126,10 @@ impl Page {
         };
         if !field("token").is_some_and(|given| browser_sessions::is_equal(given, token.as_bytes()))
         {
-            return html::notice(StatusCode::FORBIDDEN, "This form is of another session.");
+            return html::notice(
+                StatusCode::FORBIDDEN,
+                "This form belongs to another session. Reload the page.",
+            );
         }
         let remember = match field("remember") {
             None | Some(b"") => None,
@@ -139,14 +150,14 @@ impl Page {
     }
 }
 
-/// Returns true if a request is meant for this host and comes from no other site.
+/// Returns true if a request is for this host and does not come from another site.
 fn is_own(origin: &str, headers: &HeaderMap) -> bool {
     let host = origin.split_once("://").map_or(origin, |(_, host)| host);
     headers.get(HOST).is_some_and(|it| it.as_bytes() == host.as_bytes())
         && headers.get(ORIGIN).is_none_or(|it| it.as_bytes() == origin.as_bytes())
 }
 
-/// Number of a request: `/request/7`.
+/// Returns the number in the path of a request, for instance `/request/7`.
 fn number(path: &str) -> Option<u32> {
     path.strip_prefix("/request/")?.parse().ok()
 }
@@ -164,7 +175,7 @@ fn signed_in(cookie: &str, origin: &str) -> Response<String> {
     if let Ok(value) = HeaderValue::from_str(&value) {
         response.headers_mut().insert(SET_COOKIE, value);
     }
-    // A redirection would not carry a strict cookie when the link was opened from elsewhere.
+    // A redirect would not send the strict cookie if the link was opened from another site.
     *response.status_mut() = StatusCode::OK;
     *response.body_mut() = html::signed_in();
     response

@@ -1,21 +1,21 @@
-//! Lines of this process's log that a relay causes: few, whatever it sends.
+//! Rate limit for the log lines that a relay causes, so that it cannot fill the log.
 
 use core::time::Duration;
 use std::time::Instant;
 
-/// Time in which a relay causes one line of a kind.
+/// Minimum time between two lines of the same sort about one relay.
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// Message of a relay that is logged.
+/// Sort of relay message that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     /// `NOTICE`.
     Notice,
-    /// `OK` of an answer that was not accepted.
+    /// `OK` with `false`: the relay refused a response.
     Refusal,
 }
 
-/// Lines of one relay.
+/// Rate limits of the log lines about one relay.
 #[derive(Debug, Default)]
 pub(super) struct RelayLines {
     notices: Line,
@@ -25,13 +25,13 @@ pub(super) struct RelayLines {
 #[derive(Debug, Default)]
 struct Line {
     last: Option<Instant>,
-    /// Messages since then.
+    /// Number of messages since the last line.
     count: u64,
 }
 
 impl RelayLines {
-    /// Counts a message. Returns the number of those since the last line, with this one, if it has
-    /// a line now.
+    /// Counts a message. If it may be logged now, returns the number of messages since the last
+    /// line, including this one.
     pub(super) fn note(&mut self, said: Said, now: Instant) -> Option<u64> {
         let line = match said {
             Said::Notice => &mut self.notices,

@@ -1,4 +1,4 @@
-//! Connections to all relays.
+//! Connections to the relays of all apps.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
@@ -16,14 +16,14 @@ use tokio::sync::mpsc;
 use super::relay_lines::{RelayLines, Said};
 use crate::engine::{Outgoing, Subscription};
 
-/// Bytes of a message around its event: `["EVENT",…]`.
+/// Size in bytes of a message around its event: `["EVENT",…]`.
 const AROUND_EVENT: usize = 10;
-/// Longest message of a relay: an event of the longest kind that is read.
+/// Maximum size in bytes of a message that a relay may send: the longest event that is read.
 pub(super) const MAX_MESSAGE: usize = MAX_EVENT + 128 * 1024;
-/// Seconds before now from which a new subscription asks for requests.
+/// Number of seconds before the current time from which a new subscription requests events.
 const OVERLAP: u64 = 120;
 
-/// Ways to relays.
+/// Settings for connections to relays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reaching {
     pub(super) proxy: Option<SocketAddr>,
@@ -36,26 +36,26 @@ struct Connection {
     relay: Relay,
     keys: BTreeSet<[u8; 32]>,
     reach: Reach,
-    /// Number of the latest subscription, and of the one that the relay confirmed last.
+    /// Number of the latest subscription, and of the latest one that the relay confirmed.
     subscription: u64,
     confirmed: u64,
     is_connected: bool,
-    /// An attempt to connect ended, with a connection or without.
+    /// True once the first attempt to connect has ended, with or without a connection.
     was_tried: bool,
     lines: RelayLines,
 }
 
 impl Connection {
-    /// Returns true if the relay may confirm this subscription soon.
+    /// Returns true if the relay may still confirm this subscription soon.
     fn is_expected(&self, subscription: u64) -> bool {
         self.confirmed < subscription && (self.is_connected || !self.was_tried)
     }
 }
 
-/// A subscription: number of its connection, and its own.
+/// Subscription: the number of its connection, and its own number.
 pub(super) type SubscriptionId = (usize, u64);
 
-/// Connections by URL, one for each relay whatever apps use it.
+/// Connections by URL. All apps that use a relay share one connection.
 pub(super) struct Relays {
     reaching: Reaching,
     events: mpsc::Sender<(usize, Notification)>,
@@ -68,8 +68,8 @@ impl Relays {
         Self { reaching, events, connections: BTreeMap::new(), next: 0 }
     }
 
-    /// Connects to the relays of all apps, and to no others. Returns the subscriptions that have a
-    /// key which their relays do not know yet.
+    /// Connects to the relays of all apps and disconnects from all others. Returns the
+    /// subscriptions with keys for which their relay has not been asked before.
     pub(super) fn subscribe(
         &mut self,
         subscriptions: &[Subscription],
@@ -79,7 +79,7 @@ impl Relays {
         let mut wanted: BTreeMap<String, (Address, BTreeSet<[u8; 32]>, Reach)> = BTreeMap::new();
         for subscription in subscriptions {
             for url in &subscription.relays {
-                // They were checked when they were written.
+                // The URLs were checked when they were recorded.
                 let Ok(address) = Address::parse_insecure(url) else { continue };
                 let is_public = subscription.is_foreign && !self.reaching.allow_private;
                 let reach = if is_public { Reach::Public } else { Reach::Any };
@@ -87,7 +87,7 @@ impl Relays {
                     .entry(address.to_string())
                     .or_insert_with(|| (address, BTreeSet::new(), reach));
                 entry.1.insert(subscription.transport);
-                // The user's own choice of a relay counts.
+                // A relay that the user chose may be private even if a client's URI names it, too.
                 if reach == Reach::Any {
                     entry.2 = reach;
                 }
@@ -115,14 +115,14 @@ impl Relays {
         grown
     }
 
-    /// Notes that a relay has confirmed a subscription, and those before it.
+    /// Records that a relay has confirmed a subscription and all earlier ones.
     pub(super) fn confirmed(&mut self, number: usize, subscription: u64) {
         if let Some(connection) = self.connections.values_mut().find(|it| it.number == number) {
             connection.confirmed = connection.confirmed.max(subscription);
         }
     }
 
-    /// Returns true if the relay of one of these may confirm it soon.
+    /// Returns true if one of these subscriptions may still be confirmed soon.
     pub(super) fn is_expected(&self, subscriptions: &[SubscriptionId]) -> bool {
         self.connections.values().any(|connection| {
             let mut own = subscriptions.iter().filter(|(number, _)| *number == connection.number);
@@ -161,7 +161,8 @@ impl Relays {
         }
     }
 
-    /// Publishes an answer at all relays of its app. Returns false if it is too large for each.
+    /// Publishes a response on all relays of its app. Returns false if it exceeds the limit of
+    /// each.
     pub(super) fn publish(&self, outgoing: &Outgoing) -> bool {
         let len = (outgoing.event.json.len() + AROUND_EVENT) as u64;
         let mut relays =
@@ -172,14 +173,14 @@ impl Relays {
             all += 1;
             if connection.relay.max_message_length().is_none_or(|max| len <= max) {
                 fits += 1;
-                // What is dropped was too old for its client.
+                // The queue drops old events first, which are too old for their clients.
                 let _ = connection.relay.publish(&outgoing.event);
             }
         }
         all == 0 || fits > 0
     }
 
-    /// Notes whether a relay is connected.
+    /// Records if a relay is connected and returns the number of connected relays.
     pub(super) fn note(&mut self, number: usize, is_connected: bool) -> usize {
         if let Some(connection) = self.connections.values_mut().find(|it| it.number == number) {
             connection.is_connected = is_connected;
@@ -188,15 +189,15 @@ impl Relays {
         self.connections.values().filter(|it| it.is_connected).count()
     }
 
-    /// Returns true if the relay of a URL is connected.
+    /// Returns true if the relay with this URL is connected.
     pub(super) fn is_connected(&self, url: &str) -> bool {
         let url = Address::parse_insecure(url).map(|address| address.to_string());
         let connection = url.ok().and_then(|url| self.connections.get(&url));
         connection.is_some_and(|it| it.is_connected)
     }
 
-    /// Counts a message of a relay. If it has a line in the log now: the relay, and the number of
-    /// messages that the line stands for.
+    /// Counts a message of a relay. If it may be logged now, returns the relay's address and the
+    /// number of messages that the log line represents.
     pub(super) fn line(&mut self, number: usize, said: Said) -> Option<(String, u64)> {
         let connection = self.connections.values_mut().find(|it| it.number == number)?;
         let count = connection.lines.note(said, Instant::now())?;
@@ -207,7 +208,7 @@ impl Relays {
         self.connections.len()
     }
 
-    /// Address of a relay, and the keys that are subscribed there.
+    /// Returns the address of a relay and the keys that are subscribed there.
     pub(super) fn keys(&self, number: usize) -> Option<(&Address, Vec<[u8; 32]>)> {
         let connection = self.connections.values().find(|it| it.number == number)?;
         Some((&connection.address, connection.keys.iter().copied().collect()))
@@ -217,7 +218,7 @@ impl Relays {
         self.connections.values().find(|it| it.number == number).map(|it| &it.relay)
     }
 
-    /// Sends what is queued and ends all connections.
+    /// Sends the queued events and closes all connections, each within `grace`.
     pub(super) async fn stop(self, grace: Duration) {
         let mut stopping = tokio::task::JoinSet::new();
         for connection in self.connections.into_values() {
@@ -227,7 +228,7 @@ impl Relays {
     }
 }
 
-/// Requests to these keys.
+/// Returns the filter of requests to these keys.
 fn filter(keys: &BTreeSet<[u8; 32]>, now: u64) -> Filter {
     let values = keys.iter().map(|key| crate::engine::hex(key)).collect();
     Filter {

@@ -1,4 +1,4 @@
-//! The socket for commands, from the signer's side.
+//! Server side of the control socket.
 
 use std::io;
 use std::path::Path;
@@ -8,20 +8,20 @@ use endseal_service::control::{ControlCall, ControlFrameError, ControlSocket};
 use super::handle::Handle;
 use crate::control::{CommandError, Reply, Request, SOCKET};
 
-/// Makes the socket. One that is there was left behind: the store has one holder at a time.
+/// Creates the socket. An existing one is a leftover, because a store has one owner at a time.
 pub(super) fn listen(directory: &Path) -> io::Result<ControlSocket> {
     // The directory has mode 0700.
     ControlSocket::bind(&directory.join(SOCKET))
 }
 
-/// Serves commands until it is dropped.
+/// Serves commands until the future is dropped.
 pub(super) async fn serve(socket: &ControlSocket, handle: Handle) {
     let busy: Result<Reply, CommandError> = Err(CommandError::Busy);
     socket
         .serve(&busy, move |call| {
             let handle = handle.clone();
             async move {
-                // The caller sees a connection that ends.
+                // If this fails, the caller sees that the connection closes.
                 let _ = answer(call, &handle).await;
             }
         })
@@ -33,7 +33,7 @@ async fn answer(mut call: ControlCall, handle: &Handle) -> Result<(), ControlFra
     let reply: Result<Reply, CommandError> = match call.parse() {
         Ok(command) => {
             let replied = call.until_closed(handle.request(Request { command, secret })).await;
-            // A command that was not begun is not executed then.
+            // The caller is gone. A command that has not started is not executed then.
             let Some(reply) = replied else { return Ok(()) };
             reply
         }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::control::Command;
 
-    /// Callers of commands that take long, who give up: the engine sees it, and others are served.
+    /// Callers of slow commands disconnect: the engine notices it, and others are served.
     #[tokio::test]
     async fn callers_who_gave_up_keep_no_place() {
         let scratch = Scratch::new();

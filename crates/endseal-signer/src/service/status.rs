@@ -1,4 +1,4 @@
-//! State of a signer for its operators.
+//! Status of a running signer for operators.
 
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
@@ -8,7 +8,7 @@ use endseal_service::operator_page::ServiceStatus;
 
 use crate::metrics::Metrics;
 
-/// The counters of a signer that serves.
+/// Status that is read from the metrics of a running signer.
 #[derive(Clone)]
 pub(super) struct SignerStatus(pub(super) Arc<Metrics>);
 
@@ -17,7 +17,8 @@ impl ServiceStatus for SignerStatus {
         self.0.text()
     }
 
-    /// Requests of apps have no result while the keys are locked or no relay is connected.
+    /// A signer is ready if its keys are unlocked and a relay is connected. Otherwise apps get no
+    /// results.
     async fn unready(&self) -> Option<Cow<'static, str>> {
         if !self.0.unlocked.load(Relaxed) {
             Some("locked".into())

@@ -1,4 +1,4 @@
-//! Forms and texts of the page for approvals.
+//! Helpers for the HTTP requests and responses of the approval page.
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -11,7 +11,7 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
-/// Bounds of the page's server.
+/// Limits of the approval page's HTTP server.
 pub(super) const LIMITS: HttpLimits = HttpLimits {
     connections: 64,
     read_buffer: 16 * 1024,
@@ -21,10 +21,10 @@ pub(super) const LIMITS: HttpLimits = HttpLimits {
     keep_alive: true,
 };
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Most bytes of a form.
+/// Maximum size of a form in bytes.
 const BODY_LIMIT: usize = 4 * 1024;
 
-/// The body of a request: a form of at most 4 KiB, within 10 s.
+/// Reads a form. Returns `None` if it exceeds 4 KiB, takes more than 10 s or cannot be read.
 pub(super) async fn form(mut body: Incoming) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let reading = async {
@@ -42,7 +42,7 @@ pub(super) async fn form(mut body: Incoming) -> Option<Vec<u8>> {
     timeout(BODY_TIMEOUT, reading).await.ok().flatten()
 }
 
-/// A response with a text.
+/// Builds a response with a text body.
 pub(super) fn text(
     status: StatusCode,
     content_type: &'static str,

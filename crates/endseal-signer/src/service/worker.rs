@@ -1,4 +1,4 @@
-//! The thread of the engine.
+//! Event loop of the engine's thread.
 
 #[cfg(test)]
 mod tests;
@@ -26,33 +26,33 @@ use crate::engine::{Engine, Outgoing};
 use crate::log::Verification;
 use crate::metrics::Metrics;
 
-/// Time after which a connection counts as subscribed.
+/// Relays need not confirm a subscription. After this time a connection is treated as subscribed.
 const UNSAID: Duration = Duration::from_secs(2);
-/// Most events of one transaction, and bytes of these.
+/// Maximum number of events in one transaction, and their maximum size in bytes.
 const BATCH: usize = 256;
 const BATCH_BYTES: usize = 4 << 20;
 
-/// A command that was executed, and waits until relays forward requests to its app.
+/// Command that was executed, and whose reply waits until relays have confirmed the subscription.
 struct Subscribing {
     subscriptions: Vec<SubscriptionId>,
     since: Instant,
-    /// First message to the app.
+    /// First messages to the clients of new apps.
     greetings: Vec<Outgoing>,
     outcome: Result<Reply, CommandError>,
     reply: oneshot::Sender<Result<Reply, CommandError>>,
 }
 
-/// The engine with its relays.
+/// Engine with its relay connections.
 pub(super) struct Worker {
     engine: Engine,
     metrics: Arc<Metrics>,
     relays: Relays,
-    /// Told of the first connection, or that there is none to be made.
+    /// Signals the first subscribed relay, or that there is no relay to connect to.
     first: Option<oneshot::Sender<()>>,
     first_connection: Option<Instant>,
-    /// Commands whose apps cannot be reached yet, in the order of their arrival.
+    /// Commands whose apps' relays have not confirmed yet, in the order of their arrival.
     subscribing: Vec<Subscribing>,
-    /// Commands to verify the log. Requests are answered between the pages of one.
+    /// Commands that verify the log. Requests are processed between two pages.
     verifying: VecDeque<(Verification, oneshot::Sender<Result<Reply, CommandError>>)>,
 }
 
@@ -75,7 +75,7 @@ impl Worker {
         }
     }
 
-    /// Works until it is told to stop. Connections are made on the runtime `sockets`.
+    /// Runs until `stopped` completes or is dropped. Connections are made on the runtime `sockets`.
     pub(super) fn run(
         mut self,
         sockets: &Handle,
@@ -89,7 +89,7 @@ impl Worker {
             second.set_missed_tick_behavior(MissedTickBehavior::Delay);
             self.subscribe(sockets);
             if self.relays.len() == 0 {
-                // There is no app, and nothing to wait for.
+                // No app exists, so there is no relay to wait for.
                 self.begun();
             }
             loop {
@@ -99,7 +99,7 @@ impl Worker {
                     Some(event) = events.recv() => self.receive(event, &mut events),
                     () = future::ready(()), if !self.verifying.is_empty() => self.verify_page(),
                     _ = second.tick() => {
-                        // Some relays never say that they have subscribed.
+                        // Some relays never confirm a subscription.
                         if self.first_connection.is_some_and(|it| it.elapsed() > UNSAID) {
                             self.begun();
                         }
@@ -110,7 +110,7 @@ impl Worker {
                 self.subscribe(sockets);
                 self.reply_subscribed();
                 if !self.verifying.is_empty() {
-                    // The clock ticks only while this task waits.
+                    // The timer advances only while this task yields.
                     yield_now().await;
                 }
             }
@@ -120,7 +120,7 @@ impl Worker {
             let outgoing = self.engine.stop(now());
             self.publish(outgoing);
             self.relays.stop(GRACE).await;
-            // Dropping the engine closes the store: what was committed is safe in any case.
+            // Dropping the engine closes the store; committed changes are safe in any case.
         });
     }
 
@@ -149,7 +149,7 @@ impl Worker {
         self.reply_subscribed();
     }
 
-    /// Replies to the commands whose apps can be reached now, or whose relays do not say so.
+    /// Replies to the commands whose relays have confirmed, or have not confirmed in time.
     fn reply_subscribed(&mut self) {
         let is_expected = |it: &Subscribing| {
             it.since.elapsed() <= UNSAID && self.relays.is_expected(&it.subscriptions)
@@ -168,7 +168,7 @@ impl Worker {
         let _ = command.reply.send(command.outcome);
     }
 
-    /// Verifies a page of the log, for the command that waits longest and whose caller is there.
+    /// Verifies the next page of the log for the oldest command whose caller is still connected.
     fn verify_page(&mut self) {
         self.verifying.retain(|(_, reply)| !reply.is_closed());
         let Some((mut verification, reply)) = self.verifying.pop_front() else { return };
@@ -180,7 +180,7 @@ impl Worker {
         }
     }
 
-    /// Takes what has arrived, and answers the events in it together.
+    /// Takes all queued notifications up to the batch limits, and processes their events together.
     fn receive(
         &mut self,
         first: (usize, Notification),
@@ -246,7 +246,7 @@ impl Worker {
 
     fn begun(&mut self) {
         if let Some(first) = self.first.take() {
-            // The signer may have begun without it.
+            // The signer may have started before, after its timeout.
             let _ = first.send(());
         }
     }
@@ -278,7 +278,7 @@ impl Worker {
         }
     }
 
-    /// Follows changes of apps. Returns the subscriptions that have new keys.
+    /// Updates the subscriptions after apps have changed. Returns those with new keys.
     fn subscribe(&mut self, sockets: &Handle) -> Vec<SubscriptionId> {
         let mut grown = Vec::new();
         if let Some(subscriptions) = self.engine.new_subscriptions() {
@@ -287,7 +287,7 @@ impl Worker {
             if self.relays.len() == 0
                 && let Some(first) = self.first.take()
             {
-                // Without an app there is nothing to wait for.
+                // No app exists, so there is no relay to wait for.
                 let _ = first.send(());
             }
         }
@@ -295,7 +295,7 @@ impl Worker {
     }
 }
 
-/// Seconds since 1970 by this machine's clock.
+/// Returns the system time in seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

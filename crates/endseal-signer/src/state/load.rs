@@ -1,4 +1,4 @@
-//! Loading of the state.
+//! Loading of the state from a store.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,8 @@ use crate::records::settings::Settings;
 use crate::records::user::User;
 
 impl State {
-    /// Reads everything, and of the log the lines that say what is remembered.
+    /// Reads all records except the log, and the log lines from which events and requests are
+    /// remembered.
     pub(crate) fn load(transaction: &ReadTransaction<'_>) -> Result<Self, LoadError> {
         let settings = transaction.record(Settings::KIND, &[])?;
         let settings = settings.ok_or(LoadError::Inconsistent("there are no settings"))?;
@@ -55,7 +56,7 @@ impl State {
         Ok(state)
     }
 
-    /// Reads the lines from [`Settings::first_line`] to the last.
+    /// Reads the lines from [`Settings::first_line`] to the last one.
     fn learn_lines(&mut self, transaction: &ReadTransaction<'_>) -> Result<(), LoadError> {
         let Settings { first_line, floor, .. } = self.settings;
         if first_line > self.head.number.saturating_add(1) {
@@ -77,7 +78,7 @@ impl State {
                 next = next.saturating_add(1);
                 self.memory.learn(line.number, &line.entry, floor);
             }
-            // Decisions stand for ten minutes: a long log takes no more memory for that.
+            // Decisions are kept for ten minutes, so old ones are dropped to bound the memory.
             self.memory.forget_decisions(|time| time.abs_diff(last_time) > KEPT_SEEN);
         }
         let is_whole = next == self.head.number.saturating_add(1);
@@ -85,7 +86,7 @@ impl State {
         if is_whole { Ok(()) } else { Err(missing) }
     }
 
-    /// Time of the last line of the log, 0 if it has none.
+    /// Returns the time of the last line of the log, or 0 if the log is empty.
     fn last_time(&self, transaction: &ReadTransaction<'_>) -> Result<u64, LoadError> {
         let name = LogLine::record_name(self.head.number);
         let Some(value) = transaction.record(LogLine::KIND, &name)? else { return Ok(0) };
@@ -107,7 +108,7 @@ impl State {
     }
 }
 
-/// Checks that the log ends with its head, so that the next line continues what is there.
+/// Checks that the log ends at its head, so that the next line continues it.
 fn check_head(transaction: &ReadTransaction<'_>, head: &LogHead) -> Result<(), LoadError> {
     let name = LogLine::record_name(head.number.saturating_sub(1));
     let (from, count) = if head.number == 0 { (&[][..], 0) } else { (&name[..], 1) };
@@ -122,7 +123,7 @@ fn check_head(transaction: &ReadTransaction<'_>, head: &LogHead) -> Result<(), L
     Err(LoadError::Inconsistent("the log does not end as its head says"))
 }
 
-/// Cause why a record is not taken.
+/// Reason why a record cannot be loaded.
 enum Refusal {
     Record(RecordError),
     Load(LoadError),
@@ -140,14 +141,14 @@ impl From<LoadError> for Refusal {
     }
 }
 
-/// Calls `take` with name and value of each record of a kind, of which there are at most `max`.
+/// Calls `take` with name and value of each record of a kind. More than `max` records are an error.
 fn each(
     transaction: &ReadTransaction<'_>,
     kind: u32,
     max: usize,
     mut take: impl FnMut(&[u8], &[u8]) -> Result<(), Refusal>,
 ) -> Result<(), LoadError> {
-    // No kind has records without a name, behind which pages begin.
+    // Pages start behind a name, so a record with an empty name would be skipped. No kind has one.
     if transaction.record(kind, &[])?.is_some() {
         return Err(LoadError::Record(kind, RecordError::Length));
     }
@@ -169,5 +170,5 @@ fn each(
     }
 }
 
-/// Records that are read at a time.
+/// Number of records that are read at a time.
 const PAGE: usize = 1_024;

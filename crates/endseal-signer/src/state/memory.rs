@@ -1,37 +1,37 @@
-//! Events and requests that are remembered: what the last lines of the log say, and events whose
-//! requests have no line.
+//! Events and requests that are remembered, either from log lines or, for events of unlogged
+//! requests, only in memory.
 
 use std::collections::HashMap;
 
 use crate::records::line::{LogEntry, LogVerdict, Matter};
 
-/// Events and requests, each with the line that recorded it.
+/// Remembered events and decisions, each with the number of its log line.
 #[derive(Default)]
 pub(crate) struct Memory {
     events: HashMap<[u8; 32], Seen>,
     requests: HashMap<(u32, [u8; 32]), Decision>,
 }
 
-/// An event that was seen.
+/// Event that was seen.
 struct Seen {
     created_at: u64,
-    /// Number of its line. Without one a restart forgets it.
+    /// Number of the log line that records it. Without one, a restart forgets the event.
     line: Option<u64>,
 }
 
-/// Decision about a request, which stands if the request is repeated.
+/// Decision on a request, which also applies if the request is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decision {
-    /// Verdict.
+    /// Verdict on the request.
     pub verdict: LogVerdict,
     /// Time of the decision in seconds since 1970.
     pub time: u64,
-    /// Number of the line that records it.
+    /// Number of the log line that records it.
     pub line: u64,
 }
 
-/// Numbers of those that were forgotten, and the last `created_at` of the events among them.
+/// Numbers of removed events and requests, and the greatest `created_at` of the removed events.
 pub(super) struct Forgotten {
     pub(super) events: usize,
     pub(super) requests: usize,
@@ -55,14 +55,14 @@ impl Memory {
         self.requests.iter()
     }
 
-    /// Remembers an event that has no line yet.
+    /// Remembers an event that has no log line yet.
     pub(super) fn note(&mut self, id: [u8; 32], created_at: u64) {
         self.events.insert(id, Seen { created_at, line: None });
     }
 
-    /// Remembers what line `number` says: of its event if that is above `floor`. An event whose
-    /// request waits for a person is seen only while the signer runs: after a restart a repetition
-    /// asks the person again.
+    /// Remembers the event and the decision that log line `number` records. The event is skipped if
+    /// it is not newer than `floor`. It is also skipped if its request waits for a person: after a
+    /// restart, a repetition must prompt the person again.
     pub(super) fn learn(&mut self, number: u64, entry: &LogEntry, floor: u64) {
         let waits = entry.verdict == LogVerdict::Asks;
         if entry.carrier != [0; 32] && entry.created_at > floor && !waits {
@@ -75,7 +75,7 @@ impl Memory {
         }
     }
 
-    /// Forgets events by their `created_at` and requests by the time of the decision.
+    /// Removes events by their `created_at` and requests by the time of their decision.
     pub(super) fn forget(&mut self, is_old: impl Fn(u64) -> bool) -> Forgotten {
         let (events, requests) = (self.events.len(), self.requests.len());
         let mut last = None;
@@ -91,12 +91,12 @@ impl Memory {
         Forgotten { events, requests: requests - self.requests.len(), last }
     }
 
-    /// Forgets requests by the time of the decision.
+    /// Removes requests by the time of their decision.
     pub(super) fn forget_decisions(&mut self, is_old: impl Fn(u64) -> bool) {
         self.requests.retain(|_, decision| !is_old(decision.time));
     }
 
-    /// The first line that says what is remembered.
+    /// Returns the number of the first log line that records a remembered event or request.
     pub(super) fn first_line(&self) -> Option<u64> {
         let events = self.events.values().filter_map(|seen| seen.line);
         events.chain(self.requests.values().map(|decision| decision.line)).min()

@@ -1,4 +1,4 @@
-//! Changes of the state, all or nothing.
+//! Transactions that change the state.
 
 use core::ops::Deref;
 
@@ -14,28 +14,29 @@ use crate::records::settings::Settings;
 use crate::records::user::User;
 use crate::text::{BoundedText, MAX_TEXT};
 
-/// Changes that are recorded together. It reads as the [`State`] with them.
+/// Changes of the state that are recorded together. Reading it returns the [`State`] with these
+/// changes.
 ///
-/// A change that is refused changes nothing, and the transaction can go on, except after
-/// [`StateError::Store`], where it can only be dropped. Dropped without [`Self::commit`] after a
-/// change, it leaves the state stale.
+/// A refused change has no effect, and the transaction can be continued. After
+/// [`StateError::Store`] it can only be dropped. If it is dropped without [`Self::commit`] after a
+/// change, the state is stale.
 #[allow(missing_debug_implementations, reason = "nothing of it is for people")]
 pub struct StateTransaction<'s> {
     store: WriteTransaction<'s>,
     state: &'s mut State,
-    /// True from the first change to the commit.
+    /// True from the first change until the commit.
     is_stale: &'s mut bool,
 }
 
-/// Numbers of those that were forgotten or removed because their time was over.
+/// Numbers of records that [`StateTransaction::prune`] removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expired {
-    /// Events.
+    /// Number of events that were forgotten.
     pub events: usize,
-    /// Requests.
+    /// Number of decisions on requests that were forgotten.
     pub requests: usize,
-    /// Apps.
+    /// Number of apps that were removed.
     pub apps: usize,
 }
 
@@ -56,10 +57,10 @@ impl<'s> StateTransaction<'s> {
         Self { store, state, is_stale }
     }
 
-    /// Makes everything durable. Only then may an answer leave.
+    /// Makes all changes durable. Responses MUST NOT be sent before it returns.
     ///
     /// # Errors
-    /// [`StoreError`]; the state is stale then.
+    /// [`StoreError`] if the commit failed. The state is stale then.
     pub fn commit(self) -> Result<(), StoreError> {
         *self.is_stale = true;
         self.store.commit()?;
@@ -67,11 +68,11 @@ impl<'s> StateTransaction<'s> {
         Ok(())
     }
 
-    /// Appends a line to the audit log. Returns its number and hash. The event that carried the
-    /// request and the decision are remembered.
+    /// Appends a line to the audit log and returns its number and hash. The event and the decision
+    /// of the entry are remembered.
     ///
     /// # Errors
-    /// [`StateError`].
+    /// [`StateError::Store`] if the store fails.
     pub fn append(&mut self, entry: LogEntry) -> Result<LogHead, StateError> {
         let number = self.state.head.number.saturating_add(1);
         let head = self.state.head.after(&write_body(number, &entry));
@@ -83,19 +84,20 @@ impl<'s> StateTransaction<'s> {
         Ok(head)
     }
 
-    /// Sets the relays of new apps.
+    /// Sets the relays of the signer and of new apps.
     ///
     /// # Errors
-    /// [`StateError::Limit`] for more than 8, or an empty one.
+    /// [`StateError::Limit`] if there are more than 8 relays or one is empty.
     pub fn set_relays(&mut self, relays: Vec<BoundedText<MAX_TEXT>>) -> Result<(), StateError> {
         check_relays(&relays).map_err(|_| StateError::Limit(StateLimit::Relays))?;
         self.put_settings(Settings { relays, ..self.state.settings.clone() })
     }
 
-    /// Adds a user.
+    /// Adds a user with an encrypted key.
     ///
     /// # Errors
-    /// [`StateError::UserExists`], [`StateError::Limit`].
+    /// [`StateError::UserExists`] if the key is already there, [`StateError::Limit`] if there are
+    /// too many users.
     pub fn add_user(&mut self, user: User) -> Result<(), StateError> {
         if self.users.contains_key(user.key()) {
             return Err(StateError::UserExists);
@@ -106,10 +108,12 @@ impl<'s> StateTransaction<'s> {
         Ok(())
     }
 
-    /// Adds an app with the number [`Settings::next_app`].
+    /// Adds an app. Its number must be [`Settings::next_app`].
     ///
     /// # Errors
-    /// [`StateError::AppNumber`], [`StateError::UnknownUser`], [`StateError::Limit`].
+    /// [`StateError::AppNumber`] for another number or a transport key in use,
+    /// [`StateError::UnknownUser`] if the app's user does not exist, [`StateError::Limit`] if there
+    /// are too many apps.
     pub fn add_app(&mut self, app: App) -> Result<(), StateError> {
         let (name, number) = (app.record_name(), self.settings.next_app);
         if app.number() != number || self.apps.contains_key(&name) {
@@ -126,10 +130,10 @@ impl<'s> StateTransaction<'s> {
         Ok(())
     }
 
-    /// Changes an app and returns the result of `change`.
+    /// Changes an app with `change` and returns its result.
     ///
     /// # Errors
-    /// [`StateError::UnknownApp`].
+    /// [`StateError::UnknownApp`] if no app has this transport key.
     pub fn update_app<T>(
         &mut self,
         transport: &[u8; 32],
@@ -145,7 +149,7 @@ impl<'s> StateTransaction<'s> {
     /// Removes an app with its rules and its transport key.
     ///
     /// # Errors
-    /// [`StateError::UnknownApp`].
+    /// [`StateError::UnknownApp`] if no app has this transport key.
     pub fn remove_app(&mut self, transport: &[u8; 32]) -> Result<(), StateError> {
         let entry = self.state.apps.get(transport).ok_or(StateError::UnknownApp)?;
         *self.is_stale = true;
@@ -158,10 +162,11 @@ impl<'s> StateTransaction<'s> {
         Ok(())
     }
 
-    /// Adds a rule to an app, or puts it in the place of the one with its number.
+    /// Adds a rule to an app, or replaces the rule with the same number.
     ///
     /// # Errors
-    /// [`StateError::UnknownApp`], [`StateError::Limit`].
+    /// [`StateError::UnknownApp`] if the app does not exist, [`StateError::Limit`] if it has too
+    /// many rules.
     pub fn put_rule(&mut self, transport: &[u8; 32], rule: RuleRecord) -> Result<(), StateError> {
         let entry = self.state.apps.get_mut(transport).ok_or(StateError::UnknownApp)?;
         if !entry.rules.contains_key(&rule.number()) {
@@ -174,10 +179,10 @@ impl<'s> StateTransaction<'s> {
         Ok(())
     }
 
-    /// Removes a rule. Returns false if the app has none of this number.
+    /// Removes a rule. Returns false if the app has no rule with this number.
     ///
     /// # Errors
-    /// [`StateError::UnknownApp`].
+    /// [`StateError::UnknownApp`] if the app does not exist.
     pub fn remove_rule(&mut self, transport: &[u8; 32], number: u32) -> Result<bool, StateError> {
         let entry = self.state.apps.get_mut(transport).ok_or(StateError::UnknownApp)?;
         if !entry.rules.contains_key(&number) {
@@ -189,11 +194,12 @@ impl<'s> StateTransaction<'s> {
         Ok(true)
     }
 
-    /// Remembers an event, whose `created_at` the caller has compared with the clock. Returns false
-    /// if it was seen before. A restart forgets it unless a line names it.
+    /// Remembers an event. The caller has compared its `created_at` with the clock. Returns false
+    /// if the event was seen before. A restart forgets the event unless a log line names it.
     ///
     /// # Errors
-    /// [`StateError::Floor`], [`StateError::Limit`].
+    /// [`StateError::Floor`] if the event is not newer than the floor, [`StateError::Limit`] if too
+    /// many events are remembered.
     pub fn note_event(&mut self, id: [u8; 32], created_at: u64) -> Result<bool, StateError> {
         if self.has_event(&id) {
             return Ok(false);
@@ -207,14 +213,14 @@ impl<'s> StateTransaction<'s> {
         Ok(true)
     }
 
-    /// Forgets events and requests that are older than 10 minutes, and removes apps that were
-    /// revoked or logged out, or whose invitation expired, more than 30 days ago. Paired apps that
-    /// expired stay, as a clock that jumps must not remove them. Raises the floor to the last of
-    /// the events. It looks at all of them: a caller prunes once a minute, and not in each
-    /// transaction.
+    /// Forgets events and requests that are older than 10 minutes, and raises the floor to the
+    /// newest of these events. Removes apps that were revoked or logged out, or whose invitation
+    /// expired, more than 30 days ago. Paired apps that expired are kept, because a clock jump must
+    /// not remove them. It scans all remembered events, so callers run it once a minute and not in
+    /// each transaction.
     ///
     /// # Errors
-    /// [`StateError`].
+    /// [`StateError::Store`] if the store fails.
     pub fn prune(&mut self, now: u64) -> Result<Expired, StateError> {
         let is_old = |time: u64, kept: u64| time.saturating_add(kept) < now;
         let is_over = |app: &App| {
@@ -248,7 +254,7 @@ impl<'s> StateTransaction<'s> {
     }
 }
 
-/// Checks that one more is not above `max`.
+/// Checks that one more record does not exceed `max`.
 fn check(len: usize, max: usize, limit: StateLimit) -> Result<(), StateError> {
     if len < max { Ok(()) } else { Err(StateError::Limit(limit)) }
 }

@@ -1,4 +1,4 @@
-//! Files that are delivered beside the program: they must fit to it.
+//! Tests of the files in deploy/signer: they must match the metrics of the program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Metrics that a text names, and the rest of the text behind each.
+/// Returns the metrics that a text names, each with the rest of the text behind it.
 fn names(text: &str) -> impl Iterator<Item = (String, &str)> {
     text.split(PREFIX).skip(1).map(|rest| {
         let is_part = |c: char| c.is_ascii_lowercase() || c == '_';
@@ -27,7 +27,7 @@ fn names(text: &str) -> impl Iterator<Item = (String, &str)> {
     })
 }
 
-/// Queries of the dashboard.
+/// Returns the queries of the dashboard.
 fn queries() -> Vec<String> {
     let dashboard: Value = serde_json::from_str(&read("grafana.json")).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -58,11 +58,11 @@ fn dashboard_alerts_and_readme_name_metrics_that_exist() {
             used.insert(name);
         }
     }
-    // A histogram is used by its classes.
+    // Dashboards use a histogram through its buckets.
     let must = known.iter().filter(|it| !it.ends_with("_sum") && !it.ends_with("_count"));
     let unused: Vec<_> = must.filter(|name| !used.contains(*name)).collect();
     assert!(unused.is_empty(), "{unused:?}");
-    // A value of a label that the signer never writes would be an alert that never fires.
+    // An alert on a label value that the signer never writes would never fire.
     for text in queries.iter().chain([&alerts]) {
         for (name, rest) in names(text) {
             let Some((labels, _)) = rest.strip_prefix('{').and_then(|it| it.split_once('}')) else {

@@ -1,4 +1,4 @@
-//! A stranger who sends without a pause, and an app that is answered all the same.
+//! An unknown sender floods the signer, and an app still gets its responses.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -18,14 +18,14 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use crate::remote::{Serving, connected, hex, now, parse, with_relay};
 use crate::world::secret_key;
 
-/// Events of the stranger in a second.
+/// Number of events that the unknown sender sends per second.
 const RATE: usize = 2_000;
-/// Events that are sent at a time.
+/// Number of events that are sent at a time.
 const STEP: usize = 40;
-/// Longest time to an answer.
+/// Maximum time until a response.
 const LATE: Duration = Duration::from_secs(1);
 
-/// Events to the app by a key that is not its client's.
+/// Signs events to the app with a key that is not its client's.
 fn strangers(signer: &str, count: usize) -> Vec<SignedEvent> {
     let key = SigningKey::new(secret_key(66));
     let event = |number: usize| {
@@ -38,20 +38,20 @@ fn strangers(signer: &str, count: usize) -> Vec<SignedEvent> {
     (0..count).map(event).collect()
 }
 
-/// Sends them at that rate.
+/// Sends the events at `RATE`.
 async fn flood(relay: Relay, events: Vec<SignedEvent>) {
     let mut ticks = interval(Duration::from_secs(1) / u32::try_from(RATE / STEP).unwrap());
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     for events in events.chunks(STEP) {
         ticks.tick().await;
         for event in events {
-            assert!(relay.publish(event).is_empty(), "the connection is slower than the stranger");
+            assert!(relay.publish(event).is_empty(), "the connection is slower than the sender");
         }
     }
     relay.stop(Duration::from_secs(60)).await;
 }
 
-/// Events that were ignored because of their author.
+/// Returns the number of events that were ignored because of their author.
 async fn ignored(metrics: SocketAddr) -> usize {
     let mut stream = TcpStream::connect(metrics).await.unwrap();
     let request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
@@ -73,8 +73,8 @@ fn an_app_is_answered_within_a_second_while_a_stranger_sends_2000_events_a_secon
     ask_amid_a_flood(5 * RATE, Some(LATE));
 }
 
-/// Asks the signer for an answer again and again while a stranger sends so many events. Each answer
-/// comes at the latest after `late`.
+/// Sends requests of an app one after another, while an unknown sender sends `count` events. Each
+/// response must arrive within `late`.
 fn ask_amid_a_flood(count: usize, late: Option<Duration>) {
     with_relay(Settings::default(), async |relay| {
         let signer = Serving::start(relay).await;
@@ -98,7 +98,7 @@ fn ask_amid_a_flood(count: usize, late: Option<Duration>) {
         }
         assert!(answers > 5 || late.is_none(), "{answers}");
         flood.await.unwrap();
-        // They reached the signer.
+        // All of the events have arrived at the signer.
         let end = Instant::now() + Duration::from_secs(60);
         while ignored(signer.metrics).await < count {
             assert!(Instant::now() < end, "{}", ignored(signer.metrics).await);

@@ -1,4 +1,4 @@
-//! The audit log, and changes of its records in the store.
+//! Tests of the audit log, and of manipulated log records in the store.
 
 use endseal_signer::{
     BoundedText, LoadError, LogEntry, LogFault, LogHead, LogVerdict, Matter, OpenSignerError,
@@ -20,7 +20,8 @@ fn entry(app: u32) -> LogEntry {
     entry
 }
 
-/// A signer with a log of some lines, and its heads from the start on.
+/// Creates a signer with a log of `count` lines and returns all its heads, starting with the empty
+/// one.
 fn with_lines(count: u32) -> (World, SignerStore, Vec<LogHead>) {
     let (world, mut signer) = World::new();
     let mut transaction = signer.begin().unwrap();
@@ -50,7 +51,7 @@ fn lines_are_numbered_and_chained_across_openings() {
     assert_eq!(signer.log_lines(4, 2).unwrap(), []);
 }
 
-/// More lines than a page holds.
+/// The log has more lines than a page.
 #[test]
 fn a_log_of_pages_is_verified() {
     let (world, signer, heads) = with_lines(2_500);
@@ -63,7 +64,8 @@ fn a_log_of_pages_is_verified() {
     assert_eq!(found, (2_049, LogFault::Missing));
 }
 
-/// Changes the store and verifies; nothing of the change is kept.
+/// Changes the store in a transaction that is dropped, and returns the fault that verification
+/// finds.
 fn broken(
     store: &mut Store,
     noted: Option<&LogHead>,
@@ -89,7 +91,7 @@ fn a_line_that_was_removed_changed_reordered_or_inserted_is_found() {
         });
         assert_eq!(found, (number, LogFault::Missing));
 
-        // Each byte of the line.
+        // Each single byte of the line is changed.
         let value = store.read().unwrap().record(LINE, &name(number)).unwrap().unwrap();
         for at in 0..value.len() {
             let (at_line, fault) = broken(&mut store, None, |transaction| {

@@ -1,4 +1,4 @@
-//! The crate from outside.
+//! Integration tests of endseal-signer.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! Media that fail, and power that goes, below a signer: event, request, use and line are there
-//! together or not at all, and all that was promised is.
+//! Tests with failing disks and power cuts. The event, decision, rule use and log line of a request
+//! are all recorded or not at all, and every request that was answered is recorded.
 
 use std::fs::{File, OpenOptions as FileOptions};
 use std::io::Write as _;
@@ -17,14 +17,14 @@ use endseal_testing::{Scratch, SplitMix64};
 use crate::faults::{Action, Fault, Kind, Medium, Shim, read_log};
 use crate::world::{NOW, PASSPHRASE, World, invitation, rule, used};
 
-/// Environment variable of a worker: the folder of the signer.
+/// Environment variable of a worker process: the folder of the signer.
 const WORK: &str = "ENDSEAL_SIGNER_TEST_WORK";
-/// The process ended because the medium failed for good.
+/// Exit code of a worker that gave up because the disk kept failing.
 const GAVE_UP: i32 = 3;
-/// Requests that a worker decides, each in a transaction.
+/// Number of requests that a worker decides, each in its own transaction.
 const REQUESTS: u32 = 4;
 
-/// A signer with an app and its rule, closed.
+/// Creates a signer with an app and a rule, and closes it.
 fn template() -> World {
     let (world, mut signer) = World::with_user();
     let mut transaction = signer.begin().unwrap();
@@ -43,7 +43,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The worker: this test binary as a child process, or nothing.
+/// Worker process: this test binary as a child. Without the variable the test does nothing.
 #[test]
 fn worker() {
     let Ok(folder) = env::var(WORK) else { return };
@@ -61,7 +61,7 @@ fn command(folder: &Path) -> Command {
     command
 }
 
-/// Decides requests as the program does, which tries again after a failure.
+/// Decides requests like the program, which retries after a failure.
 fn work(directory: &Path, ack: &mut File) -> Option<()> {
     let mut signer = retry(|| open(directory).map_err(drop))?;
     for number in 1..=REQUESTS {
@@ -69,7 +69,7 @@ fn work(directory: &Path, ack: &mut File) -> Option<()> {
             if signer.is_stale() {
                 signer.recover().map_err(drop)?;
             }
-            // It may have happened, although the commit did not say so.
+            // The request can be recorded even though its commit reported failure.
             if signer.state().has_event(&digest(number)) {
                 return Ok(());
             }
@@ -88,12 +88,12 @@ fn open(directory: &Path) -> Result<SignerStore, OpenSignerError> {
     SignerStore::open(directory, PASSPHRASE, OpenOptions::new())
 }
 
-/// Id of the event that carries a request, and the digest of the request.
+/// Used as id of the event, and as digest of the request in it.
 fn digest(number: u32) -> [u8; 32] {
     sha256::digest(&number.to_le_bytes())
 }
 
-/// Event, request, use and line of a request in one transaction.
+/// Records event, decision, rule use and log line of a request in one transaction.
 fn decide(signer: &mut SignerStore, number: u32) -> Result<(), StateError> {
     let app = invitation(1).record_name();
     let mut transaction = signer.begin()?;
@@ -107,7 +107,8 @@ fn decide(signer: &mut SignerStore, number: u32) -> Result<(), StateError> {
     Ok(transaction.commit()?)
 }
 
-/// Returns the number of requests that are there. Each is there whole, and nothing else.
+/// Returns the number of recorded requests. Checks that each is complete and that no other data is
+/// there.
 fn count(signer: &mut SignerStore) -> u32 {
     let verified = signer.verify_log(None).unwrap();
     let state: &State = signer.state();
@@ -125,12 +126,13 @@ fn count(signer: &mut SignerStore) -> u32 {
     there
 }
 
-/// Answers that have left.
+/// Returns the number of responses that were sent.
 fn answered(said: &str) -> u32 {
     u32::try_from(said.matches("answer ").count()).unwrap()
 }
 
-/// Each operation of a kind fails once, or it and all after it, up to the last.
+/// Makes the operation number 1, 2, … of a kind fail, with `sticky` also all later ones, until a
+/// run has no failure.
 fn fail_each(kind: Kind, errno: i32, sticky: bool, step: usize) {
     let (shim, template) = (Shim::compile(), template());
     let mut cases = 0;
@@ -145,12 +147,12 @@ fn fail_each(kind: Kind, errno: i32, sticky: bool, step: usize) {
         let context = format!("{fault:?}, {said}, {}", String::from_utf8_lossy(&output.stderr));
         let end = output.status.code();
         assert!(end == Some(0) || end == Some(GAVE_UP), "{end:?}: {context}");
-        // One failure is got over in the same process.
+        // A single failure is retried successfully in the same process.
         assert!(sticky || answered(&said) == REQUESTS, "{context}");
         let mut signer = open(&place.path("signer")).unwrap();
         let there = count(&mut signer);
         assert!((answered(&said)..=REQUESTS).contains(&there), "{there}: {context}");
-        // And it goes on.
+        // The signer can continue afterwards.
         if there < REQUESTS {
             decide(&mut signer, there + 1).unwrap();
             assert_eq!(count(&mut signer), there + 1);
@@ -185,7 +187,7 @@ fn a_medium_that_is_gone_leaves_all_of_a_request_or_nothing() {
     fail_each(Kind::Any, Fault::EIO, true, 3);
 }
 
-/// The power goes after every single thing that a signer does to the medium.
+/// The power fails after each single operation on the disk.
 #[test]
 fn power_cuts_leave_all_of_a_request_or_nothing() {
     let (shim, template) = (Shim::compile(), template());
@@ -213,6 +215,6 @@ fn power_cuts_leave_all_of_a_request_or_nothing() {
         }
     }
     assert_eq!(answered(&said), REQUESTS);
-    // Both those whose answer had left and those whose had not.
+    // Cuts must occur both after a response and between a commit and its response.
     assert!(found[0] > 50 && found[1] > 0, "{found:?}");
 }

@@ -1,4 +1,4 @@
-//! Records that are written and read again, and those that are not records.
+//! Tests that records are decoded and encoded again, and that malformed ones are refused.
 
 use std::path::Path;
 use std::{env, fs};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::vectors::bytes;
 use crate::world::{NOW, connect_secret, invitation, public_key};
 
-/// Reads a record and writes it again.
+/// Decodes a record and encodes it again.
 fn rewritten(kind: &str, name: &[u8], value: &[u8]) -> Result<Vec<u8>, RecordError> {
     Ok(match kind {
         "settings" => Settings::from_bytes(value)?.to_bytes().to_vec(),
@@ -25,7 +25,7 @@ fn rewritten(kind: &str, name: &[u8], value: &[u8]) -> Result<Vec<u8>, RecordErr
     })
 }
 
-/// Kind, name and value of each vector that is a record and accepted.
+/// Returns kind, name and value of each valid record in the vectors.
 fn accepted() -> Vec<(String, Vec<u8>, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/signer");
     let mut records = Vec::new();
@@ -88,7 +88,7 @@ fn an_app_goes_through_its_stages_once() {
     let mut app = invitation(1);
     assert!(app.revoke(0));
     assert!(app.pair(client).is_err());
-    // 0 stands for no time.
+    // A time of 0 would mean that there is none.
     assert_eq!(app.state(), &AppState::Revoked { client: None, ended: 1 });
     let again = App::from_bytes(&app.record_name(), &app.to_bytes()).unwrap();
     assert_eq!(again.state(), app.state());

@@ -1,4 +1,4 @@
-//! A signer that serves, and its client, over a relay.
+//! Tests of a running signer and its client over a relay.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -22,13 +22,13 @@ use tokio::time::{sleep, timeout};
 
 use crate::world::{PASSPHRASE, public_key, secret_key};
 
-/// Wait for an answer that does not come.
+/// Timeout for responses that do not arrive.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// A signer of user 1 that serves on a thread.
+/// Signer with user 1 that runs on a thread.
 pub(crate) struct Serving {
     directory: Scratch,
-    /// Address of its counters.
+    /// Address of its metrics.
     pub(crate) metrics: SocketAddr,
     stop: oneshot::Sender<()>,
     ended: oneshot::Receiver<Result<(), RunError>>,
@@ -59,7 +59,7 @@ impl Serving {
         Self { directory, metrics, stop, ended }
     }
 
-    /// A `bunker://` URI of an app that may do that.
+    /// Creates an app with these rules and returns its `bunker://` URI.
     pub(crate) async fn invite(&self, rules: &str) -> String {
         self.invite_as("notes", rules).await
     }
@@ -77,7 +77,7 @@ impl Serving {
         };
         let request = Request { command, secret: Zeroizing::new(Vec::new()) };
         let directory = self.directory.path("signer");
-        // The relay serves on this thread meanwhile.
+        // The relay runs on this thread, so the call must not block it.
         match spawn_blocking(move || call(&directory, &request)).await.unwrap() {
             Ok(Reply::Invited { uri: Some(uri), .. }) => uri.expose_secret().to_owned(),
             _ => panic!("no invitation"),
@@ -103,7 +103,7 @@ pub(crate) fn with_relay(settings: Settings, test: impl AsyncFnOnce(&mut Server)
     });
 }
 
-/// Client `number` of a URI, before it is connected.
+/// Creates client `number` of a URI without connecting it.
 pub(crate) fn client(uri: &str, number: u32) -> RemoteSigner<'static> {
     client_of(&parse(uri, &mut vec![0; uri.len()]), number)
 }
@@ -120,7 +120,7 @@ pub(crate) fn parse<'b>(uri: &str, buffer: &'b mut [u8]) -> Bunker<'b> {
     }
 }
 
-/// Client `number` of a URI, connected.
+/// Creates client `number` of a URI and connects it.
 pub(crate) async fn connected(uri: &str, number: u32) -> RemoteSigner<'static> {
     let mut buffer = vec![0; uri.len()];
     let bunker = parse(uri, &mut buffer);
@@ -165,7 +165,7 @@ fn a_client_has_events_signed_and_texts_encrypted() {
         let text = client.call(&Call::Nip04Decrypt(message(&payload)), now()).await.unwrap();
         assert_eq!(*text, "é\"\n");
         client.close().await;
-        // The signer knows the client by its key, and lets no other in.
+        // The signer recognises the client by its key and refuses any other.
         let mut again = connected(&uri, 7).await;
         again.sign(&note(1), now()).await.unwrap();
         let mut buffer = vec![0; uri.len()];
@@ -183,11 +183,11 @@ fn an_invitation_appears_when_the_relay_forwards_its_requests() {
     with_relay(Settings::default(), async |relay| {
         let signer = Serving::start(relay).await;
         let delay_subscriptions = Some(Duration::from_millis(500));
-        // The first app makes the connection, the second changes its subscription.
+        // The first app creates the connection; the second changes its subscription.
         for (name, number) in [("notes", 7), ("mail", 8)] {
             relay.set_faults(Faults { delay_subscriptions, ..Faults::default() });
             let uri = signer.invite_as(name, "sign:1").await;
-            // The client's subscription is not delayed, the signer's has arrived.
+            // The client's subscription is not delayed; the signer's has arrived.
             sleep(Duration::from_millis(100)).await;
             relay.set_faults(Faults::default());
             timeout(SHORT, connected(&uri, number)).await.expect("an answer");
@@ -225,7 +225,7 @@ fn a_client_connects_to_a_signer_that_comes_later() {
             let stop = async { stopped.await.unwrap() };
             signer.serve(now(), &Options::default(), &mut |_| true, stop).unwrap();
         });
-        // The first request arrives while nobody listens.
+        // The first request arrives while the signer is not running.
         let mut client = connected(&uri, 7).await;
         client.sign(&note(1), now()).await.unwrap();
         stop.send(()).unwrap();
@@ -236,7 +236,7 @@ fn a_client_connects_to_a_signer_that_comes_later() {
     });
 }
 
-/// A URI of a signer that does not run.
+/// Returns the URI of a signer that does not run.
 fn uri_of(relay: &str) -> String {
     let relay = relay.replace(':', "%3A").replace('/', "%2F");
     let key = hex(&public_key(9).to_bytes());
@@ -256,7 +256,7 @@ fn a_client_tells_an_absent_relay_from_an_absent_signer() {
         let Err(RemoteError::Rejected(reason)) = outcome else { panic!("{outcome:?}") };
         assert!(reason.starts_with("blocked: ") && !reason.contains('\u{1b}'), "{reason}");
         relay.suspend().await;
-        // The second relay is unknown to the resolver.
+        // The second relay's name cannot be resolved.
         let both = format!("{uri}&relay=wss%3A%2F%2Frelay.invalid");
         let outcome = client(&both, 7).connect(None, now()).await;
         assert!(matches!(outcome, Err(RemoteError::Unreachable(Some(_)))), "{outcome:?}");

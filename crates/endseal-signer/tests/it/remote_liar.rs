@@ -1,4 +1,4 @@
-//! A client before a signer that lies.
+//! Tests of a client whose signer sends wrong responses.
 
 use core::cell::RefCell;
 use core::time::Duration;
@@ -19,10 +19,10 @@ use tokio::sync::mpsc;
 use crate::remote::{client, hex, note, now, parse, with_relay};
 use crate::world::{public_key, secret_key};
 
-/// Number of the liar's key.
+/// Number of the key of the lying signer.
 const LIAR: u32 = 5;
 
-/// A signer that answers each request by what it is told.
+/// Signer that sends the responses that a test chooses.
 struct Liar {
     key: SigningKey,
     relay: Relay,
@@ -48,7 +48,7 @@ impl Liar {
         format!("bunker://{}?relay={relay}", hex(&self.key.public_key().to_bytes()))
     }
 
-    /// Answers the next request, and those that come after it.
+    /// Waits for the next request and sends these responses to it.
     async fn answer(&mut self, answers: &[Value]) {
         while let Some((_, notification)) = self.notifications.recv().await {
             let Notification::Event(event) = notification else { continue };
@@ -83,7 +83,7 @@ fn signed(template: &Template<'_>, key: &SecretKey) -> String {
     String::from_utf8(json).unwrap()
 }
 
-/// Outcome of a request for a signature of `template`, with that answer.
+/// Requests a signature of `template`, lets the signer send `answer`, and returns the error.
 async fn ask(server: &Server, template: &Template<'_>, answer: &str) -> Option<RemoteError> {
     let mut liar = Liar::start(server).await;
     let mut client = client(&liar.uri(server), 7);
@@ -109,11 +109,11 @@ fn another_event_than_the_requested_one_is_refused() {
             let outcome = ask(server, &note(1), &signed(&template, &user)).await;
             assert!(matches!(outcome, Some(RemoteError::Event)), "{outcome:?}");
         }
-        // Of another author than the named one.
+        // The author is not the one that the template names.
         let named = Template { pubkey: Some(public_key(2).to_bytes()), ..note(1) };
         let outcome = ask(server, &named, &signed(&note(1), &user)).await;
         assert!(matches!(outcome, Some(RemoteError::Event)), "{outcome:?}");
-        // With a wrong signature, and no event at all.
+        // The signature is wrong, or the result is not an event.
         let mut forged: Value = serde_json::from_str(&signed(&note(1), &user)).unwrap();
         forged["sig"] = "7".repeat(128).into();
         for answer in [forged.to_string(), "ack".to_owned(), String::new()] {

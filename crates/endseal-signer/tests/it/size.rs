@@ -1,4 +1,4 @@
-//! The greatest state: loaded in reasonable time.
+//! Time and memory that the largest state needs.
 
 use std::fs;
 use std::time::Instant;
@@ -74,10 +74,10 @@ fn as_much_as_is_remembered_is_loaded_and_forgotten() {
     println!("all pruned in {:?}", begin.elapsed());
 }
 
-/// Memory that the specification gives (docs/spec/signer.md, "Limits").
+/// Memory that the specification allows (docs/spec/signer.md, "Limits").
 const MOST_KIB: u64 = 64 << 10;
 
-/// Memory of the process in KiB.
+/// Returns the memory of this process in KiB.
 fn memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

@@ -1,4 +1,4 @@
-//! The state in memory and in the store.
+//! Tests that the state in memory equals the state in the store.
 
 use endseal_nostr::key::PublicKey;
 use endseal_signer::limit::{KEPT_ENDED, KEPT_SEEN, MAX_APPS, MAX_EVENTS, MAX_RULES};
@@ -12,7 +12,7 @@ use crate::world::{
     NOW, PASSPHRASE, World, connect_secret, invitation, public_key, rule, secret_key, user_key,
 };
 
-/// All that a state has, as bytes.
+/// Returns all content of a state as bytes, for comparisons.
 fn content(state: &State) -> Vec<Vec<u8>> {
     let mut all = vec![state.settings().to_bytes().to_vec(), state.head().to_bytes().to_vec()];
     all.extend(state.users().map(|user| user.to_bytes().to_vec()));
@@ -30,7 +30,7 @@ fn content(state: &State) -> Vec<Vec<u8>> {
     all
 }
 
-/// Notes an event and decides about the request in it.
+/// Notes an event and logs the decision on its request.
 fn decide(transaction: &mut StateTransaction<'_>, id: [u8; 32], verdict: LogVerdict, time: u64) {
     assert!(transaction.note_event(id, time).unwrap());
     let mut entry = LogEntry::new(Matter::Request, time);
@@ -88,7 +88,7 @@ fn state_survives_reopening() {
     assert_eq!((decision.verdict, decision.time, decision.line), (LogVerdict::Allowed, NOW + 1, 2));
     assert_eq!((state.request(2, &DIGEST), state.request(1, &[8; 32])), (None, None));
 
-    // The same after it was loaded again.
+    // The content is the same after it is loaded again.
     signer.recover().unwrap();
     assert_eq!(content(signer.state()), before);
 }
@@ -97,7 +97,7 @@ fn state_survives_reopening() {
 fn a_change_that_was_not_committed_is_not_believed() {
     let (_world, mut signer) = World::with_user();
     let before = content(signer.state());
-    // Nothing changed.
+    // A transaction without a change does not make the state stale.
     drop(signer.begin().unwrap());
     assert!(!signer.is_stale());
     let mut transaction = signer.begin().unwrap();
@@ -148,7 +148,7 @@ fn an_app_takes_the_next_number_and_a_transport_key_of_its_own() {
     let secret = connect_secret();
     let again = App::invite(2, user_key(), secret_key(1_001), &secret, NOW, NOW);
     assert!(matches!(transaction.add_app(again), Err(StateError::AppNumber)));
-    // A number is not given again.
+    // The number of a removed app is not used again.
     transaction.remove_app(&invitation(1).record_name()).unwrap();
     assert!(matches!(transaction.add_app(invitation(1)), Err(StateError::AppNumber)));
     let client = public_key(7);
@@ -168,10 +168,10 @@ fn pruning_removes_what_is_old_and_raises_the_floor() {
         entry.created_at = NOW - age;
         transaction.append(entry).unwrap();
     }
-    // It has no line: a restart forgets it.
+    // This event has no log line, so a restart forgets it.
     assert!(transaction.note_event([5; 32], NOW).unwrap());
-    // Ended: by a person, by its time before a client came, by that of its invitation; not yet;
-    // never; by its time, but paired.
+    // Apps 1 to 3 ended long ago: by revocation, by expiry without a client, and by expiry of the
+    // invitation. App 4 ended too recently, 5 and 6 have not ended, and 7 expired while paired.
     let ends = [NOW - KEPT_ENDED - 1, NOW - KEPT_ENDED];
     for number in 1..=7 {
         let transport = secret_key(1_000 + number);
@@ -210,14 +210,14 @@ fn pruning_removes_what_is_old_and_raises_the_floor() {
     assert_eq!(left, [4, 5, 6, 7]);
     assert_eq!(signer.state().settings().floor, NOW - KEPT_SEEN - 1);
 
-    // A clock that goes back opens nothing: what was forgotten is not taken again.
+    // If the clock goes back, forgotten events are still refused.
     let mut transaction = signer.begin().unwrap();
     for (id, age) in [(1, KEPT_SEEN + 1), (3, KEPT_SEEN + 50)] {
         let noted = transaction.note_event([id; 32], NOW - age);
         assert!(matches!(noted, Err(StateError::Floor)));
     }
     assert!(transaction.note_event([4; 32], NOW - KEPT_SEEN).unwrap());
-    // The floor does not sink.
+    // The floor never decreases.
     transaction.prune(0).unwrap();
     assert_eq!(transaction.settings().floor, NOW - KEPT_SEEN - 1);
 }
@@ -238,7 +238,7 @@ fn more_than_the_limits_is_refused() {
     let next = rule(u32::try_from(MAX_RULES).unwrap() + 1, 0);
     let refused = transaction.put_rule(&name, next);
     assert!(matches!(refused, Err(StateError::Limit(StateLimit::Rules))));
-    // One that is there is replaced.
+    // An existing rule can still be replaced.
     transaction.put_rule(&name, rule(1, 1)).unwrap();
     let id = |number: u32| {
         let mut id = [0; 32];
@@ -254,7 +254,7 @@ fn more_than_the_limits_is_refused() {
     assert!(!transaction.note_event(id(0), NOW).unwrap());
 }
 
-/// Opens a signer after a change of its records by hand.
+/// Changes records by hand, opens the signer and returns the error.
 fn reopened(change: impl FnOnce(&WriteTransaction<'_>) -> Result<(), StoreError>) -> LoadError {
     let (world, mut signer) = World::with_user();
     let mut transaction = signer.begin().unwrap();
@@ -291,7 +291,7 @@ fn records_that_contradict_each_other_are_refused() {
             store.put_record(3, &other.record_name(), &other.to_bytes())
         }),
         reopened(|store| {
-            // Lines begin to say what is remembered behind the next one.
+            // The first line to remember is behind the next line.
             let mut settings = store.record(1, &[])?.unwrap();
             settings[9] = 2;
             store.put_record(1, &[], &settings)

@@ -1,4 +1,4 @@
-//! Keys of users under the passphrase.
+//! Tests of users' keys under the signer's passphrase.
 
 use endseal_crypto::random::OsRandom;
 use endseal_signer::{
@@ -27,7 +27,7 @@ fn a_key_is_imported_logged_and_unlocked() {
     assert_eq!(lines[0].entry.matter, Matter::UserImported);
     assert_eq!(lines[0].entry.peer, imported.to_bytes());
     assert_eq!(lines[0].entry.text.as_str(), "main");
-    // Once.
+    // The key cannot be imported twice.
     let again = signer.import(&key, PASSPHRASE, label(), NOW, &mut OsRandom);
     assert!(matches!(again, Err(ImportError::State(StateError::UserExists))));
     assert_eq!(signer.state().head().number, 1);
@@ -37,7 +37,7 @@ fn a_key_is_imported_logged_and_unlocked() {
 #[test]
 fn a_wrong_passphrase_is_one_error() {
     let (world, mut signer) = World::new();
-    // Also where there is no key that it would not open.
+    // The passphrase is checked even if there is no user key.
     assert!(matches!(signer.unlock("wrong").err(), Some(UnlockError::Passphrase)));
     assert!(signer.unlock(PASSPHRASE).is_ok());
     let label = BoundedText::default();
@@ -45,7 +45,7 @@ fn a_wrong_passphrase_is_one_error() {
     assert!(matches!(refused, Err(ImportError::Unlock(UnlockError::Passphrase))));
     assert_eq!((signer.state().users().len(), signer.state().head().number), (0, 0));
 
-    // A key under another passphrase than the signer's.
+    // The key is encrypted under another passphrase than the signer's.
     let user = User::seal(&secret_key(1), "other", BoundedText::default(), NOW, &mut OsRandom);
     let user = user.unwrap();
     assert!(matches!(user.open(PASSPHRASE).err(), Some(UnlockError::Passphrase)));
@@ -59,7 +59,7 @@ fn a_wrong_passphrase_is_one_error() {
     assert!(matches!(opened, Some(OpenSignerError::Open(OpenStoreError::Authentication))));
 }
 
-/// The record of another user under the name of this one.
+/// The record of one user is stored under the name of another.
 #[test]
 fn a_key_that_is_not_the_users_is_refused() {
     let user = User::seal(&secret_key(1), "p", BoundedText::default(), NOW, &mut OsRandom);
@@ -77,7 +77,7 @@ fn a_signer_is_made_once_and_continued_if_its_making_was_interrupted() {
         again.err(),
         Some(endseal_signer::CreateSignerError::Create(CreateStoreError::Exists))
     ));
-    // The store is made, the settings are not.
+    // The store exists but has no settings.
     let mut store = world.store();
     let transaction = store.begin().unwrap();
     assert!(transaction.remove_record(1, &[]).unwrap());
@@ -86,7 +86,7 @@ fn a_signer_is_made_once_and_continued_if_its_making_was_interrupted() {
     assert_eq!(world.open().state().settings().next_app, 1);
 }
 
-/// Nothing of a secret is in the files; the search finds what is there in plain.
+/// No record and no file of the store contains a secret key in plain text.
 #[test]
 fn no_file_holds_a_key_in_plain() {
     let (world, mut signer) = World::new();

@@ -1,4 +1,4 @@
-//! `vectors/signer/`.
+//! Tests with the vectors in `vectors/signer/`.
 
 use std::path::Path;
 use std::{env, fs};
@@ -26,7 +26,7 @@ fn every_vector_is_accepted_or_refused_as_it_says() {
         };
         assert_eq!(vector["expect"], expect, "{}", path.display());
         for (field, value) in fields.as_object().unwrap() {
-            // Refusals of records have no field.
+            // Vectors of refused records have no fields.
             assert_eq!(&vector[field], value, "{field} of {}", path.display());
         }
         counts[usize::from(expect == "ok")] += 1;
@@ -34,7 +34,7 @@ fn every_vector_is_accepted_or_refused_as_it_says() {
     assert!(counts[0] > 80 && counts[1] > 20, "{counts:?}");
 }
 
-/// Fields of a vector that is accepted, or the class with the fields of one that is refused.
+/// Decoded fields of a valid vector, or error class and fields of a refused one.
 type Found = Result<Value, (&'static str, Value)>;
 
 fn record(vector: &Value) -> Found {
@@ -102,7 +102,7 @@ fn line(it: &LogLine, value: &[u8]) -> Value {
     })
 }
 
-/// Verifies a log in a store.
+/// Writes the log of a vector into a store and verifies it.
 fn chain(vector: &Value) -> Found {
     let folder = Scratch::new();
     let directory = folder.path("store");

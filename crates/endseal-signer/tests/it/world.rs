@@ -1,4 +1,4 @@
-//! Signers of tests.
+//! Signers, keys and records for the tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use endseal_testing::Scratch;
 pub(crate) const NOW: u64 = 1_784_700_000;
 pub(crate) const PASSPHRASE: &str = "correct horse";
 
-/// A directory with a signer.
+/// Temporary directory with a signer.
 pub(crate) struct World(Scratch);
 
 impl World {
@@ -24,7 +24,7 @@ impl World {
         (world, store.unwrap())
     }
 
-    /// With user 1.
+    /// Creates a signer with user 1.
     pub(crate) fn with_user() -> (Self, SignerStore) {
         let (world, mut signer) = Self::new();
         let mut transaction = signer.begin().unwrap();
@@ -41,7 +41,7 @@ impl World {
         open(&self.path())
     }
 
-    /// The store below a signer, which is closed.
+    /// Opens the store of a signer that is closed.
     pub(crate) fn store(&self) -> Store {
         let unlock = Unlock::Passphrase(PASSPHRASE.as_bytes());
         Store::open(&self.path(), unlock, OpenOptions::new()).unwrap()
@@ -66,7 +66,7 @@ pub(crate) fn connect_secret() -> ConnectSecret {
     ConnectSecret::new("0s8j2djs").unwrap()
 }
 
-/// User 1, as the vectors have it: sealing takes a while.
+/// Returns user 1 from the vectors, because encrypting a key takes long.
 pub(crate) fn user() -> User {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/signer/user-plain.json");
     let text = fs::read_to_string(path).unwrap();
@@ -79,13 +79,13 @@ pub(crate) fn user_key() -> PublicKey {
     *user().key()
 }
 
-/// An invitation, with the number and a transport key of the same number.
+/// Returns an invited app whose transport key is derived from its number.
 pub(crate) fn invitation(number: u32) -> App {
     let transport = secret_key(1_000 + number);
     App::invite(number, user_key(), transport, &connect_secret(), NOW, NOW + 600)
 }
 
-/// A rule that allows kind 1, with `used` uses.
+/// Returns a rule that allows kind 1 and was used `used` times.
 pub(crate) fn rule(number: u32, used: u32) -> RuleRecord {
     let mut bytes = [0; RuleRecord::LEN];
     bytes[..8].copy_from_slice(&[1, 1, 1, 0, 1, 0, 1, 0]);
@@ -95,7 +95,7 @@ pub(crate) fn rule(number: u32, used: u32) -> RuleRecord {
     RuleRecord::new(&bytes).unwrap()
 }
 
-/// Number of uses of a rule.
+/// Returns the number of uses of a rule.
 pub(crate) fn used(rule: &RuleRecord) -> u32 {
     u32::from_le_bytes(rule.to_bytes()[72..76].try_into().unwrap())
 }

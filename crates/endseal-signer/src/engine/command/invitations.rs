@@ -1,4 +1,4 @@
-//! Invitations of apps, and connections that clients ask for.
+//! Creation of apps, by invitation or from a client's URI.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::Relays;
@@ -56,7 +56,7 @@ impl Batch<'_> {
             Ok(uri) => SecretText::new(uri.to_owned()),
             Err(error) => return Ok(Err(CommandError::Limit(error.to_string()))),
         };
-        // They were checked, and are at most eight.
+        // The relays were checked above and are at most eight.
         let _ = app.set_relays(named);
         Ok(self
             .add(app, Matter::AppInvited, &patterns)?
@@ -90,7 +90,7 @@ impl Batch<'_> {
         if let Some(name) = client.metadata.name {
             app.claimed_name = BoundedText::cut(&sanitise(name, SHOWN).to_string());
         }
-        // As above.
+        // The relays were checked above and are at most eight.
         let _ = app.set_relays(relays);
         if let Err(error) = self.add(app, Matter::AppConnected, &patterns)? {
             return Ok(Err(error));
@@ -104,7 +104,7 @@ impl Batch<'_> {
         Ok(Ok(Reply::Invited { app: number, uri: None }))
     }
 
-    /// Records an app with its rules and its line.
+    /// Records an app with its rules and its log line.
     fn add(
         &mut self,
         app: App,
@@ -133,7 +133,7 @@ impl Batch<'_> {
             .map_err(|error| CommandError::Store(error.to_string()))
     }
 
-    /// 128 random bits in hexadecimal, which every client takes in a URL.
+    /// Returns 128 random bits in hexadecimal, which every client accepts in a URL.
     fn random_secret(&mut self) -> Result<ConnectSecret, CommandError> {
         let bytes = fresh_id(&mut self.parts.random)
             .ok_or_else(|| CommandError::Store("the system has no randomness".to_owned()))?;
@@ -142,7 +142,7 @@ impl Batch<'_> {
     }
 }
 
-/// An app as a person wishes for it.
+/// Properties of an app as the user requested them.
 pub(super) struct Wish<'w> {
     pub(super) name: &'w str,
     pub(super) user: Option<&'w str>,
@@ -160,7 +160,7 @@ impl<'w> Wish<'w> {
             return Err(CommandError::Invalid("a name has 1 to 64 bytes".to_owned()));
         }
         if self.name.parse::<u32>().is_ok() || self.name.chars().any(char::is_control) {
-            let cause = "a name is no number and has no control characters";
+            let cause = "a name must not be a number or have control characters";
             return Err(CommandError::Invalid(cause.to_owned()));
         }
         let mut live = batch.transaction.apps().filter(|it| is_live(it));
@@ -188,7 +188,8 @@ impl<'w> Wish<'w> {
     }
 }
 
-/// The claimed name of an app, so that it may be the app's name: no number, and not too long.
+/// Turns a client's claimed name into a valid app name: cut to the maximum length, and not a
+/// number.
 pub(super) fn valid_name(claimed: &str) -> String {
     let prefix = if claimed.parse::<u32>().is_ok() { "app " } else { "" };
     BoundedText::<MAX_NAME>::cut(&format!("{prefix}{claimed}")).as_str().to_owned()

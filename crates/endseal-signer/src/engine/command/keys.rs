@@ -1,4 +1,4 @@
-//! Keys of users: imported, decrypted, forgotten.
+//! Commands for users' keys: import, unlock and lock.
 
 use endseal_nostr::key::SecretKey;
 
@@ -47,7 +47,7 @@ impl Engine {
         })
     }
 
-    /// Decrypts the users' keys.
+    /// Decrypts the users' keys and logs that the signer was unlocked.
     pub(crate) fn open_keys(&mut self, now: u64, passphrase: &str) -> Result<(), UnlockError> {
         let keys = self.store.unlock(passphrase)?;
         if self.parts.keys.is_none() && !self.line(LogEntry::new(Matter::Unlocked, now)) {
@@ -59,18 +59,18 @@ impl Engine {
     }
 
     pub(super) fn lock(&mut self, now: u64) -> Outcome {
-        // The keys go first, whatever becomes of the line.
+        // The keys are erased first, even if the log line cannot be written.
         if self.parts.keys.take().is_some() {
             *self.parts.user_conversations = Default::default();
             if !self.line(LogEntry::new(Matter::Locked, now)) {
-                let cause = "the signer is locked, but its log has no line of it";
+                let cause = "the signer is locked, but this could not be logged";
                 return Err(CommandError::Store(cause.to_owned()));
             }
         }
         Ok(Reply::Done)
     }
 
-    /// Writes a line. Returns false if it was not written.
+    /// Writes a log line. Returns false if the line could not be committed.
     fn line(&mut self, entry: LogEntry) -> bool {
         let time = entry.time;
         self.transact(time, |batch| batch.append(entry)).is_committed

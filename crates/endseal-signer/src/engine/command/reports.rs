@@ -1,4 +1,4 @@
-//! Reports: status, apps, lines of the log, reasons of a decision.
+//! Commands that only read: status, apps, log lines, log verification and reasons of a decision.
 
 use endseal_nostr::policy::{Action, Bound, Pattern, Subject, decide, explain};
 
@@ -8,7 +8,7 @@ use crate::engine::batch::rules;
 use crate::engine::{Engine, is_live, view};
 use crate::log::{Verification, VerifyError};
 
-/// Most lines of one reply.
+/// Maximum number of log lines in one reply.
 const MAX_LINES: u32 = 1_000;
 
 impl Engine {
@@ -64,7 +64,8 @@ impl Engine {
         }
     }
 
-    /// Verifies the next page of the log. Returns the reply after the last one.
+    /// Verifies the next page of the log. Returns the reply once the last page is verified, and
+    /// `None` before.
     pub(crate) fn verify_page(&mut self, verification: &mut Verification) -> Option<Outcome> {
         let head = match self.store.verify_page(verification) {
             Ok(head) => head?,
@@ -77,7 +78,7 @@ impl Engine {
     }
 }
 
-/// The action that a text names: one kind, or one peer.
+/// Returns the action that a text names. The text must name a single kind or a peer.
 fn action_of(text: &str) -> Result<Action, CommandError> {
     let invalid = |cause: &str| CommandError::Invalid(format!("'{text}': {cause}"));
     let pattern = Pattern::parse(text).map_err(|error| invalid(&error.to_string()))?;

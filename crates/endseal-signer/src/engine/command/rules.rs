@@ -1,4 +1,4 @@
-//! Rules that a person adds and removes.
+//! Commands that add and remove rules.
 
 use endseal_nostr::policy::{Effect, MAX_SCOPE_LIFETIME, Pattern, Rate, Rule, parse_list};
 
@@ -38,7 +38,8 @@ impl Batch<'_> {
             match self.transaction.put_rule(transport, record) {
                 Ok(()) => {}
                 Err(StateError::Limit(limit)) => {
-                    // What was added is taken back: a grant is whole or not at all.
+                    // The rules that were added are removed again: a grant adds all its rules or
+                    // none.
                     for number in numbers {
                         self.transaction.remove_rule(transport, number)?;
                     }
@@ -78,7 +79,7 @@ impl Batch<'_> {
     }
 }
 
-/// Patterns of grants, each with a rule that may be written.
+/// Parses grants into patterns and checks that each of them can be a rule.
 pub(super) fn patterns(grants: &[Grant], now: u64) -> Result<Vec<(Pattern, &Grant)>, CommandError> {
     let mut all = Vec::new();
     for grant in grants {
@@ -97,7 +98,7 @@ pub(super) fn patterns(grants: &[Grant], now: u64) -> Result<Vec<(Pattern, &Gran
         let list: Result<Vec<_>, _> = parse_list(&grant.rules).collect();
         match (list, Pattern::parse(&grant.rules)) {
             (Ok(list), _) if list.len() != 1 => list.into_iter().try_for_each(&mut add)?,
-            // A scope alone reaches to the end of the text, commas in it too.
+            // A scope extends to the end of the text, so commas in it separate nothing.
             (_, Ok(pattern)) => add(pattern)?,
             (Ok(list), _) => list.into_iter().try_for_each(&mut add)?,
             (Err(error), _) => {

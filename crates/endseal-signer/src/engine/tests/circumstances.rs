@@ -1,4 +1,4 @@
-//! Promises of the documents in odd circumstances: restarts, jumps of the clock, failed commits.
+//! Documented guarantees in unusual situations: restarts, clock jumps and failed commits.
 
 use super::*;
 use crate::limit::{KEPT_SEEN, MAX_EVENTS};
@@ -39,7 +39,7 @@ fn decisions_below_the_floor_stand_after_a_restart() {
     assert_eq!(world.verdicts(), ["allowed"], "the repetition was counted again");
 }
 
-/// As before, with what a person denied: she is asked again.
+/// Like the test before, for a request that a person denied.
 #[test]
 fn a_denial_by_a_person_stands_after_a_restart() {
     let mut world = World::new();
@@ -67,10 +67,10 @@ fn nothing_is_unwrapped_where_the_extension_is_off() {
     let client = world.paired("inbox", allow("unwrap"));
     let on = world.call(&client, "nip17_unwrap_batch", &["[]"]);
     assert!(on.result.is_some(), "{on:?}");
-    // Started again without --unwrap-batch.
+    // The process restarts without --unwrap-batch.
     let mut world = world.restarted();
     for _ in 0..5 {
-        // Each repetition has a line, and stands for ten more minutes.
+        // Each repetition is logged, so its decision is kept for ten more minutes.
         world.now += KEPT_SEEN - 1;
         let off = world.call(&client, "nip17_unwrap_batch", &["[]"]);
         assert_eq!(off, Answer::error("the method is not supported"));
@@ -120,7 +120,7 @@ fn one_app_never_takes_all_events() {
     let victim = world.paired("victim", allow("sign"));
     let eager = client.signer.to_bytes();
     let mut number = 0_u64;
-    // What `receive` does for a ping, whose times are 300 s ahead, without its cryptography.
+    // Same steps as `receive` for a ping dated 300 s ahead, without its cryptography.
     let mut pings = |world: &mut World, many: u32| {
         let now = world.now;
         let Engine { store, parts, .. } = &mut world.engine;
@@ -139,13 +139,13 @@ fn one_app_never_takes_all_events() {
         transaction.commit().unwrap();
         taken
     };
-    // A window of the quota begins with one request; the rest follow at its end.
+    // A quota window starts with one request; the others follow at its end.
     let mut taken = pings(&mut world, 1);
     world.now = NOW + 599;
     world.engine.tick(world.now);
     taken += pings(&mut world, 50_000);
     for _ in 0..2 {
-        // 600 seconds have passed: the quota begins anew, as `Quotas::of` does.
+        // 600 seconds have passed, so the quota starts again, as in `Quotas::of`.
         world.now = if world.now == NOW + 599 { NOW + 600 } else { NOW + 1_200 };
         world.engine.parts.quotas = crate::engine::quota::Quotas::default();
         world.engine.tick(world.now);
@@ -160,7 +160,7 @@ fn one_app_never_takes_all_events() {
     );
 }
 
-/// The same by the app's own quota, which ends with its window.
+/// Like the test before, with the quota of the app itself, which ends with its window.
 #[test]
 fn a_request_beyond_the_quota_is_not_executed_by_a_replay() {
     let mut world = World::new();
@@ -216,7 +216,7 @@ fn a_signer_without_its_first_line_does_not_start() {
     assert!(store.is_err(), "it forgot an event");
 }
 
-/// A commit that says it failed may have happened (docs/spec/store.md). nostr-connect.md: "A
+/// A commit that reports failure can still be durable (docs/spec/store.md). nostr-connect.md: "A
 /// decision that cannot be recorded is none: the request goes on waiting."
 #[test]
 fn a_decision_whose_commit_failed_and_happened_stands() {
@@ -227,12 +227,12 @@ fn a_decision_whose_commit_failed_and_happened_stands() {
     let Ok(Reply::Waiting(list)) = world.command(Command::Waiting) else { panic!() };
     let id = list[0].id;
     let remember = Some(crate::control::Remember { lifetime: None });
-    // The records are there, the fsync said no: what `transact` does then.
+    // The records are written but fsync failed. These are the steps of `transact` in that case.
     assert!(world.command(Command::Approve { id, remember }).is_ok());
     world.engine.parts.waiting.roll_back();
     world.engine.store.recover().unwrap();
     world.engine.parts.waiting.forget_decided(world.engine.store.state());
-    // The person was told that nothing was written, and denies.
+    // The person saw an error and now denies the request.
     let is_waiting = world.command(Command::Deny { id, remember: None }).is_ok();
     let verdicts = world.verdicts();
     let rules = world.rules("web").len();
@@ -261,10 +261,10 @@ fn an_approval_for_an_expired_app_adds_no_rule() {
     let remember = Some(crate::control::Remember { lifetime: None });
     let reply = world.command(Command::Approve { id: list[0].id, remember });
     let matters: Vec<_> = world.lines().into_iter().map(|line| line.matter).collect();
-    assert!(reply.is_err(), "told as done; {:?} {matters:?}", world.verdicts());
+    assert!(reply.is_err(), "reported as done; {:?} {matters:?}", world.verdicts());
 }
 
-/// `import` after a failure works again, once the medium does.
+/// `import` works again after a failure, once the disk does.
 #[test]
 fn an_import_recovers_a_stale_store() {
     let mut world = World::new();
@@ -278,7 +278,7 @@ fn an_import_recovers_a_stale_store() {
     assert!(matches!(reply, Ok(Reply::Imported(_))), "{:?}", reply.err());
 }
 
-/// A command that says that it failed has changed nothing.
+/// A command that reports an error has changed nothing.
 #[test]
 fn an_invitation_that_was_refused_is_not_there() {
     let mut world = World::new();
@@ -321,7 +321,7 @@ fn a_connection_that_was_refused_is_not_made() {
     assert!(apps.is_empty(), "{} apps", apps.len());
 }
 
-/// Cost of an app that is allowed nothing: no gift wrap is opened before a rule is read.
+/// Cost of an app without rules: no gift wrap is decrypted before the rules are read.
 #[test]
 #[ignore = "nightly: measures time"]
 fn nothing_is_opened_for_an_app_without_a_rule() {
@@ -362,12 +362,12 @@ fn nothing_is_opened_for_an_app_without_a_rule() {
     let elapsed = begin.elapsed();
     assert_eq!(client.read_all(&outgoing).len(), 20);
     let each = elapsed / 20;
-    // 40,000 requests in 600 s are 66 a second: above 15 ms each the thread has no time left.
+    // 40,000 requests in 600 s are 66 per second: above 15 ms each, the thread has no time left.
     assert!(each.as_millis() < 15, "{each:?} for a request of {} bytes", len / 20);
 }
 
 /// nostr-connect.md: "Every request that passes step 6 from a paired app gets an answer in bounded
-/// time." A prompt that a kill interrupts has none, though its relay sends the event again.
+/// time." A prompt that a kill interrupts gets its response when the relay sends the event again.
 #[test]
 fn a_prompt_comes_again_after_a_kill() {
     let mut world = World::new();

@@ -1,4 +1,4 @@
-//! An app as its client sees it.
+//! Client side of an app in the tests.
 
 use endseal_nostr::connect::{Answer, ConnectUri, Response};
 use endseal_nostr::event::{Event, Tags, Template};
@@ -7,7 +7,7 @@ use endseal_nostr::nip44::{Conversation, Lengths, payload_len};
 
 use super::Outgoing;
 
-/// A client of one signer.
+/// Client of one signer, with its keys and secret.
 pub(super) struct Client {
     pub(super) key: SigningKey,
     pub(super) signer: PublicKey,
@@ -15,7 +15,7 @@ pub(super) struct Client {
     conversation: Conversation,
 }
 
-/// An answer as a client reads it.
+/// Response as a client reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) id: String,
@@ -24,12 +24,12 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// A success of request `r1`.
+    /// Result of request `r1`.
     pub(super) fn result(result: &str) -> Self {
         Self { id: "r1".to_owned(), result: Some(result.to_owned()), error: None }
     }
 
-    /// An error of request `r1`.
+    /// Error of request `r1`.
     pub(super) fn error(error: &str) -> Self {
         Self { id: "r1".to_owned(), result: None, error: Some(error.to_owned()) }
     }
@@ -72,7 +72,7 @@ impl Client {
         self.event(now, &json.to_string())
     }
 
-    /// An event with a content of any kind. Each has another id.
+    /// Signs an event with any plaintext. Each event has its own id.
     pub(super) fn event(&self, now: u64, plaintext: &str) -> String {
         let mut nonce = [0; 32];
         endseal_crypto::random::Random::fill(&mut endseal_crypto::random::OsRandom, &mut nonce)
@@ -100,7 +100,7 @@ impl Client {
         String::from_utf8(json).unwrap()
     }
 
-    /// Answers to this client, in their order.
+    /// Decrypts the responses to this client, in their order.
     pub(super) fn read_all(&self, outgoing: &[Outgoing]) -> Vec<Reply> {
         let own = outgoing.iter().filter(|it| it.transport == self.signer.to_bytes());
         own.map(|it| self.read(&it.event.json)).collect()
@@ -113,7 +113,7 @@ impl Client {
         assert!(event.tags.value("p").unwrap().is(&self.public_hex()));
         let mut content = event.content.to_string().into_bytes();
         let plaintext = self.conversation.open(&mut content).unwrap();
-        // An error is never empty, and a success has no such member.
+        // An error is never empty, and a success has no `error` member.
         let value: serde_json::Value = serde_json::from_slice(plaintext).unwrap();
         let members = value.as_object().unwrap();
         assert!(members.get("error").is_none_or(|it| it.as_str().is_some_and(|it| !it.is_empty())));

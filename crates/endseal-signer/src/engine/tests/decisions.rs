@@ -1,4 +1,4 @@
-//! Methods, rules and repetitions.
+//! Tests of methods, rules and repetitions.
 
 use endseal_nostr::event::Event;
 use endseal_nostr::key::public_to_hex;
@@ -89,7 +89,7 @@ fn a_repetition_has_the_same_answer_and_costs_no_use() {
     let event = client.request(world.now, "r1", "sign_event", &[&note(1, "a")]);
     let first = world.send(&client, &event);
     assert!(first[0].result.is_some());
-    // The event again: nothing. The request in another event: the same answer.
+    // The same event has no response. The same request in another event has the same response.
     assert_eq!(world.send(&client, &event), []);
     for _ in 0..3 {
         assert_eq!(world.call(&client, "sign_event", &[&note(1, "a")]), first[0]);
@@ -202,7 +202,7 @@ fn gift_wraps_are_released_by_the_kind_of_their_rumor() {
     assert_eq!(results[2]["error"], "decryption failed");
     assert_eq!(results[3]["error"], "decryption failed");
     assert_eq!(world.call(&client, "nip17_unwrap_batch", &["{}"]).result, None);
-    // A repetition is decided anew, and counted.
+    // A repetition is decided again, and counted.
     let mut grants = allow("unwrap:14");
     grants[0].uses = Some(1);
     let client = world.paired("once", grants);

@@ -1,6 +1,6 @@
-//! A store that cannot be written, and one that can be written again.
+//! Tests with a store that cannot be written, and that becomes writable again.
 //!
-//! A limit on the size of files holds for a whole process: each test runs in a child of its own.
+//! A limit on the size of files applies to a whole process, so each test runs in its own child.
 
 use std::env;
 use std::process::Command as Process;
@@ -9,11 +9,12 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::*;
 
-/// Environment variable of a child.
+/// Environment variable that marks a child process.
 const CHILD: &str = "ENDSEAL_SIGNER_TEST_CHILD";
 const UNWRITTEN: &str = "the signer cannot write";
 
-/// Runs `test`, which has this name, in a child where the limit is an error and no signal.
+/// Runs `test` in a child process in which exceeding the limit is an error, not a signal. `name` is
+/// the name of the test.
 fn in_child(name: &str, test: impl FnOnce()) {
     if env::var_os(CHILD).is_some() {
         return test();
@@ -30,12 +31,13 @@ fn in_child(name: &str, test: impl FnOnce()) {
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
-/// Sets the longest file that may be written.
+/// Sets the maximum size of files that this process writes.
 fn limit_files(len: Option<u64>) {
     setrlimit(Resource::Fsize, Rlimit { current: len, maximum: None }).unwrap();
 }
 
-/// Bytes of the log of the store: it cannot grow, and can be written anew.
+/// Size of the write-ahead log of the store in bytes. With this limit it can be overwritten but
+/// cannot grow.
 fn log_len(world: &World) -> u64 {
     std::fs::metadata(world.directory.path("signer/store.db-wal")).unwrap().len()
 }
@@ -52,7 +54,7 @@ fn a_request_has_an_error_while_the_store_fails_and_the_signer_goes_on() {
         grants[0].uses = Some(3);
         let client = world.paired("notes", grants);
         assert!(world.call(&client, "sign_event", &[&note(1, "a")]).result.is_some());
-        // A store that cannot grow, and one that cannot even be opened again.
+        // One store that cannot grow, and one that cannot even be opened again.
         for len in [log_len(&world), 0] {
             limit_files(Some(len));
             for content in ["b", "c"] {
@@ -62,7 +64,7 @@ fn a_request_has_an_error_while_the_store_fails_and_the_signer_goes_on() {
             let events = ["r7", "r8"].map(|id| client.request(world.now, id, "ping", &[]));
             let mut events = events.map(String::into_bytes);
             let outgoing = world.engine.arrive(world.now, &mut events);
-            // What changes no record may be answered.
+            // Requests that change no record may be answered.
             for answer in client.read_all(&outgoing) {
                 assert!(answer.error.is_none_or(|it| it == UNWRITTEN), "{}", answer.id);
             }
@@ -71,7 +73,7 @@ fn a_request_has_an_error_while_the_store_fails_and_the_signer_goes_on() {
             let answer = world.call(&client, "sign_event", &[&note(1, &len.to_string())]);
             assert!(answer.result.is_some(), "{len}: {answer:?}");
         }
-        // What failed was not counted and has no line.
+        // Requests that failed were not counted and have no log line.
         let limit = Answer::error("not allowed: the limit is reached");
         assert_eq!(world.call(&client, "sign_event", &[&note(1, "d")]), limit);
         assert_eq!(world.verdicts(), ["allowed", "allowed", "allowed", "limit"]);
@@ -100,11 +102,11 @@ fn what_waits_stays_as_it_was_if_a_commit_fails() {
         assert_eq!(before.len(), 2);
         let id = before[0];
         limit_files(Some(log_len(&world)));
-        // One more is answered by an error, and does not wait.
+        // Another request gets an error and does not wait.
         let event = ask(&world, "r3");
         assert_eq!(world.send(&client, &event), [unwritten("r3")]);
         assert_eq!(waiting(&mut world), before);
-        // Nor does one that is added and refused in the same transaction.
+        // The same applies to one that is added and refused in the same transaction.
         let mut events =
             [ask(&world, "r4"), client.request(world.now, "r5", "logout", &[])].map(String::into);
         let outgoing = world.engine.arrive(world.now, &mut events);
@@ -129,7 +131,7 @@ fn what_waits_stays_as_it_was_if_a_commit_fails() {
         assert!(matches!(reply, Ok(Reply::Done)));
         let answers = client.read_all(&outgoing);
         assert!(answers[0].id == "w1" && answers[0].result.is_some());
-        // One whose time ends while the store fails has its error.
+        // A request that times out while the store fails gets an error.
         limit_files(Some(log_len(&world)));
         world.now += 60;
         let outgoing = world.engine.tick(world.now);
@@ -149,7 +151,7 @@ fn a_lock_and_an_unlock_without_their_line_say_so() {
         };
         limit_files(Some(log_len(&world)));
         assert!(matches!(world.command(Command::Lock), Err(CommandError::Store(_))));
-        // It is locked all the same, and stays so.
+        // It is locked nevertheless, and stays locked.
         assert!(matches!(unlock(&mut world), Err(CommandError::Store(_))));
         limit_files(None);
         let locked = Answer::error("the signer is locked");

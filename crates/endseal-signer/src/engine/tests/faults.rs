@@ -1,4 +1,4 @@
-//! Events that are no requests, clocks that jump, floods.
+//! Tests of events that are not requests, of clock jumps and of floods.
 
 use endseal_nostr::nip04;
 
@@ -36,7 +36,7 @@ fn what_is_no_request_of_the_app_is_ignored() {
     ] {
         assert_eq!(world.send(&client, bad), [], "{bad}");
     }
-    // With an id there is an answer.
+    // A request that has an id gets a response.
     for request in [
         "{\"id\":\"r1\",\"method\":\"x\"}",
         "{\"id\":\"r1\",\"method\":\"sign_event\",\"params\":7}",
@@ -83,7 +83,7 @@ fn a_clock_that_jumps_opens_no_replay() {
     let event = client.request(world.now, "r1", "sign_event", &[&note(1, "x")]);
     assert_eq!(world.send(&client, &event).len(), 1);
     let right = world.now;
-    // A day ahead, where everything is forgotten, and back.
+    // The clock jumps ahead by a day, so everything expires, and back.
     world.now = right - right % 60 + 86_400;
     world.engine.tick(world.now);
     world.now = right;
@@ -157,7 +157,7 @@ fn nip04_is_refused_in_nip04() {
     let answer: serde_json::Value = serde_json::from_slice(plaintext).unwrap();
     assert_eq!(answer["id"], "r1");
     assert_eq!(answer["error"], "NIP-04 is not accepted here: encrypt requests with NIP-44");
-    // Of a stranger not even that.
+    // A NIP-04 request of an unknown sender gets no response at all.
     let stranger = Client::new(50, client.signer, "");
     let event = stranger.sign(world.now, "AAAAAAAAAAAAAAAAAAAAAA==?iv=AAAAAAAAAAAAAAAAAAAAAA==");
     assert!(world.engine.arrive(world.now, &mut [event.into_bytes()]).is_empty());
@@ -174,7 +174,7 @@ fn large_requests_have_an_answer() {
     let text = "x".repeat(290_000);
     let too_large = Answer::error("the answer is too large for the relay");
     assert_eq!(world.call(&client, "nip44_encrypt", &[&peer, &text]), too_large);
-    // One that is refused by a relay becomes an error, too.
+    // A response that a relay refuses is replaced by an error, too.
     let text = "y".repeat(60_000);
     let event = client.request(world.now, "r1", "nip44_encrypt", &[&peer, &text]);
     let outgoing = world.engine.arrive(world.now, &mut [event.into_bytes()]);
@@ -193,7 +193,7 @@ fn a_batch_is_answered_in_order() {
         .map(|i| client.request(world.now, &format!("r{i}"), "sign_event", &[&note(1, "x")]))
         .collect();
     let mut bytes: Vec<Vec<u8>> = events.iter().map(|it| it.clone().into_bytes()).collect();
-    // One of them twice.
+    // One of the events arrives twice.
     bytes.push(events[7].clone().into_bytes());
     let outgoing = world.engine.arrive(world.now, &mut bytes);
     assert!(bytes.iter().all(|it| it.iter().all(|byte| *byte == 0)));

@@ -1,4 +1,4 @@
-//! Limits: of events that are remembered, of ids, of the time for which a decision stands.
+//! Limits on remembered events, on ids, and on the time for which decisions are kept.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use crate::limit::{KEPT_SEEN, MAX_EVENTS, MAX_RULES};
 
 const BUSY: &str = "too many requests wait for a decision";
 
-/// Notes events until `left` more can be noted.
+/// Notes events until only `left` more can be noted.
 fn fill(world: &mut World, left: usize) {
     let mut transaction = world.engine.store.begin().unwrap();
     let there = transaction.events().len();
@@ -39,7 +39,7 @@ fn a_pairing_that_meets_a_limit_leaves_its_batch_alone() {
     assert_eq!(answers[1].error.as_deref(), Some(BUSY));
     assert_eq!(late.read_all(&outgoing), []);
     assert_eq!(world.verdicts(), ["allowed"]);
-    // It is paired as soon as the old events are forgotten.
+    // The client is paired as soon as the old events have expired.
     world.now += KEPT_SEEN + 1;
     world.engine.tick(world.now);
     assert_eq!(world.send(&late, &late.connect(world.now)), [Answer::result("ack")]);
@@ -56,7 +56,7 @@ fn a_large_id_is_answered_and_not_remembered() {
         let outgoing = world.engine.arrive(world.now, &mut [event.into_bytes()]);
         let answers = client.read_all(&outgoing);
         assert!(answers[0].id == id && answers[0].result.is_some(), "{len}");
-        // A relay that refuses the answer has an error sent in its place, if it is remembered.
+        // If a relay refuses a response that is remembered, an error is sent instead.
         let refused = world.engine.refused(world.now, &outgoing[0].event.id);
         assert_eq!(refused.len(), usize::from(is_remembered), "{len}");
     }
@@ -86,7 +86,7 @@ fn a_decision_stands_for_ten_minutes_across_restarts() {
     }
 }
 
-/// An event of the client with another signature.
+/// Replaces the signature of an event with a wrong one.
 fn forged(event: &str) -> String {
     let at = event.find("\"sig\":\"").unwrap() + 7;
     let digit = if &event[at..=at] == "0" { "1" } else { "0" };
@@ -106,7 +106,7 @@ fn a_flood_in_the_name_of_one_client_leaves_the_others_theirs() {
     assert_eq!(world.send(&second, &ping(&second)), [Answer::result("pong")]);
     let text = world.engine.parts.metrics.text();
     assert!(text.contains("ignored_total{cause=\"flood\"} 1"), "{text}");
-    // What ends without a request that is taken costs one, and a good request nothing.
+    // An event without an acceptable request uses one verification, a good request none.
     let key = nip04::Key::new(second.key.secret_key(), &second.signer);
     let json = "{\"id\":\"r1\",\"method\":\"ping\",\"params\":[]}";
     let mut content = vec![0; nip04::content_len(json.len())];
@@ -119,7 +119,7 @@ fn a_flood_in_the_name_of_one_client_leaves_the_others_theirs() {
         (ping(&second), 0),
     ];
     for (event, cost) in costs {
-        // Another second, in which nothing is used up.
+        // A new second, in which the whole budget is available.
         now += Duration::from_secs(1);
         world.engine.parts.clock = Clock::Stopped(now);
         assert!(world.engine.parts.verifications.take(&second_key, now));
@@ -149,7 +149,7 @@ fn denials_of_an_app_do_not_fill_the_log() {
     let answers = world.send(&client, &request(DENIALS));
     assert_eq!(answers[0].error.as_deref(), Some(BUSY));
     assert_eq!(head(&world) - before, u64::from(DENIALS));
-    // What is allowed has its line, and another app its denials.
+    // Allowed requests are still logged, and another app has its own quota of denials.
     assert!(world.call(&client, "sign_event", &[&note(1, "x")]).result.is_some());
     let other = world.paired("other", Vec::new());
     assert_eq!(world.call(&other, "sign_event", &[&note(4, "x")]).error.as_deref(), denied);

@@ -1,4 +1,4 @@
-//! Invitations, secrets, log-outs, revocations.
+//! Tests of invitations, secrets, logouts and revocations.
 
 use endseal_nostr::Relays;
 use endseal_nostr::connect::{Bunker, ConnectSecret, MAX_URI, NostrConnect};
@@ -15,14 +15,14 @@ fn a_secret_pairs_one_client_once() {
     assert!(uri.starts_with("bunker://") && uri.contains("relay=wss%3A%2F%2Frelay.example"));
     let (client, other) = (Client::of_bunker(&uri), Client::with_key(&uri, 10));
     let now = world.now;
-    // Wrong and absent secrets have no answer.
+    // A wrong or missing secret gets no response.
     for secret in ["", "0", &"0".repeat(32)] {
         let event = client.request(now, "r1", "connect", &[&client.signer_hex(), secret]);
         assert_eq!(world.send(&client, &event), []);
     }
     assert_eq!(world.send(&client, &client.request(now, "r1", "ping", &[])), []);
     assert_eq!(world.send(&client, &client.connect(now)), [Answer::result(ACK)]);
-    // The secret is spent for all but its client, which repeats it at each start.
+    // The secret is valid only for its client now, which repeats it at each start.
     assert_eq!(world.send(&other, &other.connect(now)), []);
     assert_eq!(world.send(&other, &other.request(now, "r1", "ping", &[])), []);
     assert_eq!(world.send(&client, &client.connect(now)), [Answer::result(ACK)]);
@@ -46,7 +46,7 @@ fn the_first_parameter_and_claims_decide_nothing() {
         let answer = world.call(&client, "sign_event", &[&note(4, "x")]);
         assert_eq!(answer, Answer::error("not allowed"));
     }
-    // A wish or claim that is malformed hinders nothing.
+    // Malformed metadata and permissions do not prevent pairing.
     let uri = world.invite("malformed", Vec::new());
     let client = Client::of_bunker(&uri);
     let params = ["", client.secret.as_str(), "sign_event:x", "{"];
@@ -92,12 +92,12 @@ fn a_revoked_app_has_an_error_for_each_request() {
     let revoked = "this connection was revoked";
     assert_eq!(world.call(&client, "ping", &[]), Answer::error(revoked));
     assert_eq!(world.call(&client, "sign_event", &[&note(1, "x")]), Answer::error(revoked));
-    // Not even a repetition of what was allowed before.
+    // Even a repetition of an allowed request is refused.
     let again = client.request(world.now, "r7", "sign_event", &[&note(1, "x")]);
     assert_eq!(world.send(&client, &again)[0].error.as_deref(), Some(revoked));
     let mut world = world.restarted();
     assert_eq!(world.call(&client, "ping", &[]), Answer::error(revoked));
-    // Its name is free.
+    // The name can be used again.
     world.paired("notes", Vec::new());
     let Ok(Reply::Apps(apps)) = world.command(Command::Apps) else { panic!() };
     let states: Vec<_> = apps.iter().map(|app| app.state).collect();
@@ -147,7 +147,7 @@ fn a_clients_uri_is_answered_by_its_secret() {
     let read = client.read_all(&greetings);
     assert_eq!((read[0].result.as_deref(), &read[0].error), (Some("s3cret"), &None));
     assert!(world.engine.greetings().is_empty());
-    // It listens at the client's relays and at its own, and names its own.
+    // The signer listens at the client's relays and at its own, and names its own.
     let subscriptions = world.engine.new_subscriptions().unwrap();
     let relays: Vec<_> = subscriptions
         .iter()
@@ -231,7 +231,7 @@ fn an_invited_app_is_subscribed_at_the_relays_that_its_uri_names() {
 fn relays_of_a_bunker_stay_as_they_are() {
     let mut world = World::new();
     let client = world.paired("notes", Vec::new());
-    // The text, never JSON null.
+    // The result is the text `null`, not JSON null.
     assert_eq!(world.call(&client, "switch_relays", &[]), Answer::result("null"));
 }
 
@@ -246,7 +246,7 @@ fn transport_keys_are_apart() {
     let mut buffer = [0; MAX_URI];
     let other =
         Bunker { signer: *world.user.public_key(), relays: Relays::new(&[RELAY]), secret: None };
-    // The user's own key is no address.
+    // The user's own key is not a transport key, so nothing is received under it.
     let client = Client::of_bunker(other.write(&mut buffer).unwrap());
     assert_eq!(world.send(&client, &client.request(NOW, "r1", "ping", &[])), []);
 }

@@ -1,4 +1,4 @@
-//! Requests that a person decides.
+//! Tests of requests that a person decides.
 
 use super::*;
 use crate::control::{Remember, WaitingView};
@@ -16,7 +16,7 @@ fn asked(world: &mut World) -> Client {
     world.paired("web", vec![grant(GrantEffect::Ask, "sign")])
 }
 
-/// Executes a command and returns what leaves because of it.
+/// Executes a command and returns the responses that it causes.
 fn resolve(world: &mut World, client: &Client, command: Command) -> Vec<Answer> {
     let request = Request { command, secret: Zeroizing::new(Vec::new()) };
     let (reply, outgoing) = world.engine.command(world.now, request);
@@ -32,7 +32,7 @@ fn a_person_allows_or_denies() {
     let hostile = note(1, "a\\u0007\\u202eb");
     let event = client.request(now, "r1", "sign_event", &[&hostile]);
     assert_eq!(world.send(&client, &event), []);
-    // It blocks no other, and a repetition asks no second time.
+    // A waiting request blocks no other, and its repetition does not prompt again.
     assert_eq!(world.call(&client, "ping", &[]).result.as_deref(), Some("pong"));
     let again = client.request(now, "r1", "sign_event", &[&hostile]);
     assert_eq!(world.send(&client, &again), []);
@@ -46,7 +46,7 @@ fn a_person_allows_or_denies() {
         world.command(Command::Approve { id, remember: None }),
         Err(CommandError::NotWaiting(_))
     ));
-    // A repetition after the decision has its answer.
+    // A repetition after the decision gets the same response.
     assert_eq!(world.call(&client, "sign_event", &[&hostile]), answers[0]);
     let event = client.request(now, "r2", "sign_event", &[&note(1, "c")]);
     world.send(&client, &event);
@@ -115,7 +115,7 @@ fn after_a_minute_a_request_is_refused() {
     let timeout = Answer::error("not allowed: no decision within 60 seconds");
     assert!(client.read_all(&outgoing) == [timeout.clone()]);
     assert!(waiting(&mut world).is_empty());
-    // No second prompt for the same request.
+    // The same request does not prompt a second time.
     assert_eq!(world.call(&client, "sign_event", &[&note(1, "x")]), timeout);
     assert_eq!(world.verdicts(), ["asks", "timeout"]);
 }
@@ -158,13 +158,13 @@ fn nothing_is_executed_after_the_end_of_an_app_or_while_the_signer_is_locked() {
     assert!(matches!(world.command(approve), Err(CommandError::Locked)));
     assert_eq!(waiting(&mut world).len(), 1);
     world.engine.open_keys(world.now, PASSPHRASE).unwrap();
-    // Its client logs out: the request is refused at once.
+    // If the client logs out, the request is refused at once.
     let event = client.request(world.now, "r2", "logout", &[]);
     let answers = world.send(&client, &event);
     let gone = "this connection was revoked";
     assert_eq!(answers.iter().filter(|it| it.error.as_deref() == Some(gone)).count(), 1);
     assert!(waiting(&mut world).is_empty());
-    // Another one expires.
+    // Another app expires while its request waits.
     let command = Command::Invite {
         name: "short".to_owned(),
         user: None,

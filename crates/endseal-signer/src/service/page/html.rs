@@ -1,4 +1,4 @@
-//! Pages as text. Whatever comes from an app is escaped.
+//! HTML of the approval page. All texts of apps are escaped.
 
 use core::fmt::{self, Write as _};
 
@@ -12,7 +12,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui;max-width:40rem;margin:2rem au
     dt{color:#555}dd{margin:0 0 .6rem;overflow-wrap:anywhere;white-space:pre-wrap}\
     button{font:inherit;padding:.4rem 1.2rem;margin-right:1rem}";
 
-/// Text in which the characters of HTML are escaped.
+/// Text whose HTML characters are escaped when it is displayed.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -37,21 +37,21 @@ fn page(title: &str, body: &str) -> String {
     )
 }
 
-/// A page with one sentence.
+/// Returns a page with one sentence.
 pub(super) fn notice(status: StatusCode, sentence: &str) -> Response<String> {
     web::text(status, HTML, page("Signer", &format!("<p>{}</p>", Escaped(sentence))))
 }
 
-/// The page behind a link.
+/// Returns the page that a valid sign-in link leads to.
 pub(super) fn signed_in() -> String {
-    page("Signed in", "<p><a href=\"/\">Requests that wait</a></p>")
+    page("Signed in", "<p><a href=\"/\">Waiting requests</a></p>")
 }
 
-/// All requests that wait.
+/// Returns the page with all waiting requests.
 pub(super) fn list(waiting: &[WaitingView]) -> Response<String> {
     let mut body = String::new();
     if waiting.is_empty() {
-        body.push_str("<p>No request waits.</p>");
+        body.push_str("<p>No request is waiting.</p>");
     }
     for it in waiting {
         // Writing into a string cannot fail.
@@ -63,10 +63,10 @@ pub(super) fn list(waiting: &[WaitingView]) -> Response<String> {
             Escaped(&it.method)
         );
     }
-    web::text(StatusCode::OK, HTML, page("Requests that wait", &body))
+    web::text(StatusCode::OK, HTML, page("Waiting requests", &body))
 }
 
-/// One request with its form.
+/// Returns the page of one request with its form.
 pub(super) fn request(it: &WaitingView, token: &str) -> Response<String> {
     let kind = it.kind.map(|kind| kind.to_string());
     let mut body = String::from("<dl>");
@@ -79,19 +79,19 @@ pub(super) fn request(it: &WaitingView, token: &str) -> Response<String> {
         ("Content", Some(it.content.as_str())),
     ] {
         if let Some(value) = value {
-            // As above.
+            // Writing into a string cannot fail.
             let _ = write!(body, "<dt>{name}</dt><dd>{}</dd>", Escaped(value));
         }
     }
     for tag in &it.tags {
-        // As above.
+        // Writing into a string cannot fail.
         let _ = write!(body, "<dt>Tag</dt><dd>{}</dd>", Escaped(tag));
     }
     if it.tag_count > it.tags.len() {
-        // As above.
+        // Writing into a string cannot fail.
         let _ = write!(body, "<dt>Tags in all</dt><dd>{}</dd>", it.tag_count);
     }
-    // As above.
+    // Writing into a string cannot fail.
     let _ = write!(
         body,
         "</dl><form method=\"post\" action=\"/request/{id}\">\
@@ -100,7 +100,7 @@ pub(super) fn request(it: &WaitingView, token: &str) -> Response<String> {
          <option value=\"600\">10 minutes</option>{long}</select></label></p>\
          <p><button name=\"decision\" value=\"deny\">Deny</button>\
          <button name=\"decision\" value=\"allow\">Allow</button></p></form>\
-         <p>It is denied in {seconds} s.</p>",
+         <p>It is denied in {seconds} s if you do not decide.</p>",
         id = it.id,
         long = if it.scope.is_some() {
             ""
@@ -109,7 +109,7 @@ pub(super) fn request(it: &WaitingView, token: &str) -> Response<String> {
         },
         seconds = it.seconds,
     );
-    web::text(StatusCode::OK, HTML, page("A request waits", &body))
+    web::text(StatusCode::OK, HTML, page("Waiting request", &body))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Events that wait for the engine.
+//! Tests of queued events and of commands that take long.
 
 use endseal_crypto::random::OsRandom;
 use endseal_store::KdfParams;
@@ -9,7 +9,7 @@ use crate::log::PAGE;
 use crate::records::line::{LogEntry, Matter};
 use crate::signer_store::SignerStore;
 
-/// A worker without apps.
+/// Creates a worker without apps, with `lines` lines in its log.
 fn worker(scratch: &Scratch, lines: usize, events: mpsc::Sender<(usize, Notification)>) -> Worker {
     let path = scratch.path("signer");
     let store = SignerStore::create(&path, "correct horse", KdfParams::MINIMUM, &mut OsRandom);
@@ -37,7 +37,7 @@ fn events_that_wait_are_bounded_in_number_and_bytes() {
         }
         let first = events.try_recv().unwrap();
         worker.receive(first, &mut events);
-        // One that is too long is read past, and not kept.
+        // An event that is too long is removed from the queue and dropped.
         let left = if len > MAX_EVENT { 0 } else { 100 };
         assert_eq!(events.len(), left, "{len}");
         while events.try_recv().is_ok() {}
@@ -58,11 +58,11 @@ fn the_log_is_verified_between_answers() {
     let sockets = runtime.handle();
     let (verify, mut verified) = call(Command::Verify);
     worker.command(verify, sockets);
-    // One whose caller has gone costs a page at most.
+    // A command whose caller is gone costs one page at most.
     worker.command(call(Command::Verify).0, sockets);
     for page in 0..4 {
         assert!(verified.try_recv().is_err(), "{page}");
-        // Another command is not delayed by it, and may add a line.
+        // Verification does not delay another command, which may add a line.
         let (status, mut replied) = call(Command::Status);
         worker.command(status, sockets);
         assert!(replied.try_recv().unwrap().is_ok());
