@@ -13,7 +13,7 @@ from world import keys
 
 pytestmark = pytest.mark.needs_proxy
 
-UNHEEDED = "does not heed If-Match of copies"
+UNHEEDED = "ignores If-Match on copies"
 
 
 def rewrap(world, front, bucket, *options, expect=0):

@@ -1,4 +1,4 @@
-//! Access keys of clients, their buckets and permissions.
+//! Access keys of clients, with their buckets and permissions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use endseal_s3_protocol::sigv4::{SecretKey, SecretKeys, Signer};
 use crate::credentials::BackendSigner;
 use crate::glob::Glob;
 
-/// A secret access key of S3.
+/// Secret access key of S3. Clones share one copy, which is wiped when the last is dropped.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
 pub struct SecretAccessKey(Arc<Zeroizing<String>>);
 
 impl SecretAccessKey {
-    /// Takes a secret over.
+    /// Takes ownership of a secret.
     #[must_use]
     pub fn new(secret: String) -> Self {
         Self(Arc::new(Zeroizing::new(secret)))
@@ -28,32 +28,32 @@ impl SecretAccessKey {
         self.0.is_empty()
     }
 
-    /// The secret as it verifies and signs.
+    /// Returns the key that verifies and signs requests.
     #[must_use]
     pub fn to_key(&self) -> SecretKey {
         SecretKey::new(String::clone(&self.0))
     }
 }
 
-/// Permissions of a client, out of `list`, `read`, `write`, `admin`.
+/// Set of the permissions `list`, `read`, `write` and `admin` of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permissions(u8);
 
 impl Permissions {
-    /// Nothing.
+    /// No permission.
     pub const NONE: Self = Self(0);
-    /// List buckets, objects, uploads.
+    /// List buckets, objects and uploads.
     pub const LIST: Self = Self(1);
-    /// Read objects and what is about them.
+    /// Read objects and their properties.
     pub const READ: Self = Self(2);
     /// Write and delete objects.
     pub const WRITE: Self = Self(4);
-    /// Create and delete buckets, change what is about them.
+    /// Create and delete buckets, and change their settings.
     pub const ADMIN: Self = Self(8);
-    /// Everything.
+    /// All four permissions.
     pub const ALL: Self = Self(15);
 
-    /// The permission of that name.
+    /// Returns the permission with this name, or `None` for an unknown name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -65,20 +65,20 @@ impl Permissions {
         }
     }
 
-    /// These and those.
+    /// Returns the union of both permission sets.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns true if all of `other` are among these.
+    /// Returns true if this set contains all of `other`.
     #[must_use]
     pub const fn include(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
-/// A client: an access key, its secret, and what may be done with it.
+/// Client of the proxy: an access key, its secret, its buckets and its permissions.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "it holds a secret access key")]
 pub struct Client {
@@ -90,7 +90,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that may do everything, with the proxy's own credentials at the backend.
+    /// Creates a client with all permissions in all buckets. The proxy uses its own credentials at
+    /// the backend.
     #[must_use]
     pub fn new(access_key: &str, secret: SecretAccessKey) -> Self {
         Self {
@@ -102,40 +103,42 @@ impl Client {
         }
     }
 
-    /// The same client, only in these buckets. It may not list buckets.
+    /// Restricts the client to these buckets. It can then no longer list all buckets, unless one of
+    /// the patterns is `*`.
     #[must_use]
     pub fn with_buckets(mut self, buckets: Vec<Glob>) -> Self {
         self.buckets = buckets;
         self
     }
 
-    /// The same client with these permissions.
+    /// Replaces the permissions of the client.
     #[must_use]
     pub const fn with_permissions(mut self, permissions: Permissions) -> Self {
         self.permissions = permissions;
         self
     }
 
-    /// The same client with credentials of its own at the backend.
+    /// Gives the client credentials of its own at the backend.
     #[must_use]
     pub fn mapped(mut self, access_key: &str, secret: SecretAccessKey) -> Self {
         self.mapped = Some((access_key.to_owned(), secret));
         self
     }
 
-    /// Returns true if it has credentials of its own at the backend.
+    /// Returns true if the client has credentials of its own at the backend.
     #[must_use]
     pub const fn is_mapped(&self) -> bool {
         self.mapped.is_some()
     }
 
-    /// Its access key.
+    /// Returns the access key of the client.
     #[must_use]
     pub fn access_key(&self) -> &str {
         &self.access_key
     }
 
-    /// Returns true if it may use a bucket; without a bucket, if it may use all.
+    /// Returns true if the client may use this bucket. For `None`, returns true if it may use all
+    /// buckets.
     #[must_use]
     pub fn may_use(&self, bucket: Option<&str>) -> bool {
         match bucket {
@@ -144,10 +147,10 @@ impl Client {
         }
     }
 
-    /// Refuses what it may not do.
+    /// Checks that the client may execute an operation on a target.
     ///
     /// # Errors
-    /// `AccessDenied`.
+    /// `AccessDenied` if the client may not use the bucket or lacks a permission.
     pub(crate) fn check(
         &self,
         operation: Operation,
@@ -192,12 +195,13 @@ fn needed(operation: Operation, method: &http::Method, target: &Target) -> Permi
     }
 }
 
-/// All clients, by their access keys.
+/// All clients by their access keys.
 #[derive(Clone, Default)]
 #[allow(missing_debug_implementations, reason = "it holds secret access keys")]
 pub struct Clients(Arc<BTreeMap<String, Known>>);
 
-/// A client, what verifies its requests, and what signs them for the backend.
+/// Client with the key that verifies its requests and the signer for the backend, if it has its
+/// own.
 struct Known {
     client: Arc<Client>,
     secret: Arc<SecretKey>,
@@ -205,8 +209,9 @@ struct Known {
 }
 
 impl Clients {
-    /// Clients, and the region in which those with credentials of their own at the backend have
-    /// them; of several with the same access key the last counts.
+    /// Builds the table of clients. `region` is that of the backend, for clients that have
+    /// credentials of their own there. If several clients have the same access key, the last one
+    /// wins.
     #[must_use]
     pub fn new(clients: &[Client], region: &str) -> Self {
         let known = |client: &Client| {
@@ -220,19 +225,18 @@ impl Clients {
         Self(Arc::new(clients.iter().map(known).collect()))
     }
 
-    /// The client of an access key.
+    /// Returns the client with this access key.
     #[must_use]
     pub fn get(&self, access_key: &str) -> Option<&Arc<Client>> {
         Some(&self.0.get(access_key)?.client)
     }
 
-    /// The client of an access key, and what signs its requests for the backend, where it is not
-    /// the proxy's own.
+    /// Returns the client with this access key, and its signer for the backend if it has its own.
     pub(crate) fn find(&self, access_key: &str) -> Option<(&Arc<Client>, Option<&BackendSigner>)> {
         self.0.get(access_key).map(|known| (&known.client, known.signer.as_ref()))
     }
 
-    /// Returns the signer of a client's requests to the backend, where it is not the proxy's own.
+    /// Returns the client's own signer for the backend; `None` if the proxy's signer is to be used.
     pub(crate) fn signer(&self, access_key: &str) -> Option<BackendSigner> {
         self.0.get(access_key)?.signer.clone()
     }

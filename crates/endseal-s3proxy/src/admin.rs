@@ -1,14 +1,14 @@
-//! Upkeep of a backend's buckets, beside serving them.
+//! Maintenance of the backend's buckets, independent of a running proxy.
 //!
 //! | to do this | use |
 //! |---|---|
-//! | remove what uploads left that nobody will complete | [`clean()`] |
+//! | remove leftovers of uploads that will not be completed | [`clean()`] |
 //! | wrap the content keys of all objects under the newest key | [`rewrap()`] |
-//! | read all objects to their ends | [`scrub()`] |
+//! | read and authenticate all objects completely | [`scrub()`] |
 //!
-//! They ask the backend with the proxy's own credentials and go through the lists page by page, in
-//! bounded memory. They can be interrupted at any point and run again: what is done is not done
-//! twice. They need no proxy that serves, and disturb none that does.
+//! The functions use the proxy's own credentials and process the lists page by page, in bounded
+//! memory. They can be interrupted at any time and repeated: completed work is not done again. They
+//! do not need a running proxy and do not disturb one.
 
 mod ask;
 mod backend;

@@ -1,4 +1,4 @@
-//! Rules of buckets: plaintext, the place that content keys are bound to, entity tags, names.
+//! Rules of buckets: plaintext, binding of content keys, entity tags and names.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,57 +9,58 @@ use serde::Deserialize;
 
 use crate::glob::Glob;
 
-/// Treatment of objects that are not sealed.
+/// Policy for objects that are not sealed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Plaintext {
-    /// They are errors: whoever holds the bucket could put them there.
+    /// Reading them is an error, because anyone with write access to the backend could have put
+    /// them there.
     #[default]
     Forbid,
-    /// They can be read; what is written is sealed.
+    /// They can be read. New objects are sealed.
     ReadOnly,
-    /// They can be read and written: the bucket goes through untouched, but for sealed objects,
-    /// which are opened.
+    /// They can be read and written. The bucket is passed through unchanged, except that sealed
+    /// objects are opened.
     Allow,
 }
 
-/// Form of the entity tags of objects.
+/// Form of the entity tags that clients see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum EntityTags {
-    /// The backend's entity tag with `-0` behind it.
+    /// The backend's entity tag with `-0` appended.
     #[default]
     Backend,
-    /// The MD5 of the content, where it is known when an object is written: the request says it, or
-    /// has at most 256 KiB. Lists, and all other objects, have the tags of
+    /// The MD5 of the content, if it is known when an object is written: the request states it, or
+    /// has at most 256 KiB. Lists and all other objects have the tags of
     /// [`Backend`](Self::Backend).
     Md5,
 }
 
-/// The rule of the buckets that a pattern names.
+/// Rule for the buckets whose names match a pattern.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "it may hold a name secret")]
 #[non_exhaustive]
 pub struct BucketRule {
-    /// Names of buckets.
+    /// Pattern of the bucket names.
     pub name: Glob,
-    /// Objects that are not sealed.
+    /// Policy for objects that are not sealed.
     pub plaintext: Plaintext,
-    /// Binding of content keys; objects with a lower one are refused on reading.
+    /// Binding of content keys. Objects with a weaker binding are refused when they are read.
     pub binding: Binding,
-    /// True if user metadata is sealed too.
+    /// True if user metadata is sealed, too.
     pub seal_metadata: bool,
     /// Form of the entity tags that clients see.
     pub entity_tags: EntityTags,
-    /// Key that encrypts the names of objects; without it they are as they come.
+    /// Secret that encrypts the names of objects. Without it names are not encrypted.
     pub names: Option<BucketNames>,
 }
 
 impl BucketRule {
-    /// The default for the buckets of that name: plaintext is forbidden, keys are bound to bucket
-    /// and key, metadata are as they come, entity tags are the backend's.
+    /// Creates the default rule for a pattern: plaintext is forbidden, keys are bound to bucket and
+    /// key, user metadata is not sealed, and entity tags are the backend's.
     #[must_use]
     pub const fn new(name: Glob) -> Self {
         Self {
@@ -72,17 +73,18 @@ impl BucketRule {
         }
     }
 
-    /// Returns true if ids and receipts of uploads are written and looked for: everywhere but where
-    /// plaintext is written, as uploads are the backend's own there.
+    /// Returns true if ids and receipts of uploads are recorded. They are not where plaintext is
+    /// written, because uploads are not sealed there.
     pub(crate) fn records_uploads(&self) -> bool {
         self.plaintext != Plaintext::Allow
     }
 }
 
-/// Buckets whose name keys are kept; those of others are derived anew for each request.
+/// Maximum number of buckets whose name keys are cached. For further buckets they are derived for
+/// each request.
 const MAX_KNOWN: usize = 1_024;
 
-/// A name secret, and the name keys of the buckets that were asked for.
+/// Name secret with the cached name keys of buckets.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "it holds a name secret")]
 pub struct BucketNames(Arc<Derived>);
@@ -93,15 +95,16 @@ struct Derived {
 }
 
 impl BucketNames {
-    /// Takes a secret over. Several buckets can have the same: each has a name key of its own.
+    /// Wraps a name secret. Buckets can share it, because each has a name key of its own.
     #[must_use]
     pub fn new(secret: NameSecret) -> Self {
         Self(Arc::new(Derived { secret, known: RwLock::default() }))
     }
 
-    /// The names of a bucket.
+    /// Returns the name encryption of a bucket.
     pub(crate) fn of(&self, bucket: &str) -> Arc<Names> {
-        // Whoever panicked with the lock cannot have left a map that is half changed.
+        // No code that holds the lock can leave the map inconsistent, so a poisoned lock is safe to
+        // use.
         let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(names) = known.get(bucket) {
             return Arc::clone(names);
@@ -116,7 +119,7 @@ impl BucketNames {
     }
 }
 
-/// Rules, of which the first that fits counts.
+/// List of rules. The first one that matches a bucket applies.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "it may hold a name secret")]
 pub struct Buckets {
@@ -131,13 +134,13 @@ impl Default for Buckets {
 }
 
 impl Buckets {
-    /// Rules in their order; the default for buckets that none names.
+    /// Creates the list. The default rule applies to buckets that no rule matches.
     #[must_use]
     pub fn new(rules: Vec<BucketRule>) -> Self {
         Self { rules, default: BucketRule::new(Glob::new("*")) }
     }
 
-    /// The rule of a bucket.
+    /// Returns the rule that applies to a bucket.
     #[must_use]
     pub fn rule(&self, bucket: &str) -> &BucketRule {
         self.rules.iter().find(|rule| rule.name.matches(bucket)).unwrap_or(&self.default)

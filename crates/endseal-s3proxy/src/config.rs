@@ -1,4 +1,4 @@
-//! The configuration of a proxy: a file in TOML, and a few variables of the environment.
+//! Configuration of a proxy: a TOML file, and a few environment variables.
 
 mod credentials;
 mod error;
@@ -18,80 +18,80 @@ use crate::access::{Client, SecretAccessKey};
 use crate::bucket::Buckets;
 use crate::credentials::CredentialChain;
 
-/// Everything a proxy is configured with.
+/// Complete configuration of a proxy.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "it holds secret access keys")]
 #[non_exhaustive]
 pub struct Config {
-    /// Where to listen.
+    /// Address to listen at.
     pub listen: SocketAddr,
     /// Domains whose subdomains name buckets.
     pub domains: Vec<String>,
-    /// Certificate chain and key of the front, in PEM; without them it speaks plain HTTP.
+    /// Certificate chain and key for clients, in PEM. Without them the proxy serves plain HTTP.
     pub tls: Option<TlsFiles>,
-    /// Where to tell metrics: nowhere unless it is said.
+    /// Address at which metrics are served. Without it they are not served.
     pub metrics: Option<SocketAddr>,
-    /// The server behind.
+    /// Server or folder that stores the objects.
     pub backend: Backend,
-    /// Keys that wrap content keys.
+    /// Provider of the keys that wrap content keys.
     pub keys: Keys,
     /// Clients and their permissions.
     pub clients: Vec<Client>,
     /// Rules of buckets.
     pub buckets: Buckets,
-    /// Bounds.
+    /// Limits of connections and times.
     pub limits: Limits,
-    /// Files whose first line was read as a secret.
+    /// Files from which secrets were read.
     pub secret_files: Vec<PathBuf>,
-    /// True if the text of the configuration holds a secret.
+    /// True if the text of the configuration itself contains a secret.
     pub has_secrets: bool,
 }
 
-/// Files of the front's TLS.
+/// Certificate and key files of the proxy's TLS server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TlsFiles {
     /// Certificate chain, in PEM.
     pub certificate: PathBuf,
-    /// Its private key, in PEM.
+    /// Private key of the certificate, in PEM.
     pub key: PathBuf,
 }
 
 impl TlsFiles {
-    /// A chain and its key.
+    /// Creates the configuration from a certificate chain and its key.
     #[must_use]
     pub const fn new(certificate: PathBuf, key: PathBuf) -> Self {
         Self { certificate, key }
     }
 }
 
-/// The server behind the proxy.
+/// Server or folder that stores the objects.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "it holds a secret access key")]
 #[non_exhaustive]
 pub struct Backend {
-    /// `http://` or `https://`, host, port. Empty if there is a folder.
+    /// URL with scheme, host and optional port. Empty if there is a folder.
     pub url: String,
-    /// A folder to keep objects in, instead of a server.
+    /// Folder in which objects are stored, instead of a server.
     pub folder: Option<PathBuf>,
-    /// Region of its signatures.
+    /// Region for signatures of requests to the backend.
     pub region: String,
-    /// The proxy's access key there.
+    /// Access key of the proxy at the backend.
     pub access_key: String,
-    /// Its secret.
+    /// Secret of this access key.
     pub secret_key: SecretAccessKey,
-    /// Where credentials come from instead of `access_key` and `secret_key`.
+    /// Source of credentials that is used instead of `access_key` and `secret_key`.
     pub credentials: Option<CredentialChain>,
-    /// Certificates to trust beside the usual ones, in PEM.
+    /// File with certificates to trust in addition to the usual ones, in PEM.
     pub ca_file: Option<PathBuf>,
-    /// True if it takes a checksum behind the body of an upload, or before a short one, as all but
-    /// old servers do. With it, a body that was cut is never stored.
+    /// True if the backend accepts checksum trailers of uploads, as all but old servers do. They
+    /// ensure that a truncated body is never stored.
     pub trailers: bool,
 }
 
 impl Backend {
-    /// A server at `url`, region `us-east-1`.
+    /// Creates the configuration of a server in the region `us-east-1`.
     #[must_use]
     pub fn new(url: &str, access_key: &str, secret_key: SecretAccessKey) -> Self {
         Self {
@@ -106,68 +106,70 @@ impl Backend {
         }
     }
 
-    /// A server at `url`, region `us-east-1`, with the credentials of a chain.
+    /// Creates the configuration of a server in the region `us-east-1` with the credentials of a
+    /// chain.
     #[must_use]
     pub fn with_chain(url: &str, chain: CredentialChain) -> Self {
         let none = SecretAccessKey::new(String::new());
         Self { credentials: Some(chain), ..Self::new(url, "", none) }
     }
 
-    /// A folder, which [`Proxy::start`](crate::Proxy::start) serves within the process.
+    /// Creates the configuration of a folder, which [`Proxy::start`](crate::Proxy::start) serves
+    /// within the process.
     #[must_use]
     pub fn folder(folder: &Path) -> Self {
         let none = SecretAccessKey::new(String::new());
         Self { folder: Some(folder.to_owned()), ..Self::new("", "", none) }
     }
 
-    /// A folder that is served.
+    /// Creates the configuration for a folder that is already served.
     #[must_use]
     pub fn served(folder: &FolderServer) -> Self {
         let secret = SecretAccessKey::new(folder.expose_secret_access_key().to_owned());
-        // It tells a body that breaks off from one that ends.
+        // The folder server detects truncated bodies without trailers.
         Self { trailers: false, ..Self::new(&folder.url(), folder.access_key(), secret) }
     }
 
-    /// The signer of `access_key` and `secret_key`.
+    /// Returns the signer for `access_key` and `secret_key`.
     #[must_use]
     pub fn signer(&self) -> Signer {
         Signer::new(self.access_key.clone(), self.secret_key.to_key(), self.region.clone())
     }
 }
 
-/// The key provider.
+/// Provider of the keys that wrap content keys.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "provider", rename_all = "lowercase", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Keys {
-    /// A key ring in a file (docs/spec/s3-key-ring.md), perhaps under a passphrase.
+    /// Key ring in a file (docs/spec/s3-key-ring.md), optionally protected by a passphrase.
     Ring {
-        /// The ring.
+        /// File of the key ring.
         file: PathBuf,
-        /// File whose first line is the passphrase.
+        /// File with the passphrase in its first line.
         passphrase_file: Option<PathBuf>,
     },
-    /// RSA-OAEP-SHA256.
+    /// RSA keys, used with RSA-OAEP and SHA-256.
     Rsa {
-        /// Keys in PEM (PKCS#8, or the public half); the first wraps, all open.
+        /// Key files in PEM (PKCS#8, or a public key). The first one wraps, all of them unwrap.
         files: Vec<PathBuf>,
     },
-    /// The transit engine of Vault or `OpenBao`.
+    /// Transit engine of Vault or `OpenBao`.
     Vault {
-        /// Name of the key in headers.
+        /// Name of the key in the headers of objects.
         id: String,
-        /// Address of the server.
+        /// URL of the server.
         url: String,
-        /// Where the engine is mounted.
+        /// Mount path of the engine.
         #[serde(default = "transit")]
         mount: String,
-        /// Name of the key.
+        /// Name of the key in the engine.
         key: String,
-        /// File whose first line is the token.
+        /// File with the token in its first line.
         token_file: PathBuf,
-        /// Namespace, if the server has them.
+        /// Namespace, if the server uses namespaces.
         namespace: Option<String>,
-        /// Certificates to trust beside the usual ones, in PEM.
+        /// File with certificates to trust in addition to the usual ones, in PEM.
         ca_file: Option<PathBuf>,
     },
 }
@@ -176,32 +178,33 @@ fn transit() -> String {
     "transit".to_owned()
 }
 
-/// Bounds of connections and times.
+/// Limits of connections and times.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Connections at once, in front.
+    /// Maximum number of client connections at the same time.
     #[serde(deserialize_with = "count")]
     pub connections: usize,
-    /// Connections at once to the backend.
+    /// Maximum number of backend connections at the same time.
     #[serde(deserialize_with = "count")]
     pub backend_connections: usize,
-    /// Bytes of a request's line and headers.
+    /// Maximum size of a request line with headers in bytes.
     #[serde(deserialize_with = "count")]
     pub header_bytes: usize,
-    /// Time for a request's headers.
+    /// Timeout for the headers of a request.
     #[serde(deserialize_with = "seconds")]
     pub header_timeout: Duration,
-    /// Time without a byte of a body, in either direction.
+    /// Timeout without any byte of a body, in either direction.
     #[serde(deserialize_with = "seconds")]
     pub idle_timeout: Duration,
-    /// Bytes a second below which a body is given up, over a minute.
+    /// Minimum rate of a body in bytes per second, averaged over a minute. Slower bodies are
+    /// aborted.
     pub min_rate: u64,
-    /// Time for the backend's first byte.
+    /// Timeout for the first byte of the backend's response.
     #[serde(deserialize_with = "seconds")]
     pub backend_timeout: Duration,
-    /// Time for requests to end when the proxy does.
+    /// Time that running requests have to end when the proxy stops.
     #[serde(deserialize_with = "seconds")]
     pub drain: Duration,
 }
@@ -222,7 +225,7 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// A proxy with the default bounds, rules and address (127.0.0.1:9000).
+    /// Creates a configuration with default limits and rules at 127.0.0.1:9000.
     #[must_use]
     pub fn new(backend: Backend, keys: Keys, clients: Vec<Client>) -> Self {
         Self {
@@ -240,13 +243,13 @@ impl Config {
         }
     }
 
-    /// Reads a configuration; relative file names count from `folder`, and `environment` gives
-    /// variables: `ENDSEAL_S3_LISTEN`, `ENDSEAL_S3_METRICS_LISTEN`, `ENDSEAL_S3_BACKEND_URL`,
-    /// `ENDSEAL_S3_BACKEND_ACCESS_KEY`, `ENDSEAL_S3_BACKEND_SECRET_KEY`, each before what the file
-    /// says.
+    /// Parses a configuration. Relative file names are resolved from `folder`. `environment`
+    /// returns environment variables, which take precedence over the file: `ENDSEAL_S3_LISTEN`,
+    /// `ENDSEAL_S3_METRICS_LISTEN`, `ENDSEAL_S3_BACKEND_URL`, `ENDSEAL_S3_BACKEND_ACCESS_KEY` and
+    /// `ENDSEAL_S3_BACKEND_SECRET_KEY`.
     ///
     /// # Errors
-    /// [`ConfigError`], which names the entry: unknown ones too.
+    /// [`ConfigError`] with the name of an entry that is missing, unknown or invalid.
     pub fn parse(
         text: &str,
         folder: &Path,

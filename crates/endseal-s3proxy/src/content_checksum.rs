@@ -1,9 +1,9 @@
-//! Checksums as requests have them, and as objects keep them.
+//! Conversion between the checksums of requests and those in records of objects.
 
 use endseal_s3_format::{ChecksumAlgorithm, ContentChecksum};
 use endseal_s3_protocol::checksum::{ChecksumKind, ChecksumValue};
 
-/// The checksum as a record keeps it; `None` for SHA-512, for which it has no room.
+/// Returns the checksum in the form of records. `None` for SHA-512, which is too long for a record.
 pub(crate) fn kept(checksum: ChecksumValue) -> Option<ContentChecksum> {
     let algorithm = match checksum.kind() {
         ChecksumKind::Crc32 => ChecksumAlgorithm::Crc32,
@@ -16,7 +16,7 @@ pub(crate) fn kept(checksum: ChecksumValue) -> Option<ContentChecksum> {
     ContentChecksum::new(algorithm, checksum.as_bytes())
 }
 
-/// The checksum as answers have it.
+/// Returns the checksum in the form of responses.
 pub(crate) fn shown(checksum: &ContentChecksum) -> Option<ChecksumValue> {
     let kind = match checksum.algorithm() {
         ChecksumAlgorithm::Crc32 => ChecksumKind::Crc32,

@@ -1,4 +1,4 @@
-//! Content keys: drawn and wrapped for new objects, unwrapped for those that are there.
+//! Content keys: created and wrapped for new objects, unwrapped for existing ones.
 
 use core::time::Duration;
 
@@ -10,23 +10,23 @@ use endseal_s3_protocol::S3Error;
 
 use crate::context::Proxy;
 
-/// A new content key and what the provider made of it.
+/// New content key with its wrapped form.
 pub(crate) struct ObjectKeys {
     pub(crate) key: ContentKey,
     pub(crate) wrapped: Wrapped,
     pub(crate) binding: Binding,
-    /// For what else is made with them.
+    /// Buffered randomness, also for nonces and salts of the object.
     pub(crate) random: Draws,
 }
 
-/// A content key, the nonce that it is wrapped with, and two salts.
+/// Random bytes for a content key, the nonce that wraps it, and two salts.
 pub(crate) type Draws = BufferedRandom<OsRandom, { 32 + NONCE_LEN + 2 * SALT_LEN }>;
 
 impl Proxy {
-    /// Draws a content key for an object at that place.
+    /// Creates and wraps a content key for an object at `place`.
     ///
     /// # Errors
-    /// If the provider does not wrap it.
+    /// If the provider cannot wrap the key, or the system returns no random bytes.
     pub(crate) async fn new_key(&self, place: Place<'_>) -> Result<ObjectKeys, S3Error> {
         let mut bytes = endseal_crypto::secret::Zeroizing::new([0; 32]);
         let mut random = Draws::new(OsRandom);
@@ -49,10 +49,11 @@ impl Proxy {
         self.provider.wrap(&context, key).await.map_err(provider_error)
     }
 
-    /// Unwraps the content key of an object at that place, and compares the commitment.
+    /// Unwraps the content key of an object at `place` and checks the commitment of its header.
     ///
     /// # Errors
-    /// `ObjectNotAuthentic`, or that the provider does not answer.
+    /// `ObjectNotAuthentic` if the key cannot be unwrapped or does not match, or an error if the
+    /// provider is not available.
     pub(crate) async fn open_key(
         &self,
         header: &Header,
@@ -63,10 +64,11 @@ impl Proxy {
         Ok(key)
     }
 
-    /// The same without a look at the header's commitment, which the caller MUST take.
+    /// Unwraps the content key without checking the commitment of the header, which the caller MUST
+    /// do.
     ///
     /// # Errors
-    /// As [`open_key`](Self::open_key), but for another commitment.
+    /// As for [`open_key`](Self::open_key), except for a wrong commitment.
     pub(crate) async fn unwrap_key(
         &self,
         header: &Header,
@@ -84,10 +86,11 @@ impl Proxy {
         Ok(key)
     }
 
-    /// The header of the same object at another place, or under the provider's present key.
+    /// Returns the header of the same object for another place, or under the provider's newest key.
+    /// `key` is the result of [`open_key`](Self::open_key).
     ///
     /// # Errors
-    /// As [`open_key`](Self::open_key), of which `key` comes.
+    /// If the provider cannot wrap the key.
     pub(crate) async fn rewrap(
         &self,
         header: &Header,
@@ -97,10 +100,10 @@ impl Proxy {
         self.rewrap_bound(header, key, place, self.rule(place.bucket()).binding).await
     }
 
-    /// The same with another binding than that of the bucket's rule.
+    /// Like [`rewrap`](Self::rewrap), with another binding than that of the bucket's rule.
     ///
     /// # Errors
-    /// As [`rewrap`](Self::rewrap).
+    /// As for [`rewrap`](Self::rewrap).
     pub(crate) async fn rewrap_bound(
         &self,
         header: &Header,
@@ -114,7 +117,7 @@ impl Proxy {
             .map_err(|_| S3Error::internal())
     }
 
-    /// Asks the provider for a key.
+    /// Wraps a dummy key to check that the provider works.
     pub(crate) async fn probe_keys(&self) -> Result<(), S3Error> {
         let place = Place::new("readiness", "readiness").ok_or_else(S3Error::internal)?;
         let probe = ContentKey::from_bytes(&[0; 32]);
@@ -128,11 +131,11 @@ fn provider_error(error: ProviderError) -> S3Error {
             let seconds = retry_after.max(Duration::from_secs(1)).as_secs();
             S3Error::keys_unavailable()
                 .with_retry_after(u32::try_from(seconds).unwrap_or(60))
-                .because("key_provider", "the key provider does not answer")
+                .because("key_provider", "the key provider does not respond")
         }
         ProviderError::Refused => S3Error::access_denied()
-            .with_message("The key provider does not let the proxy do this.")
-            .because("key_provider", "the key provider refused"),
+            .with_message("The key provider does not allow the proxy to use this key.")
+            .because("key_provider", "the key provider refused the request"),
         _ => S3Error::not_authentic(),
     }
 }

@@ -1,4 +1,4 @@
-//! The state that requests share, and the context of one.
+//! State that all requests share, and the context of one request.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::observability::Metrics;
 use crate::transfer::{Leftover, RequestBody};
 use crate::upstream;
 
-/// A proxy: everything that requests share. It holds nothing that a second one would need.
+/// Proxy with the state that all requests share. Several proxies can run in one process.
 #[allow(missing_debug_implementations, reason = "it holds secret access keys")]
 pub struct Proxy {
     pub(crate) backend: upstream::Client,
@@ -30,19 +30,19 @@ pub struct Proxy {
     pub(crate) clients: Clients,
     pub(crate) signer: BackendSigner,
     pub(crate) domains: Vec<String>,
-    /// The region that clients sign for.
+    /// Region that clients use in their signatures.
     pub(crate) region: String,
     pub(crate) trailers: bool,
     pub(crate) limits: Limits,
-    /// The provider's cache, for metrics.
+    /// Cache of the key provider, for metrics.
     pub(crate) cache: Option<Arc<Cached>>,
-    /// The backend, if it is a folder, and the folder.
+    /// Path and server of the folder, if the backend is a folder.
     pub(crate) folder: Option<(PathBuf, Arc<FolderServer>)>,
-    /// Distinguishes requests of this process, and processes from each other.
+    /// Random-like start value and counter, which make the ids of requests unique.
     pub(crate) request_ids: (u64, AtomicU64),
 }
 
-/// A request whose sender is known and may send it.
+/// Request of a client that was authenticated and has the needed permissions.
 pub(crate) struct RequestContext {
     pub(crate) method: Method,
     pub(crate) target: Target,
@@ -50,14 +50,14 @@ pub(crate) struct RequestContext {
     pub(crate) payload: Payload,
     pub(crate) operation: Operation,
     pub(crate) signer: BackendSigner,
-    /// Taken by who reads it.
+    /// Body of the request. The handler that reads it takes it out.
     pub(crate) body: Option<Box<RequestBody>>,
     pub(crate) client: Arc<Client>,
 }
 
 impl Proxy {
-    /// A proxy with this configuration, key provider and client of the backend. It signs with
-    /// `access_key`; [`start`](Self::start) makes one that asks a chain of credentials.
+    /// Creates a proxy from a configuration, a key provider and a client of the backend. It signs
+    /// with `access_key`; use [`start`](Self::start) for a proxy with a chain of credentials.
     #[must_use]
     pub fn new(config: &Config, provider: Arc<dyn KeyProvider>, backend: upstream::Client) -> Self {
         let clients = Clients::new(&config.clients, &config.backend.region);
@@ -81,35 +81,35 @@ impl Proxy {
         }
     }
 
-    /// The bounds of its connections.
+    /// Returns the limits of connections and times.
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Its counters.
+    /// Returns the metrics of the proxy.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Returns true if the backend takes checksums behind a body.
+    /// Returns true if the backend accepts checksum trailers.
     pub(crate) const fn has_trailers(&self) -> bool {
         self.trailers
     }
 
-    /// The rule of a bucket.
+    /// Returns the rule of a bucket.
     pub(crate) fn rule(&self, bucket: &str) -> &BucketRule {
         self.buckets.rule(bucket)
     }
 
-    /// The verifier of forms, the clients who may send one, and what signs for those without
-    /// credentials of their own.
+    /// Returns the verifier of forms, the clients, and the signer for clients without credentials
+    /// of their own at the backend.
     pub(crate) const fn form_access(&self) -> (&Verifier<Clients>, &Clients, &BackendSigner) {
         (&self.verifier, &self.clients, &self.signer)
     }
 
-    /// The signer of requests that no client sends.
+    /// Returns the signer of requests that the proxy makes on its own behalf.
     pub(crate) const fn own_signer(&self) -> &BackendSigner {
         &self.signer
     }
@@ -120,7 +120,7 @@ impl Proxy {
     }
 }
 
-/// The part of a request that is known so far, for the log.
+/// Properties of a request that are known so far, for its log line.
 pub(crate) struct AccessLog {
     pub(crate) target: Option<Target>,
     pub(crate) operation: Operation,

@@ -1,8 +1,8 @@
-//! Credentials of the proxy at the backend: fixed ones, or those of a chain, renewed before they
-//! expire.
+//! Credentials of the proxy at the backend: a fixed key pair, or those of a chain, which are
+//! renewed before they expire.
 //!
 //! Each request to the backend is signed with the credentials that are valid when it is sent. A
-//! chain is asked in the background, by a task of the runtime that the proxy was started in.
+//! background task of the runtime in which the proxy was started renews them.
 
 mod chain;
 mod connector;
@@ -19,26 +19,26 @@ use endseal_s3_protocol::sigv4::Signer;
 use crate::upstream::Trust;
 use renewal::Renewal;
 
-/// The signer of requests to the backend.
+/// Signer of requests to the backend.
 #[derive(Clone)]
 pub(crate) enum BackendSigner {
-    /// One access key and its secret.
+    /// A fixed access key with its secret.
     Fixed(Arc<Signer>),
-    /// Credentials that are replaced before they expire.
+    /// Credentials of a chain that are renewed before they expire.
     Renewed(Arc<Renewal>),
 }
 
 impl BackendSigner {
-    /// A signer with the credentials of a chain, which is asked from now on. Called in a tokio
-    /// runtime.
+    /// Creates a signer with the credentials of a chain and starts to request them. Must be called
+    /// in a tokio runtime.
     pub(crate) fn of_chain(chain: &CredentialChain, region: &str, trust: Trust) -> Self {
         Self::Renewed(Arc::new(Renewal::start(chain.clone(), region.to_owned(), trust)))
     }
 
-    /// The signer with the credentials that are valid now.
+    /// Returns a signer with the credentials that are valid now.
     ///
     /// # Errors
-    /// `ServiceUnavailable` if a chain has none, and its cause.
+    /// `ServiceUnavailable` with the cause if a chain has no valid credentials.
     pub(crate) async fn current(&self) -> Result<Arc<Signer>, S3Error> {
         match self {
             Self::Fixed(signer) => Ok(Arc::clone(signer)),
@@ -46,8 +46,8 @@ impl BackendSigner {
         }
     }
 
-    /// Uses the credentials of `old` until the chain has answered for the first time. Does nothing
-    /// for another chain.
+    /// Uses the credentials of `old` until the chain has returned its first ones. Does nothing if
+    /// `old` has another chain.
     pub(crate) fn take_over(&self, old: &Self) {
         if let (Self::Renewed(own), Self::Renewed(old)) = (self, old) {
             own.take_over(old);

@@ -1,4 +1,4 @@
-//! Requests to the backend: signed, sent, and what their failures mean to a client.
+//! Requests to the backend: signing, sending, and translation of failures into client errors.
 
 mod verdict;
 
@@ -26,13 +26,13 @@ use crate::upstream::{Body, ClientError, ResponseBody, broken};
 const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
 
 impl Proxy {
-    /// Sends a request, signed anew, with the names that the backend knows. Gives an answer that is
-    /// a success of the operation; a redirect is none, and is not followed.
+    /// Signs a request and sends it with the names that the backend knows. Returns a response that
+    /// is a success of the operation. Redirects are errors and are not followed.
     ///
     /// # Errors
-    /// If a name has no room once it is encrypted, there are no credentials, no answer comes, or
-    /// the body's source fails: then with its error. The error that the backend answers with, or
-    /// `BadGateway` for a status that the operation does not have.
+    /// If an encrypted name is too long, no credentials are available, or the backend does not
+    /// respond. If the source of the body fails, its error. The error that the backend responds
+    /// with, or `BadGateway` for a status that the operation does not define.
     pub(crate) async fn send(
         &self,
         signer: &BackendSigner,
@@ -73,7 +73,7 @@ impl Proxy {
             names::open_headers(names, response.headers_mut());
         }
         let mut response = verdict.on(response).await?;
-        // Some clients ask another host for a bucket of another region.
+        // Some clients switch to another host if the response names another region.
         if response.headers().contains_key(BUCKET_REGION) {
             headers::insert(response.headers_mut(), BUCKET_REGION, &self.region)?;
         }
@@ -83,7 +83,7 @@ impl Proxy {
     /// Sends a request without a body.
     ///
     /// # Errors
-    /// As [`send`](Self::send).
+    /// As for [`send`](Self::send).
     pub(crate) async fn ask(
         &self,
         signer: &BackendSigner,
@@ -94,7 +94,8 @@ impl Proxy {
         self.send(signer, method, target, headers, Body::empty(), PayloadHash::Unsigned).await
     }
 
-    /// Asks the backend for its buckets; a refusal will do.
+    /// Requests the list of buckets without a signature. A refusal is a success, because it shows
+    /// that the backend responds.
     pub(crate) async fn probe_backend(&self) -> Result<(), S3Error> {
         let uri = self.backend.target().request_target("/").map_err(|_| S3Error::internal())?;
         let mut request = Request::new(Body::empty());
@@ -124,12 +125,12 @@ fn client_error(error: ClientError) -> S3Error {
     }
 }
 
-/// All of a body that is known to be small.
+/// Reads a body that is known to be small.
 ///
 /// # Errors
-/// If it is longer than `limit`, or breaks off.
+/// If the body is longer than `limit` or breaks off.
 pub(crate) async fn read(mut body: ResponseBody, limit: usize) -> Result<Bytes, S3Error> {
-    // Mostly it comes in one piece, which is not copied.
+    // Usually the body is one chunk, which is not copied.
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {

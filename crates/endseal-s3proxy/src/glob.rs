@@ -1,17 +1,18 @@
-//! Patterns of names in which `*` stands for any characters.
+//! Patterns for names, in which `*` matches any characters.
 
-/// A pattern: `*` is any number of characters, all others are themselves.
+/// Pattern: `*` matches any number of characters, and all others match themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob(String);
 
 impl Glob {
-    /// A pattern.
+    /// Creates a pattern. Every text is a valid pattern.
     #[must_use]
     pub fn new(pattern: &str) -> Self {
         Self(pattern.to_owned())
     }
 
-    /// Returns true if a name fits. In time proportional to the product of both lengths at most.
+    /// Returns true if the name matches. The time is at most proportional to the product of both
+    /// lengths.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let mut pieces = self.0.split('*');
@@ -19,7 +20,7 @@ impl Glob {
             return false;
         };
         let Some(last) = pieces.next_back() else { return rest.is_empty() };
-        // The leftmost place of each piece leaves the most room for those behind it.
+        // The leftmost match of each piece leaves the most text for the following pieces.
         let rest = pieces.try_fold(rest, |rest, piece| {
             rest.find(piece).and_then(|at| rest.get(at + piece.len()..))
         });

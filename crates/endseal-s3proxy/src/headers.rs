@@ -1,4 +1,4 @@
-//! Which headers go through to the backend and back, and which are the proxy's own business.
+//! Headers that pass between clients and the backend, and headers that the proxy handles itself.
 
 use endseal_s3_format as object;
 use endseal_s3_protocol::S3Error;
@@ -10,23 +10,23 @@ pub(crate) use endseal_s3_protocol::headers::{
     is_checksum, strip_aws_chunked, text,
 };
 
-/// The metadata that carries an object's header.
+/// Metadata entry with an object's header.
 pub(crate) const OBJECT_HEADER: HeaderName = HeaderName::from_static("x-amz-meta-endseal");
 
-/// The metadata that carries the MD5 of the content.
+/// Metadata entry with the MD5 of the content.
 pub(crate) const OBJECT_MD5: HeaderName = HeaderName::from_static("x-amz-meta-endseal-md5");
 
-/// The metadata that carries sealed user metadata.
+/// Metadata entry with the sealed user metadata.
 pub(crate) const SEALED_METADATA: HeaderName = HeaderName::from_static("x-amz-meta-endseal-m");
 
-/// Bytes of names and values of user metadata at most, as S3 has it.
+/// Maximum size in bytes of names and values of user metadata in S3.
 const MAX_USER_METADATA: usize = 2_048;
 
-/// Fields that a request to the backend gets besides those of the client's.
+/// Number of headers that a request to the backend gets in addition to those of the client.
 const ADDED: usize = 8;
 
-/// Path and query of a value of `x-amz-copy-source`. Slashes may be escaped, also the one between
-/// bucket and key: clients escape both as one name.
+/// Splits a value of `x-amz-copy-source` into path and query. Slashes may be percent-encoded,
+/// including the one between bucket and key, because some clients encode both as one name.
 pub(crate) fn copied_path(value: &str) -> (String, &str) {
     let (path, query) = value.split_once('?').unwrap_or((value, ""));
     let path = path.replace("%2F", "/").replace("%2f", "/");
@@ -34,13 +34,13 @@ pub(crate) fn copied_path(value: &str) -> (String, &str) {
     (path, query)
 }
 
-/// Returns true for a header of a request that S3 gives a meaning, or that describes an object or a
-/// condition. No other goes to the backend: `Referer` or `Cookie` may hold a credential for the
-/// proxy, and what overrides the method or the target at some servers was not authorized here.
+/// Returns true for a request header that S3 defines, or that describes an object or a condition.
+/// No other header is sent to the backend. `Referer` and `Cookie` may contain a credential for the
+/// proxy, and headers that override the method or target at some servers were not authorised here.
 fn is_passed_on(name: &HeaderName) -> bool {
     let name = name.as_str();
     if let Some(rest) = name.strip_prefix("x-amz-") {
-        // Made anew for the backend.
+        // The proxy sets these itself for the backend.
         return !matches!(
             rest,
             "content-sha256" | "date" | "decoded-content-length" | "security-token" | "trailer"
@@ -50,8 +50,8 @@ fn is_passed_on(name: &HeaderName) -> bool {
         || name.starts_with("access-control-request-")
         || matches!(
             name,
-            // Not `accept-encoding`: the proxy reads lists, and takes lengths at their word. MinIO
-            // would compress both.
+            // `accept-encoding` is not passed on: the proxy parses lists and relies on lengths, and
+            // MinIO would compress both.
             "accept"
                 | "cache-control"
                 | "content-disposition"
@@ -67,8 +67,8 @@ fn is_passed_on(name: &HeaderName) -> bool {
         )
 }
 
-/// Returns true if a header describes the bytes of the content: it would be wrong for those of the
-/// sealed object.
+/// Returns true if a header describes the bytes of the content, so that it would be wrong for the
+/// sealed bytes.
 fn describes_content(name: &HeaderName) -> bool {
     let name = name.as_str();
     name == "content-md5"
@@ -77,7 +77,7 @@ fn describes_content(name: &HeaderName) -> bool {
         || is_checksum(name)
 }
 
-/// Headers that `Connection` names: they concern one connection and end here (RFC 9110, 7.6.1).
+/// Returns the headers that `Connection` names. They concern one connection only (RFC 9110, 7.6.1).
 fn hop_by_hop(headers: &HeaderMap) -> Vec<HeaderName> {
     let lines = headers.get_all(CONNECTION).iter().filter_map(|line| line.to_str().ok());
     let names = lines.flat_map(|line| line.split(',')).map(str::trim);
@@ -87,18 +87,18 @@ fn hop_by_hop(headers: &HeaderMap) -> Vec<HeaderName> {
     names.filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Headers of a request that goes through as it is.
+/// Returns the headers of a request that are sent to the backend.
 pub(crate) fn forwarded(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, is_passed_on)
 }
 
-/// Headers of a request about content: [`forwarded`], but for what describes the content.
+/// Returns the headers of [`forwarded`] without those that describe the content.
 pub(crate) fn about_sealed(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, |name| is_passed_on(name) && !describes_content(name))
 }
 
-/// The headers that are wanted, without an encoding of the request, and room for those that a
-/// request to the backend gets besides.
+/// Returns the selected headers without hop-by-hop headers and without `aws-chunked`, with capacity
+/// for those that the proxy adds.
 fn chosen(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderMap {
     let mut out = HeaderMap::with_capacity(headers.len() + ADDED);
     let hop_by_hop = hop_by_hop(headers);
@@ -111,7 +111,7 @@ fn chosen(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderMa
     out
 }
 
-/// Removes the headers that `unwanted` names.
+/// Removes the headers that `unwanted` selects.
 pub(crate) fn remove(headers: &mut HeaderMap, unwanted: impl Fn(&HeaderName) -> bool) {
     let names: Vec<HeaderName> = headers.keys().filter(|name| unwanted(name)).cloned().collect();
     for name in names {
@@ -119,10 +119,11 @@ pub(crate) fn remove(headers: &mut HeaderMap, unwanted: impl Fn(&HeaderName) -> 
     }
 }
 
-/// Refuses metadata entries that are the proxy's, and returns how many bytes the others take.
+/// Checks that no metadata entry is reserved for the proxy, and returns the size of the entries in
+/// bytes.
 ///
 /// # Errors
-/// `InvalidArgument`.
+/// `InvalidArgument` if an entry is reserved.
 pub(crate) fn check_user_metadata(headers: &HeaderMap) -> Result<usize, S3Error> {
     let mut len = 0;
     for (name, value) in headers {
@@ -137,11 +138,11 @@ pub(crate) fn check_user_metadata(headers: &HeaderMap) -> Result<usize, S3Error>
     Ok(len)
 }
 
-/// Refuses a key with which the backend would encrypt (SSE-C): it would get the key, and is trusted
-/// with availability alone.
+/// Refuses encryption keys of clients (SSE-C). The backend would get the key, although it is only
+/// trusted with availability.
 ///
 /// # Errors
-/// `NotImplemented`.
+/// `NotImplemented` if a header with such a key is present.
 pub(crate) fn check_no_customer_key<'a>(
     mut names: impl Iterator<Item = &'a str>,
 ) -> Result<(), S3Error> {
@@ -159,10 +160,10 @@ pub(crate) fn check_no_customer_key<'a>(
     Ok(())
 }
 
-/// Sets the metadata entry of the object's header.
+/// Sets the metadata entry with the object's header.
 ///
 /// # Errors
-/// `MetadataTooLarge` if `user_metadata` bytes leave no room for it.
+/// `MetadataTooLarge` if `user_metadata` bytes of other entries leave no room for it.
 pub(crate) fn set_header(
     headers: &mut HeaderMap,
     header: String,
@@ -176,10 +177,10 @@ pub(crate) fn set_header(
     Ok(())
 }
 
-/// Sets a header.
+/// Sets a header to a text.
 ///
 /// # Errors
-/// `InternalError` if name or value cannot stand in a header.
+/// `InternalError` if the name or value is not valid in a header.
 pub(crate) fn insert(
     headers: &mut HeaderMap,
     name: impl TryInto<HeaderName>,
@@ -191,28 +192,28 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Headers of the backend's answer that the client sees as they are. Some servers keep the encoding
-/// of an upload with the object.
+/// Returns the headers of the backend's response that clients see unchanged. `aws-chunked` is
+/// removed, because some servers store it with the object.
 pub(crate) fn returned(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, is_returned)
 }
 
-/// Leaves no others than those of [`returned`] in an answer that is taken over.
+/// Removes all headers of a response except those of [`returned`].
 pub(crate) fn keep_returned(headers: &mut HeaderMap) {
     let hop_by_hop = hop_by_hop(headers);
     remove(headers, |name| !is_returned(name) || hop_by_hop.contains(name));
     strip_aws_chunked(headers);
 }
 
-/// The same for an answer about a sealed object: without what describes the sealed bytes, and
-/// without the proxy's metadata.
+/// Returns the headers of a response about a sealed object that clients see: [`returned`] without
+/// the proxy's metadata and without those that describe the sealed bytes.
 pub(crate) fn returned_unsealed(headers: &HeaderMap) -> HeaderMap {
     chosen(headers, |name| is_returned(name) && !describes_sealed(name))
 }
 
-/// Returns true for a header of an answer that describes an object, or that S3 gives a meaning.
-/// Others could lead a client past the proxy (`Location`), or have a browser report presigned URLs
-/// to the backend (`NEL`).
+/// Returns true for a response header that S3 defines or that describes an object. Other headers
+/// could lead a client past the proxy (`Location`), or make a browser report presigned URLs to the
+/// backend (`NEL`).
 fn is_returned(name: &HeaderName) -> bool {
     is_of_origins(name)
         || ["x-amz-", "x-minio-", "x-rgw-"].iter().any(|prefix| name.as_str().starts_with(prefix))
@@ -237,7 +238,7 @@ fn is_returned(name: &HeaderName) -> bool {
         )
 }
 
-/// Returns true for a header about pages of other origins, or about the caches between.
+/// Returns true for a header about cross-origin requests or caching of them.
 pub(crate) fn is_of_origins(name: &HeaderName) -> bool {
     *name == VARY || name.as_str().starts_with("access-control-")
 }

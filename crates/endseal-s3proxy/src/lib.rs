@@ -1,12 +1,13 @@
-//! An S3 proxy that seals what passes through it: any S3 client in front, any S3 server behind.
+//! S3 proxy that seals all objects that pass through it. It works with any S3 client and any S3
+//! server.
 //!
 //! | to do this | use |
 //! |---|---|
-//! | run a proxy | [`Config`], [`Proxy`], [`Server`] |
-//! | make what a proxy over a folder needs | [`set_up`] |
+//! | create the files that a proxy over a folder needs | [`set_up`] |
+//! | clean up after uploads, rewrap the keys of objects | [`admin`] |
 //! | clean up after uploads, wrap the keys of objects anew | [`admin`] |
-//! | sign for the backend with temporary credentials | [`credentials`] |
-//! | keep what names are encrypted under | [`names`] |
+//! | store the secret that encrypts names | [`names`] |
+//! | send requests to the backend | [`upstream`] |
 //! | talk to the server behind | [`upstream`] |
 #![forbid(unsafe_code)]
 #![allow(

@@ -1,4 +1,4 @@
-//! The file with the secret that names are encrypted under (docs/spec/s3-object.md, "Name secret").
+//! File with the secret that encrypts object names (docs/spec/s3-object.md, "Name secret").
 
 use core::fmt;
 use std::fs::File;
@@ -9,22 +9,23 @@ use endseal_crypto::random::{Random, RandomError};
 use endseal_kms::key_file;
 use endseal_s3_format::names::{MAX_SECRET_TEXT, NameSecret, NameSecretError};
 
-/// The file of a name secret.
+/// File of a name secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameSecretFile(PathBuf);
 
 impl NameSecretFile {
-    /// The file at `path`, which need not exist.
+    /// Refers to the file at `path`, which need not exist.
     #[must_use]
     pub fn at(path: &Path) -> Self {
         Self(path.to_owned())
     }
 
-    /// Draws a secret and writes it to a new file, mode 0600. When it returns, the file is on the
-    /// disk.
+    /// Generates a secret and writes it to a new file with mode 0600. The file has been written to
+    /// disk when this returns.
     ///
     /// # Errors
-    /// [`CreateNameSecretError::Exists`] if there is something of that name already.
+    /// [`CreateNameSecretError::Exists`] if the path already exists; other variants if writing or
+    /// the random source fails.
     pub fn create(&self, random: &mut impl Random) -> Result<NameSecret, CreateNameSecretError> {
         let secret = NameSecret::try_init_with(|out| random.fill(out))?;
         key_file::create(&self.0, &secret.to_text()).map_err(|error| match error.kind() {
@@ -34,10 +35,10 @@ impl NameSecretFile {
         Ok(secret)
     }
 
-    /// Reads the secret.
+    /// Reads the secret from the file.
     ///
     /// # Errors
-    /// [`LoadNameSecretError`].
+    /// [`LoadNameSecretError`] if the file cannot be read or contains no name secret.
     pub fn load(&self) -> Result<NameSecret, LoadNameSecretError> {
         let file = File::open(&self.0).map_err(LoadNameSecretError::Io)?;
         let bytes = key_file::read(&file, MAX_SECRET_TEXT).map_err(LoadNameSecretError::Io)?;
@@ -45,15 +46,15 @@ impl NameSecretFile {
     }
 }
 
-/// Why there is no new file.
+/// Reason why no file was created.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CreateNameSecretError {
-    /// Something of that name is there. It was not touched.
+    /// The path already exists and was not changed.
     Exists,
-    /// The file system's.
+    /// The file could not be written.
     Io(io::Error),
-    /// The source of randomness failed.
+    /// The operating system returned no random bytes.
     Random,
 }
 
@@ -66,7 +67,7 @@ impl From<RandomError> for CreateNameSecretError {
 impl fmt::Display for CreateNameSecretError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exists => f.write_str("there is a file of that name already"),
+            Self::Exists => f.write_str("a file with this name already exists"),
             Self::Io(error) => write!(f, "the name secret could not be written: {error}"),
             Self::Random => f.write_str("the source of randomness failed"),
         }
@@ -75,13 +76,13 @@ impl fmt::Display for CreateNameSecretError {
 
 impl core::error::Error for CreateNameSecretError {}
 
-/// Why a secret could not be read.
+/// Reason why a secret could not be read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadNameSecretError {
-    /// The file system's.
+    /// The file could not be read.
     Io(io::Error),
-    /// It is no name secret.
+    /// The file contains no valid name secret.
     Parse(NameSecretError),
 }
 

@@ -1,8 +1,8 @@
-//! Names between clients and the backend, in buckets where they are encrypted
+//! Translation of object names between clients and the backend, in buckets with encrypted names
 //! (docs/spec/s3-object.md, "Names").
 //!
-//! Everything in the proxy speaks of keys as clients do. What goes to the backend goes by
-//! `forward`, which translates it; what comes from there is translated where it is read.
+//! All code of the proxy uses the keys of clients. `forward` encrypts the names of requests to the
+//! backend. Names in responses are decrypted by the code that parses them.
 
 pub(crate) mod bucket_settings;
 mod client_key;
@@ -31,27 +31,27 @@ use crate::context::Proxy;
 use crate::headers;
 pub(crate) use client_key::{check_key, is_reserved, name_error, parse_target};
 
-/// Where the server behind sends browsers that ask for the object: `/` and a key, or a URL.
+/// Header with the website redirect of an object: `/` and a key, or a URL.
 const REDIRECT: HeaderName = HeaderName::from_static("x-amz-website-redirect-location");
 
-/// A document about one object.
+/// Maximum size in bytes of a document about one object.
 const MAX_DOCUMENT: usize = 64 * 1024;
 
 impl Proxy {
-    /// Returns the encryption of the names of a bucket; `None` where they are as they come.
+    /// Returns the name encryption of a bucket, or `None` if its names are not encrypted.
     pub(crate) fn names(&self, bucket: &str) -> Option<Arc<Names>> {
         self.rule(bucket).names.as_ref().map(|names| names.of(bucket))
     }
 
-    /// The target as the backend knows it.
+    /// Translates a target into the one that the backend knows.
     ///
     /// # Errors
-    /// `KeyTooLongError`.
+    /// `KeyTooLongError` if the encrypted key is too long.
     pub(crate) fn stored<'t>(&self, target: &'t Target) -> Result<Cow<'t, Target>, S3Error> {
         let (Some(bucket), Some(key)) = (target.bucket(), target.key()) else {
             return Ok(Cow::Borrowed(target));
         };
-        // No client can name the proxy's own keys, and no encrypted name begins like one.
+        // Clients cannot name the proxy's own keys, and no encrypted name starts like one.
         if target.is_stored() || key.starts_with(RESERVED_PREFIX) {
             return Ok(Cow::Borrowed(target));
         }
@@ -60,10 +60,10 @@ impl Proxy {
         Ok(Cow::Owned(Target::of_stored(bucket, &key, target.query().clone())))
     }
 
-    /// The key as the backend knows it.
+    /// Translates a key into the one that the backend knows.
     ///
     /// # Errors
-    /// `KeyTooLongError`.
+    /// `KeyTooLongError` if the encrypted key is too long.
     pub(crate) fn stored_key<'k>(
         &self,
         bucket: &str,
@@ -75,8 +75,7 @@ impl Proxy {
         }
     }
 
-    /// Returns the client's name of the object that the backend has under `key`; `None` if no
-    /// client can name it.
+    /// Returns the client's name of the backend's key, or `None` if no client can name it.
     pub(crate) fn opened_key<'k>(&self, bucket: &str, key: &'k str) -> Option<Cow<'k, str>> {
         match self.names(bucket) {
             Some(names) => names.open_key(key).ok().map(Cow::Owned),
@@ -84,18 +83,18 @@ impl Proxy {
         }
     }
 
-    /// The value of `x-amz-copy-source` that names this.
+    /// Returns the value of `x-amz-copy-source` that names this target at the backend.
     ///
     /// # Errors
-    /// `KeyTooLongError`.
+    /// `KeyTooLongError` if the encrypted key is too long.
     pub(crate) fn copy_source(&self, target: &Target) -> Result<String, S3Error> {
         let target = self.stored(target)?;
         let (path, query) = (target.path(), target.query().encode());
         Ok(if query.is_empty() { path } else { format!("{path}?{query}") })
     }
 
-    /// An answer about one object with the names that clients know: what the backend says of
-    /// uploads and of copies.
+    /// Replaces the backend's names by those of clients in a response about one object. This
+    /// concerns the documents of uploads and copies.
     pub(crate) async fn with_clients_names(
         &self,
         seen: &AccessLog,
@@ -116,13 +115,13 @@ impl Proxy {
             return response;
         }
         let (mut head, body) = response.into_parts();
-        // What cannot be read is not passed on: it may name what nobody asked for.
+        // A document that cannot be read is dropped, because it may contain other names.
         let document = collect(body).await.unwrap_or_default();
         head.headers.remove(CONTENT_LENGTH);
         Response::from_parts(head, Outgoing::full(renamed(&document, &known)))
     }
 
-    /// An error with the names that clients know: the backend's message may name the object.
+    /// Replaces the backend's names by those of clients in an error message.
     pub(crate) fn error_with_clients_names(&self, seen: &AccessLog, error: S3Error) -> S3Error {
         let known = self.translated(seen);
         if !known.iter().any(|(sealed, _)| error.message().contains(sealed)) {
@@ -133,7 +132,7 @@ impl Proxy {
         error.with_message(known.iter().fold(message, rename))
     }
 
-    /// Pairs of a backend's key and a client's that a request is about.
+    /// Returns the pairs of backend key and client key that a request is about.
     fn translated(&self, seen: &AccessLog) -> Vec<(String, String)> {
         let mut known = Vec::new();
         let mut add = |target: &Target| {
@@ -145,19 +144,19 @@ impl Proxy {
         };
         seen.target.iter().for_each(&mut add);
         seen.copy_source.iter().filter_map(source).for_each(|source| add(&source));
-        // A key may begin with another one.
+        // Longer names are replaced first, because a name can be the prefix of another.
         known.sort_by_key(|(sealed, _)| core::cmp::Reverse(sealed.len()));
         known
     }
 }
 
-/// Returns the source that a request copies, if that is a key.
+/// Returns the source of a copy request, if its header names a key.
 fn source(header: &HeaderValue) -> Option<Target> {
     let (path, _) = headers::copied_path(header.to_str().ok()?);
     parse_target(&path.parse::<Uri>().ok()?, None, &[]).ok()
 }
 
-/// All of a document; `None` if it is too long or breaks off.
+/// Reads a document completely. Returns `None` if it is too long or breaks off.
 async fn collect(mut body: Outgoing) -> Option<BytesMut> {
     let mut all = BytesMut::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
@@ -170,8 +169,8 @@ async fn collect(mut body: Outgoing) -> Option<BytesMut> {
     Some(all)
 }
 
-/// A document in which the names of the backend are those of clients. An encrypted name of 16 bytes
-/// and more stands for nothing else, and has no character that XML or URLs would escape.
+/// Replaces the backend's names in a document by those of clients. An encrypted name has at least
+/// 16 bytes, so it matches nothing else, and no character that XML or URLs escape.
 fn renamed(document: &[u8], known: &[(String, String)]) -> Vec<u8> {
     let Ok(text) = core::str::from_utf8(document) else { return Vec::new() };
     let replace = |text: &str, write: &dyn Fn(&str) -> String| {
@@ -194,16 +193,17 @@ fn renamed(document: &[u8], known: &[(String, String)]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Headers of a request as the backend gets them: what names another key of the bucket is
-/// translated, what tells where the client found this one stays here.
+/// Prepares the headers of a request for the backend. A key in a redirect is encrypted, and
+/// `Referer` is removed.
 ///
 /// # Errors
-/// `KeyTooLongError`, `InvalidArgument` for a name that is no text.
+/// `KeyTooLongError` if the encrypted key is too long, `InvalidArgument` if the header is not
+/// UTF-8.
 pub(crate) fn seal_headers(names: &Names, headers: &mut HeaderMap) -> Result<(), S3Error> {
     headers.remove(REFERER);
     let Some(value) = headers.get(&REDIRECT) else { return Ok(()) };
     let text = core::str::from_utf8(value.as_bytes())
-        .map_err(|_| S3Error::invalid_argument("The redirect location is no UTF-8."))?;
+        .map_err(|_| S3Error::invalid_argument("The redirect location is not UTF-8."))?;
     if let Some(key) = text.strip_prefix('/') {
         let sealed = format!("/{}", names.seal_key(key).map_err(name_error)?);
         headers::insert(headers, REDIRECT, &sealed)?;
@@ -211,7 +211,7 @@ pub(crate) fn seal_headers(names: &Names, headers: &mut HeaderMap) -> Result<(),
     Ok(())
 }
 
-/// Headers of an answer as clients get them.
+/// Decrypts a key in the redirect header of a response.
 pub(crate) fn open_headers(names: &Names, headers: &mut HeaderMap) {
     let key = headers::text(headers, REDIRECT).and_then(|text| text.strip_prefix('/'));
     let Some(key) = key.and_then(|key| names.open_key(key).ok()) else { return };

@@ -1,4 +1,4 @@
-//! Counters and warnings, for operators.
+//! Metrics and warnings for operators.
 
 pub(crate) mod failure;
 mod metrics;

@@ -1,4 +1,4 @@
-//! Operations of the proxy.
+//! Handlers of the S3 operations.
 
 mod attributes;
 mod conditions;
@@ -32,10 +32,10 @@ use crate::context::{Proxy, RequestContext};
 use crate::names::bucket_settings;
 use crate::transfer::Outgoing;
 
-/// Takes care of a request that may be made.
+/// Executes a request that was authenticated and authorised.
 ///
 /// # Errors
-/// What the client is told.
+/// The error that the client gets.
 pub(crate) async fn handle(
     proxy: &Proxy,
     mut call: RequestContext,

@@ -1,4 +1,4 @@
-//! An object of the backend, examined: sealed or not, its key, its length, its record.
+//! Examination of an object of the backend: its form, content key, length and record.
 
 use core::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,21 +19,21 @@ use crate::forward;
 use crate::headers;
 use crate::upstream::ResponseBody;
 
-/// An object that is wanted.
+/// Reference to an object in a request to the backend.
 pub(crate) struct ObjectRef<'a> {
     pub(crate) signer: &'a BackendSigner,
     pub(crate) bucket: &'a str,
     pub(crate) key: &'a str,
     pub(crate) version: Option<&'a str>,
-    /// True if the backend has the key as it is here, even if names of this bucket are encrypted.
+    /// True if `key` is the backend's key, even though names of this bucket are encrypted.
     pub(crate) is_stored: bool,
 }
 
 impl<'a> ObjectRef<'a> {
-    /// The object that a request is about.
+    /// Returns the object that a request names.
     ///
     /// # Errors
-    /// If it names none.
+    /// If the target has no key.
     pub(crate) fn of(signer: &'a BackendSigner, target: &'a Target) -> Result<Self, S3Error> {
         let (Some(bucket), Some(key)) = (target.bucket(), target.key()) else {
             return Err(S3Error::internal());
@@ -42,15 +42,15 @@ impl<'a> ObjectRef<'a> {
         Ok(Self { signer, bucket, key, version, is_stored: target.is_stored() })
     }
 
-    /// Where its content key belongs.
+    /// Returns the place that the content key is bound to.
     ///
     /// # Errors
-    /// If the names are longer than any place.
+    /// If the names are too long for a place.
     pub(crate) fn place(&self) -> Result<Place<'a>, S3Error> {
         Place::new(self.bucket, self.key).ok_or_else(S3Error::invalid_uri)
     }
 
-    /// Its target at the backend.
+    /// Returns the target of the object at the backend.
     pub(crate) fn target(&self) -> Target {
         let query = match self.version {
             Some(version) => Query::new().with("versionId", version),
@@ -63,34 +63,37 @@ impl<'a> ObjectRef<'a> {
     }
 }
 
-/// Result of looking at an object.
+/// Result of examining an object.
 pub(crate) enum Inspected {
-    /// A sealed object, whose key is here.
+    /// The object is sealed, and its content key was unwrapped.
     Sealed(SealedObject),
-    /// Plaintext, which the bucket's rule allows to read.
+    /// The object is plaintext, and the rule of the bucket allows to read it.
     Plain,
 }
 
-/// A sealed object whose header is authentic.
+/// Sealed object whose header was authenticated.
 pub(crate) struct SealedObject {
     pub(crate) header: Header,
     pub(crate) key: ContentKey,
-    /// Length of the content. For multipart what the length of the object says.
+    /// Length of the content. For a multipart object it is only derived from the length of the
+    /// object.
     pub(crate) content_len: u64,
     pub(crate) sealed_len: u64,
-    /// The backend's.
+    /// Entity tag at the backend.
     pub(crate) entity_tag: Option<String>,
-    /// MD5 of the content, where the bucket's objects are called by it and this one has it.
+    /// MD5 of the content, if the bucket uses MD5s as entity tags and the object has one.
     pub(crate) md5: Option<[u8; 16]>,
-    /// Of a whole object: made while its commitment was compared, and taken by who reads all of it.
+    /// Opener of an object that was not uploaded in parts. It is created when the commitment is
+    /// checked, and is taken by the code that reads the whole object.
     pub(crate) opener: Option<Box<WholeOpener>>,
 }
 
 impl Proxy {
-    /// Examines what the backend says of an object: an answer to `HEAD` or `GET`.
+    /// Examines an object by the headers of the backend's response to `HEAD` or `GET`.
     ///
     /// # Errors
-    /// `ObjectNotAuthentic`, `InvalidObjectState` for plaintext where that is forbidden.
+    /// `ObjectNotAuthentic` if the header does not authenticate, `InvalidObjectState` for plaintext
+    /// where the rule of the bucket forbids it.
     pub(crate) async fn examine(
         &self,
         object_ref: &ObjectRef<'_>,
@@ -145,10 +148,11 @@ impl Proxy {
         Ok((header, key, opener, content_len))
     }
 
-    /// Reads the record at the object's end.
+    /// Reads and authenticates the record at the end of the object.
     ///
     /// # Errors
-    /// `ObjectNotAuthentic`, `PreconditionFailed` if the object was replaced in between.
+    /// `ObjectNotAuthentic` if it does not authenticate, `PreconditionFailed` if the object was
+    /// replaced since it was examined.
     pub(crate) async fn record(
         &self,
         object_ref: &ObjectRef<'_>,
@@ -173,10 +177,12 @@ impl Proxy {
         })
     }
 
-    /// Asks for bytes of the sealed object, of the one that was examined and no other.
+    /// Requests bytes of the sealed object, on condition that it is still the one that was
+    /// examined.
     ///
     /// # Errors
-    /// If the backend gives others.
+    /// `PreconditionFailed` if the object was replaced, `BadGateway` if the backend returns another
+    /// range.
     pub(crate) async fn range(
         &self,
         object_ref: &ObjectRef<'_>,
@@ -202,19 +208,19 @@ impl Proxy {
             StatusCode::PARTIAL_CONTENT => {
                 let (start, total) = content_range(response.headers()).unwrap_or((0, None));
                 if start != range.start || total != Some(object.sealed_len) {
-                    return Err(S3Error::bad_gateway("the backend gave another range"));
+                    return Err(S3Error::bad_gateway("the backend returned another range"));
                 }
                 Ok(response)
             }
             _ if whole => Ok(response),
-            _ => Err(S3Error::bad_gateway("the backend gave all of an object for a range")),
+            _ => Err(S3Error::bad_gateway("the backend returned a whole object for a range")),
         }
     }
 
-    /// Asks what the backend knows of an object.
+    /// Requests the headers of an object with `HEAD`.
     ///
     /// # Errors
-    /// As [`ask`](Self::ask).
+    /// As for [`ask`](Self::ask).
     pub(crate) async fn head(
         &self,
         object_ref: &ObjectRef<'_>,
@@ -225,22 +231,23 @@ impl Proxy {
 }
 
 impl SealedObject {
-    /// Returns true if it has a record with parts.
+    /// Returns true if the object was uploaded in parts.
     pub(crate) fn is_multipart(&self) -> bool {
         self.header.form() == Form::Multipart
     }
 
-    /// The MD5 beside the object, if there is one, out of the answer that it was examined in.
+    /// Opens the sealed MD5 of the object, if it has one. `response` are the headers with which the
+    /// object was examined.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it does not open.
+    /// [`Unauthentic`] if the MD5 does not authenticate.
     pub(crate) fn open_md5(&self, response: &HeaderMap) -> Result<Option<[u8; 16]>, Unauthentic> {
         let Some(value) = response.get(headers::OBJECT_MD5) else { return Ok(None) };
         let text = value.to_str().map_err(|_| Unauthentic)?;
         content_md5::open(&self.header, &self.key, text).map(Some)
     }
 
-    /// Returns the entity tag that clients see, if there is one.
+    /// Returns the entity tag that clients see, if the object has one.
     pub(crate) fn client_tag(&self) -> Option<String> {
         match &self.md5 {
             Some(md5) => Some(entity_tag::of_md5(md5)),
@@ -249,19 +256,20 @@ impl SealedObject {
     }
 }
 
-/// Length of the object that an answer is about: all of it, also if the answer is a range.
+/// Returns the length of the whole object from a response, which may contain a range only.
 ///
 /// # Errors
-/// `BadGateway` if the answer does not say it.
+/// `BadGateway` if the response does not state it.
 pub(crate) fn object_len<B>(response: &Response<B>) -> Result<u64, S3Error> {
     let len = match response.status() {
         StatusCode::PARTIAL_CONTENT => content_range(response.headers()).and_then(|range| range.1),
         _ => headers::text(response.headers(), CONTENT_LENGTH).and_then(|len| len.parse().ok()),
     };
-    len.ok_or_else(|| S3Error::bad_gateway("the backend did not tell the length of an object"))
+    len.ok_or_else(|| S3Error::bad_gateway("the backend did not state the length of an object"))
 }
 
-/// First byte and length of the whole out of `Content-Range: bytes first-last/length`.
+/// Parses `Content-Range: bytes first-last/length`. Returns the first byte and the length of the
+/// whole.
 pub(crate) fn content_range(headers: &HeaderMap) -> Option<(u64, Option<u64>)> {
     let value = headers::text(headers, CONTENT_RANGE)?;
     let (range, total) = value.strip_prefix("bytes ")?.split_once('/')?;

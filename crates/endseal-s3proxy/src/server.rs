@@ -1,4 +1,4 @@
-//! The side towards clients: connections, and requests from their first byte to their answer.
+//! HTTP server for clients: connections, and requests from the first byte to the response.
 
 mod daemon;
 mod error_response;

@@ -1,4 +1,4 @@
-//! The first start: everything that a proxy over a folder needs, made where it is missing.
+//! First start of a proxy over a folder: creates what is missing.
 
 use core::net::SocketAddr;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -17,47 +17,46 @@ use crate::access::{Client, SecretAccessKey};
 use crate::config::{Backend, Config, Keys};
 use crate::start::StartError;
 
-/// Names within the folder.
+/// Names of files and folders within the folder.
 const OBJECTS: &str = "objects";
 const RING: &str = "keys.ring";
 const CREDENTIALS: &str = "credentials";
 
-/// Parts with which a proxy over a folder begins.
+/// Configuration and files of a proxy over a folder.
 #[allow(missing_debug_implementations, reason = "it holds a secret access key")]
 #[non_exhaustive]
 pub struct SetUp {
-    /// The configuration.
+    /// Configuration of the proxy.
     pub config: Config,
-    /// The file with access key and secret, as AWS's tools read them
-    /// (`AWS_SHARED_CREDENTIALS_FILE`).
+    /// File with access key and secret in the format of AWS tools (`AWS_SHARED_CREDENTIALS_FILE`).
     pub credentials: PathBuf,
-    /// The key ring. Whoever has it reads every object; without it nobody does.
+    /// File of the key ring. All objects can be read with it, and none without it.
     pub ring: PathBuf,
-    /// True if the key ring was made just now.
+    /// True if the key ring was created by this call.
     pub is_new: bool,
 }
 
-/// Makes a proxy over `folder`, which is made if it is missing. On the first start a key ring and
-/// credentials are drawn into it, both readable by their owner alone; later ones use what is there.
-/// Nothing is ever overwritten.
+/// Prepares a proxy over `folder`, which is created if it is missing. The first call creates a key
+/// ring and credentials in it, readable by their owner only. Later calls use the existing ones. No
+/// file is ever overwritten.
 ///
 /// # Errors
-/// [`StartError`]: what the disk says; credentials that are none; a missing key ring where there
-/// are objects, which a new one would not open.
+/// [`StartError`] if a file cannot be read or written, if the credentials are malformed, or if
+/// there are objects but no key ring: a new one could not open them.
 pub fn set_up(folder: &Path, listen: Option<SocketAddr>) -> Result<SetUp, StartError> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(folder)
         .map_err(|error| StartError::of_file(folder, error))?;
-    // Relative paths would lead elsewhere if the process changed its folder.
+    // Relative paths would lead elsewhere if the process changed its working directory.
     let folder = fs::canonicalize(folder).map_err(|error| StartError::of_file(folder, error))?;
     let objects = folder.join(OBJECTS);
     let ring = folder.join(RING);
     let is_new = match ring.exists() {
         true => false,
         false if objects.exists() => {
-            let message = "is missing, and a new one would not open the objects that are there";
+            let message = "is missing, and a new one could not open the existing objects";
             return Err(StartError::of_file(&ring, message));
         }
         false => new_ring(&ring)?,
@@ -76,16 +75,17 @@ fn new_ring(path: &Path) -> Result<bool, StartError> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs());
     let ring = Ring::generate(now, &mut OsRandom);
-    let ring = ring.map_err(|_| StartError::of_file(path, "no randomness"))?;
+    let ring =
+        ring.map_err(|_| StartError::of_file(path, "the system returned no random bytes"))?;
     match RingFile::at(path).create(&ring, Protection::None, &mut OsRandom) {
         Ok(()) => Ok(true),
-        // Another process was faster.
+        // Another process has created it meanwhile.
         Err(CreateRingError::Exists) => Ok(false),
         Err(error) => Err(StartError::of_file(path, error)),
     }
 }
 
-/// The client of the credentials in a file, which are drawn if there is none.
+/// Reads the credentials of a client from a file, which is created if it is missing.
 fn credentials(path: &Path) -> Result<Client, StartError> {
     let failed = |error: io::Error| StartError::of_file(path, error);
     let text = match fs::read_to_string(path) {
@@ -113,7 +113,7 @@ fn credentials(path: &Path) -> Result<Client, StartError> {
 fn draw(path: &Path) -> Result<(), StartError> {
     let mut bytes = Zeroizing::new([0; 40]);
     let drawn = OsRandom.fill(&mut bytes[..]);
-    drawn.map_err(|_| StartError::of_file(path, "no randomness"))?;
+    drawn.map_err(|_| StartError::of_file(path, "the system returned no random bytes"))?;
     let (name, secret) = bytes.split_at(10);
     let name: String = name.iter().map(|byte| format!("{byte:02X}")).collect();
     let secret = Zeroizing::new(Base64UrlUnpadded::encode_string(secret));
@@ -127,7 +127,7 @@ fn draw(path: &Path) -> Result<(), StartError> {
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
-        // A link fails if the name is taken: then another process was faster.
+        // A link fails if the name exists: then another process has created the file.
         match fs::hard_link(&temporary, path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),

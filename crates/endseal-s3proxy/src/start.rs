@@ -1,4 +1,4 @@
-//! From a configuration to a proxy: files read, keys loaded, clients made.
+//! Creation of a proxy from its configuration: reads files, loads keys and creates clients.
 
 use core::fmt;
 use core::time::Duration;
@@ -19,7 +19,7 @@ use crate::context::Proxy;
 use crate::credentials::BackendSigner;
 use crate::upstream::{self, Client, Target, Trust};
 
-/// Why a proxy could not be started: what was to be done, and what came of it.
+/// Reason why a proxy could not be started: a file or entry, and what is wrong with it.
 #[derive(Debug)]
 pub struct StartError {
     what: String,
@@ -41,7 +41,7 @@ impl StartError {
         Self { is_busy, ..Self::of_file(folder, error) }
     }
 
-    /// Returns true if another process serves the folder of the configuration.
+    /// Returns true if another process already serves the folder of the configuration.
     #[must_use]
     pub const fn is_busy(&self) -> bool {
         self.is_busy
@@ -57,16 +57,16 @@ impl fmt::Display for StartError {
 impl core::error::Error for StartError {}
 
 impl Proxy {
-    /// Makes a proxy of its configuration: reads its keys, and connects to nobody yet. Called in a
-    /// tokio runtime.
+    /// Creates a proxy from its configuration. Reads its keys but opens no connection yet. Must be
+    /// called in a tokio runtime.
     ///
     /// # Errors
-    /// [`StartError`], which names the file or entry.
+    /// [`StartError`] with the name of the file or entry.
     pub fn start(config: &Config) -> Result<Self, StartError> {
         if config.clients.is_empty() {
             return Err(StartError::new(
                 "client",
-                "nobody could come in: no [[client]] is configured",
+                "no [[client]] is configured, so every request would be refused",
             ));
         }
         let limits = client_limits(&config.limits);
@@ -88,7 +88,7 @@ impl Proxy {
 
     fn of_provider(config: &Config, provider: Arc<dyn KeyProvider>, backend: Client) -> Self {
         if matches!(config.keys, Keys::Ring { .. }) {
-            // It opens a key in less time than a look into a cache takes.
+            // It unwraps a key in less time than a cache lookup takes.
             return Self::new(config, provider, backend);
         }
         let cached = Arc::new(Cached::new(provider, CacheLimits::default()));
@@ -97,11 +97,12 @@ impl Proxy {
         proxy
     }
 
-    /// Makes the proxy that takes the place of this one. Both have their counters and their folder
-    /// together.
+    /// Creates a proxy that replaces this one after a reload. Both share their metrics and their
+    /// folder server.
     ///
     /// # Errors
-    /// [`StartError`]; another folder is one, as this one would be used by two.
+    /// [`StartError`] with the name of the file or entry. Changing the folder is an error, because
+    /// both proxies use it for a while.
     pub fn renewed(&self, config: &Config) -> Result<Self, StartError> {
         let mut proxy = match (&config.backend.folder, &self.folder) {
             (None, None) => Self::start(config)?,
@@ -109,7 +110,7 @@ impl Proxy {
                 Self::of_folder(config, path, Arc::clone(served))?
             }
             _ => {
-                let why = "changes when the process starts again";
+                let why = "can only be changed by a restart";
                 return Err(StartError::new("backend.folder", why));
             }
         };
@@ -130,7 +131,7 @@ impl Proxy {
     }
 }
 
-/// The bounds of requests to the backend.
+/// Returns the limits of requests to the backend.
 fn client_limits(limits: &Limits) -> upstream::Limits {
     upstream::Limits {
         connections: limits.backend_connections,
@@ -150,7 +151,7 @@ fn client(
     Ok(Client::new(target, trust(ca_file)?, limits))
 }
 
-/// Mozilla's authorities and those of a file.
+/// Returns Mozilla's certificate authorities and those of a file.
 fn trust(ca_file: Option<&Path>) -> Result<Trust, StartError> {
     let mut trust = Trust::public();
     if let Some(path) = ca_file {
@@ -160,10 +161,10 @@ fn trust(ca_file: Option<&Path>) -> Result<Trust, StartError> {
     Ok(trust)
 }
 
-/// The key provider of a configuration, without a cache.
+/// Creates the key provider of a configuration, without a cache.
 ///
 /// # Errors
-/// [`StartError`].
+/// [`StartError`] with the name of the file or entry.
 pub(crate) fn provider(keys: &Keys) -> Result<Arc<dyn KeyProvider>, StartError> {
     match keys {
         Keys::Ring { file, passphrase_file } => {

@@ -1,6 +1,6 @@
-//! Bodies on their way through: content that is sealed towards the backend, sealed objects that are
-//! opened towards the client. Each is drawn by whoever sends it: no task, no channel, no more
-//! memory than the pieces on their way.
+//! Streaming bodies: content that is sealed on its way to the backend, and sealed objects that are
+//! opened on their way to the client. The consumer polls each of them. There are no tasks or
+//! channels, and the only memory is that of the chunks in transit.
 
 mod content;
 mod form_file;

@@ -1,4 +1,4 @@
-//! The HTTP/1.1 client towards the backend and towards key servers.
+//! HTTP/1.1 client for the backend and for key servers.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -12,9 +12,9 @@
 //! # }
 //! ```
 //!
-//! A request runs in the task that waits for it, and a body in the task that reads it: what is
-//! dropped is aborted, and no frame crosses a channel. Connections are kept for the next request
-//! when both messages came to their ends.
+//! A request runs in the task that awaits it, and a body in the task that reads it. Dropping either
+//! of them aborts it, and no frame passes through a channel. A connection is kept for the next
+//! request if both messages were transferred completely.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -57,7 +57,7 @@ pub(crate) use idle_timeout::IdleTimeout;
 use pool::Pool;
 use sent::Progress;
 
-/// A client of one server. Clones share connections and counters.
+/// Client of one server. Clones share connections and counters.
 #[derive(Clone)]
 pub struct Client(Arc<Inner>);
 
@@ -69,32 +69,32 @@ struct Inner {
 }
 
 impl Client {
-    /// A client without a connection yet. `trust` matters for `https` alone.
+    /// Creates a client without opening a connection. `trust` is used for `https` only.
     #[must_use]
     pub fn new(target: Target, trust: Trust, limits: Limits) -> Self {
         let tls = target.is_tls().then(|| trust.connector());
         Self(Arc::new(Inner { target, tls, pool: Pool::new(limits), counters: Arc::default() }))
     }
 
-    /// The server.
+    /// Returns the server of this client.
     #[must_use]
     pub fn target(&self) -> &Target {
         &self.0.target
     }
 
-    /// Counters of everything that was done so far.
+    /// Returns the counters of this client.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.0.counters
     }
 
-    /// Connections that are kept for the next request.
+    /// Returns the number of connections that are kept for later requests.
     #[must_use]
     pub fn kept_connections(&self) -> usize {
         self.0.pool.kept()
     }
 
-    /// Connections that are in use.
+    /// Returns the number of connections that are in use.
     #[must_use]
     pub fn used_connections(&self) -> usize {
         self.0.pool.used()
@@ -102,20 +102,19 @@ impl Client {
 
     /// Sends a request and waits for the head of its response.
     ///
-    /// The URI is sent as it is: the caller made it by [`Target::request_target`]. `Host` is added
-    /// if it is missing, `Content-Length` is the body's. A server may answer before it has all of
-    /// the body: then the rest of the body is dropped, and the response is all that is left of the
-    /// exchange.
+    /// The URI is sent unchanged, so it must come from [`Target::request_target`]. `Host` is added
+    /// if it is missing, and `Content-Length` is set from the body. If the server responds before
+    /// it has got the whole body, the rest of the body is dropped.
     ///
-    /// Nothing is sent twice, with one exception. Where a kept connection turns out closed before a
-    /// byte of a response, and nothing of the request was sent, or the method is idempotent (or
-    /// there is no body) and the body can be had again, the request goes out once more over a new
-    /// one. A write on a condition is not idempotent: the first one may be why it does not hold any
-    /// more.
+    /// Requests are not repeated, with one exception. If a kept connection turns out to be closed
+    /// before a byte of a response arrives, the request may be sent again on a new one. This
+    /// requires that nothing was sent, or that the method is idempotent (or the body is empty) and
+    /// the body can be replayed. A conditional write is not idempotent, because its first attempt
+    /// may have changed the condition.
     ///
     /// # Errors
-    /// [`ClientError`]. The server may have acted on the request nevertheless, except for
-    /// [`Busy`](ClientError::Busy) and what happened while connecting.
+    /// [`ClientError`]. The server may nevertheless have executed the request, except for
+    /// [`Busy`](ClientError::Busy) and errors while connecting.
     pub async fn send(
         &self,
         request: Request<Body>,
@@ -181,7 +180,8 @@ impl Inner {
                 .map_err(|_| ClientError::InvalidRequest)?;
             head.headers.insert(HOST, host);
         }
-        // The body knows its length, and servers of S3 want to hear that there is none.
+        // The length is that of the body. S3 servers require a length of 0 for an empty PUT or
+        // POST.
         head.headers.remove(TRANSFER_ENCODING);
         if body.is_empty() && !matches!(head.method, Method::PUT | Method::POST) {
             head.headers.remove(CONTENT_LENGTH);
@@ -227,7 +227,7 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Counts a request that is dropped while it waits.
+/// Counts a request that is dropped before its response.
 struct Abandoned<'a>(Option<&'a Counters>);
 
 impl Drop for Abandoned<'_> {

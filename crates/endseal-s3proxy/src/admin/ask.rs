@@ -1,4 +1,4 @@
-//! Questions to the backend: with the proxy's own credentials, and with patience.
+//! Requests to the backend with the proxy's own credentials, repeated if the backend is busy.
 
 use core::time::Duration;
 
@@ -13,19 +13,19 @@ use crate::context::Proxy;
 use crate::forward::read;
 use crate::upstream::ResponseBody;
 
-/// Attempts at a question that the backend has no time for.
+/// Maximum number of attempts if the backend is unavailable or asks to slow down.
 const ATTEMPTS: u32 = 4;
 
-/// Time before the second attempt; it doubles.
+/// Time before the second attempt. It doubles for each further one.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Longest document: a page of a list.
+/// Maximum size of a document in bytes: a page of a list.
 const MAX_DOCUMENT: usize = endseal_s3_protocol::xml::MAX_DOCUMENT;
 
-/// Asks without a body, and again if the backend is not available or wants to be asked slower.
+/// Sends a request without a body. Repeats it if the backend is unavailable or asks to slow down.
 ///
 /// # Errors
-/// As [`Proxy::send`].
+/// The fault of the last attempt, as for [`Proxy::send`].
 pub(super) async fn ask(
     proxy: &Proxy,
     method: &Method,
@@ -46,10 +46,10 @@ pub(super) async fn ask(
     Ok(proxy.ask(proxy.own_signer(), method, target, headers).await?)
 }
 
-/// Asks for a document.
+/// Requests a document and reads it completely.
 ///
 /// # Errors
-/// As [`ask`].
+/// As for [`ask`], and if the document is too long or breaks off.
 pub(super) async fn document(proxy: &Proxy, target: &Target) -> Result<(HeaderMap, Bytes), Fault> {
     let response = ask(proxy, &Method::GET, target, HeaderMap::new()).await?;
     let (head, body) = response.into_parts();

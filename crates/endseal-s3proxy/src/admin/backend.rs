@@ -1,4 +1,4 @@
-//! A question that shows if the backend can be used.
+//! Check that the backend can be used.
 
 use endseal_s3_protocol::{Query, Target};
 use http::{HeaderMap, Method};
@@ -6,13 +6,13 @@ use http::{HeaderMap, Method};
 use super::fault::Fault;
 use crate::context::Proxy;
 
-/// Asks the backend once for its buckets, with the proxy's own credentials.
+/// Requests the list of buckets once, with the proxy's own credentials.
 ///
-/// An account that may not list buckets can still use some, and a server may not know the question:
-/// both are answers.
+/// The check also succeeds if the account may not list buckets or the server does not support the
+/// request, because the proxy can work in both cases.
 ///
 /// # Errors
-/// If the backend does not answer, or refuses the credentials.
+/// The fault if the backend does not respond, or refuses the credentials.
 pub async fn check_backend(proxy: &Proxy) -> Result<(), Fault> {
     let target = Target::of_service(Query::new());
     let answer = proxy.ask(proxy.own_signer(), &Method::GET, &target, HeaderMap::new()).await;

@@ -1,10 +1,10 @@
-//! Removal of the remains of uploads that will not be completed.
+//! Removal of leftovers of uploads that will not be completed.
 //!
-//! An upload is *idle* if it was begun before the limit, and no part of it was uploaded since. Idle
-//! uploads are aborted. A parked part older than the limit, or what was recorded of an upload, is
-//! deleted if the backend says that its upload is gone, or was idle: the object itself tells which
-//! upload that is (docs/spec/s3-object.md), as not every server lists all uploads. What does not
-//! tell it, or is of another kind, stays.
+//! An upload is *idle* if it was started before the time limit and no part was uploaded since. Idle
+//! uploads are aborted. Parked parts and upload records that are older than the limit are deleted
+//! if the backend reports their upload as gone, or if it was idle. The object itself names its
+//! upload (docs/spec/s3-object.md), because not every server lists all uploads. Objects that name
+//! no upload, or that are of another kind, are kept.
 
 use core::time::Duration;
 use std::borrow::Cow;
@@ -29,98 +29,101 @@ use super::upload::{Fate, abort, fate, is_before};
 use crate::context::Proxy;
 use crate::headers::{self, USER_METADATA};
 
-/// Options of a removal.
+/// Options of [`clean()`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Clean {
-    /// The bucket; all that the backend shows, if there is none.
+    /// Bucket to clean. `None` stands for all buckets that the backend lists.
     pub bucket: Option<String>,
-    /// Time for which nothing may have happened to an upload. Use short times only if no upload is
-    /// under way.
+    /// Time for which an upload must have been inactive. A short time is only safe if no upload is
+    /// in progress.
     pub older_than: Duration,
-    /// Only tells what would be removed.
+    /// Reports what would be removed without removing it.
     pub dry_run: bool,
 }
 
 impl Default for Clean {
-    /// All buckets, what is a week old.
+    /// All buckets, and everything that is at least a week old.
     fn default() -> Self {
         Self { bucket: None, older_than: Duration::from_secs(7 * 86_400), dry_run: false }
     }
 }
 
-/// Step of a removal, reported as it is done.
+/// Event of a run, reported when it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CleanEvent<'a> {
-    /// An idle upload was aborted, or would be.
+    /// An idle upload was aborted, or would be in a dry run.
     Upload {
-        /// Its bucket.
+        /// Bucket of the upload.
         bucket: &'a str,
-        /// The key that it was to become.
+        /// Key that the upload would have had.
         key: &'a str,
     },
-    /// A parked part was deleted, or would be.
+    /// A parked part was deleted, or would be in a dry run.
     Part {
-        /// Its bucket.
+        /// Bucket of the part.
         bucket: &'a str,
-        /// Its key.
+        /// Key of the part.
         key: &'a str,
     },
-    /// A record of an upload was deleted, or would be: its id, or the receipt of a part.
+    /// A record of an upload was deleted, or would be in a dry run: its id, or the receipt of a
+    /// part.
     Record {
-        /// Its bucket.
+        /// Bucket of the record.
         bucket: &'a str,
-        /// Its key.
+        /// Key of the record.
         key: &'a str,
     },
-    /// An object of the proxy's that does not say which upload it belongs to, and stays.
+    /// An object of the proxy does not name its upload. It is kept.
     Unknown {
-        /// Its bucket.
+        /// Bucket of the object.
         bucket: &'a str,
-        /// Its key.
+        /// Key of the object.
         key: &'a str,
     },
-    /// Something could not be examined or removed.
+    /// An object, upload or bucket could not be examined or removed.
     Failed {
-        /// The bucket.
+        /// Bucket in which it failed.
         bucket: &'a str,
-        /// The key; none if the bucket itself could not be gone through to its end.
+        /// Key of the object or upload. `None` if the list of the bucket could not be read to its
+        /// end.
         key: Option<&'a str>,
-        /// Why.
+        /// Reason of the failure.
         fault: &'a Fault,
     },
 }
 
-/// Totals of a removal. After a dry run, the totals that a removal would have.
+/// Totals of a run. After a dry run they are the totals that a real run would have had.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CleanReport {
-    /// Buckets that were gone through.
+    /// Buckets that were processed.
     pub buckets: u64,
-    /// Idle uploads aborted.
+    /// Idle uploads that were aborted.
     pub uploads_removed: u64,
-    /// Uploads left alone.
+    /// Uploads that were kept.
     pub uploads_kept: u64,
-    /// Parked parts deleted, and trials of [`rewrap`](super::rewrap()) that broke off; versions and
-    /// markers of deletion each count.
+    /// Parked parts and leftover test objects of [`rewrap`](super::rewrap()) that were deleted.
+    /// Versions and delete markers count separately.
     pub parts_removed: u64,
-    /// Parked parts left alone.
+    /// Parked parts that were kept.
     pub parts_kept: u64,
-    /// Ids and receipts of uploads deleted; versions and markers of deletion each count.
+    /// Ids and receipts of uploads that were deleted. Versions and delete markers count separately.
     pub records_removed: u64,
-    /// Ids and receipts of uploads left alone.
+    /// Ids and receipts of uploads that were kept.
     pub records_kept: u64,
-    /// Objects of the proxy's left alone because they do not say what they belong to.
+    /// Objects of the proxy that were kept because they do not name their upload.
     pub unknown: u64,
-    /// Number of objects and uploads that could not be examined or removed.
+    /// Objects, uploads and buckets that could not be examined or removed.
     pub failed: u64,
 }
 
 /// Removes idle uploads, and parked parts and records that no upload needs.
 ///
 /// # Errors
-/// If the backend does not tell its buckets. What fails later is counted and told.
+/// The fault if the backend does not list its buckets. Later faults are counted and reported as
+/// events.
 pub async fn clean(
     proxy: &Proxy,
     options: &Clean,
@@ -132,7 +135,7 @@ pub async fn clean(
         options,
         on,
         report: CleanReport::default(),
-        // Made anew for each bucket.
+        // Both are set for each bucket.
         before: Timestamp::of(SystemTime::UNIX_EPOCH),
         aborted: HashSet::new(),
     };
@@ -150,13 +153,13 @@ struct Run<'a, F> {
     options: &'a Clean,
     on: F,
     report: CleanReport,
-    /// Time before which everything is old.
+    /// Time before which uploads and objects are old.
     before: Timestamp,
-    /// Names of the folders of the bucket's idle uploads.
+    /// Folder names of the idle uploads of the current bucket.
     aborted: HashSet<String>,
 }
 
-/// Remains of an upload.
+/// Leftover of an upload.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
     Part,
@@ -164,7 +167,7 @@ enum Left {
 }
 
 impl Left {
-    /// Of which kind an object is by its key, and what its upload's folders are called.
+    /// Returns the kind of an object from its key, and the folder name of its upload.
     fn of(key: &str) -> Option<(Self, &str)> {
         let (kind, folder) = match parked_folder_of(key) {
             Some(folder) => (Self::Part, folder),
@@ -174,7 +177,7 @@ impl Left {
     }
 }
 
-/// The last name of a path that ends in `/`.
+/// Returns the last name of a path that ends in `/`.
 fn last_name(folder: &str) -> &str {
     folder.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
 }
@@ -216,7 +219,7 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
         Ok(())
     }
 
-    /// Aborts an upload. False if it may still be there.
+    /// Aborts an upload. Returns false if the upload may still exist.
     async fn give_up(&mut self, bucket: &str, upload: (&str, &str)) -> bool {
         let was_there = match self.options.dry_run {
             true => Ok(true),
@@ -241,7 +244,7 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
 
     async fn left(&mut self, bucket: &str, list: List<'_>) -> Result<(), Fault> {
         let mut pages = Pages::of(self.proxy, list).await;
-        // Parts of one upload follow each other, and so do its records.
+        // Parts of one upload follow each other in the list, and so do its records.
         let mut known: Option<(String, bool)> = None;
         while let Some(page) = pages.next().await? {
             for entry in &page {
@@ -259,7 +262,7 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
                 }
                 let needed = match &known {
                     Some((known, needed)) if known == name => Ok(Some(*needed)),
-                    // What was deleted once is needed by nobody.
+                    // The upload of an object that was deleted before needs it no more.
                     _ if entry.is_marker || self.aborted.contains(name) => Ok(Some(false)),
                     _ => self.is_needed(bucket, entry, name).await,
                 };
@@ -281,8 +284,8 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
         Ok(())
     }
 
-    /// Returns true if the upload that left an object goes on. `None` if the object does not say
-    /// which it is.
+    /// Returns true if the upload of a leftover is still active, and `None` if the object does not
+    /// name its upload.
     async fn is_needed(
         &mut self,
         bucket: &str,
@@ -292,7 +295,7 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
         let target = target(bucket, left);
         let head = match ask(self.proxy, &Method::HEAD, &target, HeaderMap::new()).await {
             Ok(head) => head,
-            // Deleted a moment ago.
+            // It was deleted since the list was read.
             Err(fault) if fault.status() == StatusCode::NOT_FOUND => return Ok(Some(false)),
             Err(fault) => return Err(fault),
         };
@@ -350,8 +353,8 @@ impl<F: FnMut(CleanEvent<'_>)> Run<'_, F> {
     }
 }
 
-/// The time before which all is old. By the backend's clock if that is behind ours: it is the one
-/// that dates objects and uploads.
+/// Returns the time before which uploads and objects are old. The backend dates them, so its clock
+/// is used if it is behind this machine's.
 fn before(older_than: Duration, answer: &HeaderMap) -> Timestamp {
     let own = Timestamp::of(SystemTime::now());
     let its = headers::text(answer, DATE).and_then(Timestamp::from_http);
@@ -360,7 +363,7 @@ fn before(older_than: Duration, answer: &HeaderMap) -> Timestamp {
     Timestamp::of(SystemTime::UNIX_EPOCH + now.saturating_sub(older_than))
 }
 
-/// Returns the client's name of a key of the backend, or the key itself if clients cannot name it.
+/// Returns the client's name of a backend key, or the backend key if clients cannot name it.
 fn shown<'k>(proxy: &Proxy, bucket: &str, key: &'k str) -> Cow<'k, str> {
     proxy.opened_key(bucket, key).unwrap_or(Cow::Borrowed(key))
 }

@@ -1,5 +1,5 @@
-//! Trial of a server's support for `If-Match` in copies. Not every one has it, and one without it
-//! would put a copy in the place of what was written meanwhile.
+//! Test of a server's support for `If-Match` on copies. A server without it would replace an object
+//! that was written meanwhile by the copy.
 
 use bytes::Bytes;
 use endseal_crypto::random::{OsRandom, Random as _};
@@ -16,25 +16,25 @@ use crate::context::Proxy;
 use crate::headers;
 use crate::upstream::Body;
 
-/// Entity tag that no object has. It looks like an MD5, as servers may refuse what looks like
-/// nothing.
+/// Entity tag that no object has. It has the form of an MD5, because servers may refuse other
+/// values.
 const NO_TAG: &str = "\"00000000000000000000000000000000\"";
 
-/// Where the trials lie.
+/// Folder of the test objects within the reserved prefix.
 const TRIALS: &str = "trial/";
 
-/// Returns true if a key is that of a trial, which is of no use afterwards.
+/// Returns true if a key is that of a test object, which is useless after the test.
 pub(super) fn is_trial(key: &str) -> bool {
     let number = key.strip_prefix(RESERVED_PREFIX).and_then(|key| key.strip_prefix(TRIALS));
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     number.is_some_and(|number| number.len() == 16 && number.bytes().all(is_hex))
 }
 
-/// Tries it with an object of one byte among the proxy's own, which is deleted again: a copy onto
-/// itself under a condition that does not hold.
+/// Tests the server with an object of one byte under the reserved prefix. The object is copied onto
+/// itself under a condition that does not hold, and then deleted.
 ///
 /// # Errors
-/// If the object cannot be written or copied at all.
+/// The fault if the object cannot be written or cannot be copied at all.
 pub(super) async fn heeds_conditions(proxy: &Proxy, bucket: &str) -> Result<bool, Fault> {
     let mut random = [0; 8];
     OsRandom.fill(&mut random).map_err(|_| Fault::from(S3Error::internal()))?;
@@ -61,7 +61,7 @@ pub(super) async fn heeds_conditions(proxy: &Proxy, bucket: &str) -> Result<bool
             None => Query::new(),
         };
         let target = Target::of(bucket, Some(&key), query);
-        // What stays is a byte that `clean` removes.
+        // If this fails, one byte remains, which `clean` removes.
         let _ = ask(proxy, &Method::DELETE, &target, HeaderMap::new()).await;
     }
     match copied {

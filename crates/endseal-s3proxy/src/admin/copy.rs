@@ -1,7 +1,8 @@
-//! An object copied onto itself with another header: the backend moves the bytes, if it moves any.
+//! Copies of an object onto itself with another header. The content does not pass through the
+//! proxy.
 //!
-//! Both ways name the entity tag that was examined, of the source and of what is replaced: an
-//! object that was written meanwhile stays as it was written.
+//! Both ways of copying require that the source and the destination still have the entity tag that
+//! was examined. An object that was written meanwhile is not replaced.
 
 use endseal_s3_format::{self as object, Header};
 use endseal_s3_protocol::S3Error;
@@ -18,14 +19,14 @@ use crate::forward::{late_error, read};
 use crate::headers::{self, USER_METADATA};
 use crate::upstream::{Body, ResponseBody};
 
-/// An answer with one entity tag.
+/// Maximum size in bytes of an answer with one entity tag.
 const MAX_ANSWER: usize = 64 * 1024;
 
-/// S3's limit.
+/// Maximum number of parts of an upload in S3.
 const MAX_PARTS: u64 = 10_000;
 
-/// Headers beside an object that a copy which replaces metadata loses unless they are named again.
-/// Tags go along by themselves.
+/// Headers of an object that a copy with replaced metadata loses unless the request repeats them.
+/// Tags are copied by the server.
 const BESIDE: [&str; 14] = [
     "cache-control",
     "content-disposition",
@@ -43,32 +44,32 @@ const BESIDE: [&str; 14] = [
     "x-amz-website-redirect-location",
 ];
 
-/// An object as it was examined.
+/// Object that was examined and is to be copied onto itself.
 pub(super) struct Examined<'a> {
     pub(super) proxy: &'a Proxy,
     pub(super) bucket: &'a str,
     pub(super) key: &'a str,
-    /// True if the backend has the key as it is here.
+    /// True if `key` is the backend's key, not a client's name.
     pub(super) is_stored: bool,
-    /// The backend's entity tag.
+    /// Entity tag of the object at the backend.
     pub(super) entity_tag: &'a str,
     pub(super) sealed_len: u64,
-    /// True if the backend supports the condition that keeps a copy from overwriting.
+    /// True if the backend supports the condition that keeps a copy from replacing another object.
     pub(super) is_conditional: bool,
 }
 
-/// Result of a copy.
+/// Result of a copy that was attempted.
 pub(super) enum Copied {
-    /// The backend's entity tag of the copy.
+    /// The copy succeeded; the value is its entity tag at the backend.
     Done(String),
-    /// The object is another one now.
+    /// The object was replaced since it was examined.
     Changed,
     Gone,
 }
 
-/// Why there was none.
+/// Reason why no copy was attempted or completed.
 pub(super) enum NoCopy {
-    /// The tags cannot be read, and would be lost.
+    /// The tags cannot be read, so the copy would lose them.
     Tags,
     Fault(Fault),
 }
@@ -85,10 +86,10 @@ impl From<S3Error> for NoCopy {
     }
 }
 
-/// Returns the headers beside the object, and the new header.
+/// Returns the headers of the object that a copy must repeat, with the new header of the format.
 ///
 /// # Errors
-/// `MetadataTooLarge` if a longer header has no room.
+/// `MetadataTooLarge` if the new header is longer and the metadata leave no room for it.
 pub(super) fn beside(head: &HeaderMap, header: &Header) -> Result<HeaderMap, S3Error> {
     let own = format!("{USER_METADATA}{}", object::HEADER_METADATA);
     let mut out = HeaderMap::new();
@@ -126,7 +127,7 @@ impl Examined<'_> {
         headers::insert(headers, IF_MATCH.as_str(), self.entity_tag)
     }
 
-    /// Copies in one request.
+    /// Copies the object in one request.
     pub(super) async fn at_once(&self, mut headers: HeaderMap) -> Result<Copied, NoCopy> {
         self.name_source(&mut headers)?;
         self.name_destination(&mut headers)?;
@@ -136,7 +137,7 @@ impl Examined<'_> {
         self.judge(response, "CopyObjectResult").await
     }
 
-    /// Copies piece by piece into an upload, for objects beyond what one copy takes.
+    /// Copies the object in parts, for objects that exceed the size limit of a single copy.
     pub(super) async fn in_parts(
         &self,
         part_len: u64,
@@ -153,7 +154,7 @@ impl Examined<'_> {
         let outcome = self.fill_and_complete(&id, part_len).await;
         if !matches!(outcome, Ok(Copied::Done(_))) {
             let target = self.target(Query::new().with("uploadId", &id));
-            // What stays is an unfinished upload, which `clean` removes.
+            // If this fails, an unfinished upload remains, which `clean` removes.
             let _ = ask(self.proxy, &Method::DELETE, &target, HeaderMap::new()).await;
         }
         outcome
@@ -191,7 +192,7 @@ impl Examined<'_> {
         self.judge(response.map_err(Fault::from), "CompleteMultipartUploadResult").await
     }
 
-    /// The object's tags as a header has them.
+    /// Returns the tags of the object in the form of the `x-amz-tagging` header.
     async fn tags(&self) -> Result<Option<String>, NoCopy> {
         match document(self.proxy, &self.target(Query::new().with("tagging", ""))).await {
             Ok((_, xml)) => {
@@ -199,15 +200,15 @@ impl Examined<'_> {
                 let query = tags.iter().fold(Query::new(), |query, (k, v)| query.with(k, v));
                 Ok(Some(query.encode()).filter(|text| !text.is_empty()))
             }
-            // Without tags, or without any.
+            // The object has no tags, or the server does not support tags.
             Err(fault) if matches!(fault.status().as_u16(), 404 | 405 | 501) => Ok(None),
             Err(fault) if fault.status() == StatusCode::FORBIDDEN => Err(NoCopy::Tags),
             Err(fault) => Err(fault.into()),
         }
     }
 
-    /// Judges an answer. S3 may find out that it cannot copy after it has begun to answer: then the
-    /// document says so, and not the status.
+    /// Evaluates the response to a copy. S3 can report an error in the document after it has sent
+    /// status 200.
     async fn judge(
         &self,
         response: Result<Response<ResponseBody>, Fault>,
@@ -229,10 +230,10 @@ impl Examined<'_> {
     }
 }
 
-/// The outcome of a copy that failed.
+/// Translates the fault of a copy into its result.
 fn failed(fault: Fault) -> Result<Copied, NoCopy> {
     match fault.status() {
-        // The second is S3's for two who write at once.
+        // S3 returns the second one for concurrent writes.
         StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT => Ok(Copied::Changed),
         StatusCode::NOT_FOUND => Ok(Copied::Gone),
         _ => Err(fault.into()),

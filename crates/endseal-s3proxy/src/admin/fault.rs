@@ -1,4 +1,4 @@
-//! Why something was not done.
+//! Fault of a maintenance operation.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::XmlError;
 use http::StatusCode;
 
-/// Why something was not done: a code of S3's, the backend's or the proxy's, and words.
+/// Reason why an operation failed: an S3 error code of the backend or the proxy, and a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     status: StatusCode,
@@ -20,13 +20,13 @@ impl Fault {
         Self { status: StatusCode::INTERNAL_SERVER_ERROR, code, message: message.into() }
     }
 
-    /// S3's code; one that the status stands for where the backend says none.
+    /// Returns the S3 error code. If the backend sent none, it is derived from the status.
     #[must_use]
     pub fn code(&self) -> &str {
         &self.code
     }
 
-    /// The backend's words, or ours.
+    /// Returns the message of the backend, or of the proxy.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
@@ -55,7 +55,7 @@ impl From<S3Error> for Fault {
     }
 }
 
-/// A document of the backend's that cannot be read.
+/// Converts the error of a backend document that cannot be parsed.
 impl From<XmlError> for Fault {
     fn from(error: XmlError) -> Self {
         Self::new(format!("the server's answer cannot be read: {error}"))

@@ -1,7 +1,7 @@
-//! Lists of the backend, page by page.
+//! Lists of the backend, read page by page.
 //!
-//! A page is given out after the next one was fetched: what is removed from a page is never the
-//! entry behind which the list goes on, which some servers want to find.
+//! A page is returned after the next one has been fetched. So the entry after which the list
+//! continues is never removed before, which some servers do not support.
 
 use endseal_s3_format::names::Names;
 use endseal_s3_protocol::xml::{self, Listed, Next, Page};
@@ -12,14 +12,14 @@ use super::ask::document;
 use super::fault::Fault;
 use crate::context::Proxy;
 
-/// Which list.
+/// Kind of list to read.
 #[derive(Clone, Copy)]
 pub(super) enum List<'a> {
-    /// The objects of a bucket whose keys begin with `prefix`, behind the key `after`.
+    /// Objects of a bucket whose keys start with `prefix` and come after the key `after`.
     Objects { bucket: &'a str, prefix: &'a str, after: Option<&'a str> },
-    /// Their versions, and markers of deletion.
+    /// Versions and delete markers of a bucket whose keys start with `prefix`.
     Versions { bucket: &'a str, prefix: &'a str },
-    /// The uploads of a bucket that were begun and not ended.
+    /// Uploads of a bucket that were started and neither completed nor aborted.
     Uploads { bucket: &'a str },
 }
 
@@ -60,7 +60,7 @@ impl List<'_> {
     }
 }
 
-/// The pages of a list.
+/// Iterator over the pages of a list.
 pub(super) struct Pages<'a> {
     proxy: &'a Proxy,
     list: List<'a>,
@@ -68,24 +68,24 @@ pub(super) struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    /// A list from its beginning. Asks for the first page.
+    /// Starts a list and requests its first page.
     pub(super) async fn of(proxy: &'a Proxy, list: List<'a>) -> Self {
         let mut own = Self { proxy, list, ahead: None };
         own.ahead = Some(own.fetch(None).await);
         own
     }
 
-    /// The entries of the next page; `None` at the end.
+    /// Returns the entries of the next page, or `None` at the end.
     ///
     /// # Errors
-    /// What the backend says, or that the list stands still.
+    /// The backend's fault, or one if the list repeats the same position.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<Listed>>, Fault> {
         let Some(page) = self.ahead.take() else { return Ok(None) };
         let Page { entries, next } = page?;
         if let Some(next) = next {
             let following = match self.fetch(Some(&next)).await {
                 Ok(page) if page.next.as_ref() == Some(&next) => {
-                    Err(Fault::new("the server's list does not go on"))
+                    Err(Fault::new("the server's list repeats the same position"))
                 }
                 page => page,
             };
@@ -100,20 +100,20 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// The key by which the proxy speaks of an object, and true if that is the backend's.
+/// Returns the client's name of a backend key and false, or the backend key and true.
 ///
-/// A key that no client can name was written before names were encrypted, or past the proxy: its
-/// content key is bound to the name that it has.
+/// A key that no client can name was written before names were encrypted, or not through the proxy.
+/// Its content key is bound to the backend key.
 pub(super) fn client_key(names: Option<&Names>, stored: &str) -> (String, bool) {
     let opened = names.and_then(|names| names.open_key(stored).ok());
     let is_stored = names.is_some() && opened.is_none();
     (opened.unwrap_or_else(|| stored.to_owned()), is_stored)
 }
 
-/// The buckets to go through: this one, or all that the backend shows the proxy.
+/// Returns the buckets to process: `only`, or all that the backend lists.
 ///
 /// # Errors
-/// What the backend says to the request for its buckets.
+/// The backend's fault if it does not list its buckets.
 pub(super) async fn buckets(proxy: &Proxy, only: Option<&str>) -> Result<Vec<String>, Fault> {
     if let Some(bucket) = only {
         return Ok(vec![bucket.to_owned()]);
@@ -135,11 +135,11 @@ pub(super) async fn buckets(proxy: &Proxy, only: Option<&str>) -> Result<Vec<Str
     }
 }
 
-/// Returns true if a bucket has versions, and the headers of the backend's answer to that. A server
-/// that knows none does not know the question either.
+/// Returns true if a bucket has versions, and the headers of the backend's response. A server that
+/// does not support the request has no versions.
 ///
 /// # Errors
-/// If the bucket is not there, or may not be asked after.
+/// The fault if the bucket does not exist or its settings cannot be read.
 pub(super) async fn versioning(proxy: &Proxy, bucket: &str) -> Result<(bool, HeaderMap), Fault> {
     let target = Target::of(bucket, None, Query::new().with("versioning", ""));
     match document(proxy, &target).await {

@@ -1,12 +1,13 @@
-//! Content keys wrapped anew under the provider's newest key; sealed bytes stay as they are.
+//! Wraps the content keys of objects again under the provider's newest key. Sealed bytes do not
+//! change.
 //!
-//! Each object is asked after, its content key is opened and wrapped, and the object is copied onto
-//! itself with the new header: metadata, content headers, tags, storage class and server-side
-//! encryption of the backend go along; an access control list of a single object does not, as S3
-//! copies none. The copy holds only for the entity tag that was examined, at a server that heeds
-//! such conditions; whether it does is tried before, and one that does not is left alone. What is
-//! larger than one copy takes is copied in parts, which the format allows: the header says what
-//! form an object has, and not its entity tag.
+//! The content key of each object is unwrapped and wrapped, and the object is copied onto itself
+//! with the new header. Metadata, content headers, tags, storage class and the backend's
+//! server-side encryption are kept. The access control list of an object is lost, because S3 does
+//! not copy it. The copy succeeds only if the object still has the entity tag that was examined.
+//! Servers that ignore this condition are detected by a test, and their objects are left alone.
+//! Objects above the size limit of a copy are copied in parts. The format allows this, because the
+//! form of an object is in its header and not in its entity tag.
 
 use std::sync::Arc;
 
@@ -28,29 +29,29 @@ use crate::names::is_reserved;
 use crate::names::name_error;
 use crate::sealed_object::{Inspected, ObjectRef, object_len};
 
-/// Options of a run that wraps keys anew.
+/// Options of [`rewrap()`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rewrap {
-    /// The bucket; all that the backend shows, if there is none.
+    /// Bucket to process. `None` stands for all buckets that the backend lists.
     pub bucket: Option<String>,
-    /// Prefix of the keys of the objects.
+    /// Prefix of the keys to process, as clients name them.
     pub prefix: String,
-    /// Only tells what would be wrapped: keys are opened, nothing is written.
+    /// Reports what would be wrapped. Keys are unwrapped, but nothing is written.
     pub dry_run: bool,
-    /// Wraps also where the server does not heed the condition of a copy. The caller MUST see to it
-    /// that nobody writes meanwhile: what is written at the moment of a copy would be lost.
+    /// Also wraps keys at a server that ignores the condition of a copy. The caller MUST make sure
+    /// that no object is written meanwhile: a write during a copy would be lost.
     pub unconditional: bool,
-    /// Objects at once.
+    /// Maximum number of objects that are processed at the same time.
     pub jobs: usize,
-    /// Largest object in bytes that the backend copies in one request: S3's 5 GiB.
+    /// Size in bytes above which objects are copied in parts. S3's limit of a single copy is 5 GiB.
     pub largest_copy: u64,
-    /// Bytes of a part of a copy in parts; 5 MiB to 5 GiB.
+    /// Size in bytes of a part of a copy in parts, 5 MiB to 5 GiB.
     pub part: u64,
 }
 
 impl Default for Rewrap {
-    /// All objects of all buckets.
+    /// All objects of all buckets, eight at a time.
     fn default() -> Self {
         Self {
             bucket: None,
@@ -64,49 +65,50 @@ impl Default for Rewrap {
     }
 }
 
-/// Message of the fault of a bucket whose server ignores the condition of a copy.
+/// Message of the fault for a bucket whose server ignores the condition of a copy.
 pub const NO_CONDITIONS: &str =
-    "the server does not heed If-Match of copies: what is written meanwhile could be lost";
+    "the server ignores If-Match on copies: an object that is written meanwhile could be lost";
 
-/// Result of one object.
+/// Result for one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// Its content key is wrapped under the newest key now, or would be.
+    /// The content key was wrapped under the newest key, or would be in a dry run.
     Rewrapped {
-        /// True if clients see another entity tag from now on: the backend computes its own anew,
-        /// and a copy of what was uploaded in parts has another one.
+        /// True if clients see another entity tag from now on. The backend computes a new one,
+        /// which differs if the object was uploaded in parts.
         is_retagged: bool,
     },
-    /// It was before.
+    /// The content key was already wrapped under the newest key.
     Newest,
-    /// It is not sealed.
+    /// The object is not sealed.
     Plaintext,
-    /// It was written while it was examined, and stays as it was written. The next run finds under
-    /// which key.
+    /// The object was written while it was examined, and was left alone. The next run examines it
+    /// again.
     Changed,
-    /// It was deleted meanwhile.
+    /// The object was deleted meanwhile.
     Gone,
-    /// It was left as it is, for a reason that another run meets again.
+    /// The object was left alone, for a reason that will also apply to later runs.
     Skipped(Skip),
-    /// It could not be done.
+    /// The object could not be processed.
     Failed(Fault),
 }
 
-/// Why an object was left as it is.
+/// Reason why an object was left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Skip {
-    /// The backend holds back metadata that no header can carry: a copy would lose them.
+    /// The backend does not return some metadata because no header can represent it. A copy would
+    /// lose it.
     HiddenMetadata,
-    /// The new header is longer than the old one, and metadata leave no room for it.
+    /// The new header is longer than the old one, and the metadata leave no room for it.
     NoRoom,
-    /// It needs a copy in parts, and its tags may not be read: the copy would lose them.
+    /// The object must be copied in parts and its tags cannot be read. The copy would lose them.
     Tags,
 }
 
 impl Skip {
-    /// In words.
+    /// Returns the reason as a text for users.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -117,66 +119,67 @@ impl Skip {
     }
 }
 
-/// Step of a run, reported as it happens.
+/// Event of a run, reported when it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RewrapEvent<'a> {
-    /// A bucket is begun.
+    /// Processing of a bucket starts.
     Bucket {
-        /// Its name.
+        /// Name of the bucket.
         bucket: &'a str,
-        /// True if it has versions: older ones keep their keys.
+        /// True if the bucket has versions. Older versions keep their keys.
         has_versions: bool,
     },
-    /// An object was seen to.
+    /// An object was processed.
     Object {
-        /// Its bucket.
+        /// Bucket of the object.
         bucket: &'a str,
-        /// Its key.
+        /// Key of the object.
         key: &'a str,
-        /// Result of the object.
+        /// Result for the object.
         outcome: &'a Outcome,
     },
-    /// A bucket could not be gone through to its end.
+    /// The list of a bucket could not be processed to its end.
     Failed {
-        /// The bucket.
+        /// Name of the bucket.
         bucket: &'a str,
-        /// Why.
+        /// Reason of the failure.
         fault: &'a Fault,
     },
 }
 
-/// Totals of a run. After a dry run, the totals that a run would have.
+/// Totals of a run. After a dry run they are the totals that a real run would have had.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RewrapReport {
-    /// The key that wraps.
+    /// Id of the newest key, which wraps.
     pub key_id: String,
-    /// Buckets that were gone through.
+    /// Buckets that were processed.
     pub buckets: u64,
-    /// Buckets among them that have versions, of which the current ones alone were seen to.
+    /// Processed buckets that have versions. Only the current version of each object was processed.
     pub versioned_buckets: Vec<String>,
-    /// Objects of which clients see another entity tag from now on.
+    /// Objects that have another entity tag for clients from now on.
     pub retagged: u64,
-    /// Objects by [`Outcome`].
+    /// Objects with the result [`Outcome::Rewrapped`].
     pub rewrapped: u64,
-    /// As above.
+    /// Objects with the result [`Outcome::Newest`].
     pub newest: u64,
-    /// As above.
+    /// Objects with the result [`Outcome::Plaintext`].
     pub plaintext: u64,
-    /// As above.
+    /// Objects with the result [`Outcome::Changed`].
     pub changed: u64,
-    /// As above.
+    /// Objects with the result [`Outcome::Gone`].
     pub gone: u64,
-    /// As above.
+    /// Objects with the result [`Outcome::Skipped`].
     pub skipped: u64,
-    /// As above, and buckets that were not gone through to their ends.
+    /// Objects with the result [`Outcome::Failed`], and buckets that were not processed to their
+    /// end.
     pub failed: u64,
 }
 
 impl RewrapReport {
-    /// Returns true if the current versions of all sealed objects that were looked for are under
-    /// the newest key. After a dry run, true if they will be.
+    /// Returns true if the current versions of all requested sealed objects have the newest key.
+    /// After a dry run, returns true if a real run would achieve this.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.changed == 0 && self.skipped == 0 && self.failed == 0
@@ -199,15 +202,15 @@ impl RewrapReport {
     }
 }
 
-/// Wraps the content keys of objects anew. Called in a tokio runtime.
+/// Wraps the content keys of objects under the newest key. Must be called in a tokio runtime.
 ///
-/// Every proxy that serves MUST have the newest key before: a proxy that has not cannot open what
-/// was wrapped anew. No key may be removed before a run ended complete with nothing rewrapped, and
-/// versions that are still wanted were seen to.
+/// Every running proxy MUST have the newest key before, because it cannot open objects under a key
+/// that it does not have. An old key may only be removed after a complete run that rewrapped
+/// nothing, and only if no version that is still needed uses it.
 ///
 /// # Errors
-/// If the provider does not wrap, or the backend does not tell its buckets. What fails later is
-/// counted and told.
+/// The fault if the provider does not wrap, or the backend does not list its buckets. Later faults
+/// are counted and reported as events.
 pub async fn rewrap(
     proxy: &Arc<Proxy>,
     options: &Rewrap,
@@ -227,14 +230,14 @@ pub async fn rewrap(
     Ok(report)
 }
 
-/// Wraps a content key under the newest key, for comparison.
+/// Wraps a random content key under the newest key, to compare other wrapped keys with.
 async fn sample(proxy: &Proxy) -> Result<Wrapped, Fault> {
     let key = ContentKey::try_init_with(|out| OsRandom.fill(out))
         .map_err(|_| Fault::from(S3Error::internal()))?;
     proxy.provider.wrap(b"sample", &key).await.map_err(|error| Fault::new(error.to_string()))
 }
 
-/// One bucket.
+/// Run over one bucket.
 struct Run<'a> {
     proxy: &'a Arc<Proxy>,
     options: &'a Rewrap,
@@ -269,9 +272,13 @@ impl Run<'_> {
         let mut pages = Pages::of(self.proxy, list).await;
         let mut jobs = JoinSet::new();
         let mut tell = |done: Result<(String, Outcome), _>| {
-            // A job is neither aborted nor does it panic; if it did, its object would be unknown.
+            // Jobs neither panic nor are aborted. If one did, the key of its object would be
+            // unknown here.
             let (key, outcome) = done.unwrap_or_else(|_: tokio::task::JoinError| {
-                (String::new(), Outcome::Failed(Fault::new("the work at an object broke off")))
+                (
+                    String::new(),
+                    Outcome::Failed(Fault::new("processing of an object ended unexpectedly")),
+                )
             });
             report.count(&outcome);
             on(RewrapEvent::Object { bucket, key: &key, outcome: &outcome });
@@ -309,7 +316,7 @@ impl Run<'_> {
     }
 }
 
-/// One object.
+/// Job that processes one object.
 struct Job {
     proxy: Arc<Proxy>,
     options: Rewrap,
@@ -361,7 +368,7 @@ impl Job {
             return Ok(Outcome::Rewrapped { is_retagged: false });
         }
         let old = object.entity_tag.as_deref();
-        let old = old.ok_or_else(|| Fault::new("the server tells no entity tag"))?;
+        let old = old.ok_or_else(|| Fault::new("the server returned no entity tag"))?;
         let binding = object.header.binding();
         let header =
             proxy.rewrap_bound(&object.header, &object.key, object_ref.place()?, binding).await?;
@@ -399,9 +406,9 @@ impl Job {
         }
     }
 
-    /// Returns true if a header's key was wrapped as the provider wraps now. The header is not
-    /// authentic yet: the backend can keep an object from being wrapped anew, as it can put back an
-    /// old one.
+    /// Returns true if the header's key is wrapped under the provider's newest key. The header is
+    /// not authenticated yet: a malicious backend could keep an object from being rewrapped, as it
+    /// could also restore an old one.
     fn is_newest(&self, header: &Header) -> bool {
         self.proxy.provider.is_as_new(header.key_id(), header.wrapped_key(), &self.sample)
     }

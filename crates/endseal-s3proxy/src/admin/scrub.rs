@@ -1,7 +1,7 @@
-//! All objects read to their ends, so that damage is known while there is still a copy elsewhere.
+//! Reads all objects completely, so that damage is found while other copies still exist.
 //!
-//! Of each object the header, the record, every byte of the content, sealed user metadata and a
-//! sealed MD5 are authenticated. Nothing is written.
+//! The header, the record, every byte of the content, sealed user metadata and a sealed MD5 of each
+//! object are authenticated. Nothing is written.
 
 use core::future::poll_fn;
 use std::collections::BTreeMap;
@@ -22,114 +22,114 @@ use crate::sealed_object::{Inspected, ObjectRef, SealedObject, object_len};
 use crate::transfer::{Opened, Opener};
 use crate::upstream::ResponseBody;
 
-/// Tries to read an object that is written meanwhile.
+/// Maximum number of attempts to read an object that is being replaced.
 const TRIES: usize = 3;
 
-/// The objects that are read.
+/// Options of [`scrub()`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Scrub {
-    /// The bucket; all that the backend shows, if there is none.
+    /// Bucket to read. `None` stands for all buckets that the backend lists.
     pub bucket: Option<String>,
-    /// The beginning of the objects' keys.
+    /// Prefix of the keys to read, as clients name them.
     pub prefix: String,
-    /// Where an earlier run was interrupted.
+    /// Position at which an earlier run was interrupted.
     pub after: Option<Checkpoint>,
-    /// Objects at once.
+    /// Maximum number of objects that are read at the same time.
     pub jobs: usize,
 }
 
 impl Default for Scrub {
-    /// All objects of all buckets.
+    /// All objects of all buckets, eight at a time.
     fn default() -> Self {
         Self { bucket: None, prefix: String::new(), after: None, jobs: 8 }
     }
 }
 
-/// A place in the order of a run: the objects up to it were read.
+/// Position of a run: all objects up to it were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "a place in two steps")]
 pub struct Checkpoint {
-    /// A bucket. Those before it, in the order of their names, were read.
+    /// Current bucket. The buckets before it, in the order of their names, were read.
     pub bucket: String,
-    /// The backend's key of the last object that was read with all before it.
+    /// Backend key of the last object up to which all objects of the bucket were read.
     pub stored_key: String,
 }
 
-/// Outcome of one object.
+/// Result for one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scrubbed {
-    /// All of it is authentic: that many bytes of content.
+    /// The object is authentic. The value is the length of its content in bytes.
     Authentic(u64),
-    /// It is not sealed, and its bucket's rule allows that.
+    /// The object is not sealed, and the rule of its bucket allows that.
     Plaintext,
-    /// It is not sealed, and its bucket's rule forbids that: it lost its header, or was put past
-    /// the proxy.
+    /// The object is not sealed, and the rule of its bucket forbids that. It lost its header, or
+    /// was not written through the proxy.
     Unsealed,
-    /// It was deleted meanwhile.
+    /// The object was deleted meanwhile.
     Gone,
-    /// It is not authentic.
+    /// The object does not authenticate.
     NotAuthentic,
-    /// It was not read to its end.
+    /// The object could not be read to its end.
     Failed(Fault),
 }
 
-/// An event of a run, as it happens.
+/// Event of a run, reported when it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScrubEvent<'a> {
-    /// A bucket is begun.
+    /// Reading of a bucket starts.
     Bucket {
-        /// Its name.
+        /// Name of the bucket.
         bucket: &'a str,
-        /// True if it has versions: older ones are not read.
+        /// True if the bucket has versions. Older versions are not read.
         has_versions: bool,
     },
     /// An object was read.
     Object {
-        /// Its bucket.
+        /// Bucket of the object.
         bucket: &'a str,
-        /// Its key.
+        /// Key of the object.
         key: &'a str,
-        /// Its outcome.
+        /// Result for the object.
         outcome: &'a Scrubbed,
     },
-    /// A run that begins behind it reads what this one has not. None comes behind an object that
-    /// was not read.
+    /// A run that starts after this position reads the rest. No checkpoint is reported behind an
+    /// object that could not be read.
     Checkpoint(&'a Checkpoint),
-    /// A bucket could not be gone through to its end.
+    /// The list of a bucket could not be processed to its end.
     Failed {
-        /// The bucket.
+        /// Name of the bucket.
         bucket: &'a str,
-        /// Why.
+        /// Reason of the failure.
         fault: &'a Fault,
     },
 }
 
-/// Counts of what was read.
+/// Totals of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScrubReport {
-    /// Buckets that were gone through.
+    /// Buckets that were processed.
     pub buckets: u64,
-    /// Authentic objects.
+    /// Objects that are authentic.
     pub authentic: u64,
-    /// Bytes of their content.
+    /// Bytes of content of the authentic objects.
     pub bytes: u64,
-    /// Objects that are not sealed.
+    /// Objects that are not sealed in buckets that allow this.
     pub plaintext: u64,
     /// Objects that were deleted meanwhile.
     pub gone: u64,
-    /// Objects that are not authentic, or not sealed where that is forbidden.
+    /// Objects that do not authenticate, or that are not sealed where this is forbidden.
     pub not_authentic: u64,
-    /// Objects that were not read to their ends, and buckets that were not gone through to theirs.
+    /// Objects that could not be read to their end, and buckets that were not processed to theirs.
     pub failed: u64,
 }
 
 impl ScrubReport {
-    /// True if every object that was asked for was read and is authentic, or plaintext where that
-    /// is allowed.
+    /// Returns true if all requested objects were read and each is authentic, or plaintext where
+    /// this is allowed.
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         self.not_authentic == 0 && self.failed == 0
@@ -150,10 +150,11 @@ impl ScrubReport {
     }
 }
 
-/// Reads objects to their ends. Called in a tokio runtime.
+/// Reads and authenticates objects completely. Must be called in a tokio runtime.
 ///
 /// # Errors
-/// If the backend does not tell its buckets. What fails later is counted and told.
+/// The fault if the backend does not list its buckets. Later faults are counted and reported as
+/// events.
 pub async fn scrub(
     proxy: &Arc<Proxy>,
     options: &Scrub,
@@ -178,16 +179,17 @@ pub async fn scrub(
     Ok(report)
 }
 
-/// One bucket.
+/// Run over one bucket.
 struct Run<'a> {
     proxy: &'a Arc<Proxy>,
     options: &'a Scrub,
     bucket: &'a str,
-    /// Something before it was not read.
+    /// True if an object or bucket before this one could not be read, so no checkpoint may be
+    /// reported.
     is_held: bool,
 }
 
-/// An object that was read: its number in the list, its key.
+/// Object that was read: its number in the list, its key and its result.
 type Read = (u64, String, Scrubbed);
 
 impl Run<'_> {
@@ -250,25 +252,25 @@ impl Run<'_> {
     }
 }
 
-/// The object that a job read. The panic of a job goes on here.
+/// Returns the result of a job. A panic of the job continues here.
 fn joined(joined: Option<Result<Read, tokio::task::JoinError>>) -> Option<Read> {
     match joined? {
         Ok(read) => Some(read),
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // Nobody aborts a job.
+            // Jobs are never aborted.
             Err(_) => None,
         },
     }
 }
 
-/// Objects in the order of the list, of which some are still being read.
+/// Objects in the order of the list, some of which are still being read.
 #[derive(Default)]
 struct Order {
     next: u64,
-    /// Keys by their numbers, and true for those that were read.
+    /// Backend keys by number; the flag is true for objects that were read.
     open: BTreeMap<u64, (String, bool)>,
-    /// An object was not read: the last key before it stays the last one.
+    /// True if an object could not be read. No further checkpoint is reported then.
     is_held: bool,
 }
 
@@ -282,14 +284,14 @@ impl Order {
         number
     }
 
-    /// Notes that an object could not be read, so that a later run begins before it.
+    /// Records that an object could not be read, so that a later run starts before it.
     fn hold(&mut self) {
         self.is_held = true;
         self.open.clear();
     }
 
-    /// Notes that an object was read. Returns the last key up to which all were, if that is a new
-    /// one.
+    /// Records that an object was read. Returns the last key up to which all objects were read, if
+    /// it has advanced.
     fn done(&mut self, number: u64) -> Option<String> {
         if let Some((_, is_done)) = self.open.get_mut(&number) {
             *is_done = true;
@@ -302,7 +304,7 @@ impl Order {
     }
 }
 
-/// Reads one object, again if it was replaced while it was read.
+/// Reads one object, and repeats this if the object is replaced while it is read.
 async fn read(
     proxy: &Proxy,
     bucket: &str,
@@ -339,15 +341,15 @@ async fn read(
     }
 }
 
-/// Returns true if the backend lists an object: one that it does not find was not deleted then, but
-/// lost.
+/// Returns true if the backend lists an object. A listed object that cannot be found was lost, not
+/// deleted.
 ///
 /// # Errors
-/// If the bucket cannot be listed.
+/// The fault if the bucket cannot be listed.
 async fn is_listed(proxy: &Proxy, bucket: &str, stored_key: &str) -> Result<bool, Fault> {
     let mut pages =
         Pages::of(proxy, List::Objects { bucket, prefix: stored_key, after: None }).await;
-    // The key itself comes before those that go on behind it.
+    // The key itself comes before longer keys with the same prefix.
     let first = pages.next().await?.unwrap_or_default();
     Ok(first.iter().any(|entry| entry.key == stored_key))
 }
@@ -370,7 +372,7 @@ async fn read_once(proxy: &Proxy, object_ref: &ObjectRef<'_>) -> Result<Scrubbed
     Ok(Scrubbed::Authentic(len))
 }
 
-/// Authenticates what is sealed beside the object.
+/// Authenticates the sealed user metadata and the sealed MD5 of an object.
 fn check_beside(proxy: &Proxy, headers: &HeaderMap, object: &SealedObject) -> Result<(), S3Error> {
     let metadata = headers.get(SEALED_METADATA).is_none_or(|value| {
         let text = value.to_str().ok();
@@ -382,7 +384,8 @@ fn check_beside(proxy: &Proxy, headers: &HeaderMap, object: &SealedObject) -> Re
     Err(proxy.metrics.not_authentic())
 }
 
-/// All of an object, out of `response` where it was sealed whole.
+/// Opens the whole content of an object. `response` is used directly if the object was not uploaded
+/// in parts.
 async fn open(
     proxy: &Proxy,
     object_ref: &ObjectRef<'_>,
@@ -400,7 +403,7 @@ async fn open(
     open_range(proxy, object_ref, Some(response), object, Some(&record), content).await
 }
 
-/// Reads content to its end. Returns its length.
+/// Reads content to its end and returns its length in bytes.
 async fn drain(mut opened: Opened) -> Result<u64, S3Error> {
     let mut len = 0;
     while let Some(piece) = poll_fn(|cx| opened.poll_piece(cx)).await {

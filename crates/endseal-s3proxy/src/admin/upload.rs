@@ -1,4 +1,4 @@
-//! Activity of an upload.
+//! Activity state of an upload.
 
 use endseal_s3_format::parked_folder;
 use endseal_s3_protocol::sigv4::Timestamp;
@@ -14,19 +14,19 @@ use crate::context::Proxy;
 /// State of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// Something happened to it lately.
+    /// A part was uploaded recently.
     Live,
-    /// It was begun, and nothing happened to it for long.
+    /// The upload was started, and no part was uploaded recently.
     Idle,
-    /// It was completed or aborted.
+    /// The upload was completed or aborted.
     Gone,
 }
 
-/// Asks the backend, which knows the key as it is here, for all parts of an upload, those that are
-/// parked too: the newest decides. What has no time that can be read counts as new.
+/// Returns the state of an upload by the time of its newest part, including parked parts. `key` is
+/// the backend's key. A time that cannot be parsed counts as recent.
 ///
 /// # Errors
-/// What the backend says.
+/// The backend's fault.
 pub(super) async fn fate(
     proxy: &Proxy,
     bucket: &str,
@@ -62,10 +62,10 @@ pub(super) async fn fate(
     Ok(Fate::Idle)
 }
 
-/// Gives an upload up. True if it was there.
+/// Aborts an upload. Returns true if it existed.
 ///
 /// # Errors
-/// What the backend says.
+/// The backend's fault.
 pub(super) async fn abort(
     proxy: &Proxy,
     bucket: &str,
@@ -79,7 +79,7 @@ pub(super) async fn abort(
     }
 }
 
-/// Returns true if a time as lists have it is known, and before another one.
+/// Returns true if a time of a list can be parsed and is before `other`.
 pub(super) fn is_before(time: Option<&str>, other: Timestamp) -> bool {
     time.and_then(Timestamp::from_extended).is_some_and(|time| time < other)
 }

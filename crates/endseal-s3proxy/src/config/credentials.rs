@@ -1,23 +1,23 @@
-//! The entries of the configuration that say where credentials of the backend come from.
+//! Entries of the configuration that select the source of the backend's credentials.
 
 use serde::Deserialize;
 
 use super::ConfigError;
 use crate::credentials::CredentialChain;
 
-/// Values of `backend.credentials`.
+/// Value of `backend.credentials`.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum CredentialSource {
-    /// The sources that SDKs of AWS try one after the other.
+    /// The sources that AWS SDKs try one after another.
     Chain,
 }
 
-/// The chain of a configuration, if it names one. `is_static` is true if there is an access key or
-/// a secret.
+/// Returns the credential chain of a configuration, if it selects one. `is_static` is true if the
+/// configuration has an access key or a secret.
 ///
 /// # Errors
-/// [`ConfigError`] for a chain and an access key, or a profile without a chain.
+/// [`ConfigError`] for a chain together with an access key, or for a profile without a chain.
 pub(super) fn chain(
     source: Option<CredentialSource>,
     profile: Option<String>,
@@ -26,7 +26,7 @@ pub(super) fn chain(
     match source {
         Some(CredentialSource::Chain) if is_static => Err(ConfigError::of(
             "backend.credentials",
-            "excludes access_key, secret_key and secret_key_file",
+            "cannot be used with access_key, secret_key or secret_key_file",
         )),
         Some(CredentialSource::Chain) => {
             let chain = CredentialChain::new();

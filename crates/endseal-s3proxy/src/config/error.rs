@@ -1,9 +1,9 @@
-//! Errors of a configuration.
+//! Error of a configuration.
 
 use core::fmt;
 
-/// An entry of a configuration that cannot be used. It holds no secret of the file: names of
-/// entries, of choices and of files may stand in it.
+/// Entry of a configuration that is missing or invalid. The error contains no secret of the file,
+/// only names of entries, choices and files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     entry: String,
@@ -15,7 +15,7 @@ impl ConfigError {
         Self { entry: entry.into(), message: message.into() }
     }
 
-    /// An error at byte `start` of `text`.
+    /// Creates an error with the line and column of byte `start` of `text`.
     pub(super) fn at(text: &str, start: usize, message: &str) -> Self {
         let before = text.get(..start).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
@@ -23,7 +23,8 @@ impl ConfigError {
         Self::of("", format!("line {line}, column {column}: {message}"))
     }
 
-    /// The entry that is wrong; empty if the message has its line and column.
+    /// Returns the name of the invalid entry. It is empty if the message has line and column
+    /// instead.
     #[must_use]
     pub fn entry(&self) -> &str {
         &self.entry

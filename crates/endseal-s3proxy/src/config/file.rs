@@ -1,4 +1,4 @@
-//! The file as it is written, and the configuration that it stands for.
+//! Format of the configuration file, and its conversion into a configuration.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -18,10 +18,10 @@ use crate::bucket::{BucketNames, BucketRule, Buckets, EntityTags, Plaintext};
 use crate::glob::Glob;
 use crate::name_secret::NameSecretFile;
 
-/// Variables of the environment.
+/// Lookup of environment variables.
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The file. Entries that do not exist are errors.
+/// Configuration file. Unknown entries are errors.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -100,11 +100,11 @@ enum NamesMode {
 }
 
 impl File {
-    /// Reads a file.
+    /// Parses a configuration file.
     ///
     /// # Errors
-    /// [`ConfigError`] with line and column. It has nothing of a line that is no TOML, in which
-    /// there may be a secret.
+    /// [`ConfigError`] with line and column. It does not quote a line that is not TOML, because the
+    /// line may contain a secret.
     pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
         let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
         let table = DeTable::parse(text)
@@ -113,7 +113,8 @@ impl File {
             .map_err(|error| ConfigError::at(text, start(&error), error.message()))
     }
 
-    /// The configuration. Relative names of files count from `folder`; their secrets are read.
+    /// Converts the file into a configuration. Relative file names are resolved from `folder`, and
+    /// secret files are read.
     pub(super) fn resolve(
         self,
         folder: &Path,
@@ -142,10 +143,13 @@ impl File {
         let mut access_keys: Vec<_> = config.clients.iter().map(Client::access_key).collect();
         access_keys.sort_unstable();
         if access_keys.windows(2).any(|pair| pair.first() == pair.last()) {
-            return Err(ConfigError::of("client.access_key", "stands twice"));
+            return Err(ConfigError::of("client.access_key", "is used by more than one client"));
         }
         if config.backend.folder.is_some() && config.clients.iter().any(Client::is_mapped) {
-            return Err(ConfigError::of("client.backend_access_key", "excludes backend.folder"));
+            return Err(ConfigError::of(
+                "client.backend_access_key",
+                "cannot be used with backend.folder",
+            ));
         }
         Ok(Config { listen: listen.unwrap_or(config.listen), ..config })
     }
@@ -157,7 +161,7 @@ fn address(entry: &str, text: Option<String>) -> Result<Option<SocketAddr>, Conf
     })
 }
 
-/// An empty key would be one that everybody knows.
+/// Refuses an empty key, which would protect nothing.
 fn not_empty(entry: &str, text: Option<&str>) -> Result<(), ConfigError> {
     if text == Some("") { Err(ConfigError::of(entry, "is empty")) } else { Ok(()) }
 }
@@ -182,7 +186,7 @@ impl BackendTable {
             ];
             return match with_it.iter().find(|(_, given)| *given) {
                 Some((entry, _)) => {
-                    Err(ConfigError::of(format!("backend.{entry}"), "excludes folder"))
+                    Err(ConfigError::of(format!("backend.{entry}"), "cannot be used with folder"))
                 }
                 None => Ok(Backend::folder(&secrets.folder.join(folder))),
             };
@@ -220,7 +224,7 @@ impl BackendTable {
 }
 
 impl Keys {
-    /// The same, relative names of files counted from `folder`.
+    /// Resolves relative file names from `folder`.
     fn below(mut self, folder: &Path) -> Self {
         let files = match &mut self {
             Self::Ring { file, passphrase_file } => vec![Some(file), passphrase_file.as_mut()],
@@ -264,14 +268,15 @@ impl ClientTable {
             (None, None) => Ok(client),
             _ => Err(ConfigError::of(
                 "client.backend_access_key",
-                "needs backend_secret_key_file, and the other way round",
+                "must be used together with backend_secret_key_file",
             )),
         }
     }
 }
 
 impl BucketTable {
-    /// The name secret is read at once: without it a proxy would write names as they come.
+    /// Converts the table. The name secret is read now, because a proxy without it would write
+    /// names unencrypted.
     fn resolve(self, secrets: &mut SecretFiles<'_>) -> Result<BucketRule, ConfigError> {
         let entry = "bucket.name_secret_file";
         let names = match (self.names, self.name_secret_file) {
@@ -303,17 +308,17 @@ impl BucketTable {
     }
 }
 
-/// The files of secrets.
+/// Reader of secrets, which remembers their files.
 struct SecretFiles<'a> {
     folder: &'a Path,
     read: Vec<PathBuf>,
-    /// True if a secret stands in the configuration itself.
+    /// True if the configuration itself contains a secret.
     has_inline: bool,
 }
 
 impl SecretFiles<'_> {
-    /// The secret of `entry`: as it stands, or the first line of the file that `entry` with `_file`
-    /// names.
+    /// Returns the secret of `entry`: the value in the configuration, or the first line of the file
+    /// that the entry with the suffix `_file` names.
     fn read(
         &mut self,
         entry: &str,
@@ -327,7 +332,7 @@ impl SecretFiles<'_> {
         let Some(file) = file else { return Ok(secret) };
         let error = |message: String| ConfigError::of(format!("{entry}_file"), message);
         if secret.is_some() {
-            return Err(error(format!("excludes {entry}")));
+            return Err(error(format!("cannot be used with {entry}")));
         }
         let path = self.folder.join(file);
         let text = fs::read_to_string(&path)
@@ -341,7 +346,7 @@ impl SecretFiles<'_> {
     }
 }
 
-/// Reads a string. The error has nothing of a value that is none: serde's own would show it.
+/// Deserialises a string. The error does not contain the value, which serde's own error would.
 impl<'de> Deserialize<'de> for SecretAccessKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Secret;

@@ -1,4 +1,4 @@
-//! The sources of credentials, in the order of the SDKs of AWS.
+//! Sources of credentials, in the order of the AWS SDKs.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -16,12 +16,12 @@ use endseal_s3_protocol::sigv4::{SecretKey, Signer};
 use super::connector::Connector;
 use super::failure;
 
-/// Cause of a failure where the named profile is not there, or has no keys.
+/// Failure if the named profile does not exist or has no keys.
 const NO_CREDENTIALS: &str = "the profile has no credentials";
 
-/// The sources that SDKs of AWS try one after the other: the environment (`AWS_ACCESS_KEY_ID`,
+/// Sources that AWS SDKs try one after another: the environment (`AWS_ACCESS_KEY_ID`,
 /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`), profiles in shared files, a web identity
-/// (`AWS_WEB_IDENTITY_TOKEN_FILE`, `AWS_ROLE_ARN`), the endpoint of a container, the metadata
+/// (`AWS_WEB_IDENTITY_TOKEN_FILE`, `AWS_ROLE_ARN`), the endpoint of a container, and the metadata
 /// service of an instance (IMDSv2).
 #[derive(Clone, Default, PartialEq, Eq)]
 #[allow(missing_debug_implementations, reason = "an environment may hold secrets")]
@@ -30,28 +30,28 @@ pub struct CredentialChain {
     environment: Option<HashMap<String, String>>,
 }
 
-/// Credentials of a chain.
+/// Credentials that a source returned.
 pub(super) struct Issued {
     pub(super) signer: Signer,
     pub(super) expiry: Option<SystemTime>,
 }
 
 impl CredentialChain {
-    /// The chain in the environment of the process.
+    /// Creates a chain that uses the environment of the process.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// This profile of the shared files, and no other source: a chain would go on to another
-    /// account if there is no such profile.
+    /// Restricts the chain to one profile of the shared files. Without this restriction, a missing
+    /// profile would make the chain continue with another account.
     #[must_use]
     pub fn with_profile(mut self, profile: &str) -> Self {
         self.profile = Some(profile.to_owned());
         self
     }
 
-    /// The same chain with these variables instead of the environment of the process.
+    /// Replaces the environment of the process by these variables.
     #[must_use]
     pub fn with_environment<'a>(
         mut self,
@@ -62,15 +62,15 @@ impl CredentialChain {
         self
     }
 
-    /// Asks the sources. Files and environment are read anew.
+    /// Requests credentials from the sources. Files and environment are read each time.
     ///
     /// # Errors
-    /// The cause, without anything that a source answered.
+    /// The cause as a text, which contains nothing of a source's response.
     pub(super) async fn ask(&self, region: &str, connector: &Connector) -> Result<Issued, String> {
         if let Some(profile) = &self.profile {
             return self.ask_profile(profile, region, connector).await;
         }
-        // The caller tries again by itself.
+        // The caller retries, so the library must not.
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .region(Region::new(region.to_owned()))
             .retry_config(RetryConfig::disabled())
@@ -108,7 +108,7 @@ impl CredentialChain {
                 .into_iter()
                 .filter_map(|(name, kind)| Some((kind, environment.get(name)?)))
                 .peekable();
-            // Without a file the library panics, and requests would wait for an answer.
+            // Without a file the library panics, and requests would wait forever.
             if files.peek().is_none() {
                 return Err(NO_CREDENTIALS.to_owned());
             }

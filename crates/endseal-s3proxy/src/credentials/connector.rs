@@ -1,4 +1,4 @@
-//! The client of the backend as the chain's HTTP client.
+//! Adapter that lets the credential chain use the backend's HTTP client.
 
 use core::fmt;
 use core::time::Duration;
@@ -18,18 +18,19 @@ use tokio::time::timeout;
 
 use crate::upstream::{Body, Client, ClientError, Limits, Target, Trust, whole};
 
-/// Longest answer of a source. Session tokens have a few KiB.
+/// Maximum size of a response in bytes. Session tokens have a few KiB.
 const MAX_ANSWER: usize = 128 * 1024;
 
-/// Longest time of an exchange, its body included.
+/// Timeout of an exchange, including its body.
 const EXCHANGE: Duration = Duration::from_secs(10);
 
-/// Longest times for a connection and for the first byte of an answer; the chain may ask for less.
+/// Timeouts for the connection and for the first byte of a response. The chain may request shorter
+/// ones.
 const CONNECT: Duration = Duration::from_secs(5);
 const FIRST_BYTE: Duration = Duration::from_secs(10);
 
-/// An HTTP client that trusts whom the client of the backend trusts. It follows no redirects. Each
-/// exchange has a connection of its own: there are few.
+/// HTTP client that trusts the same certificates as the backend's client. It does not follow
+/// redirects. Each exchange uses a new connection, because exchanges are rare.
 #[derive(Clone)]
 pub(super) struct Connector {
     trust: Trust,
@@ -50,7 +51,7 @@ impl Connector {
         Self { trust, limits, last_failure: Arc::default() }
     }
 
-    /// Takes the server and the outcome of the last exchange that failed.
+    /// Returns and clears the server and reason of the last failed exchange.
     pub(super) fn last_failure(&self) -> Option<String> {
         self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -72,7 +73,7 @@ impl Connector {
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
         head.uri =
             target.request_target(path).map_err(|error| ConnectorError::user(error.into()))?;
-        // It may hold a token.
+        // The body may contain a token, so it is wiped.
         let body = body.bytes().ok_or_else(|| user("a request with a streamed body"))?;
         let body = Body::full(Bytes::from_owner(Zeroizing::new(body.to_vec())));
         let client = Client::new(target.clone(), self.trust.clone(), self.limits);
@@ -82,13 +83,13 @@ impl Connector {
                 .map_err(|error| connector_error(&error, |text| self.failed(&target, text)))?
                 .into_parts();
             let body = whole(body, MAX_ANSWER).await.map_err(|error| {
-                self.failed(&target, "the answer breaks off or is too long");
+                self.failed(&target, "the response is incomplete or too long");
                 ConnectorError::other(error.into(), None)
             })?;
             Ok((head, body))
         });
         let (head, body) = outcome.await.unwrap_or_else(|elapsed| {
-            self.failed(&target, "no whole answer in time");
+            self.failed(&target, "no complete response in time");
             Err(ConnectorError::timeout(elapsed.into()))
         })?;
         if !head.status.is_success() {

@@ -1,4 +1,4 @@
-//! Causes of failures for the log.
+//! Causes of credential failures for the log.
 
 use core::error::Error;
 use std::io;
@@ -6,17 +6,17 @@ use std::io;
 use aws_config::profile::ProfileFileLoadError;
 use aws_credential_types::provider::error::CredentialsError;
 
-/// The text of a failure. `exchange` is the last exchange that failed.
+/// Returns the text of a failure. `exchange` describes the last exchange that failed.
 ///
-/// The texts of most errors of the library may repeat the answer of a source, and secrets in it.
-/// Only those of types that hold no answer are used.
+/// Most error texts of the library can quote the response of a source, which may contain secrets.
+/// Only texts of error types that cannot do so are used.
 pub(super) fn cause(error: &CredentialsError, exchange: Option<String>) -> String {
     let mut text = match error {
         CredentialsError::CredentialsNotLoaded(_) => "no source of the chain has credentials",
-        CredentialsError::ProviderTimedOut(_) => "a source gave no answer in time",
+        CredentialsError::ProviderTimedOut(_) => "a source did not respond in time",
         CredentialsError::InvalidConfiguration(_) => "a source is configured wrongly",
         CredentialsError::ProviderError(_) => "a source failed",
-        _ => "the answer of a source cannot be read",
+        _ => "the response of a source cannot be parsed",
     }
     .to_owned();
     let mut next = error.source();

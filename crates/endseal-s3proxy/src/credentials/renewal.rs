@@ -1,4 +1,4 @@
-//! Credentials that are replaced before they expire.
+//! Credentials that are renewed before they expire.
 
 use core::hash::{BuildHasher as _, Hasher as _};
 use core::time::Duration;
@@ -16,24 +16,24 @@ use super::chain::{CredentialChain, Issued};
 use super::connector::Connector;
 use crate::upstream::Trust;
 
-/// Longest time that a chain is asked.
+/// Timeout of one attempt to get credentials from a chain.
 const ATTEMPT: Duration = Duration::from_secs(15);
 
-/// Time before the expiry at which credentials are renewed, or half of what is left if that is
-/// less. Metadata services have the next credentials 5 minutes before the expiry.
+/// Time before the expiry at which credentials are renewed, or half of the remaining time if that
+/// is less. Metadata services offer the next credentials 5 minutes before the expiry.
 const LEAD: Duration = Duration::from_secs(600);
 
-/// Time after which credentials without an expiry are read again.
+/// Time after which credentials without an expiry are requested again.
 const WITHOUT_EXPIRY: Duration = Duration::from_secs(900);
 
-/// Times between attempts that fail: doubled from the first to the last.
+/// Pauses after failed attempts: the first is doubled up to the last.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LAST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Shortest time between renewals.
+/// Minimum time between renewals.
 const SHORTEST: Duration = Duration::from_millis(250);
 
-/// The credentials of a chain, and the task that renews them. The task ends when this is dropped.
+/// Credentials of a chain with the task that renews them. The task ends when this is dropped.
 pub(crate) struct Renewal {
     shared: Arc<Shared>,
     task: AbortHandle,
@@ -43,7 +43,7 @@ struct Shared {
     chain: CredentialChain,
     region: String,
     state: watch::Sender<State>,
-    /// Notified by requests that find no valid credentials.
+    /// Wakes the task when a request finds no valid credentials.
     wake: Notify,
 }
 
@@ -51,7 +51,7 @@ struct Shared {
 struct State {
     signer: Option<Arc<Signer>>,
     expiry: Option<SystemTime>,
-    /// Cause of the failure of the last attempt.
+    /// Cause of the last attempt's failure, if it failed.
     failure: Option<Arc<str>>,
 }
 
@@ -63,7 +63,7 @@ impl State {
 }
 
 impl Renewal {
-    /// Begins to ask a chain. Called in a tokio runtime.
+    /// Starts the task that requests credentials. Must be called in a tokio runtime.
     pub(super) fn start(chain: CredentialChain, region: String, trust: Trust) -> Self {
         let (state, wake) = (watch::Sender::new(State::default()), Notify::new());
         let shared = Arc::new(Shared { chain, region, state, wake });
@@ -71,10 +71,10 @@ impl Renewal {
         Self { shared, task }
     }
 
-    /// The signer with the credentials that are valid now. Waits for an attempt that runs.
+    /// Returns a signer with valid credentials. Waits for an attempt that is in progress.
     ///
     /// # Errors
-    /// `ServiceUnavailable`, if there are none and the last attempt failed.
+    /// `ServiceUnavailable` if there are none and the last attempt failed.
     pub(super) async fn current(&self) -> Result<Arc<Signer>, S3Error> {
         let unavailable =
             |cause: &str| S3Error::unavailable().with_retry_after(1).because("credentials", cause);
@@ -89,16 +89,17 @@ impl Renewal {
                     return Err(unavailable(cause));
                 }
             }
-            // A clock that was set, or a machine that slept: the task would renew them later.
+            // If the clock was set or the machine slept, the task would renew them too late.
             self.shared.wake.notify_one();
             match timeout(ATTEMPT + FIRST_PAUSE, states.changed()).await {
                 Ok(Ok(())) => {}
-                _ => return Err(unavailable("the chain of credentials does not answer")),
+                _ => return Err(unavailable("the chain of credentials does not respond")),
             }
         }
     }
 
-    /// Uses the credentials of `old` until the chain has answered, if it is the same chain.
+    /// Uses the credentials of `old` until the chain has returned its first ones, if it is the same
+    /// chain.
     pub(super) fn take_over(&self, old: &Self) {
         if self.shared.chain != old.shared.chain || self.shared.region != old.shared.region {
             return;
@@ -120,12 +121,12 @@ impl Drop for Renewal {
     }
 }
 
-/// Asks the chain before credentials expire, and again after failures.
+/// Requests credentials before the current ones expire, and again after failures.
 async fn run(shared: Arc<Shared>, connector: Connector) {
     let mut pause = FIRST_PAUSE;
     loop {
         let asked = timeout(ATTEMPT, shared.chain.ask(&shared.region, &connector)).await;
-        let outcome = asked.unwrap_or_else(|_| Err("the chain gave no answer in time".to_owned()));
+        let outcome = asked.unwrap_or_else(|_| Err("the chain did not respond in time".to_owned()));
         let wait = match outcome {
             Ok(Issued { signer, expiry }) => {
                 let signer = Some(Arc::new(signer));
@@ -156,17 +157,18 @@ async fn run(shared: Arc<Shared>, connector: Connector) {
     }
 }
 
-/// Time until credentials are renewed. `random` is between 0 and 1.
+/// Returns the time until credentials are renewed. `random` is between 0 and 1.
 fn until_renewal(expiry: Option<SystemTime>, now: SystemTime, random: f64) -> Duration {
     let spread = 0.75 + random / 4.0;
     let Some(expiry) = expiry else { return WITHOUT_EXPIRY.mul_f64(spread) };
     let left = expiry.duration_since(now).unwrap_or_default();
     let lead = LEAD.min(left / 2).mul_f64(spread);
-    // A timer has its bounds, and no credentials are good for a year.
+    // Timers have an upper limit, and a renewal once a day does no harm.
     (left - lead).clamp(SHORTEST, Duration::from_secs(86_400))
 }
 
-/// A number between 0 and 1, so that proxies that were started together do not ask together.
+/// Returns a random number between 0 and 1, so that proxies that start together do not renew at the
+/// same time.
 fn random() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 32;
     f64::from(u32::try_from(bits).unwrap_or_default()) / f64::from(u32::MAX)

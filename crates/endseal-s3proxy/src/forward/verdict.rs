@@ -1,11 +1,11 @@
-//! Statuses of the backend that count, by operation.
+//! Statuses of the backend that are accepted, by operation.
 //!
-//! The backend is trusted with availability alone. Every answer passes here on its way to a
-//! handler, and what passes is a list: successes that the operation defines, 304 and 412 if a
-//! condition was asked, other errors of 400 to 599. Handlers see the successes. Errors become an
-//! [`S3Error`], of whose document the proxy takes code and message. Any other status is an error of
-//! the backend: a redirect could have the client send plaintext elsewhere, and a success without a
-//! meaning could have it take foreign bytes for an object.
+//! The backend is only trusted with availability. Every response is checked here against an allow
+//! list before a handler sees it: successes that the operation defines, 304 and 412 if the request
+//! has a condition, and other errors from 400 to 599. Handlers get successes. Errors become an
+//! [`S3Error`] with the code and message of the backend's document. Any other status is an error of
+//! the backend: a redirect could make the client send plaintext elsewhere, and an undefined success
+//! could make it accept unauthenticated bytes as an object.
 
 use core::time::Duration;
 
@@ -24,20 +24,21 @@ use crate::headers;
 use crate::transfer::Outgoing;
 use crate::upstream::ResponseBody;
 
-/// Longest document with an error that is read.
+/// Maximum size in bytes of an error document that is read.
 const MAX_ERROR: usize = 64 * 1024;
 
-/// Longest body that is read and dropped to keep its connection.
+/// Maximum size in bytes of a body that is read and discarded to keep its connection.
 const MAX_DROPPED: usize = 64 * 1024;
 
-/// Longest time for either.
+/// Timeout for reading either of them.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Longest code and message of the backend's that clients see, in characters.
+/// Maximum length of a backend's error code and message that clients see, in characters.
 const MAX_CODE: usize = 64;
 const MAX_MESSAGE: usize = 1_024;
 
-/// Headers of an error or of status 304 that are about the object, or about what may be asked.
+/// Headers of an error or of status 304 that are passed on: those about the object and about
+/// allowed requests.
 const TOLD: [&str; 11] = [
     "access-control-allow-credentials",
     "access-control-allow-origin",
@@ -52,18 +53,18 @@ const TOLD: [&str; 11] = [
     "x-amz-version-id",
 ];
 
-/// The statuses that a request to the backend may be answered with.
+/// Statuses with which the backend may respond to a request.
 pub(crate) struct Verdict {
     operation: Operation,
     successes: &'static [u16],
     is_conditional: bool,
     is_read: bool,
-    /// Code of status 404 without a document.
+    /// Error code for status 404 without an error document.
     not_found: &'static str,
 }
 
 impl Verdict {
-    /// The statuses for a request to the backend.
+    /// Returns the accepted statuses for a request to the backend.
     pub(crate) fn of(method: &Method, target: &Target, headers: &HeaderMap) -> Self {
         let operation = Operation::of(method, target, headers);
         let is_range = headers.contains_key(RANGE) || target.query().has("partNumber");
@@ -81,11 +82,11 @@ impl Verdict {
         }
     }
 
-    /// Gives an answer that is a success of the operation.
+    /// Returns a response that is a success of the operation.
     ///
     /// # Errors
-    /// The error that the backend answered with, or `BadGateway` for a status that the operation
-    /// does not have.
+    /// The error that the backend responded with, or `BadGateway` for a status that the operation
+    /// does not define.
     pub(crate) async fn on(
         self,
         response: Response<ResponseBody>,
@@ -106,12 +107,12 @@ impl Verdict {
         }
     }
 
-    /// The error of an answer, with a document written anew.
+    /// Converts an error response into an error whose document the proxy writes.
     async fn error(&self, response: Response<ResponseBody>) -> S3Error {
         let (head, body) = response.into_parts();
         let document = match timeout(PATIENCE, read(body, MAX_ERROR)).await {
             Ok(Ok(document)) => document,
-            // The status says enough.
+            // The status is sufficient.
             _ => bytes::Bytes::new(),
         };
         let fields = Fields::read(&document).ok().filter(|fields| fields.root == "Error");
@@ -141,7 +142,7 @@ impl Verdict {
         let message = message.unwrap_or_else(|| {
             status.canonical_reason().unwrap_or("The backend refused the request.").to_owned()
         });
-        // What the backend says in words may repeat what it was asked, with a signature in it.
+        // The backend's message may repeat the request with its signature, so it is not logged.
         let cause = format!("the backend answered {} with {status} {code}", self.operation.name());
         let error = S3Error::of_backend(status, code, message);
         match status.as_u16() {
@@ -172,7 +173,7 @@ impl Verdict {
     }
 }
 
-/// Successes that S3 defines for an operation.
+/// Returns the success statuses that S3 defines for an operation.
 fn successes(
     operation: Operation,
     method: &Method,
@@ -195,22 +196,22 @@ fn successes(
         | Operation::ListObjects
         | Operation::ListObjectVersions
         | Operation::DeleteObjects => &[200],
-        // S3 answers with 204; a server that answers with 200 says the same.
+        // S3 responds with 204; some servers respond with 200.
         Operation::AbortMultipartUpload => &[200, 204],
         Operation::Other => match *method {
             Method::DELETE | Method::OPTIONS => &[200, 204],
-            // Of settings of a bucket, some with the one and some with the other.
+            // Bucket settings are answered with either of them, depending on the setting.
             Method::PUT if target.key().is_none() && sets => &[200, 204],
-            // Of a restoration that begins.
+            // 202 is the status of a restoration that has started.
             Method::POST if target.key().is_some() => &[200, 202],
             _ => &[200],
         },
-        // The proxy sends none of these.
+        // The proxy sends none of these to the backend.
         Operation::PostObject | Operation::NotOnSealed => &[],
     }
 }
 
-/// Returns true for a header that may be why the backend answers with 304 or 412.
+/// Returns true for a condition header that can lead to status 304 or 412.
 fn is_condition(name: &HeaderName) -> bool {
     let name = name.as_str();
     name != "if-range"
@@ -219,14 +220,14 @@ fn is_condition(name: &HeaderName) -> bool {
             .any(|prefix| name.starts_with(prefix))
 }
 
-/// Returns true for what can be a code of S3's.
+/// Returns true if a text has the form of an S3 error code.
 fn is_code(code: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     (1..=MAX_CODE).contains(&code.len()) && code.bytes().all(is_allowed)
 }
 
-/// The error of a document that came with status 200: S3 may find out that it cannot do what takes
-/// long after it has begun to answer.
+/// Converts an error document that arrived with status 200. S3 can send it if a long operation
+/// fails after the response has started.
 pub(crate) fn late_error(fields: Fields) -> S3Error {
     let status = match fields.code.as_deref() {
         Some("PreconditionFailed") => StatusCode::PRECONDITION_FAILED,
@@ -244,25 +245,26 @@ pub(crate) fn late_error(fields: Fields) -> S3Error {
     S3Error::of_backend(status, code, message)
 }
 
-/// An answer with the backend's body: plaintext where the bucket's rule allows it, and settings,
-/// which are the backend's word. The caller MUST have found that it is one of these.
+/// Returns the backend's response with its body unchanged. The caller MUST have checked that this
+/// is allowed: for plaintext by the bucket's rule, and for bucket settings.
 pub(crate) fn relay(response: Response<ResponseBody>) -> Response<Outgoing> {
     let (mut head, body) = response.into_parts();
     headers::keep_returned(&mut head.headers);
     Response::from_parts(head, Outgoing::backend(body))
 }
 
-/// An answer without a body, of an operation that has none.
+/// Returns the backend's response without its body, for operations that have none.
 pub(crate) async fn without_body(response: Response<ResponseBody>) -> Response<Outgoing> {
     let (mut head, body) = response.into_parts();
-    // To its end, so that the connection serves again. If that takes too much, it ends.
+    // The body is read to its end so that the connection can be reused. If that takes too long, the
+    // connection is closed.
     let _ = timeout(PATIENCE, read(body, MAX_DROPPED)).await;
     headers::keep_returned(&mut head.headers);
     head.headers.remove(CONTENT_LENGTH);
     Response::from_parts(head, Outgoing::empty())
 }
 
-/// An answer with a document that the proxy has read and written.
+/// Returns a response with a document that the proxy has rewritten.
 pub(crate) fn with_document(mut head: Parts, document: Vec<u8>) -> Response<Outgoing> {
     headers::keep_returned(&mut head.headers);
     head.headers.remove(CONTENT_LENGTH);

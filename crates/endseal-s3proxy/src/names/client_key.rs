@@ -1,14 +1,14 @@
-//! Keys that clients may name.
+//! Checks of the keys that clients may use.
 
 use endseal_s3_format::RESERVED_PREFIX;
 use endseal_s3_format::names::NameError;
 use endseal_s3_protocol::{MAX_KEY, S3Error, Target};
 use http::Uri;
 
-/// Reads the target of a client's request, as [`Target::parse`] does.
+/// Parses the target of a client's request like [`Target::parse`], and checks its key.
 ///
 /// # Errors
-/// Those of [`Target::parse`] and [`check_key`].
+/// The errors of [`Target::parse`] and [`check_key`].
 pub(crate) fn parse_target(
     uri: &Uri,
     host: Option<&str>,
@@ -21,17 +21,17 @@ pub(crate) fn parse_target(
     Ok(target)
 }
 
-/// The error for a key that has no room once it is encrypted.
+/// Converts the error for a key that is too long when encrypted.
 pub(crate) fn name_error(_: NameError) -> S3Error {
     S3Error::key_too_long()
 }
 
-/// Refuses keys that are too long, those that lead out of the bucket, as S3 does, and those of the
-/// proxy. Servers that keep objects in folders
-/// drop empty components and resolve dots, so what they would make of the key counts too.
+/// Refuses keys that are too long, keys that lead out of the bucket as in S3, and keys of the
+/// proxy. Servers that store objects in folders drop empty components and resolve dots, so the
+/// resolved key is checked, too.
 ///
 /// # Errors
-/// `InvalidURI` or `AccessDenied`.
+/// `InvalidURI` for a key that is too long or leads out, `AccessDenied` for a key of the proxy.
 pub(crate) fn check_key(key: &str) -> Result<(), S3Error> {
     if key.len() > MAX_KEY {
         return Err(S3Error::invalid_uri().with_message("A key has at most 1,024 bytes."));
@@ -42,7 +42,7 @@ pub(crate) fn check_key(key: &str) -> Result<(), S3Error> {
     if is_reserved(key) { Err(S3Error::reserved_key()) } else { Ok(()) }
 }
 
-/// Returns true for a key where the proxy keeps what is its own.
+/// Returns true for a key under the prefix that is reserved for the proxy.
 #[must_use]
 pub(crate) fn is_reserved(key: &str) -> bool {
     let folder = RESERVED_PREFIX.trim_end_matches('/');
@@ -60,13 +60,13 @@ pub(crate) fn is_reserved(key: &str) -> bool {
             name => resolved.push(name),
         }
     }
-    // The folder's own name, too: where it is a file, nothing can lie in the folder.
+    // The name of the folder itself is reserved, too: a file of this name would prevent the folder.
     resolved.first() == Some(&folder)
 }
 
-/// Returns true for a key that, taken for a path, leaves its bucket on the way: with `../`, more
-/// than there are folders before it. A server that keeps objects in folders would find another
-/// bucket there, of which the client's permissions were not asked.
+/// Returns true for a key that leaves its bucket when it is resolved as a path, because it has more
+/// `../` than folders before. A server that stores objects in folders would access another bucket,
+/// for which the client's permissions were not checked.
 fn leads_out(key: &str) -> bool {
     let mut depth = 0_usize;
     key.split('/').any(|component| {
@@ -111,7 +111,7 @@ mod tests {
         ] {
             assert!(is_reserved(key), "{key}");
         }
-        // Resolved it is none of the proxy's, as it stands it is.
+        // The resolved key is not reserved, but the key as it is written is.
         assert!(is_reserved(".endseal/../x"));
         for key in ["a/.endseal/x", ".endsealed/x", ".endsea", "a/.endseal"] {
             assert!(!is_reserved(key), "{key}");

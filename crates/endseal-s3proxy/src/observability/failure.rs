@@ -1,8 +1,8 @@
-//! Warnings of requests that failed for a reason that operators can do something about.
+//! Log warnings about requests that failed for a reason that operators can fix.
 
 use endseal_s3_protocol::S3Error;
 
-/// Kind and text of a failure's cause. One text for all that is not authentic.
+/// Returns kind and text of the cause of a failure. All authentication failures have the same text.
 fn cause(error: &S3Error) -> Option<(&'static str, &str)> {
     if error.code() == S3Error::not_authentic().code() {
         return Some(("authentication", "the object does not authenticate"));
@@ -10,7 +10,7 @@ fn cause(error: &S3Error) -> Option<(&'static str, &str)> {
     error.kind().zip(error.cause())
 }
 
-/// Warns of a request that failed, if it has a cause.
+/// Logs a warning about a failed request if its error has a cause.
 pub(crate) fn warn(
     error: &S3Error,
     request: &str,
@@ -23,7 +23,7 @@ pub(crate) fn warn(
     }
 }
 
-/// Warns of an object whose content broke off after the answer had begun.
+/// Logs a warning about an object whose content broke off after the response had started.
 pub(crate) fn broken_off(error: &S3Error, bucket: &str, key: &str) {
     if let Some((kind, cause)) = cause(error) {
         tracing::warn!(target: "failure", operation = "GetObject", bucket, key, kind, cause);

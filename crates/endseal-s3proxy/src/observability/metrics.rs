@@ -1,4 +1,4 @@
-//! Counters of a proxy, and their text for Prometheus.
+//! Metrics of a proxy in Prometheus' text format.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
@@ -8,13 +8,13 @@ use endseal_service::MetricKind::{Counter, Gauge};
 use endseal_service::{Histogram, MetricsText};
 use http::StatusCode;
 
-/// Upper bounds of the classes of times, in microseconds.
+/// Upper bounds of the histogram of response times, in microseconds.
 const ANSWER_TIMES: [u64; 10] =
     [1_000, 2_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000];
 /// Classes of statuses, 1xx to 5xx.
 const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// Operations, as rows of the counters.
+/// Operations that are counted, one row each.
 const OPERATIONS: [Operation; 17] = [
     Operation::PutObject,
     Operation::CopyObject,
@@ -35,7 +35,8 @@ const OPERATIONS: [Operation; 17] = [
     Operation::Other,
 ];
 
-/// A request that was begun, until it is answered or its client is gone.
+/// Counts a request as in flight until it is dropped: after the response, or when the client is
+/// gone.
 pub(crate) struct InFlight<'a>(&'a Metrics);
 
 impl Drop for InFlight<'_> {
@@ -44,7 +45,7 @@ impl Drop for InFlight<'_> {
     }
 }
 
-/// Durations until answers began.
+/// Histogram of the times until responses started.
 #[derive(Debug)]
 struct AnswerTimes(Histogram<{ ANSWER_TIMES.len() }>);
 
@@ -54,29 +55,29 @@ impl Default for AnswerTimes {
     }
 }
 
-/// Counters of a proxy.
+/// Metrics of a proxy.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Answers by operation and class of status.
+    /// Number of responses by operation and class of status.
     answers: [[AtomicU64; STATUSES.len()]; OPERATIONS.len()],
     times: AnswerTimes,
-    /// Requests that were begun and not yet answered.
+    /// Number of requests that are not yet answered.
     in_flight: AtomicU64,
-    /// Bytes of content that were sealed.
+    /// Number of bytes of content that were sealed.
     pub(crate) sealed: AtomicU64,
-    /// Bytes of content that were opened.
+    /// Number of bytes of content that were opened.
     pub(crate) opened: AtomicU64,
-    /// Objects, or pieces of them, that did not authenticate.
+    /// Number of objects, or chunks of them, that did not authenticate.
     pub(crate) unauthentic: AtomicU64,
-    /// Objects refused because they were plaintext.
+    /// Number of objects that were refused because they were plaintext.
     pub(crate) plaintext: AtomicU64,
-    /// Entries of lists whose names do not open.
+    /// Number of list entries whose names could not be decrypted.
     pub(crate) foreign_names: AtomicU64,
-    /// Signatures that were refused.
+    /// Number of refused signatures and permissions.
     pub(crate) refused: AtomicU64,
-    /// Ids and receipts of uploads that could not be written or removed.
+    /// Number of upload ids and receipts that could not be written or removed.
     pub(crate) records_failed: AtomicU64,
-    /// Ids and receipts of uploads that do not open.
+    /// Number of upload ids and receipts that did not authenticate.
     pub(crate) records_refused: AtomicU64,
 }
 
@@ -95,18 +96,18 @@ impl Metrics {
         self.times.0.add_duration(elapsed);
     }
 
-    /// Counts content that was opened.
+    /// Counts bytes of content that were opened.
     pub(crate) fn opened(&self, bytes: usize) {
         self.opened.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// Counts an object that does not authenticate, and says so.
+    /// Counts an object that does not authenticate, and returns the error for it.
     pub(crate) fn not_authentic(&self) -> S3Error {
         self.unauthentic.fetch_add(1, Relaxed);
         S3Error::not_authentic()
     }
 
-    /// Writes the counters.
+    /// Writes all metrics.
     pub(crate) fn write_to(&self, text: &mut MetricsText) {
         text.head("requests_total", Counter, "Answers, by operation and class of status.");
         for (operation, classes) in OPERATIONS.iter().zip(&self.answers) {
@@ -123,10 +124,10 @@ impl Metrics {
         let opened = "Bytes of content that were opened.";
         let unauthentic = "Objects, or pieces of them, that did not authenticate.";
         let plaintext = "Objects refused because they were not sealed.";
-        let foreign = "Entries of lists whose names do not open.";
+        let foreign = "List entries whose names cannot be decrypted.";
         let refused = "Requests refused for their signature or their rights.";
         let failed = "Ids and receipts of uploads that could not be written or removed.";
-        let strange = "Ids and receipts of uploads that do not open.";
+        let strange = "Ids and receipts of uploads that do not authenticate.";
         for (name, kind, help, counter) in [
             ("in_flight", Gauge, "Requests not yet answered.", &self.in_flight),
             ("sealed_bytes_total", Counter, sealed, &self.sealed),

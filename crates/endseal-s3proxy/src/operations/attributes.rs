@@ -1,4 +1,4 @@
-//! `GetObjectAttributes`: of the content.
+//! `GetObjectAttributes`, with the attributes of the content instead of the sealed bytes.
 
 use endseal_s3_format::{Record, entity_tag};
 use endseal_s3_protocol::S3Error;
@@ -17,10 +17,10 @@ use crate::headers;
 use crate::sealed_object::{Inspected, ObjectRef, object_len};
 use crate::transfer::Outgoing;
 
-/// 1,000 parts and what is around them.
+/// Maximum size of an answer in bytes: 1,000 parts.
 const MAX_ANSWER: usize = 4 << 20;
 
-/// Tells the attributes that were asked for.
+/// Responds with the requested attributes of an object.
 pub(super) async fn get_object_attributes(
     proxy: &Proxy,
     call: &RequestContext,
@@ -54,7 +54,7 @@ pub(super) async fn get_object_attributes(
     Ok(with_document(parts, document))
 }
 
-/// Attributes and pages that `x-amz-object-attributes` asks for.
+/// Attributes and page of parts that a request asks for.
 struct ListRequest {
     checksum: bool,
     parts: bool,

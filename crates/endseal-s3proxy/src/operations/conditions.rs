@@ -1,4 +1,4 @@
-//! Conditions on entity tags, between what clients and what the backend call an object.
+//! Conditions on entity tags, translated between the tags of clients and those of the backend.
 
 use endseal_s3_format::entity_tag;
 use endseal_s3_protocol::S3Error;
@@ -15,19 +15,19 @@ const CONDITIONS: [&str; 5] = [
     "x-amz-copy-source-if-none-match",
 ];
 
-/// Returns true if there is any condition: most requests have none.
+/// Returns true if a request has any condition. Most have none.
 pub(super) fn are_any(headers: &HeaderMap) -> bool {
     let starts = |name: &str| name.starts_with("if-") || name.starts_with("x-amz-copy-source-if-");
     headers.keys().any(|name| starts(name.as_str()))
 }
 
-/// Makes one line of what comes as several: a list of tags may be spread over lines (RFC 9110,
-/// 5.3), and a condition of which only the first is heeded lets a write pass that was not meant to.
+/// Joins several lines of a condition into one. A list of tags may be spread over lines (RFC 9110,
+/// 5.3), and a server that only evaluates the first line could allow an unwanted write.
 ///
-/// `If-Range` is no list, but several of them are none that holds either.
+/// `If-Range` is not a list, but several of them do not hold either.
 ///
 /// # Errors
-/// `InvalidArgument` for what cannot stand in an entity tag that a client was given.
+/// `InvalidArgument` for a header with characters that no entity tag contains.
 pub(super) fn join(headers: &mut HeaderMap) -> Result<(), S3Error> {
     if !are_any(headers) {
         return Ok(());
@@ -36,7 +36,7 @@ pub(super) fn join(headers: &mut HeaderMap) -> Result<(), S3Error> {
         let lines = headers.get_all(name).iter().map(HeaderValue::to_str);
         let lines: Result<Vec<_>, _> = lines.collect();
         let lines = lines.map_err(|_| {
-            S3Error::invalid_argument(format!("{name} has what no entity tag has."))
+            S3Error::invalid_argument(format!("The header {name} is not a list of entity tags."))
         })?;
         if lines.len() > 1 {
             let line = lines.join(", ");
@@ -46,14 +46,14 @@ pub(super) fn join(headers: &mut HeaderMap) -> Result<(), S3Error> {
     Ok(())
 }
 
-/// Translates the conditions of a request for the backend: each is [one line](join).
+/// Translates the conditions of a request for the backend. Each must be [one line](join).
 pub(super) fn to_backend(headers: &mut HeaderMap) {
     if !are_any(headers) {
         return;
     }
     for name in CONDITIONS {
         let Some(value) = headers.get(name).and_then(|value| value.to_str().ok()) else { continue };
-        // A date, in `If-Range`.
+        // `If-Range` may contain a date instead of a tag.
         if name == "if-range" && !value.contains('"') {
             continue;
         }
@@ -63,9 +63,9 @@ pub(super) fn to_backend(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns true if a request wants its range of the object that an answer of the backend is about:
-/// `If-Range` has the tag that clients know, strongly compared, or the date that they were told
-/// (RFC 9110, 13.1.5).
+/// Returns true if the requested range applies to the object in the backend's response. `If-Range`
+/// must contain the tag that clients see, compared strongly, or the date of the object (RFC 9110,
+/// 13.1.5).
 pub(super) fn range_applies(request: &HeaderMap, answer: &HeaderMap) -> bool {
     let Some(wanted) = request.get(IF_RANGE) else { return true };
     let text = |value: &HeaderValue| value.to_str().ok().map(str::trim).map(str::to_owned);
@@ -79,7 +79,7 @@ pub(super) fn range_applies(request: &HeaderMap, answer: &HeaderMap) -> bool {
     }
 }
 
-/// Conditions of a copy on its source, as those of a request that reads the source.
+/// Translates the conditions of a copy on its source into those of a request that reads the source.
 pub(super) fn of_source(headers: &HeaderMap) -> HeaderMap {
     let mut conditions = HeaderMap::new();
     for (name, plain) in [
@@ -96,7 +96,7 @@ pub(super) fn of_source(headers: &HeaderMap) -> HeaderMap {
     conditions
 }
 
-/// Translates the entity tag of an answer for the client.
+/// Translates the entity tag of a response for the client.
 pub(super) fn to_client(headers: &mut HeaderMap) {
     let Some(tag) = headers.get(ETAG).and_then(|value| value.to_str().ok()) else { return };
     if let Ok(value) = HeaderValue::try_from(entity_tag::to_client(tag)) {

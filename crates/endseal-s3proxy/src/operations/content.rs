@@ -1,4 +1,4 @@
-//! The content of a request: how long it is, how it comes, what must be true of it.
+//! Content of a request: its length, its encoding and its digests.
 
 use core::future::poll_fn;
 use core::time::Duration;
@@ -16,13 +16,13 @@ use tokio::time::timeout;
 use crate::headers::{self, DECODED_LENGTH};
 use crate::transfer::{Content, ContentSource, RequestBody};
 
-/// Time for a document of a request.
+/// Timeout for receiving a document of a request.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The content of an upload, and the length that the client announced.
+/// Returns the content of an upload with the length that the client announced.
 ///
 /// # Errors
-/// If it announced none, or contradicts itself.
+/// If the client announced no length, or its headers contradict each other.
 pub(super) fn of(
     headers: &HeaderMap,
     payload: &Payload,
@@ -49,15 +49,15 @@ pub(super) fn of(
 /// Returns the digests of the content that the headers state.
 ///
 /// # Errors
-/// Malformed checksums.
+/// If a checksum is malformed.
 pub(super) fn digests(headers: &HeaderMap, payload: &Payload) -> Result<Digests, S3Error> {
     Ok(Digests::of_request(headers, payload.sha256())?)
 }
 
-/// All of a content that is known to be small, after its digests were compared.
+/// Reads a small content completely and checks its digests.
 ///
 /// # Errors
-/// If it is longer than `limit`, or not what its request says.
+/// If it is longer than `limit`, is received too slowly, or does not match its digests.
 pub(super) async fn collect(content: Content, limit: u64) -> Result<Bytes, S3Error> {
     timeout(PATIENCE, all(content, limit)).await.map_err(|_| S3Error::request_timeout())?
 }
@@ -81,6 +81,6 @@ fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u64>, S3Error
         Some(text) => text
             .parse()
             .map(Some)
-            .map_err(|_| S3Error::invalid_argument(format!("{name} is no number."))),
+            .map_err(|_| S3Error::invalid_argument(format!("The header {name} is not a number."))),
     }
 }

@@ -1,5 +1,5 @@
-//! `CopyObject`: the backend copies the sealed bytes, the proxy wraps the content key for the new
-//! place. No body passes.
+//! `CopyObject`: the backend copies the sealed bytes, and the proxy wraps the content key for the
+//! new place. The content does not pass through the proxy.
 
 use endseal_s3_format::entity_tag::Named;
 use endseal_s3_format::{self as object, user_metadata};
@@ -21,10 +21,10 @@ use crate::names::parse_target;
 use crate::sealed_object::{Inspected, ObjectRef, SealedObject, object_len};
 use crate::transfer::{Content, ContentSource, Outgoing};
 
-/// An answer with one entity tag and a date.
+/// Maximum size in bytes of an answer with one entity tag and a date.
 const MAX_ANSWER: usize = 64 * 1024;
 
-/// Headers that stand beside an object and that a copy takes over.
+/// Headers of an object that a copy takes over.
 const BESIDE: [&str; 8] = [
     "cache-control",
     "content-disposition",
@@ -36,16 +36,16 @@ const BESIDE: [&str; 8] = [
     "x-amz-storage-class",
 ];
 
-/// Where a copy comes from.
+/// Source of a copy.
 pub(super) struct Source {
     pub(super) target: Target,
 }
 
 impl Source {
-    /// Reads `x-amz-copy-source`.
+    /// Parses `x-amz-copy-source`.
     ///
     /// # Errors
-    /// If it names no object, one of the proxy's own, or one that the client may not read.
+    /// If it names no object, an object of the proxy, or one that the client may not read.
     pub(super) fn of(call: &RequestContext) -> Result<Self, S3Error> {
         let value = headers::text(&call.headers, "x-amz-copy-source");
         let value = value.ok_or_else(S3Error::internal)?;
@@ -73,7 +73,7 @@ fn no_source() -> S3Error {
     )
 }
 
-/// Copies an object.
+/// Copies an object, and seals it if the source is plaintext and the target must be sealed.
 pub(super) async fn copy_object(
     proxy: &Proxy,
     call: &RequestContext,
@@ -94,7 +94,8 @@ pub(super) async fn copy_object(
     if (from.bucket, from.key) == (to.bucket, to.key) && !has_changes {
         return Err(S3Error::illegal_copy());
     }
-    // Here, as the copy itself has a condition of its own beside which others would not count.
+    // Conditions are checked here, because the copy has its own condition, beside which servers
+    // ignore others.
     let head = match proxy.head(&from, conditions::of_source(&call.headers)).await {
         Ok(head) => head,
         Err(error) => return Err(not_there(proxy, &from, error).await),
@@ -106,7 +107,7 @@ pub(super) async fn copy_object(
             let md5 = object.open_md5(head.headers()).map_err(|_| proxy.metrics.not_authentic())?;
             let headers = sealed_headers(proxy, call, &to, &head, &object, replaces).await?;
             if object.content_len == 0 && (object.sealed_len == 0) != to.key.ends_with('/') {
-                // Its content is the same, and its body is not.
+                // The content is the same, but only one of the two is stored with a body.
                 return seal_empty(proxy, call, &from, &to, &head, (&object, replaces)).await;
             }
             let called = proxy.rule(to.bucket).entity_tags == EntityTags::Md5;
@@ -124,10 +125,10 @@ pub(super) async fn copy_object(
     }
 }
 
-/// Names the source to the backend.
+/// Sets the header that names the source to the backend.
 ///
 /// # Errors
-/// `KeyTooLongError`.
+/// `KeyTooLongError` if the encrypted key is too long.
 pub(super) fn name_source(
     proxy: &Proxy,
     source: &Source,
@@ -136,7 +137,7 @@ pub(super) fn name_source(
     headers::insert(headers, "x-amz-copy-source", &proxy.copy_source(&source.target)?)
 }
 
-/// Returns true if metadata are replaced.
+/// Returns true if the metadata are replaced by those of the request.
 fn directive(headers: &HeaderMap) -> Result<bool, S3Error> {
     match headers::text(headers, "x-amz-metadata-directive") {
         None => Ok(false),
@@ -146,8 +147,8 @@ fn directive(headers: &HeaderMap) -> Result<bool, S3Error> {
     }
 }
 
-/// The error for a source that cannot be read, of which `HEAD` says so. Its answer tells no reason:
-/// one to `GET` does.
+/// Returns the error for a source whose `HEAD` request failed. Responses to `HEAD` give no reason,
+/// so the reason is requested with `GET`.
 pub(super) async fn not_there(proxy: &Proxy, from: &ObjectRef<'_>, error: S3Error) -> S3Error {
     match error.status() {
         StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED => {
@@ -165,12 +166,12 @@ pub(super) async fn not_there(proxy: &Proxy, from: &ObjectRef<'_>, error: S3Erro
     headers.insert(RANGE, HeaderValue::from_static("bytes=0-0"));
     let reason = proxy.ask(from.signer, &Method::GET, &from.target(), headers).await;
     reason.err().unwrap_or_else(|| {
-        S3Error::unavailable().because("changed_meanwhile", "the source came and went")
+        S3Error::unavailable().because("changed_meanwhile", "the source changed during the request")
     })
 }
 
-/// Headers of the copy: those of the source or of the request, and the object's own with its key
-/// wrapped for the new place.
+/// Returns the headers of the copy: those of the source or of the request, and the object's header
+/// with its key wrapped for the new place.
 async fn sealed_headers(
     proxy: &Proxy,
     call: &RequestContext,
@@ -181,14 +182,14 @@ async fn sealed_headers(
 ) -> Result<HeaderMap, S3Error> {
     let header = proxy.rewrap(&object.header, &object.key, to.place()?).await?;
     let mut headers = beside(call, head, object, replaces)?;
-    // Sealed under the same content key, about the same content.
+    // The MD5 is sealed under the same content key and belongs to the same content.
     let md5 = headers::text(head.headers(), headers::OBJECT_MD5.as_str());
     set_all_metadata(proxy, to.bucket, &mut headers, &header, &object.key, md5)?;
     headers::insert(&mut headers, "x-amz-metadata-directive", "REPLACE")?;
     Ok(headers)
 }
 
-/// Headers that are to stand beside the copy: those of the source or of the request.
+/// Returns the headers that the copy takes over from the source or from the request.
 fn beside(
     call: &RequestContext,
     head: &Response<crate::upstream::ResponseBody>,
@@ -203,8 +204,8 @@ fn beside(
         headers.remove(headers::OBJECT_MD5);
         let sealed = format!("{USER_METADATA}{}", object::USER_METADATA);
         if let Some(value) = headers.remove(&sealed) {
-            // Sealed under the same content key: opened here, it is sealed or not as the bucket
-            // says.
+            // The metadata are opened here. They are sealed again if the rule of the bucket
+            // requires it.
             let text = value.to_str().map_err(|_| S3Error::not_authentic())?;
             let metadata = user_metadata::open(&object.header, &object.key, text)
                 .map_err(|_| S3Error::not_authentic())?;
@@ -219,7 +220,7 @@ fn beside(
     Ok(headers)
 }
 
-/// Copies the headers beside the source to the copy.
+/// Replaces the user metadata of the request by the headers and metadata of the source.
 fn copy_beside(source: &HeaderMap, headers: &mut HeaderMap) {
     headers::remove(headers, |name| name.as_str().starts_with(USER_METADATA));
     for (name, value) in &headers::returned(source) {
@@ -241,21 +242,21 @@ async fn copy_sealed(
     conditions::to_backend(&mut headers);
     headers::remove(&mut headers, |name| name.as_str().starts_with("x-amz-copy-source-if-"));
     name_source(proxy, source, &mut headers)?;
-    // The header belongs to these bytes and no others.
+    // The header belongs to the bytes with this tag only.
     if let Some(tag) = &object.entity_tag {
         headers::insert(&mut headers, "x-amz-copy-source-if-match", tag)?;
     }
     let response = proxy.ask(&call.signer, &Method::PUT, &call.target, headers).await?;
     let mut answer = rewrite_answer_as(response, ChecksumChange::Drop, md5).await?;
-    // Of the sealed object.
+    // The size is that of the sealed object.
     answer.headers_mut().remove(headers::OBJECT_SIZE);
     Ok(answer)
 }
 
-/// The backend's answer about an object that came to be, with the tag that clients see.
+/// Rewrites the backend's response about a new object with the tag that clients see.
 ///
 /// # Errors
-/// If it is no such answer.
+/// If the backend's document is an error or cannot be parsed.
 pub(super) async fn rewrite_answer(
     response: Response<crate::upstream::ResponseBody>,
     checksum: ChecksumChange,
@@ -263,7 +264,7 @@ pub(super) async fn rewrite_answer(
     rewrite_answer_as(response, checksum, None).await
 }
 
-/// The same of an object that is called by the MD5 of its content, if that is given.
+/// Like [`rewrite_answer`], with the MD5 of the content as entity tag if it is given.
 async fn rewrite_answer_as(
     response: Response<crate::upstream::ResponseBody>,
     checksum: ChecksumChange,
@@ -284,7 +285,7 @@ async fn rewrite_answer_as(
     Ok(with_document(head, document))
 }
 
-/// Copies plaintext to where it is sealed: the content passes.
+/// Copies plaintext into a bucket where it is sealed. The content passes through the proxy.
 async fn seal_copy(
     proxy: &Proxy,
     call: &RequestContext,
@@ -309,8 +310,8 @@ async fn seal_copy(
     seal_as_copy(proxy, to, headers, content).await
 }
 
-/// Copies an object without content between a key that ends in `/` and one that does not: the
-/// former is stored without a body.
+/// Copies an empty object between a key that ends in `/` and one that does not. The former is
+/// stored without a body.
 async fn seal_empty(
     proxy: &Proxy,
     call: &RequestContext,
@@ -334,7 +335,7 @@ async fn seal_empty(
     .await
 }
 
-/// Seals content anew, and answers as to a copy.
+/// Seals content and responds like to a copy.
 async fn seal_as_copy(
     proxy: &Proxy,
     to: &ObjectRef<'_>,

@@ -1,5 +1,5 @@
-//! `DeleteBucket`: what is the proxy's own goes first, if nothing else is in the way: parked parts,
-//! and what was recorded of uploads.
+//! `DeleteBucket`: if only the proxy's own objects are left in the bucket, they are deleted first.
+//! These are parked parts and records of uploads.
 
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::{self, EntryKind};
@@ -14,13 +14,13 @@ use crate::names::is_reserved;
 use crate::transfer::Outgoing;
 use crate::upstream::ResponseBody;
 
-/// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
+/// Maximum size of a list in bytes: 1,000 entries with escaped keys of 1,024 bytes.
 const MAX_LIST: usize = 16 << 20;
 
-/// Pages that are emptied at most: parts, their versions, and the markers of their deletion.
+/// Maximum number of pages that are deleted: parts, their versions, and their delete markers.
 const MAX_PAGES: usize = 32;
 
-/// A key, and its version where one has to be named.
+/// Key, and its version if it has to be named.
 type Left = (String, Option<String>);
 
 /// Returns true if a request deletes a bucket.
@@ -30,8 +30,8 @@ pub(super) fn is_meant(call: &RequestContext) -> bool {
         && call.target.query().names().all(|name| name == "x-id")
 }
 
-/// Deletes a bucket that is empty as far as clients can see. Uploads that were begun there end with
-/// it, as they do at the backend.
+/// Deletes a bucket that is empty from the clients' point of view. Its uploads end with it, as at
+/// the backend.
 pub(super) async fn delete_bucket(
     proxy: &Proxy,
     call: &RequestContext,
@@ -53,7 +53,7 @@ pub(super) async fn delete_bucket(
             let target = Target::of(bucket(call)?, Some(&key), query);
             match proxy.ask(&call.signer, &Method::DELETE, &target, HeaderMap::new()).await {
                 Err(error) if error.status().is_server_error() => return Err(error),
-                // Where it cannot be deleted, the bucket cannot either.
+                // If an object cannot be deleted, deleting the bucket will fail, too.
                 _ => {}
             }
         }
@@ -67,8 +67,8 @@ async fn attempt(proxy: &Proxy, call: &RequestContext) -> Result<Response<Respon
     proxy.ask(&call.signer, &Method::DELETE, &pass_through::target(call), headers).await
 }
 
-/// Returns the objects of the proxy's own that are in the way; none, if there is something else as
-/// well. First those that can be seen, then their remains in a bucket with versions.
+/// Returns the proxy's own objects that prevent the deletion, or none if there are other objects.
+/// Current objects come first, then their versions.
 async fn left(proxy: &Proxy, call: &RequestContext) -> Result<Vec<Left>, S3Error> {
     let current = list(proxy, call, Query::new().with("list-type", "2")).await?;
     let versions = list(proxy, call, Query::new().with("versions", "")).await?;
@@ -81,7 +81,7 @@ async fn left(proxy: &Proxy, call: &RequestContext) -> Result<Vec<Left>, S3Error
     Ok(current.into_iter().map(|(key, _)| (key, None)).collect())
 }
 
-/// A page of a list; empty where the backend does not know such lists.
+/// Reads a page of a list. Returns an empty list if the backend does not support this kind.
 async fn list(proxy: &Proxy, call: &RequestContext, query: Query) -> Result<Vec<Left>, S3Error> {
     let target = Target::of(bucket(call)?, None, query);
     let response = match proxy.ask(&call.signer, &Method::GET, &target, HeaderMap::new()).await {

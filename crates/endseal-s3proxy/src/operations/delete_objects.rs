@@ -1,4 +1,4 @@
-//! `DeleteObjects`: as it is, but not for what is the proxy's own.
+//! `DeleteObjects`: forwarded with translated names and tags, but not for the proxy's own objects.
 
 use endseal_crypto::legacy_hash::Md5;
 use endseal_s3_format::entity_tag;
@@ -18,10 +18,10 @@ use crate::names::check_key;
 use crate::transfer::Outgoing;
 use crate::upstream::{Body, ResponseBody};
 
-/// 1,000 keys of 1,024 bytes, escaped.
+/// Maximum size of a request in bytes: 1,000 escaped keys of 1,024 bytes.
 const MAX_REQUEST: u64 = 8 << 20;
 
-/// The same, each with the reason why it was not deleted.
+/// Maximum size of an answer in bytes: the same keys, each with an error.
 const MAX_ANSWER: usize = 16 << 20;
 
 /// Deletes many objects.
@@ -37,7 +37,7 @@ pub(super) async fn delete_objects(
     for object in &objects {
         check_key(&object.key)?;
     }
-    // Conditions of single objects name what clients call them.
+    // Conditions on single objects contain the tags that clients see.
     let bucket = call.target.bucket().ok_or_else(S3Error::internal)?;
     let names = proxy.names(bucket);
     let called = md5_tags::of_deleted(proxy, &call, bucket, &objects).await?;
@@ -81,10 +81,10 @@ pub(super) async fn delete_objects(
     Ok(with_document(head, document))
 }
 
-/// Sends a request to delete: with the digest that S3 wants of such a document.
+/// Sends a delete request with the digest that S3 requires for it.
 ///
 /// # Errors
-/// As [`Proxy::send`].
+/// As for [`Proxy::send`].
 pub(super) async fn send(
     proxy: &Proxy,
     signer: &BackendSigner,
@@ -100,7 +100,7 @@ pub(super) async fn send(
     proxy.send(signer, &Method::POST, target, headers, body, hash).await
 }
 
-/// The backend's answer with the names that clients know.
+/// Replaces the backend's names in a response by those of clients.
 fn opened(names: &Names, document: &[u8]) -> Result<Vec<u8>, XmlError> {
     xml::rewrite(document, |entry: &Entry<'_>| {
         let key = entry.key.as_deref().and_then(|key| names.open_key(key).ok());

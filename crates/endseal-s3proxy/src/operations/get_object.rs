@@ -1,4 +1,4 @@
-//! `GetObject`: the sealed object is opened while it goes through.
+//! `GetObject`: the sealed object is opened while it is transferred.
 
 use core::ops::Range;
 
@@ -19,16 +19,16 @@ use crate::sealed_object::{Inspected, ObjectRef, SealedObject, content_range, ob
 use crate::transfer::{Opened, Opener, Outgoing};
 use crate::upstream::ResponseBody;
 
-/// Objects up to here are opened before their answer begins.
+/// Size in bytes up to which an object is opened before its response starts.
 const SMALL: u64 = 128 * 1024;
 
 static CHECKSUM_MODE: HeaderName = HeaderName::from_static("x-amz-checksum-mode");
 
-/// Chunks of content and of the sealed object.
+/// Size of a chunk of content, and of a sealed chunk, in bytes.
 const CHUNK: u64 = 16_384;
 const SEALED_CHUNK: u64 = CHUNK + 16;
 
-/// Part of an object that is wanted.
+/// Requested part of an object.
 #[derive(Clone, Copy)]
 pub(super) struct ReadRequest {
     pub(super) range: Option<ByteRange>,
@@ -37,10 +37,10 @@ pub(super) struct ReadRequest {
 }
 
 impl ReadRequest {
-    /// Reads a request.
+    /// Parses the range and part number of a request.
     ///
     /// # Errors
-    /// A part number that is none, or with a range.
+    /// If the part number is invalid or combined with a range.
     pub(super) fn of(call: &RequestContext) -> Result<Self, S3Error> {
         let range = headers::text(&call.headers, RANGE).and_then(ByteRange::parse);
         let part = call
@@ -73,7 +73,7 @@ pub(super) async fn get_object(
     let wanted = ReadRequest::of(call)?;
     match get(proxy, call, &object_ref, &wanted).await? {
         Some(answer) => Ok(answer),
-        // The client has a part of another object: all of this one.
+        // `If-Range` does not hold, so the whole object is returned.
         None => {
             let all = ReadRequest { range: None, ..wanted };
             get(proxy, call, &object_ref, &all).await?.ok_or_else(S3Error::internal)
@@ -81,9 +81,9 @@ pub(super) async fn get_object(
     }
 }
 
-/// Headers of the request to the backend that a read begins with. Nobody knows yet what lies there:
-/// checksums of plaintext are the backend's to tell, and those of sealed bytes do not leave the
-/// proxy.
+/// Returns the headers of the first request to the backend. It is not known yet if the object is
+/// sealed. The backend may return checksums of plaintext, but checksums of sealed bytes never reach
+/// the client.
 pub(super) fn asking(
     proxy: &Proxy,
     call: &RequestContext,
@@ -99,7 +99,7 @@ pub(super) fn asking(
     headers
 }
 
-/// Opens what is wanted; nothing if that is a range, and not of the object that there is.
+/// Opens the requested part. Returns `None` if `If-Range` does not hold for the requested range.
 async fn get(
     proxy: &Proxy,
     call: &RequestContext,
@@ -107,10 +107,11 @@ async fn get(
     wanted: &ReadRequest,
 ) -> Result<Option<Response<Outgoing>>, S3Error> {
     let target = call.target.without(|name| name == "partNumber");
-    // Of a whole object, these are the bytes. Of any other, the answer tells what it is.
+    // The guess is right for an object that was not uploaded in parts. For others, the response
+    // shows their form.
     let guess = wanted.range.and_then(guess);
     let mut first = asking(proxy, call, object_ref);
-    // Where it does not hold, an answer without a range does not tell why it has none.
+    // A backend that evaluates it would return no range and give no reason.
     first.remove(IF_RANGE);
     let applies = |answer: &HeaderMap| {
         wanted.range.is_none() || conditions::range_applies(&call.headers, answer)
@@ -130,7 +131,7 @@ async fn get(
             return Err(beyond(proxy, object_ref, &response).await?);
         }
         Err(error) if needs_length && error.status().is_client_error() => {
-            // An answer to HEAD tells no reason.
+            // Responses to `HEAD` give no reason.
             let headers = asking(proxy, call, object_ref);
             let response = proxy.ask(&call.signer, &Method::GET, &target, headers).await;
             return Err(response.err().unwrap_or(error));
@@ -156,7 +157,8 @@ async fn get(
     Ok(Some(answer))
 }
 
-/// The bytes of a whole object that a range needs, as a header.
+/// Returns the `Range` header for the sealed bytes of a whole object that contain a range of the
+/// content.
 fn guess(range: ByteRange) -> Option<String> {
     let start = |first: u64| (first / CHUNK).saturating_mul(SEALED_CHUNK);
     match range {
@@ -169,8 +171,8 @@ fn guess(range: ByteRange) -> Option<String> {
     }
 }
 
-/// The answer to a range beyond the end of the sealed object, and so of the content. `head` tells
-/// of it.
+/// Returns the error for a range beyond the end of the object. `head` is the response to a request
+/// for its headers.
 async fn beyond(
     proxy: &Proxy,
     object_ref: &ObjectRef<'_>,
@@ -184,14 +186,15 @@ async fn beyond(
     Ok(S3Error::invalid_range().with_content_len(len))
 }
 
-/// The answer with plaintext, or to HEAD about it: the caller MUST have found that it is such.
+/// Returns a response with plaintext, or to `HEAD`. The caller MUST have checked that the object
+/// may be plaintext.
 pub(super) fn plaintext(response: Response<ResponseBody>) -> Response<Outgoing> {
     let mut answer = relay(response);
     conditions::to_client(answer.headers_mut());
     answer
 }
 
-/// Opens what an answer of the backend begins, or asks again for what else is needed.
+/// Opens the object from the response, or requests the bytes that it does not contain.
 async fn open(
     proxy: &Proxy,
     object_ref: &ObjectRef<'_>,
@@ -200,7 +203,7 @@ async fn open(
     mut object: SealedObject,
 ) -> Result<Response<Outgoing>, S3Error> {
     let is_whole = wanted.range.is_none() && wanted.part.is_none();
-    // There is one if the object is no multipart object.
+    // An opener exists only if the object was not uploaded in parts.
     let whole = object.opener.take().filter(|_| is_whole);
     let object = &object;
     let small = whole.is_some() && object.sealed_len <= SMALL;
@@ -249,7 +252,7 @@ async fn open(
     Ok(answer.map(|()| Outgoing::opened(opened, len)))
 }
 
-/// Opens a range of the content: out of `response`, if that has the bytes, or out of another one.
+/// Opens a range of the content, from `response` if it contains the bytes, or from another request.
 pub(crate) async fn open_range(
     proxy: &Proxy,
     object_ref: &ObjectRef<'_>,
@@ -277,7 +280,7 @@ pub(crate) async fn open_range(
             StatusCode::PARTIAL_CONTENT => content_range(response.headers()).map(|range| range.0),
             _ => Some(0),
         };
-        // What is before the range is read in vain: the salt of a part at most.
+        // Bytes before the range are read and discarded: at most the salt of a part.
         let has_body = headers::text(response.headers(), CONTENT_LENGTH)
             .and_then(|len| len.parse::<u64>().ok());
         let end = start.zip(has_body).map(|(start, len)| start + len);
@@ -299,7 +302,7 @@ pub(crate) async fn open_range(
     Ok(Opened::new(body, opener, within, proxy.metrics.clone(), name))
 }
 
-/// Returns true if an answer is one to `HEAD`: it has a length and no body.
+/// Returns true for a response to `HEAD`, which has a length but no body.
 fn is_head(response: &Response<ResponseBody>) -> bool {
     use http_body::Body as _;
     response.body().is_end_stream()
@@ -334,7 +337,7 @@ async fn open_small(
     };
     match opened.and_then(|()| opener.finish()) {
         Ok((mut last, record)) => {
-            // Mostly the only chunk, which is not copied.
+            // Usually it is the only chunk, which is not copied.
             let content = if content.is_empty() {
                 Bytes::from(core::mem::take(&mut *last))
             } else {
@@ -349,10 +352,10 @@ async fn open_small(
     }
 }
 
-/// The bytes of the content that are wanted.
+/// Returns the requested range of the content.
 ///
 /// # Errors
-/// `InvalidRange`, `InvalidPartNumber`.
+/// `InvalidRange` or `InvalidPartNumber` if the object does not have it.
 pub(super) fn content(
     wanted: &ReadRequest,
     object: &SealedObject,
@@ -361,7 +364,7 @@ pub(super) fn content(
     let len = object.content_len;
     if let Some(part) = wanted.part {
         let range = match record.filter(|_| object.is_multipart()) {
-            // Part numbers of a request count the parts that there are.
+            // The part number of a read counts the parts that the object has.
             Some(record) => record
                 .entries()
                 .get(usize::from(part.get()) - 1)
@@ -376,7 +379,7 @@ pub(super) fn content(
     }
 }
 
-/// Status and headers of an answer with these bytes of the content.
+/// Builds status and headers of a response with this range of the content.
 pub(super) fn answer_head(
     backend: &HeaderMap,
     object: &SealedObject,
@@ -403,7 +406,7 @@ pub(super) fn answer_head(
     Ok(answer)
 }
 
-/// Puts sealed user metadata back in their place.
+/// Restores the sealed user metadata.
 fn restore_metadata(
     backend: &HeaderMap,
     object: &SealedObject,
@@ -424,7 +427,7 @@ fn restore_metadata(
     Ok(())
 }
 
-/// Tells the checksum that the client gave when it wrote the object.
+/// Sets the checksum that the client stated when it wrote the object.
 pub(super) fn set_checksum(headers: &mut HeaderMap, record: &Record) -> Result<(), S3Error> {
     let Some(checksum) = record.checksum().and_then(shown) else { return Ok(()) };
     let (text, kind) = if record.is_composite() {

@@ -1,4 +1,5 @@
-//! `HeadObject`: what is known of an object, in terms of its content.
+//! `HeadObject`: the properties of an object, with those of the content instead of the sealed
+//! bytes.
 
 use endseal_s3_protocol::S3Error;
 use http::header::HeaderValue;
@@ -11,7 +12,7 @@ use crate::headers;
 use crate::sealed_object::{Inspected, ObjectRef, object_len};
 use crate::transfer::Outgoing;
 
-/// Answers with the headers that `GetObject` would have.
+/// Responds with the headers that `GetObject` would have.
 pub(super) async fn head_object(
     proxy: &Proxy,
     call: &RequestContext,

@@ -1,5 +1,5 @@
-//! `ListObjects`, `ListObjectsV2`, `ListObjectVersions`: sizes and entity tags of content, without
-//! asking for anything but the list.
+//! `ListObjects`, `ListObjectsV2` and `ListObjectVersions`, with the sizes and entity tags of the
+//! content. They are computed from the list alone.
 
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::{self, Change, Entry, EntryKind, ListHead};
@@ -13,10 +13,10 @@ use crate::headers;
 use crate::names::is_reserved;
 use crate::transfer::Outgoing;
 
-/// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
+/// Maximum size of a list in bytes: 1,000 entries with escaped keys of 1,024 bytes.
 const MAX_LIST: usize = 16 << 20;
 
-/// Lists what the bucket holds in terms of content.
+/// Lists a bucket with the sizes and tags of the content.
 pub(super) async fn list_objects(
     proxy: &Proxy,
     call: &RequestContext,
@@ -36,19 +36,19 @@ pub(super) async fn list_objects(
     });
     let document = document.map_err(|_| S3Error::internal())?;
     if shown == 0 && dropped > 0 && goes_on(&list)? {
-        // A client could not name where the list goes on, or takes it for its end.
+        // A client would take an empty page for the end, or could not request the next one.
         let kind = named_list::kind_of(call).ok_or_else(S3Error::internal)?;
         return named_list(proxy, call, kind, KeyCodec::Plain).await;
     }
     Ok(with_document(head, document))
 }
 
-/// Returns true if the page of a list is not its last.
+/// Returns true if the list has more pages.
 fn goes_on(list: &[u8]) -> Result<bool, S3Error> {
     ListHead::read(list).map(|head| head.is_truncated).map_err(|_| S3Error::internal())
 }
 
-/// The objects of a list, with their versions.
+/// Returns the objects of a list with their versions.
 fn objects(list: &[u8]) -> Result<Vec<(String, Option<String>)>, S3Error> {
     let mut objects = Vec::new();
     xml::entries(list, |entry| {
@@ -78,7 +78,7 @@ fn change(entry: &Entry<'_>, plain: &Plain) -> Change {
     Change::Set(sealed_entry(entry))
 }
 
-/// Returns true if a common prefix holds nothing but the proxy's own objects.
+/// Returns true if a common prefix contains only the proxy's own objects.
 fn is_own_folder(prefix: &str) -> bool {
     prefix.starts_with(endseal_s3_format::RESERVED_PREFIX)
 }

@@ -1,4 +1,4 @@
-//! Objects as lists tell of them.
+//! Entries of lists for sealed and plaintext objects.
 
 use endseal_s3_format::{entity_tag, size};
 use endseal_s3_protocol::S3Error;
@@ -12,7 +12,8 @@ use crate::sealed_object::{Inspected, ObjectRef, object_len};
 /// Keys and versions of a list that are not sealed.
 pub(super) type Plain = Vec<(String, Option<String>)>;
 
-/// Asks for each object of a bucket that may hold plaintext: lengths alone do not tell.
+/// Finds the plaintext objects of a list. In a bucket that may contain plaintext, each object is
+/// requested, because its length does not show its form.
 pub(super) async fn plaintext(
     proxy: &Proxy,
     call: &RequestContext,
@@ -45,15 +46,15 @@ pub(super) async fn plaintext(
     Ok(plain)
 }
 
-/// The entry of plaintext: all that the backend tells, but for the entity tag.
+/// Returns the entry of plaintext, in which only the entity tag is translated.
 pub(super) fn plain_entry(entry: &Entry<'_>) -> Replacement {
     Replacement { etag: entry.etag.as_deref().map(entity_tag::to_client), ..Replacement::default() }
 }
 
-/// The entry of a sealed object.
+/// Returns the entry of a sealed object.
 pub(super) fn sealed_entry(entry: &Entry<'_>) -> Replacement {
     Replacement {
-        // What is no length of a sealed object is left: reading it will be refused.
+        // A length that no sealed object has is not changed. Reading the object will be refused.
         size: entry.size.and_then(size::plaintext_len),
         etag: entry.etag.as_deref().map(entity_tag::to_client),
         checksum: xml::ChecksumChange::Drop,

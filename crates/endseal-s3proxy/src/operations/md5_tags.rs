@@ -1,9 +1,9 @@
-//! Conditions where objects are called by the MD5 of their content (`entity_tags = "md5"`).
+//! Conditions in buckets where entity tags are the MD5 of the content (`entity_tags = "md5"`).
 //!
-//! Before anything else is done with a request, the MD5s in its conditions become the tags that the
-//! same objects have everywhere else: `"<the backend's>-0"`. Which those are, the objects are asked
-//! for. What then happens knows nothing of MD5s, and the backend decides. An MD5 that the object
-//! does not have stays: as a tag that clients were never given, which no object has.
+//! Before a request is executed, each MD5 in its conditions is replaced by the tag that the object
+//! has elsewhere: the backend's tag with `-0`. The object is requested to find that tag. After this
+//! step no code handles MD5s, and the backend evaluates the conditions. An MD5 that the object does
+//! not have is not replaced; no object has it as a tag.
 
 use std::collections::HashMap;
 
@@ -22,16 +22,16 @@ use crate::context::{Proxy, RequestContext};
 use crate::headers;
 use crate::sealed_object::{Inspected, ObjectRef, object_len};
 
-/// Conditions on the object that a request is about, and on the source of a copy.
+/// Conditions on the object of a request, and on the source of a copy.
 const OWN: [&str; 3] = ["if-match", "if-none-match", "if-range"];
 const OF_SOURCE: [&str; 2] = ["x-amz-copy-source-if-match", "x-amz-copy-source-if-none-match"];
 
-/// Replaces the MD5s in the conditions of a request. Gives what its object is called, if it was
-/// asked for.
+/// Replaces the MD5s in the conditions of a request. Returns the tags of its object, if it was
+/// requested.
 ///
 /// # Errors
-/// `AccessDenied` if the client may not read the object, `ObjectNotAuthentic` if its entry does not
-/// open, and whatever keeps the backend from telling what the object is.
+/// `AccessDenied` if the client may not read the object, `ObjectNotAuthentic` if its sealed MD5
+/// does not authenticate, or the error of the backend.
 pub(super) async fn translate(
     proxy: &Proxy,
     call: &mut RequestContext,
@@ -54,7 +54,7 @@ pub(super) async fn translate(
     if !is_in_use(proxy, &object_ref) {
         return Ok(None);
     }
-    // The answer tells whether the content is the one that the client has in mind.
+    // The response reveals if the content is the one that the client expects.
     call.client
         .check(Operation::HeadObject, &Method::HEAD, &call.target)
         .map_err(|error| proxy.refused(error))?;
@@ -66,8 +66,8 @@ pub(super) async fn translate(
     Ok(found)
 }
 
-/// Calls the object of a read by its MD5 also where the answer has no metadata: it is not modified,
-/// or a condition does not hold. Gives the error to answer with.
+/// Returns the error of a read with the MD5 as entity tag. Responses with status 304 or 412 have no
+/// metadata, so the tags of the object are requested if they are not known.
 pub(super) async fn name(
     proxy: &Proxy,
     call: &RequestContext,
@@ -105,13 +105,13 @@ fn names_any(headers: &HeaderMap, names: &[&str]) -> bool {
     names.iter().any(|name| headers::text(headers, *name).is_some_and(names_md5))
 }
 
-/// Returns the tags of an object; `None` if there is none.
+/// Returns the tags of an object, or `None` if it does not exist.
 async fn ask(proxy: &Proxy, object_ref: &ObjectRef<'_>) -> Result<Option<Named>, S3Error> {
     let head = match proxy.head(object_ref, HeaderMap::new()).await {
         Ok(head) => head,
-        // The second is that of a version that is a delete marker.
+        // 405 is the status of a version that is a delete marker.
         Err(error) if matches!(error.status().as_u16(), 404 | 405) => return Ok(None),
-        // Neither an object nor none: a condition that was taken for either could let a write pass.
+        // It is not known if the object exists. A wrong guess could let a condition pass.
         Err(error) => return Err(error),
     };
     let tag = headers::text(head.headers(), ETAG).ok_or_else(S3Error::unavailable)?;
@@ -127,27 +127,27 @@ async fn ask(proxy: &Proxy, object_ref: &ObjectRef<'_>) -> Result<Option<Named>,
     Ok(Some(Named::new(tag, md5.as_ref())))
 }
 
-/// Replaces the MD5 of what was found by its other tag.
+/// Replaces the MD5 of the object by its other tag.
 fn replace(headers: &mut HeaderMap, names: &[&'static str], found: Option<&Named>) {
     let Some(found) = found else { return };
     for name in names {
         let Some(list) = headers::text(headers, *name).filter(|list| names_md5(list)) else {
             continue;
         };
-        // Made of what could stand in a header.
+        // The list consists of characters that a header can contain.
         if let Ok(list) = found.without_md5(list).parse() {
             headers.insert(*name, list);
         }
     }
 }
 
-/// A write that is not to replace content with a certain MD5: where what was found has another, or
-/// there is nothing, the write is held to that. An object of that content could be written in
-/// between, and the backend would not know it by its MD5.
+/// Binds a write that must not replace content with a certain MD5 to the object that was found.
+/// Otherwise an object with that content could be written in between, because the backend does not
+/// know MD5s.
 ///
 /// # Errors
-/// `PreconditionFailed` if a condition does not hold for what was found: many a server knows none
-/// but `*` for writes.
+/// `PreconditionFailed` if a condition does not hold for the object that was found. It is evaluated
+/// here because many servers support only `*` for writes.
 fn hold_to_what_was_found(headers: &mut HeaderMap, found: Option<&Named>) -> Result<(), S3Error> {
     let unwanted = headers::text(headers, IF_NONE_MATCH).filter(|list| names_md5(list));
     let Some(unwanted) = unwanted else { return Ok(()) };
@@ -169,11 +169,11 @@ fn hold_to_what_was_found(headers: &mut HeaderMap, found: Option<&Named>) -> Res
     Ok(())
 }
 
-/// Returns the tags of the objects that are to be deleted if they have a certain MD5, by key and
+/// Returns the tags of the objects that are to be deleted on condition of an MD5, by key and
 /// version.
 ///
 /// # Errors
-/// As [`translate`].
+/// As for [`translate`].
 pub(super) async fn of_deleted(
     proxy: &Proxy,
     call: &RequestContext,

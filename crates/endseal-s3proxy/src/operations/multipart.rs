@@ -1,6 +1,7 @@
-//! Uploads in parts (docs/spec/s3-object.md, "Writing a multipart object"). The upload id holds all
-//! that an upload needs: every proxy with the key provider can take any part. The proxy records
-//! beside it what lists of uploads and of parts need, and parts that come twice.
+//! Multipart uploads (docs/spec/s3-object.md, "Writing a multipart object"). The upload id contains
+//! everything that the proxy needs, so every proxy with the same key provider can accept any part.
+//! In addition, the proxy records ids and receipts for lists of uploads and parts, and for parts
+//! that are sent twice.
 
 mod abort;
 mod choice;

@@ -1,11 +1,11 @@
-//! Lists of buckets whose names are encrypted: of objects, of versions, of uploads. And those of
-//! other buckets where a page has nothing but what is the proxy's own, or has uploads that are
-//! recorded.
+//! Lists of objects, versions and uploads that cannot be translated entry by entry. They are used
+//! in buckets with encrypted names, for pages that contain only the proxy's own objects, and for
+//! lists of recorded uploads.
 //!
-//! The backend lists what lies below a folder, in the order of encrypted names. What does not begin
-//! as the client wants, and what no client can name, is left out; a page that has nothing then is
-//! no answer as long as there are others. Where the client asks for fewer entries than a page has,
-//! the page is cut, and the next one begins behind the last entry that was shown.
+//! The backend lists the content of a folder in the order of encrypted names. Entries that do not
+//! match the client's prefix, or that no client can name, are left out. If nothing is left of a
+//! page, the next one is requested. If the client requests fewer entries than a page has, the page
+//! is cut, and the next one starts behind the last entry that was returned.
 
 mod key_codec;
 mod list_request;
@@ -33,14 +33,14 @@ use crate::forward::{read, with_document};
 use crate::headers;
 use crate::transfer::Outgoing;
 
-/// A list is at most 1,000 entries with keys of 1,024 bytes, escaped.
+/// Maximum size of a list in bytes: 1,000 entries with escaped keys of 1,024 bytes.
 const MAX_LIST: usize = 16 << 20;
 
-/// Pages without anything to show that are gone through for one answer; more, where names are as
-/// they come and the client could not name where to go on.
+/// Maximum number of pages without visible entries that are read for one response. It is exceeded
+/// if names are not encrypted and no marker for the next page can be given to the client.
 const LOOKS: usize = 32;
 
-/// Lists what the client may see, with the names that it knows.
+/// Lists the entries that the client may see, with the client's names.
 pub(super) async fn named_list(
     proxy: &Proxy,
     call: &RequestContext,
@@ -72,7 +72,7 @@ pub(super) async fn named_list(
         }
         let shown = page.shown(asked.max);
         if is_recorded {
-            // Boxed, as it is long, and every request has room for what it may become.
+            // Boxed because the future is large and would enlarge the future of every request.
             Box::pin(recorded::show_given(proxy, call, bucket, &mut page, &shown)).await?;
         }
         let leaves = leaves(&asked, &page, &position, &shown, key_codec)?;
@@ -172,7 +172,7 @@ async fn answer(
         let version = entry.version_id.as_deref();
         let is_plain = plain.iter().any(|(name, id)| *name == key && id.as_deref() == version);
         let told = match (is_object, is_plain) {
-            // Of an upload, the algorithm between proxy and backend.
+            // For an upload this is the algorithm between proxy and backend, so it is removed.
             (false, _) => Replacement { checksum: ChecksumChange::Drop, ..Replacement::default() },
             (true, false) => sealed_entry(entry),
             (true, true) => plain_entry(entry),
@@ -184,7 +184,7 @@ async fn answer(
     Ok(with_document(head, document))
 }
 
-/// The list that a request asks for, if it is one.
+/// Returns the kind of list that a request asks for, if it asks for one.
 pub(super) fn kind_of(call: &RequestContext) -> Option<Kind> {
     use endseal_s3_protocol::Operation;
     let query = call.target.query();

@@ -1,4 +1,4 @@
-//! Operations that do not touch content: they go through as they are, signed anew.
+//! Operations that do not concern content: they are forwarded with a new signature.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::headers;
 use crate::transfer::{Content, ContentSource, Outgoing, Plain, RequestBody};
 use crate::upstream::{Body, ResponseBody};
 
-/// Sends the request on, and the answer back: what is asked about is the backend's word.
+/// Forwards a request and its response. The response is the backend's and is not authenticated.
 pub(super) async fn pass_through(
     proxy: &Proxy,
     call: RequestContext,
@@ -25,15 +25,15 @@ pub(super) async fn pass_through(
     let asks = !matches!(call.method, Method::PUT | Method::POST | Method::DELETE);
     let response = send_on(proxy, call).await?;
     let mut response = if asks { relay(response) } else { without_body(response).await };
-    // Of the object that was tagged, retained and so on.
+    // The tag is that of the object whose settings were changed.
     super::conditions::to_client(response.headers_mut());
     Ok(response)
 }
 
-/// Sends the request on; the answer is a success of the backend's.
+/// Forwards a request. Returns a successful response of the backend.
 ///
 /// # Errors
-/// If its body cannot be read, or as [`Proxy::send`].
+/// If the body cannot be read, and as for [`Proxy::send`].
 pub(super) async fn send_on(
     proxy: &Proxy,
     call: RequestContext,
@@ -46,12 +46,12 @@ pub(super) async fn send_on(
     proxy.send(&call.signer, &call.method, &target, headers, body, hash).await
 }
 
-/// Parameters of what goes through about an object. Others would mean something at some servers:
-/// below keys like `minio/admin/` lies the administration of one.
+/// Query parameters of object requests that are forwarded. Others can have a meaning at some
+/// servers: keys like `minio/admin/` lead to the administration of MinIO.
 const KNOWN: [&str; 7] =
     ["acl", "legal-hold", "restore", "retention", "tagging", "versionId", "x-id"];
 
-/// The target of the request, without parameters that nobody asked the proxy to pass.
+/// Returns the target of the request without unknown parameters.
 pub(super) fn target(call: &RequestContext) -> Cow<'_, Target> {
     if call.operation == Operation::Other && call.target.key().is_some() {
         return call.target.without(|name| !KNOWN.contains(&name));
@@ -59,8 +59,8 @@ pub(super) fn target(call: &RequestContext) -> Cow<'_, Target> {
     Cow::Borrowed(&call.target)
 }
 
-/// The body of a request as the backend gets it: without chunks. A digest stays what it was, for
-/// the backend to compare.
+/// Returns the body of a request for the backend, without `aws-chunked` encoding. A digest is kept,
+/// so that the backend can check it.
 fn body(
     incoming: Box<RequestBody>,
     headers: &http::HeaderMap,

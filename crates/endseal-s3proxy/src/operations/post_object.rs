@@ -1,10 +1,10 @@
-//! The object by a form of a browser (`POST Object`): fields, a policy that allows them, a file.
+//! Upload by an HTML form (`POST Object`): fields, a policy that allows them, and a file.
 //!
-//! An object is sealed with its length in its header, so the length of the file must be known
-//! before its bytes are. Of a form that fits into [`SMALL`] it is, as all of it is read. Of a
-//! longer one it follows from `Content-Length`: the file is the last field, and what closes the
-//! form is the boundary with CRLF behind it, as all browsers and libraries write it. A long form
-//! that ends otherwise is refused at its end, and nothing is stored.
+//! The header of a sealed object contains its length, so the length of the file must be known in
+//! advance. A form of at most [`SMALL`] bytes is read completely first. For a longer one the length
+//! follows from `Content-Length`, assuming that the file is the last field and that the form ends
+//! with the boundary and CRLF, as all browsers and libraries write it. A long form with another end
+//! is refused when its end arrives, and nothing is stored.
 
 mod answer;
 mod fields;
@@ -32,10 +32,10 @@ use crate::names::check_key;
 use crate::sealed_object::ObjectRef;
 use crate::transfer::{Content, ContentSource, FormFile, Outgoing, RequestBody, find};
 
-/// Forms up to here are read before their file is sealed.
+/// Size in bytes up to which a form is read completely before its file is sealed.
 const SMALL: u64 = 256 * 1024;
 
-/// Seals what a form uploads.
+/// Seals the file that a form uploads.
 pub(crate) async fn post_object(
     proxy: &Proxy,
     head: Parts,
@@ -87,7 +87,8 @@ pub(crate) async fn post_object(
     answer::of(&fields, bucket, key, &stored)
 }
 
-/// The file, of which `left` bytes of the form are left, and its length.
+/// Returns the file and its length. `left` is the number of bytes of the form that have not been
+/// parsed.
 async fn file(
     mut upload: Box<RequestBody>,
     rest: Bytes,
@@ -107,7 +108,7 @@ async fn file(
     if all.len() as u64 != left {
         return Err(S3Error::incomplete_body());
     }
-    // Fields behind the file are ignored, as S3 does.
+    // As in S3, fields behind the file are ignored.
     let at = find(&all, &delimiter).ok_or_else(S3Error::malformed_form)?;
     all.truncate(at);
     let len = all.len() as u64;

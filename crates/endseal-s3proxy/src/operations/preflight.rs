@@ -1,5 +1,5 @@
-//! Preflights (CORS, Fetch standard, 4.8): a browser asks, without a signature, if a page of
-//! another origin may send a request. The rules are those of the bucket at the server behind.
+//! CORS preflights (Fetch standard, 4.8): a browser asks without a signature if a page of another
+//! origin may send a request. The backend's rules of the bucket apply.
 
 use endseal_s3_protocol::{Query, S3Error, Target};
 use http::header::{ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN};
@@ -11,21 +11,22 @@ use crate::forward::without_body;
 use crate::headers;
 use crate::transfer::Outgoing;
 
-/// Headers of the question.
+/// Headers of a preflight that are forwarded.
 const ASKED: [HeaderName; 3] =
     [ORIGIN, ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_REQUEST_HEADERS];
 
-/// Returns true for a question of this kind. Other requests with this method need a signature.
+/// Returns true for a preflight. Other requests with this method need a signature.
 pub(crate) fn is_preflight(head: &Parts) -> bool {
     head.method == Method::OPTIONS
         && head.headers.contains_key(ORIGIN)
         && head.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Asks about the bucket, never about a key, and passes on what the answer says of origins.
+/// Forwards a preflight for the bucket, never for a key, and returns the CORS headers of the
+/// response.
 ///
 /// # Errors
-/// `AccessDenied` without a bucket, or as [`Proxy::send`].
+/// `AccessDenied` if the request names no bucket, and as for [`Proxy::send`].
 pub(crate) async fn preflight(
     proxy: &Proxy,
     asked: &HeaderMap,

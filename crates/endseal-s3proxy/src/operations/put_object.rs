@@ -1,4 +1,4 @@
-//! `PutObject`: content is sealed while it goes through.
+//! `PutObject`: content is sealed while it is transferred.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -27,18 +27,19 @@ use crate::transfer::{
 };
 use crate::upstream::{Body, ResponseBody};
 
-/// Most content of one request: with what sealing adds it is 5 GiB at the backend.
+/// Maximum size of the content of one request in bytes, so that the sealed object has at most 5
+/// GiB.
 const MAX_PUT: u64 = {
     let limit = 5 << 30;
     let tags = limit / 1024 + limit / (64 * 1024) + 4096;
     limit - tags
 };
 
-/// Content up to here is held to compute its MD5, where objects are called by that: as much as of a
-/// form, and as a stream may cost.
+/// Size in bytes up to which content is buffered to compute its MD5, where entity tags are MD5s. It
+/// is the limit for forms, too, and about the memory of a stream.
 const MAX_HELD: u64 = 256 * 1024;
 
-/// Seals an object.
+/// Seals and stores an object.
 pub(super) async fn put_object(
     proxy: &Proxy,
     call: RequestContext,
@@ -46,7 +47,8 @@ pub(super) async fn put_object(
     let object_ref = ObjectRef::of(&call.signer, &call.target)?;
     let is_plain = proxy.rule(object_ref.bucket).plaintext == Plaintext::Allow;
     if is_plain && Digests::is_unknown(&call.headers) {
-        // The backend may know the algorithm, and compares it with what it stores.
+        // The backend may support the algorithm, and compares the checksum with the bytes that it
+        // stores.
         headers::check_user_metadata(&call.headers)?;
         let response = pass_through::send_on(proxy, call).await?;
         let mut response = without_body(response).await;
@@ -61,7 +63,7 @@ pub(super) async fn put_object(
     store(proxy, &object_ref, headers, content).await
 }
 
-/// Stores content as the bucket's rule says: sealed, or as it is.
+/// Stores content sealed or as plaintext, depending on the rule of the bucket.
 pub(super) async fn store(
     proxy: &Proxy,
     object_ref: &ObjectRef<'_>,
@@ -83,7 +85,7 @@ pub(super) async fn store(
     seal(proxy, object_ref, headers, content).await
 }
 
-/// Seals content as an object, with the headers that are to stand beside it.
+/// Seals content as an object with these headers.
 pub(super) async fn seal(
     proxy: &Proxy,
     object_ref: &ObjectRef<'_>,
@@ -142,8 +144,8 @@ pub(super) async fn seal(
     finish(response, report.take(), md5).await
 }
 
-/// All of an object whose content is no longer than a chunk, so that it is here before any of it
-/// may leave.
+/// Seals an object whose content is not longer than a chunk. All of it is received and checked
+/// before any of it is sent.
 async fn seal_short(
     proxy: &Proxy,
     content: Content,
@@ -160,8 +162,9 @@ async fn seal_short(
     Ok((sealed.into(), outcome))
 }
 
-/// The content, and the MD5 that it has or will have been found to have behind its last byte: if
-/// its request says it, or it is short. Nothing can be written beside an object behind its content.
+/// Returns the content and its MD5, if the request states it or the content is short enough to
+/// compute it first. The MD5 must be known in advance, because headers precede the content. A
+/// stated MD5 is checked when the content ends.
 async fn with_md5(proxy: &Proxy, content: Content) -> Result<(Content, Option<[u8; 16]>), S3Error> {
     if content.expected_md5().is_none() && content.len() <= MAX_HELD {
         let (content, md5) = held(content, proxy.limits().idle_timeout).await?;
@@ -171,10 +174,10 @@ async fn with_md5(proxy: &Proxy, content: Content) -> Result<(Content, Option<[u
     Ok((content, md5))
 }
 
-/// Sets the object's header, and seals user metadata where the bucket's rule says so.
+/// Sets the object's header, and seals user metadata if the rule of the bucket requires it.
 ///
 /// # Errors
-/// If there is no room for it, or an entry is the proxy's own.
+/// If there is no space for the header, or an entry is reserved for the proxy.
 pub(super) fn set_metadata(
     proxy: &Proxy,
     bucket: &str,
@@ -185,10 +188,10 @@ pub(super) fn set_metadata(
     set_all_metadata(proxy, bucket, headers, header, key, None)
 }
 
-/// The same, and the entry with the MD5 of the content if there is one.
+/// Like [`set_metadata`], with the sealed MD5 of the content if it is given.
 ///
 /// # Errors
-/// As [`set_metadata`].
+/// As for [`set_metadata`].
 pub(super) fn set_all_metadata(
     proxy: &Proxy,
     bucket: &str,
@@ -222,11 +225,11 @@ fn metadata_error(error: MetadataError) -> S3Error {
     match error {
         MetadataError::TooLong => S3Error::metadata_too_large(),
         MetadataError::Random => S3Error::internal(),
-        _ => S3Error::invalid_argument("User metadata has an entry twice, or one that cannot be."),
+        _ => S3Error::invalid_argument("User metadata has a duplicate or invalid entry."),
     }
 }
 
-/// The answer to an upload of an object.
+/// Builds the response to an upload of an object.
 async fn finish(
     response: Result<Response<ResponseBody>, S3Error>,
     sealed: Option<Result<Outcome, S3Error>>,
@@ -240,27 +243,28 @@ async fn finish(
     Ok(answer)
 }
 
-/// The answer to an upload that was stored: about the content and not the sealed bytes, but for the
-/// entity tag, which is the backend's. `sealed` is how sealing went, if it came to an end.
+/// Builds the response to an upload that was stored. It describes the content instead of the sealed
+/// bytes, except that the entity tag is the backend's. `sealed` is the result of sealing, if it has
+/// ended.
 ///
 /// # Errors
-/// Why sealing stopped, or why the backend did not store it.
+/// The error that stopped sealing, or the error of the backend.
 pub(super) async fn finish_raw(
     response: Result<Response<ResponseBody>, S3Error>,
     sealed: Option<Result<Outcome, S3Error>>,
 ) -> Result<Response<Outgoing>, S3Error> {
     let outcome = match sealed {
-        // It says more than that the backend did not get everything.
+        // This error is the cause if the backend did not get the whole body.
         Some(Err(error)) => return Err(error),
         Some(Ok(outcome)) => Some(outcome),
         None => None,
     };
     let mut answer = without_body(response?).await;
-    // A success without all of the content is none.
+    // The backend must not report success before it has got the whole content.
     let outcome = outcome.ok_or_else(S3Error::internal)?;
     let headers = answer.headers_mut();
     headers::remove(headers, |name| headers::is_checksum(name.as_str()));
-    // Of the sealed object.
+    // The size is that of the sealed object.
     headers.remove(headers::OBJECT_SIZE);
     if let Some(checksum) = outcome.checksum {
         headers::insert(headers, checksum.kind().header(), &checksum.to_base64())?;

@@ -1,4 +1,4 @@
-//! `RestoreObject`: as it is, but not as a query on what is sealed.
+//! `RestoreObject`: forwarded, except for queries on sealed content.
 
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::sigv4::PayloadHash;
@@ -12,10 +12,11 @@ use crate::headers;
 use crate::transfer::Outgoing;
 use crate::upstream::Body;
 
-/// A number of days, a tier, and what is around them; a description of a query can be long.
+/// Maximum size of a request in bytes. It contains a number of days and a tier, or a query, which
+/// can be long.
 const MAX_REQUEST: u64 = 1 << 20;
 
-/// Fetches an object back from an archive.
+/// Restores an object from an archive.
 pub(super) async fn restore_object(
     proxy: &Proxy,
     call: RequestContext,
@@ -26,7 +27,7 @@ pub(super) async fn restore_object(
     let content = content::of(&call.headers, &call.payload, body, digests)?;
     let document = content::collect(content, MAX_REQUEST).await?;
     if !document.is_empty() && xml::selects(&document)? {
-        // Its results would go to a bucket that the proxy does not know of.
+        // The results of the query would be written unsealed by the backend.
         return Err(S3Error::not_implemented());
     }
     let headers = headers::about_sealed(&call.headers);

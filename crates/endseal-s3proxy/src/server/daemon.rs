@@ -1,4 +1,4 @@
-//! A whole server in a process of its own: threads, sockets, signals.
+//! Proxy as a process: threads, sockets and signals.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -20,31 +20,31 @@ use crate::server::Server;
 use crate::server::reload::reload;
 use crate::start::StartError;
 
-/// Where a server listens.
+/// Addresses at which a proxy listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listening {
-    /// For clients.
+    /// Address for clients.
     pub address: SocketAddr,
-    /// True if it uses TLS.
+    /// True if clients connect with TLS.
     pub tls: bool,
-    /// For who asks for metrics, if that is configured.
+    /// Address for metrics, if configured.
     pub metrics: Option<SocketAddr>,
 }
 
-/// Why a server did not begin, or ended without having been told to.
+/// Reason why a proxy could not start, or stopped by itself.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The proxy could not be made of its configuration.
+    /// The configuration could not be applied.
     Start(StartError),
-    /// The files of TLS cannot be used.
+    /// The certificate or key file cannot be used.
     Tls(io::Error),
-    /// An address cannot be listened at.
+    /// The proxy cannot listen at this address.
     Listen(SocketAddr, io::Error),
-    /// The system has no threads or sockets left.
+    /// The system has no free threads or sockets.
     System(io::Error),
-    /// The receiver of the listening address did not take it.
+    /// The callback that gets the listening addresses returned false.
     Untold,
 }
 
@@ -52,32 +52,32 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start(error) => write!(f, "the proxy cannot start: {error}"),
-            Self::Tls(error) => write!(f, "the proxy has no TLS: {error}"),
+            Self::Tls(error) => write!(f, "the TLS files cannot be used: {error}"),
             Self::Listen(address, error) => write!(f, "cannot listen at {address}: {error}"),
-            Self::System(error) => write!(f, "cannot begin to serve: {error}"),
-            Self::Untold => f.write_str("nobody took note of where the proxy listens"),
+            Self::System(error) => write!(f, "cannot start to serve: {error}"),
+            Self::Untold => f.write_str("the start was cancelled"),
         }
     }
 }
 
 impl core::error::Error for RunError {}
 
-/// Serves until the process gets SIGINT or SIGTERM, with a thread for each CPU. `begun` is told
-/// where it listens when signals are handled, and says whether it goes on. Returns how many
-/// connections were cut at the end.
+/// Serves until the process gets SIGINT or SIGTERM, with one thread per CPU. `begun` is called with
+/// the listening addresses once signals are handled; if it returns false, the proxy stops. Returns
+/// the number of connections that were aborted at the end.
 ///
-/// With SIGHUP, requests that begin are served by what `read` gives, and those that have begun end
-/// as they began. Addresses, `limits.connections`, `limits.drain` and `backend.folder` stay as they
-/// are until the process ends.
+/// On SIGHUP the configuration is read again with `read`. New requests use it, and running requests
+/// keep the previous one. Addresses, `limits.connections`, `limits.drain` and `backend.folder` can
+/// only be changed by a restart.
 ///
 /// # Errors
-/// [`RunError`].
+/// [`RunError`] if the proxy cannot start, or stops by itself.
 pub fn run(
     config: &Config,
     read: &dyn Fn() -> Result<Config, String>,
     begun: &mut dyn FnMut(Listening) -> bool,
 ) -> Result<usize, RunError> {
-    // Connections are served by threads of the server's own.
+    // Connections are served by the server's own threads.
     let threads = available_parallelism().map_or(1, usize::from);
     let runtime = Builder::new_current_thread().enable_all().build().map_err(RunError::System)?;
     runtime.block_on(serve(config, read, threads, begun))
@@ -114,7 +114,7 @@ async fn serve(
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
         stopping.await;
-        // Nobody listens if the server has ended by itself.
+        // The receiver is gone if the server has stopped by itself.
         let _ = stop.send(true);
     });
     let current = server.current().clone();
@@ -127,7 +127,7 @@ async fn serve(
     }
 }
 
-/// Warns once if the backend cannot be used when the server starts. It may answer later.
+/// Logs a warning if the backend cannot be used at the start. It may become available later.
 async fn warn_of_backend(proxy: &Proxy) {
     if let Err(fault) = check_backend(proxy).await {
         let cause = fault.to_string();

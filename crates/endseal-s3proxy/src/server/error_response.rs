@@ -1,4 +1,4 @@
-//! Errors as S3 tells them: a document of XML.
+//! Error responses with an XML document, as in S3.
 
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::ErrorDocument;
@@ -7,7 +7,7 @@ use http::{Response, StatusCode};
 
 use crate::transfer::Outgoing;
 
-/// The answer that tells an error. One to `HEAD` has no body, and status 304 neither.
+/// Builds the response for an error. Responses to `HEAD` and with status 304 have no body.
 pub(crate) fn of(
     error: &S3Error,
     resource: Option<&str>,

@@ -1,4 +1,4 @@
-//! The proxy and the certificate of a configuration, until another one takes its place.
+//! Proxy and TLS certificate of the current configuration, which a reload replaces.
 
 use std::io;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,14 +9,14 @@ use super::tls;
 use crate::config::TlsFiles;
 use crate::context::Proxy;
 
-/// Proxy and certificate of one configuration. A connection has the certificate of the generation
-/// that accepted it, a request the proxy of the generation in which it came.
+/// Proxy and certificate of one configuration. A connection keeps the certificate with which it was
+/// accepted. A request keeps the proxy with which it started.
 pub(crate) struct Generation {
     pub(crate) proxy: Arc<Proxy>,
     pub(crate) tls: Option<TlsAcceptor>,
 }
 
-/// The generation that is in use.
+/// Holder of the current generation, shared by all connections.
 #[derive(Clone)]
 pub(crate) struct Current(Arc<RwLock<Arc<Generation>>>);
 
@@ -42,7 +42,7 @@ impl Current {
         Arc::clone(&self.get().proxy)
     }
 
-    /// Puts the next one in its place.
+    /// Replaces the current generation.
     pub(crate) fn replace(&self, next: Generation) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
     }

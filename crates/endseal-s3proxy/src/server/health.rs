@@ -1,4 +1,4 @@
-//! Answers to what asks after the proxy itself.
+//! Health checks of the proxy.
 
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
@@ -7,10 +7,10 @@ use crate::context::Proxy;
 use crate::transfer::Outgoing;
 
 impl Proxy {
-    /// Asks backend and key provider for an answer, and the chain of credentials if there is one.
+    /// Checks that the backend, the credential chain and the key provider respond.
     ///
     /// # Errors
-    /// The name of the first that does not answer.
+    /// A text that names the first one that does not.
     pub async fn ready(&self) -> Result<(), &'static str> {
         if self.probe_backend().await.is_err() {
             return Err("the backend does not answer");
@@ -24,8 +24,9 @@ impl Proxy {
         Ok(())
     }
 
-    /// `GET /healthz` (it runs) and `GET /readyz` (backend and key provider answer), from who gives
-    /// no signature: a signed request for those paths is one for buckets of that name.
+    /// Responds to `GET /healthz` (the process runs) and `GET /readyz` (backend and key provider
+    /// respond), if the request has no signature. A signed request for these paths is one for a
+    /// bucket of that name.
     pub(crate) async fn health(&self, head: &Parts) -> Option<Response<Outgoing>> {
         let path = head.uri.path();
         if !matches!(path, "/healthz" | "/readyz")
@@ -39,7 +40,7 @@ impl Proxy {
         Some(self.told(problem))
     }
 
-    /// The answer that all is well, or what is not.
+    /// Builds the response to a health check: 200, or 503 with the problem.
     pub(crate) fn told(&self, problem: Option<&'static str>) -> Response<Outgoing> {
         let mut response = Response::new(Outgoing::full(problem.unwrap_or("ok")));
         if problem.is_some() {

@@ -1,4 +1,4 @@
-//! The front: sockets, TLS, bounds of connections, and an end that lets requests end.
+//! HTTP server: sockets, TLS, connection limits, and graceful shutdown.
 
 use core::net::SocketAddr;
 use core::pin::pin;
@@ -26,7 +26,7 @@ use crate::server::slow_peer::Front;
 use crate::server::workers::Workers;
 use crate::transfer::Outgoing;
 
-/// A proxy that listens.
+/// Server that accepts connections for a proxy.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "the proxy holds secret access keys")]
 pub struct Server {
@@ -34,27 +34,27 @@ pub struct Server {
     workers: Option<Arc<Workers>>,
 }
 
-/// Longest time for a handshake of TLS.
+/// Timeout for the TLS handshake.
 const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Headers of a request. The limit of their bytes comes first: 2 KB of user metadata are up to 500
-/// headers.
+/// Maximum number of headers of a request. The limit on their bytes usually applies first: 2 KB of
+/// user metadata can be up to 500 headers.
 const MAX_HEADERS: usize = 2_048;
 
-/// Bytes of a connection's read buffer at most.
+/// Maximum size of a connection's read buffer in bytes.
 const READ_BUFFER: usize = 256 * 1024;
 
 impl Server {
-    /// A server in front of a proxy.
+    /// Creates a server for a proxy, with TLS if files are given.
     ///
     /// # Errors
-    /// If the files of TLS cannot be read, or hold no chain and key that fit.
+    /// If the TLS files cannot be read, or the key does not fit the certificate.
     pub fn new(proxy: Arc<Proxy>, tls: Option<&TlsFiles>) -> io::Result<Self> {
         let current = Current::new(Generation::new(proxy, tls)?);
         Ok(Self { current, workers: None })
     }
 
-    /// The listener for its metrics.
+    /// Returns the server for the metrics of this proxy.
     #[must_use]
     pub fn metrics(&self) -> MetricsServer {
         MetricsServer::new(self.current.clone())
@@ -64,20 +64,20 @@ impl Server {
         &self.current
     }
 
-    /// Serves connections on so many threads of its own, instead of the runtime that it is called
-    /// in.
+    /// Serves connections on `threads` threads of its own, instead of the runtime in which `serve`
+    /// is called.
     ///
     /// # Errors
-    /// If the system has no threads left.
+    /// If the system cannot create the threads.
     pub fn with_workers(self, threads: usize) -> io::Result<Self> {
         Ok(Self { workers: Some(Arc::new(Workers::start(threads)?)), ..self })
     }
 
-    /// Serves what comes in until `stop` turns true, then waits for requests on their way, at most
-    /// as long as the limits say. Returns how many connections were cut.
+    /// Serves connections until `stop` becomes true. Then waits for running requests, at most as
+    /// long as `limits.drain`. Returns the number of connections that were aborted.
     ///
     /// # Errors
-    /// If the listener breaks for good.
+    /// If the listener fails permanently.
     pub async fn serve(
         self,
         listener: TcpListener,
@@ -98,25 +98,26 @@ impl Server {
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    // Without it small answers wait for the client's acknowledgement.
+                    // Without this, small responses wait for an acknowledgement of the client.
                     let _ = stream.set_nodelay(true);
                     // If it cannot be handed over, it is closed.
                     let _ = self.begin(stream, peer, stop.clone(), permit);
                 }
-                // Of one connection, or for want of file descriptors: others may still come.
+                // The error concerns one connection, or the system has no free file descriptors.
+                // Others may follow.
                 Err(_) => sleep(Duration::from_millis(20)).await,
             }
         }
         drop(listener);
         let all = u32::try_from(connections).unwrap_or(u32::MAX);
-        // Each connection holds one of the permits until it ends.
+        // Each connection holds a permit until it ends.
         match timeout(drain, free.acquire_many(all)).await {
             Ok(_) => Ok(0),
             Err(_) => Ok(connections.saturating_sub(free.available_permits())),
         }
     }
 
-    /// Serves a connection: on the worker that has the fewest, or on this runtime.
+    /// Serves a connection on the worker with the fewest connections, or on this runtime.
     fn begin(
         &self,
         stream: TcpStream,
@@ -124,13 +125,14 @@ impl Server {
         stop: watch::Receiver<bool>,
         permit: OwnedSemaphorePermit,
     ) -> io::Result<()> {
-        // The workers' end is not to wait for their own connections.
+        // The clone has no workers, so that the workers' shutdown does not wait for their own
+        // connections.
         let server = Self { workers: None, ..self.clone() };
         let Some(workers) = &self.workers else {
             tokio::spawn(server.connection(stream, peer, stop, permit));
             return Ok(());
         };
-        // Its readiness is told by the runtime that serves it.
+        // The stream is registered with the runtime that serves it.
         let stream = stream.into_std()?;
         workers.give(async move {
             if let Ok(stream) = TcpStream::from_std(stream) {
@@ -148,7 +150,7 @@ impl Server {
         permit: OwnedSemaphorePermit,
     ) {
         let permit = Arc::new(permit);
-        // Cloned: an idle connection is not to keep keys of a configuration that was replaced.
+        // Cloned, so that an idle connection does not keep the keys of a replaced configuration.
         let tls = self.current.get().tls.clone();
         match tls {
             None => self.http(stream, peer, &permit, stop).await,
@@ -179,8 +181,8 @@ impl Server {
             .half_close(true)
             .serve_connection(TokioIo::new(front), service);
         let mut connection = pin!(connection);
-        // Clients that vanish, and bodies that were cut because they did not authenticate, end here
-        // with an error that their request has counted already.
+        // Clients that disconnect, and bodies that are aborted because they do not authenticate,
+        // end in an error here. The request has already counted it.
         tokio::select! {
             _ = connection.as_mut() => return,
             () = stopped(&mut stop) => {}
@@ -190,10 +192,11 @@ impl Server {
     }
 }
 
-/// Answers a request. Dropped, the work on it ends, unless it completes an upload.
+/// Answers a request. If the future is dropped, the work ends, except for the completion of an
+/// upload.
 ///
 /// # Errors
-/// If the runtime ends.
+/// If the runtime shuts down.
 async fn answer(
     proxy: Arc<Proxy>,
     request: Request<Incoming>,
@@ -203,7 +206,8 @@ async fn answer(
     if !completes_upload(&request) {
         return Ok(proxy.answer(request, peer).await);
     }
-    // MinIO, whose client goes away while it completes, leaves an upload without parts behind.
+    // If the client disconnects during a completion and it is aborted, MinIO keeps an upload
+    // without parts.
     let work = async move {
         let answer = proxy.answer(request, peer).await;
         drop(permit);
@@ -212,13 +216,13 @@ async fn answer(
     tokio::spawn(work).await
 }
 
-/// True if a request asks for `CompleteMultipartUpload`.
+/// Returns true if a request asks for `CompleteMultipartUpload`.
 fn completes_upload(request: &Request<Incoming>) -> bool {
     let query = || Query::parse(request.uri().query().unwrap_or(""));
     request.method() == Method::POST && query().is_ok_and(|query| query.has("uploadId"))
 }
 
-/// Returns when `stop` turns true, or its sender is gone.
+/// Returns once `stop` is true, or its sender is gone.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }

@@ -1,4 +1,4 @@
-//! A listener of its own for what operators ask, so that nobody in front can.
+//! Separate listener for operators, which clients of the proxy need not be able to access.
 
 use std::borrow::Cow;
 
@@ -13,9 +13,9 @@ use crate::context::Proxy;
 use crate::server::generation::Current;
 use crate::upstream::Client;
 
-/// Serves the counters of a proxy: `GET /metrics`, beside `/healthz` and `/readyz`, to whoever
-/// reaches it. Nothing that it tells is secret, but much is nobody's business: bind it to an
-/// address that only operators reach.
+/// Serves the metrics of a proxy at `GET /metrics`, in addition to `/healthz` and `/readyz`. There
+/// is no authentication: bind it to an address that only operators can access, because the metrics
+/// reveal how the proxy is used.
 #[allow(missing_debug_implementations, reason = "the proxy holds secret access keys")]
 #[derive(Clone)]
 pub struct MetricsServer(Current);
@@ -25,7 +25,7 @@ impl MetricsServer {
         Self(current)
     }
 
-    /// Answers what comes in, until it is dropped.
+    /// Serves requests until the future is dropped.
     pub async fn serve(self, listener: TcpListener) {
         operator_page::serve(listener, self).await;
     }
@@ -42,8 +42,8 @@ impl ServiceStatus for MetricsServer {
 }
 
 impl Proxy {
-    /// All counters in Prometheus' text format: of requests, of the way to the backend, of the key
-    /// provider's cache.
+    /// Returns all metrics in Prometheus' text format: of requests, of the connections to the
+    /// backend, and of the key provider's cache.
     #[must_use]
     pub fn metrics_text(&self) -> String {
         let mut text = MetricsText::new("endseal_s3", env!("CARGO_PKG_VERSION"));
@@ -62,10 +62,10 @@ fn of_backend(client: &Client, text: &mut MetricsText) {
         text.sample(name, &[("state", state)], count as u64);
     }
     let own = client.counters();
-    let crowded = "Requests that waited for a connection in vain.";
+    let crowded = "Requests that got no connection in time.";
     for (name, help, count) in [
         ("requests", "Requests to the backend.", own.requests()),
-        ("failures", "Requests that no answer came to.", own.failed()),
+        ("failures", "Requests without a response.", own.failed()),
         ("connections_opened", "Connections that were opened.", own.opened()),
         ("unreachable", "Connections that could not be opened.", own.unreachable()),
         ("retries", "Requests sent again over another connection.", own.retried()),
@@ -79,21 +79,21 @@ fn of_backend(client: &Client, text: &mut MetricsText) {
     }
 }
 
-/// A provider that is quicker than a cache has none: then nothing is cached, and nothing is asked
-/// by way of one.
+/// Writes the metrics of the key cache. A provider that is faster than a cache has none; all values
+/// are 0 then.
 fn of_keys(cache: Option<&Cached>, text: &mut MetricsText) {
     let entries = cache.map_or(0, Cached::entries) as u64;
     text.single("keys_cached", Gauge, "Content keys in memory.", entries);
-    let paused = "Whether the key provider is left alone after failures.";
+    let paused = "1 while the key provider is not asked after failures.";
     text.single("keys_paused", Gauge, paused, u64::from(cache.is_some_and(Cached::is_paused)));
     let none = CacheCounters::default();
     let own = cache.map_or(&none, Cached::counters);
-    let refused = "Questions not put, because the provider is left alone or has too many.";
+    let refused = "Requests not sent because the provider is paused or has too many.";
     for (name, help, count) in [
         ("hits", "Content keys that were in memory.", own.hits()),
         ("asked", "Content keys that the provider was asked to open.", own.asked()),
         ("joined", "Content keys that another request was asking for.", own.joined()),
-        ("failures", "Questions that the provider did not answer.", own.failures()),
+        ("failures", "Requests that the provider did not answer.", own.failures()),
         ("refused", refused, own.refused()),
         ("evicted", "Content keys that made room for others.", own.evicted()),
     ] {

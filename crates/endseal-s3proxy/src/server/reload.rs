@@ -1,26 +1,27 @@
-//! Another configuration for a server that runs.
+//! Reload of the configuration of a running server.
 
 use std::sync::Arc;
 
 use super::generation::{Current, Generation};
 use crate::config::Config;
 
-/// Serves requests that begin by what `read` gives. What cannot be used leaves everything as it is.
+/// Reads the configuration with `read` and uses it for new requests. If it cannot be used, nothing
+/// changes.
 pub(super) fn reload(
     current: &Current,
     running: &Config,
     read: &dyn Fn() -> Result<Config, String>,
 ) {
     match read().and_then(|config| renew(current, running, &config)) {
-        Ok(()) => tracing::info!(target: "reload", "serves by the configuration as it is now"),
-        Err(cause) => tracing::warn!(target: "reload", cause, "goes on as before"),
+        Ok(()) => tracing::info!(target: "reload", "the configuration was reloaded"),
+        Err(cause) => tracing::warn!(target: "reload", cause, "the configuration was not reloaded"),
     }
 }
 
 fn renew(current: &Current, running: &Config, config: &Config) -> Result<(), String> {
-    // A configuration that is half written may have no `[tls]` yet.
+    // A configuration that is just being written may have no `[tls]` yet.
     if current.get().tls.is_some() && config.tls.is_none() {
-        return Err("tls: is taken away when the process starts again".to_owned());
+        return Err("tls: can only be removed by a restart".to_owned());
     }
     let proxy = current.proxy().renewed(config).map_err(|error| error.to_string())?;
     let next = Generation::new(Arc::new(proxy), config.tls.as_ref());
@@ -33,7 +34,7 @@ fn renew(current: &Current, running: &Config, config: &Config) -> Result<(), Str
         ("limits.drain", new.drain == old.drain),
     ] {
         if !is_same {
-            tracing::warn!(target: "reload", entry, "changes when the process starts again");
+            tracing::warn!(target: "reload", entry, "takes effect after a restart");
         }
     }
     Ok(())

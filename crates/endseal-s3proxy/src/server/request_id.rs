@@ -1,13 +1,13 @@
-//! `x-amz-request-id`: what an answer, and what is told of it, are found by.
+//! `x-amz-request-id`, which identifies a request in its response and in the log.
 
-/// 24 digits in upper-case hexadecimal, or more in a process that has had 2^32 requests.
+/// Request id: 24 upper-case hexadecimal digits, or more after 2^32 requests of a process.
 pub(crate) struct RequestId {
     digits: [u8; 32],
     len: usize,
 }
 
 impl RequestId {
-    /// The start of a process, then a count.
+    /// Creates an id from the start value of the process and a counter.
     pub(crate) fn new(start: u64, count: u64) -> Self {
         let mut digits = [0; 32];
         let needed = (count.checked_ilog2().unwrap_or(0) / 4 + 1) as usize;
@@ -19,12 +19,12 @@ impl RequestId {
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        // Digits are UTF-8.
+        // The digits are ASCII.
         str::from_utf8(&self.digits[..self.len]).unwrap_or_default()
     }
 }
 
-/// The last digits of a number, as many as there is room for.
+/// Writes the last digits of a number, as many as fit into `out`.
 fn write(number: u64, out: &mut [u8]) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut rest = number;

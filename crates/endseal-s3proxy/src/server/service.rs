@@ -1,4 +1,4 @@
-//! One request from its first byte to its answer: who sends it, what it is, who takes care of it.
+//! Processing of a request: parsing, authentication, execution, and the response.
 
 use core::net::SocketAddr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -26,12 +26,12 @@ use crate::transfer::{Leftover, Outgoing, RequestBody};
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
 impl Proxy {
-    /// Answers a request. Whatever happens, there is an answer.
+    /// Answers a request. Errors become responses, too.
     pub async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Outgoing> {
         let start = Instant::now();
         let mut seen = AccessLog::default();
         let (head, body) = request.into_parts();
-        // Put aside until it is wanted: what is refused is read to its end all the same.
+        // The body is wrapped first, so that it is read to its end even if the request is refused.
         let body = self.body(&head, body, &seen.leftover);
         if let Some(mut response) = self.health(&head).await {
             drop(body);
@@ -67,14 +67,14 @@ impl Proxy {
         if let Some(error) = &error {
             failure::warn(error, id, operation, bucket, key);
         }
-        // No signatures, no queries (a presigned one is a credential), no metadata.
+        // Signatures, queries (presigned ones are credentials) and metadata are not logged.
         tracing::info!(
             target: "access",
             request = id,
             peer = %peer,
             access_key = seen.client.as_deref().map(Client::access_key),
             operation,
-            // A token of any length may stand there.
+            // The method may be a token of any length.
             method = method.as_str().get(..16).unwrap_or(method.as_str()),
             bucket,
             key,
@@ -159,20 +159,20 @@ impl Proxy {
     }
 }
 
-/// Bytes of a request's head, near enough.
+/// Returns the approximate size of a request's head in bytes.
 fn head_len(uri: &Uri, headers: &HeaderMap) -> usize {
     let target = uri.path().len() + uri.query().map_or(0, str::len);
     headers.iter().fold(target, |sum, (name, value)| sum + name.as_str().len() + value.len() + 4)
 }
 
-/// True for clients built on botocore. After an answer that came without "100 Continue", botocore
-/// does not read the status line of the next answer over the same connection.
+/// Returns true for clients based on botocore. If a response arrives without "100 Continue",
+/// botocore does not read the status line of the next response on the same connection.
 fn is_botocore(headers: &HeaderMap) -> bool {
     let agent = headers::text(headers, USER_AGENT).unwrap_or_default().to_ascii_lowercase();
     agent.contains("botocore") || agent.contains("aws-cli")
 }
 
-/// The host that a request names.
+/// Returns the host that a request names.
 fn host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
     uri.authority().map(http::uri::Authority::as_str).or_else(|| headers.get(HOST)?.to_str().ok())
 }

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::transfer::Rate;
 use crate::upstream::IdleTimeout;
 
-/// A connection that ends when its peer does not read what is written to it.
+/// Client connection that is closed if the client does not read what is written to it.
 pub(crate) struct Front<S> {
     stream: S,
     idle: Duration,
@@ -20,7 +20,8 @@ pub(crate) struct Front<S> {
 }
 
 impl<S> Front<S> {
-    /// Bounds the time without a byte, and the bytes a second.
+    /// Creates a connection with a limit on the time without progress, and a minimum rate in bytes
+    /// per second.
     pub(crate) fn new(stream: S, idle: Duration, least: u64) -> Self {
         Self { stream, idle, least, stall: IdleTimeout::default(), rate: Rate::default() }
     }

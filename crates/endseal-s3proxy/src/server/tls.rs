@@ -1,4 +1,4 @@
-//! Chain and key of the listener.
+//! TLS configuration of the listener.
 
 use std::fs;
 use std::io;
@@ -11,10 +11,10 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::config::TlsFiles;
 
-/// Accepts connections with the chain and key of those files.
+/// Creates an acceptor with the certificate chain and key of these files.
 ///
 /// # Errors
-/// If they cannot be read, or do not fit.
+/// If they cannot be read, or the key does not fit the certificate.
 pub(super) fn acceptor(files: &TlsFiles) -> io::Result<TlsAcceptor> {
     let chain = CertificateDer::pem_slice_iter(&read(&files.certificate)?)
         .collect::<Result<Vec<_>, _>>()

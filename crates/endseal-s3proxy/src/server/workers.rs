@@ -1,7 +1,7 @@
-//! Threads that serve connections, each with a runtime of its own.
+//! Worker threads that serve connections, each with its own runtime.
 //!
-//! A connection stays with one thread, and so does what its requests send to the backend. Where
-//! threads share a runtime, each piece of a body wakes a second thread that finds nothing to do.
+//! A connection and the backend requests of its clients stay on one thread. In a shared runtime,
+//! each chunk of a body would wake a second thread that finds no work.
 
 use core::pin::Pin;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -12,21 +12,21 @@ use std::thread;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 
-/// The threads. They end when this is dropped, and with them what they still serve.
+/// Pool of worker threads. They stop when it is dropped, and their connections are closed.
 #[derive(Debug)]
 pub(crate) struct Workers(Box<[Worker]>);
 
 #[derive(Debug)]
 struct Worker {
     work: mpsc::UnboundedSender<Work>,
-    /// Connections that it has.
+    /// Number of connections that this worker serves.
     connections: Arc<AtomicUsize>,
 }
 
-/// Everything that one connection does.
+/// Future that serves one connection.
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A connection that is counted.
+/// Counts a connection until it is dropped.
 struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
@@ -43,20 +43,20 @@ impl Drop for Counted {
 }
 
 impl Workers {
-    /// Starts so many threads.
+    /// Starts `count` threads, at least one.
     ///
     /// # Errors
-    /// If the system has none left.
+    /// If the system cannot create the threads.
     pub(crate) fn start(count: usize) -> io::Result<Self> {
         (0..count.max(1)).map(Worker::start).collect::<io::Result<_>>().map(Self)
     }
 
-    /// Gives a connection to the worker that has the fewest.
+    /// Passes a connection to the worker with the fewest connections.
     pub(crate) fn give(&self, work: impl Future<Output = ()> + Send + 'static) {
         let fewest = self.0.iter().min_by_key(|worker| worker.connections.load(Relaxed));
         let Some(worker) = fewest else { return };
         let counted = Counted::new(&worker.connections);
-        // A worker that is gone has panicked: the connection ends with it.
+        // If the worker is gone, it has panicked, and the connection is closed.
         let _ = worker.work.send(Box::pin(async move {
             work.await;
             drop(counted);
@@ -88,7 +88,7 @@ mod tests {
 
     use super::Workers;
 
-    /// The thread that a new connection is with, and the connection's end.
+    /// Returns the thread that serves a new connection, and a sender that ends the connection.
     async fn connect(workers: &Workers) -> (ThreadId, oneshot::Sender<()>) {
         let (end, ended) = oneshot::channel::<()>();
         let (tell, told) = oneshot::channel();
@@ -112,7 +112,7 @@ mod tests {
         }
         let first = threads.iter().filter(|thread| **thread == threads[0]).count();
         assert_eq!(first, 2, "{threads:?}");
-        // The next one comes where one has ended.
+        // The next connection is served where one has ended.
         ends.remove(0).send(()).unwrap();
         let count = || workers.0.iter().map(|it| it.connections.load(Relaxed)).sum::<usize>();
         while count() > 3 {

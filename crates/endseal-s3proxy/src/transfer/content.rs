@@ -1,4 +1,4 @@
-//! Content to be sealed: what a client uploads, or what another object holds.
+//! Content to be sealed, from an upload or from another object.
 
 use core::future::poll_fn;
 use core::time::Duration;
@@ -15,28 +15,28 @@ use tokio::time::timeout;
 use crate::transfer::{FormFile, Opened, RequestBody};
 use crate::upstream::{ResponseBody, SourceError};
 
-/// Content of any source.
+/// Content with its digests, from any source.
 pub(crate) type Content = content::Content<ContentSource>;
 
-/// Where content comes from.
+/// Source of content.
 pub(crate) enum ContentSource {
-    /// Here, all of it.
+    /// Buffered content.
     Held(Option<Bytes>),
-    /// A client, as it comes.
+    /// Body of a client's request.
     RequestBody(Box<RequestBody>),
-    /// Another object, or a range of it.
+    /// Another sealed object, or a range of it, that is opened.
     Opened(Box<Opened>),
-    /// An object of the backend that is not sealed.
+    /// Object of the backend that is not sealed.
     Backend(Box<ResponseBody>),
-    /// The file of a form.
+    /// File of a form.
     Form(Box<FormFile>),
 }
 
-/// Takes all of a content that is known to be short, and computes its MD5: the same content, of
-/// which all that the request said was found true. A piece has to come within `patience`.
+/// Reads a small content completely, computes its MD5 and checks the digests of the request.
+/// Returns the content in buffered form. `patience` is the timeout for each chunk.
 ///
 /// # Errors
-/// As [`Content::poll_step`]; `RequestTimeout`.
+/// As for [`Content::poll_step`], and `RequestTimeout`.
 pub(crate) async fn held(
     mut content: Content,
     patience: Duration,
@@ -48,11 +48,11 @@ pub(crate) async fn held(
     Ok((Content::verified(ContentSource::Held(Some(bytes)), len, outcome), md5))
 }
 
-/// Takes all of a content that is known to be short, and what of it was found true: all that the
-/// request said. A piece has to come within `patience`.
+/// Reads a small content completely and checks the digests of the request. Returns the bytes and
+/// the digests. `patience` is the timeout for each chunk.
 ///
 /// # Errors
-/// As [`Content::poll_step`]; `RequestTimeout`.
+/// As for [`Content::poll_step`], and `RequestTimeout`.
 pub(crate) async fn whole(
     mut content: Content,
     patience: Duration,
@@ -61,7 +61,7 @@ pub(crate) async fn whole(
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     let outcome = loop {
-        // Mostly it came with its head, and nothing has to be waited for.
+        // Usually the content arrived together with the headers, so no timer is needed.
         let step = match poll_fn(|cx| Poll::Ready(content.poll_step(cx))).await {
             Poll::Ready(step) => step,
             Poll::Pending => {
@@ -70,7 +70,7 @@ pub(crate) async fn whole(
             }
         };
         match step? {
-            // Not copied, as it keeps nothing alive but itself.
+            // It need not be copied, because it does not keep a larger buffer alive.
             Step::Piece(piece) if piece.len() as u64 == len => first = piece,
             Step::Piece(piece) => {
                 if all.is_empty() {
@@ -84,7 +84,7 @@ pub(crate) async fn whole(
     Ok((if all.is_empty() { first } else { all.freeze() }, outcome))
 }
 
-/// A piece as a frame of a request's body.
+/// Converts a chunk into a frame of a request body.
 pub(super) fn frame(
     piece: Option<Result<Bytes, S3Error>>,
 ) -> Option<Result<Frame<Bytes>, SourceError>> {

@@ -1,4 +1,4 @@
-//! The file in a form, and what must stand behind it.
+//! File of a form, and the check of the form's end.
 
 use std::task::{Context, Poll, ready};
 
@@ -7,17 +7,17 @@ use endseal_s3_protocol::S3Error;
 
 use crate::transfer::RequestBody;
 
-/// The bytes of a file of known length, then `ending`, then nothing. A delimiter within the file is
-/// an error: then the form has something behind the file, and its length is not what it seemed.
+/// Reads a file of known length, then `ending`, then the end of the body. A delimiter within the
+/// file is an error: then further fields follow the file, and its length was computed wrongly.
 pub(crate) struct FormFile {
     upload: Box<RequestBody>,
-    /// Came together with the fields before the file.
+    /// Bytes that were received together with the preceding fields.
     buffered: Bytes,
     left: u64,
     /// CRLF, `--` and the boundary.
     delimiter: Bytes,
     ending: Bytes,
-    /// The last bytes, which may be the beginning of a delimiter.
+    /// Last bytes of the previous chunk, which may be the start of a delimiter.
     carry: BytesMut,
 }
 
@@ -32,10 +32,10 @@ impl FormFile {
         Self { upload, buffered, left: len, delimiter, ending, carry: BytesMut::new() }
     }
 
-    /// The next piece; `None` after the last, when the form has ended as it must.
+    /// Returns the next chunk, or `None` after the last one if the form ends correctly.
     ///
     /// # Errors
-    /// If the form is cut, goes on, or ends otherwise.
+    /// If the form is truncated, continues after the file, or ends in another way.
     pub(crate) fn poll_piece(
         &mut self,
         cx: &mut Context<'_>,
@@ -88,7 +88,7 @@ impl FormFile {
     }
 }
 
-/// Where `wanted` begins, which begins with CR as few other bytes do.
+/// Returns the position of `wanted`. It is fast if the first byte of `wanted` is rare, like CR.
 pub(crate) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     let first = *wanted.first()?;
     let mut start = 0;

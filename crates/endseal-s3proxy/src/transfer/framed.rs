@@ -1,6 +1,6 @@
-//! A body in chunks with a checksum behind it (`STREAMING-UNSIGNED-PAYLOAD-TRAILER`), so that a
-//! server knows when it has not got everything: some take the end of a connection for the end of a
-//! body.
+//! Body in chunks with a checksum trailer (`STREAMING-UNSIGNED-PAYLOAD-TRAILER`). It lets the
+//! server detect a truncated body. Some servers would otherwise take the end of a connection for
+//! the end of the body.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -17,14 +17,14 @@ use crate::headers::{self, AMZ_TRAILER, DECODED_LENGTH, SDK_CHECKSUM};
 use crate::transfer::Sealed;
 use crate::upstream::{Body, SourceError};
 
-/// Bytes of a chunk. Their number is fixed, so that the length of the whole is known before. Long,
-/// so that few pieces are cut in two by an end of one; MinIO takes up to 16 MiB.
+/// Size of a chunk in bytes. It is fixed so that the total length is known in advance, and large so
+/// that few buffers are split. MinIO accepts up to 16 MiB.
 const CHUNK: u64 = 4 * 1024 * 1024;
 
-/// Costs next to nothing, and all servers know it.
+/// Checksum algorithm of the trailer. It is fast and supported by all servers.
 pub(crate) const TRAILER: ChecksumKind = ChecksumKind::Crc32c;
 
-/// The checksum of a short body, which goes before it, in a header.
+/// Returns the checksum of a short body, which is sent in a header before it.
 pub(crate) fn checksum_of(body: &[u8]) -> ChecksumValue {
     let mut hasher = Hasher::new(TRAILER);
     hasher.update(body);
@@ -35,19 +35,19 @@ pub(crate) fn checksum_of(body: &[u8]) -> ChecksumValue {
 pub(crate) struct Framed {
     sealed: Sealed,
     is_ended: bool,
-    /// Bytes that are still to come.
+    /// Number of sealed bytes that are not yet in chunks.
     left: u64,
-    /// Bytes of the chunk at hand that are still to come.
+    /// Number of bytes that the current chunk still needs.
     chunk: u64,
     waiting: VecDeque<Bytes>,
 }
 
 impl Framed {
-    /// The body of `len` sealed bytes and how it is signed: in chunks, with the headers that say
-    /// so, where the backend `has_trailers`.
+    /// Returns the body for `len` sealed bytes, and how it is signed. If the backend
+    /// `has_trailers`, the body is sent in chunks, and the headers for this are set.
     ///
     /// # Errors
-    /// If a header cannot be made.
+    /// If a header cannot be built.
     pub(crate) fn body(
         sealed: Sealed,
         len: u64,
@@ -75,7 +75,7 @@ impl Framed {
         Ok((Body::stream(framed_len(len), own), PayloadHash::StreamingUnsignedTrailer))
     }
 
-    /// Puts a piece into chunks, of which it may begin and end some.
+    /// Splits a buffer into chunks. It may end and start several.
     fn put(&mut self, mut piece: Bytes) {
         while !piece.is_empty() {
             if self.chunk == 0 {
@@ -126,7 +126,7 @@ impl http_body::Body for Framed {
     }
 }
 
-/// Length of all that is sent for `len` bytes.
+/// Returns the length of the chunked body of `len` bytes.
 fn framed_len(len: u64) -> u64 {
     let around = |chunk: u64| 4 + u64::from(chunk.ilog2() / 4 + 1);
     let last = len % CHUNK;

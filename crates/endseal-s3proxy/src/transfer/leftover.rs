@@ -1,4 +1,4 @@
-//! The rest of a body that is not wanted any more.
+//! Remaining body of a request that was answered before all of it was read.
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -12,27 +12,27 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
-/// Bytes of a refused body that are still read: a client that is cut off while it writes often does
-/// not read why.
+/// Maximum number of bytes that are read of a refused body. A client whose connection is closed
+/// while it writes often does not read the response.
 const MAX_LEFT: usize = 64 << 20;
 
-/// And how long.
+/// Timeout for reading a refused body.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where the rest of a body is put.
+/// Holder of the remaining body.
 #[derive(Clone, Default)]
 pub(crate) struct Leftover(Arc<Mutex<Left>>);
 
 #[derive(Default)]
 pub(super) enum Left {
-    /// It was read to its end.
+    /// The body was read to its end.
     #[default]
     Nothing,
-    /// The client asked for a word before it and gets an answer instead. It may or may not send it
-    /// then, and botocore takes the next answer over the same connection for this one: the
-    /// connection has to end.
+    /// The client expected "100 Continue" and gets the response instead. It may or may not send the
+    /// body then, and botocore confuses the next response on this connection. The connection must
+    /// be closed.
     Unsent,
-    /// It is on its way.
+    /// The body is still being sent.
     Body(Incoming),
 }
 
@@ -41,13 +41,13 @@ impl Leftover {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = left;
     }
 
-    /// Has the connection end after the answer.
+    /// Requests that the connection is closed after the response.
     pub(crate) fn end_connection(&self) {
         self.put(Left::Unsent);
     }
 
-    /// Reads what is left, within bounds, so that the client comes to read its answer. The answer
-    /// says if the connection cannot serve again.
+    /// Reads the remaining body up to the limits, so that the client reads its response. Sets
+    /// `Connection: close` if the connection cannot be reused.
     pub(crate) async fn end<B>(&self, response: &mut Response<B>) {
         if !self.drain().await {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

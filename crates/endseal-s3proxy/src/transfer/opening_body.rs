@@ -1,4 +1,4 @@
-//! A sealed object, opened on its way to the client.
+//! Sealed object that is opened on its way to the client.
 
 use core::future::poll_fn;
 use core::ops::Range;
@@ -18,10 +18,10 @@ use crate::observability::{Metrics, failure};
 use crate::transfer::shared_buffer::SharedBuffer;
 use crate::upstream::{ResponseBody, ResponseError, broken};
 
-/// Bytes of the buffer at most: two reads of the backend's connection.
+/// Maximum size of the buffer in bytes: two reads of the backend's connection.
 const BUFFER: usize = 32 * SEALED_CHUNK_LEN;
 
-/// The opener of an object, or of a range of one.
+/// Opener of a whole object, or of a range.
 pub(crate) enum Opener {
     Whole(WholeOpener),
     Range(RangeOpener),
@@ -35,7 +35,7 @@ impl Opener {
         }
     }
 
-    /// The last of the content.
+    /// Returns the last bytes of the content once everything is authenticated.
     fn finish(self) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
         match self {
             Self::Whole(opener) => opener.finish().map(|(last, _)| last),
@@ -44,30 +44,30 @@ impl Opener {
     }
 }
 
-/// Content of a sealed object, of which each piece is authentic before it leaves.
+/// Content of a sealed object. Each chunk is authenticated before it is sent.
 pub(crate) struct Opened {
-    /// None if no byte is needed.
+    /// Body from the backend; `None` if no byte is needed.
     sealed: Option<ResponseBody>,
     opener: Option<Opener>,
-    /// Bytes before those that the opener takes.
+    /// Number of bytes to skip before those that the opener needs.
     skip: u64,
-    /// Bytes that the opener still takes; behind them may be more, which is not wanted.
+    /// Number of bytes that the opener still needs. More bytes may follow, which are ignored.
     left: u64,
-    /// Sealed bytes that came and are not opened yet. They are opened where they lie.
+    /// Sealed bytes that were received and not yet opened. They are opened in place.
     buffer: SharedBuffer,
     /// The end of the content, when all of it is authentic.
     end: Bytes,
-    /// Opened before the answer began.
+    /// Last bytes of the content, once everything is authenticated.
     first: Option<Bytes>,
     metrics: Arc<Metrics>,
     /// Bucket and key, for the log.
     object: [Box<str>; 2],
-    /// True once the answer has begun: then no other tells a failure.
+    /// True once the response has started. A failure can then only be logged.
     began: bool,
 }
 
 impl Opened {
-    /// Opens the bytes `within` an answer of the backend.
+    /// Opens the bytes `within` a body of the backend.
     pub(crate) fn new(
         sealed: ResponseBody,
         opener: Opener,
@@ -89,7 +89,7 @@ impl Opened {
         }
     }
 
-    /// An empty range.
+    /// Creates an empty content.
     pub(crate) fn nothing(opener: Opener, metrics: Arc<Metrics>, object: [&str; 2]) -> Self {
         let (buffer, end) = (SharedBuffer::default(), Bytes::new());
         let opener = Some(opener);
@@ -98,11 +98,11 @@ impl Opened {
         Self { sealed, opener, skip: 0, left: 0, buffer, end, first, metrics, object, began }
     }
 
-    /// Opens the first piece, so that what does not authenticate from the start is an answer of its
-    /// own and not one that breaks off. Small objects are opened to their end.
+    /// Opens the first chunk. So an object that does not authenticate from the start gets an error
+    /// response instead of a truncated body. Small objects are opened completely.
     ///
     /// # Errors
-    /// As [`poll_piece`](Self::poll_piece).
+    /// As for [`poll_piece`](Self::poll_piece).
     pub(crate) async fn begin(&mut self) -> Result<(), S3Error> {
         if let Some(piece) = poll_fn(|cx| self.poll_piece(cx)).await {
             self.first = Some(piece?);
@@ -111,10 +111,10 @@ impl Opened {
         Ok(())
     }
 
-    /// All of it, which is known to be short.
+    /// Reads all of the content, which must be small.
     ///
     /// # Errors
-    /// As [`poll_piece`](Self::poll_piece).
+    /// As for [`poll_piece`](Self::poll_piece).
     pub(crate) async fn collect(mut self) -> Result<Bytes, S3Error> {
         let mut all = BytesMut::new();
         while let Some(piece) = poll_fn(|cx| self.poll_piece(cx)).await {
@@ -123,11 +123,11 @@ impl Opened {
         Ok(all.freeze())
     }
 
-    /// The next piece; `None` after the last. There may be none before the pieces that were given
-    /// are let go: the caller MUST NOT keep them until another one comes.
+    /// Returns the next chunk, or `None` after the last one. The memory of returned chunks is
+    /// reused: the caller MUST drop them before it waits for another one.
     ///
     /// # Errors
-    /// `ObjectNotAuthentic`; `ServiceUnavailable` if the backend breaks off.
+    /// `ObjectNotAuthentic`, or `ServiceUnavailable` if the backend's response breaks off.
     pub(crate) fn poll_piece(
         &mut self,
         cx: &mut Context<'_>,
@@ -162,11 +162,11 @@ impl Opened {
             let before = self.buffer.len();
             match ready!(sealed.poll_read(cx, &mut self.buffer, most)) {
                 Some(Ok(())) => {}
-                // The backend's answer is shorter than it said, or the connection broke.
+                // The backend's response is shorter than announced, or the connection broke.
                 Some(Err(error)) => return Poll::Ready(Some(Err(broken(&error)))),
                 None => return Poll::Ready(Some(Err(broken(&ResponseError::Broken)))),
             }
-            // As long as any are skipped, nothing is before them.
+            // While bytes are skipped, the buffer contains no earlier ones.
             let came = self.buffer.len() - before;
             let skipped = take(&mut self.skip, came);
             self.buffer.advance(skipped);
@@ -175,7 +175,7 @@ impl Opened {
                 return Poll::Ready(Some(Err(S3Error::not_authentic())));
             };
             if self.left == 0 {
-                // If that was not all, the opener will say so.
+                // If bytes are missing, the opener returns an error.
                 self.buffer.truncate(taken.content);
                 break;
             }
@@ -189,12 +189,12 @@ impl Opened {
             let Ok(last) = opener.finish() else {
                 return Poll::Ready(Some(Err(S3Error::not_authentic())));
             };
-            // The buffer has capacity where its sealed bytes were.
+            // The buffer has capacity where the sealed bytes were.
             self.buffer.extend_from_slice(&last);
             self.end = self.buffer.split_frozen(self.buffer.len());
         }
-        // What follows is read before the last piece leaves, behind which nobody asks any more: so
-        // the connection serves again.
+        // The rest is read before the last chunk is returned, because the caller does not poll
+        // after it. The connection can then be reused.
         if let Some(sealed) = &mut self.sealed {
             while let Some(Ok(_)) = ready!(Pin::new(&mut *sealed).poll_frame(cx)) {}
         }
@@ -205,17 +205,17 @@ impl Opened {
     }
 }
 
-/// Waits for capacity for some of the `most` bytes that are still to come.
+/// Waits for buffer capacity for some of the `most` bytes that are still expected.
 fn poll_buffer(buffer: &mut SharedBuffer, cx: &Context<'_>, most: usize) -> Poll<()> {
     let len = BUFFER.min(buffer.len().saturating_add(most));
-    // Little room makes little writes.
+    // A small buffer would lead to small writes.
     if buffer.capacity() - buffer.len() < most.min(len / 4) {
         ready!(buffer.poll_reserve(cx, len));
     }
     Poll::Ready(())
 }
 
-/// Takes at most `available` off a count; how many.
+/// Subtracts at most `available` from a count and returns the difference.
 fn take(count: &mut u64, available: usize) -> usize {
     let taken = usize::try_from(*count).map_or(available, |count| count.min(available));
     *count -= taken as u64;

@@ -1,4 +1,4 @@
-//! Bodies of answers to clients.
+//! Bodies of responses to clients.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -10,15 +10,15 @@ use http_body::{Body, Frame, SizeHint};
 use crate::transfer::Opened;
 use crate::upstream::ResponseBody;
 
-/// The body of an answer.
+/// Body of a response to a client.
 #[allow(missing_debug_implementations, reason = "it holds plaintext")]
 pub struct Outgoing(Kind);
 
 enum Kind {
     Full(Bytes),
-    /// As it comes from the backend.
+    /// Body that the backend sends, unchanged.
     Backend(Box<ResponseBody>),
-    /// Opened here; so many bytes are left.
+    /// Content that is opened, and the number of bytes that are left.
     Opened {
         opened: Box<Opened>,
         left: u64,
@@ -26,24 +26,24 @@ enum Kind {
 }
 
 impl Outgoing {
-    /// Nothing.
+    /// Creates an empty body.
     #[must_use]
     pub const fn empty() -> Self {
         Self(Kind::Full(Bytes::new()))
     }
 
-    /// Bytes that are here.
+    /// Creates a body from bytes in memory.
     #[must_use]
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         Self(Kind::Full(bytes.into()))
     }
 
-    /// The body that the backend sends.
+    /// Creates a body that forwards the backend's body.
     pub(crate) fn backend(body: ResponseBody) -> Self {
         if body.is_end_stream() { Self::empty() } else { Self(Kind::Backend(Box::new(body))) }
     }
 
-    /// `len` bytes of content.
+    /// Creates a body of `len` bytes of opened content.
     pub(crate) fn opened(opened: Opened, len: u64) -> Self {
         Self(Kind::Opened { opened: Box::new(opened), left: len })
     }

@@ -1,4 +1,4 @@
-//! Content that goes to the backend as it is.
+//! Content that is sent to the backend unsealed.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,8 +11,8 @@ use http_body::Frame;
 use crate::transfer::content::{Content, frame};
 use crate::upstream::SourceError;
 
-/// Content as the body of a request. Its last piece leaves when all that the client said of it was
-/// found true.
+/// Content as the body of a request. The last chunk is sent only after all digests of the client
+/// were checked.
 pub(crate) struct Plain {
     content: Option<Content>,
     held: Option<Bytes>,

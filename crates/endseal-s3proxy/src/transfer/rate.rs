@@ -1,13 +1,13 @@
-//! The rate at which a peer reads or writes.
+//! Minimum rate at which a peer must read or write.
 
 use core::time::Duration;
 
 use tokio::time::Instant;
 
-/// Over how long a rate is measured.
+/// Waiting time over which a rate is measured.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Bytes and the time that was spent waiting for them.
+/// Counts bytes and the time that was spent waiting for them.
 #[derive(Default)]
 pub(crate) struct Rate {
     bytes: u64,
@@ -16,13 +16,13 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// There is nothing yet.
+    /// Records that no bytes are available, so that the waiting time starts.
     pub(crate) fn waits(&mut self) {
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// Something came. False if it was less than `least` bytes a second, over a minute of waiting:
-    /// other time is not counted.
+    /// Records that bytes were transferred. Returns false if the rate was below `least` bytes per
+    /// second over a minute of waiting time. Other time is not counted.
     pub(crate) fn moved(&mut self, bytes: usize, least: u64) -> bool {
         self.bytes = self.bytes.saturating_add(bytes as u64);
         if let Some(since) = self.since.take() {

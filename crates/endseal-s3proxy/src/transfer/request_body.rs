@@ -1,4 +1,4 @@
-//! The body of a client's request.
+//! Body of a client's request.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,19 +11,19 @@ use hyper::body::Incoming;
 use super::leftover::{Left, Leftover};
 use crate::transfer::Rate;
 
-/// The body of a request. Dropped before its end, it goes to its [`Leftover`].
+/// Body of a request. If it is dropped before its end, the rest is passed to its [`Leftover`].
 pub(crate) struct RequestBody {
     incoming: Option<Incoming>,
-    /// The client waits for a word before it sends anything (`Expect: 100-continue`).
+    /// True while the client waits for "100 Continue" before it sends the body.
     waits: bool,
     leftover: Leftover,
     rate: Rate,
-    /// Bytes a second.
+    /// Minimum rate in bytes per second.
     least: u64,
 }
 
 impl RequestBody {
-    /// A body, of which at least `least` bytes a second have to come.
+    /// Creates a body that must arrive with at least `least` bytes per second.
     pub(crate) fn new(
         incoming: Incoming,
         expects_continue: bool,
@@ -31,7 +31,7 @@ impl RequestBody {
         least: u64,
     ) -> Box<Self> {
         Box::new(Self {
-            // An empty body is complete: the answer is the only word.
+            // An empty body is complete, so no "100 Continue" is sent.
             waits: expects_continue && !incoming.is_end_stream(),
             incoming: Some(incoming),
             leftover,
@@ -40,10 +40,10 @@ impl RequestBody {
         })
     }
 
-    /// The next piece; `None` after the last.
+    /// Returns the next chunk, or `None` after the last one.
     ///
     /// # Errors
-    /// If the client went away or is too slow, or its framing broke.
+    /// If the client disconnects, is too slow, or violates the framing.
     pub(crate) fn poll_piece(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! Content, sealed on its way to the backend.
+//! Content that is sealed on its way to the backend.
 
 use core::sync::atomic::Ordering::Relaxed;
 use std::pin::Pin;
@@ -18,18 +18,17 @@ use crate::transfer::content::{Content, frame};
 use crate::transfer::shared_buffer::SharedBuffer;
 use crate::upstream::SourceError;
 
-/// Chunks of content that the buffer holds: two reads of a client's connection.
+/// Number of chunks of content that the buffer holds: two reads of a client's connection.
 const CHUNKS: usize = 32;
 
-/// Content that is sealed before the checksum of its sealed bytes is made, so that they are in the
-/// cache then.
+/// Amount of content that is sealed before the checksum of its sealed bytes is updated, so that
+/// they are still in the CPU cache.
 const SLICE: usize = 8 * CHUNK_LEN;
 
-/// Bytes of the end of a body for which memory is taken at once. Behind the last chunk there is
-/// hardly more.
+/// Maximum amount of memory that is allocated at once for the end of a body. It is usually short.
 const MOST_AT_ONCE: u64 = 64 * 1024;
 
-/// The sealer of an object, or of a part of one.
+/// Sealer of an object or of a part.
 pub(crate) enum Sealer {
     Whole(WholeSealer),
     Part(PartSealer),
@@ -43,7 +42,7 @@ impl Sealer {
         }
     }
 
-    /// Seals the end of the content, shorter than a chunk.
+    /// Seals the last bytes of the content, which are shorter than a chunk.
     fn finish(self, checksum: Option<ChecksumValue>, out: &mut BytesMut) -> Result<(), SealError> {
         match self {
             Self::Whole(sealer) => sealer.finish(checksum.and_then(kept), out),
@@ -52,7 +51,7 @@ impl Sealer {
     }
 }
 
-/// The error of content that cannot be sealed.
+/// Converts the error of content that cannot be sealed.
 fn seal_error(error: SealError) -> S3Error {
     match error {
         SealError::Length => S3Error::incomplete_body(),
@@ -61,7 +60,7 @@ fn seal_error(error: SealError) -> S3Error {
     }
 }
 
-/// The outcome, for the task that waits for the backend's answer.
+/// Result of sealing, for the task that waits for the backend's response.
 #[derive(Clone, Default)]
 pub(crate) struct Report(Arc<Mutex<Option<Result<Outcome, S3Error>>>>);
 
@@ -70,37 +69,37 @@ impl Report {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
     }
 
-    /// Digests of the content, if it was sealed to its end.
+    /// Returns the digests of the content if it was sealed completely.
     pub(crate) fn outcome(&self) -> Outcome {
         let outcome = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).cloned().unwrap_or_default()
     }
 
-    /// Takes the result of sealing; `None` if the content was not read to its end.
+    /// Takes the result of sealing. `None` if the content was not read to its end.
     pub(crate) fn take(&self) -> Option<Result<Outcome, S3Error>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// The sealed bytes of content, as the body of a request to the backend.
+/// Sealed bytes of content, as the body of a request to the backend.
 ///
-/// The last chunk leaves only when everything that the client said of the content was found true:
-/// before that the backend has less than it was told to expect, and keeps nothing.
+/// The last chunk is sent only after all digests of the client were checked. Until then the backend
+/// has fewer bytes than announced, and stores nothing.
 pub(crate) struct Sealed {
     content: Content,
     sealer: Option<Sealer>,
-    /// Bytes that are still to come.
+    /// Number of sealed bytes that are still to be sent.
     left: u64,
-    /// Sealed bytes, until they leave.
+    /// Sealed bytes that were not returned yet.
     buffer: SharedBuffer,
-    /// Of the sealed bytes, if one is wanted.
+    /// Hasher of the sealed bytes, if a checksum is needed.
     sum: Option<Hasher>,
     report: Report,
     metrics: Arc<Metrics>,
 }
 
 impl Sealed {
-    /// The content as `len` sealed bytes.
+    /// Creates a body that seals content into `len` bytes.
     pub(crate) fn new(
         content: Content,
         sealer: Sealer,
@@ -112,20 +111,20 @@ impl Sealed {
         Self { content, sealer: Some(sealer), left: len, buffer, sum: None, report, metrics }
     }
 
-    /// The same, with a checksum of that kind of the sealed bytes.
+    /// Enables a checksum of this kind over the sealed bytes.
     #[must_use]
     pub(crate) fn with_sum(self, kind: ChecksumKind) -> Self {
         Self { sum: Some(Hasher::new(kind)), ..self }
     }
 
-    /// The checksum of what has left, once, if one was wanted.
+    /// Returns the checksum of the sealed bytes, if it was enabled. Only the first call returns it.
     pub(crate) fn sum(&mut self) -> Option<ChecksumValue> {
         self.sum.take().map(Hasher::finish)
     }
 
     fn finish(&mut self, outcome: Outcome) -> Result<Bytes, S3Error> {
         let Some(sealer) = self.sealer.take() else { return Ok(Bytes::new()) };
-        // All that is to come, but for lengths that nobody has memory for.
+        // Capacity for the rest, but not for lengths that no memory could hold.
         let mut out = BytesMut::with_capacity(self.left.min(MOST_AT_ONCE) as usize);
         sealer.finish(outcome.checksum, &mut out).map_err(seal_error)?;
         if let Some(sum) = &mut self.sum {
@@ -136,15 +135,15 @@ impl Sealed {
         Ok(out.freeze())
     }
 
-    /// Waits for a buffer to seal the next content into. Returns how many bytes of content it
-    /// takes, above 0.
+    /// Waits for a buffer for the next sealed bytes. Returns the number of content bytes that fit,
+    /// above 0.
     fn poll_buffer(&mut self, cx: &Context<'_>) -> Poll<usize> {
         let left = usize::try_from(self.content.len()).unwrap_or(usize::MAX);
-        // One chunk more than the content fills by itself: the sealer may have the beginning of
-        // one.
+        // One chunk more than the content fills, because the sealer may already hold a partial
+        // chunk.
         let fits = |len: usize| (len.saturating_sub(SALT_LEN) / SEALED_CHUNK_LEN).saturating_sub(1);
         let all = CHUNKS.min(left / CHUNK_LEN + 1);
-        // Little room makes little writes.
+        // A small buffer would lead to small writes.
         if fits(self.buffer.capacity()) < all.div_ceil(4) {
             ready!(self.buffer.poll_reserve(cx, SALT_LEN + (all + 1) * SEALED_CHUNK_LEN));
         }

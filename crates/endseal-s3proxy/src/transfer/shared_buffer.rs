@@ -13,13 +13,13 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 
-/// Bytes, with capacity for more.
+/// Growable buffer whose front can be split off without copying.
 #[derive(Default)]
 pub(super) struct SharedBuffer {
     bytes: BytesMut,
-    /// Bytes of its allocation.
+    /// Size of the allocation in bytes.
     len: usize,
-    /// Has a clone in each piece that was split off.
+    /// Each split-off piece holds a clone, so the count shows if pieces exist.
     released: Arc<Released>,
 }
 
@@ -47,7 +47,7 @@ impl AsRef<[u8]> for Piece {
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        // Before the producer is woken, so that it can reclaim them.
+        // The bytes are dropped before the producer is woken, so that it can reclaim them.
         self.bytes = Bytes::new();
         if let Some(waker) = self.released.replace(None) {
             waker.wake();
@@ -70,7 +70,7 @@ impl SharedBuffer {
         }
         if self.len >= len {
             self.released.replace(Some(cx.waker().clone()));
-            // A piece that is dropped from here on wakes.
+            // Pieces that are dropped from here on wake the task.
             if self.reclaims(len) {
                 return Poll::Ready(());
             }
@@ -78,7 +78,7 @@ impl SharedBuffer {
                 return Poll::Pending;
             }
         }
-        // Too short, or its content fills more than what lies free before it.
+        // The allocation is too small, or the content is larger than the free memory before it.
         let mut bytes = BytesMut::with_capacity(len);
         bytes.extend_from_slice(&self.bytes);
         *self = Self { bytes, len, released: Arc::default() };
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(buffer.poll_reserve(cx, LEN + 1), Poll::Ready(()), "it is too short");
         assert!(buffer.capacity() > LEN && piece.iter().chain(buffer.iter()).all(|it| *it == 1));
         assert_eq!(buffer.len(), LEN - 60_000);
-        // More content than free memory before it: it cannot move there.
+        // The content is larger than the free memory before it, so it cannot be moved there.
         let mut buffer = of(2 * LEN);
         buffer.resize(2 * LEN, 1);
         drop(buffer.split_frozen(1_000));

@@ -1,4 +1,4 @@
-//! Bodies of requests. Their length is always known: S3 takes no others.
+//! Request bodies. Their length must be known, because S3 requires it.
 
 use core::fmt;
 use core::pin::Pin;
@@ -8,10 +8,10 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::sync::mpsc;
 
-/// Error of a source of a body.
+/// Error of the source of a body.
 pub type SourceError = Box<dyn core::error::Error + Send + Sync>;
 
-/// The body of a request.
+/// Body of a request.
 pub struct Body(Kind);
 
 enum Kind {
@@ -24,33 +24,34 @@ enum Kind {
 type Source = dyn http_body::Body<Data = Bytes, Error = SourceError> + Send;
 
 impl Body {
-    /// No body.
+    /// Creates an empty body.
     #[must_use]
     pub fn empty() -> Self {
         Self(Kind::Empty)
     }
 
-    /// A body that is there. If it is a secret, make the bytes by [`Bytes::from_owner`] of
-    /// something that wipes itself.
+    /// Creates a body from bytes in memory. If they are secret, create them with
+    /// [`Bytes::from_owner`] from an owner that is wiped when dropped.
     #[must_use]
     pub fn full(bytes: Bytes) -> Self {
         if bytes.is_empty() { Self::empty() } else { Self(Kind::Full(bytes)) }
     }
 
-    /// A body of `len` bytes that another task sends. The request is aborted when the sender is
-    /// dropped before it has sent that many.
+    /// Creates a body of `len` bytes that another task sends. The request is aborted if the sender
+    /// is dropped before it has sent all of them.
     #[must_use]
     pub fn channel(len: u64) -> (BodySender, Self) {
-        // One frame is on its way and one waits: memory stays bounded by the size of frames.
+        // One frame is being sent and one is queued, so memory is bounded by the size of frames.
         let (sender, receiver) = mpsc::channel(1);
         (BodySender(sender), Self(Kind::Channel { left: len, receiver }))
     }
 
-    /// A body of `len` bytes that is drawn from `source` by whoever sends the request: no task, no
-    /// channel. The request is aborted when the source fails, or has fewer or more bytes.
+    /// Creates a body of `len` bytes that is polled from `source` while the request is sent. The
+    /// request is aborted if the source fails, or has fewer or more bytes.
     ///
-    /// The server has the whole request with the last of the `len` bytes. A source that may still
-    /// fail then, by a checksum, MUST hold that byte back until it knows.
+    /// The server has the complete request once it has the last of the `len` bytes. A source that
+    /// can still fail then, for instance because of a checksum, MUST withhold that byte until it
+    /// knows.
     #[must_use]
     pub fn stream(
         len: u64,
@@ -59,7 +60,7 @@ impl Body {
         Self(Kind::Stream { left: len, source: Box::pin(source) })
     }
 
-    /// The same body once more, if it can be had.
+    /// Returns a copy of the body if it is in memory.
     pub(super) fn replay(&self) -> Option<Self> {
         match &self.0 {
             Kind::Empty => Some(Self(Kind::Empty)),
@@ -76,7 +77,7 @@ impl Body {
         }
     }
 
-    /// Returns true if there is nothing to send.
+    /// Returns true if the body is empty or was sent completely.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.left() == 0
@@ -109,7 +110,7 @@ impl http_body::Body for Body {
                 Kind::Channel { left, receiver } => (ready!(receiver.poll_recv(cx)), left),
                 Kind::Stream { left, source } => {
                     let item = match ready!(source.as_mut().poll_frame(cx)) {
-                        // Trailers are none of S3's.
+                        // S3 has no trailers at this level, so they are ignored.
                         Some(Ok(frame)) => Some(Ok(frame.into_data().unwrap_or_default())),
                         Some(Err(error)) => Some(Err(error)),
                         None => None,
@@ -144,26 +145,26 @@ impl http_body::Body for Body {
 
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The content may be a secret.
+        // The content may be secret.
         write!(f, "Body({} bytes)", self.left())
     }
 }
 
-/// Sends the body of a request, frame by frame.
+/// Sender for the body of a request.
 pub struct BodySender(mpsc::Sender<Result<Bytes, SourceError>>);
 
 impl BodySender {
-    /// Sends the next frame, as soon as there is room.
+    /// Sends the next frame. Waits until the previous one was taken.
     ///
     /// # Errors
-    /// [`BodyUnwanted`] if the request has ended, with an error or an early response.
+    /// [`BodyUnwanted`] if the request has ended with an error or with an early response.
     pub async fn send(&mut self, frame: Bytes) -> Result<(), BodyUnwanted> {
         self.0.send(Ok(frame)).await.map_err(|_| BodyUnwanted)
     }
 
-    /// Breaks the request off. It fails with `error`, and the server sees the connection break.
+    /// Aborts the request with `error`. The server sees a broken connection.
     pub async fn abort(self, error: SourceError) {
-        // Nobody waits for the error of a request that has ended.
+        // If the request has ended, the error is not needed.
         let _ended = self.0.send(Err(error)).await;
     }
 }
@@ -174,7 +175,7 @@ impl fmt::Debug for BodySender {
     }
 }
 
-/// The request has ended and takes nothing any more.
+/// Error of [`BodySender::send`]: the request has ended before its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BodyUnwanted;
@@ -187,7 +188,7 @@ impl fmt::Display for BodyUnwanted {
 
 impl core::error::Error for BodyUnwanted {}
 
-/// A body with fewer or more bytes than its announced length.
+/// Error of a body with fewer or more bytes than its announced length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WrongLength;

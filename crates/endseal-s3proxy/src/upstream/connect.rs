@@ -1,4 +1,4 @@
-//! From a target to a connection.
+//! Opening of connections.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use super::limits::Limits;
 use super::socket::Socket;
 use super::target::Target;
 
-/// Resolves, connects and, over TLS, shakes hands, all of it within the limit.
+/// Resolves the name, connects, and performs the TLS handshake, all within the limit.
 pub(super) async fn connect(
     target: &Target,
     tls: Option<&TlsConnector>,
@@ -33,8 +33,8 @@ pub(super) async fn connect(
         .map_err(tls_error)
 }
 
-/// Tries one address after the other. Each has its share of the time that is left, so that one that
-/// does not answer leaves some to the next.
+/// Tries one address after another. Each gets an equal share of the remaining time, so that one
+/// that does not respond leaves time for the others.
 async fn tcp(target: &Target, deadline: Instant) -> Result<TcpStream, ClientError> {
     let addresses: Vec<_> =
         lookup_host((target.host(), target.port())).await.map_err(ClientError::Resolve)?.collect();
@@ -46,7 +46,7 @@ async fn tcp(target: &Target, deadline: Instant) -> Result<TcpStream, ClientErro
         let share = now + deadline.saturating_duration_since(now) / others;
         match timeout_at(share, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
-                // A request's last segment does not wait for an acknowledgement.
+                // Without this, the last segment of a request could wait for an acknowledgement.
                 stream.set_nodelay(true).map_err(ClientError::Connect)?;
                 return Ok(stream);
             }

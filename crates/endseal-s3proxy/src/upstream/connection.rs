@@ -1,8 +1,8 @@
-//! One HTTP/1.1 connection, which lives in the task that uses it.
+//! HTTP/1.1 connection, which is driven by the task that uses it.
 //!
-//! hyper divides a connection into a handle and a future that does the work. Here both are in one
-//! place: the task that waits for a response or a frame polls the future first. So a body crosses
-//! no task, and dropping the wait closes the socket.
+//! hyper divides a connection into a handle and a future that does the work. Here both are kept
+//! together: the task that waits for a response or a frame polls the future first. So no body
+//! passes between tasks, and dropping the wait closes the socket.
 
 use alloc::sync::Arc;
 use core::future::Future as _;
@@ -20,34 +20,35 @@ use super::idle_timeout::IdleTimeout;
 use super::sent::SentBody;
 use super::socket::{Activity, Socket};
 
-/// Fields of a response at most: user metadata alone can be hundreds.
+/// Maximum number of headers of a response. User metadata alone can have hundreds.
 const MAX_FIELDS: usize = 512;
 
-/// Bytes of a buffer at least: hyper's own bound.
+/// Minimum size of a buffer in bytes, which hyper requires.
 const MIN_BUFFER: usize = 8192;
 
 pub(super) struct Connection {
     handle: http1::SendRequest<SentBody>,
-    /// None when it has ended.
+    /// Future that does the work; `None` when the connection has ended.
     work: Option<Box<Work>>,
     activity: Arc<Activity>,
-    /// Between exchanges it is kept here: its timer is reset, not made anew.
+    /// Timer of the exchange. It is kept here between exchanges, so that it is reset instead of
+    /// created.
     pub(super) stall: IdleTimeout,
-    /// The runtime that tells when it can be read, and runs its timer.
+    /// Runtime with which the socket is registered.
     home: Home,
 }
 
-/// A runtime; `None` for none.
+/// Id of a runtime; `None` outside of one.
 pub(super) type Home = Option<Id>;
 
-/// The runtime of the caller.
+/// Returns the runtime of the caller.
 pub(super) fn here() -> Home {
     Handle::try_current().ok().map(|handle| handle.id())
 }
 
 type Work = http1::Connection<TokioIo<Socket>, SentBody>;
 
-/// hyper's answer to one request.
+/// Future of hyper's response to one request.
 pub(super) type Promise = Pin<
     Box<
         dyn Future<Output = Result<Response<Incoming>, TrySendError<Request<SentBody>>>>
@@ -57,7 +58,8 @@ pub(super) type Promise = Pin<
 >;
 
 impl Connection {
-    /// A connection whose buffers have `buffer` bytes at most. Nothing is said to the server.
+    /// Creates a connection whose buffers have at most `buffer` bytes. Nothing is sent to the
+    /// server.
     pub(super) async fn open(socket: Socket, buffer: usize) -> Result<Self, ClientError> {
         let activity = socket.activity();
         let (handle, work) = http1::Builder::new()
@@ -70,7 +72,7 @@ impl Connection {
         Ok(Self { handle, work, activity, stall, home: here() })
     }
 
-    /// The runtime in which it was opened.
+    /// Returns the runtime in which the connection was opened.
     pub(super) fn home(&self) -> Home {
         self.home
     }
@@ -79,25 +81,25 @@ impl Connection {
         &self.activity
     }
 
-    /// Hands a request to hyper; it is sent by [`Self::work`].
+    /// Passes a request to hyper. [`Self::work`] sends it.
     pub(super) fn start(&mut self, request: Request<SentBody>) -> Promise {
         self.activity.set_idle(false);
         Box::pin(self.handle.try_send_request(request))
     }
 
-    /// Reads and writes what can be. False when the connection has ended.
+    /// Reads and writes as much as possible. Returns false when the connection has ended.
     pub(super) fn work(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(work) = &mut self.work else { return false };
         if Pin::new(work).poll(cx).is_pending() {
             return true;
         }
-        // The reason is in the response or the body that is waited for.
+        // The response or the body that the caller awaits has the reason.
         self.work = None;
         false
     }
 
-    /// True if it can take another request: both messages were read and written to their ends, the
-    /// server neither closed nor announced that it would, and has sent nothing since.
+    /// Returns true if the connection can be reused: both messages were transferred completely, and
+    /// the server has neither closed it, nor announced to close it, nor sent anything since.
     pub(super) fn is_idle(&mut self) -> bool {
         self.activity.set_idle(true);
         let quiet = &mut Context::from_waker(Waker::noop());
@@ -105,8 +107,8 @@ impl Connection {
     }
 }
 
-/// Polls something that only [`Connection::work`] makes ready, right after it: there is nothing to
-/// wake.
+/// Polls a future that only [`Connection::work`] makes ready, right after calling it. No waker is
+/// needed.
 pub(super) fn look<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }

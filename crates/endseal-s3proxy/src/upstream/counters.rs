@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Counters of a client, which only grow.
+        /// Counters of a client. They never decrease.
         #[derive(Debug, Default)]
         pub struct Counters {
             $($(#[$doc])* pub(super) $name: AtomicU64,)*
@@ -21,29 +21,29 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Requests that were taken.
+    /// Number of requests that were started.
     requests,
-    /// Requests that ended in an error before a response came.
+    /// Number of requests that ended in an error before a response arrived.
     failed,
-    /// Connections opened.
+    /// Number of connections that were opened.
     opened,
-    /// Connections that could not be opened.
+    /// Number of connections that could not be opened.
     unreachable,
-    /// Requests that went over a kept connection.
+    /// Number of requests that used a kept connection.
     reused,
-    /// Requests that were sent again because a kept connection turned out closed.
+    /// Number of requests that were sent again because a kept connection was closed.
     retried,
-    /// Requests that waited for a connection in vain.
+    /// Number of requests that got no connection in time.
     crowded_out,
-    /// Requests and bodies that a timeout ended, while connecting as well.
+    /// Number of requests and bodies that ended with a timeout, including connection timeouts.
     timeouts,
-    /// Responses that broke in the middle of the body.
+    /// Number of responses that broke off in the body.
     broken_bodies,
-    /// Requests and responses that the caller dropped before their end.
+    /// Number of requests and responses that the caller dropped before their end.
     abandoned,
-    /// Bytes written to servers, heads included, before TLS.
+    /// Number of bytes written to servers, including headers, before TLS encryption.
     bytes_sent,
-    /// Bytes read from servers, heads included, after TLS.
+    /// Number of bytes read from servers, including headers, after TLS decryption.
     bytes_received,
 }
 

@@ -7,39 +7,39 @@ use endseal_s3_protocol::S3Error;
 
 use super::body::SourceError;
 
-/// Why a request got no response.
+/// Reason why a request got no response.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// Every connection was in use for too long. The server may be well.
+    /// All connections were in use for too long. The server may be available.
     Busy,
-    /// The connection broke before a response came: the server died, or an overload.
+    /// The connection broke before a response arrived, because the server stopped or is overloaded.
     Broken,
-    /// No connection: a wrong port, nobody listens, a wall between.
+    /// The connection was refused or is blocked.
     Connect(io::Error),
-    /// No connection in time.
+    /// The connection was not established in time.
     ConnectTimeout,
-    /// The name of the server has no address.
+    /// The name of the server could not be resolved.
     Resolve(io::Error),
-    /// The request cannot be sent: an upgrade, a body whose length is not the announced one.
+    /// The request cannot be sent, for instance because its body does not have the announced
+    /// length.
     InvalidRequest,
-    /// The response is not HTTP/1.1, changes the protocol, or has a head that is too long or has
-    /// too many headers.
+    /// The response is not HTTP/1.1, switches protocols, or has too long or too many headers.
     InvalidResponse,
-    /// The source of the request's body failed; the server saw the connection break.
+    /// The source of the request's body failed. The server saw a broken connection.
     Source(SourceError),
-    /// The source of the request's body gave nothing for too long.
+    /// The source of the request's body returned nothing for too long.
     SourceStalled,
-    /// The server took nothing of the request's body for too long.
+    /// The server accepted no bytes of the request for too long.
     Stalled,
-    /// The server took the request, and no response came in time.
+    /// The server accepted the request but did not respond in time.
     ResponseTimeout,
-    /// The server's certificate is not trusted, or the two have no TLS in common.
+    /// The server's certificate is not trusted, or no common TLS version or cipher exists.
     Tls(rustls::Error),
 }
 
 impl ClientError {
-    /// The kind, as logs name it.
+    /// Returns the kind of the error, as it is named in logs.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl ClientError {
         }
     }
 
-    /// Returns true if a timeout ended it.
+    /// Returns true if the error is a timeout.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         matches!(
@@ -77,15 +77,15 @@ impl fmt::Display for ClientError {
             Self::Busy => f.write_str("every connection to the server is in use"),
             Self::Broken => f.write_str("the connection broke before a response came"),
             Self::Connect(error) => write!(f, "no connection to the server: {error}"),
-            Self::Resolve(error) => write!(f, "no address of the server: {error}"),
+            Self::Resolve(error) => write!(f, "the address of the server cannot be resolved: {error}"),
             Self::ConnectTimeout => f.write_str("no connection to the server in time"),
             Self::InvalidRequest => f.write_str("the request cannot be sent"),
             Self::InvalidResponse => f.write_str("the server's answer is not HTTP/1.1"),
             Self::Source(error) => write!(f, "the source of the request's body failed: {error}"),
             Self::SourceStalled => f.write_str("the source of the request's body stalled"),
             Self::Stalled => f.write_str("the server stalled in the middle of the request"),
-            Self::ResponseTimeout => f.write_str("the server gave no response in time"),
-            Self::Tls(error) => write!(f, "no TLS with the server: {error}"),
+            Self::ResponseTimeout => f.write_str("the server did not respond in time"),
+            Self::Tls(error) => write!(f, "TLS with the server failed: {error}"),
         }
     }
 }
@@ -101,13 +101,13 @@ impl core::error::Error for ClientError {
     }
 }
 
-/// Why the body of a response has no end. What came before is a prefix of it.
+/// Reason why the body of a response is incomplete. The bytes before the error are a prefix of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResponseError {
-    /// The connection broke, or the framing did.
+    /// The connection broke, or the framing is invalid.
     Broken,
-    /// Nothing came for too long.
+    /// No bytes arrived for too long.
     Stalled,
 }
 
@@ -122,7 +122,7 @@ impl fmt::Display for ResponseError {
 
 impl core::error::Error for ResponseError {}
 
-/// The error of an answer of the backend that has no end.
+/// Converts the error of an incomplete backend response.
 pub(crate) fn broken(error: &ResponseError) -> S3Error {
     let kind = match error {
         ResponseError::Broken => "response_broken",

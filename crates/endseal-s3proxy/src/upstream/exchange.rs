@@ -1,4 +1,4 @@
-//! One request and its response over one connection.
+//! Exchange of one request and its response on a connection.
 
 use alloc::sync::Arc;
 use core::future::poll_fn;
@@ -17,23 +17,23 @@ use super::idle_timeout::IdleTimeout;
 use super::pool::Pool;
 use super::sent::{Phase, Progress, SentBody};
 
-/// A connection in use. Dropping it closes the socket.
+/// Exchange on a connection. Dropping it before its end closes the socket.
 pub(super) struct Exchange {
     connection: Option<Box<Connection>>,
     stall: IdleTimeout,
     pool: Arc<Pool>,
     counters: Arc<Counters>,
-    /// Bytes that had gone through the socket before: read, written.
+    /// Number of bytes read and written on the socket before this exchange.
     before: (u64, u64),
     _permit: OwnedSemaphorePermit,
 }
 
-/// Possible knowledge of a server about a request that failed.
+/// Possible knowledge of the server about a failed request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
-    /// Nothing of it was sent.
+    /// Nothing of the request was sent.
     No,
-    /// The connection broke without a byte of a response.
+    /// The connection broke before a byte of a response arrived.
     Perhaps,
     Yes,
 }
@@ -57,8 +57,8 @@ impl Exchange {
         }
     }
 
-    /// Sends the request and waits for the head of a response. One that comes before all of the
-    /// body was taken ends the body: its source is dropped.
+    /// Sends the request and waits for the head of the response. If the response arrives before the
+    /// whole body was sent, the rest of the body is dropped.
     pub(super) async fn run(
         &mut self,
         head: request::Parts,
@@ -94,7 +94,7 @@ impl Exchange {
         .await;
         self.stall.progress();
         match outcome {
-            // No request here asks for another protocol.
+            // No request asks for another protocol.
             Ok(Ok(response)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 Err((ClientError::InvalidResponse, Seen::Yes))
             }
@@ -133,14 +133,14 @@ impl Exchange {
         (ClientError::Broken, seen)
     }
 
-    /// Reads and writes what can be.
+    /// Reads and writes as much as possible.
     pub(super) fn work(&mut self, cx: &mut Context<'_>) {
         if let Some(connection) = &mut self.connection {
             connection.work(cx);
         }
     }
 
-    /// The timer of this exchange.
+    /// Polls the idle timer of this exchange.
     pub(super) fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let limit = self.pool.limits().idle;
         self.stall.poll(cx, limit)
@@ -154,10 +154,11 @@ impl Exchange {
         &self.counters
     }
 
-    /// Both messages are at their end: the connection goes back, if it can be used again.
+    /// Ends the exchange after both messages. The connection returns to the pool if it can be
+    /// reused.
     pub(super) fn finish(mut self) {
         self.account();
-        // A server may answer before it has all of a body: such a connection is of no use any more.
+        // If the server responded before it got the whole body, the connection cannot be reused.
         if let Some(mut connection) = self.connection.take()
             && connection.is_idle()
         {

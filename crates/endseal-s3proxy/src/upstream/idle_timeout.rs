@@ -1,4 +1,4 @@
-//! A timer that costs nothing while there is progress.
+//! Idle timeout that costs almost nothing while there is progress.
 
 use core::task::{Context, Poll};
 use core::time::Duration;
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::lazy_timer::LazyTimer;
 
-/// Counts the time without progress.
+/// Measures the time without progress.
 #[derive(Default)]
 pub(crate) struct IdleTimeout {
     since: Option<Instant>,
@@ -15,13 +15,13 @@ pub(crate) struct IdleTimeout {
 }
 
 impl IdleTimeout {
-    /// There was progress, or nothing is waited for.
+    /// Records that there was progress, or that nothing is awaited.
     pub(crate) fn progress(&mut self) {
         self.since = None;
     }
 
-    /// Ready when there was no progress for as long as `limit`, counted from the first call after
-    /// the last progress.
+    /// Is ready when there was no progress for `limit`, measured from the first call after the last
+    /// progress.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, limit: Duration) -> Poll<()> {
         let since = *self.since.get_or_insert_with(Instant::now);
         self.alarm.poll(cx, since + limit)

@@ -1,4 +1,4 @@
-//! The client as key providers use it.
+//! HTTP client interface for key providers.
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -25,10 +25,10 @@ impl HttpClient for Client {
     }
 }
 
-/// Reads all of a body into a buffer that never grows.
+/// Reads a body completely into a buffer that is never reallocated.
 ///
 /// # Errors
-/// If it has more than `max_len` bytes, or breaks off.
+/// If the body has more than `max_len` bytes or breaks off.
 pub(crate) async fn whole(
     mut body: ResponseBody,
     max_len: usize,

@@ -1,4 +1,4 @@
-//! Bounds of a client.
+//! Limits of a client.
 
 use core::time::Duration;
 
@@ -7,22 +7,22 @@ use core::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "settings with defaults")]
 pub struct Limits {
-    /// Connections at once, idle ones included.
+    /// Maximum number of connections, including idle ones.
     pub connections: usize,
-    /// Time for which a request waits for one of them.
+    /// Timeout for a request to get one of them.
     pub queue: Duration,
-    /// Name resolution, TCP and TLS together.
+    /// Timeout for name resolution, TCP connection and TLS handshake together.
     pub connect: Duration,
-    /// From the last byte of the request to the first of the response.
+    /// Timeout from the last byte of the request to the first byte of the response.
     pub first_byte: Duration,
-    /// Without a byte in the middle of a body, in either direction.
+    /// Timeout without any byte within a body, in either direction.
     pub idle: Duration,
-    /// Connections that are kept for the next request.
+    /// Maximum number of connections that are kept for later requests.
     pub kept: usize,
-    /// Time for which they are kept. Should be below the server's.
+    /// Time for which they are kept. It should be shorter than the server's timeout.
     pub kept_for: Duration,
-    /// Bytes of a connection's buffers at most, and of a response's head: 8 KiB and more. Buffers
-    /// grow to it only where so much comes at once.
+    /// Maximum size of a connection's buffers and of a response head in bytes, at least 8 KiB.
+    /// Buffers only grow if so much arrives at once.
     pub buffer: usize,
 }
 

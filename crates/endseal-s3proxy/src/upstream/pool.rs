@@ -1,4 +1,4 @@
-//! Connections between requests: how many there are, and which are kept.
+//! Pool of connections: limits their number and keeps idle ones.
 
 use alloc::collections::VecDeque;
 use alloc::sync::{Arc, Weak};
@@ -15,15 +15,15 @@ use super::limits::Limits;
 
 pub(super) struct Pool {
     limits: Limits,
-    /// One for each connection that is in use. A request takes a kept connection before it opens
-    /// one, so that there are never more connections than permits, kept ones included.
+    /// One permit for each connection in use. A request prefers a kept connection to a new one, so
+    /// the number of connections, including kept ones, never exceeds the number of permits.
     permits: Arc<Semaphore>,
     kept: Mutex<Kept>,
 }
 
 #[derive(Default)]
 struct Kept {
-    /// In the order in which they became idle.
+    /// Kept connections in the order in which they became idle.
     connections: VecDeque<(Box<Connection>, Instant)>,
     swept: bool,
 }
@@ -39,7 +39,7 @@ impl Pool {
         &self.limits
     }
 
-    /// The right to one connection.
+    /// Waits for the permission to use one connection.
     pub(super) async fn permit(&self) -> Result<OwnedSemaphorePermit, ClientError> {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Ok(permit);
@@ -49,11 +49,12 @@ impl Pool {
         permit.ok().and_then(Result::ok).ok_or(ClientError::Busy)
     }
 
-    /// The connection of this runtime that was used last and is still good. The caller MUST have a
-    /// permit.
+    /// Takes the most recently used connection of this runtime that can still be used. The caller
+    /// MUST have a permit.
     ///
-    /// Another runtime's connection is not taken: each piece that is read would have its thread
-    /// wake this one. One is closed if there are too many otherwise.
+    /// A connection of another runtime is not taken, because each read would have to wake this
+    /// thread from another one. If there would be too many connections otherwise, the oldest is
+    /// closed.
     pub(super) fn take(&self) -> Option<Box<Connection>> {
         let here = here();
         loop {
@@ -74,7 +75,7 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection that is idle, if there is room.
+    /// Keeps an idle connection unless the pool is full.
     pub(super) fn put(self: &Arc<Self>, connection: Box<Connection>) {
         let mut kept = self.lock();
         if kept.connections.len() >= self.limits.kept {
@@ -93,13 +94,13 @@ impl Pool {
         self.lock().connections.len()
     }
 
-    /// Connections in use.
+    /// Returns the number of connections in use.
     pub(super) fn used(&self) -> usize {
         let all = self.limits.connections.clamp(1, Semaphore::MAX_PERMITS);
         all.saturating_sub(self.permits.available_permits())
     }
 
-    /// Closes what was kept for too long. False when nothing is left.
+    /// Closes the connections that were kept for too long. Returns false when none is left.
     fn drop_old(&self) -> bool {
         let mut kept = self.lock();
         let old = |(_, since): &(Box<Connection>, Instant)| since.elapsed() >= self.limits.kept_for;
@@ -111,12 +112,13 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // Nothing that can panic happens between two consistent states.
+        // No code that holds the lock can leave an inconsistent state, so a poisoned lock is safe
+        // to use.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Runs while there are kept connections, so that they are closed in time when requests stay away.
+/// Task that closes kept connections in time. It ends when there are none.
 async fn sweep(pool: Weak<Pool>, kept_for: Duration) {
     loop {
         sleep((kept_for / 2).max(Duration::from_millis(10))).await;

@@ -1,4 +1,4 @@
-//! The body of a response.
+//! Body of a response.
 
 use core::fmt;
 use core::pin::Pin;
@@ -12,15 +12,15 @@ use super::counters::count;
 use super::error::ResponseError;
 use super::exchange::Exchange;
 
-/// The body of a response, and the connection that it comes over.
+/// Body of a response, with the connection on which it arrives.
 ///
-/// At its end the connection serves the next request. Dropped before, it closes the connection: the
-/// server stops sending.
+/// After the end, the connection is kept for another request. If the body is dropped earlier, the
+/// connection is closed, so that the server stops sending.
 pub struct ResponseBody {
     incoming: Incoming,
-    /// None at the end.
+    /// Exchange of the response; `None` after its end.
     exchange: Option<Exchange>,
-    /// The part of a frame that `poll_read` had no room for.
+    /// Bytes of a frame for which the last `poll_read` had no capacity.
     rest: Bytes,
 }
 
@@ -34,13 +34,13 @@ impl ResponseBody {
         own
     }
 
-    /// Reads on to the end of `room`, at most `most` bytes and as many as it has capacity for: the
-    /// caller MUST let both be above 0. `None` after the last byte.
+    /// Appends bytes to `room`: at most `most`, and at most as many as it has capacity for. The
+    /// caller MUST make sure that both are above 0. Returns `None` after the last byte.
     ///
-    /// Frames (`poll_frame`) go on where this stopped.
+    /// Can be mixed with `poll_frame`, which returns the rest.
     ///
     /// # Errors
-    /// [`ResponseError`], once; the connection is closed then.
+    /// [`ResponseError`], once. The connection is closed then.
     pub fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
@@ -66,10 +66,10 @@ impl ResponseBody {
         }
     }
 
-    /// The next frame, if it is there.
+    /// Returns the next frame if it was already received.
     fn next(&mut self) -> Poll<Option<Result<Frame<Bytes>, ResponseError>>> {
-        // Only the work of the connection gives frames, and it is done here: there is nothing to
-        // wake.
+        // Only the connection's own work produces frames, and it is done by this task. No waker is
+        // needed.
         let quiet = &mut Context::from_waker(Waker::noop());
         Pin::new(&mut self.incoming)
             .poll_frame(quiet)
@@ -88,7 +88,7 @@ impl ResponseBody {
         }
     }
 
-    /// The next frame, when it is there.
+    /// Waits for the next frame.
     fn poll_next(
         &mut self,
         cx: &mut Context<'_>,
@@ -105,7 +105,7 @@ impl ResponseBody {
             return Poll::Ready(item);
         }
         let Some(exchange) = &mut self.exchange else {
-            // Broken off before, and asked again.
+            // The body has failed before and is polled again.
             return Poll::Ready(None);
         };
         if exchange.poll_stalled(cx).is_pending() {

@@ -1,5 +1,5 @@
-//! A body on its way: how far it got, what became of it, and the way back for one that was not
-//! begun.
+//! Body that is being sent: its progress, its failure, and the way to get it back if sending has
+//! not started.
 
 use alloc::sync::Arc;
 use core::pin::Pin;
@@ -11,17 +11,17 @@ use http_body::{Frame, SizeHint};
 
 use super::body::{Body, SourceError};
 
-/// The body that hyper sends. The source itself stays in a place that both sides see.
+/// Body that hyper sends. Its source is shared with the code that waits for the response.
 pub(super) struct SentBody {
     progress: Arc<Progress>,
     size: u64,
 }
 
-/// The place where the body is, and what was seen of it.
+/// Shared state of a body that is being sent.
 pub(super) struct Progress(Mutex<State>);
 
 struct State {
-    /// None when it was given back or ended.
+    /// The body; `None` when it was given back or ended.
     body: Option<Body>,
     begun: bool,
     phase: Phase,
@@ -30,11 +30,11 @@ struct State {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The source has more, or was not asked yet.
+    /// The source has more bytes, or was not polled yet.
     Flowing,
-    /// The source has nothing yet.
+    /// The source has no bytes at the moment.
     SourceWaits,
-    /// All of it was taken.
+    /// All bytes were taken from the source.
     Done,
 }
 
@@ -48,25 +48,25 @@ impl Progress {
         self.lock().phase
     }
 
-    /// Gives the body back if nothing was taken from it.
+    /// Returns the body if nothing was taken from it.
     pub(super) fn take_unbegun(&self) -> Option<Body> {
         let state = &mut *self.lock();
         if state.begun { None } else { state.body.take() }
     }
 
-    /// Drops what is left of the body: nothing more of it is sent.
+    /// Drops the rest of the body. No more bytes of it are sent.
     pub(super) fn end(&self) {
-        // Dropped without the lock: a source may do something then.
+        // It is dropped without the lock, because the source's drop may take time.
         let body = self.lock().body.take();
         drop(body);
     }
 
-    /// Why the source failed, if it did.
+    /// Returns the error of the source, if it failed.
     pub(super) fn take_failure(&self) -> Option<SourceError> {
         self.lock().failure.take()
     }
 
-    /// Something to send that body by, from its beginning.
+    /// Returns a body for hyper that sends from the start.
     pub(super) fn sent(self: &Arc<Self>) -> SentBody {
         SentBody {
             progress: Arc::clone(self),
@@ -75,7 +75,7 @@ impl Progress {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // One task uses it, so that a poisoned lock was broken by a panic of the same request.
+        // Only one task uses it, so a poisoned lock means that the same request has panicked.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -89,8 +89,8 @@ impl http_body::Body for SentBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, SourceFailed>>> {
         let state = &mut *self.progress.lock();
-        // Of a body that was ended nothing more comes, and not its end either: the connection
-        // closes when the response was read.
+        // A body that was ended yields neither bytes nor an end, so the connection is closed after
+        // the response.
         let Some(body) = &mut state.body else { return Poll::Pending };
         let item = match Pin::new(&mut *body).poll_frame(cx) {
             Poll::Pending => {
@@ -120,7 +120,7 @@ impl http_body::Body for SentBody {
     }
 }
 
-/// The failure that hyper is told; the reason stays in [`Progress`].
+/// Failure that hyper gets. The reason is kept in [`Progress`].
 #[derive(Debug)]
 pub(super) struct SourceFailed;
 

@@ -1,4 +1,4 @@
-//! A connection's bytes, plain or over TLS, counted.
+//! Socket of a connection, with or without TLS, that counts its bytes.
 
 use alloc::sync::Arc;
 use core::pin::Pin;
@@ -11,14 +11,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-/// Bytes that went through a socket, and the state of its exchange.
+/// Byte counters of a socket, and the state of its exchange.
 #[derive(Default)]
 pub(super) struct Activity {
     read: AtomicU64,
     written: AtomicU64,
-    /// The body of a request is on its way.
+    /// True while the body of a request is being sent.
     uploads: AtomicBool,
-    /// No request is on its way.
+    /// True while no request is in progress.
     idle: AtomicBool,
 }
 
@@ -31,14 +31,14 @@ impl Activity {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Says whether the body of a request is on its way. As long as one is, the connection ends by
-    /// a reset: some servers take an orderly end for the end of the body, and keep what they have.
+    /// Sets if the body of a request is being sent. While it is, closing the connection resets it:
+    /// some servers take an orderly close for the end of the body and store a truncated object.
     pub(super) fn set_uploading(&self, uploads: bool) {
         self.uploads.store(uploads, Ordering::Relaxed);
     }
 
-    /// Says whether no request is on its way. As long as none is, bytes to be read, or an end,
-    /// break the connection.
+    /// Sets if no request is in progress. If the server sends bytes or closes then, the connection
+    /// is broken.
     pub(super) fn set_idle(&self, idle: bool) {
         self.idle.store(idle, Ordering::Relaxed);
     }
@@ -55,7 +55,7 @@ impl Activity {
 pub(super) struct Socket {
     stream: Stream,
     activity: Arc<Activity>,
-    /// A write has failed.
+    /// True after a write has failed.
     deaf: bool,
 }
 
@@ -85,15 +85,15 @@ impl Socket {
         }
     }
 
-    /// Returns true if bytes, or the end of the connection, can be read. Asks the system: the
-    /// runtime may not have looked since they came.
+    /// Returns true if the system has bytes, or the end of the connection, to read. The runtime may
+    /// not have noticed them yet.
     fn is_readable(&mut self) -> bool {
         let mut socket = [PollFd::new(self.tcp(), PollFlags::IN)];
         !matches!(poll(&mut socket, Some(&Timespec::default())), Ok(0))
     }
 
     fn reset_at_drop(&mut self) {
-        // If it fails, the connection has ended already.
+        // If it fails, the connection has already ended.
         let _ = self.tcp().set_zero_linger();
     }
 
@@ -108,11 +108,11 @@ impl Socket {
         self.unless_answered(cx, outcome)
     }
 
-    /// Holds the failure of a write back while the body of a request is on its way.
+    /// Withholds the failure of a write while the body of a request is being sent.
     ///
-    /// A server that refuses an upload answers, closes, and resets what still comes. Its answer has
-    /// arrived before the reset, and is lost if the failure ends the exchange. Reading finds the
-    /// answer or the end.
+    /// A server that refuses an upload responds, closes, and resets the connection when more bytes
+    /// arrive. Its response arrived before the reset, but would be lost if the failure ended the
+    /// exchange. Reading yields the response or the end.
     fn unless_answered<T>(
         &mut self,
         cx: &Context<'_>,
@@ -186,7 +186,7 @@ impl AsyncWrite for Socket {
         self.wrote(cx, outcome)
     }
 
-    /// Both take several buffers, so that hyper queues the frames of a body instead of copying
+    /// Both kinds support vectored writes, so hyper queues the frames of a body instead of copying
     /// them.
     fn is_write_vectored(&self) -> bool {
         true

@@ -1,11 +1,11 @@
-//! Where requests go.
+//! Server to which requests are sent.
 
 use core::fmt;
 
 use http::Uri;
 use http::uri::PathAndQuery;
 
-/// A server: scheme, host, port, and the path below which it lives.
+/// Server of a client: scheme, host, port, and base path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     tls: bool,
@@ -16,10 +16,10 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads `http://host`, `https://host:port` or `https://host:port/base/path`.
+    /// Parses `http://host`, `https://host:port` or `https://host:port/base/path`.
     ///
     /// # Errors
-    /// [`InvalidTarget`], which says what is wrong with it.
+    /// [`InvalidTarget`] with the reason.
     pub fn parse(url: &str) -> Result<Self, InvalidTarget> {
         if url.contains('#') {
             return Err(InvalidTarget::Rest);
@@ -46,7 +46,7 @@ impl Target {
         if port == 0 {
             return Err(InvalidTarget::Url);
         }
-        // Clients leave the default port out of `Host`, and signatures cover that field.
+        // Clients omit the default port in `Host`, and signatures cover this header.
         let shown = if port == default { host.into() } else { format!("{host}:{port}") };
         Ok(Self {
             tls,
@@ -57,41 +57,41 @@ impl Target {
         })
     }
 
-    /// Returns true if connections are TLS.
+    /// Returns true if connections use TLS.
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.tls
     }
 
-    /// Name or address, an IPv6 address without brackets.
+    /// Returns the name or address of the server. An IPv6 address has no brackets.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port, also where it is the scheme's own.
+    /// Returns the port, also if it is the default of the scheme.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The value of `Host`, which signatures cover: without the scheme's own port.
+    /// Returns the value of `Host`, which signatures cover. A default port is omitted.
     #[must_use]
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// The path of the server, without a slash at its end: empty for most.
+    /// Returns the base path without a trailing slash. It is empty for most servers.
     #[must_use]
     pub fn base_path(&self) -> &str {
         &self.base_path
     }
 
-    /// The target of a request for `path_and_query`, which begins with a slash and is taken as it
-    /// is.
+    /// Returns the URI of a request for `path_and_query`, which must start with a slash and is used
+    /// unchanged.
     ///
     /// # Errors
-    /// [`InvalidTarget::Url`] if it holds what no request line can.
+    /// [`InvalidTarget::Url`] if it contains characters that a request line cannot contain.
     pub fn request_target(&self, path_and_query: impl Into<String>) -> Result<Uri, InvalidTarget> {
         let mut target = path_and_query.into();
         if !self.base_path.is_empty() {
@@ -101,26 +101,26 @@ impl Target {
     }
 }
 
-/// Why a text is not the URL of a server.
+/// Reason why a text is not the URL of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidTarget {
-    /// A user or password in it: credentials belong into their own settings.
+    /// The URL contains a user or password. Credentials have their own settings.
     Credentials,
-    /// A query or a fragment.
+    /// The URL has a query or a fragment.
     Rest,
-    /// Neither `http` nor `https`.
+    /// The scheme is neither `http` nor `https`.
     Scheme,
-    /// No URL at all.
+    /// The text is not a URL.
     Url,
 }
 
 impl fmt::Display for InvalidTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Credentials => "a server's URL holds no credentials",
-            Self::Rest => "a server's URL has neither query nor fragment",
-            Self::Scheme => "a server's URL begins with http:// or https://",
+            Self::Credentials => "a server's URL must not contain credentials",
+            Self::Rest => "a server's URL must not have a query or fragment",
+            Self::Scheme => "a server's URL must start with http:// or https://",
             Self::Url => "not a URL",
         })
     }

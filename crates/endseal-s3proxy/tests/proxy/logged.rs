@@ -96,7 +96,7 @@ fn at(world: &World, url: &str) -> Config {
 async fn a_wrong_name_is_told() {
     let world = World::new();
     let told = warning(&at(&world, "http://nowhere.invalid:9000")).await;
-    assert!(told.contains("kind=dns cause=no address of the server"), "{told}");
+    assert!(told.contains("kind=dns cause=the address of the server cannot be resolved"), "{told}");
 }
 
 #[tokio::test]

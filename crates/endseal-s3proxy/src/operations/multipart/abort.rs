@@ -1,4 +1,4 @@
-//! `AbortMultipartUpload`
+//! `AbortMultipartUpload`.
 
 use endseal_s3_format::UploadId;
 use endseal_s3_protocol::Query;
@@ -12,8 +12,8 @@ use crate::forward::without_body;
 use crate::headers;
 use crate::transfer::Outgoing;
 
-/// Gives an upload up, with what is parked and recorded for it. An id as the backend lists it will
-/// do.
+/// Aborts an upload and deletes its parked parts and records. The backend's id is accepted, too,
+/// because lists may show it.
 pub(in crate::operations) async fn abort(
     proxy: &Proxy,
     call: &RequestContext,
@@ -31,7 +31,7 @@ pub(in crate::operations) async fn abort(
     upload.unpark_all(proxy).await;
     let target = upload.target(Query::new());
     let outcome = proxy.ask(&call.signer, &Method::DELETE, &target, headers).await;
-    // Not before: as long as it is there, lists show it.
+    // Records are deleted last, because lists need them as long as the upload exists.
     if outcome.as_ref().err().is_none_or(|error| error.status() == StatusCode::NOT_FOUND) {
         upload.forget(proxy).await;
     }

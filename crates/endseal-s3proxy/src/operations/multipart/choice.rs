@@ -1,4 +1,4 @@
-//! The parts that a completion names, as they lie at the backend.
+//! Selection of the stored parts that a completion names.
 
 use endseal_s3_format::entity_tag::PartTag;
 use endseal_s3_format::{Entry, PartNumber, size};
@@ -8,15 +8,15 @@ use endseal_s3_protocol::xml::CompletedPart;
 use super::upload::{StoredPart, Upload};
 use crate::context::Proxy;
 
-/// A part of the record, and where it lies.
+/// Entry of the record, and the stored part that belongs to it.
 pub(super) type Chosen = (Entry, StoredPart);
 
-/// The parts that the client names, as they lie at the backend; `None` if nothing has the number of
-/// one of them.
+/// Finds the stored parts that the client names. Returns `None` if there is no part with one of the
+/// numbers.
 ///
 /// # Errors
-/// `InvalidPartOrder`, `InvalidPart` of one with another tag, `EntityTooSmall`; `NoSuchUpload` if
-/// the backend has none, or none any more.
+/// `InvalidPartOrder`, `InvalidPart` if the tag of a part is another, `EntityTooSmall`, or
+/// `NoSuchUpload` if the backend does not have the upload.
 pub(super) async fn choose(
     proxy: &Proxy,
     upload: &Upload<'_>,

@@ -1,4 +1,5 @@
-//! `CompleteMultipartUpload`: the record is written behind the parts, then the backend completes.
+//! `CompleteMultipartUpload`: writes the record behind the parts and completes the upload at the
+//! backend.
 
 use core::time::Duration;
 
@@ -28,10 +29,10 @@ use crate::operations::{conditions, content, pass_through};
 use crate::transfer::{Outgoing, TRAILER, checksum_of};
 use crate::upstream::{Body, ResponseBody};
 
-/// 10,000 parts with tags and checksums.
+/// Maximum size of a request in bytes: 10,000 parts with tags and checksums.
 const MAX_REQUEST: u64 = 4 << 20;
 
-/// Completes an upload.
+/// Completes an upload. Repeated completions of the same upload get the same response.
 pub(in crate::operations) async fn complete(
     proxy: &Proxy,
     mut call: RequestContext,
@@ -59,7 +60,7 @@ pub(in crate::operations) async fn complete(
             Err(error) if matches!(error.status().as_u16(), 500 | 503 | 504) => (error, true),
             Err(error) => return Err(error),
         };
-        // It may have been completed: the answer got lost, or another process was faster.
+        // It may have been completed before: the response was lost, or another process was faster.
         match completed::answer(proxy, &call, &upload, &named).await {
             Err(it) if is(&it, &S3Error::no_such_upload()) => {}
             answer => return answer,
@@ -75,20 +76,19 @@ fn is(error: &S3Error, other: &S3Error) -> bool {
     error.code() == other.code()
 }
 
-/// Pauses before an upload that cannot be completed is looked at again, as it may be an object
-/// then.
+/// Pauses before another attempt to complete an upload, which may have become an object by then.
 ///
-/// Somebody may be completing it: another process, or this one for a client that is gone. Its parts
-/// (before MinIO), or all of it (before versitygw), may be out of sight then, and the object not be
-/// there yet; and each of the two has put its own tail in the place of the other's.
+/// Another process, or this one for a client that disconnected, may be completing the same upload.
+/// Meanwhile its parts (MinIO) or the whole upload (versitygw) can be invisible, and the object may
+/// not exist yet. Both processes also write their own tail.
 const AGAIN: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(300), Duration::from_millis(600)];
 
-/// Writes the record, and lets the backend complete. `None` if nothing has the number of a part
-/// that the client names, or the backend misses one that it had.
+/// Writes the record and completes the upload at the backend. Returns `None` if no part has a
+/// number that the client names, or if the backend no longer has a part.
 ///
 /// # Errors
-/// `NoSuchUpload` if the backend has none, or none any more.
+/// `NoSuchUpload` if the backend does not have the upload.
 async fn attempt(
     proxy: &Proxy,
     call: &RequestContext,
@@ -123,7 +123,7 @@ async fn attempt(
     upload.forget(proxy).await;
     let change = ResultChange {
         etag: fields.etag.as_deref().map(entity_tag::to_client),
-        // The backend's own would lead past the proxy.
+        // The backend's location would lead past the proxy.
         location: Some(call.target.without_query().path()),
         checksum: match checksum {
             Some(checksum) => ChecksumChange::Set {
@@ -137,15 +137,15 @@ async fn attempt(
     };
     let document = xml::rewrite_result(&document, &change).map_err(|_| S3Error::internal())?;
     let mut answer = with_document(head, document);
-    // Of the sealed object.
+    // The size is that of the sealed object.
     answer.headers_mut().remove(headers::OBJECT_SIZE);
     Ok(Some(answer))
 }
 
-/// The backend's answer to a completion.
+/// Reads the backend's response to a completion.
 ///
 /// # Errors
-/// The backend's, also one that it found after it had begun to answer.
+/// The backend's error, including one that it reports in the document after status 200.
 async fn completed_by(
     sent: Result<Response<ResponseBody>, S3Error>,
 ) -> Result<(Parts, Bytes, xml::Fields), S3Error> {
@@ -158,25 +158,25 @@ async fn completed_by(
     Ok((head, document, fields))
 }
 
-/// Checksum headers of this request speak of the object, not of its own body.
+/// Removes checksum headers: in this request they describe the object, not its body.
 fn without_object_checksums(headers: &HeaderMap) -> HeaderMap {
     let mut out = headers.clone();
     headers::remove(&mut out, |name| headers::is_checksum(name.as_str()));
     out
 }
 
-/// The checksum of the object, out of those of its parts.
+/// Checksum of the object, computed from those of its parts.
 struct Checksum {
     value: ChecksumValue,
     kind: ChecksumType,
 }
 
 impl Checksum {
-    /// The checksum, if the client names one of each part; compared with that of the object, if it
-    /// names one too.
+    /// Computes the checksum of the object if the client states one for each part. If the client
+    /// also states that of the object, the two are compared.
     ///
     /// # Errors
-    /// `BadDigest` if they differ.
+    /// `BadDigest` if the checksums differ.
     fn of(
         headers: &HeaderMap,
         named: &[CompletedPart],
@@ -215,8 +215,8 @@ fn record_error(error: RecordError) -> S3Error {
     }
 }
 
-/// Uploads the tail, behind the last part or joined to it, and tells the parts that the backend is
-/// to complete.
+/// Uploads the tail, as its own part or joined to a parked last part. Returns the parts that the
+/// backend has to complete.
 async fn write_end(
     proxy: &Proxy,
     upload: &Upload<'_>,
@@ -252,7 +252,7 @@ async fn write_end(
         _ => error,
     })?;
     let etag = headers::text(response.headers(), ETAG).map(str::to_owned);
-    let etag = etag.ok_or_else(|| S3Error::bad_gateway("the backend gave a part no entity tag"))?;
+    let etag = etag.ok_or_else(|| S3Error::bad_gateway("the backend sent no tag for a part"))?;
     completed.push(CompletedPart { number: number.get(), etag, checksum });
     Ok(completed)
 }
@@ -262,7 +262,7 @@ fn named(part: &StoredPart) -> CompletedPart {
     CompletedPart { number: part.number.get(), etag, checksum: part.checksum }
 }
 
-/// Reads a parked part back.
+/// Reads a parked part from the backend.
 async fn unpark(proxy: &Proxy, upload: &Upload<'_>, part: &StoredPart) -> Result<Bytes, S3Error> {
     let len = size::part_len(part.plaintext_len).ok_or_else(S3Error::internal)?;
     let limit = usize::try_from(len).map_err(|_| S3Error::internal())?;
@@ -271,7 +271,7 @@ async fn unpark(proxy: &Proxy, upload: &Upload<'_>, part: &StoredPart) -> Result
     let target = upload.parked(part.number);
     let response = proxy.ask(upload.object_ref.signer, &Method::GET, &target, headers).await;
     let response = response.map_err(|error| match error.status() {
-        // It was there a moment ago, and goes when the upload is completed.
+        // It existed before, so the upload has been completed meanwhile.
         StatusCode::NOT_FOUND => S3Error::no_such_upload(),
         StatusCode::PRECONDITION_FAILED => S3Error::invalid_part(),
         _ => error,

@@ -1,4 +1,4 @@
-//! A completion that is asked for again: a client that lost the answer gets one.
+//! Repeated completions: a client that did not get the response gets it again.
 
 use endseal_s3_format::entity_tag::{self, PartTag};
 use endseal_s3_format::{HEADER_METADATA, Record, UploadId};
@@ -15,11 +15,11 @@ use crate::headers::{self, USER_METADATA};
 use crate::sealed_object::{Inspected, object_len};
 use crate::transfer::Outgoing;
 
-/// The answer for an upload that is no more, if the object at its place is what it became: its
-/// header is drawn for one upload, and the record names the parts.
+/// Returns the response for an upload that no longer exists, if the object was made from it. The
+/// header is unique for each upload, and the record contains the parts.
 ///
 /// # Errors
-/// `NoSuchUpload` if it is anything else.
+/// `NoSuchUpload` if the object was not made from this upload.
 pub(super) async fn answer(
     proxy: &Proxy,
     call: &RequestContext,
@@ -46,7 +46,7 @@ pub(super) async fn answer(
     }
     upload.unpark_all(proxy).await;
     upload.forget(proxy).await;
-    // Some servers (versitygw) begin an upload anew for a part that comes too late.
+    // Some servers (versitygw) start an upload again for a part that arrives late.
     upload.give_up(proxy).await;
     let tag = headers::text(head.headers(), ETAG).ok_or_else(S3Error::internal)?;
     let mut document = xml::Builder::new("CompleteMultipartUploadResult");
@@ -72,8 +72,7 @@ pub(super) async fn answer(
     Ok(answer)
 }
 
-/// Returns true if the record has the parts of the client's list, and those uploads of them that it
-/// means.
+/// Returns true if the record contains the parts of the client's list with the same salts.
 fn is_of(record: &Record, named: &[CompletedPart]) -> bool {
     let entries = record.entries();
     entries.len() == named.len()

@@ -1,4 +1,4 @@
-//! `CreateMultipartUpload`
+//! `CreateMultipartUpload`.
 
 use bytes::Bytes;
 use endseal_crypto::random::OsRandom;
@@ -18,7 +18,7 @@ use crate::sealed_object::ObjectRef;
 use crate::transfer::{Outgoing, TRAILER};
 use crate::upstream::ResponseBody;
 
-/// Begins an upload.
+/// Starts an upload.
 pub(in crate::operations) async fn create(
     proxy: &Proxy,
     call: &RequestContext,
@@ -34,7 +34,7 @@ pub(in crate::operations) async fn create(
     }
     let algorithm = headers::text(&call.headers, "x-amz-checksum-algorithm");
     if algorithm.is_some_and(|name| ChecksumKind::from_name(name).is_none()) {
-        // Not only at the first part.
+        // An unknown algorithm is refused here, not only at the first part.
         return Err(ChecksumError::UnknownAlgorithm.into());
     }
     let place = object_ref.place()?;
@@ -49,7 +49,7 @@ pub(in crate::operations) async fn create(
     .map_err(|_| S3Error::internal())?;
     set_metadata(proxy, object_ref.bucket, &mut headers, &header, &keys.key)?;
     if proxy.has_trailers() {
-        // Of the sealed parts, which come with checksums of that algorithm.
+        // This is the checksum of the sealed parts, which are sent with that algorithm.
         headers::insert(&mut headers, "x-amz-checksum-algorithm", TRAILER.name())?;
     }
     let response = proxy.ask(&call.signer, &Method::POST, &call.target, headers).await?;
@@ -60,7 +60,7 @@ pub(in crate::operations) async fn create(
     if proxy.rule(object_ref.bucket).records_uploads() {
         let upload = Upload { object_ref, key: keys.key, backend_id };
         if let Err(error) = upload.write_id(proxy, &id).await {
-            // A client that has an id may look for it in a list.
+            // A client that has the id may search for it in a list.
             upload.give_up(proxy).await;
             return Err(error);
         }
@@ -78,7 +78,7 @@ pub(in crate::operations) async fn create(
     Ok(answer)
 }
 
-/// The backend's answer, and its id of the upload.
+/// Reads the backend's response. Returns its document and the backend's id of the upload.
 async fn begun(body: ResponseBody) -> Result<(Bytes, String), S3Error> {
     let document = read(body, 64 * 1024).await?;
     let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
@@ -86,5 +86,5 @@ async fn begun(body: ResponseBody) -> Result<(Bytes, String), S3Error> {
         return Err(late_error(fields));
     }
     let id = fields.upload_id;
-    Ok((document, id.ok_or_else(|| S3Error::bad_gateway("the backend gave an upload no id"))?))
+    Ok((document, id.ok_or_else(|| S3Error::bad_gateway("the backend sent no upload id"))?))
 }

@@ -1,4 +1,4 @@
-//! `ListParts`
+//! `ListParts`.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use crate::transfer::Outgoing;
 
 const MAX_LIST: usize = 4 << 20;
 
-/// Lists the parts of an upload: those of the backend and those that are parked.
+/// Lists the parts of an upload: those of the backend's upload and those that are parked.
 pub(in crate::operations) async fn list_parts(
     proxy: &Proxy,
     call: &RequestContext,
@@ -47,7 +47,7 @@ pub(in crate::operations) async fn list_parts(
     let marker = call.target.query().get("part-number-marker");
     let marker = marker.and_then(|marker| marker.parse().ok()).unwrap_or(0_u64);
     let mut parked = upload.parked_parts(proxy).await?;
-    // Those that belong on this page.
+    // Only the parked parts in the range of this page are kept.
     parked.retain(|part| {
         let number = u64::from(part.number.get());
         number > marker && page.next.is_none_or(|next| number <= next)
@@ -55,19 +55,19 @@ pub(in crate::operations) async fn list_parts(
     let listed: Vec<StoredPart> = page.parts.iter().filter_map(StoredPart::of).collect();
     let parts: Vec<_> =
         listed.iter().chain(&parked).map(|part| (part.number, part.entity_tag.as_str())).collect();
-    // Boxed, as it is long, and every request has room for what it may become.
+    // Boxed because the future is large and would enlarge the future of every request.
     let checksums = Box::pin(upload.checksums(proxy, &parts)).await?;
     let id = call.target.query().get("uploadId").unwrap_or_default();
     rewritten(head, &list, Shown { upload_id: id, key: call.target.key(), parked, checksums })
 }
 
-/// The answer with a list as `rules` want it.
+/// Rewrites a list with `rules` and returns it as response.
 fn rewritten(head: Parts, list: &[u8], rules: impl Rules) -> Result<Response<Outgoing>, S3Error> {
     let document = xml::rewrite(list, rules).map_err(|_| S3Error::internal())?;
     Ok(with_document(head, document))
 }
 
-/// A list of the backend's own upload, with the name that clients know.
+/// Rules for a list of the backend's own upload: only the key is translated.
 struct Named<'a> {
     key: Option<&'a str>,
 }
@@ -100,7 +100,7 @@ impl Rules for Shown<'_> {
     fn entry(&mut self, entry: &Entry<'_>) -> Change {
         let number = entry.part_number.unwrap_or(0);
         if self.parked.iter().any(|part| u64::from(part.number.get()) == number) {
-            // Uploaded again, as a short part.
+            // The part was uploaded again as a short part, which is parked.
             return Change::Drop;
         }
         Change::Set(Replacement {

@@ -1,4 +1,4 @@
-//! `UploadPart` and `UploadPartCopy`
+//! `UploadPart` and `UploadPartCopy`.
 
 use endseal_crypto::random::OsRandom;
 use endseal_s3_format::entity_tag::PartTag;
@@ -26,19 +26,19 @@ use crate::sealed_object::{Inspected, ObjectRef, object_len};
 use crate::transfer::{Content, ContentSource, Framed, Outgoing, Plain, Report, Sealed, Sealer};
 use crate::upstream::{Body, ResponseBody};
 
-/// Most content of a part: sealed it is 5 GiB.
+/// Maximum size of the content of a part in bytes, so that the sealed part has at most 5 GiB.
 const MAX_PART: u64 = {
     let limit = 5 << 30;
     limit - limit / 1024 - 4096
 };
 
-/// Seals a part.
+/// Seals and stores a part.
 pub(in crate::operations) async fn upload_part(
     proxy: &Proxy,
     mut call: RequestContext,
 ) -> Result<Response<Outgoing>, S3Error> {
     if is_plain(proxy, &call) {
-        // Parts of the backend's own uploads have its own tags, in every answer and in the
+        // Parts of the backend's own uploads have the backend's tags in all responses and in the
         // completion.
         return Ok(without_body(pass_through::send_on(proxy, call).await?).await);
     }
@@ -62,7 +62,7 @@ pub(in crate::operations) async fn upload_part(
     Ok(answer)
 }
 
-/// Returns true if an upload is one of the backend's own, in a bucket that allows plaintext.
+/// Returns true if the upload is the backend's own, in a bucket that allows plaintext.
 pub(super) fn is_plain(proxy: &Proxy, call: &RequestContext) -> bool {
     let allows = call
         .target
@@ -72,7 +72,8 @@ pub(super) fn is_plain(proxy: &Proxy, call: &RequestContext) -> bool {
     allows && UploadId::parse(id).is_err()
 }
 
-/// Seals what another object holds as a part. The content passes: it gets another key.
+/// Copies the content of another object into a part. It passes through the proxy, because a part is
+/// sealed under another key.
 pub(in crate::operations) async fn upload_part_copy(
     proxy: &Proxy,
     call: &RequestContext,
@@ -92,7 +93,7 @@ pub(in crate::operations) async fn upload_part_copy(
     let stored_len = object_len(&head)?;
     let found = proxy.examine(&from, head.headers(), stored_len).await?;
     if upload.is_none() && matches!(found, Inspected::Plain) {
-        // Bytes that are the same on both sides: the backend moves them.
+        // The bytes are the same in both, so the backend can copy them.
         let mut headers = headers::forwarded(&call.headers);
         conditions::to_backend(&mut headers);
         name_source(proxy, &source, &mut headers)?;
@@ -106,7 +107,7 @@ pub(in crate::operations) async fn upload_part_copy(
     let range = match headers::text(&call.headers, "x-amz-copy-source-range") {
         None => 0..content_len,
         Some(text) => match ByteRange::parse(text) {
-            // Unlike reading, a copy does not cut a range that goes beyond the end.
+            // Unlike for reads, a range beyond the end is an error.
             Some(ByteRange::Closed(first, last)) if last < content_len => first..last + 1,
             Some(_) => {
                 return Err(S3Error::invalid_argument(format!(
@@ -162,7 +163,7 @@ pub(in crate::operations) async fn upload_part_copy(
     Ok(Response::from_parts(head, Outgoing::full(document.finish())))
 }
 
-/// The backend's answer to a copy of its own, with the tag as it is.
+/// Returns the backend's response to its own copy, with the tag unchanged.
 async fn copied(response: Response<ResponseBody>) -> Result<Response<Outgoing>, S3Error> {
     let (head, body) = response.into_parts();
     let document = read(body, 64 * 1024).await?;
@@ -180,18 +181,18 @@ fn number(call: &RequestContext) -> Result<PartNumber, S3Error> {
     })
 }
 
-/// A part that the backend stored.
+/// Part that the backend stored.
 struct Sent {
-    /// The backend's.
+    /// Response of the backend.
     answer: Response<Outgoing>,
     salt: [u8; SALT_LEN],
     plaintext_len: u64,
-    /// Digests of the content, those that the client announced.
+    /// Digests of the content, of the kinds that the client announced.
     outcome: Outcome,
 }
 
-/// Seals content as a part: to the backend's upload, or parked if it is too short for any but the
-/// last.
+/// Seals content and stores it as a part: in the backend's upload, or parked if it is shorter than
+/// S3 allows for any part but the last.
 async fn send(
     proxy: &Proxy,
     call: &RequestContext,
@@ -206,7 +207,7 @@ async fn send(
     let parks = len < size::MIN_PART;
     if number == PartNumber::MAX && !parks {
         return Err(S3Error::invalid_argument(
-            "Part 10000 must have less than 5 MiB, as what ends a sealed object is joined to it.",
+            "Part 10000 must have less than 5 MiB: the object's end is added to it.",
         ));
     }
     let sealer = PartSealer::new(&upload.key, number, len, &mut OsRandom)
@@ -222,7 +223,7 @@ async fn send(
         proxy.metrics.clone(),
     );
     let (target, headers) = if parks {
-        // Parts of an upload that does not exist would lie there for ever.
+        // Parts of an upload that does not exist would never be removed.
         upload.check_begun(proxy).await?;
         debug_assert!(RESERVED_PREFIX.ends_with('/'));
         (upload.parked(number), upload.owner_headers(proxy)?)
@@ -240,7 +241,7 @@ async fn send(
     Ok(Sent { answer, salt, plaintext_len: len, outcome })
 }
 
-/// Sends content that was opened as a part of the backend's own upload.
+/// Stores opened content as a part of the backend's own upload.
 async fn send_plain(
     proxy: &Proxy,
     call: &RequestContext,
@@ -254,7 +255,7 @@ async fn send_plain(
     Ok(without_body(sent).await)
 }
 
-/// The tag that tells which upload of the part it is.
+/// Sets the entity tag with the salt, which identifies this upload of the part.
 fn set_tag(headers: &mut HeaderMap, salt: [u8; SALT_LEN]) -> Result<(), S3Error> {
     let tag = headers::text(headers, ETAG).ok_or_else(S3Error::internal)?;
     let tag = PartTag::new(tag, Some(salt)).encode();

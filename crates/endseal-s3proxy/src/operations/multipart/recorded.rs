@@ -1,5 +1,5 @@
-//! Records of uploads (docs/spec/s3-object.md, "Recorded uploads"): the ids that clients were
-//! given, and receipts of parts. A record that does not open is not believed.
+//! Records of uploads (docs/spec/s3-object.md, "Recorded uploads"): the ids that clients got, and
+//! receipts of parts. A record that does not authenticate is ignored.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
@@ -26,14 +26,15 @@ use crate::operations::delete_objects;
 use crate::sealed_object::ObjectRef;
 use crate::upstream::Body;
 
-/// A page of a list of the proxy's own keys.
+/// Maximum size in bytes of a page of a list of the proxy's own keys.
 const MAX_LIST: usize = 4 << 20;
 
-/// Pages of 1,000 that are deleted with an upload: 10,000 parts, and some that were sent again.
+/// Maximum number of pages of 1,000 records that are deleted with an upload: 10,000 parts, and some
+/// that were sent again.
 const MAX_PAGES: usize = 16;
 
 impl Upload<'_> {
-    /// Records the id that the client is to get.
+    /// Records the id that the client will get.
     ///
     /// # Errors
     /// If it could not be written. The client MUST NOT get the id then.
@@ -43,7 +44,8 @@ impl Upload<'_> {
         written.inspect_err(|_| count_failure(proxy))
     }
 
-    /// Writes the receipt of a part. The part stands without it, too: a failure is counted.
+    /// Writes the receipt of a part. A failure is only counted, because the part is valid without
+    /// it.
     pub(super) async fn write_receipt(&self, proxy: &Proxy, number: PartNumber, of: &Receipt) {
         let sealed = of.seal(&self.key, number, &mut OsRandom).map_err(|_| S3Error::internal());
         let key = receipt_key(&self.backend_id, number, &of.entity_tag);
@@ -65,10 +67,11 @@ impl Upload<'_> {
         sent.map(drop).map_err(of_own_key)
     }
 
-    /// The receipt of that upload of a part which the backend calls by this tag, if there is one.
+    /// Returns the receipt for the upload of a part that has this tag at the backend, if there is
+    /// one.
     ///
     /// # Errors
-    /// If the backend does not answer.
+    /// If the backend does not respond, or responds with an error.
     pub(super) async fn receipt(
         &self,
         proxy: &Proxy,
@@ -87,10 +90,10 @@ impl Upload<'_> {
         Ok(receipt)
     }
 
-    /// Checksums that clients gave of these parts, by part numbers.
+    /// Returns the checksums that clients stated for these parts, by part number.
     ///
     /// # Errors
-    /// If the backend does not answer.
+    /// If the backend does not respond, or responds with an error.
     pub(super) async fn checksums(
         &self,
         proxy: &Proxy,
@@ -101,13 +104,14 @@ impl Upload<'_> {
         }
         let next = AtomicUsize::new(0);
         let one = || self.some_checksums(proxy, parts, &next);
-        // Eight at once: a page has 1,000 parts, and connections are for all requests.
+        // Eight requests run at a time. A page has 1,000 parts, but the connections are shared by
+        // all requests.
         let (a, b, c, d, e, f, g, h) =
             tokio::try_join!(one(), one(), one(), one(), one(), one(), one(), one())?;
         Ok([a, b, c, d, e, f, g, h].into_iter().flatten().collect())
     }
 
-    /// Takes one part after the other, as long as `next` leaves any.
+    /// Processes one part after another, until `next` has reached the end.
     async fn some_checksums(
         &self,
         proxy: &Proxy,
@@ -125,21 +129,21 @@ impl Upload<'_> {
         Ok(found)
     }
 
-    /// Gives up what the backend has just begun, so that nothing is left of it. If that fails as
-    /// well, it is an upload that nobody knows, which is for who cleans.
+    /// Aborts an upload that was just started. If that fails, an upload remains that `clean`
+    /// removes.
     pub(super) async fn give_up(&self, proxy: &Proxy) {
         let target = self.target(Query::new());
         let _ = proxy.ask(self.object_ref.signer, &Method::DELETE, &target, HeaderMap::new()).await;
     }
 
-    /// Deletes what is recorded of an upload that is no more.
+    /// Deletes the records of an upload that no longer exists.
     pub(super) async fn forget(&self, proxy: &Proxy) {
         forget(proxy, self.object_ref.signer, self.object_ref.bucket, &self.backend_id).await;
     }
 }
 
-/// Deletes what is recorded of the upload that the backend knows by this id. What stays is for who
-/// cleans.
+/// Deletes the records of the upload with this backend id. Records that cannot be deleted are
+/// removed by `clean`.
 pub(super) async fn forget(proxy: &Proxy, signer: &BackendSigner, bucket: &str, backend_id: &str) {
     if proxy.rule(bucket).records_uploads()
         && forget_all(proxy, signer, bucket, backend_id).await.is_err()
@@ -191,11 +195,11 @@ async fn forget_all(
             return Ok(());
         }
     }
-    // There is more than an upload has.
+    // There are more records than an upload can have.
     Err(S3Error::internal())
 }
 
-/// The upload id that a client was given for the backend's upload, if that is recorded and
+/// Returns the upload id that a client got for the backend's upload, if it is recorded and
 /// authentic.
 ///
 /// # Errors
@@ -219,11 +223,11 @@ pub(in crate::operations) async fn given_id(
     }
 }
 
-/// Returns the backend's id of the upload that a marker of a list names: an id of the proxy's, or
-/// the backend's own.
+/// Returns the backend's id of the upload that a list marker names. The marker is an id of the
+/// proxy or of the backend.
 ///
 /// # Errors
-/// `InvalidArgument` for an id of the proxy's that is not one of this key.
+/// `InvalidArgument` for an id of the proxy that does not belong to the marker's key.
 pub(in crate::operations) async fn backends_marker(
     proxy: &Proxy,
     object_ref: ObjectRef<'_>,
@@ -236,13 +240,13 @@ pub(in crate::operations) async fn backends_marker(
         Ok(upload) => Ok(upload.backend_id),
         Err(error) if error.status() == StatusCode::SERVICE_UNAVAILABLE => Err(error),
         Err(_) => {
-            Err(S3Error::invalid_argument("The upload id marker is not one of the key marker"))
+            Err(S3Error::invalid_argument("The upload id marker does not belong to the key marker"))
         }
     }
 }
 
-/// All of an object of the proxy's own; `None` if it is not there, or longer than any that the
-/// proxy writes. A server may refuse what it would otherwise say is not there.
+/// Reads an object of the proxy completely. Returns `None` if it does not exist or is longer than
+/// `most` bytes. A server may respond with 403 instead of 404.
 async fn find(
     proxy: &Proxy,
     signer: &BackendSigner,

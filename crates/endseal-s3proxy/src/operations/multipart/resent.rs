@@ -1,4 +1,5 @@
-//! A part that was sent again: named by the tag of one upload of it, there as another one.
+//! Parts that were sent again: the client names the tag of one upload of the part, and the backend
+//! has another one.
 
 use endseal_s3_format::entity_tag::PartTag;
 use endseal_s3_format::{PartNumber, SALT_LEN};
@@ -8,11 +9,11 @@ use super::upload::{StoredPart, Upload};
 use crate::context::Proxy;
 
 impl Upload<'_> {
-    /// The one of the parts that are there which has the content that the client's tag names, and
-    /// its salt, if receipts of both tell so.
+    /// Returns the stored part with the same content as the one that the client's tag names, and
+    /// its salt. Receipts of both must prove that the content is the same.
     ///
     /// # Errors
-    /// If the backend does not answer.
+    /// If the backend does not respond, or responds with an error.
     pub(super) async fn resent(
         &self,
         proxy: &Proxy,
@@ -26,7 +27,8 @@ impl Upload<'_> {
         };
         let meant = self.receipt(proxy, number, tag.backend()).await?;
         let Some(meant) = meant.filter(|receipt| receipt.salt == salt) else { return Ok(None) };
-        // Of one under the upload and one that is parked, one at most has the length.
+        // The part in the upload and the parked part have different lengths, so at most one
+        // matches.
         let is_as_long = |part: &StoredPart| part.plaintext_len == meant.plaintext_len;
         let Some(part) = present.into_iter().flatten().find(is_as_long) else { return Ok(None) };
         let there = self.receipt(proxy, number, &part.entity_tag).await?;

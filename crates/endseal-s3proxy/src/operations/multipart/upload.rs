@@ -1,4 +1,4 @@
-//! An upload that was begun: what its id says, and what lies at the backend.
+//! State of an upload: the content of its id, and its parts at the backend.
 
 use core::ops::RangeInclusive;
 
@@ -18,20 +18,20 @@ use crate::headers::{self, USER_METADATA};
 use crate::sealed_object::{ObjectRef, object_len};
 use crate::upstream::ResponseBody;
 
-/// 1,000 parts and what is around them.
+/// Maximum size of a list in bytes: 1,000 parts.
 const MAX_LIST: usize = 4 << 20;
 
-/// An upload, whose id is authentic.
+/// Upload whose id was authenticated.
 pub(super) struct Upload<'a> {
     pub(super) object_ref: ObjectRef<'a>,
     pub(super) key: ContentKey,
-    /// The backend's upload id.
+    /// Id of the upload at the backend.
     pub(super) backend_id: String,
 }
 
-/// The error of a write to a key of the proxy's own. A conflict there says nothing about the
-/// client's key, and goes away: versitygw loses folders while others empty them. SDKs send a
-/// request again after 503 alone.
+/// Converts the error of a write to a key of the proxy. A conflict there is not about the client's
+/// key, and is temporary: versitygw removes folders that are just being used. SDKs repeat a request
+/// after 503 only.
 pub(super) fn of_own_key(error: S3Error) -> S3Error {
     if error.status() != StatusCode::CONFLICT {
         return error;
@@ -39,34 +39,34 @@ pub(super) fn of_own_key(error: S3Error) -> S3Error {
     S3Error::unavailable().with_retry_after(1).because("backend_conflict", error.code())
 }
 
-/// A part that lies at the backend.
+/// Part that is stored at the backend.
 pub(super) struct StoredPart {
     pub(super) number: PartNumber,
-    /// The backend's, without quotes.
+    /// Entity tag at the backend, without quotes.
     pub(super) entity_tag: String,
     pub(super) plaintext_len: u64,
     pub(super) last_modified: Option<String>,
-    /// The backend's, of the sealed bytes.
+    /// Checksum of the sealed bytes at the backend.
     pub(super) checksum: Option<ChecksumValue>,
-    /// True if it lies in an object of its own.
+    /// True if the part is stored as an object of its own.
     pub(super) parked: bool,
 }
 
 impl<'a> Upload<'a> {
-    /// The upload that a request names.
+    /// Authenticates the upload id of a request.
     ///
     /// # Errors
-    /// `NoSuchUpload` for an id that is not of this proxy, or of another place.
+    /// `NoSuchUpload` for an id that was not issued by this proxy, or for another key.
     pub(super) async fn of(proxy: &Proxy, call: &'a RequestContext) -> Result<Self, S3Error> {
         let object_ref = ObjectRef::of(&call.signer, &call.target)?;
         Self::named(proxy, object_ref, call.target.query().get("uploadId").unwrap_or_default())
             .await
     }
 
-    /// The upload of that id, if it is one of that key.
+    /// Authenticates an upload id for an object.
     ///
     /// # Errors
-    /// As [`of`](Self::of).
+    /// As for [`of`](Self::of).
     pub(super) async fn named(
         proxy: &Proxy,
         object_ref: ObjectRef<'a>,
@@ -82,23 +82,22 @@ impl<'a> Upload<'a> {
         Ok(Self { object_ref, key, backend_id })
     }
 
-    /// The target of a request about the upload.
+    /// Returns the target of a request about the upload.
     pub(super) fn target(&self, query: Query) -> Target {
         let query = query.with("uploadId", &self.backend_id);
         Target::of(self.object_ref.bucket, Some(self.object_ref.key), query)
     }
 
-    /// Where part `number` is parked.
+    /// Returns the target at which part `number` is parked.
     pub(super) fn parked(&self, number: PartNumber) -> Target {
         let key = parked_key(&self.backend_id, number);
         Target::of(self.object_ref.bucket, Some(&key), Query::new())
     }
 
-    /// Headers of what is parked or recorded: which upload it belongs to, for who cleans the
-    /// bucket.
+    /// Returns the headers for parked parts and records. They name the upload, which `clean` needs.
     ///
     /// # Errors
-    /// If the value cannot stand in a header, which it always can, or `KeyTooLongError`.
+    /// `KeyTooLongError` if the encrypted key is too long.
     pub(super) fn owner_headers(&self, proxy: &Proxy) -> Result<HeaderMap, S3Error> {
         let mut headers = HeaderMap::new();
         let key = proxy.stored_key(self.object_ref.bucket, self.object_ref.key)?.into_owned();
@@ -110,18 +109,18 @@ impl<'a> Upload<'a> {
         Ok(headers)
     }
 
-    /// The parts that the backend has under the upload with these numbers, as far as they can be
-    /// such.
+    /// Returns the parts with these numbers that the backend lists for the upload. Entries that
+    /// cannot be sealed parts are skipped.
     ///
     /// # Errors
-    /// What the backend says, `NoSuchUpload` among it.
+    /// The backend's error, `NoSuchUpload` if it does not have the upload.
     pub(super) async fn listed(
         &self,
         proxy: &Proxy,
         numbers: RangeInclusive<u16>,
     ) -> Result<Vec<StoredPart>, S3Error> {
-        // Not from the number before the first: some servers list nothing behind a part that they
-        // do not have.
+        // The list starts at the first part, because some servers return nothing for a marker that
+        // is not a part.
         let mut marker = 0;
         let mut parts = Vec::new();
         loop {
@@ -146,13 +145,13 @@ impl<'a> Upload<'a> {
         }
     }
 
-    /// Refuses an upload that the backend does not know.
+    /// Checks that the backend has the upload.
     ///
     /// # Errors
-    /// What the backend says, `NoSuchUpload` among it.
+    /// The backend's error, `NoSuchUpload` if it does not have the upload.
     pub(super) async fn check_begun(&self, proxy: &Proxy) -> Result<(), S3Error> {
         let response = self.list(proxy, Query::new().with("max-parts", "1")).await?;
-        // To its end, so that the connection serves again.
+        // The body is read to its end so that the connection can be reused.
         read(response.into_body(), MAX_LIST).await.map(drop)
     }
 
@@ -166,10 +165,10 @@ impl<'a> Upload<'a> {
         })
     }
 
-    /// Part `number`, if it is parked.
+    /// Returns part `number` if it is parked.
     ///
     /// # Errors
-    /// If the backend does not answer.
+    /// If the backend does not respond, or responds with an error.
     pub(super) async fn parked_part(
         &self,
         proxy: &Proxy,
@@ -198,10 +197,10 @@ impl<'a> Upload<'a> {
         }))
     }
 
-    /// The parts that are parked.
+    /// Returns the parked parts of the upload.
     ///
     /// # Errors
-    /// If the backend does not answer.
+    /// If the backend does not respond, or responds with an error.
     pub(super) async fn parked_parts(&self, proxy: &Proxy) -> Result<Vec<StoredPart>, S3Error> {
         let mut parts = Vec::new();
         for number in self.parked_numbers(proxy).await? {
@@ -210,7 +209,7 @@ impl<'a> Upload<'a> {
         Ok(parts)
     }
 
-    /// The numbers of the parts that are parked.
+    /// Returns the numbers of the parked parts.
     async fn parked_numbers(&self, proxy: &Proxy) -> Result<Vec<PartNumber>, S3Error> {
         let prefix = parked_folder(&self.backend_id);
         let query = Query::new().with("list-type", "2").with("prefix", &prefix);
@@ -227,15 +226,15 @@ impl<'a> Upload<'a> {
         Ok(numbers)
     }
 
-    /// Deletes all that is parked. What cannot be deleted stays: it is sealed, and opens
-    /// for nobody. A lifecycle rule of the bucket for `.endseal/parked/` takes it away.
+    /// Deletes all parked parts. Those that cannot be deleted remain sealed. A lifecycle rule of
+    /// the bucket for `.endseal/parked/` removes them.
     pub(super) async fn unpark_all(&self, proxy: &Proxy) {
         for number in self.parked_numbers(proxy).await.unwrap_or_default() {
             self.unpark(proxy, number).await;
         }
     }
 
-    /// Deletes what is parked for part `number`.
+    /// Deletes the parked part `number`.
     async fn unpark(&self, proxy: &Proxy, number: PartNumber) {
         let target = self.parked(number);
         let _ = proxy.ask(self.object_ref.signer, &Method::DELETE, &target, HeaderMap::new()).await;
@@ -243,9 +242,9 @@ impl<'a> Upload<'a> {
 }
 
 impl StoredPart {
-    /// `None` for what cannot be a part, as its length tells. Such are the parts that MinIO lists
-    /// while it takes them away, with no bytes and no tag, and a parked part that was uploaded with
-    /// a tail, if the two have a length that no part has: the parked one is there still.
+    /// Returns `None` for an entry that cannot be a sealed part because of its length. MinIO lists
+    /// parts that it is removing, without bytes and tag. A parked part that was uploaded with a
+    /// tail can also have such a length; the parked one still exists then.
     pub(super) fn of(part: &ListedPart) -> Option<Self> {
         Some(Self {
             number: PartNumber::new(part.number)?,

@@ -1,4 +1,4 @@
-//! Spelling of the keys of a bucket at the backend.
+//! Translation of keys between clients and the backend in lists.
 
 use endseal_s3_format::names::Names;
 use endseal_s3_protocol::S3Error;
@@ -6,20 +6,20 @@ use endseal_s3_protocol::S3Error;
 use super::position::Position;
 use crate::names::name_error;
 
-/// Spelling of clients' keys at the backend.
+/// Form of the keys of a bucket at the backend.
 #[derive(Clone, Copy)]
 pub(in crate::operations) enum KeyCodec<'a> {
-    /// Encrypted.
+    /// Keys are encrypted.
     Encrypted(&'a Names),
-    /// As they are.
+    /// Keys are the same as those of clients.
     Plain,
 }
 
 impl KeyCodec<'_> {
-    /// [`Names::seal_key`].
+    /// Encrypts a key, like [`Names::seal_key`].
     ///
     /// # Errors
-    /// `KeyTooLongError`.
+    /// `KeyTooLongError` if the encrypted key is too long.
     pub(super) fn seal_key(self, key: &str) -> Result<String, S3Error> {
         match self {
             Self::Encrypted(names) => names.seal_key(key).map_err(name_error),
@@ -27,10 +27,11 @@ impl KeyCodec<'_> {
         }
     }
 
-    /// [`Names::seal_prefix`].
+    /// Encrypts a prefix up to its last `/`, like [`Names::seal_prefix`]. Returns the rest of it,
+    /// too.
     ///
     /// # Errors
-    /// `KeyTooLongError`.
+    /// `KeyTooLongError` if the encrypted prefix is too long.
     pub(super) fn seal_prefix(self, prefix: &str) -> Result<(String, &str), S3Error> {
         match self {
             Self::Encrypted(names) => names.seal_prefix(prefix).map_err(name_error),
@@ -38,7 +39,7 @@ impl KeyCodec<'_> {
         }
     }
 
-    /// Returns the client's name of a key of the backend; `None` if no client can name it.
+    /// Returns the client's name of a backend key, or `None` if no client can name it.
     pub(super) fn open_key(self, stored: &str) -> Option<String> {
         match self {
             Self::Encrypted(names) => names.open_key(stored).ok(),
@@ -46,12 +47,12 @@ impl KeyCodec<'_> {
         }
     }
 
-    /// Returns true if a list can be asked for with this delimiter.
+    /// Returns true if lists support this delimiter.
     pub(super) fn knows_delimiter(self, delimiter: Option<&str>) -> bool {
         matches!(self, Self::Plain) || matches!(delimiter, None | Some("" | "/"))
     }
 
-    /// The client's token for what the backend has behind a page.
+    /// Returns the client's continuation token for a token of the backend.
     pub(super) fn token_of(self, backend: &str) -> String {
         match self {
             Self::Encrypted(_) => Position::token_of(backend),
@@ -59,7 +60,7 @@ impl KeyCodec<'_> {
         }
     }
 
-    /// Where the list goes on that a client has a token for.
+    /// Returns the position that a client's continuation token stands for.
     pub(super) fn position_of(self, token: &str) -> Option<Position> {
         match self {
             Self::Encrypted(_) => Position::of_token(token),

@@ -1,4 +1,4 @@
-//! Requests for lists of clients, and their queries for the backend.
+//! List requests of clients, and their queries for the backend.
 
 use endseal_s3_protocol::Query;
 use endseal_s3_protocol::S3Error;
@@ -6,10 +6,10 @@ use endseal_s3_protocol::S3Error;
 use super::key_codec::KeyCodec;
 use super::position::Position;
 
-/// S3's limit of entries on a page.
+/// Maximum number of entries on a page in S3.
 const MAX_KEYS: usize = 1_000;
 
-/// Parameters that are made anew for the backend.
+/// Parameters that the proxy sets itself for the backend.
 const TRANSLATED: [&str; 9] = [
     "continuation-token",
     "key-marker",
@@ -22,34 +22,34 @@ const TRANSLATED: [&str; 9] = [
     "version-id-marker",
 ];
 
-/// Which list.
+/// Kind of list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::operations) enum Kind {
-    /// `ListObjects`
+    /// Objects with `ListObjects`.
     Objects1,
-    /// `ListObjectsV2`
+    /// Objects with `ListObjectsV2`.
     Objects2,
-    /// `ListObjectVersions`
+    /// Versions with `ListObjectVersions`.
     Versions,
-    /// `ListMultipartUploads`
+    /// Uploads with `ListMultipartUploads`.
     Uploads,
 }
 
-/// Request for a list.
+/// Parsed request for a list.
 pub(super) struct ListRequest {
     pub(super) kind: Kind,
-    /// As the client has it.
+    /// Prefix as the client sent it.
     pub(super) prefix: String,
-    /// The same up to its last `/`, as the backend has it.
+    /// Prefix up to its last `/`, in the form of the backend.
     folder: String,
-    /// True if the prefix goes on behind its last `/`.
+    /// True if the client's prefix continues behind its last `/`.
     is_partial: bool,
     pub(super) max: usize,
-    /// `marker`, `start-after`, `key-marker`
+    /// Value of `marker`, `start-after` or `key-marker`.
     pub(super) after: Option<String>,
-    /// `version-id-marker`, `upload-id-marker`
+    /// Value of `version-id-marker` or `upload-id-marker`.
     pub(super) after_id: Option<String>,
-    /// `continuation-token`
+    /// Value of `continuation-token`.
     pub(super) token: Option<String>,
     delimiter: Option<String>,
 }
@@ -77,14 +77,15 @@ impl Kind {
 }
 
 impl ListRequest {
-    /// Reads a request.
+    /// Parses a request.
     ///
     /// # Errors
-    /// `NotImplemented` for a delimiter but `/`, `KeyTooLongError`, `InvalidArgument`.
+    /// `NotImplemented` for a delimiter other than `/` with encrypted names, `KeyTooLongError`, or
+    /// `InvalidArgument` for a malformed number.
     pub(super) fn of(query: &Query, kind: Kind, key_codec: KeyCodec<'_>) -> Result<Self, S3Error> {
         if !key_codec.knows_delimiter(query.get("delimiter")) {
             return Err(S3Error::not_implemented().with_message(
-                "Names in this bucket are encrypted between slashes: / is the only delimiter.",
+                "Names in this bucket are encrypted: the only possible delimiter is /.",
             ));
         }
         let text = |name| query.get(name).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -94,7 +95,7 @@ impl ListRequest {
             None => MAX_KEYS,
             Some(number) => {
                 let number = number.parse::<u32>().map_err(|_| {
-                    S3Error::invalid_argument(format!("{} is no number.", kind.max()))
+                    S3Error::invalid_argument(format!("{} is not a number.", kind.max()))
                 })?;
                 usize::try_from(number).unwrap_or(MAX_KEYS).min(MAX_KEYS)
             }
@@ -121,10 +122,10 @@ impl ListRequest {
         })
     }
 
-    /// Where the first page begins.
+    /// Returns the position at which the first page starts.
     ///
     /// # Errors
-    /// `KeyTooLongError`, `InvalidArgument` for a token that this proxy did not give.
+    /// `KeyTooLongError`, or `InvalidArgument` for a token that this proxy did not issue.
     pub(super) fn begin(&self, key_codec: KeyCodec<'_>) -> Result<Position, S3Error> {
         if let Some(token) = &self.token {
             return key_codec.position_of(token).ok_or_else(|| {
@@ -136,7 +137,7 @@ impl ListRequest {
             _ => key_codec.seal_key(after),
         });
         let key = key.transpose()?;
-        // Servers differ in whether a marker that is a common prefix means all that it stands for.
+        // Servers differ in whether a marker that is a common prefix includes everything under it.
         if let Some(prefix) = &key
             && self.after.as_deref().is_some_and(|after| self.is_common_prefix(after))
         {
@@ -145,11 +146,11 @@ impl ListRequest {
         Ok(Position { key, id: self.after_id.clone(), ..Position::default() })
     }
 
-    /// The query for the backend.
+    /// Builds the query for the backend.
     pub(super) fn query(&self, client: &Query, position: &Position) -> Query {
-        // Of what lies in a folder, perhaps little begins as the client wants. Of versions and
-        // uploads no page may be cut: servers differ in whether a list goes on behind a marker or
-        // with it.
+        // Only a few entries of a folder may match a partial prefix, so whole pages are requested.
+        // Pages of versions and uploads must not be cut: servers differ in whether a list continues
+        // behind a marker or at it.
         let can_be_cut = matches!(self.kind, Kind::Objects1 | Kind::Objects2);
         let asks_for_more = self.is_partial && can_be_cut && self.max > 0;
         let max = if asks_for_more { MAX_KEYS } else { self.max };
@@ -256,7 +257,7 @@ mod tests {
                 assert_eq!(position.id.as_deref(), Some("v"));
             }
         }
-        // Another one is a key as any.
+        // Any other marker is an ordinary key.
         for marker in ["next/x", ".endseal/next/!"] {
             let query = Query::new().with("marker", marker);
             let asked =

@@ -1,4 +1,4 @@
-//! A page of the backend's list, and what of it a client may see.
+//! Page of the backend's list, and the selection of entries that a client may see.
 
 use bytes::Bytes;
 use endseal_s3_format::RESERVED_PREFIX;
@@ -10,44 +10,45 @@ use super::list_request::ListRequest;
 use super::position::Position;
 use crate::names::is_reserved;
 
-/// An entry of a page.
+/// Entry of a page.
 pub(super) struct Item {
     pub(super) kind: EntryKind,
-    /// As the backend has it.
+    /// Key at the backend.
     pub(super) stored: String,
-    /// Version or upload.
+    /// Id of the version or upload at the backend.
     pub(super) id: Option<String>,
-    /// Of an upload: the id that a client was given.
+    /// Id of an upload that the client got.
     pub(super) given: Option<String>,
-    /// Name that clients know; `None` if no client can name it.
+    /// Client's name of the key; `None` if no client can name it.
     pub(super) client: Option<String>,
     is_visible: bool,
 }
 
 impl Item {
-    /// The version, or the upload as clients are told it.
+    /// Returns the id of the version or upload that clients see.
     pub(super) fn shown_id(&self) -> Option<&str> {
         self.given.as_deref().or(self.id.as_deref())
     }
 }
 
-/// A page, in the order of its document.
+/// Page with its entries in the order of the document.
 pub(super) struct Page {
     pub(super) document: Bytes,
     pub(super) head: ListHead,
     pub(super) items: Vec<Item>,
-    /// The items in the order of the backend's keys: common prefixes are among the objects.
+    /// Indexes of the entries in the order of the backend's keys. Common prefixes are sorted among
+    /// the objects.
     order: Vec<usize>,
-    /// Number of entries with names that do not open.
+    /// Number of entries whose names cannot be decrypted.
     pub(super) foreign: u64,
     kind: super::Kind,
 }
 
 impl Page {
-    /// Reads a page.
+    /// Parses a page.
     ///
     /// # Errors
-    /// If it is none.
+    /// `InternalError` if the document is not a list.
     pub(super) fn read(
         document: Bytes,
         asked: &ListRequest,
@@ -70,7 +71,7 @@ impl Page {
         })
         .map_err(wrong)?;
         let mut order: Vec<usize> = (0..items.len()).collect();
-        // Stable: versions of one key stay in their order.
+        // The sort is stable, so versions of one key stay in their order.
         order.sort_by(|a, b| items[*a].stored.cmp(&items[*b].stored));
         Ok(Self { document, head, items, order, foreign, kind: asked.kind })
     }
@@ -80,18 +81,19 @@ impl Page {
         self.items.iter().filter(|item| item.is_visible).count()
     }
 
-    /// Returns true if the client sees nothing of this page, and there are others.
+    /// Returns true if the client may see no entry of this page and more pages follow.
     pub(super) fn is_vain(&self) -> bool {
         self.head.is_truncated && self.visible() == 0
     }
 
-    /// The first `max` of what the client may see, in the order of the backend's keys.
+    /// Returns the indexes of the first `max` visible entries, in the order of the backend's keys.
     pub(super) fn shown(&self, max: usize) -> Vec<usize> {
         let visible = self.order.iter().copied().filter(|at| self.items[*at].is_visible);
         visible.take(max).collect()
     }
 
-    /// Where the backend goes on, if a client can name that: a key, and a version or an upload.
+    /// Returns the backend's next position in terms of clients, if a client can name it: a key, and
+    /// a version or upload.
     pub(super) fn next_opened(&self, key_codec: KeyCodec<'_>) -> Option<(String, Option<String>)> {
         let key = self.head.next_key.as_deref().filter(|key| !is_reserved(key))?;
         let id = self.head.next_id.as_deref();
@@ -100,20 +102,21 @@ impl Page {
         Some((key_codec.open_key(key)?, id.map(str::to_owned)))
     }
 
-    /// The last entry that a client could name.
+    /// Returns the last entry that a client can name.
     pub(super) fn last_opened(&self) -> Option<&Item> {
         let items = self.order.iter().rev().map(|at| &self.items[*at]);
         items.into_iter().find(|item| item.client.is_some())
     }
 
-    /// Where the next page begins.
+    /// Returns the position at which the next page starts.
     ///
     /// # Errors
-    /// If the backend does not say, or where this one began.
+    /// If the backend does not state it, or states the position of this page again.
     pub(super) fn next(&self, position: &Position) -> Result<Position, S3Error> {
         let head = &self.head;
         let done = position.done.clone();
-        // All of it is passed over at once: it may be as much as 10,000 parts of many uploads.
+        // The reserved prefix is skipped as a whole, because it can contain 10,000 parts of each of
+        // many uploads.
         let last = self.order.last().map(|at| self.items[*at].stored.as_str());
         let behind = Position { done: done.clone(), ..Position::behind_reserved() };
         if last.is_some_and(|key| key.starts_with(RESERVED_PREFIX)) && *position != behind {
@@ -125,7 +128,7 @@ impl Page {
                 Position { token, done, ..Position::default() }
             }
             _ => {
-                // Without a delimiter, S3 leaves it to who asks to take the last key.
+                // Without a delimiter, S3 expects the caller to continue after the last key.
                 let last = || last.map(str::to_owned);
                 let key = head.next_key.clone().or_else(last).ok_or_else(S3Error::internal)?;
                 Position { key: Some(key), id: head.next_id.clone(), done, ..Position::default() }
@@ -209,7 +212,7 @@ mod tests {
         assert_eq!(ids, ["9", "2", "5"]);
         let next = page.next(&position).unwrap();
         assert_eq!((next.key.as_deref(), next.id.as_deref()), (Some(two.as_str()), Some("4")));
-        assert!(page.next(&next).is_err(), "a list that stands still");
+        assert!(page.next(&next).is_err(), "a list that repeats its position");
     }
 
     #[test]
@@ -251,7 +254,7 @@ mod tests {
                 let page = Page::read(bytes, &asked, &Position::default(), key_codec).unwrap();
                 assert!(page.is_vain(), "{kind:?}");
                 assert_eq!(page.next(&Position::default()).unwrap(), behind, "{kind:?}");
-                // A server that does not go there is asked for its next page.
+                // If a server does not continue there, its next page is requested.
                 let next = page.next(&behind).unwrap();
                 assert_ne!(next, behind, "{kind:?}");
                 assert_eq!(next.token.is_some(), kind == Kind::Objects2);

@@ -1,4 +1,4 @@
-//! Lists of uploads, with the ids that clients were given.
+//! Lists of uploads with the ids that clients got.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -11,17 +11,19 @@ use crate::context::{Proxy, RequestContext};
 use crate::operations::multipart::{backends_marker, given_id};
 use crate::sealed_object::ObjectRef;
 
-/// The list that a request asks for, if it is one of uploads of sealed objects.
+/// Returns the kind of list that a request asks for, if it is a list of recorded uploads.
 pub(in crate::operations) fn kind_of(proxy: &Proxy, call: &RequestContext) -> Option<Kind> {
     let records = |bucket| proxy.rule(bucket).records_uploads();
     super::kind_of(call)
         .filter(|kind| *kind == Kind::Uploads && call.target.bucket().is_some_and(records))
 }
 
-/// The upload behind which the list begins, as the backend knows it. Without a key S3 heeds none.
+/// Returns the backend's id of the upload behind which the list starts. As in S3, it is ignored
+/// without a key.
 ///
 /// # Errors
-/// `InvalidArgument` for an id that is not one of the key, or that keys are not available.
+/// `InvalidArgument` for an id that does not belong to the key, or an error if keys are not
+/// available.
 pub(super) async fn marker(
     proxy: &Proxy,
     call: &RequestContext,
@@ -32,7 +34,7 @@ pub(super) async fn marker(
     backends_marker(proxy, object_ref(call, bucket, key), marker).await.map(Some)
 }
 
-/// Finds the ids that clients were given for the uploads that are shown.
+/// Finds the ids that clients got for the uploads on a page.
 ///
 /// # Errors
 /// If the backend or the key provider is not available.
@@ -47,7 +49,8 @@ pub(super) async fn show_given(
         shown.iter().copied().filter(|at| page.items[*at].kind == EntryKind::Upload).collect();
     let next = AtomicUsize::new(0);
     let one = || find(proxy, call, bucket, (&page.items, &uploads), &next);
-    // Eight at once: a page has 1,000 uploads, and connections are for all requests.
+    // Eight requests run at a time. A page has 1,000 uploads, but the connections are shared by all
+    // requests.
     let (a, b, c, d, e, f, g, h) =
         tokio::try_join!(one(), one(), one(), one(), one(), one(), one(), one())?;
     for (at, given) in [a, b, c, d, e, f, g, h].into_iter().flatten() {
@@ -56,7 +59,7 @@ pub(super) async fn show_given(
     Ok(())
 }
 
-/// Takes one upload after the other, as long as `next` leaves any, and finds their ids.
+/// Processes one upload after another, until `next` has reached the end. Returns their ids.
 async fn find(
     proxy: &Proxy,
     call: &RequestContext,

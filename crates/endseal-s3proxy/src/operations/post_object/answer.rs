@@ -1,4 +1,4 @@
-//! The answer to a form that was stored: as the form wants it.
+//! Response to a form whose file was stored.
 
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::sigv4::uri;
@@ -9,7 +9,8 @@ use http::{Response, StatusCode, Uri};
 use super::Fields;
 use crate::transfer::Outgoing;
 
-/// 303 to where the form wants the browser, or the status that it names, or 204.
+/// Builds the response that the form requests: a redirect with 303, the status that it names, or
+/// 204.
 pub(super) fn of(
     fields: &Fields,
     bucket: &str,
@@ -56,7 +57,7 @@ pub(super) fn of(
     Ok(response)
 }
 
-/// Returns true if a browser may be sent there.
+/// Returns true if browsers may be redirected to this URL.
 fn is_url(url: &str) -> bool {
     let parsed = url.parse::<Uri>().ok();
     let scheme = parsed.as_ref().and_then(Uri::scheme_str);

@@ -1,4 +1,4 @@
-//! Fields of a form, and what they mean for the object.
+//! Fields of a form and their meaning for the object.
 
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::Digests;
@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::headers::{self, USER_METADATA};
 
-/// Fields that are headers of the object.
+/// Fields that become headers of the object.
 const HEADERS: [&str; 8] = [
     "cache-control",
     "content-disposition",
@@ -20,14 +20,14 @@ const HEADERS: [&str; 8] = [
     "x-amz-website-redirect-location",
 ];
 
-/// The fields before the file.
+/// Fields of the form that precede the file.
 pub(super) struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// Fields with `${filename}` in the key replaced.
+    /// Creates the fields and replaces `${filename}` in the key.
     ///
     /// # Errors
-    /// If names or values cannot be.
+    /// Never, at present; names and values are checked when they are used.
     pub(super) fn new(mut fields: Vec<(String, String)>, filename: &str) -> Result<Self, S3Error> {
         for (name, value) in &mut fields {
             if name.eq_ignore_ascii_case("key") {
@@ -41,16 +41,16 @@ impl Fields {
         &self.0
     }
 
-    /// The value of a field; names in any case.
+    /// Returns the value of a field. Names are not case-sensitive.
     pub(super) fn get(&self, wanted: &str) -> Option<&str> {
         let found = self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted))?;
         Some(&found.1)
     }
 
-    /// The key of the object.
+    /// Returns the key of the object.
     ///
     /// # Errors
-    /// If there is none, or it is empty.
+    /// If the field is missing, empty, or contains a zero byte.
     pub(super) fn key(&self) -> Result<&str, S3Error> {
         let key = self.get("key").ok_or_else(|| {
             S3Error::invalid_argument("Bucket POST must contain a field named 'key'.")
@@ -64,7 +64,7 @@ impl Fields {
     /// Returns the digests of the content that the form states.
     ///
     /// # Errors
-    /// Malformed checksums, or two.
+    /// If a checksum is malformed, or there is more than one.
     pub(super) fn digests(&self) -> Result<Digests, S3Error> {
         let mut headers = HeaderMap::new();
         for (name, value) in self.lower() {
@@ -77,10 +77,10 @@ impl Fields {
         Ok(Digests::of_request(&headers, None)?)
     }
 
-    /// The headers that stand beside the object.
+    /// Returns the headers of the object.
     ///
     /// # Errors
-    /// If a value cannot be in one.
+    /// If a field cannot be a header, or contains an encryption key (SSE-C).
     pub(super) fn headers(&self) -> Result<HeaderMap, S3Error> {
         headers::check_no_customer_key(self.0.iter().map(|(name, _)| name.as_str()))?;
         let mut headers = HeaderMap::new();
@@ -111,7 +111,7 @@ fn append(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), S3Erro
     Ok(())
 }
 
-/// Tags as a header has them; forms have them in XML.
+/// Converts tags from the XML of a form into the form of a header.
 fn tags(xml: &str) -> Result<String, S3Error> {
     let encode = |text: &str| uri::encode_component(text.as_bytes());
     let tags = xml::read_tags(xml.as_bytes())?;

@@ -9,28 +9,28 @@ use http::header::CONTENT_TYPE;
 
 use crate::transfer::{RequestBody, find};
 
-/// Bytes of the form before the file at most, as S3 has it.
+/// Maximum size in bytes of the form before the file, as in S3.
 const MAX_LEN: usize = 20 * 1024;
 
-/// Longest boundary (RFC 2046, 5.1.1).
+/// Maximum length of a boundary (RFC 2046, 5.1.1).
 const MAX_BOUNDARY: usize = 70;
 
-/// Fields, and where the file begins.
+/// Fields of a form, and the start of its file.
 pub(super) struct Preamble {
-    /// Names and values in their order.
+    /// Names and values of the fields, in their order.
     pub(super) fields: Vec<(String, String)>,
-    /// The name of the file, without folders.
+    /// Name of the file without folders.
     pub(super) filename: String,
-    /// Bytes of the form before the file.
+    /// Number of bytes of the form before the file.
     pub(super) len: u64,
-    /// Bytes of the file, and perhaps of what follows, that came with them.
+    /// Bytes behind the preamble that were already received.
     pub(super) rest: Bytes,
 }
 
-/// The boundary that a request announces.
+/// Returns the boundary that a request announces.
 ///
 /// # Errors
-/// If it announces none.
+/// If the request announces none, or an invalid one.
 pub(super) fn boundary(headers: &HeaderMap) -> Result<String, S3Error> {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let (_, parameters) = parameters(value);
@@ -42,13 +42,13 @@ pub(super) fn boundary(headers: &HeaderMap) -> Result<String, S3Error> {
 }
 
 impl Preamble {
-    /// Reads a form up to its file.
+    /// Reads a form up to the start of its file.
     ///
     /// # Errors
-    /// If it is longer than S3 takes, is no form, or has no file.
+    /// If the preamble is longer than S3 allows, is malformed, or has no file.
     pub(super) async fn read(upload: &mut RequestBody, boundary: &str) -> Result<Self, S3Error> {
         let mut buffer = BytesMut::new();
-        // Read again when there is twice as much: in all, each byte is looked at a few times only.
+        // The buffer is parsed again when it has doubled, so each byte is parsed only a few times.
         let mut enough = 1;
         loop {
             let piece = poll_fn(|cx| upload.poll_piece(cx)).await.transpose()?;
@@ -77,11 +77,11 @@ impl Preamble {
     }
 }
 
-/// The preamble and its length; `None` if more is needed.
+/// Parses the preamble and returns its length, too. Returns `None` if more bytes are needed.
 fn parse(buffer: &[u8], boundary: &str) -> Result<Option<(Preamble, usize)>, S3Error> {
     let delimiter = format!("\r\n--{boundary}");
     let first = &delimiter.as_bytes()[2..];
-    // The first delimiter begins the body, or its first line.
+    // The first delimiter is at the start of the body or after an empty line.
     let start = if buffer.starts_with(b"\r\n") { 2 } else { 0 };
     let Some(begin) = buffer.get(start..start + first.len()) else { return Ok(None) };
     if begin != first {
@@ -102,7 +102,7 @@ fn parse(buffer: &[u8], boundary: &str) -> Result<Option<(Preamble, usize)>, S3E
         if !rest.starts_with(b"\r\n") {
             return Err(S3Error::malformed_form());
         }
-        // From the line end before the headers: there may be none.
+        // The search starts at the line end before the headers, because there may be none.
         let Some(end) = find(rest, b"\r\n\r\n") else { return Ok(None) };
         let headers = core::str::from_utf8(rest.get(2..end).unwrap_or_default())
             .map_err(|_| S3Error::malformed_form())?;
@@ -120,7 +120,7 @@ fn parse(buffer: &[u8], boundary: &str) -> Result<Option<(Preamble, usize)>, S3E
     }
 }
 
-/// Name and file name of a part.
+/// Returns the name and file name of a form part.
 fn disposition(headers: &str) -> Result<(String, Option<String>), S3Error> {
     let value =
         headers.split("\r\n").filter_map(|line| line.split_once(':')).find_map(|(name, value)| {
@@ -141,7 +141,7 @@ fn disposition(headers: &str) -> Result<(String, Option<String>), S3Error> {
     Ok((name.ok_or_else(S3Error::malformed_form)?, filename))
 }
 
-/// Returns the text before the first `;`, and the parameters behind it, names in lower case.
+/// Returns the text before the first `;` and the parameters behind it, with names in lower case.
 fn parameters(value: &str) -> (&str, Vec<(String, String)>) {
     let (kind, mut rest) = value.split_once(';').unwrap_or((value, ""));
     let mut parameters = Vec::new();
@@ -160,8 +160,8 @@ fn parameters(value: &str) -> (&str, Vec<(String, String)>) {
     (kind.trim(), parameters)
 }
 
-/// Text up to the closing quote, and what follows it. Browsers write quotes within as `%22`
-/// (WHATWG), others with a backslash.
+/// Returns the text up to the closing quote, and the rest. Browsers encode quotes within it as
+/// `%22` (WHATWG), other clients with a backslash.
 fn unquote(text: &str) -> (String, &str) {
     let mut value = String::new();
     let mut characters = text.char_indices();
