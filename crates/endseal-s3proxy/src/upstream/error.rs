@@ -77,7 +77,9 @@ impl fmt::Display for ClientError {
             Self::Busy => f.write_str("every connection to the server is in use"),
             Self::Broken => f.write_str("the connection broke before a response came"),
             Self::Connect(error) => write!(f, "no connection to the server: {error}"),
-            Self::Resolve(error) => write!(f, "the address of the server cannot be resolved: {error}"),
+            Self::Resolve(error) => {
+                write!(f, "the address of the server cannot be resolved: {error}")
+            }
             Self::ConnectTimeout => f.write_str("no connection to the server in time"),
             Self::InvalidRequest => f.write_str("the request cannot be sent"),
             Self::InvalidResponse => f.write_str("the server's answer is not HTTP/1.1"),

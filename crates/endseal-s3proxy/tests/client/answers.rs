@@ -1,9 +1,9 @@
-//! Answers of every kind.
+//! Tests of responses of every form.
 
 use super::server::serve;
 use super::*;
 
-/// An answer, and the status and content that it means.
+/// Bytes of a response, with the status and content that they mean.
 const ANSWERS: [(&str, u16, &str); 11] = [
     ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nplain", 200, "plain"),
     ("HTTP/1.1 200 OK\ncontent-length: 5\n\nplain", 200, "plain"),
@@ -67,7 +67,7 @@ async fn one_connection_serves_again_after_each() {
     assert_eq!((server.accepted(), client.counters().retried()), (1, 0));
 }
 
-/// However a server cuts what it says.
+/// A server may split its response at any byte.
 #[tokio::test]
 async fn an_answer_may_come_byte_by_byte() {
     let server = serve(|mut peer| async move {
@@ -108,7 +108,7 @@ async fn an_answer_to_head_has_no_body() {
     assert_eq!(server.accepted(), 1);
 }
 
-/// A server that says more than it announced: what is behind is no answer to the next request.
+/// A server that sends more than it announced: the rest is not a response to the next request.
 #[tokio::test]
 async fn a_connection_that_is_out_of_step_is_closed() {
     const DENIED: &[u8] = b"HTTP/1.1 403 Forbidden\r\ncontent-length: 6\r\n\r\ndenied";
@@ -129,7 +129,7 @@ async fn a_connection_that_is_out_of_step_is_closed() {
     }
 }
 
-/// An answer that came without a request is not taken for the answer to the next request.
+/// A response that arrives without a request is not used for the next request.
 #[tokio::test]
 async fn an_answer_without_a_request_is_none() {
     let server = serve(|mut peer| async move {

@@ -1,4 +1,4 @@
-//! Bodies of responses: whole, large, dropped.
+//! Tests of response bodies that are read completely, are large, or are dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +40,7 @@ async fn a_large_body_comes_in_large_frames() {
         largest = largest.max(frame.len());
     }
     assert_eq!(len, LARGE);
-    // Reads grow until the socket has no more at once.
+    // Reads grow until the socket has no more bytes available.
     assert!(LARGE / frames > 32 * 1024 && largest <= 2 * limits().buffer, "{frames} {largest}");
     assert_eq!(client.kept_connections(), 1);
     assert!(client.counters().bytes_received() > LARGE as u64);

@@ -1,9 +1,9 @@
-//! Servers that break off, stall and talk nonsense.
+//! Tests with servers that close early, stall or send malformed responses.
 
 use super::server::serve;
 use super::*;
 
-/// The answer, then the end of the connection.
+/// Sends the response, then closes the connection. Returns the result of the client.
 async fn after(answer: &'static [u8]) -> Result<(Vec<u8>, Option<ResponseError>), ClientError> {
     let server = serve(move |mut peer| async move {
         peer.head().await.unwrap();
@@ -122,7 +122,7 @@ async fn a_slow_body_is_no_stall() {
         peer.rest().await;
     })
     .await;
-    // Longer than a pause, shorter than all of them.
+    // Longer than one pause, but shorter than all of them together.
     let client = client(server.port, Limits { idle: SOON * 2, ..limits() });
     let (body, error) = read(get(&client, "/").await.unwrap().into_body()).await;
     assert_eq!((&body[..], error), (&b"xxxxxxxxx"[..], None));

@@ -1,4 +1,4 @@
-//! Bodies of responses that are read into a buffer of the caller's.
+//! Tests of response bodies that are read into a buffer of the caller.
 
 use bytes::BytesMut;
 
@@ -6,7 +6,7 @@ use super::server::{OK, serve};
 use super::*;
 
 pub(crate) const LONG: usize = 3 << 20;
-/// One read of a connection.
+/// Size of a single read of a connection in bytes.
 const SHORT: usize = 40_000;
 const HEADS: [&str; 3] = ["", "connection: close\r\n", "x-amz-meta-a: b\r\n"];
 
@@ -14,7 +14,8 @@ pub(crate) fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i % 251).to_le_bytes()[0]).collect()
 }
 
-/// Reads at most `most` bytes at once into a room of `room`, until the end or an error.
+/// Reads at most `most` bytes at once into a buffer with capacity `room`, until the end or an
+/// error.
 pub(crate) async fn read_into(
     body: &mut ResponseBody,
     room: usize,
@@ -133,7 +134,7 @@ async fn a_body_that_stalls_is_given_up() {
     assert_eq!((client.used_connections(), client.kept_connections()), (0, 0));
 }
 
-/// A body in one piece with its head, and bytes behind it that nobody asked for.
+/// A body that arrives with its head, followed by bytes that do not belong to it.
 #[tokio::test]
 async fn more_than_was_announced_ends_the_connection() {
     for len in [70_000, LONG] {

@@ -1,5 +1,5 @@
-//! Responses of a backend that is hostile or broken, as bytes. Each has one verdict in bounded
-//! time, and the next request has its own response.
+//! Responses of a hostile or broken backend, as bytes. Each has one result in bounded time, and the
+//! next request gets its own response.
 
 use core::fmt::Write as _;
 
@@ -10,22 +10,22 @@ use tokio::net::TcpStream;
 use super::server::{Peer, Server, serve};
 use super::*;
 
-/// Outcome of a request.
+/// Expected result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Status, and the whole body.
+    /// The response is complete: status and body.
     Whole(u16, Vec<u8>),
-    /// Status, and the body before it broke.
+    /// The body broke off: status and received bytes.
     Cut(u16, Vec<u8>),
     /// The response is not HTTP/1.1.
     Invalid,
     /// The connection broke before a response.
     Broken,
-    /// No response in time.
+    /// No response arrived in time.
     Late,
 }
 
-/// Behaviour of the backend after the bytes.
+/// Behaviour of the backend after it has sent the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Close,
@@ -52,7 +52,7 @@ fn cut(body: &str) -> Verdict {
     Verdict::Cut(200, body.into())
 }
 
-/// A status line, headers that are joined as they are, and what follows the head.
+/// Joins a status line, headers and the bytes behind the head.
 fn ok(headers: &str, rest: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{headers}\r\n{rest}")
 }
@@ -391,8 +391,8 @@ fn all() -> Vec<Shape> {
     [lengths(), encodings(), chunks(), heads()].into_iter().flatten().collect()
 }
 
-/// A backend that answers `/hostile` with the bytes, in writes of `step` bytes, and other requests
-/// with their path.
+/// Starts a backend that answers `/hostile` with the bytes, in writes of `step` bytes, and other
+/// requests with their path.
 async fn backend(bytes: Vec<u8>, then: Then, step: usize) -> Server {
     serve(move |mut peer: Peer| {
         let bytes = bytes.clone();
@@ -434,7 +434,7 @@ async fn verdict(client: &Client, path: &str) -> Verdict {
     }
 }
 
-/// The body as hyper's own client reads it, if it accepts the response.
+/// Returns the result of hyper's own client, if it accepts the response.
 async fn hypers(port: u16) -> Option<Verdict> {
     use hyper::body::Incoming;
     let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
@@ -458,11 +458,11 @@ async fn hypers(port: u16) -> Option<Verdict> {
     outcome
 }
 
-/// All faults of a shape.
+/// Returns all differences from the expected result of a shape.
 async fn faults(shape: &Shape, step: usize) -> Vec<String> {
     let mut faults = Vec::new();
     let server = backend(shape.bytes.clone(), shape.then, step).await;
-    // Where an answer is expected, a busy machine has time for it.
+    // If a response is expected, a busy machine gets enough time for it.
     let short = SOON * 4;
     let first_byte = if shape.verdict == Verdict::Late { short } else { LATE };
     let is_whole = matches!(shape.verdict, Verdict::Whole(..) | Verdict::Invalid);
@@ -482,7 +482,7 @@ async fn faults(shape: &Shape, step: usize) -> Vec<String> {
         }
     }
     match hypers(server.port).await {
-        // An upgrade, for which hyper leaves it to the caller that it was not asked for.
+        // hyper leaves it to the caller to refuse an upgrade that was not requested.
         Some(Verdict::Whole(101, _)) if shape.verdict == Verdict::Invalid => {}
         Some(other) if other != shape.verdict => {
             faults.push(format!("{}: hyper has {other:?}", shape.name));
@@ -506,11 +506,10 @@ async fn each_shape_has_one_verdict_and_the_next_request_its_own_response() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// The same responses, a byte at a time.
+/// The same responses, sent byte by byte.
 #[tokio::test]
 async fn pieces_do_not_change_the_verdict() {
-    // Bytes behind a response that come after the next request are indistinguishable from its
-    // response.
+    // Bytes that arrive after the next request cannot be distinguished from its response.
     let is_apart = |shape: &Shape| {
         let name = shape.name;
         let behind = ["glued", "longer", "304", "and bytes", "more bytes", "framing"];

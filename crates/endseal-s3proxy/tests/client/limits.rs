@@ -1,4 +1,4 @@
-//! Limits of numbers and times, and targets that cannot be reached.
+//! Tests of connection limits, timeouts, and targets that cannot be connected to.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! The client against servers that answer, stall, lie and die: each is a socket of this process,
-//! which says byte for byte what the test wants.
+//! Tests of the client against servers that respond, stall, violate the protocol or close. Each
+//! server is a socket of this process and sends exactly the bytes that the test chooses.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 
@@ -28,9 +28,9 @@ use http_body::Body as _;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-/// Short enough for a test, long enough for a busy machine.
+/// Short enough for a test, and long enough for a busy machine.
 const SOON: Duration = Duration::from_millis(500);
-/// Time that no test waits unless it fails.
+/// Timeout that only a failing test reaches.
 const LATE: Duration = Duration::from_secs(60);
 
 fn limits() -> Limits {
@@ -56,7 +56,7 @@ async fn frame(body: &mut ResponseBody) -> Option<Result<Bytes, ResponseError>> 
         .map(|frame| frame.map(|frame| frame.into_data().unwrap_or_default()))
 }
 
-/// The whole body, or what came before an error.
+/// Reads the whole body, or the bytes before an error.
 async fn read(mut body: ResponseBody) -> (Vec<u8>, Option<ResponseError>) {
     let mut all = Vec::new();
     while let Some(frame) = frame(&mut body).await {
@@ -68,7 +68,7 @@ async fn read(mut body: ResponseBody) -> (Vec<u8>, Option<ResponseError>) {
     (all, None)
 }
 
-/// A request from a runtime that stays and does nothing any more.
+/// Sends a request from another runtime, which is kept and does nothing afterwards.
 async fn get_elsewhere(client: &Client) -> Runtime {
     let client = client.clone();
     let request = move || {
@@ -82,7 +82,7 @@ async fn get_elsewhere(client: &Client) -> Runtime {
     tokio::task::spawn_blocking(request).await.unwrap()
 }
 
-/// A connection serves the runtime that opened it, and no other.
+/// Checks that a connection serves only the runtime that opened it.
 async fn stays(client: &Client) {
     let runtimes = [get_elsewhere(client).await, get_elsewhere(client).await];
     for _ in 0..2 {
@@ -94,7 +94,7 @@ async fn stays(client: &Client) {
     runtimes.into_iter().for_each(Runtime::shutdown_background);
 }
 
-/// Waits until something is so, which other tasks make so.
+/// Waits until other tasks have made a condition true.
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..6_000 {
         if is_so() {

@@ -1,4 +1,4 @@
-//! Connections are kept, reused, retried and dropped.
+//! Tests of connections that are kept, reused, retried and dropped.
 
 use super::server::{OK, Server, long, serve};
 use super::*;
@@ -74,7 +74,7 @@ async fn a_kept_connection_stays_with_its_runtime() {
     assert_eq!(server.accepted(), 3);
 }
 
-/// Connections that other runtimes keep count as well.
+/// Connections that other runtimes keep are counted, too.
 #[tokio::test]
 async fn there_are_no_more_connections_than_said() {
     let server = serve(|peer| peer.always(OK)).await;
@@ -94,7 +94,7 @@ async fn a_body_is_at_its_end_with_its_last_byte() {
     let mut body = get(&client, "/").await.unwrap().into_body();
     assert!(!body.is_end_stream());
     assert_eq!(frame(&mut body).await, Some(Ok(Bytes::from_static(b"hi"))));
-    // Nobody asks a second time whose framing is a length.
+    // The end follows from the length, so it is known without another poll.
     assert!(body.is_end_stream());
     assert_eq!(client.kept_connections(), 1);
     assert_eq!(frame(&mut body).await, None);
@@ -141,14 +141,14 @@ async fn bytes_that_nobody_asked_for_end_a_connection() {
     }
 }
 
-/// Answers once, and closes the kept connection as `then` says.
+/// Starts a server that responds once and closes the kept connection, early or at the next request.
 async fn closing(early: bool) -> Server {
     serve(move |mut peer| async move {
         peer.head().await.unwrap();
         peer.say(OK).await;
         if peer.number == 0 {
             if !early {
-                // The next request is on its way when the connection goes.
+                // The next request has been sent when the connection closes.
                 peer.head().await;
             }
             return;
@@ -163,14 +163,14 @@ async fn a_kept_connection_that_closed_is_replaced() {
     let server = closing(true).await;
     let client = client(server.port, limits());
     let (first, _) = read(get(&client, "/").await.unwrap().into_body()).await;
-    // The end has arrived.
+    // The end of the connection has arrived.
     tokio::time::sleep(SOON).await;
     let response = client
         .send(request(Method::POST, "/", Body::full(Bytes::from_static(b"data"))))
         .await
         .unwrap();
     assert_eq!((first, response.status().as_u16()), (b"hi".to_vec(), 200));
-    // Seen before it was used: no retry, whatever the method.
+    // It was noticed before the connection was used, so no retry is needed for any method.
     let counters = client.counters();
     assert_eq!((counters.retried(), counters.reused(), counters.opened()), (0, 0, 2));
 }
@@ -209,7 +209,7 @@ async fn what_may_do_harm_is_not_sent_again() {
         body
     };
     let full = || Body::full(Bytes::from_static(b"data"));
-    // A complete body of a method that is not idempotent; a body of which a part is gone.
+    // A complete body of a method that is not idempotent, and a body that was partly consumed.
     let cases: [(Method, fn() -> Body); 2] = [(Method::POST, full), (Method::PUT, half)];
     for (method, body) in cases {
         let server = closing(false).await;
@@ -257,7 +257,7 @@ async fn a_body_that_was_not_begun_goes_to_the_next_connection() {
     read(get(&client, "/").await.unwrap().into_body()).await;
     let (mut sender, body) = Body::channel(4);
     let sending = tokio::spawn(async move {
-        // The server has closed by then.
+        // The server has closed the connection by then.
         tokio::time::sleep(SOON).await;
         sender.send(Bytes::from_static(b"data")).await
     });
@@ -287,7 +287,7 @@ async fn kept_connections_have_an_end() {
     for _ in 0..2 {
         read(get(&client, "/").await.unwrap().into_body()).await;
         assert_eq!(client.kept_connections(), 1);
-        // Without another request.
+        // The connections are closed without another request.
         until("swept", || client.kept_connections() == 0).await;
     }
     assert_eq!(server.accepted(), 2);
@@ -308,7 +308,7 @@ async fn no_more_are_kept_than_said() {
     assert_eq!((client.kept_connections(), client.used_connections()), (2, 0));
 }
 
-/// Most responses have a dozen fields, and those with hundreds are of objects with much metadata.
+/// Most responses have a dozen headers. Those of objects with much metadata have hundreds.
 #[tokio::test]
 async fn a_response_has_up_to_512_fields() {
     for (fields, method, works) in [

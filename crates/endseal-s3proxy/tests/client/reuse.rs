@@ -1,4 +1,4 @@
-//! Connections that serve one request after another, whatever the responses look like.
+//! Tests of connections that serve several requests, with responses of different forms.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use super::*;
 
 const LONG: usize = 1 << 20;
 
-/// Each is followed by a body of [`LONG`] bytes.
+/// Heads that are each followed by a body of [`LONG`] bytes.
 fn heads() -> [(&'static str, String); 5] {
     let len = format!("content-length: {LONG}\r\n");
     [
@@ -25,7 +25,7 @@ fn heads() -> [(&'static str, String); 5] {
     ]
 }
 
-/// The second request on a connection gets its response as the first one did.
+/// The second request on a connection gets its response like the first one.
 #[tokio::test]
 async fn a_connection_serves_again_after_any_head() {
     for (name, head) in heads() {
@@ -51,8 +51,8 @@ async fn a_connection_serves_again_after_any_head() {
     }
 }
 
-/// Bytes that came since the last response are found even where the runtime had no time to look at
-/// its sockets.
+/// Bytes that arrived since the last response are noticed even if the runtime has not polled its
+/// sockets.
 #[tokio::test]
 async fn a_connection_that_can_be_read_is_not_used_again() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -71,7 +71,7 @@ async fn a_connection_that_can_be_read_is_not_used_again() {
             let Ok(more) = asked.recv() else { return };
             if !more.is_empty() {
                 stream.write_all(more).unwrap();
-                // Until the client has closed it.
+                // Reads until the client has closed the connection.
                 thread::spawn(move || stream.read(&mut [0]));
             }
             tell.send(()).unwrap();
@@ -82,7 +82,7 @@ async fn a_connection_that_can_be_read_is_not_used_again() {
     for (turn, more) in [&fake[..], b"\r\n", b"", fake].into_iter().enumerate() {
         let response = timeout(LATE, get(&client, "/")).await.expect("an answer").unwrap();
         assert_eq!(read(response.into_body()).await, (b"hi".to_vec(), None), "{turn}");
-        // The thread waits here: no event of a socket is seen meanwhile.
+        // The thread blocks here, so no socket event is processed meanwhile.
         ask.send(more).unwrap();
         told.recv().unwrap();
         thread::sleep(SOON / 10);

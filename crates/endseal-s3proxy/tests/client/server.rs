@@ -1,4 +1,4 @@
-//! A server that a test writes as it goes.
+//! Server whose behaviour each test implements.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// One connection.
+/// Connection of a client.
 pub(crate) struct Peer {
     pub(crate) stream: TcpStream,
     buffer: Vec<u8>,
-    /// Which one it is, from 0.
+    /// Number of the connection, from 0.
     pub(crate) number: usize,
 }
 
@@ -25,7 +25,7 @@ impl Server {
     }
 }
 
-/// Serves each connection by `talk`, and closes it when that ends.
+/// Serves each connection with `talk` and closes it when `talk` returns.
 pub(crate) async fn serve<F>(talk: impl Fn(Peer) -> F + Send + 'static) -> Server
 where
     F: Future<Output = ()> + Send + 'static,
@@ -44,7 +44,7 @@ where
 }
 
 impl Peer {
-    /// The head of the next request; `None` when the client has closed.
+    /// Reads the head of the next request. Returns `None` if the client has closed.
     pub(crate) async fn head(&mut self) -> Option<String> {
         loop {
             if let Some(at) = self.buffer.windows(4).position(|end| end == b"\r\n\r\n") {
@@ -57,7 +57,7 @@ impl Peer {
         }
     }
 
-    /// The next `len` bytes of a body; `None` when the client closed before.
+    /// Reads the next `len` bytes of a body. Returns `None` if the client closes before.
     pub(crate) async fn body(&mut self, len: usize) -> Option<Vec<u8>> {
         while self.buffer.len() < len {
             if !self.more().await {
@@ -67,7 +67,7 @@ impl Peer {
         Some(self.buffer.drain(..len).collect())
     }
 
-    /// Returns the number of bytes that come until the client closes.
+    /// Returns the number of bytes that arrive until the client closes.
     pub(crate) async fn rest(&mut self) -> usize {
         let mut len = core::mem::take(&mut self.buffer).len();
         while self.more().await {
@@ -77,16 +77,16 @@ impl Peer {
     }
 
     async fn more(&mut self) -> bool {
-        // A reset is an end, too.
+        // A reset counts as the end, too.
         self.stream.read_buf(&mut self.buffer).await.unwrap_or(0) > 0
     }
 
-    /// Says something, if the client still listens.
+    /// Sends bytes, if the client is still connected.
     pub(crate) async fn say(&mut self, bytes: impl AsRef<[u8]>) {
         let _gone = self.stream.write_all(bytes.as_ref()).await;
     }
 
-    /// Says it to every request, without looking at it.
+    /// Sends the same response to every request.
     pub(crate) async fn always(mut self, answer: &[u8]) {
         while self.head().await.is_some() {
             self.say(answer).await;
@@ -94,7 +94,8 @@ impl Peer {
     }
 }
 
-/// A response whose body does not come all with its head: it holds its connection until it is read.
+/// Returns a response whose body is longer than its first read, so it occupies its connection until
+/// it is read.
 pub(crate) fn long() -> &'static [u8] {
     const LEN: usize = 100_000;
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {LEN}\r\n\r\n");

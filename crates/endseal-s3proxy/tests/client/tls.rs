@@ -1,4 +1,5 @@
-//! HTTPS. The certificates in `tls/` are made for these tests, for a hundred years.
+//! Tests of HTTPS. The certificates in `tls/` were created for these tests and are valid for a
+//! hundred years.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ const AUTHORITY: &[u8] = include_bytes!("tls/ca.pem");
 const SERVER: &[u8] = include_bytes!("tls/server.pem");
 const KEY: &[u8] = include_bytes!("tls/server.key");
 
-/// Answers every head, over TLS of one version. Cuts the connection without a goodbye if told to.
+/// Answers each request over one version of TLS. With `cut`, the connection closes without a TLS
+/// close message.
 async fn serve(version: &'static rustls::SupportedProtocolVersion, cut: bool) -> u16 {
     let chain = CertificateDer::pem_slice_iter(SERVER).map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
@@ -118,8 +120,8 @@ async fn a_server_that_is_not_trusted_gets_no_request() {
 
 #[tokio::test]
 async fn an_end_without_goodbye_is_no_end() {
-    // Framed by the end of the connection alone: whoever cuts it could pass a part off as the
-    // whole.
+    // The body ends with the connection, so an attacker who cuts it could make a part look
+    // complete.
     let client = client("localhost", serve(&rustls::version::TLS13, true).await, own());
     let response = get(&client, "/").await.unwrap();
     let (body, error) = read(response.into_body()).await;

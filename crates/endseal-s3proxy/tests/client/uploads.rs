@@ -1,4 +1,4 @@
-//! Bodies of requests.
+//! Tests of request bodies.
 
 use std::sync::Mutex;
 
@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::server::{OK, serve};
 use super::*;
 
-/// A source of frames, one after the other.
+/// Source of a body that yields these frames.
 struct Frames(Vec<Result<Bytes, SourceError>>);
 
 impl http_body::Body for Frames {
@@ -97,19 +97,19 @@ async fn a_large_body_goes_out() {
     assert_eq!(client.kept_connections(), 1);
 }
 
-/// Chunk n of a large body.
+/// Returns chunk `n` of a large body.
 fn chunk_of(n: usize, len: usize) -> Vec<u8> {
     vec![n.to_le_bytes()[0]; len]
 }
 
-/// Sends a body of 8 bytes. The error, and how much of the body the server saw.
+/// Sends a body of 8 bytes. Returns the error, and the number of bytes that the server received.
 async fn failing(body: Body, limits: Limits) -> (ClientError, usize) {
     let (tell, seen) = oneshot::channel();
     let tell = Mutex::new(Some(tell));
     let server = serve(move |mut peer| {
         let tell = tell.lock().unwrap().take();
         async move {
-            // A source that fails at once may leave nothing to see.
+            // A source that fails at once may prevent the whole request.
             let len = if peer.head().await.is_some() { peer.rest().await } else { 0 };
             tell.unwrap().send(len).unwrap();
         }
@@ -144,7 +144,7 @@ async fn a_source_that_fails_aborts_the_request() {
 async fn an_aborted_upload_ends_by_a_reset() {
     use tokio::io::AsyncReadExt as _;
 
-    // Some servers take an orderly end for the end of the body, and keep what they have.
+    // Some servers take an orderly close for the end of the body and store a truncated object.
     let (tell, seen) = oneshot::channel();
     let tell = Mutex::new(Some(tell));
     let server = serve(move |mut peer| {
@@ -223,7 +223,7 @@ async fn a_slow_source_is_no_stall() {
         peer.say(OK).await;
     })
     .await;
-    // Longer than a pause, shorter than all of them.
+    // Longer than one pause, but shorter than all of them together.
     let short = SOON * 2;
     let client = client(server.port, Limits { idle: short, first_byte: short, ..limits() });
     let (mut sender, body) = Body::channel(8);
@@ -242,7 +242,7 @@ async fn an_answer_before_the_end_of_the_body_is_taken() {
     let server = serve(|mut peer| async move {
         peer.head().await.unwrap();
         peer.say(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 6\r\n\r\ndenied").await;
-        // Reads on, as servers do so that the answer is not lost by a reset.
+        // Like real servers, it reads on so that the response is not lost by a reset.
         peer.rest().await;
     })
     .await;
@@ -251,7 +251,7 @@ async fn an_answer_before_the_end_of_the_body_is_taken() {
     let response = client.send(request(Method::PUT, "/", body)).await.unwrap();
     assert_eq!(response.status(), 403);
     assert_eq!(read(response.into_body()).await, (b"denied".to_vec(), None));
-    // A connection with half a request on it serves nobody.
+    // A connection with an incomplete request cannot be reused.
     assert_eq!((client.kept_connections(), client.used_connections()), (0, 0));
     assert!(sender.send(Bytes::from_static(b"late")).await.is_err());
 }

@@ -1,4 +1,4 @@
-//! Access of clients.
+//! Tests of the access rules of clients.
 
 use std::time::SystemTime;
 
@@ -32,7 +32,7 @@ async fn only_who_signs_comes_in() {
         let answer = client.exchange(&head, b"", false).await;
         assert_eq!(answer.status == 200, from == to, "{from} {to}");
     }
-    // The client's secret is of no use at the backend, and the other way round.
+    // The client's secret is not valid at the backend, and the backend's not at the proxy.
     let backend = world.backend();
     let refused = Client::new(backend.address, ACCESS_KEY, SECRET).ask("GET", "/bucket/key").await;
     assert_eq!(refused.status, 403);

@@ -1,4 +1,4 @@
-//! Requests that would get round the proxy.
+//! Tests of requests that could bypass the proxy.
 
 use crate::fixture::World;
 
@@ -63,7 +63,7 @@ async fn a_restoration_goes_through_and_a_query_does_not() {
     ] {
         let body = format!("<RestoreRequest>{inner}</RestoreRequest>");
         let answer = client.send("POST", "/bucket/key?restore", &[], body.as_bytes()).await;
-        // The folder has no archive, and says so in words of its own.
+        // The folder has no archive and responds with its own message.
         assert_eq!(answer.element("Message") == MESSAGE, refused, "{inner}: {}", answer.text());
     }
     let wrong = client.send("POST", "/bucket/key?restore", &[], b"<Other/>").await.expect(400);

@@ -1,4 +1,4 @@
-//! Long uploads in chunks, one behind another on connections that stay.
+//! Tests of long uploads in chunks, several per connection.
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::sha256;
@@ -11,17 +11,17 @@ use crate::fixture::{World, content, eventually};
 
 const TARGET: &str = "/bucket/key";
 
-/// Fault of an upload.
+/// Fault in an upload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wrong {
     Nothing,
-    /// The checksum behind it, or where there is none the signature of the last chunk.
+    /// The trailing checksum is wrong, or the last chunk's signature if there is no checksum.
     End,
-    /// A byte between two chunks.
+    /// A byte between two chunks is wrong.
     Framing,
 }
 
-/// A request as it goes over the socket.
+/// Returns a request as bytes for the socket.
 fn upload(client: &Client, hash: PayloadHash, body: &[u8], chunk: usize, wrong: Wrong) -> Vec<u8> {
     let has_trailer = !matches!(hash, PayloadHash::Streaming);
     let is_signed = !matches!(hash, PayloadHash::StreamingUnsignedTrailer);
@@ -31,7 +31,7 @@ fn upload(client: &Client, hash: PayloadHash, body: &[u8], chunk: usize, wrong: 
     if has_trailer {
         headers.push(("x-amz-trailer", "x-amz-checksum-sha256"));
     }
-    // The same lines with the length of all that follows, which is that of any signatures.
+    // The length is computed first. It does not depend on the values of the signatures.
     let lines = |len| client.lines("PUT", TARGET, &headers, len, hash);
     let (_, payload) = lines(0);
     let len = frame(payload, body, chunk, has_trailer, Wrong::Nothing).len();
@@ -42,7 +42,7 @@ fn upload(client: &Client, hash: PayloadHash, body: &[u8], chunk: usize, wrong: 
     [head.as_bytes(), b"\r\n", &framed].concat()
 }
 
-/// The chunks and what is behind them.
+/// Returns the chunks and what follows them.
 fn frame(payload: Payload, body: &[u8], chunk: usize, has_trailer: bool, wrong: Wrong) -> Vec<u8> {
     let mut seed = match payload {
         Payload::StreamingSigned { seed, .. } => Some(seed),
@@ -81,9 +81,9 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Sends a request over a connection that may serve again, and reads its answer.
+/// Sends a request over a connection that can be reused, and reads its response.
 async fn exchange(stream: &mut TcpStream, request: &[u8]) -> Answer {
-    // A server that refuses may close before it has everything.
+    // A server that refuses the request may close before it has received everything.
     let _ = stream.write_all(request).await;
     let mut received = Vec::new();
     loop {
@@ -120,7 +120,7 @@ async fn long_uploads_in_chunks_of_all_forms_follow_each_other() {
             let head = client.ask_with("HEAD", TARGET, &asked).await.expect(200);
             assert_eq!(head.header("x-amz-checksum-sha256"), sum.as_deref(), "{hash:?} {len}");
             assert!(client.ask("GET", TARGET).await.expect(200).body == body, "{hash:?} {len}");
-            // What is found wrong with its end leaves the object, and the connection.
+            // A fault at the end keeps the object and the connection.
             let other = content(len, 99);
             let request = upload(client, hash, &other, chunk, Wrong::End);
             let refused = exchange(&mut stream, &request).await;
@@ -130,7 +130,7 @@ async fn long_uploads_in_chunks_of_all_forms_follow_each_other() {
                 "BadDigest"
             };
             assert_eq!(refused.code(), code, "{hash:?} {len}");
-            // And so does what is found wrong in between, but for the connection.
+            // A fault between chunks keeps the object, but not the connection.
             let request = upload(client, hash, &other, chunk, Wrong::Framing);
             let mut broken = TcpStream::connect(client.address).await.unwrap();
             assert_eq!(exchange(&mut broken, &request).await.status, 400, "{hash:?} {len}");

@@ -1,4 +1,4 @@
-//! Remains of uploads.
+//! Tests of the removal of leftovers of uploads.
 
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::fixture::{World, at_once, content};
 use crate::multipart::{PART, begin, complete, part};
 
-/// Uploads to which nothing happened for this long are removed. Longer than any test takes.
+/// Uploads that were inactive for this long are removed. It is longer than any test takes.
 const AGE: Duration = Duration::from_secs(3_600);
 
 async fn run(world: &World, options: &Clean) -> (CleanReport, Vec<String>) {
@@ -20,7 +20,7 @@ async fn run(world: &World, options: &Clean) -> (CleanReport, Vec<String>) {
             CleanEvent::Upload { bucket, key } => format!("upload {bucket}/{key}"),
             CleanEvent::Part { bucket, key } => format!("part {bucket}/{key}"),
             CleanEvent::Unknown { bucket, key } => format!("unknown {bucket}/{key}"),
-            // recorded_clean.rs is about these.
+            // recorded_clean.rs tests these.
             CleanEvent::Record { .. } => return,
             other => panic!("{other:?}"),
         });
@@ -36,7 +36,7 @@ fn older_than(age: Duration) -> Clean {
     options
 }
 
-/// An upload of a part and of one that is parked.
+/// Creates an upload with one ordinary part and one parked part.
 async fn left(client: &Client, target: &str) -> String {
     let id = begin(client, target, &[]).await;
     part(client, target, &id, 1, &content(PART, 1)).await;
@@ -60,7 +60,7 @@ async fn idle_uploads_go_and_live_ones_stay() {
     client.ask("PUT", "/other").await.expect(200);
     left(client, "/bucket/old").await;
     left(client, "/other/old").await;
-    // Begun long ago, but parts still come: one that is parked, and one that is not.
+    // Uploads that were started long ago but still get parts: one parked, one ordinary.
     let parked = begin(client, "/bucket/slow", &[]).await;
     let first = part(client, "/bucket/slow", &parked, 1, &content(PART, 2)).await;
     let large = begin(client, "/bucket/slower", &[]).await;
@@ -102,7 +102,8 @@ async fn parts_of_uploads_that_are_gone_go() {
     let client = &front.client;
     let backend = world.backend();
     left(client, "/bucket/key").await;
-    // Behind the proxy's back, as a lifecycle rule does it: the parked part stays.
+    // The upload is aborted directly at the backend, as a lifecycle rule does. The parked part
+    // stays.
     let uploads = backend.ask("GET", "/bucket?uploads").await.expect(200);
     let id = uploads.element("UploadId");
     backend.ask("DELETE", &format!("/bucket/key?uploadId={id}")).await.expect(204);
@@ -127,7 +128,7 @@ async fn what_is_not_known_stays() {
     let owner = head.header("x-amz-meta-endseal-upload").unwrap().to_owned();
     let id = "0123456789abcdef0123456789abcdef";
     let strange = [
-        // Without a word of its upload, and with one that lies elsewhere.
+        // Parked parts without the name of their upload, and with that of another upload.
         (format!(".endseal/parked/{id}/00001"), Vec::new()),
         (
             format!(".endseal/parked/{id}/00002"),
@@ -139,7 +140,7 @@ async fn what_is_not_known_stays() {
     for (key, headers) in &strange {
         backend.send("PUT", &format!("/bucket/{key}"), headers, b"x").await.expect(200);
     }
-    // Of a run that was killed while it tried the server.
+    // Test object of a run that was killed.
     backend.put("/bucket/.endseal/trial/0123456789abcdef", b"x").await.expect(200);
     world.age(2 * AGE);
     let (report, told) = run(&world, &older_than(AGE)).await;

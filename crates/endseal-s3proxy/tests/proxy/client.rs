@@ -1,4 +1,4 @@
-//! An S3 client that does what it is told, byte for byte.
+//! S3 client that sends exactly the bytes that a test chooses.
 
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -8,24 +8,24 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// A client with credentials.
+/// Client with credentials.
 pub(crate) struct Client {
     pub(crate) address: SocketAddr,
     pub(crate) signer: Signer,
 }
 
-/// Answer to a request.
+/// Response to a request.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
-    /// True if the body has the length that was announced.
+    /// True if the body has the announced length.
     pub(crate) whole: bool,
 }
 
 impl Answer {
-    /// The answer, if it has this status.
+    /// Checks the status and returns the response.
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
@@ -45,7 +45,7 @@ impl Answer {
         core::str::from_utf8(&self.body).unwrap()
     }
 
-    /// The text of all elements of a name.
+    /// Returns the texts of all elements with this name.
     pub(crate) fn elements(&self, name: &str) -> Vec<String> {
         let (open, close) = (format!("<{name}>"), format!("</{name}>"));
         let unescape = |text: &str| {
@@ -60,7 +60,7 @@ impl Answer {
         self.elements(name).into_iter().next().unwrap_or_else(|| panic!("{name}: {}", self.text()))
     }
 
-    /// S3's code of an error.
+    /// Returns the S3 code of an error response.
     #[track_caller]
     pub(crate) fn code(&self) -> String {
         assert!(self.status >= 400, "{}", self.status);
@@ -74,7 +74,7 @@ impl Client {
         Self { address, signer: Signer::new(access_key.to_owned(), secret, "us-east-1".into()) }
     }
 
-    /// Asks without a body.
+    /// Sends a request without a body.
     pub(crate) async fn ask(&self, method: &str, target: &str) -> Answer {
         self.send(method, target, &[], b"").await
     }
@@ -103,7 +103,7 @@ impl Client {
         self.exchange(&head, body, method == "HEAD").await
     }
 
-    /// The signed head of a request with a body of that length.
+    /// Returns the signed head of a request with a body of this length.
     pub(crate) fn head(
         &self,
         method: &str,
@@ -114,7 +114,7 @@ impl Client {
         self.head_of(method, target, headers, len, PayloadHash::Unsigned)
     }
 
-    /// The same, with what the signature says of the body.
+    /// Like [`Self::head`], with a statement about the body in the signature.
     pub(crate) fn head_of(
         &self,
         method: &str,
@@ -128,7 +128,7 @@ impl Client {
         head
     }
 
-    /// Its lines, and what signs the body if it comes in signed chunks.
+    /// Returns the lines of the head, and the state that signs the chunks of the body.
     pub(crate) fn lines(
         &self,
         method: &str,
@@ -154,29 +154,29 @@ impl Client {
         (head, payload)
     }
 
-    /// Sends a request as it stands, and reads to the end of the connection.
+    /// Sends a request unchanged, and reads until the connection ends.
     pub(crate) async fn exchange(&self, head: &str, body: &[u8], is_head: bool) -> Answer {
         let stream = TcpStream::connect(self.address).await.unwrap();
         let (mut read, mut write) = stream.into_split();
         let (head, body) = (head.as_bytes().to_vec(), body.to_vec());
         let writing = tokio::spawn(async move {
-            // A server that refuses may close before it has everything.
+            // A server that refuses the request may close before it has received everything.
             let _ = write.write_all(&head).await;
             let _ = write.write_all(&body).await;
             write
         });
         let mut received = Vec::new();
-        // A reset after the answer is the same.
+        // A reset after the response is acceptable.
         let _ = read.read_to_end(&mut received).await;
         drop(writing.await.unwrap());
         parse(&received, is_head)
     }
 }
 
-/// Reads an answer.
+/// Parses a response.
 pub(crate) fn parse(received: &[u8], is_head: bool) -> Answer {
     let Some(end) = received.windows(4).position(|it| it == b"\r\n\r\n") else {
-        // Cut before the first byte left.
+        // The connection closed before the first byte.
         assert!(received.is_empty(), "{}", String::from_utf8_lossy(received));
         return Answer { status: 0, headers: HeaderMap::new(), body: Vec::new(), whole: false };
     };

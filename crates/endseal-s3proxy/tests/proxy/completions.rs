@@ -1,5 +1,5 @@
-//! Uploads that a server completes in steps, so that for some time there is neither an upload nor
-//! an object.
+//! Tests of servers that complete an upload in steps, so that neither the upload nor the object
+//! exists for a while.
 
 use core::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::races::config_of;
 
 const TARGET: &str = "/bucket/key";
 
-/// An upload that waits for its end, over a server of that kind.
+/// Upload that is ready to be completed, at a server of this kind.
 struct Waiting {
     world: World,
     front: Front,
@@ -38,7 +38,7 @@ impl Waiting {
         Self { world, front, server, id, parts, content: pieces.concat() }
     }
 
-    /// Asks for the end, and is gone as soon as the server is at it.
+    /// Requests the completion, and disconnects as soon as the server works on it.
     async fn vanish(&mut self) {
         let parts: String = self
             .parts
@@ -70,7 +70,7 @@ async fn a_completion_goes_on_without_its_client() {
     for oddity in [Oddity::TakesPartsFirst, Oddity::HidesUploads] {
         let mut waiting = Waiting::new(oddity).await;
         waiting.vanish().await;
-        // Who asks meanwhile, or afterwards, is told what became of it.
+        // Clients that ask meanwhile or afterwards get the result.
         for _ in 0..2 {
             let client = &waiting.front.client;
             complete(client, TARGET, &waiting.id, &waiting.parts).await.expect(200);

@@ -1,4 +1,4 @@
-//! Conditional requests, with the entity tags that clients see.
+//! Tests of conditional requests with the entity tags that clients see.
 
 use endseal_s3proxy::Glob;
 use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
@@ -45,7 +45,7 @@ async fn reads_heed_conditions() {
     assert_eq!(got.body, b"co");
 }
 
-/// A client that goes on with a download gets the rest of the same object, or all of the other one.
+/// A client that resumes a download gets the rest of the same object, or the whole new object.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_range_of_another_object_is_answered_with_all() {
     let (_world, front) = World::with_bucket().await;
@@ -56,7 +56,7 @@ async fn a_range_of_another_object_is_answered_with_all() {
     let (tag, date) = (head.etag(), head.header("last-modified").expect("it was modified"));
     let weak = format!("W/{tag}");
     let others = [old.as_str(), &weak, "\"other-0\"", "Thu, 01 Jan 1970 00:00:00 GMT"];
-    // Within the new one, its end, and what only the old one had.
+    // Ranges within the new object, at its end, and beyond it.
     for range in ["bytes=2-5", "bytes=2-", "bytes=-3", "bytes=65000-65010", "bytes=65000-"] {
         for other in others {
             let headers = [("range", range), ("if-range", other)];
@@ -114,7 +114,7 @@ async fn a_write_meant_for_another_object_is_none() {
     assert_eq!(client.ask("GET", "/bucket/key").await.expect(200).body, b"2");
 }
 
-/// Several lines of one condition are one list (RFC 9110, 5.3), in requests of every kind.
+/// Several lines of one condition are one list (RFC 9110, 5.3), in requests of all kinds.
 #[tokio::test(flavor = "multi_thread")]
 async fn several_lines_of_a_condition_are_one_list() {
     let (_world, front) = World::with_bucket().await;
@@ -152,7 +152,7 @@ async fn several_lines_of_a_condition_are_one_list() {
         client.send("PUT", target, &lines, b"new").await.expect(200);
     }
     let tag = client.put(target, b"content").await.expect(200).etag();
-    // Whoever must not replace anything does not, whatever else is in the list.
+    // A write that must not replace anything does not, whatever else is in the list.
     for lines in [
         [("if-none-match", "*"), ("if-none-match", other)],
         [("if-none-match", other), ("if-none-match", "*")],
@@ -160,12 +160,12 @@ async fn several_lines_of_a_condition_are_one_list() {
         client.send("PUT", target, &lines, b"lost").await.expect(412);
     }
     client.send("PUT", target, &[("if-none-match", "\"x-0\", *")], b"lost").await.expect(412);
-    // Two are no condition that holds: all of the content is as good.
+    // Two lines are a condition that does not hold, so the whole content is returned.
     let headers = [("range", "bytes=0-1"), ("if-range", tag.as_str()), ("if-range", other)];
     assert_eq!(client.ask_with("GET", target, &headers).await.expect(200).body, b"content");
 }
 
-/// No client was ever given a tag with such bytes; a list with one is not passed on as it stands.
+/// No client ever got a tag with such bytes, so a list with one is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_condition_that_is_no_text_is_refused() {
     let (_world, front) = World::with_bucket().await;
@@ -178,7 +178,8 @@ async fn a_condition_that_is_no_text_is_refused() {
     assert_eq!(refused.code(), "InvalidArgument");
 }
 
-/// Some servers tell with the answer 412 what is there: as clients know it, or not at all.
+/// Some servers state the tag of the existing object with status 412. Clients see their form of it,
+/// or none.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_that_is_refused_tells_no_tag_of_the_backend() {
     let (world, front) = World::with_bucket().await;
@@ -214,14 +215,14 @@ async fn a_write_that_is_refused_tells_no_tag_of_the_backend() {
             assert_eq!(answer.expect(412).etag(), tag, "{plaintext:?} {at}");
             told += 1;
         }
-        // A client goes on from there.
+        // A client continues with that tag.
         let again = client.send("PUT", "/bucket/key", &[("if-match", &tag)], b"content").await;
         tag = again.expect(200).etag();
     }
     assert_eq!(told, 4 + 5 + 5);
 }
 
-/// Stores an object in parts, and tells its tag as the completion says it.
+/// Stores an object in parts, and returns the tag of the completion's response.
 async fn in_parts(client: &Client, target: &str) -> String {
     let id = begin(client, target, &[]).await;
     let parts = [
@@ -231,7 +232,7 @@ async fn in_parts(client: &Client, target: &str) -> String {
     complete(client, target, &id, &parts).await.expect(200).element("ETag")
 }
 
-/// The tag of an object, if all that tells it tells the same.
+/// Returns the tag of an object and checks that all responses agree.
 async fn one_tag(client: &Client, target: &str) -> String {
     let head = client.ask("HEAD", target).await.expect(200);
     let tag = head.etag();
@@ -256,7 +257,7 @@ async fn one_tag(client: &Client, target: &str) -> String {
     tag
 }
 
-/// Conditions that hold for that tag do, and no others.
+/// Checks that conditions hold for exactly this tag.
 async fn heeds(client: &Client, target: &str, tag: &str) {
     let plain = tag.trim_matches('"');
     let other = format!("\"{}\"", plain.trim_end_matches("-0").chars().rev().collect::<String>());
@@ -310,7 +311,7 @@ async fn heeds(client: &Client, target: &str, tag: &str) {
     }
 }
 
-/// Writes that are meant for the object with that tag, and for no other.
+/// Checks that conditional writes replace the object with this tag and no other.
 async fn is_replaced(client: &Client, target: &str, tag: &str) {
     for value in ["\"other-0\"", "\"other\""] {
         let refused = client.send("PUT", target, &[("if-match", value)], b"new").await;
@@ -321,7 +322,8 @@ async fn is_replaced(client: &Client, target: &str, tag: &str) {
     let put = client.send("PUT", target, &[("if-match", tag)], b"replaced").await.expect(200);
     let tag = one_tag(client, target).await;
     assert_eq!(put.etag(), tag, "{target}");
-    // Each way of a copy: within the backend, wrapped anew, and with content that passes.
+    // All ways of copying: within the backend, rewrapped, and with content that passes through the
+    // proxy.
     for source in ["/forbid/source", "/read-only/open", "/allow/open"] {
         let tag = one_tag(client, target).await;
         let copy = async |value| {
@@ -352,7 +354,7 @@ async fn an_object_has_one_tag_where_plaintext_is_allowed() {
     have_one_tag("allow").await;
 }
 
-/// Objects of each kind that the bucket of this name can have.
+/// Checks objects of each kind that the bucket with this name can contain.
 async fn have_one_tag(bucket: &str) {
     let world = World::new();
     let rules = [

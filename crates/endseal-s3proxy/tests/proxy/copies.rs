@@ -1,4 +1,4 @@
-//! Copies.
+//! Tests of copies.
 
 use endseal_s3proxy::Glob;
 use endseal_s3proxy::bucket::{BucketRule, Buckets, Plaintext};
@@ -16,7 +16,7 @@ async fn copies_are_opened_at_their_own_place_alone() {
     let put = client.send("PUT", "/bucket/a b", &beside, &content).await;
     assert_eq!(put.status, 400, "a space is no part of a request's line");
     client.send("PUT", "/bucket/a%20b", &beside, &content).await.expect(200);
-    // Callers of aws-sdk-go escape bucket and key as one name.
+    // Callers of aws-sdk-go encode bucket and key as one name.
     let escaped = [("x-amz-copy-source", "%2Fbucket%2fa%20b")];
     client.ask_with("PUT", "/bucket/escaped", &escaped).await.expect(200);
     assert!(client.ask("GET", "/bucket/escaped").await.expect(200).body == content);
@@ -42,7 +42,7 @@ async fn copies_are_opened_at_their_own_place_alone() {
     }
     let same = client.ask_with("PUT", "/bucket/a%20b", &from).await.expect(400);
     assert_eq!(same.code(), "InvalidRequest");
-    // Behind the proxy's back: the bytes of one object under the name of another.
+    // The bytes of an object are stored under another name directly at the backend.
     let moved = [("x-amz-copy-source", "bucket/copy"), ("x-amz-metadata-directive", "COPY")];
     world.backend().ask_with("PUT", "/bucket/moved", &moved).await.expect(200);
     let refused = client.ask("GET", "/bucket/moved").await.expect(500);
@@ -120,7 +120,7 @@ async fn parts_are_copied_into_uploads_of_plaintext() {
     complete(client, target, &id, &parts).await.expect(200);
     let expected = [&plain[..], &plain[1..=PART], &sealed[10_000..70_000]].concat();
     assert!(client.ask("GET", target).await.expect(200).body == expected);
-    // They are the backend's bytes, and no seal is around them.
+    // The bytes are stored unsealed at the backend.
     assert!(world.backend().ask("GET", target).await.expect(200).body == expected);
     let strange = format!("{target}?partNumber=1&uploadId={id}");
     let gone = client.ask_with("PUT", &strange, &[("x-amz-copy-source", "open/plain")]).await;

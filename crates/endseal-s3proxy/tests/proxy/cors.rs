@@ -1,4 +1,4 @@
-//! Preflights of browsers, which have no signature, and answers to pages of other origins.
+//! Tests of CORS preflights without a signature, and of responses to pages of other origins.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use crate::client::{Answer, Client};
 use crate::fixture::{Front, config, new_ring, serve};
 
-/// A backend that answers as it is told, and keeps the heads that came.
+/// Backend that sends a chosen response and records the heads of requests.
 pub(crate) struct Told {
     address: SocketAddr,
     answer: Arc<Mutex<String>>,
@@ -35,7 +35,7 @@ impl Told {
                 }
                 heads.lock().unwrap().push(String::from_utf8_lossy(&received).into_owned());
                 let answer = answer.lock().unwrap().clone();
-                // The proxy may have seen enough.
+                // The proxy may have closed the connection.
                 let _ = stream.write_all(answer.as_bytes()).await;
             }
         });

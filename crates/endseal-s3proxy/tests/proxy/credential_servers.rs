@@ -1,4 +1,4 @@
-//! Servers that give credentials, and a backend that verifies the signatures made with them.
+//! Servers that issue credentials, and a backend that verifies signatures made with them.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,10 +10,10 @@ use endseal_s3_protocol::sigv4::Timestamp;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// The secret of all credentials that sources give.
+/// Secret of all credentials that the servers issue.
 pub(crate) const CHAIN_SECRET: &str = "secret+of/the=chain";
 
-/// A request to a source or to the backend.
+/// Request to a credential server or to the backend.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -54,7 +54,7 @@ impl Asked {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// The access key of the signature (version 4), if it is made with [`CHAIN_SECRET`].
+    /// Returns the access key of the signature (version 4) if it was made with [`CHAIN_SECRET`].
     fn verified(&self) -> Option<String> {
         let (_, rest) = self.header("authorization")?.split_once("Credential=")?;
         let (credential, rest) = rest.split_once(",SignedHeaders=")?;
@@ -72,7 +72,7 @@ impl Asked {
             .split('/')
             .fold(first, |key, part| sha256::hmac(&key, &[part.as_bytes()]).to_vec());
         let is_signed = |name: &str| names.split(';').any(|signed| signed == name);
-        // A token that is not signed could be exchanged.
+        // A token that is not signed could be replaced.
         let is_token_signed =
             self.header("x-amz-security-token").is_none() || is_signed("x-amz-security-token");
         (hex(&sha256::hmac(&key, &[text.as_bytes()])) == signature && is_token_signed)
@@ -84,14 +84,14 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// An answer with a body.
+/// Returns a response with a body.
 pub(crate) fn answer(status: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}")
         .into_bytes()
 }
 
-/// Milliseconds from now as RFC 3339 has them.
+/// Returns the time in `millis` milliseconds, also in the form of RFC 3339.
 pub(crate) fn in_millis(millis: u64) -> (SystemTime, String) {
     let time = SystemTime::now() + core::time::Duration::from_millis(millis);
     let basic = Timestamp::of(time).to_basic();
@@ -101,7 +101,7 @@ pub(crate) fn in_millis(millis: u64) -> (SystemTime, String) {
     (time, format!("{year}-{month}-{day}T{hour}:{minute}:{second}.{millis:03}Z"))
 }
 
-/// Credentials as containers and instances have them.
+/// Returns credentials in the format of containers and instances.
 pub(crate) fn json(access_key: &str, token: &str, expiry: &str) -> String {
     format!(
         "{{\"Code\":\"Success\",\"AccessKeyId\":\"{access_key}\",\
@@ -109,7 +109,7 @@ pub(crate) fn json(access_key: &str, token: &str, expiry: &str) -> String {
     )
 }
 
-/// A server on 127.0.0.1 whose answers a function writes. One request a connection.
+/// Server on 127.0.0.1 whose responses a function returns. Each connection serves one request.
 pub(crate) struct Source {
     pub(crate) address: SocketAddr,
     pub(crate) asked: Arc<Mutex<Vec<Asked>>>,
@@ -128,7 +128,7 @@ impl Source {
                     let Some(request) = Asked::read(&mut stream).await else { return };
                     let answer = answer(&request);
                     all.lock().unwrap().push(request);
-                    // A client that has enough closes.
+                    // The client may have closed the connection.
                     let _ = stream.write_all(&answer).await;
                 });
             }
@@ -145,7 +145,7 @@ impl Source {
     }
 }
 
-/// A request that the backend let in.
+/// Request that the backend accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Let {
     pub(crate) at: SystemTime,
@@ -153,7 +153,7 @@ pub(crate) struct Let {
     pub(crate) token: Option<String>,
 }
 
-/// A backend that answers with 200 to requests that are signed with [`CHAIN_SECRET`], and with 403
+/// Backend that responds with 200 to requests that are signed with [`CHAIN_SECRET`], and with 403
 /// to others.
 pub(crate) struct Verifying {
     pub(crate) source: Source,

@@ -1,5 +1,4 @@
-//! Credentials of the backend out of a chain: each of its sources, renewal, and sources that are
-//! broken.
+//! Tests of backend credentials from a chain: each source, renewal, and broken sources.
 
 use core::time::Duration;
 use std::fs;
@@ -21,10 +20,10 @@ use crate::logged::Lines;
 
 const TOKEN: &str = "token+of/the=session";
 
-/// Longer than anything here takes on a busy machine.
+/// Longer than any step takes on a busy machine.
 const LATE: Duration = Duration::from_secs(60);
 
-/// A configuration with this chain before that backend.
+/// Returns a configuration with this chain for this backend.
 fn chained(scratch: &Scratch, backend: &Verifying, chain: CredentialChain) -> Config {
     let ring = scratch.folder().join("ring");
     new_ring(&ring);
@@ -35,7 +34,7 @@ fn environment(variables: &[(&str, &str)]) -> CredentialChain {
     CredentialChain::new().with_environment(variables.iter().copied())
 }
 
-/// The access key and the token that the backend lets in with this chain.
+/// Returns the access key and token with which the backend is used.
 async fn used(chain: CredentialChain) -> (String, Option<String>) {
     let (scratch, backend) = (Scratch::new(), Verifying::start().await);
     let front = serve(&chained(&scratch, &backend, chain)).await;
@@ -87,7 +86,7 @@ async fn profiles_of_shared_files_are_found_by_name() {
     assert_eq!(used(environment(&of_machine)).await, owned("MACHINE", None));
     let third = environment(&of_machine).with_profile("third");
     assert_eq!(used(third).await, owned("THIRD", None));
-    // A profile that is mistyped is none, and no other account is used in its place.
+    // A profile that does not exist is not replaced by another account.
     let told = failed(environment(&of_machine).with_profile("thrid")).await;
     assert!(told.contains("the profile has no credentials"), "{told}");
 }
@@ -146,7 +145,7 @@ async fn an_instance_is_asked_by_imds_version_2() {
     assert!(asked[0].header("x-aws-ec2-metadata-token-ttl-seconds").is_some());
 }
 
-/// A chain with the endpoint of a container, which gives what `answer` writes.
+/// Creates a chain with a container endpoint that responds with `answer`.
 async fn container(
     answer: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static,
 ) -> (CredentialChain, Source) {
@@ -207,9 +206,9 @@ async fn credentials_that_cannot_be_renewed_serve_until_they_expire_and_then_ans
     while source.asked().len() < 2 || lines.warnings().is_empty() {
         sleep(Duration::from_millis(5)).await;
     }
-    // The renewal failed, and the old ones are still good.
+    // The renewal failed, and the old credentials are still valid.
     let (answered, ready) = (front.client.ask("HEAD", "/bucket").await, front.proxy.ready().await);
-    // On a machine that is too slow for it they expired meanwhile.
+    // On a very slow machine they may have expired meanwhile.
     if SystemTime::now() < expiry {
         answered.expect(200);
         assert!(ready.is_ok());
@@ -251,7 +250,7 @@ async fn a_chain_that_has_no_credentials_at_first_is_asked_again() {
     }
 }
 
-/// The warning of a request whose chain has this web identity service.
+/// Returns the warning of a request whose chain uses this web identity service.
 async fn with_sts(sts: &Source) -> String {
     let scratch = Scratch::new();
     let file = scratch.folder().join("identity");
@@ -264,7 +263,7 @@ async fn with_sts(sts: &Source) -> String {
     .await
 }
 
-/// The warning of a request that fails for want of credentials.
+/// Returns the warning of a request that fails because there are no credentials.
 async fn failed(chain: CredentialChain) -> String {
     let lines = Lines::default();
     let _until = tracing::subscriber::set_default(lines.clone());
@@ -303,7 +302,7 @@ async fn a_redirect_of_a_source_is_not_followed() {
 async fn garbage_of_a_source_is_an_error_and_stays_out_of_the_log() {
     for (document, cause) in [
         ("{\"Code\":\"Success\",[\"SecretInGarbage\"]}", "cannot be read"),
-        // The library's error repeats these words.
+        // The library's error contains these words.
         ("{\"Code\":\"Failed\",\"Message\":\"SecretInGarbage\"}", "a source failed"),
     ] {
         let service = Source::start(move |asked| match asked.method.as_str() {
@@ -348,7 +347,7 @@ async fn a_reload_goes_on_with_the_credentials_of_the_same_chain_alone() {
     while source.asked().len() < 2 {
         sleep(Duration::from_millis(5)).await;
     }
-    // The chain was asked anew, in vain.
+    // The new chain was asked without success, and the old credentials are used.
     assert!(same.ready().await.is_ok());
     config.backend.credentials = Some(chain.with_profile("another"));
     let other = front.proxy.renewed(&config).unwrap();
@@ -367,7 +366,7 @@ async fn rewrap_scrub_and_clean_use_the_chain() {
     let front = serve(&config).await;
     front.client.ask("PUT", "/bucket").await.expect(200);
     front.client.put("/bucket/key", b"content").await.expect(200);
-    // The first request of each is also the first of its chain.
+    // The first request of each proxy is also the first of its chain.
     let start = || Arc::new(Proxy::start(&config).unwrap());
     let scrubbed = scrub(&start(), &Scrub::default(), |_| {}).await.unwrap();
     assert_eq!((scrubbed.authentic, scrubbed.failed), (1, 0));

@@ -1,4 +1,4 @@
-//! Files that are delivered beside the program: they must fit to it.
+//! Tests of the files in deploy/s3: they must match the program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use crate::fixture::{World, new_ring};
 
-/// Where the unit shows secrets.
+/// Folder in which the systemd unit provides secrets.
 const CREDENTIALS: &str = "/run/credentials/endseal-s3.service/";
-/// Where containers see them.
+/// Folder in which containers see secrets.
 const COMPOSE_SECRETS: &str = "/run/secrets/";
 
 fn folder() -> PathBuf {
@@ -27,7 +27,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(folder().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The names behind `start` in a text.
+/// Returns the names that follow `start` in a text.
 fn names(text: &str, start: &str, is_part: impl Fn(char) -> bool) -> BTreeSet<String> {
     let found = text.split(start).skip(1);
     found.map(|rest| rest.split(|c| !is_part(c)).next().unwrap().to_owned()).collect()
@@ -37,7 +37,7 @@ fn secrets(text: &str, shown: &str) -> BTreeSet<String> {
     names(text, shown, |c| c.is_ascii_alphanumeric() || c == '.' || c == '-')
 }
 
-/// An example as the service would read it, with secrets that are shown in a folder.
+/// Parses an example like the service, with secrets in a temporary folder.
 fn example(name: &str, shown: &str, scratch: &Scratch) -> Config {
     let text = read(name);
     for secret in secrets(&text, shown) {
@@ -160,7 +160,7 @@ fn the_unit_shows_the_secrets_that_the_examples_name() {
         let line = format!("LoadCredential={secret}:/etc/endseal/{secret}");
         assert!(unit.lines().any(|known| known == line), "{line}");
     }
-    // The requests that are under way have as long as the configuration gives them.
+    // Running requests have as much time to end as the configuration allows.
     let drain = endseal_s3proxy::config::Limits::default().drain.as_secs();
     let stop =
         unit.lines().find_map(|line| line.strip_prefix("TimeoutStopSec=")?.strip_suffix('s'));
@@ -203,7 +203,7 @@ async fn dashboard_and_alerts_name_metrics_that_exist() {
         }
     }
     assert!(used.len() > 20, "{used:?}");
-    // What the table of the README says of a group of them holds for some.
+    // A row of the README about a group of metrics must match at least one.
     for name in names(&read("README.md"), "`endseal_s3_", |c| is_part(c) || c == '*') {
         let name = format!("endseal_s3_{}", name.trim_end_matches('*'));
         assert!(known.iter().any(|known| known.starts_with(&name)), "{name}");
@@ -236,7 +236,7 @@ fn policies_name_what_the_proxy_does() {
     let rules = rules["Rules"].as_array().unwrap();
     let days = |rule: &Value, what: &str, name: &str| rule[what][name].as_u64().unwrap();
     let upload = days(&rules[0], "AbortIncompleteMultipartUpload", "DaysAfterInitiation");
-    // Nothing that belongs to an upload must go before it does.
+    // Files of an upload must not be removed before the upload.
     let folders = [endseal_s3_format::parked_folder("x"), endseal_s3_format::recorded_folder("x")];
     assert_eq!(rules.len(), 1 + folders.len());
     for (rule, folder) in rules[1..].iter().zip(folders) {

@@ -1,4 +1,4 @@
-//! Errors that a backend answers before it has all of an upload.
+//! Tests of errors that a backend sends before it has received the whole upload.
 
 use core::time::Duration;
 use std::net::SocketAddr;
@@ -12,31 +12,31 @@ use crate::client::{Answer, Client, parse};
 use crate::fixture::{World, serve_with};
 use crate::races::config_of;
 
-/// Time after which an answer counts as lost.
+/// Timeout after which a response counts as lost.
 const LATE: Duration = Duration::from_secs(60);
 
 const DOCUMENT: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
     <Error><Code>NoSuchBucket</Code><Message>There is none.</Message></Error>";
 
-/// When a backend answers, and what it does with the rest of the upload.
+/// Time at which a backend responds, and its handling of the rest of the upload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Refusal {
-    /// After the head; it reads on.
+    /// After the head, and reads the rest.
     AtOnce,
-    /// After the head, its document some time later; it reads on.
+    /// After the head, with the document some time later, and reads the rest.
     InTwo,
-    /// After 200 KB; it reads on.
+    /// After 200 KB, and reads the rest.
     Later,
-    /// After the head; it says that it closes, and does not, and reads nothing more.
+    /// After the head. Announces to close, but neither closes nor reads.
     Deaf,
-    /// After the head; it says that it closes, and closes.
+    /// After the head. Announces to close, and closes.
     Closing,
-    /// After 200 KB; it closes without a word of that.
+    /// After 200 KB, and closes without announcing it.
     Cut,
 }
 
 impl Refusal {
-    /// Refuses one request after another. `None` at the end of the connection.
+    /// Refuses one request after another. Returns `None` when the connection ends.
     async fn serve(self, mut stream: TcpStream) -> Option<()> {
         let mut received = Vec::new();
         loop {
@@ -97,7 +97,7 @@ async fn read_some(stream: &mut TcpStream, received: &mut Vec<u8>) -> Option<usi
     stream.read_buf(received).await.ok().filter(|len| *len > 0)
 }
 
-/// Uploads `len` bytes over a connection that stays open, and reads the answer while it writes.
+/// Uploads `len` bytes over a connection that stays open, and reads the response while writing.
 async fn upload(client: &Client, len: usize) -> Answer {
     let (head, _) = client.lines("PUT", "/missing/key", &[], len, PayloadHash::Unsigned);
     let stream = TcpStream::connect(client.address).await.unwrap();

@@ -1,4 +1,4 @@
-//! Faults that must not happen, made to happen.
+//! Tests with damaged objects and broken connections.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::client::parse;
 use crate::fixture::{World, content, eventually, new_ring, serve, stop};
 use crate::multipart::{PART, begin, complete, part};
 
-/// A chunk of a sealed object.
+/// Size of a sealed chunk in bytes.
 const SEALED: usize = 16_400;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -27,7 +27,7 @@ async fn no_changed_byte_leaves_the_proxy() {
         let got = client.ask("GET", "/bucket/key").await;
         let chunk = at / SEALED;
         if matches!(got.status, 0 | 200) {
-            // It broke off before the chunk, and does not look whole.
+            // The response broke off before the damaged chunk, and does not look complete.
             assert!(!got.whole, "{at}");
             assert!(got.body.len() <= chunk * 16_384, "{at}");
             assert!(content.starts_with(&got.body), "{at}");
@@ -37,7 +37,7 @@ async fn no_changed_byte_leaves_the_proxy() {
         if chunk == 0 {
             assert_eq!(got.status, 500, "the first chunk is verified before the status line");
         }
-        // What does not touch the chunk can be read.
+        // Ranges outside of the damaged chunk can be read.
         let other = if chunk > 3 { 0..100 } else { 100_000..100_100 };
         let range = format!("bytes={}-{}", other.start, other.end - 1);
         let got = client.ask_with("GET", "/bucket/key", &[("range", &range)]).await.expect(206);
@@ -78,7 +78,7 @@ async fn what_is_put_past_the_proxy_is_refused() {
     assert_eq!(client.ask("HEAD", "/bucket/plain").await.status, 403);
     let copy = [("x-amz-copy-source", "bucket/plain")];
     assert_eq!(client.ask_with("PUT", "/bucket/copy", &copy).await.status, 403);
-    // An object, cut at the edge of a chunk; one with the metadata of another; one too long.
+    // Objects truncated at a chunk boundary, with the metadata of another object, and too long.
     for len in [40_000, 50_000] {
         client.put(&format!("/bucket/{len}"), &content(len, 1)).await.expect(200);
     }
@@ -164,7 +164,7 @@ async fn a_client_that_vanishes_leaves_nothing() {
     assert_eq!(world.data().len(), 2, "the object, and the id of the upload");
 }
 
-/// An end of what it sends is not the end of the client.
+/// A client that closes its sending side still gets its response.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_sends_no_more_gets_its_answer() {
     let (_world, front) = World::with_bucket().await;

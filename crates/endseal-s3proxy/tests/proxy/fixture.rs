@@ -1,4 +1,4 @@
-//! A folder, and proxies before it.
+//! Folder backend with proxies.
 
 use core::time::Duration;
 use std::fs;
@@ -28,13 +28,13 @@ pub(crate) const SECRET: &str = "secret of the client";
 /// First bytes of the backend's files that describe objects and uploads.
 const TITLE: &[u8; 15] = b"endseal-folder ";
 
-/// A backend with a key ring.
+/// Backend with a key ring.
 pub(crate) struct World {
     pub(crate) folder: FolderServer,
     pub(crate) scratch: Scratch,
 }
 
-/// Ends a folder. Its tasks end when their threads come to it, the connections before the listener.
+/// Stops a folder server and waits until its listener is closed.
 pub(crate) async fn stop(folder: FolderServer) {
     let address = folder.url().split_off("http://".len());
     drop(folder);
@@ -43,7 +43,7 @@ pub(crate) async fn stop(folder: FolderServer) {
     }
 }
 
-/// A proxy that listens.
+/// Running proxy with a client.
 pub(crate) struct Front {
     pub(crate) client: Client,
     pub(crate) proxy: Arc<Proxy>,
@@ -57,7 +57,7 @@ impl World {
         Self::with_page_size(1_000)
     }
 
-    /// A backend whose lists have at most so many entries on a page.
+    /// Creates a backend whose lists have at most `page_size` entries per page.
     pub(crate) fn with_page_size(page_size: usize) -> Self {
         let scratch = Scratch::new();
         let objects = scratch.folder().join("objects");
@@ -83,12 +83,12 @@ impl World {
         serve(&self.config()).await
     }
 
-    /// A proxy and a bucket.
+    /// Creates a backend, a proxy and a bucket.
     pub(crate) async fn with_bucket() -> (Self, Front) {
         Self::new().with_its_bucket().await
     }
 
-    /// The same, before this backend.
+    /// Creates a proxy and a bucket for this backend.
     pub(crate) async fn with_its_bucket(self) -> (Self, Front) {
         let world = self;
         let front = world.proxy().await;
@@ -96,7 +96,7 @@ impl World {
         (world, front)
     }
 
-    /// Moves the times of all objects, uploads and parts that the backend has into the past.
+    /// Moves the times of all objects, uploads and parts at the backend into the past.
     pub(crate) fn age(&self, by: Duration) {
         let mut files = Vec::new();
         files_below(&self.scratch.folder().join("objects/buckets"), &mut files);
@@ -119,14 +119,14 @@ impl World {
         }
     }
 
-    /// Past the proxy.
+    /// Returns a client that accesses the backend directly.
     pub(crate) fn backend(&self) -> Client {
         let backend = Backend::served(&self.folder);
         let address = backend.url.strip_prefix("http://").unwrap().parse().unwrap();
         Client { address, signer: backend.signer() }
     }
 
-    /// The files that hold the bytes of objects.
+    /// Returns the files with the bytes of objects.
     pub(crate) fn data(&self) -> Vec<PathBuf> {
         let mut files = Vec::new();
         files_below(&self.scratch.folder().join("objects/data"), &mut files);
@@ -134,7 +134,7 @@ impl World {
         files
     }
 
-    /// Returns the files that are being written, or wait for an end.
+    /// Returns the files of unfinished writes.
     pub(crate) fn unfinished(&self) -> Vec<PathBuf> {
         let mut files = Vec::new();
         for folder in ["temporary", "pending"] {
@@ -159,7 +159,7 @@ pub(crate) async fn serve(config: &Config) -> Front {
     serve_with(config, |server| server).await
 }
 
-/// The same, with a server that is set up besides.
+/// Serves a configuration with a server that the test changes.
 pub(crate) async fn serve_with(config: &Config, set_up: impl FnOnce(Server) -> Server) -> Front {
     let proxy = Arc::new(Proxy::start(config).unwrap());
     let server = set_up(Server::new(Arc::clone(&proxy), None).unwrap());
@@ -181,7 +181,7 @@ pub(crate) fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Bytes that no compression shortens and no test expects.
+/// Returns pseudorandom bytes.
 pub(crate) fn content(len: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut bytes = Vec::with_capacity(len + 8);
@@ -195,7 +195,7 @@ pub(crate) fn content(len: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Does something many times, several at once.
+/// Runs `work` `times` times, six at once.
 pub(crate) async fn at_once<F: Future<Output = ()>>(times: usize, work: impl Fn(usize) -> F) {
     for start in (0..times).step_by(6) {
         let one = async |number: usize| {
@@ -214,9 +214,9 @@ pub(crate) async fn at_once<F: Future<Output = ()>>(times: usize, work: impl Fn(
     }
 }
 
-/// Waits until `done`, for what happens behind an answer.
+/// Waits until `done` returns true, for effects that occur after a response.
 pub(crate) async fn eventually(what: &str, mut done: impl FnMut() -> bool) {
-    // Longer than a loaded machine takes.
+    // The limit is longer than a loaded machine needs.
     for _ in 0..3_000 {
         if done() {
             return;

@@ -1,4 +1,4 @@
-//! The folder itself: what a proxy cannot see of it.
+//! Tests of the folder's files, which a proxy does not see.
 
 use std::fs;
 
@@ -45,9 +45,9 @@ async fn what_a_killed_process_left_is_tidied_up() {
     let id = begin(&first, "/bucket/large", &[]).await;
     let tag = part(&first, "/bucket/large", &id, 1, &content(PART, 1)).await;
     drop(server);
-    // As if the process had been killed with a body half received ...
+    // The process was killed while it received a body ...
     fs::write(folder.join("temporary/3"), b"half").unwrap();
-    // ... with data in their place and no entry yet ...
+    // ... with data in place but no entry yet ...
     let lost = "0123456789abcdef0123456789abcdef";
     fs::create_dir_all(folder.join("data/01")).unwrap();
     fs::write(folder.join("data/01").join(lost), b"lost").unwrap();
@@ -104,7 +104,7 @@ async fn parts_are_checked_as_s3_does() {
     assert!(got.body == expected[PART - 2..PART + 2]);
     let second = client.ask("GET", &format!("{target}?partNumber=2")).await.expect(206);
     assert!(second.body == expected[PART..]);
-    // The part that was not named is gone.
+    // The part that the completion did not name was removed.
     assert_eq!(world.data().len(), 3);
 }
 

@@ -1,4 +1,4 @@
-//! Objects by forms.
+//! Tests of uploads by HTML forms.
 
 use std::time::SystemTime;
 
@@ -9,7 +9,7 @@ use crate::fixture::{World, content, eventually};
 
 const BOUNDARY: &str = "----WebKitFormBoundaryA1";
 
-/// A form as a browser sends it.
+/// Form as a browser sends it.
 pub(crate) struct Form<'a> {
     fields: Vec<(String, String)>,
     filename: &'a str,
@@ -19,7 +19,7 @@ pub(crate) struct Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// A form signed by the client, whose policy has these conditions.
+    /// Creates a form that the client signs, with a policy that has these conditions.
     pub(crate) fn signed(
         client: &Client,
         conditions: &str,
@@ -169,7 +169,7 @@ async fn forms_without_right_or_shape_store_nothing() {
     let mut form = good();
     form.fields.push(("x-ignore-a".to_owned(), "x".repeat(21_000)));
     refused("long fields", form, 400, "MaxPostPreDataLengthExceededError").await;
-    // A long form must end as forms do, and have nothing behind its file.
+    // A long form must end like all forms, without fields behind its file.
     for end in ["--", "--\r\nmore", "\r\nx"] {
         let mut form = good();
         form.end = end;

@@ -1,4 +1,4 @@
-//! Headers that do not go from one side to the other.
+//! Tests of headers that must not be forwarded in either direction.
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::sha512;
@@ -137,8 +137,8 @@ async fn checksums_are_compared_here_or_where_plaintext_is_stored() {
     assert_eq!((got.body.as_slice(), got.header(name)), (&b"content"[..], None));
 }
 
-/// A browser that follows a link in a page which a presigned URL gave it sends that URL, whose
-/// signature is good for the proxy: the backend would read the plaintext with it.
+/// If a page was loaded with a presigned URL, a browser sends that URL as referrer of its links.
+/// The backend could read the plaintext with it.
 #[tokio::test(flavor = "multi_thread")]
 async fn credentials_for_the_proxy_stay_with_it() {
     let (told, scratch) = (Told::start().await, Scratch::new());
@@ -171,8 +171,8 @@ async fn credentials_for_the_proxy_stay_with_it() {
     }
 }
 
-/// With these, a browser reports the URLs that it asks the proxy for, presigned ones as well, to
-/// who the backend names, or does other things to the proxy's origin.
+/// Such headers make a browser report the URLs of its requests, including presigned ones, to a
+/// server that the backend names, or change the proxy's origin in other ways.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backend_orders_browsers_nothing() {
     let (told, scratch) = (Told::start().await, Scratch::new());

@@ -1,6 +1,6 @@
-//! Requests that a hostile or broken client sends, as bytes. Each that is understood has one
-//! answer, no content is taken for a request, and a connection whose next request has no certain
-//! beginning ends.
+//! Requests of a hostile or broken client, as bytes. Each valid request gets one response, no
+//! content is parsed as a request, and a connection is closed if the start of its next request is
+//! not certain.
 
 use core::time::Duration;
 
@@ -13,19 +13,19 @@ use tokio::time::timeout;
 use crate::client::Client;
 use crate::fixture::World;
 
-/// Content that would be answered by `ok` alone, as no other request here is.
+/// Content that gets the response `ok` if it is parsed as a request. No other request here does.
 const SMUGGLED: &str = "GET /healthz HTTP/1.1\r\nhost: smuggled\r\n\r\n";
 
-/// Request behind each shape. It is answered if the connection still serves.
+/// Request that is sent behind each shape. It gets a response if the connection can be reused.
 const PROBE: &str = "GET /healthz HTTP/1.1\r\nhost: probe\r\n\r\n";
 
-/// Time after which an answer counts as lost.
+/// Timeout after which a response counts as lost.
 const LATE: Duration = Duration::from_secs(60);
 
-/// Bytes that are sent, and the answers by status: `ok` for those of health.
+/// Name, bytes that are sent, and statuses of the responses; `ok` stands for health checks.
 type Shape = (&'static str, Vec<u8>, &'static str);
 
-/// An upload with this framing instead of its length.
+/// Returns an upload with this framing instead of a length.
 fn put_with(client: &Client, headers: &[(&str, &str)], framing: &str, body: &str) -> Vec<u8> {
     let (head, _) = client.lines("PUT", "/bucket/key", headers, 0, PayloadHash::Unsigned);
     let head = head.strip_suffix("content-length: 0\r\n").unwrap();
@@ -36,7 +36,7 @@ fn put(client: &Client, framing: &str, body: &str) -> Vec<u8> {
     put_with(client, &[], framing, body)
 }
 
-/// An upload whose content comes in chunks of S3.
+/// Returns an upload with `aws-chunked` content.
 fn chunked_put(client: &Client, decoded: usize, body: &str) -> Vec<u8> {
     let decoded = decoded.to_string();
     let headers =
@@ -258,7 +258,7 @@ fn heads(client: &Client) -> Vec<Shape> {
     ]
 }
 
-/// Contents that nobody asks for, longer than what comes with their heads.
+/// Returns requests with content that the proxy does not need, longer than the first read.
 fn unwanted(client: &Client) -> Vec<Shape> {
     let content = SMUGGLED.repeat(5_000);
     let with = |method: &str, target: &str| {
@@ -285,7 +285,7 @@ fn all(client: &Client) -> Vec<Shape> {
     shapes.into_iter().chain([heads(client), unwanted(client)]).flatten().collect()
 }
 
-/// Statuses of the answers in `received`: `ok` for those of health.
+/// Returns the statuses of the responses in `received`; `ok` stands for health checks.
 fn statuses(received: &[u8]) -> String {
     let (mut statuses, mut rest) = (Vec::new(), received);
     while !rest.is_empty() {
@@ -305,7 +305,7 @@ fn statuses(received: &[u8]) -> String {
     statuses.join(" ")
 }
 
-/// Sends the bytes in pieces and reads to the end of the connection.
+/// Sends the bytes in pieces and reads until the connection ends.
 async fn answers(client: &Client, sent: Vec<u8>, step: usize, window: Option<usize>) -> Vec<u8> {
     let stream = match window {
         None => TcpStream::connect(client.address).await.unwrap(),
@@ -328,7 +328,7 @@ async fn answers(client: &Client, sent: Vec<u8>, step: usize, window: Option<usi
         write
     });
     let mut received = Vec::new();
-    // A reset after the answers is an end, too.
+    // A reset after the responses is an end, too.
     timeout(LATE, read.read_to_end(&mut received)).await.expect("an end in time").ok();
     writing.abort();
     received
@@ -358,8 +358,8 @@ async fn each_request_that_is_understood_has_one_answer() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Uploads and refused uploads by turns, whose contents are requests, from clients that read
-/// slowly, while others are in the middle of theirs.
+/// Accepted and refused uploads alternate. Their content looks like requests, and the clients read
+/// slowly, while other uploads are in progress.
 #[tokio::test(flavor = "multi_thread")]
 async fn pipelined_contents_are_no_requests() {
     let (_world, front) = World::with_bucket().await;

@@ -1,4 +1,4 @@
-//! Lists, in terms of content.
+//! Tests of lists with the sizes and tags of the content.
 
 use crate::client::Client;
 use crate::fixture::{World, content};
@@ -135,7 +135,7 @@ async fn buckets_are_listed_and_many_objects_deleted() {
     client.ask("DELETE", "/bucket").await.expect(204);
 }
 
-/// Returns the entries of a list, page by page, as a client goes through it that knows S3's rules.
+/// Returns the entries of a list, read page by page by the rules of S3.
 async fn paged(client: &Client, query: &str, second: bool) -> (Vec<String>, usize) {
     let (mut found, mut more) = (Vec::new(), String::new());
     for pages in 1..40 {
@@ -167,7 +167,7 @@ async fn paged(client: &Client, query: &str, second: bool) -> (Vec<String>, usiz
 async fn a_page_of_the_proxys_own_is_no_page() {
     let (_world, front) = World::with_bucket().await;
     let client = &front.client;
-    // On both sides of `.endseal/`.
+    // Keys that sort before and after `.endseal/`.
     let keys = ["-a", "-b/x", ".endseal-", "0", "z"];
     let parked = begin(client, "/bucket/large", &[]).await;
     for number in 1..=7 {
@@ -192,7 +192,7 @@ async fn a_page_of_the_proxys_own_is_no_page() {
             client.put(&format!("/bucket/{key}"), b"content").await.expect(200);
         }
     }
-    // What is asked for stands in the answer, and not where the proxy went on.
+    // The response repeats the client's parameters, not those with which the proxy continued.
     let list = client.ask("GET", "/bucket?max-keys=1&marker=.endseal-").await.expect(200);
     assert_eq!(
         (list.element("Marker").as_str(), list.element("MaxKeys").as_str()),

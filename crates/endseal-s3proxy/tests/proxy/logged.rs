@@ -1,4 +1,4 @@
-//! Failures leave a warning that tells them apart, and no secret.
+//! Tests that failures log distinguishable warnings without secrets.
 
 use core::fmt;
 use core::time::Duration;
@@ -17,7 +17,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::fixture::{SECRET, World, config, content, serve};
 
-/// Lines `target name=value …` of this thread's events.
+/// Log lines of this thread in the form `target name=value …`.
 #[derive(Clone, Default)]
 pub(crate) struct Lines(Arc<Mutex<Vec<String>>>);
 
@@ -71,8 +71,7 @@ impl Subscriber for Lines {
     fn exit(&self, _: &Id) {}
 }
 
-/// The one warning that a GET leaves before such a backend, of an object that is there if anything
-/// is.
+/// Returns the only warning that a GET logs with such a backend.
 async fn warning(config: &Config) -> String {
     let lines = Lines::default();
     let _until = tracing::subscriber::set_default(lines.clone());
@@ -150,7 +149,7 @@ async fn a_backend_that_never_answers_is_told() {
     assert!(told.contains("kind=response_timeout"), "{told}");
 }
 
-/// Changes a byte of the only object, and gets it.
+/// Changes a byte of the only object and reads it. Returns the status and the warnings.
 async fn changed(len: usize, offset: usize) -> (u16, Vec<String>) {
     let lines = Lines::default();
     let _until = tracing::subscriber::set_default(lines.clone());

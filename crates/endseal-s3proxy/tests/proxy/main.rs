@@ -1,4 +1,4 @@
-//! The whole proxy: sockets in front, a folder behind, and nothing in between that is not shipped.
+//! Tests of the whole proxy, from client sockets to a folder, with the code that is shipped.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 

@@ -1,4 +1,4 @@
-//! Folder markers: empty objects whose keys end in `/`.
+//! Tests of folder markers: empty objects whose keys end in `/`.
 
 use endseal_s3proxy::Glob;
 use endseal_s3proxy::bucket::{BucketRule, Buckets, EntityTags, Plaintext};
@@ -47,7 +47,7 @@ async fn empty_objects_whose_keys_end_in_a_slash_have_no_body() {
         let refused = client.ask_with("GET", target, &[("range", range)]).await.expect(416);
         assert_eq!(refused.header("content-range"), Some("bytes */0"), "{range}");
     }
-    // With content it is an object as all others are.
+    // With content it is an ordinary object.
     client.put("/bucket/full/", b"content").await.expect(200);
     assert!(backend.ask("GET", "/bucket/full/").await.expect(200).body.len() > 188);
     assert_eq!(client.ask("GET", "/bucket/full/").await.expect(200).body, b"content");
@@ -69,7 +69,7 @@ async fn an_empty_body_opens_for_nothing_else() {
         backend.ask("GET", "/bucket/empty").await,
         backend.ask("GET", "/bucket/full/").await,
     ];
-    // The empty object without its body, the full one without, the marker's header elsewhere.
+    // The empty and the full object without their bodies, and the marker's header for another key.
     put_raw(&backend, "/bucket/empty", &empty, b"").await;
     is_refused(client, "/bucket/empty").await;
     put_raw(&backend, "/bucket/full/", &full, b"").await;

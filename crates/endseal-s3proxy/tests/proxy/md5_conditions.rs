@@ -1,4 +1,4 @@
-//! Conditions on objects that are called by the MD5 of their content, by either of their names.
+//! Tests of conditions in buckets with MD5 entity tags, by either tag of an object.
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::sha256;
@@ -37,7 +37,7 @@ async fn reads_heed_either_name() {
         (format!("\"{}0\"", md5.trim_matches('"')), false),
         (format!("\"x,{}\"", md5.trim_matches('"')), false),
         (format!("{other}, \"x-0\""), false),
-        // What the backend calls it is its own business.
+        // The tag at the backend is not known to clients.
         (backend, false),
     ] {
         for method in ["GET", "HEAD"] {
@@ -50,7 +50,7 @@ async fn reads_heed_either_name() {
             }
         }
     }
-    // Weak tags are the same object when it is about what need not be sent again.
+    // Weak comparison applies to conditions that avoid a repeated transfer.
     for weak in [format!("W/{md5}"), format!("{other}, W/{md5}"), format!("W/{listed}")] {
         let got = client.ask_with("GET", target, &[("if-none-match", &weak)]).await.expect(304);
         assert_eq!(got.etag(), md5, "{weak}");
@@ -76,7 +76,7 @@ async fn an_md5_is_found_in_any_line_of_a_condition() {
         copy.push(("x-amz-copy-source", "bucket/key"));
         client.ask_with("PUT", "/bucket/copy", &copy).await.expect(200);
     }
-    // Whoever must not replace anything does not, whatever else is in the list.
+    // A write that must not replace anything does not, whatever else is in the list.
     let lines = [("if-none-match", other.as_str()), ("if-none-match", "*")];
     client.send("PUT", target, &lines, b"lost").await.expect(412);
     let listed = in_list(client, target).await;
@@ -144,7 +144,7 @@ async fn writes_heed_either_name() {
         client.send("PUT", target, &headers, b"late").await.expect(412);
         assert_eq!(client.ask("GET", target).await.expect(200).body, content.as_bytes());
     }
-    // Copies and completions.
+    // Conditions of copies and completions.
     client.put("/bucket/source", b"source").await.expect(200);
     for (value, status) in [(other.clone(), 412), (held, 200)] {
         let headers = [("x-amz-copy-source", "bucket/source"), ("if-match", value.as_str())];
@@ -162,7 +162,7 @@ async fn writes_heed_either_name() {
         let done = client.send("POST", &completion, &headers, list.as_bytes()).await;
         done.expect(status);
     }
-    // What was uploaded in parts has one name alone.
+    // An object that was uploaded in parts has no MD5 tag.
     let listed = in_list(client, target).await;
     assert_eq!(client.ask("HEAD", target).await.expect(200).etag(), listed);
     client.send("PUT", target, &[("if-match", &listed)], b"short").await.expect(200);
@@ -172,7 +172,7 @@ async fn writes_heed_either_name() {
     client.ask("HEAD", target).await.expect(404);
 }
 
-/// A folder knows no `If-None-Match` of writes but `*`, as S3 does not.
+/// Like S3, a folder supports only `*` in `If-None-Match` of writes.
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_spare_content_with_an_md5() {
     let (_world, front) = with_bucket(|_| {}).await;
@@ -189,13 +189,13 @@ async fn writes_spare_content_with_an_md5() {
     let listed = in_list(client, target).await;
     assert_eq!(put(&[("if-none-match", &format!("{other}, {listed}"))], b"lost").await, 412);
     assert_eq!(client.ask("GET", target).await.expect(200).body, b"spared");
-    // Two conditions at once.
+    // Two conditions in one request.
     assert_eq!(put(&[("if-none-match", &other), ("if-match", "\"x-0\"")], b"lost").await, 412);
     assert_eq!(put(&[("if-none-match", &other), ("if-match", &spared)], b"second").await, 200);
     assert_eq!(client.ask("GET", target).await.expect(200).body, b"second");
 }
 
-/// Between the question what an object is called and the write that depends on it, somebody writes.
+/// Another client writes between the lookup of the tag and the conditional write.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_backend_decides_at_the_moment_of_the_write() {
     let (world, front) = with_bucket(|_| {}).await;
@@ -203,10 +203,10 @@ async fn the_backend_decides_at_the_moment_of_the_write() {
     let target = "/bucket/key";
     let [first, spared] = [tag(b"first"), tag(b"spared")];
     for (before, condition, value, meanwhile) in [
-        // What is to be replaced is another object now, even if it has the same content.
+        // The object to be replaced is another one now, even if it has the same content.
         (Some("first"), "if-match", &first, "second"),
         (Some("first"), "if-match", &first, "first"),
-        // What is to be spared is there now.
+        // The content that must not be replaced exists now.
         (Some("first"), "if-none-match", &spared, "spared"),
         (None, "if-none-match", &spared, "spared"),
     ] {
@@ -227,7 +227,7 @@ async fn the_backend_decides_at_the_moment_of_the_write() {
             relay.go_on.send(()).await.unwrap();
             meanwhile
         };
-        // A write that is refused before it gets to the backend would be waited for.
+        // A write that is refused early would never arrive at the backend.
         let both = async { tokio::join!(write, meanwhile) };
         let patience = core::time::Duration::from_secs(20);
         let (written, meanwhile) = tokio::time::timeout(patience, both).await.unwrap();
@@ -247,7 +247,7 @@ async fn of_many_who_replace_an_object_by_its_md5_one_does() {
         let replace = async |value: &str, body: Vec<u8>| {
             client.send("PUT", "/bucket/key", &[("if-match", value)], &body).await.status
         };
-        // All of them the same content, so that its MD5 tells none of them from another.
+        // All writers use the same content, so its MD5 does not distinguish them.
         let (a, b, c, d) = tokio::join!(
             replace(&first, vec![b'a'; 70_000]),
             replace(&first, vec![b'a'; 70_000]),
@@ -283,7 +283,7 @@ async fn objects_among_many_are_deleted_by_either_name() {
     assert_eq!(list.elements("Key"), ["c"]);
 }
 
-/// The result of a condition with an MD5 tells what the content is.
+/// The result of a condition on an MD5 reveals the content.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_may_not_read_does_not_learn_what_is_there() {
     let (world, _) = with_bucket(|_| {}).await;
@@ -309,13 +309,12 @@ async fn who_may_not_read_does_not_learn_what_is_there() {
         told.push((answer.status, answer.code()));
     }
     assert!(told.iter().all(|it| *it == (403, "AccessDenied".to_owned())), "{told:?}");
-    // A tag of the backend says nothing of the content.
+    // A tag of the backend reveals nothing about the content.
     let listed = in_list(&front.client, "/bucket/key").await;
     writer.send("PUT", "/bucket/key", &[("if-match", &listed)], b"x").await.expect(200);
 }
 
-/// An upload that is listed with the id that was given, has a part that was sent twice, and
-/// replaces an object that is called by its MD5, or another one not.
+/// A listed upload with a part that was sent twice replaces objects with and without MD5 tags.
 #[tokio::test(flavor = "multi_thread")]
 async fn recorded_uploads_replace_what_is_called_by_its_md5() {
     let (world, front) = with_bucket(|_| {}).await;

@@ -1,4 +1,4 @@
-//! Objects that are called by the MD5 of their content: which are, and in which answers.
+//! Tests of MD5 entity tags: the objects that have them, and the responses that contain them.
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::legacy_hash::Md5;
@@ -12,7 +12,7 @@ use crate::forms::{CONDITIONS, Form};
 use crate::multipart::{PART, begin, complete, part};
 use crate::rewrap::{rotate, run};
 
-/// Bytes that are held to compute an MD5, at most.
+/// Maximum number of bytes that are buffered to compute an MD5.
 const MOST: usize = 256 * 1024;
 
 pub(crate) fn md5(content: &[u8]) -> [u8; 16] {
@@ -21,7 +21,7 @@ pub(crate) fn md5(content: &[u8]) -> [u8; 16] {
     md5.finish()
 }
 
-/// The MD5 as an entity tag.
+/// Returns the MD5 as an entity tag.
 pub(crate) fn tag(content: &[u8]) -> String {
     let digits: String = md5(content).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("\"{digits}\"")
@@ -31,7 +31,7 @@ fn base64(content: &[u8]) -> String {
     Base64::encode_string(&md5(content))
 }
 
-/// In all buckets objects are called by their MD5, but in `plain`, where the rule is the usual one.
+/// Returns a configuration with MD5 tags in all buckets except `plain`, which has the default rule.
 pub(crate) fn config(world: &World, change: impl Fn(&mut BucketRule)) -> Config {
     let mut rule = BucketRule::new(Glob::new("*"));
     rule.entity_tags = EntityTags::Md5;
@@ -50,7 +50,7 @@ pub(crate) async fn with_bucket(change: impl Fn(&mut BucketRule)) -> (World, Fro
     (world, front)
 }
 
-/// The tag of an object in all answers that are about it alone.
+/// Returns the tag of an object and checks that all responses about it agree.
 async fn one_tag(client: &Client, target: &str, len: usize) -> String {
     let tag = client.ask("HEAD", target).await.expect(200).etag();
     let listed = in_list(client, target).await;
@@ -65,7 +65,7 @@ async fn one_tag(client: &Client, target: &str, len: usize) -> String {
         }
         let headers: Vec<_> = range.map(|range| ("range", range)).into_iter().collect();
         let got = client.ask_with(method, &format!("{target}{query}"), &headers).await;
-        // Of plaintext, a backend may call a part that is all of it no part.
+        // For plaintext, a backend may not treat the whole object as a part.
         let status = if query.is_empty() { status } else { got.status };
         assert!(matches!(status, 200 | 206), "{method} {target} {query}: {status}");
         assert_eq!(got.expect(status).etag(), tag, "{method} {target} {query} {range:?}");
@@ -80,7 +80,7 @@ async fn one_tag(client: &Client, target: &str, len: usize) -> String {
     tag
 }
 
-/// The tag of an object in lists.
+/// Returns the tag of an object in lists.
 pub(crate) async fn in_list(client: &Client, target: &str) -> String {
     let (bucket, key) = target[1..].split_once('/').unwrap();
     let list = client.ask("GET", &format!("/{bucket}?prefix={key}&list-type=2")).await.expect(200);
@@ -119,7 +119,7 @@ async fn short_objects_and_those_whose_md5_is_said_are_called_by_it() {
         let entry = stored.header("x-amz-meta-endseal-md5").map(str::len);
         assert_eq!(entry, is_called.then_some(75), "{len}");
     }
-    // The same content twice is two entries that have nothing in common.
+    // Two writes of the same content have different sealed entries.
     let entry = async || {
         client.put(target, b"same").await.expect(200);
         let stored = world.backend().ask("HEAD", target).await.expect(200);
@@ -173,7 +173,7 @@ async fn content_of_another_md5_is_refused_and_leaves_nothing() {
     client.ask("HEAD", "/bucket/key").await.expect(404);
     eventually("nothing stays", || world.unfinished().is_empty()).await;
     assert!(world.data().is_empty());
-    // Content that ends early is none, held or not.
+    // Content that ends early is refused, whether it is buffered or not.
     for (len, sent) in [(1_000, 999), (MOST, 0), (MOST + 1, MOST)] {
         let head = client.head("PUT", "/bucket/key", &[], len);
         let mut stream = tokio::net::TcpStream::connect(client.address).await.unwrap();
@@ -210,11 +210,11 @@ async fn all_others_keep_their_tags() {
     ];
     let done = complete(client, target, &id, &parts).await.expect(200).element("ETag");
     assert_eq!(one_tag(client, target, 3).await, done);
-    // Plaintext, even if it has the MD5 of its content as its tag at the server.
+    // Plaintext has no MD5 tag, even if its tag at the server is the MD5 of its content.
     let open = backend.put("/bucket/open", b"bar").await.expect(200).etag();
     let shown = one_tag(client, "/bucket/open", 3).await;
     assert_eq!(shown, format!("{}-0\"", open.trim_end_matches('"')));
-    // Written before the rule was made.
+    // The object was written before the rule existed.
     let before = world.proxy().await;
     let old = before.client.put("/bucket/old", b"bar").await.expect(200).etag();
     assert_eq!(one_tag(client, "/bucket/old", 3).await, old);
@@ -284,7 +284,7 @@ async fn copies_carry_the_md5_with_the_content_key() {
         assert!(entry.header("x-amz-meta-endseal-md5").is_some(), "{to}");
         assert_eq!(client.ask("GET", to).await.expect(200).header("x-amz-meta-endseal-md5"), None);
     }
-    // Conditions on the source, by either name.
+    // Conditions on the source of a copy, by either tag.
     let listed = in_list(client, "/bucket/source").await;
     let other = tag(b"other");
     let both = format!("{other}, {md5}");
@@ -304,7 +304,7 @@ async fn copies_carry_the_md5_with_the_content_key() {
         let copied = copy("bucket/source", &target, &[(name, value)]).await;
         assert_eq!(copied.status, status, "a part: {name} {value}");
     }
-    // Plaintext that is sealed on its way has an entry of its own, if it is short.
+    // Plaintext that is sealed by a copy gets an entry if it is short.
     for (len, is_called) in [(3, true), (MOST, true), (MOST + 1, false)] {
         let content = content(len, 4);
         world.backend().put("/bucket/open", &content).await.expect(200);
@@ -350,7 +350,7 @@ async fn what_is_wrapped_anew_keeps_its_md5() {
     let (before, listed) = (entry().await, in_list(client, "/bucket/key").await);
     rotate(&world.ring());
     let (report, _) = run(&config(&world, |_| {}), &Rewrap::default()).await;
-    // A folder gives a copy another tag, which clients see of the other object alone.
+    // The folder gives copies new tags. Clients see this only for the object without an MD5 tag.
     assert_eq!((report.rewrapped, report.retagged), (2, 1));
     assert_eq!(entry().await, before);
     let front = serve(&config(&world, |_| {})).await;
@@ -397,19 +397,19 @@ async fn entries_that_do_not_open_are_errors() {
         let from = [("x-amz-copy-source", "bucket/key")];
         let refused = client.ask_with("PUT", "/bucket/copy", &from).await.expect(500);
         assert_eq!(refused.code(), "ObjectNotAuthentic", "{wrong}");
-        // Nobody looks at it where it is not used.
+        // The entry is ignored in buckets without MD5 tags.
         let got = plain.client.ask("GET", "/bucket/key").await.expect(200);
         assert_eq!((got.etag(), &got.body[..]), (listed, &b"bar"[..]));
     }
     client.ask("HEAD", "/bucket/copy").await.expect(404);
-    // Beside a multipart object.
+    // The entry is stored beside a multipart object.
     let parts = backend.ask("GET", "/bucket/parts").await.expect(200);
     let header = parts.header("x-amz-meta-endseal").unwrap();
     let beside = [("x-amz-meta-endseal", header), ("x-amz-meta-endseal-md5", entry.as_str())];
     backend.send("PUT", "/bucket/parts", &beside, &parts.body).await.expect(200);
     let refused = client.ask("GET", "/bucket/parts").await.expect(500);
     assert_eq!(refused.code(), "ObjectNotAuthentic");
-    // Left out: the other tag, and no wrong one.
+    // Without the entry, clients see the other tag.
     let beside = [("x-amz-meta-endseal", stored.header("x-amz-meta-endseal").unwrap())];
     backend.send("PUT", "/bucket/key", &beside, &stored.body).await.expect(200);
     assert!(one_tag(client, "/bucket/key", 3).await.ends_with("-0\""));
@@ -451,7 +451,7 @@ async fn the_entry_counts_towards_metadata_and_belongs_to_the_proxy() {
         let (with, without) = (longest("/bucket").await, longest("/plain").await);
         match seals {
             false => assert_eq!(without - with, 86),
-            // In the other bucket metadata are as they come.
+            // In the other bucket metadata is not sealed.
             true => assert!(with < 1_300 && without > 1_600, "{with} {without}"),
         }
     }

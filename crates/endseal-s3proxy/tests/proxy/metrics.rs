@@ -1,4 +1,4 @@
-//! Metrics and health, at a listener of their own.
+//! Tests of metrics and health checks on their own listener.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -21,7 +21,7 @@ async fn ask(address: SocketAddr, method: &str, path: &str) -> Answer {
     Client::new(address, "", "").exchange(&head, b"", method == "HEAD").await
 }
 
-/// The value of a series.
+/// Returns the value of a series.
 fn value(text: &str, name: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("{name} in\n{text}")).parse().unwrap()
@@ -43,13 +43,13 @@ async fn metrics_are_told_at_their_own_address_alone() {
     assert_eq!(value(text, "endseal_s3_sealed_bytes_total"), 7);
     assert_eq!(value(text, "endseal_s3_opened_bytes_total"), 7);
     assert_eq!(value(text, "endseal_s3_plaintext_refused_total"), 1);
-    // A key ring is asked each time.
+    // A key ring is not cached.
     assert_eq!(value(text, "endseal_s3_keys_cached"), 0);
     assert!(value(text, "endseal_s3_backend_requests_total") >= 4);
     for nobodys_business in [SECRET, ACCESS_KEY, "giraffe", "\"bucket\""] {
         assert!(!text.contains(nobodys_business), "{nobodys_business}");
     }
-    // Each series is of a metric that was introduced, once.
+    // Each series belongs to a metric with exactly one type line.
     let mut types = Vec::new();
     for line in text.lines() {
         match line.strip_prefix("# TYPE ") {
@@ -65,7 +65,7 @@ async fn metrics_are_told_at_their_own_address_alone() {
     types.sort_unstable();
     types.dedup();
     assert_eq!(types.len(), count);
-    // In front it is a bucket of that name.
+    // For clients it is a bucket with that name.
     assert_eq!(
         ask(front.client.address, "GET", "/metrics").await.expect(403).code(),
         "AccessDenied"

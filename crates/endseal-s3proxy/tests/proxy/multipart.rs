@@ -1,4 +1,4 @@
-//! Uploads in parts.
+//! Tests of multipart uploads.
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::sha256;
@@ -60,7 +60,7 @@ async fn parts_in_any_order_become_one_object() {
     let beside = [("content-type", "video/x"), ("x-amz-meta-a", "1")];
     let id = begin(client, target, &beside).await;
     let (one, two, last) = (content(PART, 1), content(PART + 12_345, 2), content(7, 3));
-    // Out of order, with gaps; the last one is too short for any but the last, and is parked.
+    // Parts out of order and with gaps. The last one is shorter than the minimum, so it is parked.
     let short = part(client, target, &id, 9, &last).await;
     let late = part(client, target, &id, 5, &two).await;
     let lost = part(client, target, &id, 2, &content(PART, 99)).await;
@@ -108,7 +108,7 @@ async fn parts_in_any_order_become_one_object() {
         assert_eq!(head.header("x-amz-mp-parts-count"), Some("3"));
     }
     assert_eq!(client.ask("GET", &format!("{target}?partNumber=4")).await.status, 416);
-    // Nothing is left of the upload, parked parts among it.
+    // Nothing is left of the upload, including its parked parts.
     let listed = world.backend().ask("GET", "/bucket").await.expect(200);
     assert_eq!(listed.elements("Key"), ["large one"]);
     let gone = client.ask("GET", &format!("{target}?uploadId={id}")).await.expect(404);
@@ -161,7 +161,7 @@ async fn wrong_lists_of_parts_complete_nothing() {
         assert_eq!(refused.code(), code, "{parts:?}");
     }
     client.ask("HEAD", target).await.expect(404);
-    // An id is one of its key.
+    // An id belongs to its key.
     let other = client.put(&format!("/bucket/other?partNumber=1&uploadId={id}"), b"x").await;
     assert_eq!((other.status, other.code().as_str()), (404, "NoSuchUpload"));
     complete(client, target, &id, &[(1, one), (3, three)]).await.expect(200);
@@ -209,7 +209,7 @@ async fn lists_of_parts_tell_the_checksums_that_clients_gave() {
     assert_eq!(listed.elements("PartNumber"), ["1", "2", "3"]);
     assert_eq!(listed.elements("ChecksumSHA256"), sums);
     assert_eq!(listed.elements("ChecksumAlgorithm"), ["SHA256"]);
-    // A part that is replaced by one without a checksum has none.
+    // A part that replaces one with a checksum has none itself.
     parts[1].1 = part(client, target, &id, 2, &bodies[1]).await;
     let listed = list().await;
     assert_eq!(listed.elements("ChecksumSHA256"), [sums[0].as_str(), &sums[2]]);
@@ -253,12 +253,12 @@ async fn a_completion_that_is_asked_for_again_is_answered_again() {
         for name in ["Bucket", "Key", "ETag"] {
             assert_eq!(first.element(name), second.element(name), "{name}");
         }
-        // Another list is not what was completed.
+        // Another list of parts is not the completed one.
         for parts in [vec![(1, one.clone())], vec![(1, two.clone()), (2, one.clone())]] {
             let refused = complete(client, target, &id, &parts).await.expect(404);
             assert_eq!(refused.code(), "NoSuchUpload", "{parts:?}");
         }
-        // Nor is the object that has taken its place.
+        // Another object under the key is not the completed one.
         client.put(target, b"another").await.expect(200);
         let refused = complete(client, target, &id, &parts).await.expect(404);
         assert_eq!(refused.code(), "NoSuchUpload");
@@ -273,7 +273,7 @@ async fn a_bucket_with_nothing_but_parked_parts_can_be_deleted() {
     let id = begin(client, "/bucket/key", &[]).await;
     part(client, "/bucket/key", &id, 2, &content(9, 1)).await;
     client.put("/bucket/other", b"content").await.expect(200);
-    // With an object in it, it stays as it is, and so does what is parked.
+    // A bucket with an object is not deleted, and its parked parts are kept.
     let refused = client.ask("DELETE", "/bucket").await.expect(409);
     assert_eq!(refused.code(), "BucketNotEmpty");
     let listed = client.ask("GET", &format!("/bucket/key?uploadId={id}")).await.expect(200);
@@ -285,8 +285,8 @@ async fn a_bucket_with_nothing_but_parked_parts_can_be_deleted() {
     client.ask("HEAD", "/bucket").await.expect(404);
 }
 
-/// Content that is damaged between proxy and backend would be found when it is read, and be lost by
-/// then.
+/// Content that is damaged between proxy and backend would otherwise be noticed only when it is
+/// read, and lost by then.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_damaged_on_the_way_to_the_backend_is_not_stored() {
     let (world, _front) = World::with_bucket().await;
@@ -309,8 +309,8 @@ async fn what_is_damaged_on_the_way_to_the_backend_is_not_stored() {
     assert_eq!(client.ask("GET", "/bucket/key").await.status, 404);
 }
 
-/// SDKs send a request again after 503, and not after 409: that one is about a key of which they
-/// know nothing.
+/// SDKs repeat a request after 503, but not after 409. That one concerns a key that clients do not
+/// know.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conflict_about_a_key_of_the_proxys_own_is_temporary() {
     let (world, _front) = World::with_bucket().await;

@@ -1,4 +1,4 @@
-//! Buckets whose names are encrypted: every request that has a key.
+//! Tests of buckets with encrypted names, for all requests with a key.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -17,17 +17,18 @@ use crate::fixture::{Front, World, content, files_below, serve};
 use crate::forms::{CONDITIONS, Form};
 use crate::multipart::{PART, begin, complete, part};
 
-/// In each name that nobody may see.
+/// Part of each name that must stay secret.
 pub(crate) const MARK: &str = "zebrafish";
 
-/// A backend, the names of its bucket `bucket`, and a proxy. Names in `plain` are as they come.
+/// Backend with the name key of its bucket `bucket`, and a proxy. Names in `plain` are not
+/// encrypted.
 pub(crate) struct Named {
     pub(crate) world: World,
     pub(crate) front: Front,
     pub(crate) names: Names,
 }
 
-/// A configuration in which all names are encrypted but those of the bucket `plain`.
+/// Returns a configuration in which all names except those in the bucket `plain` are encrypted.
 pub(crate) fn named(world: &World, plaintext: Plaintext) -> Config {
     let file = NameSecretFile::at(&world.scratch.folder().join("names.secret"));
     let secret = file.load().or_else(|_| file.create(&mut OsRandom)).unwrap();
@@ -46,7 +47,7 @@ impl Named {
         Self::before(World::new(), plaintext).await
     }
 
-    /// The same, before that backend.
+    /// Creates the fixture with this backend.
     pub(crate) async fn before(world: World, plaintext: Plaintext) -> Self {
         let front = serve(&named(&world, plaintext)).await;
         for bucket in ["bucket", "second", "plain"] {
@@ -62,14 +63,14 @@ impl Named {
         self.names.seal_key(key).unwrap()
     }
 
-    /// The keys of a bucket as the backend has them.
+    /// Returns the keys of a bucket at the backend.
     pub(crate) async fn stored(&self, bucket: &str) -> Vec<String> {
         let list = self.world.backend().ask("GET", &format!("/{bucket}")).await.expect(200);
         list.elements("Key")
     }
 
-    /// Returns true if the backend's folder has the mark anywhere: in names, in files, or in base64
-    /// there.
+    /// Returns true if the backend's folder contains the mark: in file names or contents, directly
+    /// or in base64.
     fn shows_the_mark(&self) -> bool {
         let mut files = Vec::new();
         files_below(&self.world.scratch.folder().join("objects"), &mut files);
@@ -78,7 +79,7 @@ impl Named {
         for shift in 0..3 {
             let text = [&vec![0; shift], MARK.as_bytes()].concat();
             let text = Base64UrlUnpadded::encode_string(&text);
-            // Without the characters that have bits of others.
+            // Characters that also depend on neighbouring bytes are left out.
             wanted.push(text.as_bytes()[2 + shift..text.len() - 1].to_vec());
         }
         let has = |bytes: &[u8]| {
@@ -92,7 +93,7 @@ fn hex(text: &str) -> String {
     text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A key as it stands in a request.
+/// Percent-encodes a key for a request.
 pub(crate) fn escaped(key: &str) -> String {
     let own = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
     let encode = |byte| match own(byte) {
@@ -102,7 +103,7 @@ pub(crate) fn escaped(key: &str) -> String {
     key.bytes().map(encode).collect()
 }
 
-/// A target in the bucket.
+/// Returns the target of a key in the bucket.
 pub(crate) fn at(key: &str) -> String {
     format!("/bucket/{}", escaped(key))
 }
@@ -164,7 +165,7 @@ async fn objects_are_found_under_their_names_and_the_backend_knows_none() {
         assert!(!list.text().contains(&named.sealed("zebrafish")), "{target}");
     }
     client.ask("GET", &format!("{}?tagging", at("zebrafish"))).await.expect(200);
-    // The same objects are not found under the backend's names.
+    // The same objects cannot be accessed by the backend's names.
     let raw = client.ask("GET", &format!("/bucket/{}", named.sealed("zebrafish"))).await;
     assert_eq!(raw.expect(404).code(), "NoSuchKey");
     assert!(!named.shows_the_mark(), "{stored:?}");
@@ -192,7 +193,7 @@ async fn keys_without_room_are_refused_before_the_backend_is_asked() {
     client.put(&at(&deep), b"content").await.expect(200);
     assert_eq!(client.ask("GET", "/bucket").await.expect(200).elements("Key").len(), 2);
     client.put("/bucket/k", b"content").await.expect(200);
-    // Where there is nobody to ask, what is refused was refused before.
+    // The backend is stopped, so requests must be refused before it is asked.
     drop(world);
     for key in [format!("{longest}k"), "k/".repeat(43), "k".repeat(1_024)] {
         let target = at(&key);
@@ -242,7 +243,7 @@ async fn copies_go_between_buckets_with_and_without_names() {
     let list = there.ask("GET", "/second").await.expect(200).text().to_owned();
     assert!(!list.contains(MARK), "{list}");
     assert!(!list.contains(&named.sealed("zebrafish")), "a name in two buckets looks the same");
-    // Errors name what the client named.
+    // Errors contain the client's names.
     let source = "bucket/zebrafish/missing";
     for target in ["/bucket/x", "/plain/x"] {
         let missing = client.ask_with("PUT", target, &[("x-amz-copy-source", source)]).await;
@@ -264,7 +265,7 @@ async fn uploads_in_parts_have_the_names_that_clients_know() {
     assert_eq!(begun.element("Key"), "zebrafish/large one");
     let id = begun.element("UploadId");
     let first = part(client, &target, &id, 1, &content(PART, 1)).await;
-    // Copied out of another object of the bucket, and short: parked.
+    // The part is copied from another object of the bucket, and is short enough to be parked.
     client.put(&at("zebrafish/source"), &content(9_000, 2)).await.expect(200);
     let source = [("x-amz-copy-source", "bucket/zebrafish/source")];
     let copied = client
@@ -315,7 +316,7 @@ async fn uploads_in_parts_have_the_names_that_clients_know() {
     assert_eq!(unknown.code(), "NoSuchUpload");
     for key in ["zebrafish/a", "zebrafish/b"] {
         let list = client.ask("GET", &format!("/bucket?uploads&prefix={key}")).await.expect(200);
-        // As the backend lists it.
+        // The id is the one that the backend lists.
         let id = list.element("UploadId");
         client.ask("DELETE", &format!("{}?uploadId={id}", at(key))).await.expect(204);
     }
@@ -388,7 +389,7 @@ async fn settings_that_name_keys_are_refused() {
         assert_eq!((put.status, put.code().as_str()), (501, "NotImplemented"), "{setting}");
         assert!(put.text().contains("encrypted"), "{setting}");
     }
-    // Elsewhere, and for who only asks, the backend answers.
+    // In other buckets, and for reads, the backend responds.
     let asked = client.ask("GET", "/bucket?lifecycle").await.text().to_owned();
     assert!(!asked.contains("encrypted"), "{asked}");
     let put = client.send("PUT", "/plain?lifecycle", &[], rule.as_bytes()).await;

@@ -1,4 +1,4 @@
-//! Lists of buckets whose names are encrypted.
+//! Tests of lists in buckets with encrypted names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +9,17 @@ use crate::fixture::{World, at_once, content, serve};
 use crate::multipart::{begin, part};
 use crate::named::{Named, at, escaped, named};
 
-/// Most entries on a page of the backend's lists, where a test has more objects.
+/// Maximum number of entries per page of the backend, for tests with more objects.
 const PAGE: usize = 100;
 
-/// Keys and common prefixes of a page.
+/// Returns the keys and common prefixes of a page.
 fn lines(page: &Answer) -> Vec<String> {
     let folders = page.elements("CommonPrefixes");
     let folders = folders.iter().map(|it| it.replace("<Prefix>", "").replace("</Prefix>", ""));
     page.elements("Key").into_iter().chain(folders).collect()
 }
 
-/// All pages of a list, of `max` entries each.
+/// Returns all pages of a list with `max` entries each.
 async fn all(client: &Client, version: u8, query: &str, max: usize) -> Vec<String> {
     let mut found = Vec::new();
     let mut next = String::new();
@@ -42,7 +42,8 @@ async fn all(client: &Client, version: u8, query: &str, max: usize) -> Vec<Strin
         next = match version {
             2 => format!("&continuation-token={}", escaped(&page.element("NextContinuationToken"))),
             _ => {
-                // As clients do it: by the element, or by the last key where there is no delimiter.
+                // Clients continue with this element, or with the last key if there is no
+                // delimiter.
                 let marker = match query.contains("delimiter") {
                     true => page.element("NextMarker"),
                     false => page.elements("Key").pop().unwrap(),
@@ -54,7 +55,7 @@ async fn all(client: &Client, version: u8, query: &str, max: usize) -> Vec<Strin
     panic!("{query} does not end");
 }
 
-/// Returns the entries of a list of these keys, by S3's rules.
+/// Returns the entries of a list of these keys by the rules of S3.
 fn expected(keys: &[String], prefix: &str, delimited: bool) -> BTreeSet<String> {
     let begin = keys.iter().filter(|key| key.starts_with(prefix));
     begin
@@ -112,13 +113,13 @@ async fn pages_of_a_large_list_follow_each_other() {
             assert!(set == known, "{version} {prefix} {delimited} {max}");
         }
     }
-    // Whatever the pages, the order is the same.
+    // The order does not depend on the page size.
     let one = all(client, 2, "", PAGE).await;
     assert_eq!(all(client, 1, "", 33).await, one);
     let mut by_name = one.clone();
     by_name.sort();
     assert_ne!(by_name, one, "it is not that of the names");
-    // What begins behind an entry is what follows it in that order.
+    // A list that starts after an entry returns the entries that follow it in this order.
     let list = format!("/bucket?list-type=2&start-after={}", escaped(&one[170]));
     let page = client.ask("GET", &list).await.expect(200);
     assert_eq!(page.element("StartAfter"), one[170]);
@@ -159,7 +160,7 @@ async fn lists_say_what_was_asked_for() {
     assert_eq!(refused.expect(400).code(), "InvalidArgument");
     let missing = client.ask("GET", "/missing?list-type=2").await.expect(404);
     assert_eq!(missing.code(), "NoSuchBucket");
-    // Where names are as they come, nothing of this holds.
+    // None of this applies to buckets without encrypted names.
     client.put("/plain/abc", b"x").await.expect(200);
     let list = client.ask("GET", "/plain?delimiter=b").await.expect(200);
     assert_eq!(list.elements("CommonPrefixes"), ["<Prefix>ab</Prefix>"]);
@@ -172,7 +173,8 @@ async fn what_no_client_can_name_is_not_shown_but_counted() {
         let client = &named.front.client;
         let backend = named.world.backend();
         client.put(&at("own/object"), b"own").await.expect(200);
-        // Past the proxy: names as they come, a name of another bucket, one in another folder.
+        // Objects that were written directly to the backend: with plain names, a name of another
+        // bucket, and a name of another folder.
         let elsewhere = named.sealed("x/y").split_once('/').unwrap().1.to_owned();
         for key in ["foreign", "foreign/object", "AAAA", &elsewhere] {
             backend.put(&format!("/bucket/{key}"), b"foreign").await.expect(200);
@@ -206,12 +208,12 @@ async fn under_another_secret_there_is_nothing() {
     assert_eq!(list.element("IsTruncated"), "false");
 }
 
-/// As many as there may be of them: a request asks for a certain number of pages at most.
+/// There are so many of them that one request cannot skip all their pages.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_goes_on_from_where_no_client_can_name_a_key() {
     let named = Named::new(Plaintext::Forbid).await;
     let (client, backend) = (&named.front.client, named.world.backend());
-    // Before all encrypted names, but for one in 64^4.
+    // They sort before all encrypted names, except for one in 64^4.
     for number in 0..80 {
         backend.put(&format!("/bucket/----{number:02}"), b"foreign").await.expect(200);
     }
@@ -248,7 +250,7 @@ async fn pages_without_anything_to_show_are_passed_over() {
         let list = client.ask("GET", &target).await.expect(200);
         assert_eq!(list.elements("Key"), ["folder/one"], "{query} {is_behind}");
     }
-    // The proxy's own come first at the backend, and do not end the list.
+    // The proxy's own objects come first at the backend and do not end the list.
     let id = begin(client, &at("upload"), &[]).await;
     part(client, &at("upload"), &id, 1, b"parked").await;
     for query in ["max-keys=1", "list-type=2&max-keys=1"] {

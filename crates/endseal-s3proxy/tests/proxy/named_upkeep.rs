@@ -1,4 +1,4 @@
-//! Buckets whose names are encrypted, cleaned and wrapped anew.
+//! Tests of `clean` and `rewrap` in buckets with encrypted names.
 
 use core::time::Duration;
 
@@ -22,7 +22,7 @@ async fn parked_parts_name_the_backends_key_and_are_cleaned() {
     let id = begin(client, &target, &[]).await;
     part(client, &target, &id, 1, &content(PART, 1)).await;
     part(client, &target, &id, 2, b"short").await;
-    // Of this one only the parked part is left.
+    // Only the parked part of this upload is left.
     let gone = at("zebrafish/gone");
     let id = begin(client, &gone, &[]).await;
     part(client, &gone, &id, 1, b"short").await;
@@ -63,7 +63,7 @@ async fn objects_are_wrapped_anew_whatever_name_they_have() {
     let named = Named::new(Plaintext::Forbid).await;
     let client = &named.front.client;
     let bodies = [content(PART, 2), content(9, 3)];
-    // Written before names were encrypted.
+    // The object was written before names were encrypted.
     let before = serve(&named.world.config()).await;
     before.client.put("/bucket/older/one", b"older").await.expect(200);
     let beside = [("x-amz-website-redirect-location", "/zebrafish")];
@@ -96,7 +96,7 @@ async fn objects_are_wrapped_anew_whatever_name_they_have() {
     let (again, _) = run(&config, &Rewrap::default()).await;
     assert_eq!((again.rewrapped, again.newest), (0, 4));
 
-    // The old key is of no more use.
+    // The old key is not needed any more.
     let (_, kept) = ring.retire(None, &old, &mut OsRandom).unwrap();
     assert!(RingFile::at(&kept).load(None).unwrap().entries().any(|entry| entry.id == old));
     let front = serve(&self::named(&named.world, Plaintext::Forbid)).await;

@@ -1,4 +1,4 @@
-//! Whole objects.
+//! Tests of objects that are not uploaded in parts.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -73,7 +73,7 @@ async fn ranges_are_those_of_the_content() {
         assert_eq!(got.code(), "InvalidRange", "{beyond}");
         assert_eq!(got.header("content-range"), Some("bytes */300000"), "{beyond}");
     }
-    // What is no single range is ignored.
+    // A header that is not a single valid range is ignored.
     client.ask_with("GET", "/bucket/key", &[("range", "bytes=3-2")]).await.expect(200);
 }
 
@@ -135,7 +135,7 @@ async fn any_key_is_one_object_and_deleted_alone() {
     let mut written = Vec::new();
     for key in keys {
         let put = client.put(&format!("/bucket/{key}"), key.as_bytes()).await;
-        // A null byte is no part of a key.
+        // A key must not contain a null byte.
         assert_eq!(put.status == 200, key != "%00x", "{key}: {}", put.text());
         written.extend((put.status == 200).then_some(key));
     }
@@ -191,7 +191,7 @@ async fn checksums_of_the_client_are_compared_before_anything_is_stored() {
         ("content-md5", "AAAAAAAAAAAAAAAAAAAAAA=="),
         ("x-amz-checksum-sha256", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="),
     ] {
-        // What is here before it is sent, and what is sealed while it is.
+        // Content that is buffered before it is sent, and content that is sealed while it is sent.
         for len in [0, 9, 16_384, 16_385, 700_000] {
             let body = content(len, 3);
             let refused = client.send("PUT", "/bucket/other", &[(name, value)], &body).await;
@@ -207,8 +207,8 @@ async fn checksums_of_the_client_are_compared_before_anything_is_stored() {
     assert_eq!(world.data().len(), 1);
 }
 
-/// A server knows by it that it has everything: short content goes whole, with its checksum before
-/// it, and longer content in chunks with the checksum behind.
+/// Checksums tell the server that it has received everything. Short content is sent with a checksum
+/// header, and longer content in chunks with a checksum trailer.
 #[tokio::test(flavor = "multi_thread")]
 async fn sealed_content_has_a_checksum_for_the_backend() {
     let (world, _front) = World::with_bucket().await;
@@ -245,7 +245,7 @@ fn is_whole(head: &str) -> bool {
 async fn headers_are_limited_by_their_bytes_and_not_by_their_number() {
     let (_world, front) = World::with_bucket().await;
     let client = &front.client;
-    // What fits into 2 KB of user metadata, beside the object's own entry.
+    // As many entries as fit into 2 KB of user metadata, beside the entry of the object.
     let names: Vec<String> = (0..350).map(|i| format!("x-amz-meta-{i}")).collect();
     let metadata: Vec<_> = names.iter().map(|name| (name.as_str(), "1")).collect();
     client.send("PUT", "/bucket/many", &metadata, b"x").await.expect(200);
@@ -259,7 +259,7 @@ async fn headers_are_limited_by_their_bytes_and_not_by_their_number() {
     client.ask("GET", "/bucket/long").await.expect(404);
 }
 
-/// Several connections on several threads, of which some are busy while others are not.
+/// Several connections on several threads, some of them busy.
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_on_several_threads_have_their_own_answers() {
     let (world, _front) = World::with_bucket().await;
@@ -268,7 +268,7 @@ async fn connections_on_several_threads_have_their_own_answers() {
     at_once(6, async |number| {
         let mut stream = TcpStream::connect(client.address).await.unwrap();
         for turn in 0..60 {
-            // Some are busy while others are not.
+            // Some connections are busy while others are not.
             let len = if number == turn / 10 { 400_000 } else { 4_096 };
             let content = content(len, (number * 100 + turn) as u64);
             let target = format!("/bucket/{number}");
@@ -298,12 +298,12 @@ async fn expect_with_an_empty_body_keeps_the_connection() {
         assert_eq!(answer.header("connection"), None);
         assert!(client.ask("GET", target).await.expect(200).body.is_empty());
     }
-    // botocore would not read the status line of the next answer.
+    // botocore would not read the status line of the next response.
     let head = client.head("PUT", "/bucket/cli", &[expect[0], ("user-agent", "aws-cli/1.46")], 0);
     let head = head.replace("connection: close\r\n", "");
     let answer = client.exchange(&head, b"", false).await.expect(200);
     assert_eq!(answer.header("connection"), Some("close"));
-    // Nothing is to be read of a body that is not there.
+    // The request has no body that could be left over.
     let head = client.head("PUT", "/nowhere/key", &expect, 0).replace("connection: close\r\n", "");
     stream.write_all(head.as_bytes()).await.unwrap();
     let refused = next_answer(&mut stream).await.expect(404);
@@ -315,7 +315,7 @@ async fn a_refused_body_that_was_awaited_ends_the_connection() {
     let (_world, front) = World::with_bucket().await;
     let client = &front.client;
     let mut stream = TcpStream::connect(client.address).await.unwrap();
-    // Only the client knows if the five bytes still come.
+    // Only the client knows if the five bytes will be sent.
     let head =
         b"PUT /bucket/key HTTP/1.1\r\nhost: h\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n";
     stream.write_all(head).await.unwrap();
@@ -323,7 +323,7 @@ async fn a_refused_body_that_was_awaited_ends_the_connection() {
     assert_eq!(refused.header("connection"), Some("close"));
 }
 
-/// The next answer on a connection that stays.
+/// Reads the next response on a connection that is reused.
 pub(crate) async fn next_answer(stream: &mut TcpStream) -> Answer {
     let mut received = Vec::new();
     let (mut end, mut len) = (None, 0);

@@ -1,4 +1,4 @@
-//! A server over the folder that does what the folder does not, and others do.
+//! Server in front of the folder that imitates the behaviour of other servers.
 
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use core::time::Duration;
@@ -15,34 +15,34 @@ use crate::fixture::World;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Oddity {
-    /// `If-Match` of copies is ignored: the folder is asked anew without it.
+    /// `If-Match` of copies is ignored: the request is forwarded without it.
     HeedlessOfCopies,
-    /// An answer 412 to a write has the entity tag of what is there.
+    /// A response with status 412 to a write contains the entity tag of the existing object.
     TellsTags,
-    /// Parts of an upload lose their bytes and tags some time before it is completed, and most
-    /// leave the list. If who asked for that is gone by then, it stays so. MinIO is like that.
+    /// Some time before an upload is completed, its parts lose their bytes and tags, and most leave
+    /// the list. If the client disconnects meanwhile, they stay so. MinIO behaves like this.
     TakesPartsFirst,
-    /// An upload is none any more some time before it is an object. versitygw is like that.
+    /// An upload disappears some time before it becomes an object. versitygw behaves like this.
     HidesUploads,
-    /// The first write into a folder of the proxy's own is refused with 409: what went into it
-    /// before was deleted, and the folder with it, at that moment. versitygw is like that.
+    /// The first write into a folder of the proxy is refused with 409, because the folder was just
+    /// removed with its last file. versitygw behaves like this.
     LosesFolders,
-    /// The middle byte of every body of more than 1,000 bytes arrives changed.
+    /// The middle byte of every body of more than 1,000 bytes is changed.
     ChangesBytes,
-    /// Objects whose keys begin with `d` are listed, and not found.
+    /// Objects whose keys begin with `d` are listed but not found.
     LosesObjects,
-    /// Every answer tells the length of what is stored, has a header for its connection, and says
-    /// which headers came.
+    /// Every response states the stored length, has a hop-by-hop header, and lists the request's
+    /// headers.
     TellsHeaders,
 }
 
 pub(crate) struct OddServer {
     pub(crate) address: SocketAddr,
-    /// Told when it has begun to complete an upload.
+    /// Signals that the completion of an upload has started.
     pub(crate) completing: mpsc::UnboundedReceiver<()>,
 }
 
-/// Duration of a step: longer than a client takes to be gone, or to ask.
+/// Duration of a step: longer than a client needs to disconnect, or to send another request.
 const STEP: Duration = Duration::from_millis(200);
 
 struct Shared {
@@ -50,7 +50,7 @@ struct Shared {
     backend: Client,
     is_completing: AtomicBool,
     completing: mpsc::UnboundedSender<()>,
-    /// Folders that were lost once.
+    /// Folders that were already lost once.
     lost: Mutex<HashSet<String>>,
 }
 
@@ -83,14 +83,14 @@ impl OddServer {
 }
 
 impl Shared {
-    /// One request, and the connection ends.
+    /// Serves one request and closes the connection.
     async fn serve(self: Arc<Self>, mut stream: TcpStream) {
         let Some(request) = Request::read(&mut stream).await else { return };
         let in_steps = matches!(self.oddity, Oddity::TakesPartsFirst | Oddity::HidesUploads);
         if in_steps && request.completes() {
             self.is_completing.store(true, SeqCst);
             let _ = self.completing.send(());
-            // Nothing more is to come: what can be read is the end.
+            // The client sends nothing more, so a readable socket means that it has disconnected.
             let is_gone = tokio::time::timeout(STEP, stream.peek(&mut [0])).await.is_ok();
             if is_gone && self.oddity == Oddity::TakesPartsFirst {
                 return;
@@ -142,7 +142,7 @@ impl Shared {
             out.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
         }
         out.push_str("\r\n");
-        // Nobody may be there any more.
+        // The client may be gone.
         let _ = stream.write_all(out.as_bytes()).await;
         let _ = stream.write_all(&answer.body).await;
     }
@@ -166,7 +166,7 @@ impl Shared {
                 "x-amz-content-sha256",
             ];
             let is_hidden = self.oddity == Oddity::HeedlessOfCopies && copies && name == "if-match";
-            // An algorithm that the folder does not know.
+            // Checksum algorithm that the folder does not support.
             let is_unknown =
                 self.oddity == Oddity::TellsHeaders && name == "x-amz-checksum-xxhash64";
             !own.contains(&name) && !is_hidden && !is_unknown

@@ -1,4 +1,4 @@
-//! Requests that a client sends before it has the answers to those before.
+//! Tests of requests that a client sends before it has the previous responses.
 
 use core::time::Duration;
 use std::net::SocketAddr;
@@ -13,16 +13,16 @@ use crate::client::Client;
 use crate::fixture::{World, serve_with};
 use crate::races::config_of;
 
-/// Bytes that a backend accepts before it reads.
+/// Number of bytes that the backend's socket accepts before they are read.
 const WINDOW: usize = 4 * 1024;
 
-/// Bytes of a segment. With those of a loopback interface, its buffers take whole objects.
+/// Segment size in bytes. With that of a loopback interface, its buffers take whole objects.
 const SEGMENT: u32 = 536;
 
-/// Longer uploads are read slowly.
+/// Uploads that are longer than this are read slowly.
 const LONG: usize = 70_000;
 
-/// A backend that takes what is stored slowly, as over a network.
+/// Starts a backend that receives uploads slowly, as over a network.
 async fn slow_backend() -> SocketAddr {
     let socket = TcpSocket::new_v4().unwrap();
     let options = SockRef::from(&socket);
@@ -39,7 +39,7 @@ async fn slow_backend() -> SocketAddr {
     address
 }
 
-/// Answers each request when it has come.
+/// Responds to each request once it is complete.
 async fn store(mut stream: TcpStream) -> Option<()> {
     let mut received = Vec::new();
     loop {
@@ -85,10 +85,9 @@ fn put(client: &Client, number: usize, len: usize) -> Vec<u8> {
     format!("{head}\r\n").into_bytes()
 }
 
-/// Uploads, the content of the last of which looks like requests, while other uploads keep the
-/// backend busy.
+/// Uploads whose last content looks like requests, while other uploads keep the backend busy.
 ///
-/// Each has one answer, and no content is taken for a request.
+/// Each upload has one response, and no content is parsed as a request.
 #[tokio::test(flavor = "multi_thread")]
 async fn content_is_no_request() {
     upload_beside_others(1).await;
@@ -145,7 +144,7 @@ async fn upload_beside_others(rounds: usize) {
             }
         };
         let _ = timeout(Duration::from_secs(60), all).await;
-        // Nothing may follow the last answer.
+        // Nothing may follow the last response.
         let more = timeout(Duration::from_millis(500), read.read_buf(&mut received)).await;
         writing.abort();
         let text = String::from_utf8_lossy(&received);

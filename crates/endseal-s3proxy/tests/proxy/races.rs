@@ -1,5 +1,5 @@
-//! Writes while keys are wrapped anew. A backend of its own stands between the folder and the run,
-//! and lets a client write at the worst moment.
+//! Tests of writes while keys are rewrapped. A relay between the run and the folder lets a client
+//! write at the worst moment.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::net::SocketAddr;
@@ -19,8 +19,8 @@ use crate::fixture::{World, config, content, serve};
 use crate::multipart::{PART, begin, complete, part};
 use crate::odd_server::{OddServer, Oddity};
 
-/// A relay to the folder: before it lets a request of that kind through, it says so, and waits
-/// until it is told to go on.
+/// Relay to the folder. Before it forwards a request of a certain kind, it reports this and waits
+/// until it may continue.
 pub(crate) struct Relay {
     address: SocketAddr,
     pub(crate) arrived: mpsc::Receiver<()>,
@@ -45,7 +45,7 @@ impl Relay {
                 let is_done = Arc::clone(&is_done);
                 tokio::spawn(async move {
                     let mut buffer = vec![0; 64 * 1024];
-                    // A request without a body comes in one piece over the loopback interface.
+                    // A request without a body arrives in one read over the loopback interface.
                     while let Ok(len @ 1..) = read.read(&mut buffer).await {
                         let piece = &buffer[..len];
                         if wanted(&String::from_utf8_lossy(piece))
@@ -69,7 +69,7 @@ impl Relay {
     }
 }
 
-/// The folder at another address.
+/// Returns a configuration with the folder at another address.
 pub(crate) fn config_of(world: &World, address: SocketAddr) -> Config {
     let folder = Backend::served(&world.folder);
     let url = format!("http://{address}");
@@ -88,7 +88,7 @@ fn rotate(world: &World) {
         .unwrap();
 }
 
-/// Wraps anew, and writes at the moment that the relay waits for.
+/// Rewraps keys, and writes at the moment that the relay waits for.
 async fn overtaken(world: &World, options: Rewrap, wanted: fn(&str) -> bool) {
     let mut relay = Relay::before(folder(world), wanted).await;
     let config = relay.config(world);
@@ -106,7 +106,7 @@ async fn overtaken(world: &World, options: Rewrap, wanted: fn(&str) -> bool) {
     assert!(uploads.elements("UploadId").is_empty());
 }
 
-/// Some servers keep checksums of plaintext, and tell them to who asks.
+/// Some servers keep checksums of plaintext and return them on request.
 #[tokio::test(flavor = "multi_thread")]
 async fn checksums_of_plaintext_are_asked_for_where_it_may_be_read() {
     let (world, _front) = World::with_bucket().await;

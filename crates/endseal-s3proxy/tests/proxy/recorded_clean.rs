@@ -1,4 +1,4 @@
-//! Records of uploads that will not be completed.
+//! Tests of the removal of upload records.
 
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::fixture::{World, content};
 use crate::multipart::{PART, begin, complete, part};
 use crate::resent::{own, sent};
 
-/// Uploads to which nothing happened for this long are removed. Longer than any test takes.
+/// Uploads that were inactive for this long are removed. It is longer than any test takes.
 const AGE: Duration = Duration::from_secs(3_600);
 
 async fn run(world: &World, dry_run: bool) -> (CleanReport, Vec<String>) {
@@ -46,12 +46,12 @@ async fn what_is_recorded_of_uploads_is_cleaned_with_them() {
     left("idle").await;
     left("gone").await;
     let live = left("live").await;
-    // One ends behind the proxy's back, as a lifecycle rule does it.
+    // One upload is aborted directly at the backend, as a lifecycle rule does.
     let uploads = backend.ask("GET", "/bucket?uploads&prefix=gone").await.expect(200);
     let target = format!("/bucket/gone?uploadId={}", uploads.element("UploadId"));
     backend.ask("DELETE", &target).await.expect(204);
-    // An object that says it belongs elsewhere, one that says nothing, and names that are none of
-    // ours.
+    // An object that names another upload, one that names none, and names that do not belong to the
+    // proxy.
     let of_live = own(&world).await.into_iter().find(|key| key.ends_with("/id")).unwrap();
     let head = backend.ask("HEAD", &format!("/bucket/{of_live}")).await.expect(200);
     let owner = head.header("x-amz-meta-endseal-upload").unwrap().to_owned();

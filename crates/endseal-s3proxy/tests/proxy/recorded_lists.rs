@@ -1,4 +1,4 @@
-//! Lists of uploads, with the ids that were given.
+//! Tests of lists of uploads with the ids that clients got.
 
 use endseal_s3proxy::bucket::Plaintext;
 
@@ -12,7 +12,7 @@ async fn uploads(client: &Client, query: &str) -> Answer {
     client.ask("GET", &format!("/bucket?uploads{query}")).await.expect(200)
 }
 
-/// Keys and ids of a list, in its order.
+/// Returns the keys and ids of a list in its order.
 fn lines(list: &Answer) -> Vec<(String, String)> {
     list.elements("Key").into_iter().zip(list.elements("UploadId")).collect()
 }
@@ -22,7 +22,7 @@ fn sorted(mut lines: Vec<(String, String)>) -> Vec<(String, String)> {
     lines
 }
 
-/// The ids that the backend gave to the uploads of a key.
+/// Returns the backend's ids of the uploads of a key.
 async fn backends(world: &World, key: &str) -> Vec<String> {
     let list = world.backend().ask("GET", "/bucket?uploads").await.expect(200);
     let lines = lines(&list).into_iter();
@@ -55,7 +55,7 @@ async fn lists_have_the_ids_that_were_given_and_these_work() {
     assert_eq!(list.elements("CommonPrefixes"), ["<Prefix>third/</Prefix>"]);
     assert_eq!(sorted(lines(&list)), sorted(given[..3].to_vec()));
 
-    // A client that knows nothing but the list goes on with what it finds there.
+    // A client that only has the list can continue an upload from it.
     let (target, client) = ("/bucket/a%20key", &third.client);
     part(&first.client, target, &given[0].1, 1, &content(PART, 1)).await;
     let found = lines(&uploads(client, "&prefix=a").await);
@@ -67,7 +67,8 @@ async fn lists_have_the_ids_that_were_given_and_these_work() {
     complete(client, target, &id, &tags).await.expect(200);
     let expected = [content(PART, 1), content(9, 2)].concat();
     assert!(client.ask("GET", target).await.expect(200).body == expected);
-    // Those that go on are as they were; their ids end them, also as the backend has them.
+    // The other uploads are unchanged. They can be aborted by their ids, or by those of the
+    // backend.
     let left = lines(&uploads(client, "").await);
     assert_eq!(sorted(left), sorted(given[1..].to_vec()));
     let abort = async |key: &str, id: &str| {
@@ -80,7 +81,7 @@ async fn lists_have_the_ids_that_were_given_and_these_work() {
     assert!(own(&world).await.is_empty(), "{:?}", own(&world).await);
 }
 
-/// All pages of a list, gone through by what `next` takes of each.
+/// Returns all pages of a list; `next` returns the markers of the next page.
 async fn all(
     client: &Client,
     query: &str,
@@ -107,7 +108,7 @@ async fn pages_go_on_behind_ids_of_either_form() {
     for (client, world) in [(&front.client, &world), (&sealed.client, &named.world)] {
         let mut given = Vec::new();
         for number in 0..11 {
-            // Two and three of a key.
+            // Keys with two and with three uploads.
             let key = format!("f/key {}", number / 5 * 2 + number % 2);
             let id = begin(client, &at(&key), &[]).await;
             given.push((key, id));
@@ -121,7 +122,7 @@ async fn pages_go_on_behind_ids_of_either_form() {
             assert_eq!(sorted(by_element.await), given, "{max}");
             let by_last = all(client, &query, async |page| lines(page).pop().unwrap());
             assert_eq!(sorted(by_last.await), given, "{max}, behind the last entry");
-            // A client that went by the backend's ids before they were recorded.
+            // A client that started with the backend's ids, before they were recorded.
             let seen = std::cell::Cell::new(0);
             let by_backend = all(client, &query, async |page| {
                 let list = world.backend().ask("GET", "/bucket?uploads").await.expect(200);
@@ -139,7 +140,7 @@ async fn pages_go_on_behind_ids_of_either_form() {
         );
         let page = uploads(client, &marker).await;
         assert_eq!(page.element("UploadIdMarker"), given[0].1, "as the client has it");
-        // An id of another key is no place in the list, and without a key no id is.
+        // An id of another key is not a valid marker, and an id without a key is ignored.
         let strange = format!("/bucket?uploads&key-marker=other&upload-id-marker={}", given[0].1);
         let refused = client.ask("GET", &strange).await.expect(400);
         assert_eq!(refused.code(), "InvalidArgument");
@@ -195,7 +196,7 @@ async fn ids_that_were_changed_or_moved_are_not_shown() {
     assert_eq!(shown().await, own_id);
     backend.ask("DELETE", &format!("/bucket/{record}")).await.expect(204);
     assert_eq!(shown().await, own_id);
-    // The id that was given serves all the same, and the other one ends the upload.
+    // The client's id can still be used, and the backend's id aborts the upload.
     part(client, "/bucket/key", &id, 1, b"short").await;
     backend.put(&format!("/bucket/{record}"), id.as_bytes()).await.expect(200);
     assert_eq!(shown().await, id);

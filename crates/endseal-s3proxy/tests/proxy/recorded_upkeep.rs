@@ -1,4 +1,4 @@
-//! Cost of recorded uploads, and the results where writing fails.
+//! Tests of the cost of recorded uploads, and of failures to write records.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,14 +10,14 @@ use crate::fixture::{Front, World, content, files_below, serve};
 use crate::multipart::{PART, begin, complete};
 use crate::resent::{own, sent};
 
-/// The value of a counter.
+/// Returns the value of a counter.
 pub(crate) fn counter(front: &Front, name: &str) -> u64 {
     let text = front.proxy.metrics_text();
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("{name}")).parse().unwrap()
 }
 
-/// Returns the number of requests to the backend that some work costs.
+/// Returns the number of backend requests that some work causes.
 async fn requests<T>(front: &Front, work: impl Future<Output = T>) -> (T, u64) {
     let name = "endseal_s3_backend_requests_total";
     let before = counter(front, name);
@@ -25,8 +25,8 @@ async fn requests<T>(front: &Front, work: impl Future<Output = T>) -> (T, u64) {
     (done, counter(front, name) - before)
 }
 
-/// Requests to begin an upload, to upload a part, to list uploads, to complete and to give up
-/// another one.
+/// Returns the numbers of requests to start an upload, upload a part, list uploads, complete it,
+/// and abort another one.
 async fn costs(front: &Front) -> [u64; 5] {
     let client = &front.client;
     let target = "/bucket/key";
@@ -47,14 +47,14 @@ async fn costs(front: &Front) -> [u64; 5] {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_recorded_costs_few_requests() {
     let (world, front) = World::with_bucket().await;
-    // The upload and its id; the part and its receipt; the list and an id that is read. A
-    // completion asks for the parts, writes the end, looks for parked parts, and lists and deletes
-    // what was recorded; so does an abortion.
+    // Start: the upload and its id. Part: the part and its receipt. List: the list and one id. A
+    // completion lists the parts, writes the end, completes, looks for parked parts, and lists and
+    // deletes the records. An abort does the last three and the abort itself.
     assert_eq!(costs(&front).await, [2, 2, 2, 6, 4]);
     assert!(own(&world).await.is_empty());
 }
 
-/// The folder in which the backend keeps what is recorded.
+/// Returns the folder in which the backend stores the records.
 fn folder_of_records(world: &World) -> PathBuf {
     let mut files = Vec::new();
     files_below(&world.scratch.folder().join("objects"), &mut files);
@@ -72,17 +72,17 @@ async fn what_cannot_be_recorded() {
     let body = content(PART, 1);
     let first = sent(client, target, &id, 1, &body).await;
     assert_eq!(counter(&front, "endseal_s3_records_failed_total"), 0);
-    // A disk on which nothing can be written there any more.
+    // A disk on which records can no longer be written.
     let folder = folder_of_records(&world);
     fs::remove_dir_all(&folder).unwrap();
     fs::write(&folder, b"").unwrap();
-    // No id that the list would not have, and nothing is left of it.
+    // The client gets no id that would be missing in lists, and the upload is removed.
     let uploads = async || world.backend().ask("GET", "/bucket?uploads").await.expect(200);
     let refused = client.ask("POST", "/bucket/other?uploads").await;
     assert_eq!(refused.expect(500).code(), "InternalError");
     assert_eq!(uploads().await.elements("Key"), ["key"]);
     assert_eq!(counter(&front, "endseal_s3_records_failed_total"), 1);
-    // A part stands.
+    // A part is valid without a receipt.
     let second = sent(client, target, &id, 1, &body).await;
     assert_eq!(counter(&front, "endseal_s3_records_failed_total"), 2);
     fs::remove_file(&folder).unwrap();
@@ -101,7 +101,7 @@ async fn what_cannot_be_forgotten_fails_no_request() {
     let two = begin(client, "/bucket/two", &[]).await;
     let tag = sent(client, "/bucket/one", &one, 1, b"short").await;
     let folder = folder_of_records(&world);
-    // Records that the backend can neither list nor delete: what it knows of them is damaged.
+    // Records that the backend can neither list nor delete, because its files are damaged.
     for upload in fs::read_dir(&folder).unwrap() {
         for entry in fs::read_dir(upload.unwrap().path()).unwrap() {
             fs::write(entry.unwrap().path(), b"damaged").unwrap();

@@ -1,4 +1,4 @@
-//! SIGHUP: another configuration without a request that fails.
+//! Tests of SIGHUP: the configuration is replaced without a failed request.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -21,10 +21,10 @@ use crate::client::Client;
 use crate::fixture::{ACCESS_KEY, SECRET, World, content};
 use crate::objects::next_answer;
 
-/// The configuration as its files have it.
+/// Configuration that the next reload reads.
 type Files = Arc<Mutex<Result<Config, String>>>;
 
-/// A whole server on a thread of its own, until SIGTERM.
+/// Starts a whole server on its own thread, until SIGTERM.
 fn start(files: &Files) -> (SocketAddr, thread::JoinHandle<usize>) {
     let files = Arc::clone(files);
     let (tell, told) = mpsc::channel();
@@ -51,7 +51,7 @@ fn tls(name: &str) -> TlsFiles {
     TlsFiles::new(file("pem"), file("key"))
 }
 
-/// Returns true if the server shows a certificate of that authority.
+/// Returns true if the server presents a certificate of this authority.
 async fn shows(address: SocketAddr, authority: &[u8]) -> bool {
     let target = Target::parse(&format!("https://localhost:{}", address.port())).unwrap();
     let trust = Trust::public().with_authorities(authority).unwrap();
@@ -60,7 +60,7 @@ async fn shows(address: SocketAddr, authority: &[u8]) -> bool {
     client.send(request.body(Body::empty()).unwrap()).await.is_ok()
 }
 
-/// Waits for what a reload brings.
+/// Waits for the effect of a reload.
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     for _ in 0..6_000 {
         if is_so().await {
@@ -95,7 +95,8 @@ async fn a_reload_changes_clients_and_certificates_and_no_request_fails() {
     client.put("/bucket/key", &content(70_000, 1)).await.expect(200);
     assert_eq!((asks(address, "OLD").await, asks(address, "NEW").await), (200, 403));
 
-    // Eight that ask without a pause, over one connection each, and an upload that has begun.
+    // Eight clients that send requests without pause over one connection each, and an upload in
+    // progress.
     let (done, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let busy: Vec<_> = (0..8)
         .map(|_| {
@@ -132,7 +133,7 @@ async fn a_reload_changes_clients_and_certificates_and_no_request_fails() {
         busy.await.unwrap();
     }
 
-    // A certificate, another one, and what cannot be used.
+    // A certificate, another one, and files that cannot be used.
     let first: &[u8] = include_bytes!("../client/tls/ca.pem");
     let other: &[u8] = include_bytes!("../client/tls/other.pem");
     let with_tls = |files: TlsFiles| {
@@ -146,8 +147,8 @@ async fn a_reload_changes_clients_and_certificates_and_no_request_fails() {
     put(Ok(with_tls(tls("other"))));
     until("another certificate", async || shows(address, other).await).await;
     assert!(!shows(address, first).await);
-    // A file that is half written may have no `[tls]` yet: what was encrypted is not sent in the
-    // clear.
+    // A file that is being written may have no `[tls]` yet. The server must not fall back to plain
+    // HTTP.
     let without_tls = Ok(with("NEW"));
     for unusable in [Ok(with_tls(tls("missing"))), Err("not TOML".to_owned()), without_tls] {
         put(unusable);

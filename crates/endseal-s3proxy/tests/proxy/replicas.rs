@@ -1,4 +1,4 @@
-//! Several proxies, and the end of one.
+//! Tests of several proxies for one backend, and of the shutdown of one.
 
 use core::time::Duration;
 

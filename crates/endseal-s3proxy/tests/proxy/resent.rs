@@ -1,4 +1,4 @@
-//! Parts that are sent twice.
+//! Tests of parts that are sent twice.
 
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::sha256;
@@ -15,7 +15,7 @@ fn base64(digest: &[u8]) -> String {
     Base64::encode_string(digest)
 }
 
-/// Announcement of the digest by a client.
+/// Way in which a client announces the digest of a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Announced {
     Signed,
@@ -75,19 +75,19 @@ pub(crate) async fn sent(
     send(client, &target, body, Announced::Checksum).await.expect(200).etag()
 }
 
-/// The keys of the proxy's own in the bucket.
+/// Returns the proxy's own keys in the bucket.
 pub(crate) async fn own(world: &World) -> Vec<String> {
     let listed = world.backend().ask("GET", "/bucket?prefix=.endseal/").await.expect(200);
     listed.elements("Key")
 }
 
-/// Those of them that are receipts.
+/// Returns those of the proxy's own keys that are receipts.
 async fn receipts(world: &World) -> Vec<String> {
     let own = own(world).await;
     own.into_iter().filter(|key| key.starts_with(".endseal/upload/") && key.contains('-')).collect()
 }
 
-/// An object as the backend has it.
+/// Returns the bytes of an object at the backend.
 async fn stored(backend: &Client, key: &str) -> Vec<u8> {
     backend.ask("GET", &format!("/bucket/{key}")).await.expect(200).body
 }
@@ -118,7 +118,7 @@ async fn the_tag_of_either_upload_of_a_part_names_it() {
         }
         assert!(first.iter().zip(&second).all(|(one, two)| one.1 != two.1));
         assert_eq!(receipts(&world).await.len(), 4, "{announced:?}");
-        // Either of a part that is parked, and of one that is not.
+        // The second upload of a parked part, combined with the first of another part.
         let mixed = vec![first[0].clone(), second[1].clone()];
         let wanted = [&first, &second, &mixed][number % 3];
         complete(client, target, &id, wanted).await.expect(200);
@@ -127,7 +127,7 @@ async fn the_tag_of_either_upload_of_a_part_names_it() {
         let range = [("range", "bytes=5242870-5242889")];
         client.ask_with("GET", target, &range).await.expect(206);
         assert!(own(&world).await.is_empty(), "nothing stays of it");
-        // The record names the uploads that are in the object, as if the client had named them.
+        // The record contains the salts of the stored parts, as if the client had named them.
         complete(client, target, &id, &second).await.expect(200);
         complete(client, target, &id, &first).await.expect(404);
     }
@@ -140,7 +140,7 @@ async fn any_proxy_knows_what_another_one_received() {
     let target = "/bucket/key";
     let id = begin(&front.client, target, &[]).await;
     let body = content(PART, 4);
-    // At once: which of them the backend has is not known.
+    // The uploads run at the same time, so it is not known which one the backend has.
     let (one, two, other) = tokio::join!(
         sent(&front.client, target, &id, 1, &body),
         sent(&second.client, target, &id, 1, &body),
@@ -170,12 +170,12 @@ async fn other_content_is_another_part() {
         let new = sent(client, target, &id, 1, other).await;
         let refused = complete(client, target, &id, &[(1, old.clone())]).await;
         if other.len() < PART {
-            // It is parked beside the first, which is still there.
+            // It is parked beside the first one, which still exists.
             refused.expect(200);
             continue;
         }
         assert_eq!(refused.expect(400).code(), "InvalidPart");
-        // The tag of the one that is there, with the salt of the other.
+        // The tag of the existing part with the salt of the other.
         let (tag, salt) = (new.rsplit_once('-').unwrap().0, old.rsplit_once('-').unwrap().1);
         let (gone, late) = (old.rsplit_once('-').unwrap().0, new.rsplit_once('-').unwrap().1);
         for strange in [format!("{gone}-{late}"), format!("{gone}-0\"")] {
@@ -183,10 +183,11 @@ async fn other_content_is_another_part() {
             assert_eq!(refused.expect(400).code(), "InvalidPart");
         }
         complete(client, target, &id, &[(1, format!("{tag}-{salt}"))]).await.expect(200);
-        // As without receipts: it is bound to an upload that is not there.
+        // Without receipts the result is the same: the part is bound to an upload that does not
+        // exist.
         assert_eq!(client.ask("GET", target).await.expect(500).code(), "ObjectNotAuthentic");
     }
-    // A part of the same content, of which nobody announced a digest; one that was copied.
+    // A part with the same content but without an announced digest, and a copied part.
     client.put("/bucket/source", &one).await.expect(200);
     let id = begin(client, target, &[]).await;
     let announced = sent(client, target, &id, 1, &one).await;
@@ -198,7 +199,7 @@ async fn other_content_is_another_part() {
     client.ask_with("PUT", &query, &copy).await.expect(200);
     let refused = complete(client, target, &id, &[(1, silent)]).await.expect(400);
     assert_eq!(refused.code(), "InvalidPart");
-    // A digest that turns out wrong leaves neither part nor receipt.
+    // A wrong digest leaves neither part nor receipt.
     let id = begin(client, target, &[]).await;
     let query = format!("{target}?partNumber=1&uploadId={id}");
     let sum = base64(&sha256::digest(b"other"));
@@ -214,8 +215,8 @@ async fn receipts_that_were_changed_or_moved_are_none() {
     let (client, backend) = (&front.client, &world.backend());
     let body = content(PART, 1);
     let target = "/bucket/key";
-    // Of one upload a part twice, and another part with the same content; of another upload of the
-    // key, and of one of another key, the same.
+    // In one upload, a part twice and another part with the same content. In another upload of the
+    // key, and in one of another key, the same part.
     let id = begin(client, target, &[]).await;
     let first = sent(client, target, &id, 1, &body).await;
     let [old] = receipts(&world).await.try_into().unwrap();
@@ -229,7 +230,7 @@ async fn receipts_that_were_changed_or_moved_are_none() {
     let others: Vec<String> =
         receipts(&world).await.into_iter().filter(|key| *key != old && *key != new).collect();
     assert_eq!(others.len(), 3);
-    // A tag that was given, with the salt of another upload of the same content.
+    // A valid tag with the salt of another upload of the same content.
     let salt = |tag: &str| tag.rsplit_once('-').unwrap().1.to_owned();
     let strange = format!("{}-{}", first.rsplit_once('-').unwrap().0, salt(&second));
     assert_eq!(salt(&strange), salt(&second));

@@ -1,4 +1,4 @@
-//! Content keys wrapped anew after a rotation.
+//! Tests of rewrapping content keys after a key rotation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::fixture::{Front, World, at_once, content, serve};
 use crate::multipart::{PART, begin, complete, part};
 
-/// Adds a key; tells its id and the one before.
+/// Adds a key to the ring. Returns the id of the previous and of the new key.
 pub(crate) fn rotate(ring: &Path) -> [String; 2] {
     let file = RingFile::at(ring);
     let ring = file
@@ -23,7 +23,7 @@ pub(crate) fn rotate(ring: &Path) -> [String; 2] {
     [ids[ids.len() - 2].clone(), ids[ids.len() - 1].clone()]
 }
 
-/// Removes all keys but the last.
+/// Removes all keys except the one that wraps.
 fn forget(ring: &Path) {
     let change = |ring: &mut endseal_kms::Ring| {
         let ids: Vec<_> = ring.entries().filter(|it| !it.wraps).map(|it| it.id).collect();
@@ -32,7 +32,7 @@ fn forget(ring: &Path) {
     RingFile::at(ring).change(None, &mut OsRandom, change).unwrap();
 }
 
-/// Wraps keys anew; what became of which object, by keys.
+/// Rewraps keys. Returns the report and the result for each object.
 pub(crate) async fn run(
     config: &Config,
     options: &Rewrap,
@@ -49,7 +49,7 @@ pub(crate) async fn run(
     (report, seen)
 }
 
-/// The key id in an object's header, as it lies at the backend.
+/// Returns the key id in the header of an object at the backend.
 async fn key_id(backend: &Client, target: &str) -> String {
     let head = backend.ask("HEAD", target).await.expect(200);
     Header::parse(head.header("x-amz-meta-endseal").unwrap()).unwrap().key_id().to_owned()
@@ -64,7 +64,7 @@ async fn in_parts(client: &Client, target: &str, bodies: &[&[u8]]) {
     complete(client, target, &id, &parts).await.expect(200);
 }
 
-/// A world, a proxy that has both keys, and the ids of the keys: old and new.
+/// Creates objects under an old key and rotates it. Returns the ids of the old and the new key.
 async fn rotated() -> (World, Front, [String; 2]) {
     let (world, front) = World::with_bucket().await;
     let client = &front.client;
@@ -110,14 +110,14 @@ async fn what_is_wrapped_anew_opens_without_the_old_key() {
     assert_eq!((report.key_id.as_str(), report.buckets), (new.as_str(), 2));
     assert_eq!((report.rewrapped, report.newest, report.plaintext), (5, 1, 1), "{seen:?}");
     assert!(report.is_complete() && report.versioned_buckets.is_empty());
-    // A folder draws a tag for each copy. Other servers keep that of a whole object.
+    // A folder gives each copy a new tag. Other servers keep the tag of a whole object.
     assert_eq!(report.retagged, 5);
     assert_eq!(backend.ask("GET", "/bucket/d/e").await.expect(200).body, sealed);
     assert_eq!(backend.ask("GET", "/bucket/plain").await.expect(200).body, b"not sealed");
     let (again, _) = run(&world.config(), &Rewrap::default()).await;
     assert_eq!((again.rewrapped, again.newest, again.plaintext), (0, 6, 1));
 
-    // The folder knows of a copy that its source had parts. Most servers do not: the tag says so.
+    // The folder remembers that the source of a copy had parts. At most servers the tag shows this.
     let sealed = backend.ask("GET", "/bucket/parts").await.expect(200);
     let header = |name: &'static str| (name, sealed.header(name).unwrap());
     let headers = ["x-amz-meta-endseal", "x-amz-meta-a"].map(header);
@@ -136,7 +136,7 @@ async fn what_is_wrapped_anew_opens_without_the_old_key() {
     }
     assert_eq!(client.ask("GET", "/bucket/empty").await.expect(200).body, b"");
     assert_eq!(client.ask("GET", "/bucket/young").await.expect(200).body, b"young");
-    // A copy has lost the end of the tag that says how many parts there are. The header knows.
+    // The copy's tag does not show the number of parts any more, but the header has the form.
     let got = client.ask("GET", "/bucket/parts").await.expect(200);
     assert!(got.body == [content(PART, 2), content(9, 3)].concat());
     assert!(got.etag().ends_with("-0\""), "{}", got.etag());
@@ -160,7 +160,7 @@ async fn sealed_metadata_and_bindings_stay_as_they_are() {
     let beside = [("x-amz-meta-secret", "value")];
     front.client.send("PUT", "/bucket/key", &beside, b"content").await.expect(200);
     rotate(&world.ring());
-    // A rule that demands less does not weaken what is there.
+    // A weaker rule does not weaken the binding of existing objects.
     rule.binding = endseal_s3_format::Binding::None;
     config.buckets = endseal_s3proxy::bucket::Buckets::new(vec![rule]);
     let backend = world.backend();
@@ -240,7 +240,7 @@ async fn large_objects_are_copied_in_parts() {
     assert!(report.is_complete());
     let after = backend.ask("GET", "/bucket/large").await.expect(200);
     assert!(after.body == sealed);
-    // Three copied parts, where the proxy had made two and a tail of its own.
+    // The backend copied three parts, where the proxy had written two and its tail.
     assert!(after.etag().ends_with("-3\""), "{}", after.etag());
     assert!(backend.ask("GET", "/bucket?uploads").await.elements("UploadId").is_empty());
     forget(&world.ring());
@@ -258,7 +258,7 @@ async fn what_does_not_open_is_told_and_left() {
     let backend = world.backend();
     let head = backend.ask("HEAD", "/bucket/d/e").await.expect(200);
     let header = head.header("x-amz-meta-endseal").unwrap().to_owned();
-    // Of another place, and no header at all.
+    // A header for another key, and one that is not a header.
     for (target, header) in [("/bucket/moved", header.as_str()), ("/bucket/nonsense", "AAAA")] {
         let body = backend.ask("GET", "/bucket/d/e").await.body;
         backend.send("PUT", target, &[("x-amz-meta-endseal", header)], &body).await.expect(200);

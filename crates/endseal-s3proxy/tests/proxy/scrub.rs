@@ -1,4 +1,4 @@
-//! All objects read to their ends.
+//! Tests of reading all objects completely.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::fixture::{World, config, content};
 use crate::multipart::{PART, begin, complete, part};
 use crate::odd_server::{OddServer, Oddity};
 
-/// Reads objects; what came of which, by keys, and the checkpoints.
+/// Reads objects. Returns the report, the result for each object, and the checkpoints.
 async fn run(
     config: &Config,
     options: &Scrub,
@@ -30,7 +30,7 @@ async fn run(
     (report, seen, places)
 }
 
-/// Objects of every form: short, long, empty, a folder marker, in parts, with metadata.
+/// Creates objects of each form: short, long, empty, folder marker, in parts, with metadata.
 async fn filled() -> World {
     let (world, front) = World::with_bucket().await;
     let client = &front.client;
@@ -46,7 +46,7 @@ async fn filled() -> World {
     world
 }
 
-/// Changes one byte of an object where it lies.
+/// Changes one byte of an object at the backend.
 async fn flip(backend: &Client, target: &str, at: usize) {
     let stored = backend.ask("GET", target).await.expect(200);
     let header = stored.header("x-amz-meta-endseal").unwrap().to_owned();
@@ -105,7 +105,7 @@ async fn an_interrupted_run_goes_on_behind_its_checkpoint() {
     let mut options = Scrub::default();
     options.prefix = "d".to_owned();
     assert_eq!(run(&world.config(), &options).await.0.authentic, 1);
-    // Damage before the place is not looked for.
+    // Damage before the start position is not reported.
     flip(&world.backend(), "/bucket/a-short", 0).await;
     assert!(run(&world.config(), &place("a-short")).await.0.is_sound());
 }
@@ -122,7 +122,7 @@ async fn plaintext_is_counted_where_it_may_be() {
     assert_eq!((report.authentic, report.plaintext, report.is_sound()), (5, 1, true));
 }
 
-/// Without its header an object is one that nobody can read any more.
+/// An object without its header cannot be read any more.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_without_its_header_is_damaged_where_plaintext_is_forbidden() {
     let world = filled().await;
@@ -135,7 +135,7 @@ async fn an_object_without_its_header_is_damaged_where_plaintext_is_forbidden() 
     assert_eq!((report.authentic, report.plaintext, report.not_authentic), (4, 0, 1));
 }
 
-/// A server that lost the bytes of an object may list it all the same.
+/// A server that has lost the bytes of an object may still list it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_is_listed_and_not_found_is_not_gone() {
     let world = filled().await;

@@ -1,4 +1,4 @@
-//! One command, one folder.
+//! Tests of the first start over a new folder.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! Every status that a backend can answer with, for every operation.
+//! Tests of every status with which a backend can respond, for each operation.
 
 use core::fmt::Write as _;
 use std::net::SocketAddr;
@@ -19,22 +19,22 @@ use crate::fixture::{Front, config, content, new_ring, serve};
 use crate::forms::{CONDITIONS, Form};
 use crate::multipart::PART;
 
-/// Bytes of the backend's that no client may get.
+/// Bytes of the backend that no client may get.
 const FOREIGN: &str = "FOREIGN";
 
-/// Stands in every header of the backend that could lead a client elsewhere.
+/// Host in every response header that could lead a client elsewhere.
 const ELSEWHERE: &str = "elsewhere.example";
 
-/// In the place of a status: answers as to the begin of an upload.
+/// Value instead of a status: responds like to the start of an upload.
 const BEGINS: u32 = 0;
 
 const UPLOAD: &str = "<InitiateMultipartUploadResult><Bucket>bucket</Bucket><Key>key</Key>\
     <UploadId>its-own</UploadId></InitiateMultipartUploadResult>";
 
-/// A backend that answers every request with one status.
+/// Backend that responds to every request with one status.
 struct Backdrop {
     address: SocketAddr,
-    /// Status, and 1 << 16 if there is a body.
+    /// The status, plus 1 << 16 if there is a body.
     answer: Arc<AtomicU32>,
 }
 
@@ -103,23 +103,23 @@ async fn one_request(mut stream: TcpStream, answer: Arc<AtomicU32>) {
         write!(out, "content-range: bytes 0-{}/{}\r\n", body.len().max(1) - 1, body.len()).unwrap();
     }
     write!(out, "content-length: {}\r\n\r\n{body}", body.len()).unwrap();
-    // The proxy may have seen enough.
+    // The proxy may have closed the connection.
     let _ = stream.write_all(out.as_bytes()).await;
     let _ = stream.shutdown().await;
 }
 
-/// A request, and the backend's answers that it allows.
+/// Request with the responses of the backend that it accepts.
 struct Case {
     name: &'static str,
     method: &'static str,
     target: String,
     headers: Vec<(&'static str, &'static str)>,
     body: Vec<u8>,
-    /// Successes of the operation at the backend.
+    /// Success statuses of the operation at the backend.
     successes: &'static [u16],
-    /// True if a condition was asked.
+    /// True if the request has a condition.
     is_conditional: bool,
-    /// True if the client gets the backend's document, or plaintext where that is allowed.
+    /// True if the client may get the backend's document, or plaintext where this is allowed.
     passes_content: bool,
 }
 
@@ -166,7 +166,7 @@ impl Case {
         client.send(self.method, &self.target, &self.headers, &self.body).await
     }
 
-    /// Asserts that nothing passed which may not.
+    /// Checks that the response contains nothing that must not be forwarded.
     fn check(&self, status: u16, has_body: bool, answer: &Answer) {
         let what = format!("{} at status {status}, body {has_body}", self.name);
         let text = String::from_utf8_lossy(&answer.body);
@@ -179,21 +179,21 @@ impl Case {
             assert!(!text.contains(FOREIGN) && !text.contains(ELSEWHERE), "{what}: {text}");
         }
         let got = answer.status;
-        // A copy asks about its source by HEAD.
+        // A copy requests its source with HEAD.
         let reads = matches!(self.method, "GET" | "HEAD") || self.name.starts_with("CopyObject");
         let is_asked = self.is_conditional && (status == 412 || (status == 304 && reads));
         let is_error = matches!(status, 400..=599) && status != 412;
         if is_success {
-            // The proxy may find that it is no answer to what it asked.
+            // The proxy may find that the document does not fit the request.
             let may_be = got == status || (self.name == "PostObject" && got == 204);
             assert!(may_be || matches!(got, 400..=599), "{what}: {got}");
         } else if is_asked {
-            // A copy whose source was not modified is a condition that does not hold.
+            // If the source of a copy was not modified, its condition does not hold.
             assert!(got == status || (status == 304 && got == 412), "{what}: {got}");
         } else if is_error {
             assert!(matches!(got, 400..=599), "{what}: {got}");
         } else {
-            // A copy asks again for the reason.
+            // A copy requests the reason again.
             assert!(matches!(got, 502 | 503), "{what}: {got}");
         }
         if matches!(got, 400..) && self.method != "HEAD" {
@@ -278,7 +278,7 @@ fn cases(id: &str) -> Vec<Case> {
     ]
 }
 
-/// A proxy before such a backend, with a bucket that holds plaintext.
+/// Starts a proxy for such a backend, with a bucket that contains plaintext.
 async fn proxy(backdrop: &Backdrop, scratch: &Scratch) -> Front {
     let mut config = config(backdrop.backend(), &scratch.folder().join("ring"));
     let mut plain = BucketRule::new(Glob::new("plain"));
@@ -287,7 +287,7 @@ async fn proxy(backdrop: &Backdrop, scratch: &Scratch) -> Front {
     serve(&config).await
 }
 
-/// An upload of `/bucket/key` that every proxy with this ring knows.
+/// Returns an upload id for `/bucket/key` that every proxy with this ring accepts.
 async fn upload_id(scratch: &Scratch) -> String {
     let backdrop = Backdrop::start().await;
     let front = proxy(&backdrop, scratch).await;
@@ -295,7 +295,7 @@ async fn upload_id(scratch: &Scratch) -> String {
     begun.element("UploadId")
 }
 
-/// Those that the rules tell apart, and neighbours of them.
+/// Statuses that the rules distinguish, and their neighbours.
 const STATUSES: [u16; 25] = [
     100, 101, 199, 200, 201, 202, 204, 206, 299, 300, 301, 304, 307, 308, 399, 400, 403, 404, 409,
     412, 416, 500, 503, 599, 999,
@@ -312,12 +312,12 @@ async fn a_backend_passes_none_of_all_statuses_that_its_operation_does_not_have(
     answer_with(&(100..=999).collect::<Vec<u16>>()).await;
 }
 
-/// Answers every operation with each of these statuses.
+/// Runs every operation with each of these statuses.
 async fn answer_with(statuses: &[u16]) {
     let scratch = Arc::new(Scratch::new());
     new_ring(&scratch.folder().join("ring"));
     let id = upload_id(&scratch).await;
-    // As many at once as keeps two cores busy: a completion waits before it gives up.
+    // As many at once as keep two cores busy, because a completion pauses between its attempts.
     let tasks: Vec<_> = statuses
         .chunks(statuses.len().div_ceil(50))
         .map(<[u16]>::to_vec)
@@ -374,7 +374,7 @@ async fn errors_of_the_backend_are_written_anew() {
         ("TestCode", "a <message>")
     );
     assert_eq!(refused.element("Resource"), "/bucket/key");
-    // Without a document there is a code all the same.
+    // There is a code even without a document.
     for (status, code) in [(403, "AccessDenied"), (404, "NoSuchKey"), (503, "ServiceUnavailable")] {
         backdrop.set(status, false);
         assert_eq!(client.ask("GET", "/bucket/key").await.expect(status).code(), code);

@@ -1,4 +1,4 @@
-//! The provider of Vault over the proxy's client: its protocol, and a real OpenBao.
+//! Tests of the Vault key provider over the proxy's HTTP client: its protocol, and a real OpenBao.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 

