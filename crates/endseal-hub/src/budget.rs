@@ -1,6 +1,6 @@
-//! Frames that a sender may put now.
+//! The rate limit: how many frames a sender may put at present.
 
-/// A token bucket, in thousandths of a frame.
+/// A token bucket that counts in thousandths of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     left: u64,
@@ -13,10 +13,11 @@ impl Budget {
         Self { left: burst as u64 * 1_000, at: now }
     }
 
-    /// Takes `count` frames.
+    /// Takes `count` frames from the bucket.
     ///
     /// # Errors
-    /// Milliseconds after which there will be as many; at most those in which the bucket fills.
+    /// The milliseconds after which the bucket holds `count` frames, or after which it is full if
+    /// `count` is more than it can hold.
     pub(crate) fn take(
         &mut self,
         count: usize,
@@ -26,7 +27,7 @@ impl Budget {
     ) -> Result<(), u64> {
         let full = u64::from(burst) * 1_000;
         let passed = now.saturating_sub(self.at);
-        // A frame a second is a thousandth a millisecond.
+        // A rate of one frame per second refills one thousandth of a frame per millisecond.
         let refill = passed.saturating_mul(u64::from(rate)) / 1_000;
         if refill > 0 || now < self.at {
             self.left = self.left.saturating_add(refill).min(full);
@@ -59,7 +60,7 @@ mod tests {
         assert_eq!(budget.take(1, 10, 50, 20_000), Ok(()));
         assert_eq!(budget.take(11, 10, 50, 10_000_000), Err(0), "never as many at once");
         assert_eq!(budget.take(10, 10, 50, 10_000_000), Ok(()));
-        // A clock that goes back gives nothing, and takes nothing for long.
+        // A clock that is set back adds nothing to the bucket, and blocks the sender only briefly.
         assert_eq!(budget.take(1, 10, 50, 0), Err(20));
         assert_eq!(budget.take(1, 10, 50, 20_000), Ok(()));
     }

@@ -1,4 +1,4 @@
-//! Work for the writer.
+//! The commands that connections send to the writer.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -10,85 +10,86 @@ use endseal_keyring::PersonRecord;
 use endseal_keyring::device::{Certificate, PrekeyBundle};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
-/// Work of one request, which is done in a transaction with others.
+/// The work for one request. The writer executes several commands in one transaction.
 pub(crate) enum Command {
     /// Store a frame.
     Put(Put),
-    /// Delete what a node has, and say where its mailbox ends.
-    /// `told` is the position of the last gap that the node was told of.
+    /// Delete the frames that a node has acknowledged, and return the end of its mailbox. `told` is
+    /// the position of the last gap that was reported to the node.
     Acknowledge {
         peer: PeerId,
         position: u64,
         told: u64,
         answer: Option<oneshot::Sender<MailboxEnd>>,
     },
-    /// Say what there is of a node.
+    /// Return what the hub knows about a device.
     Hello { peer: PeerId, answer: oneshot::Sender<Answer> },
     /// Register a device.
     Register { peer: PeerId, register: Box<Registration>, answer: oneshot::Sender<Answer> },
-    /// Publish what others shall find.
+    /// Publish a certificate, a person record or prekey bundles for other nodes to find.
     Publish { peer: PeerId, publication: Box<Publication>, answer: oneshot::Sender<Answer> },
-    /// Look for a person.
+    /// Look up a person.
     Find { by: By, answer: oneshot::Sender<Answer> },
-    /// Give a prekey of a device.
+    /// Hand out a prekey bundle of a device.
     Take { peer: PeerId, device: PeerId, answer: oneshot::Sender<Answer> },
-    /// Delete what is older than the retention.
+    /// Delete the frames that are older than the retention period.
     Expire,
-    /// Write, although nothing changes, and say that it is durable.
+    /// Write to the database without changing anything, and report once the write is durable.
     Probe(oneshot::Sender<()>),
 }
 
-/// A frame to be stored.
+/// A frame that a sender wants stored.
 pub(crate) struct Put {
     pub(crate) sender: PeerId,
     pub(crate) sequence: u64,
     pub(crate) targets: Vec<PeerId>,
-    /// One for each target, of this length each; or empty.
+    /// One slot for each target, all of the same length; or empty.
     pub(crate) slots: Bytes,
     pub(crate) frame: Bytes,
     pub(crate) received: Instant,
     pub(crate) answer: mpsc::UnboundedSender<PutAnswer>,
-    /// Refusal after which nothing more is taken in this exchange: later frames must not pass it.
+    /// The refusal that ended this exchange, if there was one. No later frame of the exchange is
+    /// stored after it, as frames must not overtake each other.
     pub(crate) stopped: Arc<OnceLock<Code>>,
-    /// Memory that the frame takes until it is answered.
+    /// The memory that is reserved for the frame until it is answered.
     pub(crate) _permit: OwnedSemaphorePermit,
 }
 
-/// Answer to a frame: that it is durable, or why not.
+/// The answer to a frame: its sequence number, and whether it is durable or why it was refused.
 pub(crate) type PutAnswer = (u64, Result<(), Refused>);
 
-/// End of a mailbox.
+/// The end of a mailbox, as the hub knows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MailboxEnd {
-    /// Position of the last frame that came.
+    /// The position of the last frame that was added.
     pub(crate) last: u64,
-    /// Frames that expired, and the position of the last of them.
+    /// The number of frames that expired, and the position of the last of them.
     pub(crate) gap: (u64, u64),
 }
 
-/// A registration that was verified.
+/// A registration whose parts have been parsed and verified.
 pub(crate) struct Registration {
     pub(crate) token: [u8; 32],
     pub(crate) certificate: Certificate,
     pub(crate) person: PersonRecord,
 }
 
-/// A publication that was verified.
+/// A publication whose parts have been parsed and verified.
 pub(crate) struct Publication {
     pub(crate) certificate: Option<Certificate>,
     pub(crate) person: Option<PersonRecord>,
     pub(crate) bundles: Vec<PrekeyBundle>,
-    /// The one-time bundles that are there are deleted.
+    /// True if the stored one-time bundles are deleted first.
     pub(crate) replace: bool,
 }
 
-/// Name of a person.
+/// How a request identifies a person.
 pub(crate) enum By {
     Identity([u8; 32]),
     Peer(PeerId),
 }
 
-/// A refusal without more.
+/// Returns a refusal with a code and no further details.
 pub(crate) fn refused(code: Code) -> Refused {
     Refused { code, ..Refused::default() }
 }

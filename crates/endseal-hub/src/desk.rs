@@ -1,4 +1,4 @@
-//! The rules of delivery, on the devices in memory and one transaction.
+//! The delivery rules. They work on the devices in memory and on one database transaction.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,12 +16,12 @@ use crate::limits::HubLimits;
 use crate::metrics::Amount;
 use crate::store::{DeviceState, HubTransaction, StorageError};
 
-/// A device in memory.
+/// A device as the hub keeps it in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Device {
     pub(crate) state: DeviceState,
     budget: Budget,
-    /// Position of the last gap that the node was told of since the hub started.
+    /// Position of the last gap that was reported to the node since the hub started.
     told: u64,
 }
 
@@ -31,7 +31,8 @@ impl Device {
     }
 }
 
-/// A transaction with the devices that it changed. They are taken over after its commit.
+/// A transaction with the devices that it has changed so far. The caller adopts the changed devices
+/// after the commit.
 pub(crate) struct Desk<'t> {
     devices: &'t HashMap<PeerId, Device>,
     changed: BTreeMap<PeerId, Device>,
@@ -44,13 +45,13 @@ pub(crate) struct Desk<'t> {
     now: u64,
 }
 
-/// Changes of a transaction.
+/// The changes that a transaction made.
 pub(crate) struct Changes {
     pub(crate) devices: BTreeMap<PeerId, Device>,
     pub(crate) woken: HashSet<PeerId>,
-    /// Devices of which frames expired.
+    /// The devices some of whose frames expired.
     pub(crate) expired: HashSet<PeerId>,
-    /// Frames that were stored, each once for all of its mailboxes.
+    /// The frames that were stored. A frame counts once, however many mailboxes it went to.
     pub(crate) stored: Amount,
 }
 
@@ -66,12 +67,12 @@ impl<'t> Desk<'t> {
         Self { devices, changed, woken, expired, stored, transaction, limits, now }
     }
 
-    /// Writes to the database without a change.
+    /// Writes to the database without changing anything.
     pub(crate) fn probe(&mut self) -> Result<(), StorageError> {
         self.transaction.probe()
     }
 
-    /// Writes what changed of the devices.
+    /// Writes the changed devices to the transaction, and returns all changes.
     pub(crate) fn finish(self) -> Result<Changes, StorageError> {
         for device in self.changed.values() {
             self.transaction.update_device(&device.state)?;
@@ -84,7 +85,7 @@ impl<'t> Desk<'t> {
         self.changed.get(peer).or_else(|| self.devices.get(peer))
     }
 
-    /// The device of a peer that may make requests.
+    /// Returns the device of a peer if it may make requests.
     fn registered(&self, peer: &PeerId) -> Result<&Device, Code> {
         match self.device(peer) {
             None => Err(Code::REGISTERED),
@@ -93,7 +94,7 @@ impl<'t> Desk<'t> {
         }
     }
 
-    /// A device to be changed. `None` if there is none.
+    /// Returns a device for changing. `None` if there is none.
     fn change(&mut self, peer: &PeerId) -> Option<&mut Device> {
         if !self.changed.contains_key(peer) {
             let device = self.devices.get(peer)?.clone();
@@ -102,14 +103,15 @@ impl<'t> Desk<'t> {
         self.changed.get_mut(peer)
     }
 
-    /// Stores a frame in all of its mailboxes, or refuses it.
+    /// Stores a frame in all of its target mailboxes, or in none if it is refused.
     pub(crate) fn put(&mut self, put: &Put) -> Result<Result<(), Refused>, StorageError> {
         if let Some(code) = put.stopped.get() {
             return Ok(Err(refused(*code)));
         }
         let result = self.store(put)?;
         if let Err(Refused { code, mailboxes, .. }) = &result {
-            // Of a frame without those that are gone, later ones are not to pass it either.
+            // The sender repeats such a frame without the missing mailboxes. Later frames must not
+            // overtake it, so they are refused too.
             let is_put_again = *code == Code::MAILBOX && mailboxes.len() < put.targets.len();
             if matches!(*code, Code::FULL | Code::RATE) || is_put_again {
                 let _ = put.stopped.set(*code);
@@ -126,7 +128,7 @@ impl<'t> Desk<'t> {
         let mut next_window = window;
         match next_window.accept(put.sequence) {
             Ok(()) => {}
-            // The answer was lost, or the frame is put again before it came.
+            // The answer was lost, or the sender repeated the frame before the answer arrived.
             Err(Replayed::Seen) => return Ok(Ok(())),
             Err(Replayed::Old) => return Ok(Err(refused(Code::OLD))),
         }
@@ -179,9 +181,9 @@ impl<'t> Desk<'t> {
         })
     }
 
-    /// Deletes what a node has, and says where its mailbox ends. A position that the mailbox has
-    /// not reached deletes nothing: the database is an earlier copy, whose frames are delivered
-    /// again.
+    /// Deletes the frames that a node has acknowledged, and returns the end of its mailbox. A
+    /// position that the mailbox has not reached yet deletes nothing: in this case the database was
+    /// restored from an earlier copy, and its frames are delivered again.
     pub(crate) fn acknowledge(
         &mut self,
         peer: &PeerId,
@@ -213,7 +215,7 @@ impl<'t> Desk<'t> {
         Ok(Some(MailboxEnd { last, gap }))
     }
 
-    /// Deletes what is older than the retention, and notes the gaps.
+    /// Deletes the frames that are older than the retention period, and records the gaps.
     pub(crate) fn expire(&mut self) -> Result<u64, StorageError> {
         let retention = u64::try_from(self.limits.retention.as_micros()).unwrap_or(u64::MAX);
         let before = self.now.saturating_sub(retention);
@@ -221,7 +223,7 @@ impl<'t> Desk<'t> {
         let filled: Vec<_> = filled.iter().map(|it| (it.state.peer, it.state.row)).collect();
         let mut total = 0;
         for (peer, row) in filled {
-            // A position is at least the time at which its frame came.
+            // A position is never less than the time at which its frame arrived.
             let deleted = self.transaction.delete_deliveries(row, before)?;
             if deleted.frames == 0 {
                 continue;
@@ -238,7 +240,7 @@ impl<'t> Desk<'t> {
         Ok(total)
     }
 
-    /// Says what there is of a node.
+    /// Returns what the hub knows about a device.
     pub(crate) fn hello(&mut self, peer: &PeerId) -> Result<Answer, StorageError> {
         let state = match self.registered(peer) {
             Ok(device) => device.state.clone(),
@@ -276,7 +278,7 @@ impl<'t> Desk<'t> {
         }
         match self.device(peer).map(|device| &device.state) {
             Some(state) if state.is_revoked => return refuse(Code::REVOKED),
-            // The answer was lost.
+            // The device is registered already: the answer to its first request was lost.
             Some(state) if state.certificate == *certificate.as_bytes() => {
                 return self.hello(peer);
             }
@@ -287,7 +289,7 @@ impl<'t> Desk<'t> {
         if let Err(code) = self.check_person(person)? {
             return refuse(code);
         }
-        // A number is never given to another key.
+        // The number of a device is never reassigned to another key.
         if self.is_number_taken(&identity, certificate) {
             return refuse(Code::CERTIFICATE);
         }
@@ -321,7 +323,7 @@ impl<'t> Desk<'t> {
             .any(|it| it.keys().device == number && it.keys().peer_id != certificate.keys().peer_id)
     }
 
-    /// Checks that a person record is that of the hub, or a later one.
+    /// Checks that a person record is the stored one or a later one.
     fn check_person(&mut self, person: &PersonRecord) -> Result<Result<(), Code>, StorageError> {
         let identity = *person.identity().ed25519().as_bytes();
         let is_right = match self.person(&identity)? {
@@ -331,7 +333,7 @@ impl<'t> Desk<'t> {
         Ok(if is_right { Ok(()) } else { Err(Code::PERSON) })
     }
 
-    /// Writes a person record, and closes the mailboxes of devices that it does not have.
+    /// Stores a person record, and deletes the mailboxes of devices that it no longer contains.
     fn put_person(&mut self, person: &PersonRecord) -> Result<(), StorageError> {
         let identity = *person.identity().ed25519().as_bytes();
         self.transaction.put_person(&identity, person.as_bytes())?;
@@ -356,7 +358,7 @@ impl<'t> Desk<'t> {
         Ok(())
     }
 
-    /// Publishes what others shall find.
+    /// Stores what a device publishes.
     pub(crate) fn publish(
         &mut self,
         peer: &PeerId,
@@ -404,7 +406,7 @@ impl<'t> Desk<'t> {
         self.hello(peer)
     }
 
-    /// Looks for a person.
+    /// Looks up a person.
     pub(crate) fn find(&mut self, by: &By) -> Result<Answer, StorageError> {
         let identity = match by {
             By::Identity(identity) => Some(*identity),
@@ -425,7 +427,7 @@ impl<'t> Desk<'t> {
         Ok(Answer::Person(Person { person: record.into(), certificates }))
     }
 
-    /// Gives a prekey of a device.
+    /// Hands out a prekey bundle of a device.
     pub(crate) fn take(&mut self, peer: &PeerId, device: &PeerId) -> Result<Answer, StorageError> {
         let asker = match self.registered(peer) {
             Ok(asker) => asker.state.row,
@@ -441,7 +443,7 @@ impl<'t> Desk<'t> {
     }
 }
 
-/// Returns true if certificate and person record belong to a peer and to each other.
+/// Returns true if a certificate and a person record belong to the peer and to each other.
 fn fits(peer: &PeerId, certificate: &Certificate, person: &PersonRecord) -> bool {
     let keys = certificate.keys();
     keys.peer_id == *peer
@@ -449,7 +451,7 @@ fn fits(peer: &PeerId, certificate: &Certificate, person: &PersonRecord) -> bool
         && has_device(person, certificate)
 }
 
-/// Returns true if a person record has the device of a certificate.
+/// Returns true if a person record contains the device of a certificate.
 fn has_device(person: &PersonRecord, certificate: &Certificate) -> bool {
     NonZeroU32::new(certificate.keys().device.number())
         .is_some_and(|it| person.device(it).is_some())

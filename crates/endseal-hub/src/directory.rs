@@ -1,4 +1,4 @@
-//! The devices that connections ask about.
+//! The devices, as connections look them up.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,8 @@ use tokio::sync::Notify;
 
 use crate::store::DeviceRow;
 
-/// Standing of each device, and what wakes its subscription. The writer changes it after a commit.
+/// For each device: whether it is revoked, and the signal that wakes its subscription. The writer
+/// changes this after a commit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Directory(Arc<RwLock<HashMap<PeerId, Entry>>>);
 
@@ -18,9 +19,9 @@ pub(crate) struct Directory(Arc<RwLock<HashMap<PeerId, Entry>>>);
 pub(crate) struct Entry {
     pub(crate) row: DeviceRow,
     pub(crate) is_revoked: bool,
-    /// Something came into the mailbox, or the device was revoked.
+    /// Signalled when a frame arrived in the mailbox, or the device was revoked.
     pub(crate) news: Arc<Notify>,
-    /// True if frames expired since a subscription looked.
+    /// True if frames have expired since the subscription last checked.
     pub(crate) has_expired: Arc<AtomicBool>,
 }
 
@@ -37,7 +38,7 @@ impl Directory {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(peer).cloned()
     }
 
-    /// Notes a device, or its revocation.
+    /// Records a device, or its revocation.
     pub(crate) fn set(&self, peer: PeerId, row: DeviceRow, is_revoked: bool) {
         let mut devices = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let entry = devices.entry(peer).or_insert_with(|| Entry {
@@ -50,7 +51,7 @@ impl Directory {
         entry.news.notify_one();
     }
 
-    /// Tells the subscription of a device that frames expired.
+    /// Tells the subscription of a device that some of its frames expired.
     pub(crate) fn note_expiry(&self, peer: &PeerId) {
         if let Some(entry) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(peer) {
             entry.has_expired.store(true, Ordering::Release);

@@ -1,4 +1,4 @@
-//! Errors of the service.
+//! The errors of the service.
 
 use core::{error, fmt};
 
@@ -6,15 +6,15 @@ use endseal_transport::BindError;
 
 use crate::store::StorageError;
 
-/// Why a hub does not serve.
+/// The reason why a hub could not start.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The database.
+    /// The database could not be opened or read.
     Storage(StorageError),
-    /// The socket.
+    /// The socket could not be opened.
     Bind(BindError),
-    /// A thread cannot be started.
+    /// A thread could not be started.
     Thread(std::io::Error),
 }
 

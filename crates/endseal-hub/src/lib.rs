@@ -1,9 +1,10 @@
-//! The hub: keeps for the nodes of a team what it cannot read (docs/spec/delivery.md).
+//! The hub: stores encrypted frames for the nodes of a team until they fetch them
+//! (docs/spec/delivery.md). It cannot read the frames.
 //!
-//! A request passes the modules in one direction: `service` (connections and exchanges), `writer`
-//! (what arrived together becomes one transaction), `desk` (the rules, on the devices in memory),
-//! `store` (the database). Answers go back after the commit. Mailboxes are read by `reader` beside
-//! the writer.
+//! A request passes through the modules in this order: `service` handles connections and exchanges;
+//! `writer` combines the commands that arrive together into one transaction; `desk` applies the
+//! delivery rules to the devices in memory; `store` is the database. Answers are sent after the
+//! commit. A separate thread, `reader`, reads mailboxes while the writer works.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,

@@ -1,26 +1,27 @@
-//! Limits of a hub (docs/spec/delivery.md, "Limits").
+//! The limits of a hub (docs/spec/delivery.md, "Limits").
 
 use core::time::Duration;
 
-/// Bounds of what one person may cost.
+/// Limits on the resources that one person may use.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HubLimits {
-    /// Frames in a mailbox. Default 100,000.
+    /// Maximum number of frames in a mailbox. Default 100,000.
     pub mailbox_frames: u64,
-    /// Bytes of frames and slots in a mailbox. Default 256 MiB.
+    /// Maximum bytes of frames and slots in a mailbox. Default 256 MiB.
     pub mailbox_bytes: u64,
-    /// Frames that a sender may put at once; each mailbox counts. Default 1,024.
+    /// Number of frames that a sender may put in one burst. A frame counts once for each mailbox.
+    /// Default 1,024.
     pub burst: u32,
-    /// Frames that a sender may put in a second on average. Default 50.
+    /// Number of frames that a sender may put per second on average. Default 50.
     pub rate: u32,
     /// Time after which a frame expires. Default 30 days.
     pub retention: Duration,
-    /// One-time prekey bundles of a device. Default 256.
+    /// Maximum number of stored one-time prekey bundles of a device. Default 256.
     pub bundles: u64,
-    /// Time in which an asker gets one one-time bundle of a device. Default 10 minutes.
+    /// An asker gets at most one one-time bundle of a device within this time. Default 10 minutes.
     pub bundle_interval: Duration,
-    /// Most commands of a transaction. Default 1,000.
+    /// Maximum number of commands in a transaction. Default 1,000.
     pub commit_commands: usize,
 }
 

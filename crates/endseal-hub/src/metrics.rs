@@ -1,4 +1,5 @@
-//! Counters of a hub, and their text for Prometheus. No label names a peer, a person or an address.
+//! The counters of a hub, and their text for Prometheus. No label identifies a peer, a person or an
+//! address.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
@@ -10,17 +11,17 @@ use endseal_service::{Histogram, MetricsText};
 
 use crate::store::{DeviceState, StoreState};
 
-/// Upper bounds of times, in microseconds.
+/// Upper bounds of the buckets for times, in microseconds.
 const TIMES: [u64; 10] =
     [1_000, 2_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000];
-/// Upper bounds of frames in a transaction.
+/// Upper bounds of the buckets for the number of frames in a transaction.
 const FRAMES: [u64; 10] = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500];
 
-/// Kinds of requests, as rows of the counters.
+/// The kinds of requests. The index of a kind is its row in the counters.
 const REQUESTS: [&str; 9] =
     ["hello", "register", "put", "subscribe", "credit", "acknowledge", "find", "publish", "take"];
 
-/// Codes of refusals, as rows of the counters.
+/// The refusal codes. The index of a code is its row in the counters.
 const CODES: [(Code, &str); 14] = [
     (Code::REQUEST, "request"),
     (Code::REGISTERED, "registered"),
@@ -38,14 +39,14 @@ const CODES: [(Code, &str); 14] = [
     (Code::NONE, "none"),
 ];
 
-/// Frames, and bytes of them and of their slots.
+/// A number of frames, and the bytes of these frames and their slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Amount {
     pub(crate) frames: u64,
     pub(crate) bytes: u64,
 }
 
-/// Counters of frames and bytes.
+/// Counters of frames and of bytes.
 #[derive(Debug, Default)]
 struct Amounts {
     frames: AtomicU64,
@@ -59,7 +60,7 @@ impl Amounts {
     }
 }
 
-/// A connection that is counted until it ends.
+/// Counts an open connection until it is dropped.
 pub(crate) struct Open<'m>(&'m AtomicU64);
 
 impl Drop for Open<'_> {
@@ -68,12 +69,13 @@ impl Drop for Open<'_> {
     }
 }
 
-/// Counters of a hub.
+/// The counters of a hub.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registered: AtomicU64,
     strangers: AtomicU64,
-    /// Connections of unregistered peers that were closed: too many, or no registration.
+    /// Connections of unregistered peers that were closed, as there were too many or the peer did
+    /// not register.
     pub(crate) strangers_refused: AtomicU64,
     requests: [AtomicU64; REQUESTS.len()],
     refusals: [AtomicU64; CODES.len()],
@@ -85,7 +87,7 @@ pub(crate) struct Metrics {
     commit_frames: Histogram<{ FRAMES.len() }>,
     /// Transactions that failed.
     pub(crate) write_errors: AtomicU64,
-    /// True from a transaction that failed until a probe has been written.
+    /// True after a transaction failed, until a probe has been written.
     pub(crate) last_write_failed: AtomicBool,
     /// Reads that failed.
     pub(crate) read_errors: AtomicU64,
@@ -119,13 +121,14 @@ impl Metrics {
         Open(&self.registered)
     }
 
-    /// Counts a connection of another peer.
+    /// Counts a connection of an unregistered peer.
     pub(crate) fn stranger(&self) -> Open<'_> {
         self.strangers.fetch_add(1, Relaxed);
         Open(&self.strangers)
     }
 
-    /// Counts a request by what it asks for. Those that are refused at once are refusals alone.
+    /// Counts a request by its kind. A request that is refused at once is counted only as a
+    /// refusal.
     pub(crate) fn request(&self, action: &Action<'_>) {
         let row = match action {
             Action::Hello => 0,
@@ -142,7 +145,7 @@ impl Metrics {
         self.requests[row].fetch_add(1, Relaxed);
     }
 
-    /// Counts the refusal of a request or a frame.
+    /// Counts the refusal of a request or of a frame.
     pub(crate) fn refusal(&self, code: Code) {
         let row = CODES.iter().position(|(known, _)| *known == code);
         if let Some(counter) = row.and_then(|row| self.refusals.get(row)) {
@@ -150,12 +153,12 @@ impl Metrics {
         }
     }
 
-    /// Counts a frame that went to a node.
+    /// Counts a frame that was sent to a node.
     pub(crate) fn delivered(&self, bytes: usize) {
         self.delivered.add(Amount { frames: 1, bytes: bytes as u64 });
     }
 
-    /// Counts a frame that is durable, with the time since it came.
+    /// Counts a frame that is durable now, with the time since it arrived.
     pub(crate) fn stored(&self, elapsed: Duration) {
         self.put_time.add_duration(elapsed);
     }
@@ -167,25 +170,25 @@ impl Metrics {
         self.put.add(put);
     }
 
-    /// Notes that a mailbox has changed.
+    /// Updates the totals after a mailbox has changed.
     pub(crate) fn mailbox(&self, before: Option<&DeviceState>, now: &DeviceState) {
         let (frames, bytes) = before.map_or((0, 0), |it| (it.frames, it.bytes));
-        // Counters wrap, so that a difference below 0 is one as well.
+        // The counters wrap around, so adding a wrapped negative difference works too.
         self.waiting.add(Amount {
             frames: now.frames.wrapping_sub(frames),
             bytes: now.bytes.wrapping_sub(bytes),
         });
     }
 
-    /// All counters in Prometheus' text format. Figures of the store are left out if it failed.
-    /// `now` is in microseconds since 1970.
+    /// Returns all counters in Prometheus' text format. `state` is `None` if reading the store
+    /// failed; its gauges are then left out. `now` is in microseconds since 1970.
     pub(crate) fn text(&self, state: Option<StoreState>, now: u64) -> String {
         let mut text = MetricsText::new("endseal_hub", env!("CARGO_PKG_VERSION"));
-        text.head("connections", Gauge, "Connections, by the standing of their peers.");
+        text.head("connections", Gauge, "Connections, by the registration state of their peers.");
         for (peer, counter) in [("registered", &self.registered), ("stranger", &self.strangers)] {
             text.sample("connections", &[("peer", peer)], counter.load(Relaxed));
         }
-        text.head("requests_total", Counter, "Requests that were taken, by kind.");
+        text.head("requests_total", Counter, "Requests accepted, by kind.");
         for (kind, counter) in REQUESTS.iter().zip(&self.requests) {
             text.sample("requests_total", &[("kind", kind)], counter.load(Relaxed));
         }
@@ -209,9 +212,9 @@ impl Metrics {
         text.finish()
     }
 
-    /// Series of one value.
+    /// Writes the metrics that have a single value.
     fn single(&self, text: &mut MetricsText, state: Option<StoreState>, now: u64) {
-        let closed = "Connections of strangers that were too many, or did not register.";
+        let closed = "Refused connections of unregistered peers.";
         for (name, kind, help, counter) in [
             ("strangers_refused_total", Counter, closed, &self.strangers_refused),
             ("put_frames_total", Counter, "Frames made durable.", &self.put.frames),

@@ -1,4 +1,4 @@
-//! The thread that reads mailboxes beside the writer.
+//! The thread that reads mailboxes while the writer works.
 
 use std::thread;
 
@@ -7,16 +7,16 @@ use tokio::sync::{mpsc, oneshot};
 use crate::error::ServeError;
 use crate::store::{Delivery, DeviceRow, HubReader, StorageError, StoreState};
 
-/// Requests that wait.
+/// Maximum number of requests that wait for the reader.
 const WAITING: usize = 1_024;
 
-/// Work for the reader.
+/// A request to the reader.
 pub(crate) enum Read {
     Frames(Fetch),
     State(oneshot::Sender<Result<StoreState, StorageError>>),
 }
 
-/// Frames of a mailbox that are asked for.
+/// A request for frames of a mailbox.
 pub(crate) struct Fetch {
     pub(crate) device: DeviceRow,
     pub(crate) after: u64,
@@ -25,13 +25,13 @@ pub(crate) struct Fetch {
     pub(crate) answer: oneshot::Sender<Result<Vec<Delivery>, StorageError>>,
 }
 
-/// Starts the reader. It ends when all senders of requests are gone.
+/// Starts the reader. It ends when all senders of requests have been dropped.
 pub(crate) fn start(mut reader: Box<dyn HubReader>) -> Result<mpsc::Sender<Read>, ServeError> {
     let (sender, mut receiver) = mpsc::channel(WAITING);
     let thread = thread::Builder::new().name("hub-reader".to_owned());
     let read = move || {
         while let Some(work) = receiver.blocking_recv() {
-            // The connection may be gone.
+            // The connection may have ended; its answer is discarded then.
             match work {
                 Read::Frames(Fetch { device, after, frames, bytes, answer }) => {
                     drop(answer.send(reader.deliveries(device, after, frames, bytes)));

@@ -1,4 +1,4 @@
-//! Connections of nodes.
+//! Serves the connections of nodes.
 
 mod answer;
 mod ask;
@@ -38,17 +38,17 @@ use crate::reader::{self, Read};
 use crate::store::HubStore;
 use crate::writer;
 
-/// KiB of frames that wait for their commit.
+/// KiB of frames that may wait for their commit.
 const WAITING_KIB: usize = 32 << 10;
-/// Time that a peer which is not registered has for its registration.
+/// Time within which an unregistered peer must register.
 const REGISTRATION: Duration = Duration::from_secs(10);
-/// Connections of peers that are not registered, at once.
+/// Maximum number of simultaneous connections of unregistered peers.
 const STRANGERS: usize = 64;
-/// Longest request of such a peer: a registration.
+/// Maximum length of a request of an unregistered peer. It is enough for a registration.
 const REGISTRATION_LEN: usize = 65_536 + 4_096;
-/// Exchanges of a connection at once.
+/// Maximum number of simultaneous exchanges on a connection.
 const EXCHANGES: u32 = 16;
-/// Time between two looks for what expired.
+/// Interval at which expired frames are deleted.
 const EXPIRY: Duration = Duration::from_secs(600);
 
 /// A hub that serves until it is dropped.
@@ -60,21 +60,23 @@ pub struct Hub {
     accepting: AbortHandle,
 }
 
-/// State that all exchanges share.
+/// The state that all exchanges share.
 #[derive(Clone)]
 pub(crate) struct Office {
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) reads: mpsc::Sender<Read>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) directory: Directory,
-    /// Memory for frames that wait.
+    /// Memory that is left for frames that wait for their commit, in KiB.
     pub(crate) memory: Arc<Semaphore>,
-    /// Connections that peers which are not registered may have.
+    /// Permits for connections of unregistered peers.
     pub(crate) strangers: Arc<Semaphore>,
-    /// Connections beyond these that are told the reason for certain.
+    /// Permits for further connections of unregistered peers, which are closed with a message that
+    /// states the reason. Without such a permit a connection is cut at once.
     pub(crate) farewells: Arc<Semaphore>,
     pub(crate) connections: Connections,
-    /// Number of the last subscription of each peer: an earlier one ends.
+    /// The number of the latest subscription of each peer. A subscription ends when a newer one
+    /// begins.
     pub(crate) subscriptions: Arc<Mutex<HashMap<PeerId, watch::Sender<u64>>>>,
 }
 
@@ -82,10 +84,11 @@ impl Hub {
     /// Opens the socket and starts to serve.
     ///
     /// # Errors
-    /// [`ServeError`].
+    /// [`ServeError`] if the database cannot be read, the socket cannot be opened, or a thread
+    /// cannot be started.
     ///
     /// # Panics
-    /// Outside a tokio runtime with I/O and time.
+    /// Panics outside a tokio runtime with I/O and time enabled.
     pub fn serve(
         address: SocketAddr,
         key: &TransportKey,
@@ -122,40 +125,41 @@ impl Hub {
         Ok(Self { endpoint, office, accepting })
     }
 
-    /// The address of the socket.
+    /// Returns the address of the socket.
     ///
     /// # Errors
-    /// That of the system.
+    /// Returns the error of the operating system if it does not report the address.
     pub fn local_address(&self) -> std::io::Result<SocketAddr> {
         self.endpoint.local_address()
     }
 
-    /// The hub's peer id.
+    /// Returns the hub's peer id.
     #[must_use]
     pub fn peer_id(&self) -> PeerId {
         self.endpoint.peer_id()
     }
 
-    /// Devices that were registered.
+    /// Returns the number of registered devices. Revoked devices count too.
     #[must_use]
     pub fn devices(&self) -> usize {
         self.office.directory.len()
     }
 
-    /// Totals of the transport.
+    /// Returns the totals of the transport.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.endpoint.statistics()
     }
 
-    /// Counters of hub and transport in Prometheus' text format. They name no peer.
+    /// Returns the counters of the hub and of the transport in Prometheus' text format. They
+    /// identify no peer.
     pub async fn metrics_text(&self) -> String {
         self.reports().text().await
     }
 
-    /// Serves `/metrics`, `/healthz` and `/readyz` over HTTP without a password, until it is
-    /// dropped. `/readyz` answers 503 while the database cannot be written, and once the hub
-    /// accepts no connections.
+    /// Serves `/metrics`, `/healthz` and `/readyz` over HTTP without a password, until the returned
+    /// future is dropped. `/readyz` answers 503 while the database cannot be written, and after the
+    /// hub has stopped accepting connections.
     pub async fn serve_metrics(&self, listener: TcpListener) {
         operator_page::serve(listener, self.reports()).await;
     }
@@ -166,14 +170,14 @@ impl Hub {
         Reports { reads, commands, metrics, endpoint, accepting }
     }
 
-    /// Closes all connections and waits until their peers have been told. What was answered is
-    /// durable.
+    /// Closes all connections and waits until their peers have been told. Everything that was
+    /// answered is durable.
     pub async fn close(self) {
         self.endpoint.close(CloseCode::Done).await;
     }
 }
 
-/// Sources of the metrics, and of the answer to `/readyz`.
+/// The sources of the metrics and of the answer to `/readyz`.
 #[derive(Clone)]
 struct Reports {
     reads: mpsc::Sender<Read>,
@@ -207,7 +211,7 @@ impl ServiceStatus for Reports {
 
     async fn unready(&self) -> Option<Cow<'static, str>> {
         if self.accepting.is_finished() {
-            return Some("it accepts no connections".into());
+            return Some("the hub accepts no connections".into());
         }
         if !self.metrics.last_write_failed.load(Relaxed) {
             return None;
@@ -243,10 +247,11 @@ async fn expire(commands: mpsc::WeakSender<Command>) {
 async fn serve_connection(connection: Connection, office: Office) {
     let peer = connection.peer();
     if office.directory.standing(&peer) == Standing::Unknown {
-        // They take no connection of a registered peer.
+        // Unregistered peers cannot use up the connections of registered peers.
         let Ok(_permit) = office.strangers.try_acquire() else {
             office.metrics.strangers_refused.fetch_add(1, Relaxed);
-            // One that acknowledges nothing keeps its place among all connections meanwhile.
+            // While the close message waits for an acknowledgement, the connection still counts
+            // towards the total of the transport.
             match office.farewells.try_acquire() {
                 Ok(_permit) => connection.close(CloseCode::Busy).await,
                 Err(_) => connection.abort(CloseCode::Busy),
@@ -254,7 +259,7 @@ async fn serve_connection(connection: Connection, office: Office) {
             return;
         };
         let _open = office.metrics.stranger();
-        // One exchange, for a registration, and no more.
+        // The peer may open one exchange for its registration, and no other one.
         let registered = async {
             let (sender, receiver) = connection.accept_exchange().await.ok()?;
             serve_exchange(peer, sender, receiver, office.clone()).await;

@@ -1,4 +1,4 @@
-//! Storage of a hub.
+//! The storage of a hub.
 
 mod sqlite;
 
@@ -9,33 +9,33 @@ use core::{error, fmt};
 use endseal_codec::frame::ReplayWindow;
 use endseal_crypto::peer_id::PeerId;
 
-/// Number of a device in a store.
+/// The number of a device in a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceRow(pub(crate) i64);
 
-/// A device and its mailbox, as it is stored.
+/// A device and its mailbox, as the database stores them.
 #[derive(Clone, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
 pub struct DeviceState {
-    /// Its number.
+    /// The number of the device.
     pub row: DeviceRow,
-    /// Peer id.
+    /// The peer id of the device.
     pub peer: PeerId,
-    /// Ed25519 public key of its identity.
+    /// The Ed25519 public key of the person's identity.
     pub identity: [u8; 32],
-    /// Its certificate.
+    /// The certificate of the device.
     pub certificate: Vec<u8>,
-    /// True if the person record does not have it any more.
+    /// True if the person record no longer contains the device.
     pub is_revoked: bool,
-    /// Sequences that it put.
+    /// The sequence numbers of the frames that the device has put.
     pub window: ReplayWindow,
-    /// Position of the last frame that came into the mailbox.
+    /// The position of the last frame that was added to the mailbox.
     pub last: u64,
-    /// Number of frames that expired, and the position of the last of them; 0 for none.
+    /// The number of frames that expired, and the position of the last of them; 0 for none.
     pub gap: (u64, u64),
-    /// Frames in the mailbox.
+    /// The number of frames in the mailbox.
     pub frames: u64,
-    /// Bytes of frames and slots in the mailbox.
+    /// The bytes of frames and slots in the mailbox.
     pub bytes: u64,
 }
 
@@ -43,68 +43,69 @@ pub struct DeviceState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
 pub struct Delivery {
-    /// Its position.
+    /// The position of the frame.
     pub position: u64,
-    /// Slot of the receiver, or empty.
+    /// The slot of the receiver, or empty.
     pub slot: Vec<u8>,
     /// The stored frame.
     pub frame: Vec<u8>,
 }
 
-/// Frames and bytes that were deleted from a mailbox.
+/// The frames and bytes that were deleted from a mailbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
 pub struct Deleted {
-    /// Frames.
+    /// The number of frames.
     pub frames: u64,
-    /// Bytes of frames and slots.
+    /// The bytes of frames and slots.
     pub bytes: u64,
-    /// Position of the last one.
+    /// The position of the last deleted frame.
     pub position: u64,
 }
 
-/// Figures of a store.
+/// Figures about a store, for its metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "figures that stores of others have")]
 pub struct StoreState {
-    /// Position of the oldest frame in a mailbox; a position is at least the time at which its
-    /// frame came.
+    /// The position of the oldest frame in any mailbox. A position is never less than the time at
+    /// which its frame arrived.
     pub oldest: Option<u64>,
-    /// Length of the database in bytes.
+    /// The length of the database in bytes.
     pub bytes: u64,
 }
 
-/// Database of a hub, with one writer. Times are microseconds since 1970.
+/// The database of a hub, with one writer. Times are microseconds since 1970.
 pub trait HubStore: Send + 'static {
     /// Reads all devices.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be read.
     fn devices(&mut self) -> Result<Vec<DeviceState>, StorageError>;
 
-    /// Does `work` in one transaction, and makes it durable. Nothing of it is there after an error.
+    /// Runs `work` in one transaction and makes it durable. After an error, none of its changes are
+    /// stored.
     ///
     /// # Errors
-    /// [`StorageError`], of `work` or of the commit.
+    /// [`StorageError`] if `work` returns one or the commit fails.
     fn transact(
         &mut self,
         work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), StorageError>,
     ) -> Result<(), StorageError>;
 
-    /// Another connection, which reads beside the writer.
+    /// Opens another connection, which reads while the writer works.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be opened.
     fn reader(&self) -> Result<Box<dyn HubReader>, StorageError>;
 }
 
 /// Reads mailboxes while others are written.
 pub trait HubReader: Send {
-    /// Frames of a mailbox behind a position, in order: at most `frames`, and no more after `bytes`
-    /// of them are exceeded.
+    /// Returns the frames of a mailbox after a position, in order. Returns at most `frames` frames,
+    /// and stops after the frame with which their total length reaches `bytes`.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be read.
     fn deliveries(
         &mut self,
         device: DeviceRow,
@@ -113,31 +114,32 @@ pub trait HubReader: Send {
         bytes: u64,
     ) -> Result<Vec<Delivery>, StorageError>;
 
-    /// Figures for operators.
+    /// Returns figures for the metrics.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be read.
     fn state(&mut self) -> Result<StoreState, StorageError>;
 }
 
 /// Changes that become durable together.
 pub trait HubTransaction {
-    /// Writes a page as it is, so that the commit fails if the database cannot be written.
+    /// Rewrites a page without changing it, so that the commit fails if the database cannot be
+    /// written.
     ///
     /// # Errors
     /// [`StorageError`] if the page cannot be written now.
     fn probe(&mut self) -> Result<(), StorageError>;
 
-    /// Adds a message that lies in some mailboxes. Returns its number.
+    /// Adds a message that will be delivered to this number of mailboxes. Returns its number.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn add_message(&mut self, mailboxes: usize, frame: &[u8]) -> Result<i64, StorageError>;
 
-    /// Puts a message into a mailbox.
+    /// Delivers a message to a mailbox.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn add_delivery(
         &mut self,
         device: DeviceRow,
@@ -146,17 +148,18 @@ pub trait HubTransaction {
         slot: &[u8],
     ) -> Result<(), StorageError>;
 
-    /// Deletes the frames of a mailbox up to a position, and messages that are in no other one.
+    /// Deletes the frames of a mailbox up to and including a position, and the messages that are in
+    /// no other mailbox.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn delete_deliveries(&mut self, device: DeviceRow, up_to: u64)
     -> Result<Deleted, StorageError>;
 
     /// Adds a device with an empty mailbox. Returns its number.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn add_device(
         &mut self,
         peer: &PeerId,
@@ -164,28 +167,28 @@ pub trait HubTransaction {
         certificate: &[u8],
     ) -> Result<DeviceRow, StorageError>;
 
-    /// Writes what changed of a device: all but its peer id and identity.
+    /// Writes all fields of a device except its peer id and identity.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn update_device(&mut self, device: &DeviceState) -> Result<(), StorageError>;
 
-    /// The person record of an identity.
+    /// Returns the person record of an identity.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be read.
     fn person(&mut self, identity: &[u8; 32]) -> Result<Option<Vec<u8>>, StorageError>;
 
     /// Writes the person record of an identity.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn put_person(&mut self, identity: &[u8; 32], record: &[u8]) -> Result<(), StorageError>;
 
-    /// Adds an invitation by the digest of its token.
+    /// Adds an invitation, identified by the digest of its token.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn add_invitation(
         &mut self,
         token: &[u8; 32],
@@ -194,16 +197,18 @@ pub trait HubTransaction {
         uses: u32,
     ) -> Result<(), StorageError>;
 
-    /// Uses an invitation once. Returns false if there is none, it is expired or used up.
+    /// Uses an invitation once. Returns false if the invitation does not exist, has expired or is
+    /// used up.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn use_invitation(&mut self, token: &[u8; 32], now: u64) -> Result<bool, StorageError>;
 
-    /// Adds a prekey bundle, unless it is there. A fallback takes the place of the one before.
+    /// Adds a prekey bundle, unless it is stored already or was handed out before. A fallback
+    /// bundle replaces the earlier fallback.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn add_bundle(
         &mut self,
         device: DeviceRow,
@@ -214,20 +219,21 @@ pub trait HubTransaction {
     /// Deletes the one-time bundles of a device.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn delete_one_time_bundles(&mut self, device: DeviceRow) -> Result<(), StorageError>;
 
-    /// Number of one-time bundles of a device.
+    /// Returns the number of one-time bundles of a device.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be read.
     fn one_time_bundles(&mut self, device: DeviceRow) -> Result<u64, StorageError>;
 
-    /// Takes a bundle of a device for an asker: a one-time bundle, which is gone then, if the asker
-    /// got none since `since`; else the fallback, if there is one.
+    /// Returns a bundle of a device for an asker. If the asker has received no one-time bundle of
+    /// this device since `since`, it gets one, which is deleted. Otherwise, or if none is left, it
+    /// gets the fallback bundle, if there is one.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn take_bundle(
         &mut self,
         device: DeviceRow,
@@ -236,22 +242,22 @@ pub trait HubTransaction {
         now: u64,
     ) -> Result<Option<Vec<u8>>, StorageError>;
 
-    /// Deletes the bundles of a device.
+    /// Deletes all bundles of a device.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be written.
     fn delete_bundles(&mut self, device: DeviceRow) -> Result<(), StorageError>;
 }
 
-/// The database does not do what it should.
+/// The error of a storage operation.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StorageError {
-    /// The medium is full.
+    /// The disk is full.
     Full,
-    /// It is not the database of a hub, or one of another version.
+    /// The file is not the database of a hub, or has another version.
     Format(&'static str),
-    /// Another failure.
+    /// The database failed for another reason.
     Database(rusqlite::Error),
 }
 
@@ -269,7 +275,7 @@ impl fmt::Display for StorageError {
         match self {
             Self::Full => f.write_str("the disk is full"),
             Self::Format(cause) => write!(f, "it is not the database of a hub: {cause}"),
-            Self::Database(_) => f.write_str("the database fails"),
+            Self::Database(_) => f.write_str("the database failed"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The thread that writes: what arrived together becomes one transaction.
+//! The thread that writes. It combines the commands that arrive together into one transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::limits::HubLimits;
 use crate::metrics::Metrics;
 use crate::store::{DeviceState, HubStore, StorageError};
 
-/// Commands that wait for the writer.
+/// Maximum number of commands that wait for the writer.
 const WAITING: usize = 4_096;
 
-/// Starts the writer. It ends when all senders of commands are gone.
+/// Starts the writer. It ends when all senders of commands have been dropped.
 pub(crate) fn start(
     mut store: impl HubStore,
     limits: HubLimits,
@@ -51,7 +51,7 @@ struct Writer<S> {
     metrics: Arc<Metrics>,
 }
 
-/// Result of a command, which leaves after the commit.
+/// The result of a command. It is sent after the commit.
 enum Outcome {
     Put(Result<(), Refused>),
     Mailbox(Option<MailboxEnd>),
@@ -63,7 +63,7 @@ enum Outcome {
 impl<S: HubStore> Writer<S> {
     fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         let mut batch = Vec::new();
-        // What arrives during a commit is the next transaction.
+        // The commands that arrive during a commit form the next transaction.
         while commands.blocking_recv_many(&mut batch, self.limits.commit_commands) > 0 {
             self.write(&mut batch);
         }
@@ -107,7 +107,7 @@ impl<S: HubStore> Writer<S> {
                 tracing::error!(target: "hub", %cause, "a transaction failed");
                 batch.drain(..).for_each(refuse);
             }
-            // The transaction is done only with its outcomes.
+            // A successful transaction always has outcomes, so this cannot happen.
             (Ok(()), None) => batch.clear(),
         }
     }
@@ -134,7 +134,7 @@ fn execute(desk: &mut Desk<'_>, command: &Command) -> Result<Outcome, StorageErr
     })
 }
 
-/// Logs that a device is new or revoked.
+/// Logs that a device is new, or that it was revoked.
 fn note(peer: &PeerId, before: Option<&DeviceState>, after: &DeviceState) {
     let device = PeerIdText::from(*peer);
     if before.is_none() {
@@ -145,7 +145,7 @@ fn note(peer: &PeerId, before: Option<&DeviceState>, after: &DeviceState) {
     }
 }
 
-/// Answers a command. Its connection may be gone.
+/// Answers a command. Its connection may have ended.
 fn reply(command: Command, outcome: Outcome, metrics: &Metrics) {
     match (command, outcome) {
         (Command::Put(put), Outcome::Put(result)) => {
@@ -173,7 +173,7 @@ fn reply(command: Command, outcome: Outcome, metrics: &Metrics) {
     }
 }
 
-/// Answers a command that was not done, as the database failed.
+/// Answers a command that was not executed because the database failed.
 fn refuse(command: Command) {
     let refusal = || refused(Code::STORAGE);
     match command {
@@ -190,7 +190,7 @@ fn refuse(command: Command) {
     }
 }
 
-/// Microseconds since 1970.
+/// Returns the current time in microseconds since 1970.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! Answers on their way to a node.
+//! Sends answers to a node.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use endseal_transport::{Frame, FrameSender, Kind, SendError};
 
 use crate::metrics::Metrics;
 
-/// Direction of an exchange to the node. What leaves is counted.
+/// The sending half of an exchange. It counts the frames that it sends.
 pub(super) struct Answers {
     sender: FrameSender,
     metrics: Arc<Metrics>,
@@ -20,13 +20,13 @@ impl Answers {
         Self { sender, metrics }
     }
 
-    /// Sends an answer.
+    /// Sends an answer at once.
     pub(super) async fn send(&mut self, answer: Answer) -> Result<(), SendError> {
         self.feed(answer).await?;
         self.flush().await
     }
 
-    /// Sends an answer with those that follow.
+    /// Queues an answer, to be sent together with those that follow.
     pub(super) async fn feed(&mut self, answer: Answer) -> Result<(), SendError> {
         let delivered = match &answer {
             Answer::Deliver(deliver) => Some(deliver.frame.len() + deliver.slot.len()),
@@ -35,7 +35,7 @@ impl Answers {
         if let Answer::Refused(refused) = &answer {
             self.metrics.refusal(refused.code);
         }
-        // All that a hub says is within the limits: it was read within them.
+        // Encoding cannot fail: the values were read within the same limits.
         let Ok(payload) = HubAnswer::from(answer).to_vec(payload_limits()) else { return Ok(()) };
         self.sender.feed(&Frame::new(Kind::Control, payload)).await?;
         if let Some(bytes) = delivered {
@@ -48,7 +48,7 @@ impl Answers {
         self.sender.flush().await
     }
 
-    /// Ends the direction. The node may be gone.
+    /// Ends this half of the exchange. The node may have disconnected.
     pub(super) async fn end(self) {
         let _ = self.sender.end().await;
     }

@@ -10,17 +10,17 @@ use tokio::sync::oneshot;
 use super::Office;
 use crate::command::{By, Command, Publication, Registration, refused};
 
-/// An answer that comes.
+/// An answer that the writer will send.
 pub(super) struct Asked(oneshot::Receiver<Answer>);
 
 impl Asked {
-    /// The answer. May be dropped while it waits: nothing is lost.
+    /// Waits for the answer. The future may be dropped while it waits without losing the answer.
     pub(super) async fn answer(&mut self) -> Answer {
         (&mut self.0).await.unwrap_or_else(|_| Answer::Refused(refused(Code::STORAGE)))
     }
 }
 
-/// Asks the writer for what a request wants.
+/// Sends the command for a request to the writer.
 pub(super) async fn ask(action: Action<'_>, peer: PeerId, office: &Office) -> Asked {
     let (answer, answered) = oneshot::channel();
     let command = match action {
@@ -44,7 +44,7 @@ pub(super) async fn ask(action: Action<'_>, peer: PeerId, office: &Office) -> As
         _ => Err((Code::REQUEST, answer)),
     };
     match command {
-        // A writer that has ended drops the command, and with it the sender of its answer.
+        // If the writer has ended, the command is dropped with the sender for its answer.
         Ok(command) => drop(office.commands.send(command).await),
         Err((code, answer)) => drop(answer.send(Answer::Refused(refused(code)))),
     }

@@ -1,4 +1,4 @@
-//! Connections of registered peers: the newest few of each.
+//! Limits the connections of registered peers: only the newest ones of each peer are kept.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,31 +6,34 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use endseal_crypto::peer_id::PeerId;
 use endseal_transport::{CloseCode, Connection};
 
-/// Connections of a registered peer at once: the one that it has, those of an attempt to reach the
-/// hub at each of eight addresses, of which it keeps one, and one of another command.
+/// Maximum number of simultaneous connections of a registered peer. A peer may have one current
+/// connection; one attempt for each of eight addresses of the hub, of which it keeps one; and one
+/// connection of another command.
 pub(super) const PER_PEER: usize = 10;
 
 /// The newest connections of each registered peer.
 ///
-/// A further one closes the oldest: it is the one whose end is most likely lost, with a process
-/// that died or a network that changed, and would be noticed after the idle timeout alone.
+/// A further connection closes the oldest one. The oldest is the most likely to be dead already:
+/// its process was killed or its network changed, and without this only the idle timeout would
+/// detect it.
 #[derive(Clone, Default)]
 pub(crate) struct Connections(Arc<Mutex<Table>>);
 
 #[derive(Default)]
 struct Table {
-    /// Connections so far: the number of the next one.
+    /// Number of connections so far, which is also the number of the next one.
     count: u64,
     peers: HashMap<PeerId, VecDeque<(u64, Connection)>>,
 }
 
 impl Table {
-    /// Adds a connection. Returns its number, and the oldest of the peer if it is one too many.
+    /// Adds a connection. Returns its number, and the oldest connection of the peer if there are
+    /// too many now.
     fn add(&mut self, peer: PeerId, connection: &Connection) -> (u64, Option<Connection>) {
         let number = self.count;
         self.count += 1;
         let ours = self.peers.entry(peer).or_default();
-        // Those that have ended leave when their tasks notice.
+        // A connection that has ended may still be listed until its task notices.
         ours.retain(|(_, it)| it.close_reason().is_none());
         ours.push_back((number, connection.clone()));
         let oldest = if ours.len() > PER_PEER { ours.pop_front() } else { None };
@@ -39,7 +42,8 @@ impl Table {
 }
 
 impl Connections {
-    /// Notes a connection until the place is dropped, and closes the oldest if it is one too many.
+    /// Records a connection until the returned value is dropped, and closes the peer's oldest
+    /// connection if there are too many.
     pub(super) fn enter(&self, connection: &Connection) -> Place {
         let peer = connection.peer();
         let (number, oldest) = self.table().add(peer, connection);
@@ -54,7 +58,7 @@ impl Connections {
     }
 }
 
-/// A connection's place among those of its peer, given back on drop.
+/// A recorded connection. It is removed from the table on drop.
 pub(super) struct Place {
     connections: Connections,
     peer: PeerId,

@@ -1,4 +1,4 @@
-//! One exchange: its first request says which.
+//! Serves one exchange. Its first request decides its type.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::ask::ask;
 use super::{Office, REGISTRATION_LEN, finds, puts, subscription};
 use crate::command::refused;
 
-/// Serves an exchange to its end.
+/// Serves an exchange until it ends.
 pub(super) async fn serve_exchange(
     peer: PeerId,
     sender: FrameSender,
@@ -46,7 +46,7 @@ pub(super) async fn serve_exchange(
         }
         action => {
             let answer = ask(action, peer, &office).await.answer().await;
-            // The peer may be gone.
+            // The peer may have disconnected.
             let _ = answers.send(answer).await;
             answers.end().await;
         }

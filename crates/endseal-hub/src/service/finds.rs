@@ -1,4 +1,4 @@
-//! Persons that a node asks for.
+//! Serves requests for persons.
 
 use core::future::pending;
 use std::collections::VecDeque;
@@ -12,10 +12,12 @@ use super::Office;
 use super::answer::Answers;
 use super::ask::{Asked, ask};
 
-/// Requests of an exchange under way at once: the writer takes them together.
+/// Maximum number of requests of an exchange that wait for their answers. The writer executes them
+/// in one transaction.
 const UNDER_WAY: usize = 16;
 
-/// Answers `find` after `find`, in their order, until the node has no more, or one is refused.
+/// Answers the `find` requests of an exchange in their order, until the node sends no more or one
+/// is refused.
 pub(super) async fn serve(
     peer: PeerId,
     mut answers: Answers,
@@ -47,7 +49,7 @@ pub(super) async fn serve(
                 asked.pop_front();
                 let is_refusal =
                     matches!(&answer, Answer::Refused(it) if it.code != Code::NONE);
-                // The peer may be gone.
+                // The peer may have disconnected.
                 if answers.send(answer).await.is_err() || is_refusal {
                     break;
                 }
@@ -57,7 +59,7 @@ pub(super) async fn serve(
     answers.end().await;
 }
 
-/// The answer that is due next; never, if nothing is asked.
+/// Waits for the next answer in order. Never returns if no request is waiting.
 async fn oldest(asked: &mut VecDeque<Asked>) -> Answer {
     match asked.front_mut() {
         Some(oldest) => oldest.answer().await,

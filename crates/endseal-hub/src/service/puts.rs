@@ -1,4 +1,4 @@
-//! Frames that come from a node.
+//! Receives frames from a node.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,14 +14,14 @@ use super::Office;
 use super::answer::Answers;
 use crate::command::{Command, Put, PutAnswer, refused};
 
-/// Action for a frame, without the borrow of its payload.
+/// The action for a frame, without a borrow of the payload.
 pub(super) enum Begun {
     Put { sequence: u64, targets: Vec<PeerId>, slots: Bytes, frame: Bytes },
     RefuseFrame(u64, Code),
     Refuse(Code),
 }
 
-/// Takes an action over. `payload` is that of the request.
+/// Converts an action. `payload` is the payload of its request.
 pub(super) fn begin(action: Action<'_>, payload: &Bytes) -> Begun {
     match action {
         Action::Put(sequence, targets, frame) => {
@@ -39,7 +39,7 @@ pub(super) fn begin(action: Action<'_>, payload: &Bytes) -> Begun {
     }
 }
 
-/// Takes frames and answers them until the node has no more, or breaks the protocol.
+/// Stores frames and answers them until the node sends no more or breaks the protocol.
 pub(super) async fn serve(
     peer: PeerId,
     mut sender: Answers,
@@ -116,14 +116,14 @@ pub(super) async fn serve(
                 }
                 Ok(Some(_)) => next = Some(Begun::Refuse(Code::REQUEST)),
                 Ok(None) => is_ended = true,
-                // What was taken is stored, and not answered.
+                // The frames that were accepted are stored, but not answered.
                 Err(_) => return,
             },
         }
     }
 }
 
-/// Tells what became of frames: refusals first, then up to which the others are stored.
+/// Sends the results of frames: first the refusals, then the last sequence number that was stored.
 async fn tell(sender: &mut Answers, answers: Vec<PutAnswer>) -> Result<(), SendError> {
     let mut last = None;
     for (sequence, result) in answers {

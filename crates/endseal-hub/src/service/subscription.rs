@@ -1,4 +1,4 @@
-//! Frames that go to a node.
+//! Sends frames to a node.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::{self, Relaxed};
@@ -16,18 +16,18 @@ use crate::command::{Command, MailboxEnd, refused};
 use crate::directory::Entry;
 use crate::reader::{Fetch, Read};
 
-/// Frames and bytes that are read at a time.
+/// Maximum number of frames, and of their bytes, that are read at a time.
 const PAGE_FRAMES: u64 = 256;
 const PAGE_BYTES: u64 = 1 << 20;
 
-/// Both directions of the exchange, and its state.
+/// Both halves of the exchange, and its state.
 pub(super) struct Streams {
     pub(super) answers: Answers,
     pub(super) receiver: FrameReceiver,
     pub(super) exchange: Exchange,
 }
 
-/// Delivers a mailbox until the node ends the exchange, begins another, or is revoked.
+/// Delivers a mailbox until the node ends the exchange, begins another subscription or is revoked.
 pub(super) async fn serve(
     peer: PeerId,
     mut streams: Streams,
@@ -37,7 +37,7 @@ pub(super) async fn serve(
 ) {
     let refusal = match deliver(peer, &mut streams, &office, after, credit).await {
         Ok(code) => code,
-        // The node is gone.
+        // The node has disconnected.
         Err(_) => return,
     };
     if let Some(code) = refusal {
@@ -46,7 +46,7 @@ pub(super) async fn serve(
     streams.answers.end().await;
 }
 
-/// Returns the code of the refusal that ends it, if one does.
+/// Delivers a mailbox. Returns the code of the refusal that ends the subscription, if one does.
 async fn deliver(
     peer: PeerId,
     streams: &mut Streams,
@@ -87,7 +87,8 @@ async fn deliver(
         }
         tokio::select! {
             biased;
-            // First: what wakes is for the subscription that is in its place.
+            // This branch comes first: after a replacement, the wake-up signals belong to the new
+            // subscription.
             _ = replaced.changed() => return Ok(None),
             received = streams.receiver.receive() => {
                 let Ok(Some(frame)) = received else { return Ok(None) };
@@ -109,7 +110,8 @@ async fn deliver(
                     _ => return Ok(Some(Code::REQUEST)),
                 }
             }
-            // Last: a mailbox that fills all the time hides no credit of its node.
+            // This branch comes last, so that a mailbox that fills constantly does not delay the
+            // node's requests.
             () = entry.news.notified() => {}
         }
     }
@@ -123,7 +125,7 @@ fn replace(office: &Office, peer: PeerId) -> watch::Receiver<u64> {
     sender.subscribe()
 }
 
-/// Deletes what the node has. Returns the end of its mailbox.
+/// Deletes the frames that the node has acknowledged. Returns the end of its mailbox.
 async fn acknowledge(
     office: &Office,
     peer: PeerId,
@@ -136,7 +138,7 @@ async fn acknowledge(
     answered.await.ok()
 }
 
-/// Tells what expired, if anything did that was not told. Returns false if the hub ends.
+/// Reports an expired gap, unless it was reported already. Returns false if the hub is stopping.
 async fn tell(
     subscription: &mut Subscription,
     end: MailboxEnd,
@@ -159,7 +161,7 @@ async fn tell(
     Ok(office.commands.send(command).await.is_ok())
 }
 
-/// Sends what the credit allows. Returns false if the database fails.
+/// Sends as many frames as the credit allows. Returns false if the database failed.
 async fn advance(
     subscription: &mut Subscription,
     entry: &Entry,

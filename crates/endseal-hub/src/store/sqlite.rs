@@ -15,10 +15,10 @@ use super::{
     StoreState,
 };
 
-/// Identifies the file: "ehub".
+/// The application id of the file: "ehub" in ASCII.
 const APPLICATION: i32 = 0x6568_7562;
 const VERSION: i32 = 1;
-/// Time that a command on the same machine may hold the database.
+/// How long to wait while another command on the same machine has locked the database.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const SETTINGS: &str = "
@@ -33,7 +33,7 @@ const SETTINGS: &str = "
     PRAGMA cache_size = -8192;
 ";
 
-/// A database file.
+/// The database file of a hub.
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
@@ -41,12 +41,13 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the database of a hub, and makes it if there is none.
+    /// Opens the database of a hub, and creates it if it does not exist.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the file cannot be opened, or is not the database of a hub of this
+    /// version.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
-        // SQLite would let others read what it makes.
+        // The file is created here with mode 0600: SQLite would let other users read it.
         let file =
             OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
         file.map_err(|_| StorageError::Format("it cannot be opened"))?;
@@ -70,10 +71,10 @@ impl SqliteStore {
         Ok(Self { path: path.to_owned(), connection })
     }
 
-    /// Copies the database to a new file, while it is in use.
+    /// Copies the database to a new file while it is in use.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the file exists or cannot be created, or if copying fails.
     pub fn backup(&self, to: &Path) -> Result<(), StorageError> {
         let file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(to);
         file.map_err(|_| StorageError::Format("the copy cannot be made"))?;
@@ -83,10 +84,10 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Looks at every page and every reference. Returns what is wrong.
+    /// Checks every page and every reference. Returns a description of each fault.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the database cannot be read.
     pub fn check(&self) -> Result<Vec<String>, StorageError> {
         let mut wrong = Vec::new();
         let mut statement = self.connection.prepare("PRAGMA integrity_check(100)")?;
@@ -106,7 +107,7 @@ impl SqliteStore {
     }
 }
 
-/// Counts of what must not be.
+/// Queries that count violations of an invariant. Each count must be 0.
 const CHECKS: [(&str, &str); 4] = [
     (
         "SELECT count(*) FROM delivery WHERE message NOT IN (SELECT id FROM message)
@@ -116,12 +117,12 @@ const CHECKS: [(&str, &str); 4] = [
     (
         "SELECT count(*) FROM message m WHERE mailboxes IS NOT
             (SELECT count(*) FROM delivery d WHERE d.message = m.id)",
-        "messages in another number of mailboxes than they say",
+        "messages with a wrong number of mailboxes",
     ),
     (
         "SELECT count(*) FROM device v WHERE frames IS NOT
             (SELECT count(*) FROM delivery d WHERE d.device = v.id)",
-        "mailboxes with another number of frames than they say",
+        "mailboxes with a wrong number of frames",
     ),
     (
         "SELECT count(*) FROM device WHERE identity NOT IN (SELECT identity FROM person)",
@@ -138,7 +139,7 @@ fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, StorageError> {
 }
 
 fn signed(number: u64) -> i64 {
-    // Positions are microseconds, lengths are of what is in memory: far below 2^63.
+    // Numbers are positions in microseconds and lengths of data in memory, all far below 2^63.
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
@@ -228,7 +229,7 @@ impl HubReader for Read {
     }
 
     fn state(&mut self) -> Result<StoreState, StorageError> {
-        // One look into the key of `delivery` for each device.
+        // The subquery needs one lookup in the primary key of `delivery` for each device.
         let sql = "SELECT min((SELECT min(position) FROM delivery WHERE device = device.id)),
             (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)
             FROM device WHERE frames > 0";
@@ -283,7 +284,7 @@ impl HubTransaction for Write<'_> {
             let (frames, bytes) = (unsigned(row, 0)?, unsigned(row, 1)?);
             Ok(Deleted { frames, bytes, position: unsigned(row, 2)? })
         })?;
-        // Most messages have one mailbox.
+        // Most messages are in one mailbox only.
         for sql in [
             "DELETE FROM message WHERE mailboxes <= 1 AND id IN
                 (SELECT message FROM delivery WHERE device = ? AND position <= ?)",
@@ -431,7 +432,7 @@ impl HubTransaction for Write<'_> {
     }
 }
 
-/// Name of a bundle that was given: 16 bytes of its digest.
+/// The first 16 bytes of a bundle's digest. They identify a bundle that was handed out.
 fn digest(bundle: &[u8]) -> [u8; 16] {
     let mut name = [0; 16];
     name.copy_from_slice(&hash::digest(bundle)[..16]);

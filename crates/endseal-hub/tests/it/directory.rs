@@ -1,4 +1,4 @@
-//! Registration, persons, prekeys, and who may do what.
+//! Registration, persons and prekeys, and who may use them.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -43,20 +43,20 @@ fn request(kind: Kind) -> Request {
     }
 }
 
-/// The table of exchange and credential, from the list of kinds.
+/// Checks the table of requests and credentials for every kind of request.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_credential_gets_what_it_may() {
     let world = World::new();
     let root = identity();
     for kind in Kind::ALL {
-        // None: a peer that is not registered.
+        // The first credential is none: the peer is not registered.
         let stranger = world.stranger(&root, 1).await;
         let expected = match kind {
             Kind::Register => Code::CERTIFICATE,
             _ => Code::REGISTERED,
         };
         assert_eq!(code(&stranger.ask(request(kind)).await), Some(expected), "{kind:?}");
-        // And nothing after it: the connection is closed.
+        // No further exchange is served: the connection is closed.
         let closed = stranger.connection.closed();
         timeout(Duration::from_secs(60), closed).await.unwrap();
     }
@@ -75,7 +75,7 @@ async fn each_credential_gets_what_it_may() {
     }
 }
 
-/// Peers that are not registered and stay silent keep no registered one out.
+/// Unregistered peers that stay silent do not keep registered peers out.
 #[tokio::test(flavor = "multi_thread")]
 async fn strangers_take_no_connection_of_a_registered_peer() {
     let world = World::new();
@@ -84,11 +84,11 @@ async fn strangers_take_no_connection_of_a_registered_peer() {
     for _ in 0..64 {
         strangers.push(world.stranger(&identity(), 1).await);
     }
-    // On a busy machine the first ones are closed before the last one comes, as they have not
-    // registered: others take their places, until one is refused.
+    // On a busy machine the first of these connections are closed before the last one arrives, as
+    // they have not registered. Further ones replace them until one is refused.
     let refused = async {
         loop {
-            // The refusal may come before the handshake is confirmed.
+            // The refusal may arrive before the handshake is confirmed.
             let stranger = match world.connect(&identity(), 1).await {
                 Ok(stranger) => stranger,
                 Err(error) => break assert_eq!(error, ConnectError::Busy),
@@ -105,7 +105,8 @@ async fn strangers_take_no_connection_of_a_registered_peer() {
     drop(strangers);
 }
 
-/// The end of a connection can get lost, with a process that is killed or a network that changes.
+/// The hub may not see a connection end, for example when a process is killed or the network
+/// changes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_whose_connections_did_not_end_gets_another() {
     let world = World::new();
@@ -116,10 +117,11 @@ async fn a_device_whose_connections_did_not_end_gets_another() {
         assert!(matches!(node.ask(request(Kind::Hello)).await, Answer::Welcome(_)));
         earlier.push(node.connection.clone());
     }
-    // The last ten stay.
+    // The last ten stay open.
     for connection in earlier.drain(..11) {
         let closed = timeout(Duration::from_secs(60), connection.closed()).await.unwrap();
-        // On a busy machine the close message may come after the hub forgot the connection.
+        // On a busy machine the close message may arrive after the hub has forgotten the
+        // connection.
         assert!(matches!(closed, Closed::ByPeer(CloseCode::Busy) | Closed::Reset), "{closed:?}");
     }
     for connection in earlier {
@@ -148,7 +150,8 @@ async fn an_invitation_is_used_as_often_as_it_says_and_not_too_late() {
         let node = world.stranger(&identity(), 1).await;
         assert_eq!(code(&node.register(&token).await), expected);
         if expected.is_none() {
-            // The answer may have been lost: it is given again, and nothing is used up.
+            // The answer may have been lost, so it is sent again, and the invitation is not used
+            // again.
             let mut node = node;
             node.reconnect(&world).await;
             assert!(matches!(node.register(&token).await, Answer::Welcome(_)));
@@ -179,7 +182,7 @@ async fn certificate_and_record_must_be_the_peers_own() {
     }
     let again = world_node(&world, &node).await;
     assert!(matches!(again.register(&token).await, Answer::Welcome(_)));
-    // The identity is known now: another record of its first epoch is a fork.
+    // The identity is known now, so a different record for its first epoch is a fork.
     let mut second = world.stranger(&root, 2).await;
     assert_eq!(code(&second.register(&token).await), Some(Code::PERSON));
     second.reconnect(&world).await;
@@ -188,7 +191,7 @@ async fn certificate_and_record_must_be_the_peers_own() {
     assert!(matches!(answer, Answer::Welcome(welcome) if welcome.epoch == 2));
 }
 
-/// The same device with a new connection.
+/// Connects the same device again.
 async fn world_node(world: &World, node: &crate::world::Node) -> crate::world::Node {
     let connection = node.endpoint.connect(world.peer, world.address).await.unwrap();
     crate::world::Node {
@@ -253,7 +256,7 @@ async fn several_persons_are_found_in_one_exchange() {
         assert!(matches!(answer, Answer::Person(it) if &it.person[..] == bob.person.as_bytes()));
     }
     assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::NONE));
-    // More than are under way at once.
+    // These are more requests than may be under way at once.
     for at in 0..100 {
         let by = if at % 3 == 0 { By::Identity([4; 32]) } else { found.clone() };
         exchange.send(Request::Find(Find { by })).await;
@@ -285,11 +288,12 @@ async fn a_revoked_device_has_no_mailbox_and_asks_for_nothing() {
     let publish = |person: &PersonRecord| {
         Request::Publish(Publish { person: person.as_bytes().into(), ..Publish::default() })
     };
-    // An earlier record changes nothing.
+    // An earlier record is refused.
     assert_eq!(code(&first.ask(publish(&first.person)).await), Some(Code::PERSON));
     let without = next_record(&root, &both, &[2], &[]);
     assert!(matches!(first.ask(publish(&without)).await, Answer::Welcome(it) if it.epoch == 3));
-    // What was open ends, what is asked for is refused, and senders learn it.
+    // The open subscription of the removed device ends, its requests are refused, and senders are
+    // told that it has no mailbox.
     assert_eq!(code(&open.receive().await.unwrap()), Some(Code::REVOKED));
     for kind in Kind::ALL {
         let answer = second.ask(request(kind)).await;

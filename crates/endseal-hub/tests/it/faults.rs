@@ -1,4 +1,4 @@
-//! Faults that were found in the hub.
+//! Regression tests for faults that were found in the hub.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use endseal_keyring::device::PrekeyKind;
 use crate::puts::put_one;
 use crate::world::{Exchange, World, identity, put, put_to};
 
-/// Lets 630 s pass for timers, so that what is too old expires; connections live on.
+/// Advances the timers by 630 s so that old frames expire, in steps that keep connections alive.
 async fn wait_for_expiry() {
     for _ in 0..90 {
         tokio::time::pause();
@@ -34,7 +34,7 @@ async fn drain(exchange: &mut Exchange) -> (Vec<Gap>, Vec<u64>) {
     }
 }
 
-/// The acknowledgement of what follows does not take the place of telling.
+/// An acknowledgement of later frames does not suppress the report of a gap.
 #[tokio::test]
 async fn what_expires_under_a_subscription_is_told() {
     let mut limits = HubLimits::default();
@@ -72,7 +72,7 @@ async fn what_expires_under_a_subscription_is_told() {
     );
 }
 
-/// A node whose publication had no answer repeats it.
+/// A node repeats a publication if it received no answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bundle_that_was_given_is_not_given_again() {
     let world = World::new();
@@ -97,13 +97,13 @@ async fn a_bundle_that_was_given_is_not_given_again() {
     assert!(matches!(bob.ask(Request::Publish(publish())).await, Answer::Welcome(_)));
     let take = || Request::Take(Take { peer: *bob.peer.as_bytes() });
     assert!(matches!(alice.ask(take()).await, Answer::Prekey(_)));
-    // The answer to the publication was lost: the node repeats it.
+    // The answer to the publication was lost, so the node repeats it.
     assert!(matches!(bob.ask(Request::Publish(publish())).await, Answer::Welcome(_)));
     let answer = carol.ask(take()).await;
     assert!(matches!(&answer, Answer::Refused(it) if it.code == Code::NONE), "{answer:?}");
 }
 
-/// The budget at once must not be below the most targets of a frame.
+/// The burst must be at least the maximum number of targets of a frame.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frame_for_1_024_mailboxes_can_be_stored() {
     let mut world = World::with(HubLimits::default());

@@ -1,4 +1,4 @@
-//! Mailboxes: credit, acknowledgements, replacement, gaps, restored databases.
+//! Mailboxes: credit, acknowledgements, replaced subscriptions, gaps and restored databases.
 
 use std::fs;
 use std::time::Duration;
@@ -16,7 +16,7 @@ async fn fill(from: &Node, to: &Node, sequences: core::ops::RangeInclusive<u64>)
     }
 }
 
-/// Position of the next frame.
+/// Receives a frame and returns its position.
 async fn position(exchange: &mut Exchange) -> u64 {
     match exchange.receive().await {
         Some(Answer::Deliver(deliver)) => deliver.position,
@@ -35,7 +35,7 @@ async fn nothing_is_delivered_beyond_the_credit() {
     exchange.send(Request::Credit(Credit { frames: 2, bytes: 1 << 20 })).await;
     let first = position(&mut exchange).await;
     assert!(position(&mut exchange).await > first && exchange.is_silent().await);
-    // One byte is enough for one frame.
+    // A credit of one byte is enough for one frame, however long it is.
     exchange.send(Request::Credit(Credit { frames: 9, bytes: 0 })).await;
     position(&mut exchange).await;
     let rest = Request::Credit(Credit { frames: 0, bytes: 1 << 20 });
@@ -44,7 +44,7 @@ async fn nothing_is_delivered_beyond_the_credit() {
         position(&mut exchange).await;
     }
     assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
-    // It goes on by itself.
+    // The subscription continues without a new request.
     fill(&alice, &bob, 7..=7).await;
     position(&mut exchange).await;
     assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
@@ -65,11 +65,11 @@ async fn what_is_acknowledged_is_gone_and_the_rest_comes_again() {
     world.start();
     bob.reconnect(&world).await;
     alice.reconnect(&world).await;
-    // From the beginning, and still not what was acknowledged.
+    // A subscription from the beginning does not deliver acknowledged frames again.
     let mut exchange = subscribe(&bob, 0, 10).await;
     assert_eq!(position(&mut exchange).await, second);
     let third = position(&mut exchange).await;
-    // A subscription behind a position acknowledges it.
+    // A subscription that starts after a position acknowledges that position.
     let mut exchange = subscribe(&bob, third, 10).await;
     assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
     let welcome = bob.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
@@ -79,7 +79,7 @@ async fn what_is_acknowledged_is_gone_and_the_rest_comes_again() {
     assert!(position(&mut exchange).await > third);
 }
 
-/// A message is kept for as long as a mailbox has it.
+/// A message is kept while any mailbox contains it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_one_mailbox_has_acknowledged_stays_in_the_others() {
     let world = World::new();
@@ -97,7 +97,7 @@ async fn what_one_mailbox_has_acknowledged_stays_in_the_others() {
             last = position(&mut exchange).await;
         }
         assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
-        // It acknowledges, and is answered when that is done.
+        // The node acknowledges by subscribing, and gets its answer once that is done.
         let mut exchange = subscribe(node, last, 10).await;
         assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
         let welcome = node.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
@@ -127,7 +127,7 @@ async fn expired_frames_are_told_until_they_are_acknowledged() {
     let mut world = World::with(limits);
     let (mut alice, mut bob) = (world.registered().await, world.registered().await);
     fill(&alice, &bob, 1..=3).await;
-    // The hub looks for what expired when it starts.
+    // The hub deletes expired frames when it starts.
     world.stop().await;
     world.start();
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -175,19 +175,20 @@ async fn a_restored_database_loses_no_later_frame() {
     world.start();
     alice.reconnect(&world).await;
     bob.reconnect(&world).await;
-    // The node sees that the hub knows less than it confirmed.
+    // The node can tell that the hub has lost frames that it had confirmed.
     let hello = Request::Hello(endseal_codec::hub::Hello { version: 1 });
     let Answer::Welcome(welcome) = alice.ask(hello).await else { panic!() };
     assert_eq!(welcome.sequence, Some(1));
     let mut exchange = subscribe(&bob, passed, 10).await;
     let Some(Answer::Gap(gap)) = exchange.receive().await else { panic!() };
     assert_eq!((gap.reason, gap.position), (GapReason::RESTORED, 0));
-    // What the copy has comes again, although the node has it: nothing is deleted unseen.
+    // The frames in the restored copy are delivered again, although the node has them: no frame is
+    // deleted before it is delivered.
     position(&mut exchange).await;
     assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
     fill(&alice, &bob, 4..=4).await;
     assert!(position(&mut exchange).await > passed);
-    // Behind the passed position there is nothing to be told any more.
+    // After the position has been passed, no gap is reported any more.
     let mut exchange = subscribe(&bob, passed, 10).await;
     position(&mut exchange).await;
 }
@@ -219,6 +220,6 @@ async fn a_damaged_record_is_said_and_hinders_no_other() {
     let hello = Request::Hello(endseal_codec::hub::Hello { version: 1 });
     let Answer::Refused(refused) = bob.ask(hello).await else { panic!() };
     assert_eq!(refused.code, Code::STORAGE);
-    // Others in other transactions are served.
+    // Commands in other transactions still succeed.
     fill(&bob, &alice, 1..=1).await;
 }

@@ -1,4 +1,4 @@
-//! The hub from outside: real connections, a real database.
+//! Tests of the hub through its public interface, with real connections and a real database.
 #![forbid(unsafe_code)]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "tests have std")]

@@ -1,4 +1,4 @@
-//! Metrics: counters follow what happens and name no one; the page answers what it should.
+//! Metrics: the counters follow events and identify nobody, and the pages answer correctly.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use crate::puts::{put_one, subscribe};
 use crate::world::{World, identity, put, put_to};
 
-/// Values by name and labels.
+/// Returns the values by name and labels.
 async fn values(world: &World) -> BTreeMap<String, f64> {
     let text = world.hub.as_ref().unwrap().metrics_text().await;
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -92,7 +92,7 @@ async fn counters_follow_what_happens() {
         assert_eq!(values_after[name], expected, "{name}");
     }
 
-    // Gauges are those of the database after a restart.
+    // After a restart the gauges have the values from the database.
     put_one(&alice, put(&[&bob], &alice.frame(5, b"text"))).await;
     world.stop().await;
     world.start();
@@ -145,7 +145,7 @@ async fn labels_name_nobody() {
         let (name, value) = rest.split_once("=\"").unwrap();
         let known = ["version", "peer", "kind", "code", "operation", "le"];
         assert!(known.contains(&name), "{line}");
-        // Longer are ids, and addresses have colons.
+        // Ids are longer than this, and addresses contain colons.
         let value = value.split_once('"').unwrap().0;
         assert!(value.len() <= 12 && !value.contains(':'), "{line}");
         labels += 1;
@@ -153,12 +153,12 @@ async fn labels_name_nobody() {
     assert!(labels > 40, "{labels}");
 }
 
-/// The answer to the bytes of a request.
+/// Sends the bytes of a request and returns the answer.
 pub(crate) async fn ask(address: std::net::SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request).await.unwrap();
     let mut answer = String::new();
-    // It may be closed before all is read.
+    // The server may close the connection before all of it is read.
     let _ = stream.read_to_string(&mut answer).await;
     answer
 }
@@ -170,7 +170,7 @@ async fn the_page_answers_what_it_should_and_waits_for_nobody() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let asking = async {
-        // Fewer than it serves at once, which say nothing.
+        // These are fewer silent connections than the server accepts at once.
         let mut silent = Vec::new();
         for _ in 0..8 {
             silent.push(TcpStream::connect(address).await.unwrap());

@@ -1,4 +1,4 @@
-//! Frames that are stored, and those that are not.
+//! Frames that are stored, and frames that are refused.
 
 use endseal_codec::hub::{Answer, Code, Refused, Request, Stored, Subscribe};
 use endseal_crypto::peer_id::PeerId;
@@ -7,7 +7,7 @@ use endseal_hub::HubLimits;
 
 use crate::world::{Exchange, Node, World, frame, put, put_to};
 
-/// Puts a frame alone in its exchange.
+/// Puts one frame in an exchange of its own.
 pub(crate) async fn put_one(node: &Node, request: Request) -> Answer {
     let mut exchange = node.exchange().await;
     exchange.send(request).await;
@@ -62,7 +62,8 @@ async fn a_sequence_is_stored_once_and_an_old_one_never() {
         let answer = put_one(&alice, put(&[&bob], &alice.frame(7, b"first"))).await;
         assert_eq!(answer, Answer::Stored(Stored { sequence: 7 }));
     }
-    // The same number with other bytes is the same frame to the hub.
+    // The hub takes a frame with a sequence number that it has seen as a repetition, whatever its
+    // bytes are.
     let answer = put_one(&alice, put(&[&bob], &alice.frame(7, b"other"))).await;
     assert_eq!(answer, Answer::Stored(Stored { sequence: 7 }));
     world.stop().await;
@@ -116,10 +117,10 @@ async fn targets_that_cannot_take_a_frame_refuse_all_of_it() {
     let answer = put_one(&alice, put(&[&carol, &bob], &alice.frame(4, b"text"))).await;
     let Answer::Refused(Refused { code, mailboxes, .. }) = answer else { panic!() };
     assert_eq!((code, mailboxes), (Code::FULL, vec![*bob.peer.as_bytes()]));
-    // Nothing of it came to the other.
+    // The frame was not delivered to the other target either.
     let mut subscription = subscribe(&carol, 0, 10).await;
     assert!(matches!(subscription.receive().await, Some(Answer::CaughtUp(_))));
-    // After an acknowledgement the quota is free, also for the same number.
+    // An acknowledgement frees the quota, and the same sequence number may be used again.
     let mut subscription = subscribe(&bob, 0, 10).await;
     let Some(Answer::Deliver(_)) = subscription.receive().await else { panic!() };
     let Some(Answer::Deliver(deliver)) = subscription.receive().await else { panic!() };
@@ -132,7 +133,7 @@ async fn targets_that_cannot_take_a_frame_refuse_all_of_it() {
     assert!(world.store().check().unwrap().is_empty());
 }
 
-/// Frames in the mailbox of a node.
+/// Returns the number of frames in the mailbox of a node.
 async fn waiting(node: &Node) -> u64 {
     let hello = Request::Hello(endseal_codec::hub::Hello { version: 1 });
     let Answer::Welcome(welcome) = node.ask(hello).await else { panic!() };
@@ -160,7 +161,7 @@ async fn bounds_of_targets_slots_and_payloads_hold() {
     ] {
         assert_eq!(code(&put_one(&alice, request).await), Some(expected));
     }
-    // 1,025 peer ids are no request.
+    // A request with 1,025 peer ids is invalid.
     let mut exchange = alice.exchange().await;
     let targets: Vec<u8> = many.iter().flat_map(|it| *it.as_bytes()).collect();
     let targets_field = [&[0x0a][..], &varint(targets.len()), &targets].concat();
@@ -169,7 +170,7 @@ async fn bounds_of_targets_slots_and_payloads_hold() {
     exchange.send_bytes(payload).await;
     assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::REQUEST));
 
-    // The sealed message has 6 bytes beside a ciphertext of this length.
+    // A sealed message is 6 bytes longer than its ciphertext at this length.
     let most = MAX_STORED_PAYLOAD as usize;
     let largest = alice.frame(2, &vec![7; most - 6]);
     assert_eq!(largest.len(), 64 + most);
@@ -209,7 +210,7 @@ async fn a_sender_has_a_rate_that_counts_targets() {
     let Answer::Refused(refused) = answer else { panic!() };
     assert_eq!(refused.code, Code::RATE);
     assert!((1..=1_000).contains(&refused.wait), "{}", refused.wait);
-    // Others are not concerned.
+    // Other senders are not affected.
     let answer = put_one(&bob, put(&[&carol], &bob.frame(1, b"text"))).await;
     assert_eq!(answer, Answer::Stored(Stored { sequence: 1 }));
     tokio::time::sleep(std::time::Duration::from_millis(refused.wait + 100)).await;
@@ -237,7 +238,7 @@ async fn every_changed_byte_of_a_request_has_an_answer() {
             assert!(code(&answer).is_some(), "{at}: {answer:?}");
         }
     }
-    // The connection serves on.
+    // The connection still works.
     let answer = put_one(&alice, put(&[&bob], &alice.frame(1, b"text"))).await;
     assert_eq!(answer, Answer::Stored(Stored { sequence: 1 }));
 }

@@ -1,4 +1,4 @@
-//! `/readyz` says whether the hub can do its work now, `/healthz` that it runs.
+//! `/readyz` reports whether the hub can work at present, and `/healthz` that it is running.
 
 use std::env;
 use std::net::SocketAddr;
@@ -13,11 +13,12 @@ use crate::metrics::ask;
 use crate::puts::put_one;
 use crate::world::{World, put};
 
-/// Environment variable of the child: a limit on the size of files holds for a whole process.
+/// Environment variable that marks the child process. The limit on file sizes applies to a whole
+/// process, so the test runs in its own.
 const CHILD: &str = "ENDSEAL_HUB_TEST_CHILD";
 const TEST: &str = "readiness::a_hub_whose_disk_is_full_is_alive_and_not_ready";
 
-/// Sets the longest file that may be written.
+/// Sets the maximum size of files that the process may write.
 fn limit_files(len: Option<u64>) {
     setrlimit(Resource::Fsize, Rlimit { current: len, maximum: None }).unwrap();
 }
@@ -29,7 +30,7 @@ async fn get(address: SocketAddr, path: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_whose_disk_is_full_is_alive_and_not_ready() {
     if env::var_os(CHILD).is_none() {
-        // With the signal ignored, a write beyond the limit is an error.
+        // While the signal is ignored, a write beyond the limit returns an error.
         let output = Command::new("sh")
             .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
             .arg(env::current_exe().unwrap())
@@ -59,7 +60,7 @@ async fn a_hub_whose_disk_is_full_is_alive_and_not_ready() {
             assert!(answer.ends_with("\r\n\r\nthe database cannot be written\n"), "{answer}");
         }
         assert!(get(address, "/healthz").await.starts_with("HTTP/1.1 200 OK\r\n"));
-        // Space is there again, and nothing was written since.
+        // There is space again, and nothing has been written since.
         limit_files(None);
         assert!(get(address, "/readyz").await.starts_with("HTTP/1.1 200 OK\r\n"));
         let answer = put_one(&alice, put(&[&bob], &alice.frame(1, b"text"))).await;

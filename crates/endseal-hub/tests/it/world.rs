@@ -1,4 +1,4 @@
-//! A hub with a database, and nodes.
+//! A hub with a database, and nodes that connect to it.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -31,7 +31,7 @@ pub(crate) struct World {
     limits: HubLimits,
     pub(crate) hub: Option<Hub>,
     pub(crate) address: SocketAddr,
-    /// Nodes reach another port after a restart.
+    /// The hub's peer id. It stays the same after a restart, while the port changes.
     pub(crate) peer: PeerId,
 }
 
@@ -69,7 +69,7 @@ impl World {
 
     pub(crate) async fn stop(&mut self) {
         self.hub.take().unwrap().close().await;
-        // The threads end with the last handle of the hub.
+        // The hub's threads end when its last handle is dropped.
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 
@@ -84,7 +84,7 @@ impl World {
         token
     }
 
-    /// A person whose device is registered.
+    /// Returns a registered device of a new person.
     pub(crate) async fn registered(&self) -> Node {
         let node = self.stranger(&identity(), 1).await;
         let token = self.invite(1, u64::MAX / 4);
@@ -93,12 +93,12 @@ impl World {
         node
     }
 
-    /// A device of a person, connected and not registered.
+    /// Returns a connected but unregistered device of a person.
     pub(crate) async fn stranger(&self, root: &Identity, number: u32) -> Node {
         self.connect(root, number).await.unwrap()
     }
 
-    /// As `stranger`, if the hub takes the connection.
+    /// Like `stranger`, but returns an error if the hub refuses the connection.
     pub(crate) async fn connect(&self, root: &Identity, number: u32) -> Result<Node, ConnectError> {
         let device = identity();
         let person = person_record(root, number, &device);
@@ -118,7 +118,8 @@ pub(crate) fn identity() -> Identity {
     Identity::generate(&mut OsRandom).unwrap()
 }
 
-/// The first epoch of a person with this device. Nothing here opens its epoch key.
+/// Returns the first person record of an identity, with this device. The tests never open its epoch
+/// key.
 pub(crate) fn person_record(root: &Identity, number: u32, device: &Identity) -> PersonRecord {
     let number = NonZeroU32::new(number).unwrap();
     let draft = PersonRecord::create(root, number, device.public().clone(), &mut OsRandom);
@@ -137,7 +138,7 @@ pub(crate) fn certificate(root: &Identity, number: u32, peer_id: PeerId) -> Cert
     Certificate::issue(root.signing(), &keys, 1_790_000_000_000)
 }
 
-/// A device and its connection.
+/// A device and its connection to the hub.
 pub(crate) struct Node {
     pub(crate) endpoint: Endpoint,
     pub(crate) connection: Connection,
@@ -157,7 +158,7 @@ impl Node {
         Exchange { sender, receiver }
     }
 
-    /// The answer to a request that is alone in its exchange.
+    /// Sends a request in an exchange of its own, and returns the answer.
     pub(crate) async fn ask(&self, request: Request) -> Answer {
         let mut exchange = self.exchange().await;
         let may_go_on = matches!(request, Request::Find(_));
@@ -185,12 +186,12 @@ impl Node {
         .await
     }
 
-    /// A frame of this node.
+    /// Returns a frame of this node.
     pub(crate) fn frame(&self, sequence: u64, text: &[u8]) -> Vec<u8> {
         frame(self.peer, sequence, text)
     }
 
-    /// A prekey bundle of this node with a new key, signed by `signing`.
+    /// Returns a prekey bundle of this node with a new key, signed by `signing`.
     pub(crate) fn bundle(&self, kind: PrekeyKind, signing: &Identity) -> PrekeyBundle {
         let key = x25519::SecretKey::generate(&mut OsRandom).unwrap().public_key();
         PrekeyBundle::issue(&self.certificate, kind, key, 1, |message| {
@@ -219,7 +220,7 @@ pub(crate) fn put_to(targets: &[PeerId], slots: &[u8], frame: &[u8]) -> Request 
     Request::Put(Put { targets: targets.into(), slots: slots.into(), frame: frame.into() })
 }
 
-/// An exchange with the hub.
+/// The node's side of an exchange with the hub.
 pub(crate) struct Exchange {
     pub(crate) sender: FrameSender,
     pub(crate) receiver: FrameReceiver,
@@ -232,18 +233,18 @@ impl Exchange {
     }
 
     pub(crate) async fn send_bytes(&mut self, payload: Vec<u8>) {
-        // The hub may have ended the exchange.
+        // The hub may have ended the exchange already.
         let _ = self.sender.send(&Frame::new(Kind::Control, payload)).await;
     }
 
-    /// The next answer; `None` at the end.
+    /// Returns the next answer, or `None` at the end.
     pub(crate) async fn receive(&mut self) -> Option<Answer> {
         let received = timeout(PATIENCE, self.receiver.receive()).await.expect("in time");
         let frame = received.ok()??;
         Some(HubAnswer::decode(&frame.payload, payload_limits()).unwrap().answer)
     }
 
-    /// Returns true if nothing comes for a moment.
+    /// Returns true if no answer arrives for 300 ms.
     pub(crate) async fn is_silent(&mut self) -> bool {
         timeout(Duration::from_millis(300), self.receiver.receive()).await.is_err()
     }
