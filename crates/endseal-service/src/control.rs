@@ -2,8 +2,8 @@
 //! API").
 //!
 //! A message is `length (4) || JSON || length (4) || secret`, lengths little-endian. A connection
-//! carries one call and its replies, mostly one. Secrets travel behind the JSON, so that no JSON
-//! reader copies them.
+//! carries one call and its replies, usually one. Secrets are sent after the JSON rather than in
+//! it, so that no JSON parser copies them.
 
 mod client;
 mod frame;

@@ -3,11 +3,12 @@
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 
-/// Counts of values in classes with upper bounds. Threads may add to it at the same time.
+/// Counts values in classes that have upper bounds. Several threads may add values at the same
+/// time.
 #[derive(Debug)]
 pub struct Histogram<const N: usize> {
     bounds: [u64; N],
-    /// Number of counted units in one shown unit.
+    /// How many counted units make up one displayed unit.
     unit: u64,
     classes: [AtomicU64; N],
     beyond: AtomicU64,
@@ -15,14 +16,14 @@ pub struct Histogram<const N: usize> {
 }
 
 impl<const N: usize> Histogram<N> {
-    /// Makes a histogram of numbers with these upper bounds, which MUST ascend.
+    /// Creates a histogram of numbers with these upper bounds, which MUST ascend.
     #[must_use]
     pub const fn of_numbers(bounds: [u64; N]) -> Self {
         Self::new(bounds, 1)
     }
 
-    /// Makes a histogram of durations with upper bounds in microseconds, which MUST ascend. It is
-    /// shown in seconds.
+    /// Creates a histogram of durations with upper bounds in microseconds, which MUST ascend. The
+    /// text shows them in seconds.
     #[must_use]
     pub const fn of_durations(bounds: [u64; N]) -> Self {
         Self::new(bounds, 1_000_000)
@@ -38,7 +39,7 @@ impl<const N: usize> Histogram<N> {
         }
     }
 
-    /// Counts one value in its bucket, and adds it to the sum.
+    /// Counts one value in its class, and adds it to the sum.
     pub fn add(&self, value: u64) {
         let class = self.bounds.iter().position(|bound| value <= *bound);
         class.and_then(|at| self.classes.get(at)).unwrap_or(&self.beyond).fetch_add(1, Relaxed);
@@ -50,8 +51,8 @@ impl<const N: usize> Histogram<N> {
         self.add(u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX));
     }
 
-    /// Returns the bound of each class as it is shown with the number of values in it alone, and
-    /// the sum of all values in shown units.
+    /// Returns the displayed upper bound of each class with the number of values in this class
+    /// only, and the sum of all values in displayed units.
     pub(crate) fn snapshot(&self) -> (Vec<(String, u64)>, f64) {
         let shown = |value: u64| value as f64 / self.unit as f64;
         let bounds = self.bounds.iter().map(|bound| shown(*bound).to_string());

@@ -1,5 +1,5 @@
-//! A server of HTTP/1.1 for few clients that are known: operators, their browsers, a proxy on the
-//! same machine. Everything that a client can use up is bounded.
+//! An HTTP/1.1 server for a small number of known clients: operators, their browsers, or a proxy on
+//! the same machine. Every resource that a client can use up is bounded.
 
 use core::convert::Infallible;
 use core::future::Future;
@@ -17,29 +17,29 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Wait before the next attempt when a connection could not be accepted, as for want of file
-/// descriptors.
+/// How long to wait after a connection could not be accepted, for example because the process has
+/// no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Bounds of an HTTP server: connections, sizes and times.
+/// The limits of an HTTP server: connections, sizes and times.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "each server names all of its bounds")]
 pub struct HttpLimits {
-    /// Connections at once. Further ones wait in the system's queue.
+    /// Maximum number of simultaneous connections. Further ones wait in the system's queue.
     pub connections: usize,
-    /// Longest head of a request, and most bytes of a body in memory.
+    /// Maximum length of the head of a request, and of the part of a body that is in memory.
     pub read_buffer: usize,
-    /// Most header lines of a request.
+    /// Maximum number of header lines of a request.
     pub headers: usize,
-    /// Longest time until the head of a request has arrived.
+    /// Maximum time until the head of a request has arrived.
     pub header_timeout: Duration,
-    /// Longest time of a connection. `None` does not end it.
+    /// Maximum duration of a connection. `None` sets no limit.
     pub connection_timeout: Option<Duration>,
     /// True if a connection may carry several requests, one after the other.
     pub keep_alive: bool,
 }
 
-/// Answers requests until it is dropped; then all connections are cut.
+/// Answers requests until the returned future is dropped. All connections are cut then.
 pub async fn serve<F, B>(
     listener: TcpListener,
     limits: HttpLimits,
@@ -71,7 +71,7 @@ pub async fn serve<F, B>(
                 .max_headers(limits.headers)
                 .keep_alive(limits.keep_alive)
                 .serve_connection(TokioIo::new(stream), service);
-            // The client may be slow or gone.
+            // The client may be slow, or may have disconnected.
             match limits.connection_timeout {
                 Some(longest) => drop(timeout(longest, connection).await),
                 None => drop(connection.await),

@@ -1,5 +1,5 @@
-//! Parts that the hub, the signer, the S3 proxy and the node share, so that all of them behave
-//! alike towards their operators.
+//! Building blocks that the hub, the signer, the S3 proxy and the node share, so that operators can
+//! handle all of them in the same way.
 //!
 //! | to do this | use |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | connect by TLS to servers of known authorities | [`Trust`] |
 //! | end at SIGINT and SIGTERM | [`stop_signal`] |
 //!
-//! Every part but the metrics is a crate feature: `control`, `http`, `signals`, `trust`.
+//! Everything except the metrics is behind a crate feature: `control`, `http`, `signals`, `trust`.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,

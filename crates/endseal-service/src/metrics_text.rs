@@ -4,17 +4,18 @@ use core::fmt::{self, Write as _};
 
 use crate::Histogram;
 
-/// Kind of a metric with one value for each set of labels.
+/// The type of a metric that has one value for each set of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "histograms have a method of their own")]
 pub enum MetricKind {
-    /// Grows until the process ends. Its name ends in `_total`.
+    /// A counter, which grows until the process ends. Its name ends in `_total`.
     Counter,
     /// A gauge: a value that can rise and fall.
     Gauge,
 }
 
-/// The metrics of one service as a text that Prometheus reads. All names get the service's prefix.
+/// The metrics of one service as a text that Prometheus reads. Every name gets the service's
+/// prefix.
 #[derive(Debug)]
 pub struct MetricsText {
     prefix: &'static str,
@@ -22,7 +23,7 @@ pub struct MetricsText {
 }
 
 impl MetricsText {
-    /// Begins a text with `build_info`, which carries the service's version as a label.
+    /// Begins a text with the metric `build_info`, which has the service's version as a label.
     #[must_use]
     pub fn new(prefix: &'static str, version: &str) -> Self {
         let mut text = Self { prefix, text: String::new() };
@@ -31,7 +32,7 @@ impl MetricsText {
         text
     }
 
-    /// Writes help and kind of a metric. Its samples MUST follow before the next head.
+    /// Writes the help text and the type of a metric. Its samples MUST follow before the next head.
     pub fn head(&mut self, name: &str, kind: MetricKind, help: &str) {
         let kind = match kind {
             MetricKind::Counter => "counter",
@@ -40,8 +41,8 @@ impl MetricsText {
         self.write_head(name, kind, help);
     }
 
-    /// Writes one value of a metric. Values of labels MUST have no quotes, backslashes or line
-    /// ends: they are written as they are.
+    /// Writes one value of a metric. Label values MUST NOT contain quotes, backslashes or line
+    /// breaks, as they are written unescaped.
     pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
         let prefix = self.prefix;
         self.write(format_args!("{prefix}_{name}"));

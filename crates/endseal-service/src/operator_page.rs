@@ -1,7 +1,7 @@
 //! The pages of a service for its operators: `/metrics`, `/healthz` and `/readyz`.
 //!
-//! They ask for no password and name no person, key or object. A service binds them to an address
-//! that operators alone reach.
+//! They require no password, and identify no person, key or object. A service must bind them to an
+//! address that only operators can reach.
 
 use core::future::Future;
 use core::time::Duration;
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 use crate::http_server::{self, HttpLimits};
 
-/// Media type of Prometheus' text format.
+/// The media type of Prometheus' text format.
 const PROMETHEUS: HeaderValue =
     HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -27,17 +27,17 @@ const LIMITS: HttpLimits = HttpLimits {
     keep_alive: false,
 };
 
-/// State of a service that its operators ask for.
+/// The state of a service, as its operators query it.
 pub trait ServiceStatus: Clone + Send + Sync + 'static {
     /// Returns all metrics in Prometheus' text format.
     fn metrics(&self) -> impl Future<Output = String> + Send;
 
-    /// Returns the cause if the service cannot do its work now. `/readyz` answers 503 with that
-    /// text; `/healthz` does not ask.
+    /// Returns the reason if the service cannot work at present. `/readyz` answers 503 with this
+    /// text; `/healthz` does not check it.
     fn unready(&self) -> impl Future<Output = Option<Cow<'static, str>>> + Send;
 }
 
-/// Serves the pages until it is dropped. A connection carries one request.
+/// Serves the pages until the returned future is dropped. A connection carries one request.
 pub async fn serve(listener: TcpListener, status: impl ServiceStatus) {
     http_server::serve(listener, LIMITS, move |request| {
         let status = status.clone();

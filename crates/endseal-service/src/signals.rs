@@ -5,14 +5,14 @@ use std::io;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Waits for SIGINT or SIGTERM. The handlers are there once this returns; before that a signal ends
-/// the process at once.
+/// Waits for SIGINT or SIGTERM. The handlers are installed when this function returns its future;
+/// before that a signal ends the process at once.
 ///
 /// # Errors
-/// That of the system, if it has no handlers left.
+/// Returns the error of the operating system if a handler cannot be installed.
 ///
 /// # Panics
-/// Outside a tokio runtime with I/O.
+/// Panics outside a tokio runtime with I/O enabled.
 pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send + 'static> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

@@ -1,4 +1,5 @@
-//! Certificate authorities that a client trusts, and TLS with servers that they vouch for.
+//! The certificate authorities that a client trusts, and TLS connections to servers that they vouch
+//! for.
 
 use core::fmt;
 use std::sync::Arc;
@@ -14,16 +15,16 @@ use tokio_rustls::TlsConnector;
 pub struct Trust(RootCertStore);
 
 impl Trust {
-    /// The root certificates that Mozilla trusts.
+    /// Returns the authorities whose root certificates Mozilla trusts.
     #[must_use]
     pub fn public() -> Self {
         Self(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.into() })
     }
 
-    /// Adds the certificates of a PEM file: those of one's own authority.
+    /// Adds the certificates in a PEM file, such as that of a private authority.
     ///
     /// # Errors
-    /// [`InvalidAuthority`] if there is none in it, or one that cannot be used.
+    /// [`InvalidAuthority`] if the file contains no certificate, or one that cannot be used.
     pub fn with_authorities(mut self, pem: &[u8]) -> Result<Self, InvalidAuthority> {
         let mut found = false;
         for certificate in CertificateDer::pem_slice_iter(pem) {
@@ -34,8 +35,8 @@ impl Trust {
         if found { Ok(self) } else { Err(InvalidAuthority) }
     }
 
-    /// Returns a connector for TLS 1.3 and 1.2 that offers HTTP/1.1 and puts post-quantum key
-    /// agreement first.
+    /// Returns a connector for TLS 1.3 and 1.2 that offers HTTP/1.1 and prefers post-quantum key
+    /// agreement.
     #[allow(
         clippy::expect_used,
         clippy::missing_panics_doc,
@@ -68,7 +69,7 @@ impl fmt::Debug for Trust {
     }
 }
 
-/// No certificate in PEM, or one that is no authority's.
+/// The text contains no PEM certificate, or one that is not the certificate of an authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidAuthority;

@@ -1,4 +1,4 @@
-//! The caller's side of the socket.
+//! The caller's end of the socket.
 
 use core::fmt;
 use core::time::Duration;
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::frame::{self, ControlFrameError};
 
-/// Cause why there is no connection.
+/// The reason why the connection could not be made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ControlConnectError {
@@ -33,7 +33,7 @@ impl fmt::Display for ControlConnectError {
 
 impl core::error::Error for ControlConnectError {}
 
-/// A connection to a process that listens.
+/// A connection to a process that listens at the socket.
 #[derive(Debug)]
 pub struct ControlClient(UnixStream);
 
@@ -42,10 +42,11 @@ impl ControlClient {
     /// call waits for ever.
     ///
     /// # Errors
+    /// [`ControlConnectError`] if no process listens at the socket, or the connection fails.
     /// [`ControlConnectError`].
     pub fn connect(socket: &Path, patience: Option<Duration>) -> Result<Self, ControlConnectError> {
         let failed = |error: io::Error| match error.kind() {
-            // A path that is too long for a socket is invalid: no process can listen there.
+            // The path is too long for a socket, so no process can listen there.
             io::ErrorKind::NotFound
             | io::ErrorKind::ConnectionRefused
             | io::ErrorKind::InvalidInput => ControlConnectError::NotRunning,
@@ -57,11 +58,12 @@ impl ControlClient {
         Ok(Self(stream))
     }
 
-    /// Sends the call. If the process has ended the connection, [`Self::receive`] returns its
-    /// reply, or that there is none.
+    /// Sends the call. It succeeds even if the process has already ended the connection:
+    /// [`Self::receive`] then returns the reply that the process sent, or an error if there is
+    /// none.
     ///
     /// # Errors
-    /// [`ControlFrameError`].
+    /// [`ControlFrameError`] if the call is too long, or cannot be encoded or sent.
     pub fn send(&mut self, json: &impl Serialize, secret: &[u8]) -> Result<(), ControlFrameError> {
         match frame::write(&mut self.0, json, secret) {
             Err(ControlFrameError::Io(error)) if has_ended(&error) => Ok(()),
@@ -72,7 +74,7 @@ impl ControlClient {
     /// Receives a reply and its secret.
     ///
     /// # Errors
-    /// [`ControlFrameError`].
+    /// [`ControlFrameError`] if no valid reply arrives within the timeout.
     pub fn receive<T: DeserializeOwned>(
         &mut self,
     ) -> Result<(T, Zeroizing<Vec<u8>>), ControlFrameError> {

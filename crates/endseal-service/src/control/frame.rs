@@ -1,4 +1,4 @@
-//! Bytes of a message on the socket.
+//! The encoding of messages on the socket.
 
 use core::fmt;
 use std::io::{self, Read, Write};
@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 
-/// Most bytes of the JSON of a message, and of its secret: 4 MiB.
+/// Maximum length in bytes of the JSON of a message, and of its secret: 4 MiB.
 pub const MAX_CONTROL_FRAME: usize = 4 << 20;
 
-/// Cause why a message was not read or written.
+/// The reason why a message could not be read or written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ControlFrameError {
@@ -20,7 +20,7 @@ pub enum ControlFrameError {
     Io(io::Error),
     /// A length is above [`MAX_CONTROL_FRAME`].
     Length,
-    /// The JSON is malformed or has another structure.
+    /// The JSON is malformed or does not have the expected structure.
     Json(serde_json::Error),
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn write(
     Ok(stream.write_all(&to_bytes(json, secret)?)?)
 }
 
-/// Reads a message and its secret.
+/// Reads a message and its secret from a blocking stream.
 pub(crate) fn read<T: DeserializeOwned>(
     stream: &mut impl Read,
 ) -> Result<(T, Zeroizing<Vec<u8>>), ControlFrameError> {
@@ -93,7 +93,8 @@ fn part(stream: &mut impl Read) -> Result<Zeroizing<Vec<u8>>, ControlFrameError>
     Ok(bytes)
 }
 
-/// Reads the JSON or the secret of a message; `None` if the peer sends none.
+/// Reads the JSON or the secret of a message. `None` if the peer does not send it in full, or it is
+/// too long.
 pub(crate) async fn receive(stream: &mut UnixStream) -> Option<Zeroizing<Vec<u8>>> {
     let len = usize::try_from(stream.read_u32_le().await.ok()?).ok()?;
     if len > MAX_CONTROL_FRAME {

@@ -1,4 +1,4 @@
-//! The side of the process that listens.
+//! The service's end of the socket.
 
 #[cfg(test)]
 mod tests;
@@ -24,16 +24,16 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::frame::{self, ControlFrameError};
 
-/// Number of calls that are served at the same time.
+/// Maximum number of calls that are served at the same time.
 const CONNECTIONS: usize = 16;
-/// Time that a connection has for its JSON at least, if others wait for its place.
+/// Minimum time that a connection has to send its JSON when others wait for a permit.
 const GRACE: Duration = Duration::from_millis(100);
-/// Longest time until a connection has sent its JSON.
+/// Maximum time until a connection has sent its JSON.
 const FIRST_FRAME: Duration = Duration::from_secs(1);
-/// Longest time for its secret, and for the reply.
+/// Maximum time for receiving the secret, and for sending the reply.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A socket with mode 0600 that serves its owner alone.
+/// A socket with mode 0600 that serves only its owner.
 #[derive(Debug)]
 pub struct ControlSocket {
     listener: UnixListener,
@@ -41,16 +41,17 @@ pub struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Makes the socket, and replaces one that a killed process left behind. The caller MUST hold a
-    /// lock that only one process can hold at a time; otherwise it removes the socket of another
-    /// process. The directory MUST have mode 0700: it keeps others out until the mode of the socket
-    /// is set.
+    /// Creates the socket, replacing one that a killed process left behind. The caller MUST hold a
+    /// lock that only one process can hold at a time; otherwise this call may remove the socket of
+    /// another process. The directory MUST have mode 0700: it keeps other users out until the mode
+    /// of the socket is set.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns the error of the file system if the old socket cannot be removed or the new one
+    /// cannot be created.
     ///
     /// # Panics
-    /// Outside a tokio runtime with I/O.
+    /// Panics outside a tokio runtime with I/O enabled.
     pub fn bind(path: &Path) -> io::Result<Self> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -61,9 +62,10 @@ impl ControlSocket {
         Ok(Self { listener, path: path.to_owned() })
     }
 
-    /// Runs `handle` for each call, 16 at once, in tasks of the runtime; until it is dropped.
-    /// Connections beyond wait until one ends. If none does, the one that has sent no call for
-    /// longest gets `busy` instead of a reply, and ends.
+    /// Runs `handle` for each call, at most 16 at the same time, in tasks of the runtime, until the
+    /// returned future is dropped. Further connections wait until another one ends. If none does,
+    /// the connection that has waited longest without sending its call receives `busy` instead of a
+    /// reply and is closed.
     pub async fn serve<F: Future<Output = ()> + Send + 'static>(
         &self,
         busy: &(impl Serialize + Sync),
@@ -80,7 +82,8 @@ impl ControlSocket {
                 continue;
             };
             let peer = stream.peer_cred().map(|it| it.uid()).ok();
-            // Mode and directory keep others out; this does if they were changed.
+            // The modes of the socket and its directory already keep other users out. This check
+            // still does so if someone changed them.
             if own.is_some_and(|own| peer != Some(own)) {
                 continue;
             }
@@ -98,26 +101,27 @@ impl ControlSocket {
 }
 
 impl Drop for ControlSocket {
-    /// Removes the socket. One that stays is replaced by the next process.
+    /// Removes the socket. If that fails, the next process replaces it.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Connections that have not sent the JSON of their call yet, in the order of their arrival.
+/// The connections that have not sent the JSON of their call yet, in the order in which they
+/// arrived.
 #[derive(Default)]
 struct Idle(Mutex<BTreeMap<u64, Connected>>);
 
-/// A connection that has sent nothing.
+/// A connection that has not sent its JSON yet.
 struct Connected {
     since: Instant,
-    /// The connection ends when this is dropped.
+    /// Dropping this makes the connection end.
     _end: oneshot::Sender<Infallible>,
 }
 
 impl Idle {
     fn with<T>(&self, work: impl FnOnce(&mut BTreeMap<u64, Connected>) -> T) -> T {
-        // Each change is whole.
+        // A poisoned lock is safe to use: no change leaves the map half updated.
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -129,7 +133,8 @@ impl Idle {
         asked_to_end
     }
 
-    /// Waits for a permit. Connections that say nothing keep no call out, and have their time.
+    /// Waits for a permit. Connections that send nothing cannot block other calls for long, but
+    /// each has at least [`GRACE`] to send its call.
     async fn permit(&self, free: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
         loop {
             let first = self.with(|idle| idle.first_key_value().map(|(_, first)| first.since));
@@ -137,7 +142,7 @@ impl Idle {
             let Some(since) = first else { return permit.await.ok() };
             match timeout_at(since + GRACE, permit).await {
                 Ok(permit) => return permit.ok(),
-                // The one that came first ends, unless its call has just arrived.
+                // The oldest connection ends, unless its call has just arrived.
                 Err(_) => {
                     drop(self.with(BTreeMap::pop_first));
                     let permit = Arc::clone(free).acquire_owned();
@@ -165,7 +170,7 @@ impl Idle {
         };
         self.with(|idle| idle.remove(&number));
         let Some(json) = json else {
-            // The caller may be gone, and these bytes are fewer than the socket takes at once.
+            // The caller may have disconnected. The socket buffer has room for these few bytes.
             let _ = stream.try_write(busy);
             return None;
         };
@@ -180,7 +185,7 @@ impl Idle {
 pub struct ControlCall {
     stream: UnixStream,
     json: Zeroizing<Vec<u8>>,
-    /// The secret that came beside the JSON, such as a passphrase; empty if there is none.
+    /// The secret that was sent with the JSON, such as a passphrase. Empty if there is none.
     pub secret: Zeroizing<Vec<u8>>,
 }
 
@@ -193,10 +198,11 @@ impl ControlCall {
         Ok(serde_json::from_slice(&self.json)?)
     }
 
-    /// Sends a reply to a caller that reads it within 10 seconds.
+    /// Sends a reply. The caller has 10 seconds to read it.
     ///
     /// # Errors
-    /// [`ControlFrameError`]; the connection is of no use then.
+    /// [`ControlFrameError`] if the reply is too long, or is not sent in time. The connection
+    /// cannot be used afterwards.
     pub async fn reply(
         &mut self,
         json: &impl Serialize,
@@ -209,7 +215,8 @@ impl ControlCall {
     /// Sends a reply, however long the caller takes to read it.
     ///
     /// # Errors
-    /// [`ControlFrameError`]; the connection is of no use then.
+    /// [`ControlFrameError`] if the reply is too long or cannot be sent. The connection cannot be
+    /// used afterwards.
     pub async fn reply_at_leisure(
         &mut self,
         json: &impl Serialize,
@@ -218,14 +225,14 @@ impl ControlCall {
         Ok(self.stream.write_all(&frame::to_bytes(json, secret)?).await?)
     }
 
-    /// Waits until the caller has disconnected, or sends more than a call. May be dropped while it
-    /// waits.
+    /// Waits until the caller disconnects, or sends anything after its call. The future may be
+    /// dropped while it waits.
     pub async fn closed(&mut self) {
         let _ = self.stream.read(&mut [0]).await;
     }
 
-    /// Waits for the result of `work`, as long as the caller is connected. Returns `None` if the
-    /// caller disconnected; `work` was dropped then.
+    /// Waits for the result of `work` while the caller is connected. If the caller disconnects,
+    /// this drops `work` and returns `None`.
     pub async fn until_closed<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;

@@ -1,4 +1,4 @@
-//! Connections that send nothing, and bytes that are no call.
+//! Tests with connections that send nothing, and with bytes that are not a call.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -9,10 +9,10 @@ use tokio::runtime::Builder;
 use super::*;
 use crate::control::{ControlClient, ControlConnectError, MAX_CONTROL_FRAME};
 
-/// Reply to a caller who is not served.
+/// The reply to a caller whose call is not served.
 const BUSY: &str = "busy";
 
-/// Repeats the text and the secret of each call at a socket of the scratch folder.
+/// Serves a socket in the scratch folder. Each reply repeats the text and the secret of its call.
 fn with_echo(work: impl AsyncFnOnce(&Path)) {
     let scratch = Scratch::new();
     let path = scratch.path("socket");
@@ -35,9 +35,9 @@ async fn connect(path: &Path) -> UnixStream {
     UnixStream::connect(path).await.unwrap()
 }
 
-/// Writes bytes and reads to the end.
+/// Sends bytes and reads until the connection ends.
 async fn ask(stream: &mut UnixStream, bytes: &[u8]) -> Vec<u8> {
-    // The other side may close before it has read all of it.
+    // The other end may close before it has read everything.
     let _ = stream.write_all(bytes).await;
     let mut reply = Vec::new();
     let end = timeout(Duration::from_secs(8), stream.read_to_end(&mut reply)).await;
@@ -53,7 +53,7 @@ fn connections_that_say_nothing_are_closed_and_keep_no_command_out() {
         for _ in 0..CONNECTIONS {
             silent.push(connect(path).await);
         }
-        // More calls than there are places.
+        // These are more calls than are served at the same time.
         for _ in 0..CONNECTIONS + 2 {
             let call = frame::to_bytes(&"a call", b"its secret").unwrap();
             assert_eq!(ask(&mut connect(path).await, &call).await, *call);
@@ -98,7 +98,7 @@ fn a_socket_has_its_mode_and_goes_with_its_process() {
     assert!(!path.exists());
     let none = ControlClient::connect(&path, None).map(drop);
     assert!(matches!(none, Err(ControlConnectError::NotRunning)));
-    // As after a kill: the file is there, and nothing listens.
+    // This leaves the state after a kill: the file exists, but nothing listens.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     let stale = ControlClient::connect(&path, None).map(drop);
     assert!(matches!(stale, Err(ControlConnectError::NotRunning)));
@@ -106,8 +106,8 @@ fn a_socket_has_its_mode_and_goes_with_its_process() {
     assert!(ControlClient::connect(&path, None).is_ok());
 }
 
-/// Calls of many threads at once: each is handled and gets its reply, or is not handled and gets
-/// the other one.
+/// Many threads call at once. Each call is either handled and gets its reply, or is not handled and
+/// gets `BUSY`.
 #[test]
 fn a_burst_of_calls_is_handled_or_refused() {
     const CALLERS: usize = 300;
