@@ -1,4 +1,4 @@
-//! URL of a relay, and the network addresses that a client may connect to.
+//! The URL of a relay, and the network addresses that a client may connect to.
 
 mod public;
 
@@ -9,13 +9,13 @@ use http::Uri;
 
 pub use public::is_public;
 
-/// Most bytes of a URL.
+/// Maximum length of a URL in bytes.
 pub const MAX_LEN: usize = 512;
 
-/// URL of a relay: `wss://` or `ws://`, a host, a port and a path.
+/// The URL of a relay: `wss://` or `ws://`, a host, a port and a path.
 ///
-/// Scheme and host are in lower case, and a default port or the path `/` alone is left out: two
-/// URLs of one relay are equal.
+/// Scheme and host are stored in lower case, and a default port or a path of only `/` is omitted,
+/// so that equal URLs of a relay compare equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
     uri: Uri,
@@ -24,36 +24,36 @@ pub struct Address {
     is_tls: bool,
 }
 
-/// Host of a relay: a name or an IP address.
+/// The host of a relay: a name or an IP address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Host {
-    /// A name that is resolved.
+    /// A host name that is resolved.
     Name(String),
-    /// An IP address, of version 4 or 6.
+    /// An IPv4 or IPv6 address.
     Ip(IpAddr),
 }
 
-/// Network addresses that a client may connect to.
+/// The network addresses that a client may connect to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reach {
-    /// All: the user chose the relay.
+    /// Any address, because the user chose the relay.
     #[default]
     Any,
-    /// Only addresses of the public Internet. It is for relays that an unknown sender chose: they
+    /// Only addresses of the public Internet. This is for relays that an unknown sender chose: they
     /// must not lead to machines behind the user's firewall. The address is checked after names are
-    /// resolved, and the connection is made to the checked address. Names that a SOCKS5 proxy
-    /// resolves are the proxy's to check.
+    /// resolved, and the connection is made to the checked address. If a SOCKS5 proxy resolves the
+    /// names, the proxy has to check the address.
     Public,
 }
 
 impl Address {
-    /// Parses a URL. `ws://` is accepted for loopback addresses, `localhost` and `.onion` names:
-    /// elsewhere messages could be read and changed on the way.
+    /// Parses a URL. `ws://` is accepted only for loopback addresses, `localhost` and `.onion`
+    /// names: elsewhere others could read and change messages on the way.
     ///
     /// # Errors
-    /// [`AddressError`].
+    /// [`AddressError`] if the text is not the URL of a relay, or is a `ws://` URL of another host.
     pub fn parse(url: &str) -> Result<Self, AddressError> {
         let address = Self::parse_insecure(url)?;
         if address.is_tls || address.is_local() || address.is_onion() {
@@ -63,10 +63,10 @@ impl Address {
         }
     }
 
-    /// Parses a URL; `ws://` is accepted for every host.
+    /// Parses a URL. `ws://` is accepted for every host.
     ///
     /// # Errors
-    /// [`AddressError`].
+    /// [`AddressError`] if the text is not the URL of a relay.
     pub fn parse_insecure(url: &str) -> Result<Self, AddressError> {
         if url.len() > MAX_LEN {
             return Err(AddressError::Length);
@@ -91,13 +91,13 @@ impl Address {
         Ok(Self { uri: uri.map_err(|_| AddressError::Path)?, host, port, is_tls })
     }
 
-    /// The host of the URL.
+    /// Returns the host of the URL.
     #[must_use]
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// Port, given or that of the scheme.
+    /// Returns the port of the URL, or the default port of its scheme.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -109,7 +109,7 @@ impl Address {
         self.is_tls
     }
 
-    /// Returns true for a host in `.onion`, which a proxy reaches alone.
+    /// Returns true for a host in `.onion`, which can only be reached through a proxy.
     #[must_use]
     pub fn is_onion(&self) -> bool {
         matches!(&self.host, Host::Name(name) if name.ends_with(".onion"))
@@ -154,7 +154,7 @@ impl Host {
                 |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
             (1..=63).contains(&label.len()) && label.bytes().all(byte)
         };
-        // Resolvers read a last label of digits (and `0x…`) as a number of an IPv4 address.
+        // Resolvers read a last label of digits (and `0x…`) as a number in an IPv4 address.
         let last = text.rsplit('.').next().unwrap_or_default();
         let is_number = last.starts_with(|c: char| c.is_ascii_digit());
         if text.len() > 253 || !text.split('.').all(is_label) || is_number {
@@ -174,7 +174,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// Host and port of an authority.
+/// Splits an authority into its host and port.
 fn split_port(authority: &str, default: u16) -> Result<(&str, u16), AddressError> {
     let end_of_ip = authority.rfind(']').map_or(0, |at| at + 1);
     if authority.starts_with('[') && end_of_ip == 0 {
@@ -192,7 +192,7 @@ fn split_port(authority: &str, default: u16) -> Result<(&str, u16), AddressError
     }
 }
 
-/// Cause why a text is no URL of a relay.
+/// The reason why a text is not the URL of a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddressError {
@@ -200,13 +200,13 @@ pub enum AddressError {
     Length,
     /// The scheme is neither `wss` nor `ws`.
     Scheme,
-    /// The host is no name of ASCII letters and no address, or a user name precedes it.
+    /// The host is neither a name of ASCII letters nor an address, or a user name precedes it.
     Host,
-    /// The port is no number from 1 to 65535.
+    /// The port is not a number from 1 to 65535.
     Port,
-    /// The path has characters that a URL cannot have, or there is a fragment.
+    /// The path contains characters that a URL cannot contain, or the URL has a fragment.
     Path,
-    /// `ws://` to a host that is neither local nor in `.onion`.
+    /// The scheme is `ws://`, and the host is neither local nor in `.onion`.
     Plain,
 }
 

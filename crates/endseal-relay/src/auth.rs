@@ -1,4 +1,4 @@
-//! Events that answer a challenge (NIP-42), and events that are ready to be sent.
+//! Events that answer a relay's challenge (NIP-42), and events that are ready to be sent.
 
 use core::fmt;
 
@@ -8,26 +8,26 @@ use endseal_nostr::key::{PublicKey, SigningKey};
 
 use crate::address::Address;
 
-/// Kind of the event that answers a challenge.
+/// The kind of an event that answers a challenge.
 pub const KIND: u16 = 22_242;
-/// Seconds that such an event may be older or newer than the relay's clock (NIP-42).
+/// How many seconds such an event may be older or newer than the relay's clock (NIP-42).
 pub const MAX_AGE: u64 = 600;
 
-/// A signed event as it is sent.
+/// A signed event in the form in which it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct SignedEvent {
-    /// Id of the event, by which its fate is reported.
+    /// The id of the event. Its result is reported with this id.
     pub id: [u8; 32],
-    /// JSON of the event, as it is sent.
+    /// The JSON of the event, as it is sent.
     pub json: Bytes,
 }
 
 impl SignedEvent {
-    /// Takes the JSON of an event. Nothing in it is verified.
+    /// Wraps the JSON of an event. It is not verified.
     ///
     /// # Errors
-    /// [`ParseError`].
+    /// [`ParseError`] if the text is not the JSON of an event.
     pub fn parse(json: impl Into<Bytes>) -> Result<Self, ParseError> {
         let json = json.into();
         let id = Event::parse(&json)?.id;
@@ -43,7 +43,7 @@ impl From<&Event<'_>> for SignedEvent {
     }
 }
 
-/// Signs the answer of one key to the challenge of a relay. `aux` is 32 random bytes (BIP-340).
+/// Signs the answer of one key to a relay's challenge. `aux` is 32 random bytes (BIP-340).
 #[must_use]
 #[allow(
     clippy::expect_used,
@@ -66,11 +66,11 @@ pub fn sign(
     SignedEvent::from(&event)
 }
 
-/// Verifies the answer to a challenge. `relay` is this relay's URL; without it the tag of that name
-/// only has to be there. Returns the key that is authenticated.
+/// Verifies the answer to a challenge. `relay` is this relay's URL. Without it, the answer only has
+/// to have a `relay` tag. Returns the authenticated key.
 ///
 /// # Errors
-/// [`AuthError`].
+/// [`AuthError`] if the answer is not valid for this challenge at this time.
 pub fn verify(
     event: &Event<'_>,
     challenge: &str,
@@ -95,15 +95,15 @@ pub fn verify(
     event.verify().map_err(|_| AuthError::Signature)
 }
 
-/// Cause why an answer to a challenge is refused.
+/// The reason why an answer to a challenge is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthError {
     /// The kind is not [`KIND`].
     Kind,
-    /// The event is older or newer than [`MAX_AGE`].
+    /// The event is older or newer than [`MAX_AGE`] allows.
     Time,
-    /// The event answers another challenge than the one of the connection.
+    /// The event answers a challenge other than that of the connection.
     Challenge,
     /// The event is for another relay.
     Relay,

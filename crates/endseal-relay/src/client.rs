@@ -1,12 +1,12 @@
 //! A connection to one relay, kept alive by a task.
 //!
-//! [`Relay::start`] spawns the task. It connects, subscribes, and does so again after each loss of
-//! the connection, with a back-off. [`Notification`]s arrive in a channel of the caller, which can
-//! serve several relays. If it is full, the task reads no more until there is space: the relay
-//! waits, and memory is bounded.
+//! [`Relay::start`] spawns the task. The task connects and subscribes, and after each loss of the
+//! connection does so again, with a back-off. [`Notification`]s arrive in a channel that the caller
+//! provides, which can serve several relays. While the channel is full, the task reads nothing from
+//! the relay. This bounds the memory.
 //!
-//! Events arrive unverified, and more than once: the caller MUST verify them and SHOULD remember
-//! their ids. No call here waits for a relay.
+//! Events arrive unverified, and may arrive more than once: the caller MUST verify them and SHOULD
+//! remember their ids. No call of this module waits for a relay.
 
 mod backoff;
 mod information;
@@ -32,24 +32,25 @@ use self::shared::Shared;
 use crate::auth::SignedEvent;
 use crate::message::Filter;
 
-/// Most challenges of a relay on one connection that reach the caller.
+/// Maximum number of challenges per connection that are passed to the caller.
 pub const MAX_CHALLENGES: u32 = 8;
 
-/// A message of this length or more is suspected if the connection ends shortly after it.
+/// If a connection ends shortly after a message of at least this length, the message is suspected
+/// to be the cause.
 pub const LARGE: usize = 16 * 1024;
 
-/// Handle of a task that keeps a connection to a relay. Dropped, it ends the task at once.
+/// A handle to a task that keeps a connection to a relay. Dropping it ends the task at once.
 pub struct Relay {
     shared: Arc<Shared>,
     task: JoinHandle<()>,
 }
 
 impl Relay {
-    /// Spawns the task on the current runtime. Each notification carries `number`, by which the
-    /// caller tells relays apart.
+    /// Spawns the task on the current runtime. Each notification carries `number`, so that the
+    /// caller can tell relays apart.
     ///
     /// # Panics
-    /// Outside of a runtime of tokio.
+    /// Panics outside a tokio runtime.
     #[must_use]
     pub fn start(
         settings: Settings,
@@ -61,38 +62,40 @@ impl Relay {
         Self { shared, task }
     }
 
-    /// Replaces the subscription; `None` ends it. The earlier one stays until the relay has
-    /// confirmed the new one. The filter's `since` counts for the first request alone: later ones
-    /// ask for events since the last frame, less [`Timing::overlap`].
+    /// Replaces the subscription; `None` ends it. The earlier subscription stays until the relay
+    /// has confirmed the new one. The `since` of the filter applies only to the first request.
+    /// Later requests ask for events since the last frame, minus [`Timing::overlap`].
     ///
-    /// Returns the number that [`Notification::Subscribed`] has for it, after each connection.
+    /// Returns the number that [`Notification::Subscribed`] carries for this subscription, after
+    /// each connection.
     pub fn subscribe(&self, filter: Option<Filter>) -> u64 {
         self.shared.subscribe(filter)
     }
 
-    /// Queues an event. Returns the ids of events that were dropped to make space, the oldest
-    /// first; the event itself is among them if it exceeds the limits alone.
+    /// Queues an event. Returns the ids of the events that were dropped to make space, oldest
+    /// first. They include the event itself if it exceeds the limits on its own.
     ///
-    /// Its fate arrives as [`Notification::Result`], from relays that report one, or as
+    /// The result arrives as [`Notification::Result`], from relays that report one, or as
     /// [`Notification::Unsent`].
     #[must_use]
     pub fn publish(&self, event: &SignedEvent) -> Vec<[u8; 32]> {
         self.shared.publish(event)
     }
 
-    /// Answers a challenge, with an event for each key. It is ignored if the connection has
-    /// another challenge by now.
+    /// Answers a challenge with one event for each key. The answer is ignored if the connection has
+    /// a different challenge by now.
     pub fn authenticate(&self, challenge: &str, events: Vec<SignedEvent>) {
         self.shared.authenticate(challenge, events);
     }
 
-    /// `max_message_length` of the relay's information document (NIP-11), once it is known.
+    /// Returns `max_message_length` from the relay's information document (NIP-11), once it is
+    /// known.
     #[must_use]
     pub fn max_message_length(&self) -> Option<u64> {
         self.shared.max_message_length()
     }
 
-    /// Sends the queued events, for `grace` at most, and ends the connection.
+    /// Sends the queued events, for at most `grace`, and ends the connection.
     pub async fn stop(mut self, grace: Duration) {
         self.shared.stop();
         if timeout(grace, &mut self.task).await.is_err() {

@@ -1,4 +1,4 @@
-//! From a relay's URL to a connection.
+//! Makes a connection to the relay of a URL.
 
 mod socks5;
 mod upgrade;
@@ -23,15 +23,15 @@ pub(crate) use upgrade::{ask, get};
 
 use crate::address::{Address, Host, Reach, is_public};
 
-/// A connection below WebSocket: TCP, with TLS or without.
+/// The connection below WebSocket: TCP, with or without TLS.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// The WebSocket connection of a client.
+/// The client's end of a WebSocket connection.
 pub(crate) type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
-/// A relay and the way to it.
+/// A relay and the route to it.
 #[derive(Clone)]
 pub(crate) struct Route {
     pub(crate) address: Address,
@@ -42,13 +42,14 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Connects up to TLS, all of it within the timeout.
+    /// Connects up to and including TLS, within the timeout.
     pub(crate) async fn dial(&self) -> Result<Box<dyn Io>, ConnectError> {
         let deadline = Instant::now() + self.timeout;
         timeout_at(deadline, self.dial_until(deadline)).await.map_err(|_| ConnectError::Timeout)?
     }
 
-    /// Connects up to WebSocket. A message longer than `max_message` ends the connection.
+    /// Connects up to and including WebSocket. A message longer than `max_message` ends the
+    /// connection.
     pub(crate) async fn open(&self, max_message: usize) -> Result<Socket, ConnectError> {
         let deadline = Instant::now() + self.timeout;
         let open = async {
@@ -73,7 +74,7 @@ impl Route {
             None if self.address.is_onion() => return Err(ConnectError::NeedsProxy),
             None => self.tcp(deadline).await?,
         };
-        // A small message does not wait for an acknowledgement.
+        // A small message is sent without waiting for an acknowledgement of the previous one.
         stream.set_nodelay(true).map_err(ConnectError::Io)?;
         if !self.address.is_tls() {
             return Ok(Box::new(stream));
@@ -90,7 +91,8 @@ impl Route {
         }
     }
 
-    /// Tries one address after the other. Each has its share of the time that is left.
+    /// Tries one address after another. The remaining time is divided among the remaining
+    /// addresses.
     async fn tcp(&self, deadline: Instant) -> Result<TcpStream, ConnectError> {
         let port = self.address.port();
         let addresses: Vec<SocketAddr> = match self.address.host() {
@@ -103,7 +105,7 @@ impl Route {
         let mut failure =
             ConnectError::Resolve(io::Error::new(io::ErrorKind::NotFound, "no address"));
         for (tried, address) in addresses.iter().enumerate() {
-            // The connection goes to the address that is checked: the name is not resolved again.
+            // The connection goes to the address that was checked: the name is not resolved again.
             if let Err(refused) = self.check(*address) {
                 failure = refused;
                 continue;
@@ -123,7 +125,7 @@ impl Route {
     fn check(&self, address: SocketAddr) -> Result<(), ConnectError> {
         match self.reach {
             Reach::Public if !is_public(address.ip()) => Err(ConnectError::NotPublic),
-            // `localhost` without TLS must not be another machine, even if a resolver says so.
+            // `localhost` without TLS must not lead to another machine, even if a resolver says so.
             _ if !self.address.is_tls()
                 && self.address.is_local()
                 && !address.ip().is_loopback() =>
@@ -142,17 +144,17 @@ fn tls_error(error: io::Error) -> ConnectError {
     }
 }
 
-/// Reason why no connection to a relay was made.
+/// The reason why no connection to a relay was made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The host name could not be resolved.
     Resolve(io::Error),
-    /// The address is not of the public Internet, and [`Reach::Public`] asks for it.
+    /// The address is not of the public Internet, but [`Reach::Public`] requires it.
     NotPublic,
-    /// `localhost` resolved to another machine.
+    /// `localhost` resolved to an address of another machine.
     NotLocal,
-    /// The host is in `.onion`, and there is no proxy.
+    /// The host is in `.onion`, but there is no proxy.
     NeedsProxy,
     /// The TCP connection failed.
     Io(io::Error),
@@ -160,11 +162,11 @@ pub enum ConnectError {
     Timeout,
     /// The SOCKS5 proxy refused the connection.
     Proxy(SocksError),
-    /// The host cannot be in a certificate.
+    /// The host cannot be the name in a certificate.
     Name,
     /// TLS failed: usually the certificate is invalid.
     Tls(rustls::Error),
-    /// The relay does not speak WebSocket, at least not at this path.
+    /// The relay does not support WebSocket, or not at this path.
     WebSocket(UpgradeError),
 }
 

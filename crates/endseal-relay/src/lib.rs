@@ -8,8 +8,8 @@
 //! | answer a challenge of a relay | [`auth`] |
 //! | read and write single messages | [`message`] |
 //!
-//! Messages are found in the frames where they lie: an event that was received is a slice of its
-//! frame. No event is verified by the client; the caller MUST do so with `endseal_nostr::event`.
+//! Messages are parsed in place, in the frames that contain them: a received event is a slice of
+//! its frame. The client verifies no event; the caller MUST do so with `endseal_nostr::event`.
 //!
 //! # Limits
 //! | of | limit | reason |

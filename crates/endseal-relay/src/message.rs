@@ -1,7 +1,7 @@
-//! Messages between clients and relays (NIP-01, NIP-42), read where they lie.
+//! Messages between clients and relays (NIP-01, NIP-42), parsed in place.
 //!
-//! A message is a JSON array whose first element is its type. Elements behind the known ones are
-//! ignored, and so is a message of another type.
+//! A message is a JSON array whose first element is its type. Elements after the known ones are
+//! ignored, and so are messages of other types.
 
 mod filter;
 mod from_client;
@@ -16,24 +16,24 @@ pub use filter::Filter;
 pub use from_client::{ClientMessage, auth, close, event, request};
 pub use from_relay::{RelayMessage, challenge, closed, deliver, end_of_stored, notice, result};
 
-/// Most characters of a subscription id (NIP-01).
+/// Maximum number of characters of a subscription id (NIP-01).
 pub const MAX_SUBSCRIPTION_LEN: usize = 64;
-/// Most filters of a `REQ`.
+/// Maximum number of filters in a `REQ`.
 pub const MAX_FILTERS: usize = 20;
-/// Most values in a list of a filter.
+/// Maximum number of values in a list of a filter.
 pub const MAX_VALUES: usize = 5_000;
-/// Most bytes of a challenge.
+/// Maximum length of a challenge in bytes.
 pub const MAX_CHALLENGE_LEN: usize = 512;
-/// Most bytes of a reason that is kept, in [`printable`] form.
+/// Maximum length in bytes of a reason that is kept, in [`printable`] form.
 pub const MAX_REASON_LEN: usize = 256;
 
-/// Cause why a message is refused. The connection can go on.
+/// The reason why a message is refused. The connection can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// The text is not the JSON of a message.
+    /// The text is not a JSON message.
     Json(JsonError),
-    /// The array has fewer elements than the type of the message needs.
+    /// The array has fewer elements than its type of message needs.
     Short,
     /// An event id is not 64 lower-case hexadecimal digits.
     Id,
@@ -41,9 +41,9 @@ pub enum MessageError {
     Subscription,
     /// A challenge is longer than [`MAX_CHALLENGE_LEN`].
     Challenge,
-    /// More than [`MAX_FILTERS`] filters, or [`MAX_VALUES`] values in a list.
+    /// There are more than [`MAX_FILTERS`] filters, or more than [`MAX_VALUES`] values in a list.
     Limit,
-    /// A member of a filter has a value that cannot match.
+    /// A member of a filter has a value that nothing can match.
     Filter,
 }
 
@@ -69,13 +69,14 @@ impl fmt::Display for MessageError {
 
 impl core::error::Error for MessageError {}
 
-/// Copy of a text of a peer for people: without control and direction characters, cut to
-/// [`MAX_REASON_LEN`] bytes.
+/// Returns a copy of a peer's text for people: without control characters and direction characters,
+/// and cut to [`MAX_REASON_LEN`] bytes.
 #[must_use]
 pub fn printable(text: Text<'_>) -> String {
     let mut out = String::new();
     for c in text.chars() {
-        // Marks, embeddings, overrides and isolates of direction; separators of lines.
+        // These are marks, embeddings, overrides and isolates of direction, and separators of
+        // lines.
         let is_hidden = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2066}'..='\u{2069}' | '\u{feff}');
         if out.len() + c.len_utf8() > MAX_REASON_LEN {
@@ -86,7 +87,7 @@ pub fn printable(text: Text<'_>) -> String {
     out
 }
 
-/// Calls `element` with the number and the JSON of each element.
+/// Calls `element` with the index and the JSON of each element.
 fn elements<'a>(
     json: &'a [u8],
     mut element: impl FnMut(usize, &'a str) -> Result<(), MessageError>,
@@ -101,7 +102,7 @@ fn elements<'a>(
     Ok(scanner.end()?)
 }
 
-/// Reads an element that is a string; an absent one is empty.
+/// Reads an element that is a string. A missing element counts as empty.
 fn string(element: &str) -> Result<Text<'_>, MessageError> {
     if element.is_empty() {
         return Err(MessageError::Short);

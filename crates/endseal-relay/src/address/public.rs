@@ -1,4 +1,4 @@
-//! Addresses of the public Internet (RFC 6890 and the registries of IANA for special purposes).
+//! Addresses of the public Internet, by RFC 6890 and IANA's special-purpose address registries.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -35,13 +35,13 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match ip.segments() {
-        // Mapped (RFC 4291) and translated (RFC 6052) addresses.
+        // Mapped (RFC 4291) and translated (RFC 6052) addresses contain an IPv4 address.
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
-        // 6to4 (RFC 3056).
+        // 6to4 addresses (RFC 3056) contain an IPv4 address.
         [0x2002, high, low, ..] => v4(high, low),
-        // Teredo and other protocols; documentation, twice.
+        // These ranges are for Teredo and other protocols, and two are for documentation.
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
-        // All that is given out as global unicast.
+        // Only this range is allocated for global unicast.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }

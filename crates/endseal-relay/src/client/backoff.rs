@@ -1,4 +1,4 @@
-//! Time before the next attempt.
+//! The wait before the next attempt to connect.
 
 use core::time::Duration;
 
@@ -6,14 +6,14 @@ use endseal_crypto::random::{OsRandom, Random as _};
 
 use super::settings::Timing;
 
-/// Wait after `failures` failures in a row, at least one: between half of `first_wait * 2^(n-1)`
-/// and all of it, within `longest_wait`. Chance has the other half, so that clients which lost a
-/// relay together do not return together.
+/// Returns the wait after `failures` failures in a row, at least one. It lies between half of
+/// `first_wait * 2^(n-1)` and all of it, and is at most `longest_wait`. The other half is random,
+/// so that clients that lost a relay at the same time do not return at the same time.
 pub(super) fn wait(failures: u32, timing: &Timing) -> Duration {
     let doublings = failures.saturating_sub(1).min(16);
     let whole = timing.first_wait.saturating_mul(1 << doublings).min(timing.longest_wait);
     let mut bytes = [0; 2];
-    // Without randomness the wait is the longest.
+    // Without randomness the maximum wait is used.
     let fraction = match OsRandom.fill(&mut bytes) {
         Ok(()) => f64::from(u16::from_le_bytes(bytes)) / 65_536.0,
         Err(_) => 1.0,

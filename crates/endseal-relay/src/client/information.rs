@@ -1,4 +1,4 @@
-//! Information document of a relay (NIP-11), of which one number is read.
+//! Reads one number from the information document of a relay (NIP-11).
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -14,12 +14,13 @@ use tokio::time::timeout;
 
 use crate::connect::{Route, ask, get};
 
-/// Most bytes of a document.
+/// Maximum length of the document in bytes.
 const MAX_DOCUMENT: usize = 64 * 1024;
-/// Most time for it, connection included.
+/// Maximum time for fetching the document, including the connection.
 const MAX_TIME: Duration = Duration::from_secs(5);
 
-/// Fetches `max_message_length`. Returns none if the relay has no such number or if anything fails.
+/// Fetches `max_message_length`. Returns `None` if the relay does not state it or if anything
+/// fails.
 pub(super) async fn max_message_length(route: &Route) -> Option<u64> {
     number(&timeout(MAX_TIME, fetch(route)).await.ok()??)
 }
@@ -34,7 +35,7 @@ async fn fetch(route: &Route) -> Option<Vec<u8>> {
     }
     let mut body = response.into_body();
     let mut document = Vec::new();
-    // Some servers close TLS without a goodbye: what was read until then is looked at.
+    // Some servers close TLS without a close_notify alert, so the data read until then is used.
     while let Some(Ok(frame)) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         document.extend_from_slice(&frame.into_data().unwrap_or_default());
         if document.len() > MAX_DOCUMENT {

@@ -1,4 +1,4 @@
-//! Notifications of a connection to its caller.
+//! The notifications that a connection sends to its caller.
 
 use core::fmt;
 use std::io;
@@ -9,58 +9,59 @@ use tokio_websockets::proto::ProtocolError;
 
 use crate::connect::ConnectError;
 
-/// An event in the life of a connection, or a message of its relay.
+/// An event of the connection, or a message from its relay.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Notification {
-    /// The connection is made; the subscription is requested next.
+    /// The connection was made. The subscription is requested next.
     Connected,
-    /// The relay has sent what it stored for the subscription of this number (EOSE): events that
-    /// others publish from now on arrive. Some relays never say so.
+    /// The relay has sent all stored events for the subscription with this number (EOSE). From now
+    /// on, new events arrive as others publish them. Some relays never send this.
     Subscribed(u64),
-    /// The connection ended or was not made. The next attempt follows by itself.
+    /// The connection ended or could not be made. The next attempt follows automatically.
     Disconnected {
-        /// Reason why the connection ended or could not be made.
+        /// The reason why the connection ended or could not be made.
         reason: Disconnect,
-        /// A large event that was being sent or was just sent: the relay may have ended the
+        /// A large event that was being sent or had just been sent: the relay may have ended the
         /// connection because of it. It is not sent again.
         suspect: Option<[u8; 32]>,
     },
-    /// JSON of an event of the subscription. Nothing in it is verified. It is a slice of its frame,
-    /// and keeps that in memory.
+    /// The JSON of an event of the subscription. It is not verified. It is a slice of its frame,
+    /// and keeps the whole frame in memory.
     Event(Bytes),
     /// A relay's report about a published event.
     Result {
-        /// Id of the published event.
+        /// The id of the published event.
         id: [u8; 32],
-        /// True if the relay accepted the event, or had it already.
+        /// True if the relay accepted the event or already had it.
         accepted: bool,
-        /// Reason of the relay, in [`printable`](crate::message::printable) form.
+        /// The relay's reason, in [`printable`](crate::message::printable) form.
         reason: String,
     },
-    /// An event was dropped: it was not sent, or not after an authentication that the relay asked
-    /// for, while [`Timing::keep_unsent`](super::Timing::keep_unsent) passed.
+    /// An event was dropped after [`Timing::keep_unsent`](super::Timing::keep_unsent), because it
+    /// could not be sent in this time, or the relay required an authentication that did not take
+    /// place.
     Unsent([u8; 32]),
-    /// The relay asks for authentication: the caller answers by
+    /// The relay asks for authentication. The caller answers with
     /// [`Relay::authenticate`](super::Relay::authenticate).
     Challenge(String),
-    /// Text of the relay for people, in [`printable`](crate::message::printable) form.
+    /// A text from the relay for people, in [`printable`](crate::message::printable) form.
     Notice(String),
 }
 
-/// Reason why there is no connection.
+/// The reason why there is no connection.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Disconnect {
     /// The connection could not be made.
     Connect(ConnectError),
-    /// The relay ended it, with a code (RFC 6455, section 7.4) or without.
+    /// The relay ended the connection, with a code (RFC 6455, section 7.4) or without one.
     Closed(Option<u16>),
-    /// A message of the relay is longer than [`Limits::message`](super::Limits::message).
+    /// A message from the relay is longer than [`Limits::message`](super::Limits::message).
     MessageTooLarge,
-    /// A text is not UTF-8.
+    /// A text message is not UTF-8.
     NotUtf8,
-    /// The relay broke the rules of WebSocket.
+    /// The relay violated the WebSocket protocol.
     Protocol(ProtocolError),
     /// Reading from or writing to the connection failed.
     Io(io::Error),

@@ -1,4 +1,4 @@
-//! Events on their way to a relay.
+//! The events that are waiting to be sent to a relay.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -10,7 +10,7 @@ use super::settings::Limits;
 use crate::auth::SignedEvent;
 use crate::message;
 
-/// An event as a message.
+/// An event in the form of a message.
 #[derive(Clone, Debug)]
 pub(super) struct Outgoing {
     pub(super) id: [u8; 32],
@@ -20,15 +20,16 @@ pub(super) struct Outgoing {
     is_retry: bool,
 }
 
-/// Events that wait, the one that is being written, and those that a relay may want again after
-/// authentication.
+/// The events that wait, the event that is being written, and the events that may have to be sent
+/// again after an authentication.
 #[derive(Debug)]
 pub(super) struct Outbox {
     waiting: Queue,
     current: Option<Outgoing>,
-    /// Written, without a report of the relay. Some relays report nothing: it is forgotten in time.
+    /// Events that were written but not reported on. Some relays report nothing, so events are
+    /// removed from here after some time.
     sent: Queue,
-    /// Refused until there is an authentication.
+    /// Events that were refused until there is an authentication.
     refused: Queue,
 }
 
@@ -38,7 +39,7 @@ impl Outbox {
         Self { waiting: queue(), current: None, sent: queue(), refused: queue() }
     }
 
-    /// Adds an event; returns the ids of those that were dropped.
+    /// Adds an event. Returns the ids of the events that were dropped for it.
     pub(super) fn add(&mut self, event: &SignedEvent) -> Vec<[u8; 32]> {
         let message = message::event(&event.json);
         let queued = Instant::now();
@@ -50,7 +51,7 @@ impl Outbox {
         self.waiting.items.is_empty() && self.current.is_none()
     }
 
-    /// Takes the next event to be written.
+    /// Takes the next event to write.
     pub(super) fn start(&mut self) -> Option<Outgoing> {
         if self.current.is_none() {
             self.current = self.waiting.pop();
@@ -58,15 +59,15 @@ impl Outbox {
         self.current.clone()
     }
 
-    /// The current event is written.
+    /// Records that the current event has been written.
     pub(super) fn written(&mut self) {
         if let Some(event) = self.current.take() {
             drop(self.sent.push(event));
         }
     }
 
-    /// The connection ended. The current event is written again to the next one, unless it is
-    /// `suspect`, as are those that a relay refused until an authentication.
+    /// Records that the connection ended. The current event, unless it is `suspect`, and the events
+    /// that were refused for want of authentication are sent again on the next connection.
     pub(super) fn disconnected(&mut self, suspect: Option<[u8; 32]>) {
         let refused = core::mem::take(&mut self.refused.items);
         self.refused.bytes = 0;
@@ -77,7 +78,7 @@ impl Outbox {
         self.sent.clear();
     }
 
-    /// Takes note of a relay's report. Returns true if the event will be sent again after an
+    /// Records a relay's report. Returns true if the event will be sent again after an
     /// authentication.
     pub(super) fn reported(&mut self, id: &[u8; 32], needs_auth: bool) -> bool {
         let Some(mut event) = self.sent.remove(id) else { return false };
@@ -89,14 +90,14 @@ impl Outbox {
         true
     }
 
-    /// There is an authentication: what was refused is sent again.
+    /// Records an authentication: the events that were refused without it are sent again.
     pub(super) fn authenticated(&mut self) {
         while let Some(event) = self.refused.pop() {
             drop(self.waiting.push(event));
         }
     }
 
-    /// Drops events of an age; returns the ids of those that were not sent.
+    /// Drops events that are too old. Returns the ids of those that were not sent.
     pub(super) fn expire(&mut self, age: Duration) -> Vec<[u8; 32]> {
         drop(self.sent.expire(age));
         let mut ids = self.waiting.expire(age);
@@ -104,14 +105,14 @@ impl Outbox {
         ids
     }
 
-    /// Time when the next event expires.
+    /// Returns the time when the next event expires.
     pub(super) fn expires(&self, age: Duration) -> Option<Instant> {
         let first = [&self.waiting, &self.sent, &self.refused].map(|queue| queue.items.front());
         first.into_iter().flatten().map(|event| event.queued + age).min()
     }
 }
 
-/// A queue of events with bounds on their number and their bytes.
+/// A queue of events with limits on their number and their total length.
 #[derive(Debug)]
 struct Queue {
     items: VecDeque<Outgoing>,
@@ -125,7 +126,7 @@ impl Queue {
         Self { items: VecDeque::new(), bytes: 0, max_items, max_bytes }
     }
 
-    /// Adds at the end; returns the ids of those dropped from the front.
+    /// Adds an event at the end. Returns the ids of the events that were dropped from the front.
     fn push(&mut self, event: Outgoing) -> Vec<[u8; 32]> {
         self.bytes += event.message.len();
         self.items.push_back(event);
@@ -137,7 +138,7 @@ impl Queue {
         dropped
     }
 
-    /// Puts back what was taken from the front of a queue with the same bounds.
+    /// Puts back events that were taken from the front of a queue with the same limits.
     fn push_front(&mut self, event: Outgoing) {
         self.bytes += event.message.len();
         self.items.push_front(event);

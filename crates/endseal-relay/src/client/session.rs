@@ -1,4 +1,4 @@
-//! One connection from its first to its last message.
+//! One connection from its handshake to its end.
 
 use alloc::collections::VecDeque;
 use core::future::poll_fn;
@@ -22,21 +22,21 @@ use super::{LARGE, MAX_CHALLENGES, backoff};
 use crate::connect::Socket;
 use crate::message::{self, RelayMessage, printable};
 
-/// Prefix of reasons that name a missing authentication (NIP-42).
+/// The prefix of reasons that report a missing authentication (NIP-42).
 const AUTH_REQUIRED: &str = "auth-required:";
 
-/// Longest time for sending the close message.
+/// Maximum time for sending the close message.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// Reason and circumstances of the end of a connection.
+/// Why and when a connection ended.
 pub(super) struct Ended {
     pub(super) reason: Disconnect,
     pub(super) suspect: Option<[u8; 32]>,
-    /// Time of the last frame, in seconds since 1970.
+    /// The time of the last frame, in seconds since 1970.
     pub(super) last_seen: Option<u64>,
 }
 
-/// The caller dropped the other end of the channel.
+/// The caller dropped the receiver of the channel.
 pub(super) struct Gone;
 
 /// Reports events that were dropped.
@@ -51,43 +51,45 @@ pub(super) async fn report(
     Ok(())
 }
 
-/// State of a connection, from its handshake to its end.
+/// The state of a connection, from its handshake to its end.
 pub(super) struct Session<'s> {
     socket: Socket,
     settings: &'s Settings,
     shared: &'s Shared,
     last_seen: Option<u64>,
-    /// Control messages, which are sent before events.
+    /// Control messages. They are sent before events.
     control: VecDeque<Message>,
     writing: Option<Writing>,
-    /// A pong is queued in the socket: nothing is read until it is written, or pongs would pile up.
+    /// True while a pong is queued in the socket. Nothing is read until it is written, as pongs
+    /// would pile up otherwise.
     owes_pong: bool,
     last_frame: Instant,
     next_ping: Instant,
-    /// Time since which the socket takes no more.
+    /// The time since which the socket has accepted no data.
     stalled_since: Option<Instant>,
     filter_version: u64,
-    /// Subscriptions that the relay was asked for, the oldest first: two at most.
+    /// The subscriptions that were requested from the relay, oldest first. There are at most two.
     subscriptions: Vec<Subscription>,
-    /// Filter whose subscription the relay ended.
+    /// The filter whose subscription the relay ended.
     refused_version: Option<u64>,
     request_at: Option<Instant>,
     closed: u32,
     challenge: Option<String>,
     challenges: u32,
-    /// Ids of answers to the challenge that the relay did not report yet.
+    /// The ids of answers to the challenge that the relay has not reported on yet.
     unconfirmed: Vec<[u8; 32]>,
     confirmed_at: Option<Instant>,
     is_authenticated: bool,
-    /// Last large event, and the time when it was written.
+    /// The last large event, and the time when it was written.
     large: Option<([u8; 32], Option<Instant>)>,
 }
 
-/// A subscription. It stays until the relay has confirmed its successor: no event is missed.
+/// A subscription. It stays until the relay has confirmed its successor, so that no event is
+/// missed.
 struct Subscription {
-    /// Version of the filter that was subscribed to.
+    /// The version of the filter that was subscribed to.
     version: u64,
-    /// The same as its id. It tells a relay nothing about the program.
+    /// The version again, as an id for the relay. It tells the relay nothing about the program.
     id: String,
 }
 
@@ -121,7 +123,7 @@ impl<'s> Session<'s> {
             last_frame: now,
             next_ping: now + settings.timing.ping,
             stalled_since: None,
-            // The version of a filter that was set is above it.
+            // Filters that were set have a higher version than this.
             filter_version: 0,
             subscriptions: Vec::new(),
             refused_version: None,
@@ -156,7 +158,7 @@ impl<'s> Session<'s> {
                 granted = notifications.reserve(), if permit.is_none() => {
                     let Ok(granted) = granted else { break Disconnect::Stopped };
                     permit = Some(granted);
-                    // While nothing was read the relay was not silent.
+                    // The relay was not silent while the client read nothing.
                     self.last_frame = Instant::now();
                 }
                 step = self.step(permit.is_some()) => match step {
@@ -179,7 +181,7 @@ impl<'s> Session<'s> {
                     let keep_unsent = self.settings.timing.keep_unsent;
                     let unsent = self.shared.state().outbox.expire(keep_unsent);
                     if !unsent.is_empty() {
-                        // The channel may have no space but that of the permit.
+                        // The channel may have no space except for the reserved permit.
                         permit = None;
                     }
                     if report(unsent, number, notifications).await.is_err() {
@@ -193,7 +195,7 @@ impl<'s> Session<'s> {
         Ended { reason, suspect: suspect.map(|(id, _)| id), last_seen: self.last_seen }
     }
 
-    /// Takes over what the handle changed.
+    /// Adopts the changes that were made through the handle.
     fn collect(&mut self) {
         let mut state = self.shared.state();
         if state.filter_version != self.filter_version {
@@ -216,7 +218,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Subscribes with the current filter, or ends the subscription if there is none.
+    /// Subscribes with the current filter, or ends the subscription if there is no filter.
     fn request(&mut self) {
         let filter = self.shared.state().filter.clone();
         let Some(mut filter) = filter else { return self.unsubscribe(0..self.subscriptions.len()) };
@@ -225,12 +227,12 @@ impl<'s> Session<'s> {
         filter.since = match (self.last_seen, filter.since) {
             (None, Some(since)) => Some(since),
             (None, None) => Some(now.saturating_sub(overlap)),
-            // A clock that was set back must not hide what comes.
+            // If the clock was set back, new events must not be filtered out.
             (Some(seen), _) => Some(seen.min(now).saturating_sub(overlap)),
         };
         let version = self.filter_version;
         if self.refused_version == Some(version) {
-            // Some relays allow one subscription.
+            // Some relays allow only one subscription.
             self.unsubscribe(0..self.subscriptions.len());
         }
         let id = version.to_string();
@@ -238,18 +240,18 @@ impl<'s> Session<'s> {
         if self.subscriptions.iter().all(|it| it.version != version) {
             self.subscriptions.push(Subscription { version, id });
         }
-        // The oldest may be the one that is confirmed.
+        // The oldest subscription may be the confirmed one.
         self.unsubscribe(1..self.subscriptions.len().saturating_sub(1).max(1));
     }
 
-    /// Ends the subscriptions at these places.
+    /// Ends the subscriptions at these indexes.
     fn unsubscribe(&mut self, range: Range<usize>) {
         for Subscription { id, .. } in self.subscriptions.drain(range) {
             self.control.push_back(Message::text(message::close(&id)));
         }
     }
 
-    /// Place of a subscription that the relay was asked for.
+    /// Returns the index of a subscription that was requested from the relay.
     fn position(&self, subscription: Text<'_>) -> Option<usize> {
         self.subscriptions.iter().position(|it| subscription.is(&it.id))
     }
@@ -265,8 +267,8 @@ impl<'s> Session<'s> {
     async fn close(&mut self) -> Disconnect {
         let goodbye = async {
             let message = Message::close(Some(CloseCode::NORMAL_CLOSURE), "");
-            // A socket that is dropped with unread messages resets the connection, and the relay
-            // may lose what was sent last.
+            // Dropping a socket with unread messages resets the connection, and the relay may then
+            // lose the messages that were sent last.
             if self.socket.send(message).await.is_ok() {
                 while let Some(Ok(_)) = self.socket.next().await {}
             }
@@ -291,11 +293,11 @@ impl<'s> Session<'s> {
             Message::text(Payload::from(event.message))
         };
         self.stalled_since.get_or_insert_with(Instant::now);
-        // A socket that is closed fails at its next step too.
+        // If the socket is closed, its next operation fails too.
         let _ = Pin::new(&mut self.socket).start_send(message);
     }
 
-    /// Waits until everything is written, or a message has arrived.
+    /// Waits until everything is written or a message has arrived.
     async fn step(&mut self, may_read: bool) -> Step {
         let writes = self.writing.is_some() || self.owes_pong;
         let reads = may_read && !self.owes_pong;
@@ -413,7 +415,8 @@ impl<'s> Session<'s> {
         Some(Notification::Result { id, accepted, reason })
     }
 
-    /// All answers to a challenge are reported, or the time for it has passed.
+    /// Handles the end of an authentication: all answers to the challenge were reported on, or the
+    /// time for the reports has passed.
     fn authenticated(&mut self) {
         self.confirmed_at = None;
         self.is_authenticated = true;
@@ -426,7 +429,8 @@ impl<'s> Session<'s> {
     fn subscription_closed(&mut self, reason: &str) {
         self.closed += 1;
         self.refused_version = Some(self.filter_version);
-        // An authentication requests by itself; the long wait is for relays without a challenge.
+        // An authentication triggers the request itself. The long wait is for relays that send no
+        // challenge.
         let waits_for_auth = reason.starts_with(AUTH_REQUIRED) && !self.is_authenticated;
         let timing = &self.settings.timing;
         let wait =

@@ -1,4 +1,4 @@
-//! Settings of a connection to a relay.
+//! The settings of a connection to a relay.
 
 use core::time::Duration;
 
@@ -7,28 +7,29 @@ use endseal_service::Trust;
 use crate::address::{Address, Reach};
 use crate::connect::Proxy;
 
-/// Settings of a connection to a relay.
+/// The settings of a connection to a relay.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// URL of the relay.
+    /// The URL of the relay.
     pub address: Address,
-    /// Addresses that may be connected to.
+    /// The addresses that may be connected to.
     pub reach: Reach,
-    /// SOCKS5 proxy through which everything goes.
+    /// The SOCKS5 proxy for all connections.
     pub proxy: Option<Proxy>,
-    /// Certificate authorities that may vouch for the relay.
+    /// The certificate authorities that may vouch for the relay.
     pub trust: Trust,
-    /// Bounds of the memory that the connection uses.
+    /// Limits on the memory that the connection uses.
     pub limits: Limits,
-    /// Timeouts and intervals of the connection.
+    /// The timeouts and intervals of the connection.
     pub timing: Timing,
-    /// Fetch the information document (NIP-11), over a connection of its own.
+    /// Whether to fetch the information document (NIP-11). This takes a separate connection.
     pub information: bool,
 }
 
 impl Settings {
-    /// Defaults: direct, any address, Mozilla's authorities, with the information document.
+    /// Returns the default settings: a direct connection to any address, Mozilla's authorities, and
+    /// fetching of the information document.
     #[must_use]
     pub fn new(address: Address) -> Self {
         Self {
@@ -43,48 +44,49 @@ impl Settings {
     }
 }
 
-/// Bounds of memory of a connection.
+/// Limits on the memory of a connection.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Longest message that is received; a longer one ends the connection.
+    /// Maximum length of a received message. A longer message ends the connection.
     pub message: usize,
-    /// Most events that wait to be sent.
+    /// Maximum number of events that wait to be sent.
     pub queued_events: usize,
-    /// Most bytes of the events that wait to be sent.
+    /// Maximum total length in bytes of the events that wait to be sent.
     pub queued_bytes: usize,
 }
 
 impl Default for Limits {
-    /// 1 MiB; 1,024 events of 8 MiB together.
+    /// Returns the default limits: messages of 1 MiB, and 1,024 events with 8 MiB in total.
     fn default() -> Self {
         Self { message: 1 << 20, queued_events: 1_024, queued_bytes: 8 << 20 }
     }
 }
 
-/// Timeouts and intervals of a connection.
+/// The timeouts and intervals of a connection.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Timing {
-    /// Longest time from the first packet to the end of the WebSocket handshake.
+    /// Maximum time from the first packet to the end of the WebSocket handshake.
     pub connect: Duration,
-    /// Time between two pings to the relay.
+    /// Interval between two pings to the relay.
     pub ping: Duration,
-    /// Time without a frame, or without progress in sending, after which the connection ends.
+    /// Time after which the connection ends if no frame arrives, or if sending makes no progress.
     pub silence: Duration,
-    /// First wait before the next connection, doubled each time.
+    /// The first wait before a new attempt to connect. It doubles with each failure.
     pub first_wait: Duration,
-    /// Longest wait between two attempts to connect.
+    /// Maximum wait between two attempts to connect.
     pub longest_wait: Duration,
-    /// A connection that lasted as long starts again with the first wait.
+    /// After a connection that lasted at least this long, the first wait is used again.
     pub lasted: Duration,
     /// Age at which an unsent event is dropped.
     pub keep_unsent: Duration,
-    /// Time before the last frame from which events are asked for again.
+    /// How far before the last frame a new subscription starts asking for events.
     pub overlap: Duration,
-    /// Time for a relay to confirm an authentication; some never do.
+    /// Time within which a relay confirms an authentication. Some relays never do.
     pub confirm: Duration,
-    /// A connection that ends in this time after a [large](super::LARGE) event makes it suspect.
+    /// If a connection ends within this time after a [large](super::LARGE) event was sent, the
+    /// event is suspected to be the cause.
     pub suspect: Duration,
 }
 

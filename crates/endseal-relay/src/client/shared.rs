@@ -1,4 +1,4 @@
-//! State that the handle and the task share.
+//! The state that the handle and the task share.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,13 +13,13 @@ use crate::message::Filter;
 pub(super) struct Shared {
     state: Mutex<State>,
     changed: Notify,
-    /// 0 while it is unknown.
+    /// The relay's `max_message_length`, or 0 while it is unknown.
     max_message_length: AtomicU64,
 }
 
 pub(super) struct State {
     pub(super) filter: Option<Filter>,
-    /// Raised with each change of the filter.
+    /// Incremented with each change of the filter.
     pub(super) filter_version: u64,
     pub(super) outbox: Outbox,
     /// A challenge and the signed events that answer it.
@@ -40,23 +40,23 @@ impl Shared {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        // No code that holds the lock leaves the state half changed.
+        // A poisoned lock is safe to use: no code that holds it leaves the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns after the next change, or at once if there was one since the last call.
+    /// Waits for the next change. Returns at once if there was a change since the last call.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Returns when the task has to stop.
+    /// Waits until the task has to stop.
     pub(super) async fn stopped(&self) {
         while !self.state().is_stopping {
             self.changed().await;
         }
     }
 
-    /// Sets the filter. Returns its version.
+    /// Sets the filter and returns its version.
     pub(super) fn subscribe(&self, filter: Option<Filter>) -> u64 {
         let mut state = self.state();
         state.filter = filter;

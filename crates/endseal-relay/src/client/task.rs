@@ -1,4 +1,4 @@
-//! The task of a client: it makes one connection after the other.
+//! The task of a client. It makes one connection after another.
 
 use alloc::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::shared::Shared;
 use super::{backoff, information};
 use crate::connect::Route;
 
-/// Runs until the caller stops it, or drops the other end of the channel.
+/// Runs until the caller stops the task or drops the receiver of the channel.
 pub(super) async fn run(
     settings: Settings,
     number: usize,

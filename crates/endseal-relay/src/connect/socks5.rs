@@ -1,4 +1,4 @@
-//! SOCKS5 (RFC 1928) with names resolved by the proxy, as Tor has it.
+//! SOCKS5 (RFC 1928) with names that the proxy resolves, as Tor requires.
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
@@ -21,9 +21,9 @@ const IPV6: u8 = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
 pub struct Proxy {
-    /// Address and port of the proxy.
+    /// The address and port of the proxy.
     pub address: SocketAddr,
-    /// User name (RFC 1929) of 1 to 255 bytes. Tor uses another circuit for each.
+    /// The user name (RFC 1929) of 1 to 255 bytes. Tor uses a separate circuit for each user name.
     pub isolation: Option<String>,
 }
 
@@ -44,7 +44,8 @@ impl Proxy {
         if let Some(name) = &self.isolation {
             let mut request = vec![1, length(name)?];
             request.extend_from_slice(name.as_bytes());
-            // Some proxies refuse an empty password, and none of this use reads it.
+            // Some proxies refuse an empty password. Proxies that are used for isolation ignore its
+            // value.
             request.extend_from_slice(&[1, b'x']);
             stream.write_all(&request).await.map_err(ConnectError::Io)?;
             let mut status = [0; 2];
@@ -75,7 +76,7 @@ impl Proxy {
     }
 }
 
-/// Reads the reply and the address in it, which nothing is done with.
+/// Reads the reply and the address in it. The address is ignored.
 async fn reply(stream: &mut TcpStream) -> Result<(), ConnectError> {
     let mut head = [0; 4];
     stream.read_exact(&mut head).await.map_err(ConnectError::Io)?;
@@ -103,7 +104,7 @@ fn length(text: &str) -> Result<u8, ConnectError> {
     }
 }
 
-/// Refusal of a SOCKS5 proxy.
+/// The reason why a SOCKS5 proxy made no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SocksError {
@@ -111,9 +112,9 @@ pub enum SocksError {
     Method,
     /// The proxy refused the user name.
     Authentication,
-    /// The proxy did not connect; the number is the reply of RFC 1928, section 6.
+    /// The proxy did not connect. The number is the reply of RFC 1928, section 6.
     Refused(u8),
-    /// User name or host are empty or longer than 255 bytes.
+    /// The user name or the host is empty or longer than 255 bytes.
     Length,
 }
 

@@ -1,5 +1,5 @@
-//! Requests to a relay over HTTP/1.1 (RFC 9112): for a document, and to go on as WebSocket
-//! (RFC 6455, section 4.1).
+//! HTTP/1.1 requests to a relay (RFC 9112): to fetch a document, and to upgrade the connection to
+//! WebSocket (RFC 6455, section 4.1).
 
 use core::fmt;
 
@@ -17,9 +17,9 @@ use tokio::task::JoinSet;
 
 use super::Io;
 
-/// Most bytes of the head of an answer.
+/// Maximum length in bytes of the head of a response.
 const MAX_HEAD: usize = 16 * 1024;
-/// Appended to a key before it is hashed (RFC 6455, section 1.3).
+/// The text that is appended to a key before it is hashed (RFC 6455, section 1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// Begins a GET request for the path of a URI.
@@ -28,8 +28,8 @@ pub(crate) fn get(uri: &Uri) -> request::Builder {
     request.header(HOST, uri.authority().map_or("", |authority| authority.as_str()))
 }
 
-/// Sends a request and returns the head of the answer. A task of `driver` moves the bytes: the body
-/// ends early if `driver` is dropped.
+/// Sends a request and returns the head of the response. A task in `driver` transfers the bytes, so
+/// the body ends early if `driver` is dropped.
 pub(crate) async fn ask(
     stream: Box<dyn Io>,
     request: Request<String>,
@@ -38,12 +38,12 @@ pub(crate) async fn ask(
     let mut builder = http1::Builder::new();
     builder.max_buf_size(MAX_HEAD);
     let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await?;
-    // Its failure is that of the request.
+    // If this task fails, the request fails with the same error.
     driver.spawn(async move { drop(connection.with_upgrades().await) });
     sender.send_request(request).await
 }
 
-/// Asks the relay to go on as WebSocket, and returns the connection if it does.
+/// Asks the relay to upgrade to WebSocket, and returns the connection if it does.
 pub(super) async fn upgrade(
     stream: Box<dyn Io>,
     uri: &Uri,
@@ -69,7 +69,7 @@ pub(super) async fn upgrade(
     hyper::upgrade::on(response).await.map(TokioIo::new).map_err(UpgradeError::Http)
 }
 
-/// Returns true if the headers of an answer are those of a relay that knows the key of the request.
+/// Returns true if the headers of a response prove that the relay knows the key of the request.
 fn agrees(headers: &HeaderMap, key: &str) -> bool {
     let names = |header: HeaderName, token: &str| {
         let values = headers.get_all(header).into_iter().filter_map(|value| value.to_str().ok());
@@ -86,19 +86,19 @@ fn agrees(headers: &HeaderMap, key: &str) -> bool {
         && accepted.is_some_and(|found| found.as_bytes() == accept.as_bytes())
 }
 
-/// Cause why a relay does not go on as WebSocket.
+/// The reason why a relay does not upgrade to WebSocket.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum UpgradeError {
-    /// The headers of the answer are not those of a WebSocket server that read the request.
+    /// The headers of the response are not those of a WebSocket server that read the request.
     Headers,
-    /// The answer is not HTTP/1.1, or its head is longer than 16 KiB.
+    /// The response is not HTTP/1.1, or its head is longer than 16 KiB.
     Http(hyper::Error),
-    /// The system has no randomness for the key.
+    /// The system has no random bytes for the key.
     Random(RandomError),
-    /// The URL has what cannot be in a request.
+    /// The URL contains something that cannot be in a request.
     Request(http::Error),
-    /// The relay answered with another status than 101.
+    /// The relay answered with a status other than 101.
     Status(StatusCode),
 }
 

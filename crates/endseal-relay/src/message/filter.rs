@@ -1,4 +1,4 @@
-//! Filters of a `REQ` (NIP-01).
+//! The filters of a `REQ` (NIP-01).
 
 use endseal_nostr::event::Event;
 use endseal_nostr::hex;
@@ -8,32 +8,33 @@ use endseal_nostr::output::Sink;
 
 use super::{MAX_VALUES, MessageError};
 
-/// Conditions that an event meets all of. An absent one is met by every event, and an empty list by
-/// none.
+/// Conditions, all of which an event must meet. Every event meets a condition that is absent, and
+/// no event meets one with an empty list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "callers make them; NIP-01 has these")]
 pub struct Filter {
-    /// Ids of which the event has one.
+    /// The event has one of these ids.
     pub ids: Option<Vec<[u8; 32]>>,
-    /// Public keys of which one is the author's.
+    /// The author of the event is one of these public keys.
     pub authors: Option<Vec<[u8; 32]>>,
-    /// Kinds of which the event has one.
+    /// The event has one of these kinds.
     pub kinds: Option<Vec<u16>>,
-    /// Letters of tags, each with values of which an event has one.
+    /// For each of these tag letters, the event has a tag with one of the values.
     pub tags: Vec<(char, Vec<String>)>,
-    /// Earliest `created_at` that matches.
+    /// The earliest `created_at` that matches.
     pub since: Option<u64>,
-    /// Latest `created_at` that matches.
+    /// The latest `created_at` that matches.
     pub until: Option<u64>,
-    /// Greatest number of stored events that the relay shall send.
+    /// Maximum number of stored events that the relay is to send.
     pub limit: Option<u64>,
 }
 
 impl Filter {
-    /// Reads a JSON object. Members that NIP-01 does not have are ignored.
+    /// Reads a JSON object. Members that NIP-01 does not define are ignored.
     ///
     /// # Errors
-    /// [`MessageError`].
+    /// [`MessageError`] if the JSON is not a filter, or has too many values or a value that nothing
+    /// can match.
     pub fn parse(json: &str) -> Result<Self, MessageError> {
         let mut filter = Self::default();
         let mut scanner = Scanner::over(json);
@@ -79,7 +80,7 @@ impl Filter {
         sink.put(b"}");
     }
 
-    /// Returns true if the event meets all conditions; `limit` is none.
+    /// Returns true if the event meets all conditions. `limit` is not a condition.
     #[must_use]
     pub fn matches(&self, event: &Event<'_>) -> bool {
         let in_list = |list: &Option<Vec<[u8; 32]>>, value| {
@@ -128,7 +129,7 @@ fn kind(scanner: &mut Scanner<'_>) -> Result<u16, MessageError> {
     u16::try_from(kind).map_err(|_| MessageError::Json(JsonError::Integer))
 }
 
-/// Members of an object that is written.
+/// Writes the members of an object.
 struct Members<'s, S> {
     sink: &'s mut S,
     is_first: bool,

@@ -10,18 +10,18 @@ use super::{Filter, MAX_FILTERS, MessageError, elements, object, string, subscri
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientMessage<'a> {
-    /// Publishes an event: its JSON, an object.
+    /// Publishes an event. This is the JSON of the event, an object.
     Event(&'a str),
-    /// Asks for stored events and for new ones.
+    /// Requests stored events and new ones.
     Request {
-        /// Id of the subscription; an existing one is replaced.
+        /// The id of the subscription. An existing subscription with this id is replaced.
         subscription: Text<'a>,
-        /// Filters, of which an event must match at least one.
+        /// The filters. An event must match at least one of them.
         filters: Vec<Filter>,
     },
-    /// Ends a subscription, named by its id.
+    /// Ends the subscription with this id.
     Close(Text<'a>),
-    /// Answers a challenge: the JSON of an event of kind 22242.
+    /// Answers a challenge. This is the JSON of an event of kind 22242.
     Auth(&'a str),
     /// A message of another type.
     Unknown,
@@ -31,7 +31,7 @@ impl<'a> ClientMessage<'a> {
     /// Parses the JSON of one message.
     ///
     /// # Errors
-    /// [`MessageError`].
+    /// [`MessageError`] if the message is malformed or exceeds a limit.
     pub fn parse(json: &'a [u8]) -> Result<Self, MessageError> {
         let mut parts = [""; 2];
         let mut filters = Vec::new();
@@ -68,13 +68,13 @@ impl<'a> ClientMessage<'a> {
     }
 }
 
-/// `["EVENT",…]` with the JSON of an event.
+/// Writes `["EVENT",…]` with the JSON of an event.
 #[must_use]
 pub fn event(json: &[u8]) -> Bytes {
     Bytes::from([b"[\"EVENT\",", json, b"]"].concat())
 }
 
-/// `["AUTH",…]` with the JSON of an event.
+/// Writes `["AUTH",…]` with the JSON of an event.
 #[must_use]
 pub fn auth(json: &[u8]) -> Bytes {
     Bytes::from([b"[\"AUTH\",", json, b"]"].concat())

@@ -13,32 +13,32 @@ use super::{MAX_CHALLENGE_LEN, MessageError, elements, object, string, subscript
 pub enum RelayMessage<'a> {
     /// An event of a subscription.
     Event {
-        /// Id of the subscription that the event belongs to.
+        /// The id of the subscription that the event belongs to.
         subscription: Text<'a>,
-        /// JSON of the event, an object; nothing in it is verified.
+        /// The JSON of the event, an object. It is not verified.
         event: &'a str,
     },
     /// All stored events of a subscription were sent.
     EndOfStored(Text<'a>),
-    /// Fate of a published event.
+    /// The result of a published event.
     Result {
-        /// Id of the published event.
+        /// The id of the published event.
         id: [u8; 32],
-        /// True if the relay accepted the event, or had it already.
+        /// True if the relay accepted the event or already had it.
         accepted: bool,
-        /// Reason with a prefix such as `auth-required:`; absent at some relays.
+        /// The reason, with a prefix such as `auth-required:`. Some relays send none.
         reason: Text<'a>,
     },
-    /// Text for people, which the relay's operator chose.
+    /// A text for people, which the relay's operator chose.
     Notice(Text<'a>),
     /// The relay ended a subscription.
     Closed {
-        /// Id of the subscription that ended.
+        /// The id of the subscription that ended.
         subscription: Text<'a>,
-        /// Reason with a prefix such as `auth-required:`.
+        /// The reason, with a prefix such as `auth-required:`.
         reason: Text<'a>,
     },
-    /// Challenge that the client answers with a signed event (NIP-42).
+    /// A challenge, which the client answers with a signed event (NIP-42).
     Challenge(Text<'a>),
     /// A message of another type.
     Unknown,
@@ -48,7 +48,7 @@ impl<'a> RelayMessage<'a> {
     /// Parses the JSON of one message.
     ///
     /// # Errors
-    /// [`MessageError`].
+    /// [`MessageError`] if the message is malformed or exceeds a limit.
     pub fn parse(json: &'a [u8]) -> Result<Self, MessageError> {
         let mut parts = [""; 4];
         elements(json, |number, raw| {
@@ -101,7 +101,7 @@ fn boolean(element: &str) -> Result<bool, MessageError> {
     }
 }
 
-/// `["EVENT",…]` with the JSON of an event, for a subscription.
+/// Writes `["EVENT",…]` with the JSON of an event, for a subscription.
 #[must_use]
 pub fn deliver(subscription: &str, event: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(event.len() + subscription.len() + 16);
