@@ -68,7 +68,7 @@ impl Proxy {
     /// do.
     ///
     /// # Errors
-    /// As for [`open_key`](Self::open_key), except for a wrong commitment.
+    /// The same errors as [`open_key`](Self::open_key), except for a wrong commitment.
     pub(crate) async fn unwrap_key(
         &self,
         header: &Header,
@@ -103,7 +103,7 @@ impl Proxy {
     /// Like [`rewrap`](Self::rewrap), with another binding than that of the bucket's rule.
     ///
     /// # Errors
-    /// As for [`rewrap`](Self::rewrap).
+    /// The same errors as [`rewrap`](Self::rewrap).
     pub(crate) async fn rewrap_bound(
         &self,
         header: &Header,

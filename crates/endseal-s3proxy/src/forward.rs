@@ -83,7 +83,7 @@ impl Proxy {
     /// Sends a request without a body.
     ///
     /// # Errors
-    /// As for [`send`](Self::send).
+    /// The same errors as [`send`](Self::send).
     pub(crate) async fn ask(
         &self,
         signer: &BackendSigner,

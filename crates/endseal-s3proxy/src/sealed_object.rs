@@ -220,7 +220,7 @@ impl Proxy {
     /// Requests the headers of an object with `HEAD`.
     ///
     /// # Errors
-    /// As for [`ask`](Self::ask).
+    /// The same errors as [`ask`](Self::ask).
     pub(crate) async fn head(
         &self,
         object_ref: &ObjectRef<'_>,

@@ -128,7 +128,7 @@ async fn serve(
     let (ended, mut has_ended) = oneshot::channel();
     let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
         worker.run(&here, received_events, received_calls, stopped);
-        // The receiver may be gone.
+        // The receiver may have been dropped.
         let _ = ended.send(());
     });
     let thread = thread.map_err(RunError::System)?;

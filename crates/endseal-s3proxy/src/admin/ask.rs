@@ -49,7 +49,7 @@ pub(super) async fn ask(
 /// Requests a document and reads it completely.
 ///
 /// # Errors
-/// As for [`ask`], and if the document is too long or breaks off.
+/// The same errors as [`ask`], and an error if the document is too long or ends early.
 pub(super) async fn document(proxy: &Proxy, target: &Target) -> Result<(HeaderMap, Bytes), Fault> {
     let response = ask(proxy, &Method::GET, target, HeaderMap::new()).await?;
     let (head, body) = response.into_parts();

@@ -51,7 +51,7 @@ struct Shared {
 struct State {
     signer: Option<Arc<Signer>>,
     expiry: Option<SystemTime>,
-    /// Cause of the last attempt's failure, if it failed.
+    /// The reason why the last attempt failed, if it did.
     failure: Option<Arc<str>>,
 }
 

@@ -35,8 +35,8 @@ const OPERATIONS: [Operation; 17] = [
     Operation::Other,
 ];
 
-/// Counts a request as in flight until it is dropped: after the response, or when the client is
-/// gone.
+/// Counts a request as in flight until it is dropped: after the response, or when the client
+/// disconnects.
 pub(crate) struct InFlight<'a>(&'a Metrics);
 
 impl Drop for InFlight<'_> {

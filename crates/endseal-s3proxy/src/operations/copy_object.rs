@@ -94,8 +94,8 @@ pub(super) async fn copy_object(
     if (from.bucket, from.key) == (to.bucket, to.key) && !has_changes {
         return Err(S3Error::illegal_copy());
     }
-    // Conditions are checked here, because the copy has its own condition, beside which servers
-    // ignore others.
+    // Conditions are checked here, because the copy has a condition of its own, and servers ignore
+    // other conditions next to it.
     let head = match proxy.head(&from, conditions::of_source(&call.headers)).await {
         Ok(head) => head,
         Err(error) => return Err(not_there(proxy, &from, error).await),

@@ -84,7 +84,7 @@ pub(super) async fn delete_objects(
 /// Sends a delete request with the digest that S3 requires for it.
 ///
 /// # Errors
-/// As for [`Proxy::send`].
+/// The same errors as [`Proxy::send`].
 pub(super) async fn send(
     proxy: &Proxy,
     signer: &BackendSigner,

@@ -173,7 +173,7 @@ fn hold_to_what_was_found(headers: &mut HeaderMap, found: Option<&Named>) -> Res
 /// version.
 ///
 /// # Errors
-/// As for [`translate`].
+/// The same errors as [`translate`].
 pub(super) async fn of_deleted(
     proxy: &Proxy,
     call: &RequestContext,

@@ -191,7 +191,7 @@ pub(super) fn set_metadata(
 /// Like [`set_metadata`], with the sealed MD5 of the content if it is given.
 ///
 /// # Errors
-/// As for [`set_metadata`].
+/// The same errors as [`set_metadata`].
 pub(super) fn set_all_metadata(
     proxy: &Proxy,
     bucket: &str,

@@ -36,7 +36,7 @@ pub(crate) enum ContentSource {
 /// Returns the content in buffered form. `patience` is the timeout for each chunk.
 ///
 /// # Errors
-/// As for [`Content::poll_step`], and `RequestTimeout`.
+/// The same errors as [`Content::poll_step`], and `RequestTimeout`.
 pub(crate) async fn held(
     mut content: Content,
     patience: Duration,
@@ -52,7 +52,7 @@ pub(crate) async fn held(
 /// the digests. `patience` is the timeout for each chunk.
 ///
 /// # Errors
-/// As for [`Content::poll_step`], and `RequestTimeout`.
+/// The same errors as [`Content::poll_step`], and `RequestTimeout`.
 pub(crate) async fn whole(
     mut content: Content,
     patience: Duration,

@@ -102,7 +102,7 @@ impl Opened {
     /// response instead of a truncated body. Small objects are opened completely.
     ///
     /// # Errors
-    /// As for [`poll_piece`](Self::poll_piece).
+    /// The same errors as [`poll_piece`](Self::poll_piece).
     pub(crate) async fn begin(&mut self) -> Result<(), S3Error> {
         if let Some(piece) = poll_fn(|cx| self.poll_piece(cx)).await {
             self.first = Some(piece?);
@@ -114,7 +114,7 @@ impl Opened {
     /// Reads all of the content, which must be small.
     ///
     /// # Errors
-    /// As for [`poll_piece`](Self::poll_piece).
+    /// The same errors as [`poll_piece`](Self::poll_piece).
     pub(crate) async fn collect(mut self) -> Result<Bytes, S3Error> {
         let mut all = BytesMut::new();
         while let Some(piece) = poll_fn(|cx| self.poll_piece(cx)).await {

@@ -142,7 +142,7 @@ impl Shared {
             out.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
         }
         out.push_str("\r\n");
-        // The client may be gone.
+        // The client may have disconnected.
         let _ = stream.write_all(out.as_bytes()).await;
         let _ = stream.write_all(&answer.body).await;
     }

@@ -26,7 +26,7 @@ pub struct Request {
 pub enum Command {
     /// Returns the state of the signer.
     Status,
-    /// Adds a user's key. The passphrase must be the signer's own, under which the key is encrypted.
+    /// Adds a user's key. The passphrase must be that of the signer, which encrypts the key.
     Import {
         /// Label for people; may be empty.
         label: String,

@@ -33,7 +33,7 @@ async fn answer(mut call: ControlCall, handle: &Handle) -> Result<(), ControlFra
     let reply: Result<Reply, CommandError> = match call.parse() {
         Ok(command) => {
             let replied = call.until_closed(handle.request(Request { command, secret })).await;
-            // The caller is gone. A command that has not started is not executed then.
+            // The caller has disconnected. A command that has not started is not executed then.
             let Some(reply) = replied else { return Ok(()) };
             reply
         }

@@ -164,7 +164,7 @@ impl Worker {
 
     fn reply(&mut self, command: Subscribing) {
         self.publish(command.greetings);
-        // The caller may be gone.
+        // The caller may have disconnected.
         let _ = command.reply.send(command.outcome);
     }
 

@@ -66,7 +66,7 @@ impl<'a> Upload<'a> {
     /// Authenticates an upload id for an object.
     ///
     /// # Errors
-    /// As for [`of`](Self::of).
+    /// The same errors as [`of`](Self::of).
     pub(super) async fn named(
         proxy: &Proxy,
         object_ref: ObjectRef<'a>,

@@ -58,7 +58,7 @@ fn the_log_is_verified_between_answers() {
     let sockets = runtime.handle();
     let (verify, mut verified) = call(Command::Verify);
     worker.command(verify, sockets);
-    // A command whose caller is gone costs one page at most.
+    // A command whose caller has disconnected costs at most one page.
     worker.command(call(Command::Verify).0, sockets);
     for page in 0..4 {
         assert!(verified.try_recv().is_err(), "{page}");
