@@ -1,7 +1,7 @@
-//! Tells the program whether it is linked with optimisation across crates, which makes its figures
-//! other ones. Cargo does not tell a build script; it tells of debug information, which only the
-//! profile `bench` of those that are optimised has, and names the folder of other profiles after
-//! them.
+//! Passes the link-time optimisation that this program is built with to the code, because figures
+//! with and without it cannot be compared. Cargo does not expose that setting to a build script. It
+//! exposes debug information, which of the optimised profiles only `bench` has, and it names the
+//! target folder of other profiles after them.
 
 use std::env;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn lto() -> String {
         () if is("PROFILE", "release") => ("RELEASE", "off"),
         () => return "off".into(),
     };
-    // What overrides the manifest.
+    // An environment variable that overrides the manifest.
     match env::var(format!("CARGO_PROFILE_{profile}_LTO")).as_deref() {
         Ok("true" | "fat") => "fat".into(),
         Ok("thin") => "thin".into(),

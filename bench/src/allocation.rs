@@ -12,7 +12,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 pub struct CountingAllocator;
 
 impl CountingAllocator {
-    /// The allocator.
+    /// Creates the allocator. Use it as the initial value of a `#[global_allocator]` static.
     #[must_use]
     pub const fn new() -> Self {
         Self
@@ -34,7 +34,8 @@ fn count(added: usize) {
 
 fn discount(removed: usize) {
     if COUNTING.load(Relaxed) {
-        // What was there before counting began may be freed now: the counter stops at zero.
+        // Memory that was allocated before counting started may be freed now: the counter stops at
+        // zero.
         let _previous =
             LIVE.try_update(Relaxed, Relaxed, |live| Some(live.saturating_sub(removed)));
     }
@@ -73,16 +74,16 @@ unsafe impl GlobalAlloc for CountingAllocator {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Allocations {
-    /// Calls of the allocator.
+    /// Number of calls that allocate memory.
     pub calls: usize,
-    /// Bytes alive at once at most.
+    /// Largest number of bytes that were allocated at the same time.
     pub peak: usize,
-    /// Bytes alive at the end.
+    /// Bytes that are still allocated at the end.
     pub live: usize,
 }
 
-/// Counts what `work` allocates on any thread. All zero in a program that has another allocator,
-/// and not to be used twice at once.
+/// Runs `work` and counts what it allocates on any thread. All counts are zero if the program has
+/// another allocator. Two calls at the same time disturb each other.
 pub fn measure(work: impl FnOnce()) -> Allocations {
     for counter in [&CALLS, &LIVE, &PEAK] {
         counter.store(0, Relaxed);
@@ -93,7 +94,8 @@ pub fn measure(work: impl FnOnce()) -> Allocations {
     Allocations { calls: CALLS.load(Relaxed), peak: PEAK.load(Relaxed), live: LIVE.load(Relaxed) }
 }
 
-/// Returns true if this program counts at all: [`CountingAllocator`] is its allocator.
+/// Returns true if [`CountingAllocator`] is the allocator of this program, so that it counts at
+/// all.
 pub(crate) fn is_counted() -> bool {
     measure(|| drop(core::hint::black_box(Box::new(0_u8)))).calls > 0
 }

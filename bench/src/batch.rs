@@ -13,7 +13,7 @@ const MOST_ITERATIONS: u32 = 1_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Batch {
     iterations: u32,
-    /// Iterations before them whose time is dropped.
+    /// Iterations before the timed ones. Their time is dropped.
     warm_up: u32,
 }
 
@@ -21,9 +21,9 @@ impl Batch {
     /// Finds the batch of a subject by running it.
     ///
     /// # Errors
-    /// Those of the subject.
+    /// Fails if the subject fails.
     pub(crate) fn find(prepared: &mut dyn Prepared) -> Result<Self, SubjectError> {
-        // The first call warms caches and compilers up, and is believed by nobody.
+        // The first call also warms up caches and compilers, so only a very long time counts.
         let first = prepared.run(1)?.wall_ns;
         if first > 50.0 * BATCH_NS {
             return Ok(Self::of(first));
@@ -38,11 +38,11 @@ impl Batch {
         }
     }
 
-    /// The batch for iterations of that length.
+    /// Creates the batch for iterations of that length.
     ///
     /// In a round a batch of ours follows those of other processes, which took the caches and left
     /// the wide vector units powered down; a user's call follows one of its own kind, or none. So
-    /// everybody starts a third of a batch early.
+    /// every subject warms up for a third of a batch.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
     fn of(iteration_ns: f64) -> Self {
         let wanted = BATCH_NS / iteration_ns.max(1e-3);
@@ -51,10 +51,10 @@ impl Batch {
         Self { iterations, warm_up }
     }
 
-    /// Warms up, runs the batch, and tells what one iteration took.
+    /// Warms up, runs the batch, and returns the time of one iteration.
     ///
     /// # Errors
-    /// Those of the subject.
+    /// Fails if the subject fails.
     pub(crate) fn run(self, prepared: &mut dyn Prepared) -> Result<Elapsed, SubjectError> {
         if self.warm_up > 0 {
             prepared.run(self.warm_up)?;
@@ -68,7 +68,8 @@ mod tests {
     use super::*;
     use crate::subject::Checked;
 
-    /// Iterations of a fixed length, and what was asked for.
+    /// A subject whose iterations have a fixed length. It records the iterations that were
+    /// requested.
     struct Fixed(f64, Vec<u32>);
 
     impl Prepared for Fixed {

@@ -1,7 +1,7 @@
 //! Remote signing between three processes: a relay, a signer, and a client that has events signed.
 //!
-//! Relay and client are modes of `peers/go`, the same for every signer. All of them say in a line
-//! of JSON that they are ready, and end when their standard input ends.
+//! Relay and client are modes of `peers/go`, the same for every signer. Each process prints a line
+//! of JSON when it is ready, and ends when its standard input ends.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -22,9 +22,9 @@ mod others;
 
 pub(crate) use others::of_peer;
 
-/// Longest time until a process is ready, or a client is done.
+/// Longest time until a process is ready or a client has finished.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
-/// Relay and client, below the folder of peers.
+/// Path of the program with the relay and the client, below the folder of peers.
 const GO: &str = "go/target/endseal-peers-go";
 
 /// Command of a mode of the peer in Go.
@@ -39,7 +39,7 @@ fn go(mode: &str) -> Result<Command, SubjectError> {
     Ok(command)
 }
 
-/// khatru without storage.
+/// A running relay: khatru without storage.
 #[derive(Debug)]
 pub(crate) struct Relay {
     pub(crate) url: String,
@@ -58,10 +58,10 @@ impl Relay {
     }
 }
 
-/// A client that keeps requests under way and verifies every signature.
+/// A client that keeps several requests in flight and verifies every signature.
 struct Client(Process);
 
-/// Times of a number of signatures.
+/// Times of one round of signatures.
 #[derive(Clone, Copy, Deserialize)]
 struct Round {
     signatures: u64,
@@ -71,7 +71,7 @@ struct Round {
 }
 
 impl Client {
-    /// Connects to a signer, and has events signed that do not count.
+    /// Connects to a signer and has some events signed as a warm-up, which is not counted.
     fn start(bunker: &str, in_flight: u64, count: u64) -> Result<Self, SubjectError> {
         #[derive(Deserialize)]
         struct Ready {}
@@ -88,12 +88,12 @@ impl Client {
     }
 }
 
-/// Pairs a client that has one event signed, and goes.
+/// Pairs a client that has one event signed and ends.
 pub(crate) fn pair(bunker: &str) -> Result<(), SubjectError> {
     Client::start(bunker, 1, 1).map(drop)
 }
 
-/// The case `bunker_sign`, ready. `H` holds the processes that it needs.
+/// The case `bunker_sign`, ready to run. `H` holds the processes that it needs.
 pub(crate) struct Signing<H> {
     client: Client,
     clock: CpuClock,
@@ -133,7 +133,7 @@ impl<H> Signing<H> {
 }
 
 impl<H> Prepared for Signing<H> {
-    /// The client ends with an error where an event was not signed as it was asked.
+    /// The client ends with an error if an event was not signed as requested.
     fn check(&mut self) -> Result<Checked, SubjectError> {
         self.once()?;
         Ok(Checked { round_trip: true, ..Checked::default() })
@@ -166,7 +166,7 @@ impl<H> Prepared for Signing<H> {
     }
 }
 
-/// Command of a program below the folder of peers, or in the search path.
+/// Returns the command of a program below the folder of peers, or in the search path.
 fn peer_command(program: &str) -> Result<Command, SubjectError> {
     let path = match program.contains('/') {
         true => program::peers().map_err(failed)?.join(program),

@@ -1,20 +1,20 @@
-//! A fixed piece of work, the same on every machine and in every run: how fast the machine was, and
-//! whether it stayed so.
+//! A fixed piece of work, the same on every machine and in every run. Its time shows how fast the
+//! machine was, and how much that changed during a run.
 
 use core::hint::black_box;
 
 use crate::clock::time;
 use crate::stats::median;
 
-/// The median of nine [`warm`], in ns.
+/// Returns the median of nine calls of [`warm`], in ns.
 #[must_use]
 pub fn measure() -> f64 {
     let samples: Vec<_> = (0..9).map(|_| warm()).collect();
     median(&samples).unwrap_or_default()
 }
 
-/// One measurement, warmed up like a batch of a subject: the speed of the machine is asked for, not
-/// what another process left in its caches.
+/// Measures once, after a warm-up like that of a batch, so that the result is the speed of the
+/// machine and not the state in which another process left its caches.
 #[must_use]
 pub fn warm() -> f64 {
     once();
@@ -43,8 +43,8 @@ fn work() {
     black_box((x, at));
 }
 
-/// The clock of the CPU in GHz, from a chain of operations that take 3, 1 and 1 cycles on every CPU
-/// of the last ten years with 64 bits.
+/// Measures the clock of the CPU in GHz, by a chain of operations that take 3, 1 and 1 cycles on
+/// every 64-bit CPU of the last ten years.
 #[must_use]
 pub fn clock_ghz() -> f64 {
     const LINKS: u32 = 50_000;
@@ -63,7 +63,7 @@ fn chain(links: u32) -> u64 {
     x
 }
 
-/// The largest change among measurements, relative to the first.
+/// Returns the largest deviation of the measurements from the first one, as a share of it.
 #[must_use]
 pub fn drift(measurements: &[f64]) -> Option<f64> {
     let first = measurements.first().filter(|first| **first > 0.0)?;

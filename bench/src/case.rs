@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-/// The subject that others are compared with.
+/// Name of the subject that others are compared with.
 pub const OURS: &str = "endseal";
 
-/// Inputs of a case that take turns.
+/// Number of inputs of a case, which are used one after the other.
 pub(crate) const INPUTS: u32 = 16;
-/// Fewer rounds give no interval of 95 %: of six, all lie on one side of the median in 2 of 64
-/// cases.
+/// Least number of rounds for an interval. Fewer give no interval of 95 %: of six, all lie on one
+/// side of the median in 2 of 64 cases.
 pub(crate) const MIN_ROUNDS: usize = 6;
 /// Parameters of a case, such as members and bytes.
 pub type Params = BTreeMap<String, u64>;
@@ -17,16 +17,16 @@ pub type Params = BTreeMap<String, u64>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Case {
-    /// The suite.
+    /// Name of the suite.
     pub suite: &'static str,
-    /// Its name in docs/spec/bench-peer.md.
+    /// Name of the case in docs/spec/bench-peer.md.
     pub case: &'static str,
-    /// Its parameters.
+    /// Parameters of the case.
     pub params: Params,
 }
 
 impl Case {
-    /// In words, for people who watch.
+    /// Formats suite, case and parameters for people.
     #[must_use]
     pub fn describe(&self) -> String {
         let params: Vec<_> =

@@ -4,24 +4,24 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Elapsed time, in nanoseconds.
+/// Elapsed time of a piece of work by both clocks, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Elapsed {
-    /// By the wall.
+    /// Wall-clock time.
     pub wall_ns: f64,
-    /// Of CPU, where there is a clock for it.
+    /// CPU time. `None` where the system has no clock for it.
     pub cpu_ns: Option<f64>,
 }
 
 impl Elapsed {
-    /// Joins two readings.
+    /// Creates a time from the readings of both clocks, in nanoseconds.
     #[must_use]
     pub fn new(wall_ns: f64, cpu_ns: Option<f64>) -> Self {
         Self { wall_ns, cpu_ns }
     }
 
-    /// The time of one of `n` equal parts.
+    /// Divides the time by `n`: the time of one of `n` equal parts.
     #[must_use]
     pub fn per(self, n: u32) -> Self {
         let n = f64::from(n);
@@ -29,7 +29,7 @@ impl Elapsed {
     }
 }
 
-/// Times `work` by both clocks.
+/// Runs `work` and times it: the wall clock, and the CPU time of this thread.
 pub fn time(work: impl FnOnce()) -> Elapsed {
     let (wall, cpu) = (Instant::now(), thread_cpu_ns());
     work();
@@ -37,7 +37,7 @@ pub fn time(work: impl FnOnce()) -> Elapsed {
     Elapsed { wall_ns: wall.elapsed().as_secs_f64() * 1e9, cpu_ns: Some(cpu_ns) }
 }
 
-/// The same for work on several threads: CPU time is that of the whole process.
+/// Runs `work` on several threads and times it. CPU time is that of the whole process.
 pub fn time_threads(work: impl FnOnce()) -> Elapsed {
     let (wall, cpu) = (Instant::now(), process_cpu_ns());
     work();

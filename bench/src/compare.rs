@@ -9,7 +9,7 @@ use crate::words::tame;
 
 mod text;
 
-/// Two runs side by side.
+/// Differences between two runs, with a verdict for each figure. [`compare`] creates it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
@@ -21,7 +21,7 @@ pub struct Comparison {
     pub drift: f64,
     /// Other differences between the runs, in words: another machine, another build.
     pub circumstances: Vec<String>,
-    /// Paired ratios that both have, as they are.
+    /// Paired ratios that both runs have. They are not normalised.
     pub ratios: Vec<Compared>,
     /// Figures that both have, in the order of the first; times are also compared by the speed that
     /// the machine had.
@@ -32,36 +32,36 @@ pub struct Comparison {
     pub only_second: usize,
 }
 
-/// A figure of both runs.
+/// A figure that both runs have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Compared {
-    /// The suite.
+    /// Name of the suite.
     pub suite: String,
-    /// The case.
+    /// Name of the case.
     pub case: String,
-    /// Its parameters.
+    /// Parameters of the case.
     pub params: Params,
-    /// The subject.
+    /// Name of the subject.
     pub subject: String,
-    /// The other one of a ratio.
+    /// The subject that a ratio compares with; `None` for a figure that is not a ratio.
     pub against: Option<String>,
-    /// As in [`Row`]; `ratio` for a ratio.
+    /// Name of the metric as in [`Row`]; `ratio` for a ratio.
     pub metric: String,
-    /// As in [`Row`].
+    /// Unit of the metric as in [`Row`].
     pub unit: String,
     /// Median of the first run.
     pub first: f64,
     /// Median of the second run.
     pub second: f64,
-    /// Second by first, as measured. `None` if the first is zero.
+    /// Second median divided by the first, as measured. `None` if the first is zero.
     pub change: Option<f64>,
-    /// The same after each was divided by the time that the calibration kernel took beside it: what
-    /// is left is not the machine's speed. `None` for what is not a time.
+    /// Second divided by first after each was divided by the time that the calibration kernel took
+    /// in its run, which removes the speed of the machine. `None` for a figure that is not a time.
     pub normalised: Option<f64>,
-    /// True if the intervals have a value in common, normalised where that can be.
+    /// True if the two intervals overlap, normalised where possible.
     pub overlap: bool,
-    /// The conclusion.
+    /// Conclusion from intervals and noise.
     pub verdict: Verdict,
 }
 
@@ -73,16 +73,17 @@ pub enum Verdict {
     /// Less time or memory or fewer bytes, or a larger ratio or rate, beyond the noise of both
     /// runs.
     Better,
-    /// The contrary, beyond the noise of both runs.
+    /// The opposite of [`Self::Better`], beyond the noise of both runs.
     Worse,
-    /// Nothing that the noise does not explain.
+    /// No difference that is larger than the noise.
     NoDifference,
-    /// The intervals lie apart, but a run without a noise floor cannot say more.
+    /// The intervals do not overlap, but a run has no noise floor, so that noise cannot be
+    /// excluded.
     Undecided,
 }
 
 impl Verdict {
-    /// In words.
+    /// Returns the verdict in words, for people.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -94,7 +95,7 @@ impl Verdict {
     }
 }
 
-/// Compares two runs.
+/// Compares every figure that both runs have, and lists other differences between them.
 #[must_use]
 pub fn compare(first: &Record, second: &Record) -> Comparison {
     let larger = |(a, b): (f64, f64)| a.max(b);
@@ -220,7 +221,7 @@ fn quotient(second: f64, first: f64) -> Option<f64> {
     (first > 0.0).then(|| second / first)
 }
 
-/// `allowed` is the share that noise explains; `None` if nobody knows.
+/// Compares two values. `allowed` is the share that noise explains; `None` if it is unknown.
 fn verdict(first: Value, second: Value, better: Better, allowed: Option<f64>) -> Verdict {
     if first.overlaps(second) {
         return Verdict::NoDifference;
@@ -266,14 +267,14 @@ fn named(text: &str) -> String {
 }
 
 impl Comparison {
-    /// Number of figures with that verdict, ratios included.
+    /// Returns the number of figures with that verdict, ratios included.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.ratios.iter().chain(&self.rows).filter(|one| one.verdict == verdict).count()
     }
 
-    /// Times and ratios that differ, and how many there are: of a machine and a program that stayed
-    /// the same, 95 % intervals let at most one in twenty differ.
+    /// Returns the number of times and ratios that differ, and the number of all of them. On an
+    /// unchanged machine and program, 95 % intervals let at most one in twenty differ.
     #[must_use]
     pub fn outside(&self) -> (usize, usize) {
         let sampled = |one: &&Compared| one.against.is_some() || one.normalised.is_some();

@@ -1,6 +1,6 @@
-//! Two ends in one process that talk to each other: what every subject of the suite `transport`
-//! does, ours and those of `peers/rust` and `peers/rust-iroh`, which compile the same files.
-//! Subjects differ in their [`carrier::Carrier`] and in nothing else.
+//! Two ends in one process that talk to each other: the work of every subject of the suite
+//! `transport`, ours and those of `peers/rust` and `peers/rust-iroh`, which compile the same files.
+//! Subjects differ only in their implementation of [`carrier::Carrier`].
 
 pub(crate) mod carrier;
 pub(crate) mod examine;

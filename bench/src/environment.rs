@@ -1,16 +1,16 @@
-//! Where a run took place: what a reader needs to judge its figures.
+//! The machine and the program of a run, which a reader needs to judge its figures.
 
 use std::fs;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-/// The machine and the program, as far as the system tells. Empty where it does not.
+/// The machine and the program of a run. A field is empty if the system does not report it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Environment {
-    /// Version of endseal.
+    /// Version of endseal that was measured.
     pub endseal: String,
     /// Commit of the checkout in which the run was started, with `+` if it had changes.
     pub commit: String,
@@ -22,38 +22,38 @@ pub struct Environment {
     pub lto: String,
     /// Implementation of X25519 with many keys: `Portable` or `Ifma`.
     pub x25519: String,
-    /// Name of the CPU.
+    /// Model name of the CPU.
     pub cpu: String,
-    /// Its microcode.
+    /// Version of the CPU's microcode.
     pub microcode: String,
-    /// Its features that matter here.
+    /// CPU features that affect the figures, such as AVX-512.
     pub cpu_features: Vec<String>,
-    /// CPUs that may be used.
+    /// Number of CPUs that this process may use.
     pub cpus: usize,
-    /// Frequency governor.
+    /// Frequency governor of the CPU.
     pub governor: String,
-    /// True if a hypervisor runs below.
+    /// True if the machine is a virtual machine.
     pub virtual_machine: bool,
-    /// Memory in MiB.
+    /// Size of the machine's memory in MiB.
     pub memory_mib: u64,
-    /// Operating system and kernel.
+    /// Operating system and kernel version.
     pub kernel: String,
-    /// Compiler found on the machine.
+    /// Version of the Rust compiler that is installed on the machine.
     pub rustc: String,
-    /// Seconds since 1970 at the start.
+    /// Start of the run, in seconds since 1970.
     pub started: u64,
-    /// Seconds that the run took.
+    /// Duration of the run in seconds.
     pub seconds: u64,
-    /// One-minute load average at the start and at the end.
+    /// One-minute load average, at the start and at the end.
     pub load: [f64; 2],
     /// Share of CPU time that the hypervisor gave to others during the run, 0 to 1.
     pub steal: f64,
 }
 
-/// No optimisation across crates.
+/// Value of [`Environment::lto`] without optimisation across crates.
 pub const NO_LTO: &str = "off";
 
-/// Command that builds the shipped program in the profile of this one.
+/// Returns the command that builds the shipped program in the profile of this program.
 #[must_use]
 pub fn build_command() -> &'static str {
     match env!("ENDSEAL_BENCH_LTO") {
@@ -64,12 +64,12 @@ pub fn build_command() -> &'static str {
     }
 }
 
-/// Features worth naming.
+/// CPU features that are recorded.
 const FEATURES: &[&str] =
     &["aes", "vaes", "pclmulqdq", "vpclmulqdq", "sha_ni", "avx2", "avx512f", "avx512ifma"];
 
 impl Environment {
-    /// Reads what is known at the start; `now` in seconds since 1970.
+    /// Reads everything that is known at the start of a run; `now` is in seconds since 1970.
     #[must_use]
     pub fn capture(now: u64) -> Self {
         let cpuinfo = read("/proc/cpuinfo");
@@ -108,7 +108,7 @@ impl Environment {
         }
     }
 
-    /// Adds what is known at the end.
+    /// Adds everything that is known at the end of a run; `now` is in seconds since 1970.
     pub fn finish(&mut self, now: u64, start: &CpuTimes) {
         self.seconds = now.saturating_sub(self.started);
         self.load[1] = load();
@@ -116,7 +116,7 @@ impl Environment {
     }
 }
 
-/// Jiffies of all CPUs.
+/// CPU times of the machine since it was started, in jiffies, summed over all CPUs.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct CpuTimes {
@@ -125,7 +125,7 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// Reads `/proc/stat`.
+    /// Reads the current times from `/proc/stat`. All are zero where it cannot be read.
     #[must_use]
     pub fn now() -> Self {
         let stat = read("/proc/stat");
@@ -168,7 +168,7 @@ fn commit() -> String {
     if changed { head + "+" } else { head }
 }
 
-/// First line of what a program prints, or nothing.
+/// Returns the first line that a program prints, or an empty string.
 fn output(program: &str, arguments: &[&str]) -> String {
     Command::new(program)
         .args(arguments)
@@ -182,7 +182,7 @@ fn output(program: &str, arguments: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    /// The build script cannot ask for the setting, and knows the profiles instead.
+    /// The build script cannot read the setting and relies on the profiles in the manifest.
     #[test]
     fn profiles_are_as_the_build_script_takes_them_to_be() {
         let manifest = include_str!("../Cargo.toml");

@@ -1,4 +1,4 @@
-//! The growth of time with a parameter, fitted.
+//! Fits the growth of time with a parameter.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! One case of one subject for an instruction counter: prepared, then run so many times and no
-//! more.
+//! Runs one case of one subject for an instruction counter: prepared, then exactly the given number
+//! of iterations.
 
 use std::ffi::OsString;
 
@@ -12,7 +12,7 @@ type Fault = Box<dyn core::error::Error + Send + Sync>;
 /// Runs `SUITE SUBJECT CASE PARAMS ITERATIONS`, with parameters as `members=10,bytes=1024`.
 ///
 /// # Errors
-/// Unknown names, and the failure of the subject.
+/// Fails if a name or a parameter is unknown, or if the subject fails.
 pub(crate) fn run(arguments: &[OsString]) -> Result<String, Fault> {
     let texts: Option<Vec<&str>> = arguments.iter().map(|it| it.to_str()).collect();
     let Some([suite, subject, case, params, iterations]) = texts.as_deref() else {
@@ -29,13 +29,13 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<String, Fault> {
     }
     let mut prepared = found.prepare(case, &of_case, INPUTS)?;
     let iterations: u32 = iterations.parse()?;
-    // The first call sets up what later ones share.
+    // The first call creates what later calls share, so it is not counted.
     prepared.run(INPUTS)?;
     measured(&mut *prepared, iterations)?;
     Ok(String::new())
 }
 
-/// The only function in which callgrind counts (xtask/src/gate.rs).
+/// The only function in which callgrind counts instructions (xtask/src/gate.rs).
 #[inline(never)]
 fn measured(prepared: &mut dyn Prepared, iterations: u32) -> Result<(), Fault> {
     prepared.run(iterations)?;

@@ -1,4 +1,4 @@
-//! Which versions a peer's lock file asks for.
+//! Reads the versions of packages from a peer's lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,10 +32,10 @@ impl Lockfile {
         }
     }
 
-    /// Reads one.
+    /// Reads the versions of all packages from the lock file.
     ///
     /// # Errors
-    /// The fault of the file, in words.
+    /// Fails if the file cannot be read or is not of this format. The error is a text for people.
     pub(crate) fn read(self, file: &Path) -> Result<Versions, String> {
         let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
         match self {
@@ -47,7 +47,7 @@ impl Lockfile {
     }
 }
 
-/// Only packages at the top: what lies below another package is that one's own.
+/// Reads only packages at the top level: a package below another one is a dependency of that one.
 fn npm(text: &str) -> Result<Versions, String> {
     let lock: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let packages = lock.get("packages").and_then(Value::as_object).ok_or("it has no packages")?;
@@ -71,8 +71,8 @@ fn cargo(text: &str) -> Versions {
     pairs(text, |line| value(line, "name"), |line| value(line, "version"))
 }
 
-/// A line of a `require` directive has a module's path and its version, with `require` before them
-/// where it is the only one.
+/// Reads the lines of `require` directives: a module's path and its version, with `require` before
+/// them if the directive has one line.
 fn go(text: &str) -> Versions {
     let mut found = Versions::new();
     for line in text.lines() {
@@ -86,7 +86,8 @@ fn go(text: &str) -> Versions {
     found
 }
 
-/// Ours has `artifactId` and `version` on lines of their own, one after the other; plug-ins too.
+/// Reads our `pom.xml`, in which `artifactId` and `version` have lines of their own, one after the
+/// other. Plug-ins are read as well.
 fn maven(text: &str) -> Versions {
     let value = |line: &str, key: &str| {
         let rest = line.trim().strip_prefix('<')?.strip_prefix(key)?.strip_prefix('>')?;
@@ -95,7 +96,7 @@ fn maven(text: &str) -> Versions {
     pairs(text, |line| value(line, "artifactId"), |line| value(line, "version"))
 }
 
-/// Each version with the name before it.
+/// Pairs each version with the name before it.
 fn pairs(
     text: &str,
     name_of: impl Fn(&str) -> Option<String>,

@@ -1,4 +1,4 @@
-//! The noise floor of a class of cases: how far our subject seems to be from itself.
+//! Noise floor of a class of cases: the difference that our subject seems to have from itself.
 
 use std::time::Instant;
 
@@ -8,12 +8,12 @@ use crate::stats::median;
 use crate::subject::{Subject, SubjectError};
 use crate::suite::{Case, Extent, Suite};
 
-/// Preparations that are compared.
+/// Number of preparations that are compared.
 const PREPARATIONS: usize = 7;
-/// Standard deviations of a normal distribution in its median distance.
+/// Factor from the median distance of a normal distribution to its standard deviation.
 const DEVIATIONS: f64 = 1.4826;
 
-/// The noise floor of a case, if our subject does it.
+/// Returns the noise floor of a case, or `None` if our subject does not support the case.
 pub(crate) fn floor(case: &Case, extent: Extent, subjects: &mut [Box<dyn Subject>]) -> Option<f64> {
     let ours = |subject: &&mut Box<dyn Subject>| {
         let info = subject.info();
@@ -22,8 +22,9 @@ pub(crate) fn floor(case: &Case, extent: Extent, subjects: &mut [Box<dyn Subject
     of_case(subjects.iter_mut().find(ours)?.as_mut(), case, extent)
 }
 
-/// Twice the standard deviation of the preparations' times, relative to their median: 95 of 100 are
-/// nearer to it. Estimated by the median distance, which one disturbed preparation does not move.
+/// Returns twice the standard deviation of the preparations' times, relative to their median: 95 of
+/// 100 preparations are nearer to it. The estimate is the median distance, which one disturbed
+/// preparation does not move.
 ///
 /// Rounds of one preparation agree with each other more than two runs do: keys, inputs and memory
 /// are the same in all of them. So the same work is prepared anew each time. The preparations
@@ -47,7 +48,7 @@ fn once(
     let mut prepared = subject.prepare(case.case, &case.params, INPUTS)?;
     let batch = Batch::find(&mut *prepared)?;
     let (start, limit) = (Instant::now(), extent.seconds_a_case() / PREPARATIONS as f64);
-    // Of long iterations the few of a quick run tell as much.
+    // For long iterations the few rounds of a quick run are enough.
     let few = Suite::find(case.suite)
         .map_or(usize::MAX, |suite| *(suite.rounds)(Extent::Quick, case).end());
     let mut times = Vec::new();

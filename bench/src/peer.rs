@@ -1,4 +1,4 @@
-//! A peer: docs/spec/bench-peer.md.
+//! A peer: a program with subjects that speaks the protocol of docs/spec/bench-peer.md.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -21,27 +21,28 @@ use process::Process;
 const RELEASE: Duration = Duration::from_secs(20);
 const WORK: Duration = Duration::from_secs(120);
 
-/// A program that holds subjects. Its process ends with this value, and is started again when a
-/// subject brought it down: that costs the subject its figure, and the others nothing but time.
+/// A program that holds subjects. Its process ends when this is dropped. If a subject crashes it,
+/// it is started again: that subject loses its figure, the others only time.
 #[derive(Debug)]
 pub struct Peer {
     program: PathBuf,
     arguments: Vec<String>,
     folder: PathBuf,
-    /// Longest time for an answer.
+    /// Time limit of an answer.
     patience: Duration,
     process: Option<Process>,
-    /// Number of starts. A handle of an earlier process is not valid in the present one.
+    /// Number of starts. A handle from an earlier process is invalid in the present one.
     starts: u64,
-    /// Why it is not started any more.
+    /// Reason why the process is not started again.
     gone: Option<String>,
 }
 
 impl Peer {
-    /// Starts a peer and asks who it is.
+    /// Starts a peer and reads its description.
     ///
     /// # Errors
-    /// [`SubjectError`].
+    /// Fails if the process cannot be started, does not answer in time, or does not follow the
+    /// protocol.
     pub fn start(
         program: &Path,
         arguments: &[&str],
@@ -50,10 +51,10 @@ impl Peer {
         Self::start_with_patience(program, arguments, folder, WORK)
     }
 
-    /// The same with another limit for an answer.
+    /// Starts a peer as [`Self::start`] does, with another time limit for an answer.
     ///
     /// # Errors
-    /// [`SubjectError`].
+    /// Fails as [`Self::start`].
     pub fn start_with_patience(
         program: &Path,
         arguments: &[&str],
@@ -93,7 +94,7 @@ impl Peer {
         command.args(&self.arguments).current_dir(&self.folder);
         self.process = Some(Process::start(&mut command)?);
         self.starts += 1;
-        // Starting a runtime and loading packages is work.
+        // Starting a runtime and loading packages takes time.
         let hello: Hello = self.ask(&json!({"op": "hello", "protocol": 1}), self.patience)?;
         if hello.protocol != 1 {
             self.process = None;
@@ -102,7 +103,7 @@ impl Peer {
         Ok(hello)
     }
 
-    /// Starts it again if its process was lost; gives the number of the process.
+    /// Starts the process again if it was lost. Returns the number of starts.
     fn alive(&mut self) -> Result<u64, SubjectError> {
         if let Some(why) = &self.gone {
             return Err(SubjectError::Lost(why.clone()));
@@ -117,8 +118,8 @@ impl Peer {
         Ok(self.starts)
     }
 
-    /// Asks the process and waits for the answer. One that ends, is late or speaks out of protocol
-    /// is ended.
+    /// Sends a request and waits for the answer. The process is ended if it closes its output, is
+    /// late or violates the protocol.
     fn ask<T: for<'a> Deserialize<'a>>(
         &mut self,
         request: &Value,
@@ -135,10 +136,11 @@ impl Peer {
     }
 }
 
-/// Takes an answer apart.
+/// Parses an answer.
 ///
 /// # Errors
-/// The class that the answer reports, or [`SubjectError::Protocol`] if it is none.
+/// Returns the error class that the answer reports, or [`SubjectError::Protocol`] if it is not a
+/// valid answer.
 pub fn answer<T: for<'a> Deserialize<'a>>(line: &str) -> Result<T, SubjectError> {
     let protocol = |why: String| SubjectError::Protocol(why);
     let value: Value =
@@ -148,7 +150,8 @@ pub fn answer<T: for<'a> Deserialize<'a>>(line: &str) -> Result<T, SubjectError>
             .map_err(|error| protocol(format!("an answer lacks what was asked: {error}"))),
         Some(false) => {
             let text = |field| value.get(field).and_then(Value::as_str).unwrap_or_default();
-            // One line, of bounded length, without control characters: it is somebody else's text.
+            // Text of a foreign program: reduced to one line of bounded length, without control
+            // characters.
             let message: String =
                 text("message").chars().filter(|c| !c.is_control()).take(200).collect();
             Err(match text("error") {
@@ -164,7 +167,7 @@ pub fn answer<T: for<'a> Deserialize<'a>>(line: &str) -> Result<T, SubjectError>
 /// Checks that `line` answers a request of the kind `op`, for test vectors.
 ///
 /// # Errors
-/// As [`answer`]; [`SubjectError::Protocol`] for an unknown kind.
+/// Fails as [`answer`], and with [`SubjectError::Protocol`] for an unknown kind.
 pub fn judge(op: &str, line: &str) -> Result<(), SubjectError> {
     match op {
         "hello" => answer::<Hello>(line).map(drop),
@@ -237,19 +240,20 @@ struct Handle {
 }
 
 struct PeerCase {
-    /// The request that prepared the case. It is repeated in a new process if another subject ended
-    /// the first one.
+    /// Request that prepared the case. It is repeated in a new process if another subject crashed
+    /// the previous one.
     request: Value,
-    /// Which process knows the handle.
+    /// Number of the start whose process knows the handle.
     start: u64,
     handle: u64,
     peer: Rc<RefCell<Peer>>,
-    /// Figures that the check gave beside its verdict.
+    /// Figures that the check reported in addition to its verdict.
     extra: Vec<Extra>,
 }
 
 impl PeerCase {
-    /// Asks about this case, whose handle is added; prepares it anew if the process is another one.
+    /// Sends a request about this case with its handle. Prepares the case again if the process was
+    /// restarted.
     fn ask<T: for<'a> Deserialize<'a>>(&mut self, mut request: Value) -> Result<T, SubjectError> {
         let mut peer = self.peer.borrow_mut();
         let patience = peer.patience;
@@ -278,7 +282,8 @@ struct CheckAnswer {
     figures: BTreeMap<String, Vec<u64>>,
 }
 
-/// Figures that a check may bring: their name there, their metric, its unit, and what is one of it.
+/// Figures that a check may report: name in the answer, metric, unit, and the number by which
+/// the value is divided.
 const FIGURES: [(&str, &str, &str, u64); 19] = [
     ("bytes_sent", "bytes_sent", "B", 1),
     ("bytes_received", "bytes_received", "B", 1),
@@ -300,9 +305,9 @@ const FIGURES: [(&str, &str, &str, u64); 19] = [
     ("open_content", "open_content", "ns", 1),
     ("open_encoding", "open_encoding", "ns", 1),
 ];
-/// The one of which more is better.
+/// The figure of which more is better.
 const RECOVERED: &str = "recovered";
-/// More values of one figure are not kept.
+/// Largest number of values that are kept of one figure.
 const MOST_SAMPLES: usize = 1000;
 
 #[allow(clippy::cast_precision_loss, reason = "below 2^53 by the protocol")]

@@ -1,4 +1,4 @@
-//! Where peers are, and what is missing if one is not there.
+//! The known peers, their paths, and the parts that are missing if one cannot be started.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::words::tame;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PeerProgram {
-    /// Its name for `--peers`.
+    /// Name of the peer for `--peers`.
     pub name: &'static str,
     /// Description of its subjects.
     pub about: &'static str,
@@ -26,23 +26,23 @@ pub struct PeerProgram {
 enum Kind {
     /// It speaks the protocol of docs/spec/bench-peer.md.
     Protocol(Speaker),
-    /// Somebody else's program that is used as it is installed.
+    /// A program of another project that is used as it is installed.
     Installed(Installed),
 }
 
 /// A program below the folder of peers.
 #[derive(Clone, Copy, Debug)]
 struct Speaker {
-    /// The program that is started: found in the search path, or relative to its folder.
+    /// Name of the program that is started: in the search path, or relative to the peer's folder.
     program: &'static str,
     arguments: &'static [&'static str],
-    /// Its folder below that of the peers.
+    /// Name of the peer's folder below the folder of peers.
     folder: &'static str,
     /// Name of the recipe that makes it, for `cargo xtask peers`.
     recipe: &'static str,
     /// Path that must exist in the folder.
     needs: &'static str,
-    /// The lock file that it is to be built from.
+    /// Lock file that determines the versions of its packages.
     lockfile: Lockfile,
 }
 
@@ -50,21 +50,21 @@ struct Speaker {
 /// `tests/s3/install.sh` puts it.
 #[derive(Clone, Copy, Debug)]
 struct Installed {
-    /// Its path below the folder of peers, if a recipe builds it. Then no other one is taken.
+    /// Path below the folder of peers, if a recipe builds it. Then no other copy is used.
     built: Option<&'static str>,
-    /// The command that installs it.
+    /// Command that installs the program.
     remedy: &'static str,
     subjects: fn(&Path) -> Vec<Box<dyn Subject>>,
 }
 
-/// Bun as the package manager installs it, for the CPU of this machine.
+/// Bun's program as its package is installed, for the CPU of this machine.
 const BUN: &str = if cfg!(target_arch = "aarch64") {
     "node_modules/@oven/bun-linux-aarch64/bin/bun"
 } else {
     "node_modules/@oven/bun-linux-x64/bin/bun"
 };
 
-/// All peers.
+/// All known peers.
 pub const PEERS: &[PeerProgram] = &[
     PeerProgram {
         name: "node",
@@ -145,7 +145,8 @@ pub const PEERS: &[PeerProgram] = &[
         about: "CoreCrypto before it had transactions",
         kind: Kind::Protocol(Speaker {
             program: "java",
-            // The heap would grow to a quarter of the memory before anything is collected.
+            // Without this limit the heap could grow to a quarter of the memory before the first
+            // collection.
             arguments: &["-Xmx512m", "-jar", "target/endseal-peers-jvm.jar"],
             folder: "jvm",
             recipe: "jvm",
@@ -174,13 +175,13 @@ pub const PEERS: &[PeerProgram] = &[
 ];
 
 impl PeerProgram {
-    /// The peer of that name.
+    /// Returns the peer of that name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         PEERS.iter().find(|peer| peer.name == name)
     }
 
-    /// The command that installs or builds it, from the root of a checkout.
+    /// Returns the command that installs or builds the peer, to be run in the root of a checkout.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self.kind {
@@ -189,13 +190,13 @@ impl PeerProgram {
         }
     }
 
-    /// Returns true if a lock file names the versions that it is made of.
+    /// Returns true if a lock file determines the versions of its packages.
     #[must_use]
     pub fn is_locked(&self) -> bool {
         matches!(self.kind, Kind::Protocol(_))
     }
 
-    /// Returns a description of what is missing, or `None` if it can be started.
+    /// Returns a description of what is missing, or `None` if the peer can be started.
     #[must_use]
     pub fn missing(&self, peers: &Path) -> Option<String> {
         let speaker = match self.kind {
@@ -214,10 +215,10 @@ impl PeerProgram {
         (!needed.exists()).then(|| format!("{} is missing: {}", needed.display(), self.remedy()))
     }
 
-    /// Starts it; gives its subjects, or why there are none.
+    /// Starts the peer and returns its subjects.
     ///
     /// # Errors
-    /// The reason, for the record.
+    /// Returns the reason why it cannot be started, for the record.
     pub fn start(&self, peers: &Path) -> Result<Vec<Box<dyn Subject>>, String> {
         if let Some(missing) = self.missing(peers) {
             return Err(missing);
@@ -230,7 +231,7 @@ impl PeerProgram {
                 let signer = bunker::of_peer(self.name, &speaker.lockfile.read(&file)?);
                 Ok(subjects.into_iter().map(boxed).chain(signer).collect())
             }
-            // Its processes start when they are first needed.
+            // The subject's processes are started when they are first needed.
             Kind::Installed(installed) => {
                 let program = installed.program(self.name, peers).ok_or("it is gone")?;
                 Ok((installed.subjects)(&program))
@@ -238,8 +239,8 @@ impl PeerProgram {
         }
     }
 
-    /// Starts it and compares what it is made of with its lock file; gives what is wrong, in words
-    /// that end in the command that mends it.
+    /// Starts the peer and compares the versions that it reports with its lock file. Returns all
+    /// differences in words, each with the command that fixes it.
     #[must_use]
     pub fn objections(&self, peers: &Path) -> Vec<String> {
         if let Some(missing) = self.missing(peers) {
@@ -255,7 +256,7 @@ impl PeerProgram {
 impl Installed {
     fn program(&self, name: &str, peers: &Path) -> Option<PathBuf> {
         match self.built {
-            // A process is started in a folder of its own.
+            // The process is started in another folder, so the path must be absolute.
             Some(built) => {
                 let path = peers.join(built).canonicalize().ok()?;
                 program::is_program(&path).then_some(path)
@@ -282,7 +283,8 @@ impl Speaker {
         };
         let mut found = Vec::new();
         for (name, version) in subjects.iter().flat_map(|subject| &subject.info().versions) {
-            // What is not in the lock file, such as a runtime's own library, is the machine's.
+            // Packages that are not in the lock file, such as a runtime's own library, belong to
+            // the machine.
             let Some(wanted) = locked.get(name).filter(|wanted| !wanted.contains(version)) else {
                 continue;
             };

@@ -10,11 +10,11 @@ use std::sync::OnceLock;
 /// Reason why a program was not started.
 type Failure = Box<dyn core::error::Error + Send + Sync>;
 
-/// Prefixes of the environment variables that these programs read.
+/// Prefixes of environment variables that these programs read, and that are removed for them.
 const FOREIGN: [&str; 4] = ["AWS_", "ENDSEAL_", "MINIO_", "RCLONE_"];
 /// File name of the shipped program.
 const ENDSEAL: &str = "endseal";
-/// The subcommand of `endseal-bench` that leads to [`roles::serve`](crate::roles::serve).
+/// Subcommand of `endseal-bench` that runs [`roles::serve`](crate::roles::serve).
 const ROLE: &str = "role";
 
 static PROGRAMS: OnceLock<Programs> = OnceLock::new();
@@ -26,27 +26,28 @@ struct Programs {
 }
 
 /// Sets the program whose subcommand `role` calls [`roles::serve`](crate::roles::serve), the
-/// shipped `endseal`, and the folder of peers. The first call counts. Without one, neither the
-/// suite `s3` nor the memory of sessions and hubs nor remote signing is measured.
+/// shipped `endseal`, and the folder of peers. Only the first call has an effect. Without a call,
+/// neither the suite `s3` nor the memory of sessions and hubs nor remote signing is measured.
 pub fn set_programs(bench: &Path, endseal: &Path, peers: &Path) {
     let [bench, endseal, peers] = [bench, endseal, peers].map(Path::to_owned);
     let _ = PROGRAMS.set(Programs { bench, endseal, peers });
 }
 
-/// Path of the shipped `endseal` in the folder of another program.
+/// Returns the path of the shipped `endseal` in the folder of another program.
 #[must_use]
 pub fn endseal_beside(program: &Path) -> PathBuf {
     program.with_file_name(ENDSEAL)
 }
 
-/// Returns true if the file can be started.
+/// Returns true if the file exists and is executable.
 #[must_use]
 pub fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
-/// Path of a program in the search path, or where Go and `tests/s3/install.sh` put programs.
+/// Returns the path of a program: in the search path, or where Go and `tests/s3/install.sh` install
+/// programs.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
@@ -57,7 +58,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     places.find_map(|folder| Some(folder.join(name)).filter(|program| is_program(program)))
 }
 
-/// A role of `endseal-bench` that serves S3.
+/// Roles of `endseal-bench` that serve S3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Sink,
@@ -66,7 +67,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// Command that plays it.
+    /// Returns the command that runs this role.
     pub(crate) fn command(self) -> Result<Command, Failure> {
         let mut command = role()?;
         match self {
@@ -83,25 +84,25 @@ pub(crate) fn is_known() -> bool {
     PROGRAMS.get().is_some()
 }
 
-/// Command that opens a backlog of sessions.
+/// Returns the command that opens a backlog of sessions.
 pub(crate) fn drain() -> Result<Command, Failure> {
     let mut command = role()?;
     command.arg("drain");
     Ok(command)
 }
 
-/// Command that serves a hub over a database.
+/// Returns the command that serves a hub over a database.
 pub(crate) fn hub(database: &Path) -> Result<Command, Failure> {
     let mut command = role()?;
     command.arg("hub").arg(database);
     Ok(command)
 }
 
-/// Command that becomes another program, which ends when this process ends.
+/// Returns the command of a program that ends when this process ends.
 pub(crate) fn command_of(program: &Path) -> Result<Command, Failure> {
     let mut command = role()?;
     command.arg("exec").arg(program);
-    // Settings for somebody's own storage are not for these.
+    // Removes settings for the user's own storage, which must not apply to these programs.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if FOREIGN.iter().any(|prefix| text.starts_with(prefix)) {
@@ -111,14 +112,14 @@ pub(crate) fn command_of(program: &Path) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Command that serves S3 by the shipped program, as a user starts it.
+/// Returns the command that serves S3 with the shipped program, as a user runs it.
 pub(crate) fn proxy(config: &Path) -> Result<Command, Failure> {
     let mut command = endseal()?;
     command.args(["s3", "serve", "--config"]).arg(config);
     Ok(command)
 }
 
-/// Command that starts the shipped program.
+/// Returns the command of the shipped program.
 pub(crate) fn endseal() -> Result<Command, Failure> {
     let program = &programs()?.endseal;
     if !is_program(program) {
@@ -127,17 +128,17 @@ pub(crate) fn endseal() -> Result<Command, Failure> {
     command_of(program)
 }
 
-/// Folder of the peers.
+/// Returns the folder of the peers.
 pub(crate) fn peers() -> Result<&'static Path, Failure> {
     Ok(&programs()?.peers)
 }
 
-/// Starts a process that removes `folder` when this process has ended, however it did. A process
-/// that inherits its standard input holds it back.
+/// Starts a process that removes `folder` when this process has ended in any way. A process that
+/// inherits the sweeper's standard input delays it.
 pub(crate) fn sweeper(folder: &Path) -> Result<Child, Failure> {
     let mut command = role()?;
     command.arg("sweep").arg(folder);
-    // An interruption from the terminal is for us, not for it.
+    // An interrupt from the terminal must end only this process.
     command.process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(command.spawn()?)

@@ -1,4 +1,4 @@
-//! The figures of one run: `run.json`, schema `endseal-bench/2`.
+//! The figures of one run: the file `run.json`, schema `endseal-bench/2`.
 
 use std::collections::BTreeMap;
 
@@ -12,26 +12,26 @@ mod read;
 
 pub use read::{MAX_RECORD, ReadRecordError, read_record, read_record_file};
 
-/// The schema that this version writes.
+/// Name of the schema that this version writes.
 pub const SCHEMA: &str = "endseal-bench/2";
 
-/// One run.
+/// The record of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Record {
-    /// [`SCHEMA`].
+    /// Name of the schema: [`SCHEMA`].
     pub schema: String,
-    /// True if every case that was asked for was measured; false after an interruption.
+    /// True if every requested case was measured; false after an interruption.
     pub complete: bool,
     /// Extent of the run: `quick`, `default` or `full`.
     pub extent: String,
     /// Other arguments of the run.
     pub arguments: Arguments,
-    /// Where and with what.
+    /// The machine and the program that were used.
     pub environment: Environment,
-    /// By `suite/case`, two standard deviations of several preparations of our subject in the first
-    /// case of that name, relative to their median: smaller differences mean nothing.
+    /// Noise floors by `suite/case`: two standard deviations of several preparations of our subject
+    /// in the first case of that name, relative to their median. Smaller differences mean nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub noise_floors: BTreeMap<String, f64>,
     /// Largest change of the calibration kernel during the run, relative to its start.
@@ -40,21 +40,21 @@ pub struct Record {
     pub calibrations: Vec<f64>,
     /// The subjects that were measured.
     pub subjects: Vec<SubjectInfo>,
-    /// The figures.
+    /// All figures of the run.
     pub rows: Vec<Row>,
     /// Paired ratios of time: above 1, `subject` is that many times faster than `against`.
     pub ratios: Vec<Ratio>,
     /// Growth of times with a parameter.
     pub growth: Vec<Growth>,
-    /// Subjects and cases without figures, and why.
+    /// Subjects and cases without figures, with the reason.
     pub skipped: Vec<Skip>,
-    /// Cases that subjects say they do not do, of the suites in which they do something.
+    /// Cases that subjects do not support, in suites of which they support some case.
     pub unsupported: Vec<Skip>,
 }
 
 impl Record {
-    /// The noise floor of the cases of a name. Where our subject was not timed against itself it is
-    /// the largest of the suite, or else of the run.
+    /// Returns the noise floor of the cases of a name. If our subject was not timed against itself
+    /// there, it is the largest floor of the suite, or else of the run.
     #[must_use]
     pub fn noise_floor_of(&self, suite: &str, case: &str) -> Option<f64> {
         let own = self.noise_floors.get(&format!("{suite}/{case}")).copied();
@@ -67,18 +67,19 @@ impl Record {
     }
 }
 
-/// Arguments of a run; a list is empty if nothing was chosen.
+/// Arguments of a run. An empty list means that nothing was chosen: all suites, cases and
+/// subjects, but no peers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(clippy::exhaustive_structs, reason = "written out by whoever asks")]
+#[allow(clippy::exhaustive_structs, reason = "written out by callers")]
 pub struct Arguments {
-    /// Suites.
+    /// Names of the chosen suites.
     pub suites: Vec<String>,
-    /// Cases, if not all.
+    /// Names of the chosen cases.
     pub cases: Vec<String>,
-    /// Peers.
+    /// Names of the chosen peers.
     pub peers: Vec<String>,
-    /// Subjects, if not all.
+    /// Names of the chosen subjects.
     pub subjects: Vec<String>,
 }
 
@@ -87,78 +88,79 @@ pub struct Arguments {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SubjectInfo {
-    /// Its name in rows.
+    /// Name of the subject in rows.
     pub subject: String,
-    /// The one suite that this description is for; none for a peer's, which may do several.
+    /// The suite that this description is for; `None` for a peer's, which may support several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
-    /// Its description for people.
+    /// Description for people.
     pub about: String,
-    /// Its runtime.
+    /// Name of the subject's runtime.
     pub runtime: String,
-    /// Versions of what it is made of.
+    /// Versions of its packages and libraries.
     #[serde(default)]
     pub versions: BTreeMap<String, String>,
-    /// The source of its configuration.
+    /// Source of the subject's configuration.
     #[serde(default)]
     pub settings: String,
-    /// Properties of docs/spec/bench-peer.md that it has.
+    /// Properties from docs/spec/bench-peer.md that the subject has.
     #[serde(default)]
     pub properties: Vec<String>,
 }
 
-/// One figure.
+/// One figure of one subject in one case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Row {
-    /// The suite.
+    /// Name of the suite.
     pub suite: String,
-    /// The case.
+    /// Name of the case.
     pub case: String,
-    /// Its parameters.
+    /// Parameters of the case.
     pub params: Params,
-    /// The subject.
+    /// Name of the subject.
     pub subject: String,
-    /// `time`, `cpu`, `size`, `allocations`, `heap-peak`, or one of the suite's own.
+    /// Metric: `time`, `cpu`, `size`, `allocations`, `heap-peak`, or a name of the
+    /// suite's own.
     pub metric: String,
-    /// `ns`, `B`, `1`, or the unit of the suite's own metric.
+    /// Unit: `ns`, `B`, `1`, or the unit of the suite's own metric.
     pub unit: String,
-    /// Which way it is better.
+    /// Direction in which the metric improves.
     #[serde(default, skip_serializing_if = "Better::is_less")]
     pub better: Better,
-    /// The median.
+    /// Median of the samples.
     pub median: f64,
-    /// Its 95 % interval: the value twice where it is exact, none where there are fewer than six
-    /// samples.
+    /// 95 % interval of the median. Both bounds are the value if it is exact; `None` for fewer than
+    /// six samples.
     pub ci95: Option<[f64; 2]>,
     /// Number of samples.
     pub n: usize,
     /// The samples, one for each round, with three digits; empty where the value is exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<f64>,
-    /// Time of the calibration kernel beside it in ns, where the figure is a time.
+    /// Time of the calibration kernel in the same case in ns, if the figure is a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_ns: Option<f64>,
-    /// Threads that did the work, where they are more than one.
+    /// Number of threads that did the work, if more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
 }
 
-/// Which way a metric is better.
+/// Direction in which a metric improves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Better {
-    /// A cost.
+    /// Less is better: the metric is a cost.
     #[default]
     Less,
-    /// A yield.
+    /// More is better: the metric is a yield.
     More,
 }
 
 impl Better {
-    /// Returns true for a cost.
+    /// Returns true if less is better.
     #[must_use]
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "the serializer asks so")]
     pub fn is_less(&self) -> bool {
@@ -171,21 +173,21 @@ impl Better {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Ratio {
-    /// The suite.
+    /// Name of the suite.
     pub suite: String,
-    /// The case.
+    /// Name of the case.
     pub case: String,
-    /// Its parameters.
+    /// Parameters of the case.
     pub params: Params,
     /// The subject that is faster if the ratio is above 1.
     pub subject: String,
     /// The subject that it is compared with.
     pub against: String,
-    /// By which clock: `wall`.
+    /// Clock of the times: `wall`.
     pub clock: String,
-    /// The median of the ratios of rounds.
+    /// Median of the ratios of rounds.
     pub median: f64,
-    /// Its 95 % interval; none of fewer than six rounds.
+    /// 95 % interval of the median; `None` for fewer than six rounds.
     pub ci95: Option<[f64; 2]>,
 }
 
@@ -194,23 +196,23 @@ pub struct Ratio {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Growth {
-    /// The suite.
+    /// Name of the suite.
     pub suite: String,
-    /// The case.
+    /// Name of the case.
     pub case: String,
-    /// The parameter that grows.
+    /// Name of the parameter that grows.
     pub parameter: String,
-    /// The parameters that stay.
+    /// Parameters that stay the same.
     pub params: Params,
-    /// The subject.
+    /// Name of the subject.
     pub subject: String,
-    /// Time at zero, in ns.
+    /// Fitted time at zero, in ns.
     pub fixed_ns: f64,
-    /// Time for each unit, in ns.
+    /// Fitted time for each unit of the parameter, in ns.
     pub per_unit_ns: f64,
     /// Exponent of the power law between the first and the last point.
     pub exponent: f64,
-    /// Its 95 % interval.
+    /// 95 % interval of the exponent.
     pub exponent_ci95: [f64; 2],
 }
 
@@ -219,29 +221,29 @@ pub struct Growth {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Skip {
-    /// The subject.
+    /// Name of the subject.
     pub subject: String,
-    /// In which suite, if not in all.
+    /// Name of the suite; `None` if the entry holds for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
-    /// In which case, if not in all.
+    /// Name of the case; `None` if the entry holds for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
-    /// With which parameters.
+    /// Parameters of the case; `None` if the entry holds for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Params>,
-    /// Why.
+    /// Reason why there is no figure.
     pub reason: String,
 }
 
 impl Skip {
-    /// Says who has no figure at all, and why.
+    /// Creates an entry for a subject that has no figure at all.
     pub fn new(subject: impl Into<String>, reason: impl Into<String>) -> Self {
         let (subject, reason) = (subject.into(), reason.into());
         Self { subject, suite: None, case: None, params: None, reason }
     }
 
-    /// The same for one case.
+    /// Limits the entry to one case.
     #[must_use]
     pub fn of_case(self, case: &Case) -> Self {
         Self {

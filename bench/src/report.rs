@@ -1,4 +1,4 @@
-//! The report of a run: one page.
+//! The report of a run: one HTML page.
 
 pub(crate) mod case;
 mod chart;
@@ -28,19 +28,19 @@ pub use goals::Verdict;
 use crate::record::Record;
 use crate::stations::STATIONS;
 
-/// `report.html`: one file without scripts that asks nothing of any network.
+/// Writes `report.html`: one file that has no scripts and makes no network requests.
 #[must_use]
 pub fn html(record: &Record) -> String {
     html::write(&document(record))
 }
 
-/// The table of README.md, from the run that is committed.
+/// Writes the table of README.md from the committed run.
 #[must_use]
 pub fn readme(record: &Record) -> String {
     readme::write(&figures(record))
 }
 
-/// All goals of the suites of a run, as `suite: goal`, with their verdicts.
+/// Returns all goals of the suites of a run, as `suite: goal`, with their verdicts.
 #[must_use]
 pub fn goals(record: &Record) -> Vec<(String, Verdict)> {
     let figures = figures(record);
@@ -126,7 +126,7 @@ mod tests {
         STATIONS.iter().map(part).collect()
     }
 
-    /// Notes figures of an expression whose case the suite does not have.
+    /// Collects figures of an expression whose case the suite does not have.
     fn has_cases(
         part: &Part,
         expression: &Expression,
@@ -189,8 +189,8 @@ mod tests {
         }
     }
 
-    /// Returns true if an expression of the row or table names the number: a misspelt key would be
-    /// kept silently otherwise.
+    /// Returns true if an expression of the row or table uses the number. A misspelt key would
+    /// otherwise go unnoticed.
     fn is_used(table: &TableSpec, row: &Row, name: &str) -> bool {
         let text = format!("{:?} {:?}", table.columns, row.value);
         text.contains(&format!("{name:?}"))

@@ -1,5 +1,4 @@
-//! The roles that this program plays in processes of their own, started by
-//! [`program`](crate::program).
+//! Roles that this program runs in processes of their own, started by [`program`](crate::program).
 
 use core::convert::Infallible;
 use core::net::SocketAddr;
@@ -17,19 +16,19 @@ use crate::ours::sessions::drain;
 use crate::s3::{Failure, listen, pass, seed, sink};
 use crate::scratch::PREFIX;
 
-/// Plays the role that `arguments` name. A server runs until the process that started it ends; the
+/// Runs the role that `arguments` name. A server runs until the process that started it ends; the
 /// other roles return the text for standard output.
 ///
 /// # Errors
-/// Why it could not be played.
+/// Fails if there is no such role, if its arguments are wrong, or if the role itself fails.
 pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Error + Send + Sync>> {
     let [role, rest @ ..] = arguments else { return Err("which role?".into()) };
     if role == "sweep" {
         sweep(Path::new(rest.first().ok_or("which folder?")?))?;
         return Ok(String::new());
     }
-    // Kept over `exec`. The process that started this one may be killed, and nothing else would
-    // stop this.
+    // This setting survives `exec`. If the parent process is killed, nothing else would stop this
+    // one.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let backend = || -> Result<SocketAddr, Failure> {
         Ok(rest.first().and_then(|it| it.to_str()).ok_or("which backend?")?.parse()?)
@@ -58,7 +57,7 @@ pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Erro
     }
 }
 
-/// Waits for the end of standard input, then removes `folder`, which has to be one of the bench's
+/// Waits for the end of standard input, then removes `folder`, which must be one of the bench's
 /// own.
 fn sweep(folder: &Path) -> Result<(), Failure> {
     let name = folder.file_name().and_then(|name| name.to_str());
@@ -66,7 +65,7 @@ fn sweep(folder: &Path) -> Result<(), Failure> {
         return Err(format!("{} is not the bench's own", folder.display()).into());
     }
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
-    // Servers end at the same time, and may write until they have.
+    // Servers end at the same time and may write until then.
     for _ in 0..50 {
         match std::fs::remove_dir_all(folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! From the samples of a case to the rows and ratios of the record.
+//! Computes the rows and ratios of the record from the samples of a case.
 
 use crate::allocation;
 use crate::case::OURS;
@@ -8,17 +8,17 @@ use crate::stats::{Estimate, estimate};
 use crate::subject::{Extra, Prepared, SubjectError};
 use crate::suite::{Case, Suite};
 
-/// A subject after the last round of a case.
+/// A subject after the last round of a case, with its samples.
 pub(crate) struct Measured<'a> {
     pub(crate) subject: String,
     pub(crate) prepared: Box<dyn Prepared + 'a>,
-    /// Exact length of an output, where the case deserves a row for it.
+    /// Exact length of an output, if the suite has a row for it in this case.
     pub(crate) size: Option<u64>,
-    /// Of one iteration, by round.
+    /// Times of one iteration, by round.
     pub(crate) samples: Vec<Elapsed>,
 }
 
-/// Writes the rows of all subjects; gives those whose own figures failed.
+/// Adds the rows of all subjects. Returns the subjects whose own figures failed.
 pub(crate) fn rows(
     measured: &mut [Measured<'_>],
     case: &Case,
@@ -61,7 +61,7 @@ pub(crate) fn rows(
     failed
 }
 
-/// Counted apart from time, in one iteration.
+/// Counts the allocations of one iteration, apart from its time.
 fn allocations(prepared: &mut dyn Prepared, blank: &Row) -> Vec<Row> {
     if !prepared.is_in_process() {
         return Vec::new();
@@ -78,7 +78,7 @@ fn allocations(prepared: &mut dyn Prepared, blank: &Row) -> Vec<Row> {
 
 fn extra(blank: &Row, extra: &Extra, floor: f64) -> Option<Row> {
     let row = match extra.samples[..] {
-        // One value is exact, as a number of bytes, unless it is a time.
+        // A single value is exact, such as a number of bytes, unless it is a time.
         [value] if extra.unit != "ns" => exact(blank, extra.metric, extra.unit, value),
         _ => {
             let found = estimate(&extra.samples)?.widened(floor);
@@ -89,7 +89,7 @@ fn extra(blank: &Row, extra: &Extra, floor: f64) -> Option<Row> {
     Some(Row { better: extra.better, ..row })
 }
 
-/// A sample with three digits, as many as are printed: the record is half as long.
+/// Rounds a sample to three digits, as many as are printed, which halves the size of the record.
 fn three_digits(sample: f64) -> f64 {
     format!("{sample:.2e}").parse().unwrap_or(sample)
 }
@@ -110,7 +110,7 @@ fn estimated(blank: &Row, metric: &str, unit: &str, found: Estimate) -> Row {
     }
 }
 
-/// Our subjects that the suite compares, each against every other, once a pair.
+/// Adds the ratios of our compared subjects to every other subject, each pair once.
 pub(crate) fn ratios(measured: &[Measured<'_>], case: &Case, record: &mut Record) {
     let floor = record.noise_floor_of(case.suite, case.case).unwrap_or_default();
     let compared = Suite::find(case.suite).map_or(&[OURS][..], |suite| suite.compared);
@@ -118,7 +118,7 @@ pub(crate) fn ratios(measured: &[Measured<'_>], case: &Case, record: &mut Record
         let Some(ours) = measured.iter().find(|one| one.subject == *name) else { continue };
         let others = measured.iter().filter(|one| !compared[..=i].contains(&&*one.subject));
         for other in others {
-            // A failed subject was removed, so that sample i of both is of round i.
+            // Failed subjects were removed, so sample i of both is from round i.
             let pairs = ours.samples.iter().zip(&other.samples);
             let paired: Vec<_> = pairs.map(|(ours, other)| other.wall_ns / ours.wall_ns).collect();
             let Some(found) = estimate(&paired) else { continue };

@@ -1,4 +1,4 @@
-//! The run: subjects take turns in shuffled rounds of short batches.
+//! The run: subjects are measured one after the other, in shuffled rounds of short batches.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,15 +18,15 @@ use crate::stats::{Shuffler, median};
 use crate::subject::{Prepared, Subject, SubjectError};
 use crate::suite::{Case, Extent, Suite};
 
-/// A subject whose process was lost so often is left out of the rest of the run.
+/// Number of lost processes after which a subject is left out of the rest of the run.
 const MOST_LOSSES: usize = 2;
-/// An observer of a run while it goes on.
+/// Observer of a run in progress.
 pub trait Observer {
-    /// Case `index` of `total` begins.
+    /// Called before case `index` of `total` is measured; `what` describes it for people.
     fn case(&mut self, index: usize, total: usize, what: &str);
 
-    /// Receives the record so far, after every case; a copy can be kept in case the run is
-    /// interrupted. A break ends the run: nothing that it finds could be kept.
+    /// Receives the record so far, after every case, so that a copy can be kept in case the run is
+    /// interrupted. `Break` ends the run, because its figures could not be kept.
     fn partial(&mut self, record: &Record) -> ControlFlow<()>;
 }
 
@@ -34,15 +34,15 @@ pub trait Observer {
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_structs, reason = "the arguments of `run`")]
 pub struct Plan {
-    /// The cases, in order.
+    /// Cases in the order in which they are measured.
     pub cases: Vec<Case>,
-    /// The extent of the run.
+    /// Extent of the run.
     pub extent: Extent,
     /// Arguments of the run, for the record.
     pub arguments: Arguments,
 }
 
-/// Measures a plan on `subjects`. `skipped` are those that could not be started.
+/// Measures all cases of a plan on `subjects`. `skipped` are subjects that could not be started.
 pub fn run(
     plan: &Plan,
     subjects: &mut [Box<dyn Subject>],
@@ -90,12 +90,12 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// A run that goes on.
+/// State of a run in progress.
 struct Run {
     extent: Extent,
     shuffler: Shuffler,
     record: Record,
-    /// Number of times that each subject's process was lost.
+    /// Number of times that the process of each subject was lost.
     losses: BTreeMap<String, usize>,
 }
 
@@ -103,7 +103,7 @@ struct Run {
 struct Runner<'a> {
     info: SubjectInfo,
     prepared: Box<dyn Prepared + 'a>,
-    /// `None` in a case that is not timed.
+    /// Size of a batch; `None` in a case that is not timed.
     batch: Option<Batch>,
     size: Option<u64>,
     samples: Vec<Elapsed>,
@@ -149,7 +149,8 @@ impl Run {
         rows::ratios(&measured, case, &mut self.record);
     }
 
-    /// Lets all take turns; gives the time of the calibration kernel, which takes turns with them.
+    /// Measures all subjects in rounds. Returns the time of the calibration kernel, which is
+    /// measured in each round.
     fn rounds(&mut self, runners: &mut Vec<Runner<'_>>, case: &Case) -> f64 {
         let start = Instant::now();
         let mut kernel = Vec::new();
@@ -175,7 +176,7 @@ impl Run {
             }
             failed.sort_by_key(|(index, _)| core::cmp::Reverse(*index));
             for (index, error) in failed {
-                // Its row is gone for this case; the others go on.
+                // The subject has no row in this case; the others continue.
                 let runner = runners.remove(index);
                 self.failed(&runner.info.subject, case, &error);
             }
@@ -183,7 +184,7 @@ impl Run {
         median(&kernel).unwrap_or_default()
     }
 
-    /// Writes down why a subject has no figure in a case.
+    /// Records why a subject has no figure in a case.
     fn failed(&mut self, subject: &str, case: &Case, error: &SubjectError) {
         if let SubjectError::Unsupported(why) = error {
             self.record.unsupported.push(Skip::new(subject, why).of_case(case));
@@ -201,8 +202,8 @@ impl Run {
         }
     }
 
-    /// Keeps what a subject does not do in the suites of which it does something: that the others
-    /// are not its trade is no news. One that does nothing of what was asked took no part.
+    /// Removes entries of unsupported cases in suites of which the subject supports nothing, and
+    /// subjects without any figure or failure.
     fn drop_foreign_suites(&mut self) {
         let Record { subjects, rows, skipped, unsupported, .. } = &mut self.record;
         unsupported.retain(|one| {
@@ -218,7 +219,8 @@ impl Run {
     }
 }
 
-/// Prepares, checks and calibrates; a subject whose results are wrong is not timed.
+/// Prepares a case, checks its results and finds the batch. A subject with wrong results is not
+/// timed.
 fn begin<'a>(
     subject: &'a mut dyn Subject,
     case: &Case,

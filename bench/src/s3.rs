@@ -7,8 +7,8 @@
 //! | `pass` | a proxy that passes on, without cryptography and signatures |
 //! | `seed` | the seed's shape of an encrypting proxy |
 //!
-//! Each is a program of its own, started by `process`, so that CPU time and memory are those of one
-//! subject alone. They end with the process that started them.
+//! Each runs as a program of its own, started by `process`, so that CPU time and memory are those
+//! of one subject alone. They end with the process that started them.
 
 pub(crate) mod client;
 pub(crate) mod content;
@@ -25,19 +25,19 @@ mod upstream;
 
 pub(crate) use sink::COUNTERS;
 
-/// Why something could not be done.
+/// Error of the suite's tools, for people.
 pub(crate) type Failure = Box<dyn core::error::Error + Send + Sync>;
 
-/// The access key of every client and backend of this suite.
+/// Access key of every client and backend of this suite.
 pub(crate) const ACCESS_KEY: &str = "endsealbench";
-/// Its secret, which protects nothing: all of it is gone with the run.
+/// Secret of the access key. It protects nothing: everything is removed after the run.
 pub(crate) const SECRET: &str = "endseal-bench-0123456789abcdefghij";
-/// Where all signatures are good.
+/// Region that all signatures are valid for.
 pub(crate) const REGION: &str = "us-east-1";
 
-/// The bucket whose objects the sink keeps.
+/// Name of the bucket whose objects the sink keeps.
 pub(crate) const KEEP: &str = "keep";
-/// The bucket whose objects the sink drops.
+/// Name of the bucket whose objects the sink drops.
 pub(crate) const DROP: &str = "drop";
 
 /// Returns a signer with the suite's credentials.

@@ -1,4 +1,4 @@
-//! Directories of a run among the temporary files of the system.
+//! Temporary directories of a run.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Prefix of the names of the benchmark's files and directories in shared places.
 pub(crate) const PREFIX: &str = "endseal-bench-";
 
-/// A directory of its own, removed at the end.
+/// A temporary directory that is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
@@ -17,7 +17,7 @@ impl Folder {
         Self::below(&std::env::temp_dir())
     }
 
-    /// One in another place.
+    /// Creates a directory below `parent` instead of the system's temporary directory.
     pub(crate) fn below(parent: &Path) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -34,7 +34,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left is in the system's temporary files.
+        // If it fails, the rest stays among the system's temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! All stations: each suite with its subjects and its part of the report.
+//! The measured components: each suite with its subjects and its part of the report.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use crate::report::content::Content;
 use crate::subject::Subject;
 use crate::suite::{Suite, codec, envelope, node, nostr, s3, sessions, transport};
 
-/// A suite with the code and the content that belong to it.
+/// A component: its suite, with the code and the report's content for it.
 #[non_exhaustive]
 pub struct Station {
-    /// Its cases.
+    /// Suite with the cases of the component.
     pub suite: &'static Suite,
     subjects: fn() -> Vec<Box<dyn Subject>>,
     pub(crate) content: LazyLock<Content>,
@@ -28,7 +28,7 @@ macro_rules! station {
     };
 }
 
-/// All stations, in the order of reports.
+/// All components, in the order of reports.
 pub static STATIONS: [Station; 7] = [
     station!(envelope),
     station!(codec),
@@ -40,13 +40,13 @@ pub static STATIONS: [Station; 7] = [
 ];
 
 impl Station {
-    /// The station of a suite.
+    /// Returns the component of a suite.
     #[must_use]
     pub fn find(suite: &str) -> Option<&'static Self> {
         STATIONS.iter().find(|station| station.suite.name == suite)
     }
 
-    /// endseal's own subjects in it.
+    /// Returns endseal's own subjects in the suite.
     #[must_use]
     pub fn subjects(&self) -> Vec<Box<dyn Subject>> {
         (self.subjects)()

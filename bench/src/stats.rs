@@ -1,17 +1,17 @@
 //! Medians with their intervals, quantiles and fitted growth.
 
-/// A deterministic source of indices for resampling and shuffling; not for secrets.
+/// A deterministic generator of indices for resampling and shuffling. Not for secrets.
 #[derive(Clone, Debug)]
 pub struct Shuffler(u64);
 
 impl Shuffler {
-    /// The same seed gives the same sequence.
+    /// Creates a generator. The same seed gives the same sequence.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// SplitMix64.
+    /// Returns the next value of SplitMix64.
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -20,7 +20,7 @@ impl Shuffler {
         z ^ (z >> 31)
     }
 
-    /// An index below `n`, which is not zero.
+    /// Returns an index below `n`, which must not be zero.
     #[allow(clippy::cast_possible_truncation, reason = "the high half of a product is below n")]
     pub fn index(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
@@ -38,29 +38,29 @@ impl Shuffler {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Estimate {
-    /// The median of the samples.
+    /// Median of the samples.
     pub median: f64,
-    /// Bounds between which the median of the distribution lies in at least 95 of 100 cases; none
-    /// of fewer than six samples, which cannot tell.
+    /// 95 % confidence interval of the distribution's median; `None` for fewer than six samples.
     pub ci95: Option<[f64; 2]>,
-    /// Number of samples.
+    /// Number of samples that the estimate is based on.
     pub n: usize,
 }
 
 impl Estimate {
-    /// A value without an error.
+    /// Creates an estimate of an exact value, whose interval is the value itself.
     #[must_use]
     pub fn exact(value: f64) -> Self {
         Self { median: value, ci95: Some([value, value]), n: 1 }
     }
 
-    /// The interval with an error that no round of one run shows, such as where memory lies: a
-    /// share of the median, independent of the rest, so that the squares add up.
+    /// Widens the interval by an error that the rounds of one run do not show, such as the position
+    /// of data in memory. `share` is its size relative to the median; it is independent of the
+    /// other errors, so the squares are added.
     #[must_use]
     pub fn widened(self, share: f64) -> Self {
         let more = share * self.median;
         let wider = |[low, high]: [f64; 2]| {
-            // A value that cannot be negative has no interval that is.
+            // A value that cannot be negative must have no negative bound.
             let low = (self.median - (self.median - low).hypot(more)).max(0.0);
             [low, self.median + (high - self.median).hypot(more)]
         };
@@ -68,18 +68,18 @@ impl Estimate {
     }
 }
 
-/// Resamples of a bootstrap.
+/// Number of resamples of a bootstrap.
 const RESAMPLES: usize = 1000;
 
-/// The median with the interval of the sign test: the closest pair of order statistics x(k),
-/// x(n+1-k) with P(k <= B <= n - k) >= 0.95 for B binomial(n, 1/2). `None` without samples.
+/// Returns the median with the interval of the sign test: the closest pair of order statistics
+/// x(k), x(n+1-k) with P(k <= B <= n - k) >= 0.95 for B binomial(n, 1/2). `None` without samples.
 #[must_use]
 pub fn estimate(samples: &[f64]) -> Option<Estimate> {
     let median = median(samples)?;
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();
-    // The probability that fewer than k of n samples lie below the median: sum of C(n, i) / 2^n.
+    // Probability that fewer than k of n samples are below the median: sum of C(n, i) / 2^n.
     let mut term = 0.5_f64.powf(real(n));
     let mut below = 0.0;
     let mut rank = 0;
@@ -97,7 +97,7 @@ fn real(number: usize) -> f64 {
     number as f64
 }
 
-/// The middle value, or the mean of the two in the middle. `None` without samples.
+/// Returns the middle value, or the mean of the two middle values. `None` without samples.
 #[must_use]
 pub fn median(samples: &[f64]) -> Option<f64> {
     let mut sorted = samples.to_vec();
@@ -107,7 +107,7 @@ pub fn median(samples: &[f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// The value below which that share of the samples lies, 0 to 1. `None` without samples.
+/// Returns the value below which that share of the samples lies, 0 to 1. `None` without samples.
 #[must_use]
 #[allow(
     clippy::cast_possible_truncation,
@@ -122,8 +122,8 @@ pub fn quantile(samples: &[f64], share: f64) -> Option<f64> {
     sorted.get((share.clamp(0.0, 1.0) * last as f64).round() as usize).copied()
 }
 
-/// `y = fixed + per_unit · x`, by Theil and Sen: the median of the slopes of all pairs, which a few
-/// disturbed points do not move.
+/// A line `y = fixed + per_unit · x`, fitted by Theil and Sen: the slope is the median of the
+/// slopes of all pairs, which a few disturbed points do not move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Line {
@@ -133,7 +133,7 @@ pub struct Line {
     pub per_unit: f64,
 }
 
-/// Fits a line. `None` with fewer than two different x.
+/// Fits a line. `None` for fewer than two different x.
 #[must_use]
 pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
     let mut slopes = Vec::new();
@@ -149,18 +149,18 @@ pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { fixed: median(&rests)?, per_unit })
 }
 
-/// The exponent of a power law with its 95 % interval.
+/// Exponent of a power law with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Exponent {
-    /// The fitted one.
+    /// Fitted exponent.
     pub fitted: f64,
-    /// Its bootstrap interval.
+    /// Bootstrap interval of the exponent.
     pub ci95: [f64; 2],
 }
 
-/// The exponent e of `y ~ x^e` between the points, fitted on logarithms, with an interval from
-/// resampled points. `None` with fewer than three usable points.
+/// Fits the exponent e of `y ~ x^e` on logarithms, with an interval from resampled points. `None`
+/// for fewer than three usable points.
 #[must_use]
 pub fn exponent(points: &[(f64, f64)], shuffler: &mut Shuffler) -> Option<Exponent> {
     let logs: Vec<_> = points

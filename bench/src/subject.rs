@@ -10,10 +10,11 @@ pub trait Subject {
     /// Returns the subject's description of itself.
     fn info(&self) -> &SubjectInfo;
 
-    /// Makes keys and `inputs` different inputs for a case; nothing of this is timed.
+    /// Creates keys and `inputs` different inputs for a case. This is not timed.
     ///
     /// # Errors
-    /// [`SubjectError`].
+    /// [`SubjectError::Unsupported`] if the subject has no such case; otherwise the reason why it
+    /// cannot be prepared.
     fn prepare(
         &mut self,
         case: &str,
@@ -22,19 +23,19 @@ pub trait Subject {
     ) -> Result<Box<dyn Prepared + '_>, SubjectError>;
 }
 
-/// A case that is ready to run.
+/// A prepared case of a subject.
 pub trait Prepared {
     /// Checks the results, before anything is timed.
     ///
     /// # Errors
-    /// [`SubjectError`].
+    /// Fails if the subject cannot do the work. A wrong result is reported in [`Checked`] instead.
     fn check(&mut self) -> Result<Checked, SubjectError>;
 
-    /// Does the work `iterations` times, with one input after the other, and tells how long it
-    /// took.
+    /// Does the work `iterations` times, with one input after the other. Returns the time of all
+    /// iterations.
     ///
     /// # Errors
-    /// [`SubjectError`].
+    /// Fails if the subject fails, or if its process ends.
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError>;
 
     /// Returns true if the work is done in this process, so that its allocations can be counted.
@@ -42,32 +43,32 @@ pub trait Prepared {
         false
     }
 
-    /// Threads that share the work of an iteration.
+    /// Returns the number of threads that share the work of an iteration.
     fn threads(&self) -> usize {
         1
     }
 
-    /// Figures of the suite's own, asked for after the last round: bytes on the wire, round trips,
-    /// a rate.
+    /// Returns figures of the suite's own, such as bytes on the wire, round trips or a rate. Called
+    /// once, after the last round.
     ///
     /// # Errors
-    /// [`SubjectError`]; the times stay.
+    /// Fails if a figure cannot be measured. The times that were measured are kept.
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
         Ok(Vec::new())
     }
 }
 
-/// A figure beyond time.
+/// A figure other than time.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::exhaustive_structs, reason = "written out by each suite")]
 pub struct Extra {
-    /// Its name in rows.
+    /// Name of the metric in rows.
     pub metric: &'static str,
-    /// Its unit.
+    /// Unit of the samples.
     pub unit: &'static str,
     /// The better direction: less or more.
     pub better: Better,
-    /// Values that were found, in that unit; a single value is exact.
+    /// Measured values in that unit. A single value is exact.
     pub samples: Vec<f64>,
 }
 
@@ -77,14 +78,14 @@ pub struct Extra {
 pub struct Checked {
     /// True if sealed content opens to the same content.
     pub round_trip: bool,
-    /// A changed bit is refused; `None` for a subject that does not claim it.
+    /// True if a changed bit is refused; `None` for a subject that does not claim it.
     pub tamper_refused: Option<bool>,
-    /// Exact length of one output.
+    /// Exact length of one output in bytes.
     pub sealed_bytes: Option<u64>,
 }
 
 impl Checked {
-    /// Why this subject must not be timed, if so.
+    /// Returns the reason why this subject must not be timed, if there is one.
     #[must_use]
     pub fn objection(&self) -> Option<&'static str> {
         match self {
@@ -96,24 +97,24 @@ impl Checked {
 }
 
 impl SubjectError {
-    /// Returns true if the process of the subject is gone. The next use then pays for a start.
+    /// Returns true if the process of the subject has ended. The next use then includes a start.
     #[must_use]
     pub fn ended_process(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Protocol(_))
     }
 }
 
-/// Why a subject gave no figure.
+/// Reason why a subject gave no figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubjectError {
-    /// It failed, or could not be started.
+    /// The subject failed or could not be started.
     Failed(String),
-    /// Its process ended or did not answer.
+    /// The subject's process ended or did not answer in time.
     Lost(String),
-    /// It answered what was not asked; its process was ended.
+    /// The subject violated the protocol; its process was ended.
     Protocol(String),
-    /// It has no such case.
+    /// The subject does not support the case.
     Unsupported(String),
 }
 

@@ -1,4 +1,4 @@
-//! The measured cases, as data: one suite for each station.
+//! The measured cases, as data: one suite for each component.
 
 use core::ops::RangeInclusive;
 
@@ -19,15 +19,15 @@ pub mod transport;
 pub enum Extent {
     /// A few minutes: one row of each table.
     Quick,
-    /// Every table, as far as it was published.
+    /// All published tables.
     #[default]
     Default,
-    /// Also what takes long with slow peers.
+    /// Also cases that take long with slow peers.
     Full,
 }
 
 impl Extent {
-    /// Its name in the record.
+    /// Returns the name of the extent in the record.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,12 +37,13 @@ impl Extent {
         }
     }
 
-    /// Rounds in which subjects take turns.
+    /// Returns the largest number of rounds of a case.
     pub(crate) fn rounds(self) -> usize {
         if self == Self::Quick { 15 } else { 41 }
     }
 
-    /// Seconds after which a case gets no further round, if it has as many as it must.
+    /// Returns the seconds after which a case gets no further round, once it has the least number
+    /// of rounds.
     pub(crate) fn seconds_a_case(self) -> f64 {
         match self {
             Self::Quick => 3.0,
@@ -52,47 +53,49 @@ impl Extent {
     }
 }
 
-/// One station's part of the benchmark. A new one is a module below this one that gives such a
-/// value, and its lines in [`SUITES`] and [`STATIONS`](crate::stations::STATIONS).
+/// One component's cases. To add a suite, add a module below this one that defines such a value,
+/// and its lines in [`SUITES`] and [`STATIONS`](crate::stations::STATIONS).
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Suite {
-    /// Its name for `--suite` and in rows.
+    /// Name of the suite for `--suite` and in rows.
     pub name: &'static str,
     /// The work that it measures, described for people.
     pub about: &'static str,
     pub(crate) cases: fn(Extent) -> Vec<Case>,
-    /// Cases whose output has a length that deserves a row.
+    /// Cases that have a row for the length of their output.
     pub(crate) sized: &'static [&'static str],
-    /// Those of them that are not timed: a check tells all.
+    /// Cases that are not timed: all their figures come from the check or from extra figures.
     pub(crate) untimed: &'static [&'static str],
-    /// Subjects of ours that are compared with all others, round by round.
+    /// Our subjects that are compared with all others, round by round.
     pub(crate) compared: &'static [&'static str],
-    /// Subjects that do less than the case, as what it is measured by: nobody loses to them.
+    /// Subjects that do less than the case and serve as a lower bound, so that no subject loses to
+    /// them.
     pub(crate) floors: &'static [&'static str],
-    /// Parameters over which time is fitted. Figures of a case are laid out along the first.
+    /// Parameters over which the growth of time is fitted. Tables lay out figures along the first
+    /// one.
     pub(crate) grows_by: &'static [Growing],
     /// Notes that a reader of the figures needs: case and note.
     pub(crate) notes: &'static [(&'static str, &'static str)],
-    /// Rounds of a case at least, however long they take, and at most, where the extent's are too
-    /// many.
+    /// Least and largest number of rounds of a case. The least number is measured however long it
+    /// takes; the largest applies if the extent has more rounds.
     pub(crate) rounds: fn(Extent, &Case) -> RangeInclusive<usize>,
 }
 
-/// For suites whose cases are short.
+/// Rounds of suites whose cases are short.
 fn all_rounds(_: Extent, _: &Case) -> RangeInclusive<usize> {
     MIN_ROUNDS..=usize::MAX
 }
 
-/// A parameter that grows.
+/// A parameter over which growth is fitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growing {
     pub(crate) parameter: &'static str,
-    /// Amount of the parameter that is one unit for people.
+    /// Amount of the parameter that is shown as one unit.
     pub(crate) unit: u32,
-    /// One unit, with its article.
+    /// Name of one unit, with its article.
     pub(crate) one: &'static str,
-    /// Many of it.
+    /// Name of several units.
     pub(crate) many: &'static str,
 }
 
@@ -108,13 +111,13 @@ pub static SUITES: &[&Suite] = &[
 ];
 
 impl Suite {
-    /// The suite of that name.
+    /// Returns the suite of that name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         SUITES.iter().copied().find(|suite| suite.name == name)
     }
 
-    /// Its cases.
+    /// Returns the cases of the suite for that extent.
     #[must_use]
     pub fn cases(&self, extent: Extent) -> Vec<Case> {
         (self.cases)(extent)

@@ -1,28 +1,28 @@
-//! Numbers as people read them: three digits that matter, a unit, an interval in the same unit.
+//! Formats numbers for people: three significant digits, a unit, an interval in the same unit.
 
-/// The next larger unit is so many times the last.
+/// Units of time in ns, the next larger one for values from 1,000 on.
 const TIMES: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
 
-/// A figure in its unit.
+/// Formats a figure in its unit.
 pub(crate) fn value(value: f64, unit: &str) -> String {
     match unit {
         "ns" => time(value),
         "B" => bytes(value),
         "1" => count(value),
-        // Rates of this notation are worked out in nanoseconds and read by the second.
+        // Rates of this unit are computed in nanoseconds and printed by the second.
         "B/ns" => format!("{} GB/s", digits(value)),
         "/ns" => format!("{} a second", count(value * 1e9)),
         unit => format!("{} {}", digits(value), tame(unit)),
     }
 }
 
-/// A time given in ns.
+/// Formats a time, given in ns.
 pub(crate) fn time(ns: f64) -> String {
     let (unit, name) = time_unit(ns);
     format!("{} {name}", digits(ns / unit))
 }
 
-/// A time given in ns with its interval.
+/// Formats a time, given in ns, with its interval.
 pub(crate) fn time_within(ns: f64, ci95: Option<[f64; 2]>) -> String {
     let Some(ci95) = ci95 else { return time(ns) };
     let (unit, name) = time_unit(ns);
@@ -31,19 +31,19 @@ pub(crate) fn time_within(ns: f64, ci95: Option<[f64; 2]>) -> String {
     format!("{} {name} ({low}\u{2013}{high})", fixed(ns / unit, decimals))
 }
 
-/// Whole milliseconds of a time in ns, as published tables have them.
+/// Formats a time in ns as whole milliseconds, as published tables do.
 pub(crate) fn fixed_milliseconds(ns: f64) -> String {
     if ns < 1e7 { fixed(ns / 1e6, 1) } else { grouped(&format!("{:.0}", ns / 1e6)) }
 }
 
-/// The interval alone, in the unit of its time.
+/// Formats the interval alone, in the unit of its time.
 pub(crate) fn interval(ns: f64, ci95: Option<[f64; 2]>) -> String {
     let whole = time_within(ns, ci95);
     whole.split_once(" (").map(|(_, bounds)| format!("({bounds}")).unwrap_or_default()
 }
 
 fn time_unit(ns: f64) -> (f64, &'static str) {
-    // What rounds to 1000 belongs to the next unit.
+    // A value that rounds to 1000 gets the next unit.
     let fits = |(unit, _): &&(f64, &str)| ns / unit < 999.5;
     TIMES.iter().find(fits).copied().unwrap_or(TIMES[3])
 }
@@ -59,12 +59,12 @@ pub(crate) fn factor(ratio: f64, ci95: Option<[f64; 2]>) -> String {
     text
 }
 
-/// Formats a factor of which one percent matters.
+/// Formats a factor with enough digits to show differences of one percent.
 pub(crate) fn fine_factor(ratio: f64) -> String {
     if ratio < 1.995 { format!("{}×", fixed(ratio, 3)) } else { factor(ratio, None) }
 }
 
-/// A length or an amount of memory: exact up to 10 MB.
+/// Formats a length or an amount of memory: exact up to 10 MB.
 pub(crate) fn bytes(bytes: f64) -> String {
     if bytes.abs() < 1e7 {
         let whole = (bytes - bytes.round()).abs() < 0.005 || bytes.abs() >= 1000.0;
@@ -73,7 +73,7 @@ pub(crate) fn bytes(bytes: f64) -> String {
     format!("{} MB", digits(bytes / 1e6))
 }
 
-/// A parameter in bytes: 1 KB is 1,024 bytes, as in the seed.
+/// Formats a parameter in bytes. 1 KB is 1,024 bytes, as in the published tables.
 pub(crate) fn size_parameter(bytes: u64) -> String {
     let scales = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];
     match scales.iter().find(|(scale, _)| bytes >= *scale && bytes.is_multiple_of(*scale)) {
@@ -82,7 +82,7 @@ pub(crate) fn size_parameter(bytes: u64) -> String {
     }
 }
 
-/// A number without a unit: allocations.
+/// Formats a number without a unit, such as allocations.
 pub(crate) fn count(number: f64) -> String {
     let number = number.round();
     if number.abs() >= 1e15 {
@@ -92,7 +92,7 @@ pub(crate) fn count(number: f64) -> String {
     format!("{sign}{}", grouped(&format!("{:.0}", number.abs())))
 }
 
-/// A whole number with its thousands apart.
+/// Formats a whole number with thousands separators.
 pub(crate) fn integer(number: u64) -> String {
     grouped(&number.to_string())
 }
@@ -108,24 +108,24 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// A share, 0 to 1.
+/// Formats a share from 0 to 1 as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
-/// A small share, such as a noise floor, with two digits that matter.
+/// Formats a small share, such as a noise floor, with two significant digits.
 pub(crate) fn fine_percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() >= 1.0 { format!("{percent:.1} %") } else { format!("{percent:.2} %") }
 }
 
-/// Three digits that matter, without a unit.
+/// Formats a value with three significant digits, without a unit.
 pub(crate) fn digits(value: f64) -> String {
     fixed(value, decimals(value))
 }
 
-/// Places after the point that leave three digits.
+/// Returns the number of decimal places that gives three digits.
 fn decimals(value: f64) -> usize {
     match value.abs() {
         v if v >= 99.95 => 0,
@@ -150,7 +150,7 @@ fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Day and time of so many seconds since 1970, in UTC.
+/// Formats a time in seconds since 1970 as day and time, in UTC.
 pub(crate) fn date(seconds: u64) -> String {
     // Days are counted from 1 March of the year 0, so that a leap day is the last of its year.
     let days = seconds / 86_400 + 719_468;
@@ -165,7 +165,7 @@ pub(crate) fn date(seconds: u64) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
-/// A duration in whole seconds.
+/// Formats a duration in whole seconds.
 pub(crate) fn duration(seconds: u64) -> String {
     match (seconds / 60, seconds % 60) {
         (0, seconds) => format!("{seconds} s"),
@@ -173,7 +173,7 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
-/// "a, b and c".
+/// Joins the items: "a, b and c".
 pub(crate) fn list(items: &[impl AsRef<str>]) -> String {
     match items {
         [] => String::new(),
@@ -185,18 +185,18 @@ pub(crate) fn list(items: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// "1 subject", "2 subjects".
+/// Formats a number of things: "1 subject", "2 subjects".
 pub(crate) fn plural(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", integer(number as u64), if number == 1 { "" } else { "s" })
 }
 
-/// "1 member", "1,000 members".
+/// Formats a number of members: "1 member", "1,000 members".
 pub(crate) fn plural_members(members: u64) -> String {
     format!("{} member{}", integer(members), if members == 1 { "" } else { "s" })
 }
 
-/// Foreign text made harmless for every output: control characters, line ends and characters that
-/// turn the direction of writing become visible, and it is cut at 2,000 characters.
+/// Makes foreign text harmless for every output: control characters, line ends and characters that
+/// change the direction of writing are replaced, and the text is cut at 2,000 characters.
 #[must_use]
 pub fn tame(text: &str) -> String {
     const LIMIT: usize = 2000;

@@ -1,5 +1,5 @@
 //! Heap that hostile messages and frames cost: at most twice their size and 4 KB. This is a program
-//! of its own, because a counting allocator serves the whole program.
+//! of its own, because its global allocator counts for the whole program.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::cast_possible_truncation, reason = "random bits are cut to what is needed")]
 #![allow(clippy::std_instead_of_alloc, reason = "tests run where there is an operating system")]
@@ -21,11 +21,11 @@ use serde_json::Value;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// Seeded mutants of each golden message and frame.
+/// Number of seeded mutants of each golden message and frame.
 const MUTANTS: usize = 100_000;
 const SPARE: usize = 4_096;
 
-/// The successes of a folder of vectors: their fields, and their bytes.
+/// Returns the valid vectors of a folder: their fields, and their bytes.
 fn golden(folder: &str) -> Vec<(Value, Vec<u8>)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors").join(folder);
     let mut paths: Vec<_> =
@@ -41,12 +41,12 @@ fn golden(folder: &str) -> Vec<(Value, Vec<u8>)> {
     vectors.filter(|(vector, _)| vector["expect"] == "ok").collect()
 }
 
-/// Counts the allocations of `read`, whatever its verdict.
+/// Counts the allocations of `read`, whether it succeeds or fails.
 fn cost(read: impl FnOnce()) -> Allocations {
     measure(read)
 }
 
-// One test, because the counters are the program's.
+// One test, because the counters belong to the whole program.
 #[test]
 fn hostile_input_costs_at_most_twice_its_size_in_heap() {
     counting_is_on();
@@ -90,7 +90,8 @@ fn both<M: Codec>(bytes: &[u8], limits: Limits) -> (Allocations, Allocations) {
     (owned, borrowed)
 }
 
-/// As many of the smallest elements as there may be: each alone, and all together.
+/// Returns messages with as many of the smallest elements as are allowed: each kind alone, and all
+/// together.
 fn densest_messages() {
     let element = |tag: u8, content: &[u8], count: usize| {
         [&[tag, content.len() as u8][..], content].concat().repeat(count)
@@ -143,7 +144,7 @@ fn live_frames() {
             assert!(cost.peak <= 2 * mutant.len() + SPARE);
         }
     }
-    // A header that promises a megabyte, and one byte of it.
+    // The header announces a megabyte, but only one byte of it follows.
     let header = LiveHeader::new(Kind::Data, 1 << 20, 0, limits).unwrap();
     let mut out = [0; LiveHeader::MAX_LEN];
     let len = header.write(&mut out);
@@ -165,7 +166,7 @@ fn stored_frames() {
             let mutant = random.mutant(bytes, bytes);
             let cost = cost(|| {
                 let frame = StoredFrame::parse(&mutant, Limits::default());
-                // Verified, or it would cost less: a signer may be hostile too.
+                // Frames are also verified, because a signer may be hostile too.
                 if let Ok(frame) = frame.and_then(|frame| frame.verify_with(|_, _| true)) {
                     drop(frame.message::<Message>(Limits::default()));
                 }

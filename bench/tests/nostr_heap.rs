@@ -1,5 +1,5 @@
-//! Nostr's core takes no heap, for good and for hostile input. This is a program of its own,
-//! because a counting allocator serves the whole program.
+//! The Nostr core allocates nothing, for valid and for hostile input. This is a program of its own,
+//! because its global allocator counts for the whole program.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, reason = "tests run where there is an operating system")]
 
@@ -19,7 +19,7 @@ use serde_json::Value;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// Asserts that `work` takes no heap.
+/// Asserts that `work` allocates nothing.
 #[track_caller]
 fn free<T>(work: impl FnOnce() -> T) -> T {
     let mut result = None;
@@ -32,7 +32,7 @@ fn key(byte: u8) -> SecretKey {
     SecretKey::from_bytes(&[byte; 32]).unwrap()
 }
 
-/// The texts of a field of a file of vectors.
+/// Returns the texts of a field in a file of vectors.
 fn texts(file: &str, field: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors/nostr").join(file);
     let Value::Array(cases) = serde_json::from_slice(&fs::read(path).unwrap()).unwrap() else {
@@ -41,13 +41,13 @@ fn texts(file: &str, field: &str) -> Vec<String> {
     cases.iter().filter_map(|case| case[field].as_str()).map(str::to_owned).collect()
 }
 
-// One test, because the counters are the program's.
+// One test, because the counters belong to the whole program.
 #[test]
 fn nothing_is_allocated() {
     let counted = measure(|| drop(core::hint::black_box(vec![1_u8; 1_000])));
     assert_eq!((counted.calls, counted.peak), (1, 1_000), "counting is on");
 
-    // The library of the curve makes its tables and the generator of randomness its state.
+    // The curve's library builds its tables, and the random generator its state, at the first use.
     let warm = SigningKey::new(SecretKey::generate(&mut OsRandom).unwrap());
     let _x = warm.secret_key().ecdh_x(warm.public_key());
     let _signature = warm.sign(&[1; 32], &[2; 32]);
@@ -109,7 +109,8 @@ fn hostile_input() {
         let mut copies = [(); 3].map(|()| input.clone().into_bytes());
         let [one, two, three] = &mut copies;
         let opened = free(|| {
-            // Under another key one content of 256 ends like padding.
+            // Under another key one of 256 contents ends like padding, so both results are
+            // possible.
             let _whatever = own.decrypt(two);
             conversation.open(one).is_ok() || unwrap(three, &a).is_ok()
         });

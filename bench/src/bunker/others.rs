@@ -1,4 +1,4 @@
-//! Signers of others, each in the mode `bunker` of its peer.
+//! Remote signers of other projects, each started by the mode `bunker` of its peer.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use crate::record::{Params, SubjectInfo};
 use crate::subject::{Prepared, Subject, SubjectError};
 use crate::suite::nostr::BUNKER_SIGN;
 
-/// A signer in the program of a peer.
+/// A remote signer that is a mode of a peer's program.
 struct Other {
     peer: &'static str,
     subject: &'static str,
     about: &'static str,
     runtime: &'static str,
-    /// Its package in the lock file of the peer.
+    /// Name of its package in the peer's lock file.
     package: &'static str,
-    /// In the search path, or below the folder of peers.
+    /// Name of the program: in the search path, or a path below the folder of peers.
     program: &'static str,
     /// Script below the folder of peers that the program runs, if it is a runtime.
     script: Option<&'static str>,
@@ -57,7 +57,7 @@ static OTHERS: [Other; 3] = [
     },
 ];
 
-/// The signer in the program of a peer; `locked` are the versions of its lock file.
+/// Returns the signer in the program of a peer. `locked` holds the versions of its lock file.
 pub(crate) fn of_peer(peer: &str, locked: &Versions) -> Option<Box<dyn Subject>> {
     let other = OTHERS.iter().find(|other| other.peer == peer)?;
     let version = locked.get(other.package).and_then(|versions| versions.first());

@@ -9,7 +9,7 @@ use crate::words::{self, fine_percent, tame};
 const HEAD: [&str; 7] = ["case", "subject", "first", "second", "change", "normalised", "verdict"];
 
 impl Comparison {
-    /// For people.
+    /// Formats the comparison for a terminal.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -37,7 +37,7 @@ impl Comparison {
         out + &self.summary()
     }
 
-    /// The largest noise floor, which decides least.
+    /// Formats the largest noise floor: differences below it cannot be decided.
     fn floor(&self) -> Option<String> {
         self.noise_floors.values().copied().max_by(f64::total_cmp).map(fine_percent)
     }

@@ -7,28 +7,29 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 
-/// Whatever went wrong, in words.
+/// Error of a subject, for people.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// Bytes that a subject collects of many messages, and bytes of a bulk transfer that are given to a
-/// subject at once if it does not take the content whole.
+/// Size of a piece, in bytes: a subject that collects messages sends after so many, and a bulk
+/// transfer is passed on in such pieces unless the subject takes the content whole.
 pub(crate) const PIECE: usize = 64 * 1024;
 
-/// The protocol below a carrier.
+/// Protocol that a subject runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
     Udp,
     Tcp,
 }
 
-/// The client's identity, and the server that it means.
+/// Identity of the client, and the server whose key it expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
-    /// The one that the server knows, to the server.
+    /// A client that the server knows, with the server's right key.
     Known,
-    /// Another one, whom the server must refuse.
+    /// A client that the server does not know and must refuse.
     Stranger,
-    /// The known one, who means another server and must refuse this one.
+    /// A client that the server knows, but which expects another server's key and must refuse this
+    /// one.
     Misled,
 }
 
@@ -38,23 +39,23 @@ pub(crate) trait Carrier: Send + Sync + 'static {
     type Listener: Send + Sync + 'static;
     /// The end that opens connections.
     type Dialer: Send + Sync + 'static;
-    /// A connection that came in, and whose handshake may be still to be made.
+    /// An incoming connection. Its handshake may not have been made yet.
     type Incoming: Send + 'static;
     /// A handle that keeps a connection open. Dropping it and its stream closes the connection.
     type Connection: Send + 'static;
-    /// The one stream of a connection that is used.
+    /// The one stream that is used of each connection.
     type Stream: Stream;
 
-    /// The protocol below this carrier.
+    /// Protocol that this subject runs over.
     const WIRE: Wire;
 
     /// Listens on a free port of this machine. Called within a runtime, on a thread that may wait.
     fn listen(&self) -> Result<(Self::Listener, SocketAddr), Failure>;
 
-    /// Gets ready to connect. Called likewise.
+    /// Prepares to connect as `who`. Called within a runtime, on a thread that may block.
     fn dialer(&self, who: Who) -> Result<Self::Dialer, Failure>;
 
-    /// The next connection; `None` when there will be none any more.
+    /// Returns the next incoming connection; `None` when the listener has ended.
     fn accept(
         listener: &Self::Listener,
     ) -> impl Future<Output = Result<Option<Self::Incoming>, Failure>> + Send;
@@ -73,25 +74,25 @@ pub(crate) trait Carrier: Send + Sync + 'static {
 
 /// Messages both ways, in order.
 pub(crate) trait Stream: Send + 'static {
-    /// Sends a message. When this returns, the kernel or the library has all of it, and nothing
-    /// waits for another call.
+    /// Sends a message. When this returns, the kernel or the library has all of it, and no further
+    /// call is needed to send it.
     fn send(&mut self, message: &Bytes) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// Sends the next of many messages: it may wait until [`PIECE`] bytes are together, or for
-    /// [`Self::flush`].
+    /// Sends one of many messages. It may be held back until [`PIECE`] bytes are collected, or
+    /// until [`Self::flush`].
     fn feed(&mut self, message: &Bytes) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// Sends what waits.
+    /// Sends all messages that [`Self::feed`] has held back.
     fn flush(&mut self) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// The next message; `None` at the end.
+    /// Receives the next message; `None` at the end of the stream.
     fn receive(&mut self) -> impl Future<Output = Result<Option<Bytes>, Failure>> + Send;
 
     /// Sends `content` as the subject sends a large file.
     fn send_bulk(&mut self, content: &Bytes) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// Receives `bytes` of it and hands them on, in order; `false` if the stream ended before the
-    /// first.
+    /// Receives `bytes` of a bulk transfer and passes them on in order. Returns `false` if the
+    /// stream ended before the first byte.
     fn receive_bulk(
         &mut self,
         bytes: usize,

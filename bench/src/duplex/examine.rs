@@ -1,4 +1,4 @@
-//! The check of a subject, and its figures beyond time.
+//! The check of a subject, and its figures other than time.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -9,43 +9,43 @@ use super::relay::Relay;
 use super::serve::{Received, Service};
 use super::work::{Duplex, Fault, Work, failed, handshake, listen, nanoseconds, on, once};
 
-/// Each way, for what counts round trips.
+/// Delay of the path in each direction, in cases that count round trips.
 const DELAY: Duration = Duration::from_millis(25);
-/// The round trip that it makes, in ns.
+/// Round trip that follows from [`DELAY`], in ns.
 pub(crate) const ROUND_TRIP_NS: u64 = 50_000_000;
-/// Handshakes behind the delay.
+/// Number of handshakes over the delayed path.
 const DELAYED: usize = 3;
-/// Longer than anything said by the connection before is under way, late acknowledgements
-/// (RFC 9000, 18.2: 25 ms) included.
+/// Pause before messages are counted. It is longer than late acknowledgements of earlier packets
+/// take (RFC 9000, 18.2: 25 ms).
 const SILENCE: Duration = Duration::from_millis(60);
-/// Messages until the largest packet that fits is known, and the window is open.
+/// Messages that are sent before the count, until the path MTU is known and the window is open.
 const SETTLING: usize = 32;
-/// Messages whose size is measured.
+/// Number of messages whose size is measured.
 const SIZED: usize = 9;
-/// A refusal takes no longer.
+/// Time limit of a refusal.
 const REFUSAL: Duration = Duration::from_secs(10);
-/// Of the message that is changed on its way.
+/// Bytes of the message of which a bit is changed on its way.
 const CHANGED: usize = 8192;
 
-/// Result of a check.
+/// Result of the check of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// True if the content that arrived is the content that was sent.
     pub(crate) round_trip: bool,
-    /// Nothing that was changed on its way was taken for what was sent; in `handshake`, neither
-    /// side talks to one whose key it does not know.
+    /// True if no changed message was accepted as the one that was sent; in `handshake`, if neither
+    /// side talks to a peer whose key it does not know.
     pub(crate) refused: bool,
-    /// Of one message on the wire, in the case that asks for it.
+    /// Bytes of one message on the wire, in the cases that measure it.
     pub(crate) size: Option<u64>,
 }
 
-/// Figures of a handshake behind the delay: one value for each try, or one for all that agree.
+/// Figures of handshakes over the delayed path: one value for each, or one value if all agree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delayed {
-    /// Payload of UDP or TCP until the client had its byte.
+    /// Payload bytes of UDP or TCP that the client sent until it had its answer.
     pub(crate) bytes_sent: Vec<u64>,
     pub(crate) bytes_received: Vec<u64>,
-    /// Until then, with the round trip of TCP.
+    /// Time until then in ns, with the round trip of TCP.
     pub(crate) ns: Vec<u64>,
 }
 
@@ -74,7 +74,7 @@ impl<C: Carrier> Duplex<C> {
         Ok(Found { round_trip, refused: self.refuses_changes()?, size })
     }
 
-    /// The figures of the case `handshake`.
+    /// Measures the figures of the case `handshake`.
     pub(crate) fn delayed(&self) -> Result<Delayed, Fault> {
         let relay = self.relay(DELAY)?;
         let dialers = (0..DELAYED).map(|_| self.another(Who::Known));
@@ -94,7 +94,7 @@ impl<C: Carrier> Duplex<C> {
                 drop(fresh);
                 tokio::time::sleep(SILENCE).await;
             }
-            // A number that is always the same is exact.
+            // Values that are all equal are reduced to one.
             for bytes in [&mut found.bytes_sent, &mut found.bytes_received] {
                 if bytes.iter().all(|one| bytes.first() == Some(one)) {
                     bytes.truncate(1);
@@ -125,12 +125,13 @@ impl<C: Carrier> Duplex<C> {
                 drop(connection);
                 Ok::<_, Failure>(answer.as_ref() == Some(sent))
             };
-            // A refusal may show at any point, and as silence too.
+            // A refusal may show as an error at any point, or as silence.
             Ok(matches!(tokio::time::timeout(REFUSAL, talk).await, Ok(Ok(true))))
         })
     }
 
-    /// Payload of UDP or TCP from the client for one message on a connection that has settled.
+    /// Measures the payload bytes of UDP or TCP from the client for one message on a settled
+    /// connection.
     fn size(&self) -> Result<u64, Fault> {
         let relay = self.relay(Duration::ZERO)?;
         let (work, mut contents) = (self.work, self.contents.clone());
@@ -154,8 +155,8 @@ impl<C: Carrier> Duplex<C> {
         Ok(sizes[SIZED / 2])
     }
 
-    /// Changes a bit of a message on its way to a server that echoes: what is received must be what
-    /// was sent, sent again perhaps, or nothing.
+    /// Changes a bit of a message on its way to a server that echoes. Returns true if nothing is
+    /// received, or exactly what was sent, perhaps after a retransmission.
     fn refuses_changes(&self) -> Result<bool, Fault> {
         let received = Arc::new(Received::default());
         let server = listen(&self.carrier, &self.there, Service::Echo, received.clone())?;
@@ -189,8 +190,9 @@ impl<C: Carrier> Duplex<C> {
         Ok(all.starts_with(&received.take()))
     }
 
-    /// Another client's side, which has to be kept as long as its connections. What goes through a
-    /// relay has one of its own: a library that knows the way beside it would take that.
+    /// Creates another client, which must be kept as long as its connections. Each connection
+    /// through a relay has a client of its own, because a library that knows the direct path would
+    /// take that.
     fn another(&self, who: Who) -> Result<Arc<C::Dialer>, Fault> {
         let _within = self.here.enter();
         Ok(Arc::new(self.carrier.dialer(who).map_err(failed)?))
@@ -198,7 +200,7 @@ impl<C: Carrier> Duplex<C> {
 
     fn relay(&self, delay: Duration) -> Result<Relay, Fault> {
         let server = self.server;
-        // Beside the server: a side that waits for the way is not busy.
+        // The relay runs on the server's thread, which is idle while it waits for the network.
         on(&self.there, async move { Ok(Relay::start(C::WIRE, server, delay).await?) })
     }
 }

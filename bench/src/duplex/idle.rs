@@ -1,20 +1,21 @@
-//! Connections on which nothing happens: what they cost in memory.
+//! Memory that idle connections cost.
 
 use super::carrier::Carrier;
 use super::work::{Duplex, Fault, handshake, on};
 use crate::allocation;
 
-/// Connections whose mean is taken.
+/// Number of connections over which the mean is taken.
 const NUMBER: usize = 64;
 
 /// Connections that stay open until this is dropped.
 #[must_use]
 struct Idle<C: Carrier>(Vec<(C::Connection, C::Stream)>);
 
-/// Bytes of heap that a connection keeps, of both ends. `None` in a program that does not count
-/// them.
+/// Measures the bytes of heap that a connection keeps at both ends. `None` if the program does not
+/// count allocations.
 pub(crate) fn memory<C: Carrier>(duplex: &Duplex<C>) -> Result<Option<u64>, Fault> {
-    // What is made once, such as tables that grow in steps, is made before.
+    // One connection is opened before the count, so that tables that are allocated once are not
+    // counted.
     drop(open(duplex, 1)?);
     let mut idle = None;
     let counted = allocation::measure(|| idle = Some(open(duplex, NUMBER)));

@@ -1,11 +1,11 @@
-//! A processor for each side.
+//! Pins each side of a connection to a processor of its own.
 
-/// Keeps the thread that calls to the `side`-th of the processors that this process may use,
-/// counted from 0, if there are as many.
+/// Pins the calling thread to the processor number `side` of those that this process may use,
+/// counted from 0. Does nothing if there are too few.
 ///
-/// Left to itself the system puts two threads that wait for each other on one processor at times,
-/// and at others wakes an idle one for each message, which is several times as long: another choice
-/// for each subject. Peers of a real connection share no processor.
+/// Without this the system sometimes puts two threads that wait for each other on one processor,
+/// and sometimes wakes an idle processor for each message, which takes several times as long. The
+/// choice would differ between subjects. Peers of a real connection share no processor.
 #[cfg(target_os = "linux")]
 pub(super) fn keep(side: usize) {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -16,10 +16,10 @@ pub(super) fn keep(side: usize) {
     };
     let mut set = CpuSet::new();
     set.set(own);
-    // Where it is not allowed, the system goes on to choose.
+    // If this is not permitted, the system keeps choosing the processor.
     let _kept = sched_setaffinity(None, &set);
 }
 
-/// Other systems choose themselves.
+/// Does nothing: other systems choose the processor.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn keep(_side: usize) {}

@@ -1,5 +1,5 @@
-//! A relay between two ends, for cases in which the way is part of the measurement. It delays
-//! pieces, counts them, and changes a bit. It treats datagrams and pieces of a stream alike.
+//! A relay between two ends, for cases in which the path is part of the measurement. It delays
+//! pieces, counts them, and can change a bit. It treats datagrams and pieces of a stream alike.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
@@ -15,15 +15,15 @@ use tokio::time::{Instant, sleep_until};
 
 use super::carrier::Wire;
 
-/// Where ports are free.
+/// Address of this machine with a free port.
 pub(crate) const HERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// Longer pieces carry content, and have a bit to change in their middle.
+/// Least length of a piece that carries content, so that a bit in its middle can be changed.
 const CONTENT: usize = 600;
-/// No datagram is longer.
+/// Largest size of a datagram.
 const DATAGRAM_MAX: usize = 65_536;
 
-/// A relay to one server. It ends with the runtime that it was started in.
+/// A relay to one server. It ends with the runtime in which it was started.
 #[derive(Debug)]
 pub(crate) struct Relay {
     address: SocketAddr,
@@ -38,11 +38,11 @@ struct Way {
     change_next: AtomicBool,
 }
 
-/// A piece and when it arrives.
+/// A piece with the time of its arrival.
 type Timed = (Instant, Vec<u8>);
 
 impl Relay {
-    /// Starts one that delays what passes, each way.
+    /// Starts a relay that delays all pieces by `delay` in each direction.
     pub(crate) async fn start(wire: Wire, server: SocketAddr, delay: Duration) -> io::Result<Self> {
         let way = Arc::new(Way {
             delay,
@@ -57,29 +57,29 @@ impl Relay {
         Ok(Self { address, way })
     }
 
-    /// Where clients connect to.
+    /// Returns the address to which clients connect.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Bytes of payload of UDP or TCP that came from the client so far, and from the server.
+    /// Returns the payload bytes of UDP or TCP so far: from the client, and from the server.
     pub(crate) fn passed(&self) -> (u64, u64) {
         (self.way.to_server.load(Ordering::Acquire), self.way.to_client.load(Ordering::Acquire))
     }
 
-    /// A bit is changed in the next piece from the client that is long enough to carry content.
+    /// Changes a bit in the next piece from the client that is long enough to carry content.
     pub(crate) fn change_a_bit(&self) {
         self.way.change_next.store(true, Ordering::Release);
     }
 
-    /// Returns true unless a change that was asked for is still to be made.
+    /// Returns true unless a requested change has not been made yet.
     pub(crate) fn has_changed(&self) -> bool {
         !self.way.change_next.load(Ordering::Acquire)
     }
 }
 
 impl Way {
-    /// Counts a piece, says when it arrives, and puts it on its way.
+    /// Counts a piece, computes its time of arrival, and sends it on.
     fn pass(&self, to_server: bool, line: &UnboundedSender<Timed>, mut piece: Vec<u8>) {
         let counter = if to_server { &self.to_server } else { &self.to_client };
         counter.fetch_add(piece.len() as u64, Ordering::AcqRel);
@@ -88,12 +88,12 @@ impl Way {
             let middle = piece.len() / 2;
             piece[middle] ^= 1;
         }
-        // The other half may have ended: then nobody waits for the piece.
+        // The other half may have ended; then the piece is dropped.
         let _waiting = line.send((Instant::now() + self.delay, piece));
     }
 }
 
-/// One client at a time: the one that was heard last.
+/// Relays datagrams for one client at a time: the one that sent last.
 async fn udp(server: SocketAddr, way: Arc<Way>) -> io::Result<SocketAddr> {
     let inside = Arc::new(UdpSocket::bind(HERE).await?);
     let outside = Arc::new(UdpSocket::bind(HERE).await?);
@@ -120,7 +120,7 @@ async fn udp(server: SocketAddr, way: Arc<Way>) -> io::Result<SocketAddr> {
             way.pass(false, &to_client, buffer[..len].to_vec());
         }
     });
-    // A datagram that the system does not take is lost, as on any path.
+    // A datagram that the system does not accept is lost, as on any path.
     tokio::spawn(async move {
         while let Some((due, piece)) = for_server.recv().await {
             sleep_until(due).await;

@@ -1,4 +1,4 @@
-//! The side that listens.
+//! The server side of a subject.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::hint::black_box;
@@ -8,18 +8,18 @@ use bytes::Bytes;
 
 use super::carrier::{Carrier, Failure, Stream};
 
-/// The server's answer to the messages that it receives.
+/// The server's answer to messages that it receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
-    /// Each message goes back.
+    /// Each message is sent back.
     Echo,
-    /// So many messages are answered by one of one byte.
+    /// Every such number of messages is answered by a message of one byte.
     Count(usize),
-    /// So many bytes are answered likewise.
+    /// Every such number of bytes is answered by a message of one byte.
     Bulk(usize),
 }
 
-/// Content that the receiver got, kept only while it is checked.
+/// Content that the receiver got. It is kept only during a check.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     keep: AtomicBool,
@@ -27,7 +27,7 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// From now on all is kept.
+    /// Starts to keep everything that is received.
     pub(crate) fn keep(&self) {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.keep.store(true, Ordering::Release);
@@ -56,8 +56,8 @@ pub(crate) async fn serve<C: Carrier>(
     while let Some(incoming) = C::accept(&listener).await? {
         let received = received.clone();
         tokio::spawn(async move {
-            // A client that leaves in the middle, or is refused, is its own affair: it is the side
-            // that judges.
+            // A client that leaves early or is refused is no error of the server: the client's side
+            // judges.
             let (connection, stream) = C::welcome(incoming).await?;
             let served = answer(stream, service, &received).await;
             drop(connection);

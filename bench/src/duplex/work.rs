@@ -17,13 +17,13 @@ use super::serve::{Received, Service, serve};
 
 /// Time limit of a task; one that takes longer has hung.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// More content is not prepared.
+/// Most bytes of content that are prepared.
 const MEMORY_LIMIT: u64 = 1 << 30;
-/// Bytes of the largest message. A subject may refuse a larger one in one piece.
+/// Bytes of the largest message. A subject may refuse a larger one.
 const MESSAGE_MAX: u64 = 1 << 20;
 const COUNT_MAX: u64 = 100_000;
 
-/// Why there is no figure.
+/// Reason why there is no figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// There is no such case, or not with these parameters.
@@ -36,30 +36,31 @@ pub(crate) enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spent {
     pub(crate) wall_ns: u64,
-    /// Of all threads.
+    /// CPU time of all threads.
     pub(crate) cpu_ns: u64,
 }
 
 /// A case with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// Connect until one byte is back.
+    /// Opens a connection and waits for an answer of one byte.
     Handshake,
     /// A message and its echo.
     Echo { bytes: usize },
-    /// Messages, the last of which is acknowledged. Those that are collected may wait for others.
+    /// `count` messages, of which the last one is acknowledged. If `collected`, a message may wait
+    /// until several can be sent together.
     Messages { bytes: usize, count: usize, collected: bool },
-    /// As a file.
+    /// A bulk transfer, as of a file.
     Bulk { bytes: usize },
-    /// A message that is acknowledged.
+    /// One acknowledged message, whose bytes on the wire are counted.
     WireSize { bytes: usize },
-    /// The same with the sample message of the suite `codec`, whose text has that many bytes, in
-    /// the subject's encoding.
+    /// As [`Self::WireSize`], with the sample message of the suite `codec` in the subject's
+    /// encoding. Its text has `bytes` bytes.
     MessageSize { bytes: usize },
 }
 
 impl Work {
-    /// The case of that name.
+    /// Returns the case of that name.
     pub(crate) fn new(case: &str, params: &BTreeMap<String, u64>) -> Result<Self, Fault> {
         let names: &[&str] = match case {
             "handshake" => &[],
@@ -94,8 +95,7 @@ impl Work {
         })
     }
 
-    /// Returns true for the cases that count bytes. No packet in them may be longer than over
-    /// Ethernet.
+    /// Returns true for cases that count bytes. Their packets must be no longer than over Ethernet.
     #[allow(dead_code, reason = "the subjects of peers have no longer ones")]
     pub(crate) fn is_over_ethernet(self) -> bool {
         matches!(self, Self::Handshake | Self::WireSize { .. } | Self::MessageSize { .. })
@@ -110,7 +110,7 @@ impl Work {
         }
     }
 
-    /// Length and number of the contents that take turns.
+    /// Returns the length and the number of the contents, which are used one after the other.
     fn contents(self, inputs: usize) -> (usize, usize) {
         match self {
             Self::Handshake => (1, 1),
@@ -123,8 +123,8 @@ impl Work {
     }
 }
 
-/// A case of one subject: the side that connects and the side that listens, each with a runtime of
-/// its own, which has one thread on a processor of its own.
+/// A case of one subject: the client's side and the server's side, each with a runtime of its own
+/// whose one thread runs on a processor of its own.
 pub(crate) struct Duplex<C: Carrier> {
     pub(super) carrier: C,
     pub(super) work: Work,
@@ -137,7 +137,7 @@ pub(crate) struct Duplex<C: Carrier> {
     open: Option<(C::Connection, C::Stream)>,
 }
 
-/// Contents that take turns.
+/// Contents that are sent one after the other.
 #[derive(Clone)]
 pub(super) struct Contents {
     all: Arc<[Bytes]>,
@@ -167,7 +167,7 @@ impl<C: Carrier> Duplex<C> {
         Self::with_contents(carrier, work, all)
     }
 
-    /// The same with contents of one's own, at least one.
+    /// Starts both sides and connects them, with the given contents, at least one.
     pub(crate) fn with_contents(carrier: C, work: Work, all: Vec<Bytes>) -> Result<Self, Fault> {
         let contents = Contents { all: all.into(), next: 0 };
         let (here, there) = (side("here", 0).map_err(failed)?, side("there", 1).map_err(failed)?);
@@ -200,7 +200,7 @@ impl<C: Carrier> Duplex<C> {
                 }
                 wall_ns = nanoseconds(wall);
             } else {
-                // Closing is left out: a connection lives for long.
+                // Closing is not timed, because connections live long.
                 for _ in 0..iterations {
                     let wall = Instant::now();
                     let fresh = handshake::<C>(&dialer, server, &mut contents).await?;
@@ -227,7 +227,7 @@ impl<C: Carrier> Duplex<C> {
 
 impl<C: Carrier> Drop for Duplex<C> {
     fn drop(&mut self) {
-        // What a subject leaves behind may belong to the runtime of its side.
+        // A subject may leave things to drop that belong to the runtime of its side.
         let _within = self.here.enter();
         self.open = None;
     }
@@ -280,7 +280,7 @@ pub(super) async fn once(
 
 pub(super) const ENDED: &str = "the stream ended";
 
-/// Starts a server of its own on that side.
+/// Starts another server on that side.
 pub(super) fn listen<C: Carrier>(
     carrier: &C,
     there: &Runtime,
@@ -293,7 +293,7 @@ pub(super) fn listen<C: Carrier>(
     Ok(server)
 }
 
-/// Does work on the thread of a side.
+/// Runs a future on the thread of a side.
 pub(super) fn on<T: Send + 'static>(
     side: &Runtime,
     work: impl Future<Output = Result<T, Failure>> + Send + 'static,

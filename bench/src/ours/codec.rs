@@ -1,4 +1,5 @@
-//! The codec as a subject: with a message sealed end to end, and for a connection that encrypts.
+//! The codec as a subject: messages that are sealed end to end, and messages that only the
+//! connection encrypts.
 
 use core::hint::black_box;
 use std::collections::BTreeMap;
@@ -15,17 +16,17 @@ mod sample;
 use layer::{Layer, Pipeline};
 use sample::Size;
 
-/// The parties that can read an encoded message.
+/// The parties that can read an encoded message, which decides the form of the codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
-    /// The ends alone: `Sealed`.
+    /// Only the two ends can read it: `Sealed`.
     Sealed,
-    /// The side that ends the connection: `Direct`.
+    /// The party that terminates the connection can read it, too: `Direct`.
     Direct,
 }
 
-/// A form of the codec.
+/// The codec in one of its forms, as a subject.
 #[derive(Clone, Debug)]
 pub struct Codec {
     form: Form,
@@ -33,7 +34,7 @@ pub struct Codec {
 }
 
 impl Codec {
-    /// The subject of a form.
+    /// Creates the subject of a form.
     #[must_use]
     pub fn new(form: Form) -> Self {
         let (subject, about, properties): (_, _, &[&str]) = match form {
@@ -63,7 +64,7 @@ impl Codec {
         Self { form, info }
     }
 
-    /// All forms.
+    /// Creates one subject for each form.
     #[must_use]
     pub fn all() -> Vec<Self> {
         [Form::Sealed, Form::Direct].map(Self::new).into()
@@ -83,8 +84,8 @@ impl Codec {
     }
 }
 
-/// Encodings of sample messages whose text is one letter, repeated `bytes` times: what a connection
-/// that encrypts carries.
+/// Encodes sample messages whose text is one letter, repeated `bytes` times: the payload of a
+/// connection that encrypts.
 pub(crate) fn encoded_letters(bytes: usize, inputs: u32) -> Result<Vec<Vec<u8>>, SubjectError> {
     let pipeline = Pipeline::new(Layer::Message, Size { bytes, blob: 0, letter: true }, inputs)?;
     let encoded = |input| {
@@ -94,7 +95,7 @@ pub(crate) fn encoded_letters(bytes: usize, inputs: u32) -> Result<Vec<Vec<u8>>,
     (0..pipeline.len()).map(encoded).collect()
 }
 
-/// All forms as subjects of the suite.
+/// Returns all forms as subjects of the suite.
 pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
     Codec::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>).collect()
 }
@@ -141,7 +142,7 @@ enum Job {
 struct Work {
     job: Job,
     pipeline: Pipeline,
-    /// Of all inputs.
+    /// Encodings of all inputs.
     encodings: Vec<Vec<u8>>,
     /// Output of the encoder; its memory is reused.
     out: Vec<u8>,
@@ -201,7 +202,7 @@ impl Work {
         Ok(())
     }
 
-    /// The message of an encoding, by the decoder that the case times.
+    /// Reads the message of an encoding by the decoder that the case times.
     fn read(
         &mut self,
         input: usize,

@@ -23,29 +23,29 @@ use open::{Open, OpenMany};
 use relay::OnTheWay;
 use seal::{Seal, SealMany};
 
-/// Form of the envelope.
+/// Form of the envelope that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
     /// The classical suite, with which the published rows were measured.
     Default,
-    /// 20 bytes a member.
+    /// The compact suite: 20 bytes for each member.
     Compact,
-    /// With ML-KEM-768.
+    /// The hybrid suite, with ML-KEM-768.
     Hybrid,
-    /// The classical suite without the kernel, as on a CPU that cannot run it.
+    /// The classical suite without the vector kernel, as on a CPU that cannot run it.
     Portable,
 }
 
-/// Envelopes of which views are cut: each of them is sealed to the whole group.
+/// Largest number of envelopes of which views are cut. Each is sealed to the whole group.
 const MOST_VIEWS: usize = 4;
-/// More recipients with ML-KEM keys than this take hundreds of megabytes for their keys alone.
+/// Largest number of recipients with ML-KEM keys. The keys of more take hundreds of megabytes.
 const MOST_HYBRID: usize = 10_000;
 
-/// Context of all envelopes here.
+/// Context that all envelopes of the suite are bound to.
 const CONTEXT: &[u8] = b"endseal/bench@v1";
 
-/// A form of the envelope.
+/// The envelope in one of its forms, as a subject.
 #[derive(Clone, Debug)]
 pub struct Envelope {
     form: Form,
@@ -53,7 +53,7 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// The subject of a form.
+    /// Creates the subject of a form.
     #[must_use]
     pub fn new(form: Form) -> Self {
         let (subject, about) = match form {
@@ -86,14 +86,14 @@ impl Envelope {
         Self { form, info }
     }
 
-    /// All forms.
+    /// Creates one subject for each form.
     #[must_use]
     pub fn all() -> Vec<Self> {
         [Form::Default, Form::Compact, Form::Hybrid, Form::Portable].map(Self::new).into()
     }
 }
 
-/// All forms as subjects of the suite.
+/// Returns all forms as subjects of the suite.
 pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
     Envelope::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>).collect()
 }
@@ -180,7 +180,7 @@ fn identity(i: usize) -> Identity {
 }
 
 impl Material {
-    /// For `inputs` sets of `count` messages: set n is the messages from n on.
+    /// Creates `inputs` sets of `count` messages: set n consists of the messages from n on.
     fn new(form: Form, params: &Params, inputs: usize, count: usize) -> Result<Self, SubjectError> {
         let (members, bytes) = (param(params, "members")?, param(params, "bytes")?);
         let identities = (0..members).map(identity);
@@ -221,11 +221,11 @@ impl Material {
         self.contents.iter().map(seal).collect::<Result<_, _>>().map_err(failed)
     }
 
-    /// The part of each envelope that a delivery service sends to its reader, for the first
-    /// `most` envelopes.
+    /// Returns the part of each envelope that a delivery service sends to its reader, for at most
+    /// the first `most` envelopes.
     fn views(&self, most: usize) -> Result<Vec<Vec<u8>>, SubjectError> {
         let sealer = self.sealer();
-        // Recipients have an order of their own.
+        // Recipients are sorted, so the reader's position must be looked up.
         let reader = self.reader.public().ed25519();
         let index = self.recipients.keys().position(|key| key == reader);
         let index = index.ok_or_else(|| failed("the reader is no recipient"))?;

@@ -30,18 +30,18 @@ use put_world::Shape;
 use sync::Form;
 use team::Team;
 
-/// Values of parameters beyond which a machine has too little of something.
+/// Upper limit of most parameters. A machine has too little memory or time for larger values.
 const MOST: u64 = 1_000_000;
-/// Members of a group at most: each is a service with threads and a store.
+/// Largest number of members of a group. Each is a service with threads and a store.
 const MOST_MEMBERS: u64 = 500;
 
-/// Both subjects of the suite, which share what they work on.
+/// Returns both subjects of the suite, which share backlogs and groups.
 pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
     let worlds = Worlds::default();
     vec![Box::new(Node::with(worlds.clone())), Box::new(DecryptBatch::with(worlds))]
 }
 
-/// The last backlog and the members of groups: making them takes seconds.
+/// The last backlog and the members of groups, kept because creating them takes seconds.
 #[derive(Clone, Default)]
 struct Worlds {
     backlog: Rc<RefCell<Option<KnownBacklog>>>,
@@ -59,7 +59,7 @@ impl Worlds {
         {
             return Ok(Rc::clone(backlog));
         }
-        // The one before is gone first: it has files.
+        // The previous backlog is dropped first, because it has files on the disk.
         *known = None;
         let made = Rc::new(Backlog::new(frames, senders)?);
         *known = Some(((frames, senders), Rc::clone(&made)));
@@ -77,7 +77,7 @@ impl Worlds {
     }
 }
 
-/// Our node and hub.
+/// Our node and hub, as a subject.
 #[allow(missing_debug_implementations, reason = "it holds keys")]
 pub struct Node {
     info: SubjectInfo,
@@ -85,7 +85,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// The subject.
+    /// Creates the subject.
     #[must_use]
     pub fn new() -> Self {
         Self::with(Worlds::default())
@@ -141,7 +141,7 @@ impl Subject for Node {
     }
 }
 
-/// The floor of a visit: the frames are in memory, and the engine decrypts and keeps them.
+/// The floor of `sync`: the frames are in memory, and the engine decrypts and stores them.
 #[allow(missing_debug_implementations, reason = "it holds keys")]
 pub struct DecryptBatch {
     info: SubjectInfo,
@@ -149,7 +149,7 @@ pub struct DecryptBatch {
 }
 
 impl DecryptBatch {
-    /// The subject.
+    /// Creates the subject.
     #[must_use]
     pub fn new() -> Self {
         Self::with(Worlds::default())
@@ -203,7 +203,7 @@ fn info(subject: &str, about: &str, properties: &[&str]) -> SubjectInfo {
     }
 }
 
-/// The parameters of `sync`: frames, senders, and the form.
+/// Reads the parameters of `sync`: frames, senders and form.
 fn visit(params: &Params) -> Result<(usize, usize, Form), SubjectError> {
     let [frames, senders, per_commit] = values(params, ["frames", "senders", "per_commit"], MOST)?;
     if !(1..=50).contains(&senders) || !(senders..=5_000).contains(&frames) {
@@ -227,7 +227,7 @@ fn put_shape(params: &Params) -> Result<Shape, SubjectError> {
     Ok(Shape { bytes, frames, senders })
 }
 
-/// Takes exactly the parameters of a case.
+/// Reads the values of exactly these parameters. Fails if one is missing or there are others.
 fn values<const N: usize>(
     params: &Params,
     names: [&str; N],

@@ -21,11 +21,11 @@ mod nip04;
 mod nip44;
 mod signer;
 
-/// The core, and the signer that is made of it.
+/// The Nostr core, and the signer that is built of it, as a subject.
 #[derive(Debug)]
 pub struct Core {
     info: SubjectInfo,
-    /// Started when it is first needed, and then once for the whole run.
+    /// Started when it is first needed, and used for the whole run.
     signer: Option<signer::Signer>,
 }
 
@@ -46,7 +46,7 @@ impl Core {
     }
 }
 
-/// The core with a decision by rules, which only its whole answer has.
+/// The core with the rules of an app, for the case of a whole answer only.
 #[derive(Debug)]
 struct Deciding(SubjectInfo);
 
@@ -75,7 +75,7 @@ impl Subject for Deciding {
     }
 }
 
-/// The core as subjects of the suite.
+/// Returns the core and its variant as subjects of the suite.
 pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
     vec![Box::new(Core::new()), Box::new(Deciding::new())]
 }
@@ -127,10 +127,10 @@ impl Subject for Core {
 
 /// Work that is timed.
 trait Work {
-    /// Does it once, with one of its inputs.
+    /// Does the work once, with the input of that index.
     fn once(&mut self, input: usize) -> Result<(), SubjectError>;
 
-    /// Checks a result.
+    /// Checks the result of the work.
     fn check(&mut self) -> Result<Checked, SubjectError>;
 }
 
@@ -138,7 +138,7 @@ fn ready<'a>(work: impl Work + 'a, inputs: usize) -> Box<dyn Prepared + 'a> {
     Box::new(Ready { work, inputs, next: 0 })
 }
 
-/// Work with the input that comes next.
+/// Work with the index of the next input.
 struct Ready<W> {
     work: W,
     inputs: usize,
@@ -170,7 +170,7 @@ impl<W: Work> Prepared for Ready<W> {
     }
 }
 
-/// A sealed content of the suite was opened, and a changed one refused.
+/// Reports a check: a sealed content was opened, and a changed one refused.
 fn checked(round_trip: bool, tamper_refused: Option<bool>, sealed: Option<usize>) -> Checked {
     Checked { round_trip, tamper_refused, sealed_bytes: sealed.map(|len| len as u64) }
 }
@@ -180,12 +180,12 @@ fn count(metric: &'static str, unit: &'static str, value: u64) -> Extra {
     Extra { metric, unit, better: Better::Less, samples: vec![value as f64] }
 }
 
-/// Letters of the alphabet, over and over: what the published suite encrypts is text, too.
+/// Returns the letters of the alphabet, repeated: the published suite encrypts text, too.
 fn text(bytes: usize) -> Vec<u8> {
     (b'a'..=b'z').cycle().take(bytes).collect()
 }
 
-/// Two people.
+/// Keys of two people.
 struct Pair {
     own: SecretKey,
     peer: SecretKey,

@@ -1,5 +1,5 @@
-//! S3 as subjects: our proxy, what a proxy costs that does nothing, none at all, and the seed's
-//! shape.
+//! S3 as subjects: our proxy, a proxy that does nothing, no proxy at all, and the published
+//! baseline's shape.
 
 use core::net::SocketAddr;
 use std::cell::RefCell;
@@ -33,7 +33,7 @@ mod world;
 use shape::{Job, Shape};
 use world::World;
 
-/// Which way objects take.
+/// Path of objects between the client and the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
     Endseal,
@@ -42,7 +42,8 @@ pub(crate) enum Way {
     SeedCtr,
 }
 
-/// All subjects of the suite. They share a backend, and each has one process for all cases.
+/// Returns all subjects of the suite. They share the backends, and each has one process for all
+/// cases.
 pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
     let world = Rc::new(RefCell::new(World::default()));
     let subject = |way| {
@@ -107,7 +108,7 @@ fn described(subject: &str, about: &str, runtime: &str, properties: &[&str]) -> 
     }
 }
 
-/// The version that a program tells.
+/// Returns the version that a program prints.
 fn version(program: &Path) -> BTreeMap<String, String> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let asked = Command::new(program).arg("--version").stdin(Stdio::null()).output();
@@ -117,7 +118,7 @@ fn version(program: &Path) -> BTreeMap<String, String> {
     found.map(|version| (name, version.to_owned())).into_iter().collect()
 }
 
-/// A subject.
+/// A subject of the suite.
 struct S3 {
     info: SubjectInfo,
     way: Way,
@@ -168,7 +169,7 @@ impl Subject for S3 {
     }
 }
 
-/// Counters of the sink.
+/// Counters that the sink reports.
 struct Counters {
     requests: f64,
     bytes_out: f64,
@@ -185,7 +186,7 @@ fn counters(sink: SocketAddr) -> Result<Counters, Failure> {
     Ok(Counters { requests: of("requests ")?, bytes_out: of("bytes_out ")? })
 }
 
-/// Time of several iterations.
+/// Sums the times of several iterations.
 fn sum(
     iterations: u32,
     mut once: impl FnMut() -> Result<Elapsed, SubjectError>,

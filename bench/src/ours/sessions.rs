@@ -25,7 +25,7 @@ use receive::Events;
 use shape::Shape;
 use world::World;
 
-/// Both subjects of the suite.
+/// Returns both subjects of the suite.
 pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
     vec![Box::new(Sessions::new()), Box::new(Bare::new())]
 }
@@ -45,14 +45,14 @@ fn info(subject: &str, about: &str, properties: &[&str]) -> SubjectInfo {
 const PROPERTIES: [&str; 6] =
     ["confidential", "authenticated", "sender", "insider", "sender-hidden", "recipients-hidden"];
 
-/// The engine over its store.
+/// The session engine with its store, as a subject.
 #[derive(Clone, Debug)]
 pub struct Sessions {
     info: SubjectInfo,
 }
 
 impl Sessions {
-    /// The subject.
+    /// Creates the subject.
     #[must_use]
     pub fn new() -> Self {
         let about = "one call for the backlog; SQLCipher, FULL; keeps the state, the contents, and \
@@ -88,7 +88,7 @@ impl Subject for Sessions {
             _ => return Err(SubjectError::Unsupported("there is no such case".into())),
         };
         let shape = Shape::new(params)?;
-        // Of what is not timed, no input comes twice.
+        // Work that is not timed never uses an input twice, so it needs only one.
         let inputs = if matches!(work, Work::Decrypt | Work::Receive) { inputs } else { 1 };
         let (mut world, mut events) = (None, None);
         if work == Work::Receive {
@@ -112,7 +112,7 @@ enum Work {
 struct Ready {
     work: Work,
     world: World,
-    /// In the case that begins with events.
+    /// Events, in the case that starts from them.
     events: Option<Events>,
     next: usize,
     figures: Vec<Extra>,
@@ -158,14 +158,14 @@ impl Prepared for Ready {
     }
 }
 
-/// The cryptography of the same messages in memory, and one synchronisation of the disk.
+/// The cryptography of the same messages in memory, and one fsync, as a subject.
 #[derive(Clone, Debug)]
 pub struct Bare {
     info: SubjectInfo,
 }
 
 impl Bare {
-    /// The subject.
+    /// Creates the subject.
     #[must_use]
     pub fn new() -> Self {
         let about = "nothing but the cryptography of the same messages in memory, and then 4 KiB \
@@ -202,7 +202,7 @@ impl Subject for Bare {
     }
 }
 
-/// Time of several iterations.
+/// Summed time of several iterations.
 #[derive(Default)]
 struct Spent {
     wall_ns: f64,
@@ -220,7 +220,7 @@ impl Spent {
     }
 }
 
-/// A figure of which less is better.
+/// Creates a figure of which less is better.
 pub(in crate::ours) fn less(metric: &'static str, unit: &'static str, samples: Vec<f64>) -> Extra {
     Extra { metric, unit, better: Better::Less, samples }
 }

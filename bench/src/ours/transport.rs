@@ -26,7 +26,7 @@ mod messages;
 
 use messages::Lengths;
 
-/// The transport under one policy.
+/// The transport under one policy, as a subject.
 #[derive(Clone, Debug)]
 pub struct Transport {
     policy: Policy,
@@ -34,26 +34,27 @@ pub struct Transport {
     info: SubjectInfo,
 }
 
-/// The length limit of packets.
+/// Limit on the length of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packets {
-    /// As long as the interface takes them.
+    /// The longest packets that the interface accepts.
     Default,
-    /// As over Ethernet.
+    /// Packets as over Ethernet.
     Ethernet,
 }
 
-/// Bytes of UDP payload over Ethernet.
+/// Bytes of UDP payload in a packet over Ethernet.
 const ETHERNET: u16 = 1452;
 
 impl Transport {
-    /// The subject of a policy.
+    /// Creates the subject of a policy.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         Self::with(policy, Packets::Default)
     }
 
-    /// The default policy in packets as over Ethernet, where all subjects have them alike.
+    /// Creates the subject of the default policy with packets as over Ethernet, for cases in which
+    /// all subjects have them.
     #[must_use]
     pub fn over_ethernet() -> Self {
         Self::with(Policy::Hybrid, Packets::Ethernet)
@@ -84,14 +85,14 @@ impl Transport {
         Self { policy, packets, info }
     }
 
-    /// All that are measured.
+    /// Returns all policies that are measured.
     #[must_use]
     pub fn all() -> Vec<Self> {
         vec![Self::new(Policy::Hybrid), Self::new(Policy::Classical), Self::over_ethernet()]
     }
 }
 
-/// All policies as subjects of the suite.
+/// Returns all policies as subjects of the suite.
 pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
     Transport::all().into_iter().map(|own| Box::new(own) as Box<dyn Subject>).collect()
 }
@@ -109,7 +110,7 @@ impl Subject for Transport {
     ) -> Result<Box<dyn Prepared + '_>, SubjectError> {
         let work = Work::new(case, params)?;
         let mut limits = Limits::default();
-        // Idle connections are counted by the dozen, all of one peer.
+        // Dozens of idle connections of one peer are counted.
         limits.connections_per_peer = limits.connections;
         if self.packets == Packets::Ethernet || work.is_over_ethernet() {
             limits.mtu = ETHERNET;
@@ -134,7 +135,7 @@ impl Subject for Transport {
 struct Ready {
     work: Work,
     duplex: Duplex<Endseal>,
-    /// Of a handshake, by message.
+    /// Bytes of a handshake by message.
     lengths: Option<Lengths>,
 }
 
@@ -200,7 +201,7 @@ impl From<Fault> for SubjectError {
     }
 }
 
-/// Three keys: of the two ends, and of somebody else.
+/// Keys of the two ends, and of a third party that neither end knows.
 pub(crate) struct Endseal {
     policy: Policy,
     limits: Limits,
@@ -232,7 +233,7 @@ impl Endseal {
         Self { policy, limits, client: key(1), server: key(2), stranger: key(3) }
     }
 
-    /// Bytes of a handshake by message.
+    /// Measures the bytes of a handshake by message.
     fn lengths(&self) -> Result<Lengths, SubjectError> {
         let failed = |why: String| SubjectError::Failed(why);
         let messages = handshake_in_memory(self.policy, &self.client, &self.server)

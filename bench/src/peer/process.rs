@@ -1,4 +1,4 @@
-//! A process that speaks by lines: a line out, a line in, both bounded.
+//! A process that answers requests line by line, with bounded lines.
 
 use core::time::Duration;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::subject::SubjectError;
 
-/// Longest line that is read.
+/// Bytes of the longest line that is read.
 const MAX_LINE: u64 = 1 << 20;
 
-/// A process that answers. It ends with this value.
+/// A process that answers requests. It is ended when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
@@ -22,7 +22,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it.
+    /// Starts the process with piped standard input and output.
     pub(crate) fn start(command: &mut Command) -> Result<Self, SubjectError> {
         let mut child = command
             .stdin(Stdio::piped())
@@ -47,12 +47,12 @@ impl Process {
         Ok(Self { child, stdin, lines })
     }
 
-    /// Its number.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends a request and waits for a line.
+    /// Sends a request and waits for a line of answer.
     pub(crate) fn exchange(
         &mut self,
         request: &Value,
@@ -66,7 +66,7 @@ impl Process {
         self.line(limit)
     }
 
-    /// Waits for a line.
+    /// Waits for a line, at most for `limit`.
     pub(crate) fn line(&self, limit: Duration) -> Result<String, SubjectError> {
         match self.lines.recv_timeout(limit) {
             Ok(Ok(line)) => Ok(line),
@@ -88,7 +88,7 @@ fn lost(why: &str) -> SubjectError {
     SubjectError::Lost(why.into())
 }
 
-/// One line, without its end, in bounded memory.
+/// Reads one line, without its end, in bounded memory.
 fn read_line(reader: &mut impl BufRead) -> Result<String, &'static str> {
     let mut line = Vec::new();
     let read = reader.take(MAX_LINE).read_until(b'\n', &mut line);

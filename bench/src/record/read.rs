@@ -1,5 +1,5 @@
-//! Reading a `run.json`: bounded, and checked by the types of the record, which take no unknown
-//! fields.
+//! Reads a `run.json`. Its length is bounded, and it is checked by the types of the record, which
+//! refuse unknown fields.
 
 use core::fmt;
 use std::fs::File;
@@ -11,22 +11,22 @@ use serde::Deserialize;
 
 use super::{Record, SCHEMA};
 
-/// Longest `run.json` that is read: a full run has a few megabytes, and all of it is held in
-/// memory.
+/// Bytes of the longest `run.json` that is read. A full run has a few megabytes, and all of it is
+/// held in memory.
 pub const MAX_RECORD: usize = 64 << 20;
 
-/// The reason for which a `run.json` was not read.
+/// Reason why a `run.json` was not read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadRecordError {
     /// The file cannot be read.
     Unreadable(io::Error),
-    /// It is longer than [`MAX_RECORD`].
+    /// The file is longer than [`MAX_RECORD`].
     TooLong,
-    /// Another version wrote it, in this schema.
+    /// Another version wrote the file, in the schema named here.
     OtherSchema(String),
-    /// It is no record: not JSON, as after a run that ended while it was written, or with a field
-    /// that is wrong, missing or unknown.
+    /// The file is not a record: it is not JSON, as after a run that was interrupted while writing,
+    /// or a field is wrong, missing or unknown.
     Invalid(serde_json::Error),
 }
 
@@ -46,10 +46,10 @@ impl fmt::Display for ReadRecordError {
 
 impl core::error::Error for ReadRecordError {}
 
-/// Reads a record from a file. One whose name ends in `.gz` is unpacked by the program `gzip`.
+/// Reads a record from a file. If the file's name ends in `.gz`, the program `gzip` unpacks it.
 ///
 /// # Errors
-/// [`ReadRecordError`].
+/// Fails if the file cannot be read, is too long, or is not a record of this schema.
 pub fn read_record_file(path: &Path) -> Result<Record, ReadRecordError> {
     let mut bytes = Vec::new();
     let most = MAX_RECORD as u64 + 1;
@@ -61,7 +61,7 @@ pub fn read_record_file(path: &Path) -> Result<Record, ReadRecordError> {
     read_record(&bytes)
 }
 
-/// Reads what `gzip` makes of a file, up to so many bytes.
+/// Reads the output of `gzip` for a file, up to `most` bytes.
 fn unpacked(path: &Path, most: u64, bytes: &mut Vec<u8>) -> io::Result<usize> {
     let mut gzip = Command::new("gzip")
         .args(["-dc", "--"])
@@ -71,20 +71,20 @@ fn unpacked(path: &Path, most: u64, bytes: &mut Vec<u8>) -> io::Result<usize> {
         .spawn()?;
     let output = gzip.stdout.take().ok_or_else(|| io::Error::other("gzip has no output"))?;
     let read = output.take(most).read_to_end(bytes)?;
-    // Of a record that is too long not all was read, and gzip fails at the closed pipe.
+    // A record that is too long was not read to its end, and gzip fails at the closed pipe.
     let complete = gzip.wait()?.success() || read as u64 == most;
     if complete { Ok(read) } else { Err(io::Error::other("gzip cannot unpack it")) }
 }
 
-/// Reads a record.
+/// Reads a record from the bytes of a `run.json`.
 ///
 /// # Errors
-/// [`ReadRecordError`].
+/// Fails if the bytes are too long or not a record of this schema.
 pub fn read_record(bytes: &[u8]) -> Result<Record, ReadRecordError> {
     if bytes.len() > MAX_RECORD {
         return Err(ReadRecordError::TooLong);
     }
-    /// A newer record may look different everywhere else.
+    /// The schema alone, because a record of another schema may differ in all other fields.
     #[derive(Deserialize)]
     struct Head {
         schema: String,

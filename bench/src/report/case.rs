@@ -6,7 +6,7 @@ use crate::suite::s3::{MINIO, SERVER, SINK};
 use crate::suite::sessions::{MLS, PAIRWISE};
 use crate::words;
 
-/// The parameter that people name first.
+/// Parameter that descriptions name first.
 pub(crate) const MEMBERS: &str = "members";
 
 /// A case of a suite, with its parameters.
@@ -22,16 +22,16 @@ impl Case {
         Self { suite: row.suite.clone(), case: row.case.clone(), params: row.params.clone() }
     }
 
-    /// "seal many".
+    /// Returns the name with spaces: "seal many".
     pub(crate) fn name(&self) -> String {
         words::tame(&self.case).replace('_', " ")
     }
 
-    /// "seal, 100 members, 1 KB".
+    /// Returns name and parameters: "seal, 100 members, 1 KB".
     pub(crate) fn describe(&self) -> String {
         let mut parts = vec![self.name()];
         let params = describe_params(&self.params).into_iter();
-        // Messages of one connection follow each other.
+        // Messages of one connection follow each other: "in a row" instead of "at once".
         let in_turn = self.suite == "transport" || self.suite == "s3";
         parts.extend(params.map(|one| match in_turn {
             true => one.replace(" at once", " in a row"),
@@ -41,7 +41,7 @@ impl Case {
     }
 }
 
-/// "100 members", "1 KB", "10 at once", "75 % blob".
+/// Describes the parameters: "100 members", "1 KB", "10 at once", "75 % blob".
 pub(crate) fn describe_params(params: &Params) -> Vec<String> {
     let one = |(name, value): (&String, &u64)| match name.as_str() {
         "bytes" => words::size_parameter(*value),
@@ -77,7 +77,7 @@ pub(crate) fn describe_params(params: &Params) -> Vec<String> {
         "threads" => format!("{} threads", words::integer(*value)),
         other => format!("{} {}", words::tame(other), words::integer(*value)),
     };
-    // Members first, as people say it.
+    // Members come first.
     let (first, rest): (Vec<_>, Vec<_>) = params.iter().partition(|(name, _)| *name == MEMBERS);
     first.into_iter().chain(rest).map(one).collect()
 }

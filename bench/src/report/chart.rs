@@ -1,6 +1,6 @@
 //! Charts, and the position of a value on a logarithmic axis.
 
-/// A chart.
+/// One of the kinds of charts, with its data.
 #[derive(Debug)]
 pub(crate) enum Chart {
     Curves(Curves),
@@ -24,7 +24,7 @@ impl Chart {
     }
 }
 
-/// The quantity on an axis.
+/// Quantity that an axis shows, which decides the units of its labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Count,
@@ -37,25 +37,25 @@ pub(crate) enum Quantity {
 pub(crate) struct Curves {
     pub(crate) title: String,
     pub(crate) note: String,
-    /// The same for those who cannot see it.
+    /// Description of the chart for readers who cannot see it.
     pub(crate) description: String,
     pub(crate) x: String,
     pub(crate) x_quantity: Quantity,
     pub(crate) y: String,
     pub(crate) quantity: Quantity,
-    /// In the order of their colours; at most [`MOST_SERIES`] are drawn.
+    /// Series in the order of their colours. At most [`MOST_SERIES`] are drawn.
     pub(crate) series: Vec<Series>,
 }
 
-/// As many as can be told apart.
+/// Largest number of series, whose colours and marks can be distinguished.
 pub(crate) const MOST_SERIES: usize = 8;
 
-/// One line.
+/// One line of a chart.
 #[derive(Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) points: Vec<(f64, f64)>,
-    /// The fitted `fixed + per_unit · x`.
+    /// Coefficients of the fitted line `fixed + per_unit · x`.
     pub(crate) fit: Option<(f64, f64)>,
 }
 
@@ -72,9 +72,9 @@ pub(crate) struct Bars {
 /// The kind of values that bars show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
-    /// Ratios, which begin at 1 and go both ways.
+    /// Ratios: bars start at 1 and extend to either side.
     Ratio,
-    /// Amounts, which begin at the left.
+    /// Amounts: bars start at the left edge.
     Amount(Quantity),
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct BarGroup {
     pub(crate) bars: Vec<Bar>,
 }
 
-/// One value.
+/// One bar: a value with its interval.
 #[derive(Debug)]
 pub(crate) struct Bar {
     pub(crate) name: String,
@@ -97,7 +97,7 @@ pub(crate) struct Bar {
     pub(crate) alike: bool,
 }
 
-/// A logarithmic axis.
+/// Maps positive values to pixels on a logarithmic scale.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogAxis {
     low: f64,
@@ -107,29 +107,31 @@ pub(crate) struct LogAxis {
 }
 
 impl LogAxis {
-    /// An axis from pixel `start` to `end` that shows all positive `values`, with some room.
+    /// Creates an axis from pixel `start` to `end` that shows all positive `values`, with a margin
+    /// of `room`.
     pub(crate) fn new(values: impl Iterator<Item = f64>, room: f64, start: f64, end: f64) -> Self {
         let logs = values.filter(|v| v.is_finite() && *v > 0.0).map(f64::log10);
         let (low, high) = logs.fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
-        // Without values, or with one, an axis of one decade.
+        // Without values, or with a single one, the axis has one decade.
         let (low, high) = if low > high { (0.0, 1.0) } else { (low - room, high + room) };
         let high = high.max(low + 0.5);
         Self { low, high, start, end }
     }
 
-    /// The pixel of a positive value.
+    /// Returns the pixel of a positive value.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let share = (value.max(f64::MIN_POSITIVE).log10() - self.low) / (self.high - self.low);
         self.start + share.clamp(-0.1, 1.1) * (self.end - self.start)
     }
 
-    /// Values worth a line: powers of ten, with 2 and 5 between them where there are few.
+    /// Returns the values of the grid lines: powers of ten, with 2 and 5 between them if there are
+    /// few.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         #[allow(clippy::cast_possible_truncation, reason = "a logarithm of a number is small")]
         let (first, last) = (self.low.floor() as i32, self.high.ceil() as i32);
         let decades = self.high - self.low;
         let steps: &[f64] = if decades > 2.2 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-        // On an axis of very many decades, every second or third one.
+        // On an axis of very many decades only every second or third one gets a line.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 100")]
         let stride = (decades / 7.0).ceil().clamp(1.0, 100.0) as usize;
         (first..=last)
@@ -144,7 +146,8 @@ impl LogAxis {
     }
 }
 
-/// Moves labels apart: each at least `gap` below the one above it, all within `top` and `bottom`.
+/// Moves labels apart, so that each is at least `gap` below the one above it and all are between
+/// `top` and `bottom`.
 pub(crate) fn spread(wanted: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));

@@ -1,4 +1,4 @@
-//! Charts from their specification.
+//! Builds charts from their specification and the figures.
 
 use super::case::Case;
 use super::chart::{Bar, BarGroup, Bars, Chart, Curves, MOST_SERIES, Quantity, Scale, Series};
@@ -10,7 +10,7 @@ use crate::stats::theil_sen;
 use crate::suite::envelope::HYBRID;
 use crate::words;
 
-/// The published methods as they are drawn, in each runtime and form that was published.
+/// The published methods that charts show, in each runtime and form that was published.
 const PUBLISHED: [&str; 6] = [
     "seed-noble",
     "seed-noble-bun",
@@ -20,7 +20,7 @@ const PUBLISHED: [&str; 6] = [
     "baseline-method",
 ];
 
-/// A chart of bars; `None` if no bar was measured.
+/// Builds a chart of bars; `None` if no bar was measured.
 pub(crate) fn bars(figures: &Figures<'_>, suite: &str, spec: &BarsSpec) -> Option<Chart> {
     let base = Scope { suite: suite.to_owned(), ..Scope::default() };
     let mut groups = Vec::new();
@@ -53,9 +53,10 @@ pub(crate) fn bars(figures: &Figures<'_>, suite: &str, spec: &BarsSpec) -> Optio
     drawn(spec.title.clone(), spec.note.clone(), scale, groups)
 }
 
-/// Times of the first main case of a suite: ours, the published method and the best peers.
+/// Builds a chart of the times of a suite's first main case: ours, the published method and the
+/// best peers.
 pub(crate) fn component(figures: &Figures<'_>, part: &Part) -> Option<Chart> {
-    /// More bars do not fit on a telephone.
+    /// Number of peers that are shown. More bars do not fit on a telephone.
     const BEST: usize = 3;
     let suite = part.suite.name;
     let case = case_of(suite, part.content.main.first()?);
@@ -95,7 +96,7 @@ pub(crate) fn component(figures: &Figures<'_>, part: &Part) -> Option<Chart> {
     )
 }
 
-/// The chart of these groups, with its description for those who cannot see it.
+/// Builds the chart of these groups, with a description for readers who cannot see it.
 fn drawn(title: String, note: String, scale: Scale, groups: Vec<BarGroup>) -> Option<Chart> {
     let each = groups.iter().map(|group| {
         let bars = group.bars.iter().map(|bar| format!("{} {}", bar.name, bar.text));
@@ -137,7 +138,7 @@ fn bar(name: &str, value: &Value, alike: bool) -> Bar {
     Bar { name: words::tame(name), median, ci95, text, alike }
 }
 
-/// A chart with a line for each subject that has at least two points.
+/// Builds a chart with a line for each subject that has at least two points.
 pub(crate) fn curves(figures: &Figures<'_>, suite: &str, spec: &CurvesSpec) -> Option<Chart> {
     let CurvesSpec { title, case, params, over, metric } = spec;
     let case = Case { suite: suite.to_owned(), case: case.clone(), params: params.0.clone() };
@@ -152,7 +153,8 @@ pub(crate) fn curves(figures: &Figures<'_>, suite: &str, spec: &CurvesSpec) -> O
         let line = || theil_sen(&points).map(|line| (line.fixed, line.per_unit));
         let fit = if metric == "time" && main { line() } else { None };
         let variant = || subjects.iter().any(|other| is_variant(subject, other));
-        // Ours, the published method, one of each peer; then their variants, and our other forms.
+        // Order: ours, the published method, one subject of each peer; then their variants, and our
+        // other forms.
         let order = match *subject {
             OURS => 0,
             other if main && !is_ours(other) => 1,
@@ -200,7 +202,7 @@ pub(crate) fn curves(figures: &Figures<'_>, suite: &str, spec: &CurvesSpec) -> O
     }))
 }
 
-/// "age-unbuffered" is a variant of "age".
+/// Returns true if the subject is a variant of the other: "age-unbuffered" of "age".
 fn is_variant(subject: &str, other: &str) -> bool {
     subject.strip_prefix(other).is_some_and(|rest| rest.starts_with('-'))
 }

@@ -7,13 +7,13 @@ use serde::Deserialize;
 
 use super::expression::{Expression, ParamList};
 
-/// The part of one suite.
+/// The report's part for one suite, as its data file specifies it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Content {
-    /// Clauses of the summary; one of which a figure was not measured is left out.
+    /// Clauses of the summary. A clause is left out if one of its figures was not measured.
     pub(crate) summary: Vec<String>,
-    /// The cases whose ratios are drawn on the first pages, as parameters by case.
+    /// Cases whose ratios are drawn on the first page.
     pub(crate) main: Vec<CaseRef>,
     /// Cases in which nothing is protected: this parameter has at most that value.
     #[serde(default)]
@@ -23,7 +23,8 @@ pub(crate) struct Content {
     pub(crate) goals: Vec<Goal>,
     #[serde(rename = "section")]
     pub(crate) sections: Vec<Section>,
-    /// Reasons for which another subject is ahead; the first that fits holds.
+    /// Reasons why another subject is faster or smaller. The first one whose conditions match is
+    /// used.
     #[serde(default, rename = "lost")]
     pub(crate) lost: Vec<Lost>,
 }
@@ -45,7 +46,7 @@ pub(crate) struct Goal {
     pub(crate) value: Expression,
     pub(crate) at_least: Option<f64>,
     pub(crate) at_most: Option<f64>,
-    /// True for lengths, counts and memory, which no noise of the machine changes.
+    /// True for lengths, counts and memory, which do not depend on the noise of the machine.
     #[serde(default)]
     pub(crate) exact: bool,
     /// True if the figure and its bound are printed as percentages.
@@ -69,37 +70,37 @@ pub(crate) struct Section {
     pub(crate) bars: Vec<BarsSpec>,
     #[serde(default)]
     pub(crate) curves: Vec<CurvesSpec>,
-    /// True if the fitted growth of the suite follows.
+    /// True if the section ends with the fitted growth of the suite.
     #[serde(default)]
     pub(crate) growth: bool,
     #[serde(default)]
     pub(crate) after: String,
 }
 
-/// A table: cells are computed from what their row and column say.
+/// A table. Its cells are computed from the specifications of their row and column.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TableSpec {
     #[serde(default)]
     pub(crate) title: String,
-    /// The head of the first column.
+    /// Heading of the first column.
     pub(crate) names: String,
     pub(crate) case: Option<String>,
     #[serde(default)]
     pub(crate) params: ParamList,
     pub(crate) columns: Vec<Column>,
-    /// Rows, and headings among them.
+    /// Rows, including headings between them.
     #[serde(default)]
     pub(crate) rows: Vec<Row>,
     /// True if each heading, or the table, has a row for every subject with a figure.
     #[serde(default)]
     pub(crate) by_subject: bool,
-    /// The subjects that have rows, if not all.
+    /// Subjects that have rows; all if it is empty.
     #[serde(default)]
     pub(crate) subjects: Vec<String>,
     #[serde(default)]
     pub(crate) notes: Vec<String>,
-    /// Paragraph below it.
+    /// Paragraph below the table.
     #[serde(default)]
     pub(crate) text: String,
 }
@@ -109,28 +110,28 @@ pub(crate) struct TableSpec {
 pub(crate) struct Row {
     #[serde(default)]
     pub(crate) name: String,
-    /// The text of a heading. What it gives holds for the rows below it.
+    /// Text of a heading. Its other fields are defaults for the rows below it.
     pub(crate) group: Option<String>,
     pub(crate) subject: Option<String>,
     pub(crate) case: Option<String>,
     #[serde(default)]
     pub(crate) params: ParamList,
     pub(crate) value: Option<Expression>,
-    /// The footnote at its name, from 1.
+    /// Number of the footnote at its name, from 1.
     #[serde(default)]
     pub(crate) note: usize,
-    /// The format of its values, if it is not that of their column.
+    /// Format of its values; that of the column if `None`.
     pub(crate) format: Option<Format>,
-    /// Peers that do other work, and are not among those of which the best is shown.
+    /// Peers that do other work and are excluded when the best peer is chosen.
     #[serde(default)]
     pub(crate) without: Vec<String>,
-    /// True if no factor and no share belongs in it.
+    /// True if the row has neither factors nor shares.
     #[serde(default)]
     pub(crate) plain: bool,
-    /// By subject, the reason for which it can have no figure in this row.
+    /// Reason, by subject, why it can have no figure in this row.
     #[serde(default)]
     pub(crate) absent: BTreeMap<String, String>,
-    /// Texts for columns of fields, numbers for expressions.
+    /// Texts for columns of fields, and numbers for expressions.
     #[serde(flatten)]
     pub(crate) fields: BTreeMap<String, Field>,
 }
@@ -154,12 +155,12 @@ pub(crate) struct Column {
     pub(crate) params: ParamList,
     #[serde(default)]
     pub(crate) show: Show,
-    /// The figure, if it is not the row's.
+    /// Expression of the figure; that of the row if `None`.
     pub(crate) value: Option<Expression>,
-    /// The field or subject that `show` needs.
+    /// Name of the field or subject that `show` needs.
     #[serde(default)]
     pub(crate) of: String,
-    /// A second line.
+    /// Expression for a second line in the cell.
     pub(crate) below: Option<Expression>,
     #[serde(default)]
     pub(crate) format: Format,
@@ -167,11 +168,11 @@ pub(crate) struct Column {
     pub(crate) strong: bool,
 }
 
-/// The kind of a column.
+/// Kind of values that a column shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Show {
-    /// The value.
+    /// The value of the expression.
     #[default]
     Value,
     /// The field `of` of the row.
@@ -180,9 +181,9 @@ pub(crate) enum Show {
     Factor,
     /// The factor by which endseal is better than the subject of the row.
     EndsealBeside,
-    /// The best subject that is neither ours nor the published method, and its value.
+    /// The best subject that is neither ours nor a published method, and its value.
     Peer,
-    /// The factor by which the subject is better than that peer.
+    /// The factor by which the subject is better than the best peer.
     PeerFactor,
     /// "met" or "not met": the value is at most the number `of`.
     Within,
@@ -190,26 +191,26 @@ pub(crate) enum Show {
     Share,
 }
 
-/// The notation of a value.
+/// Notation of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Format {
-    /// After its unit.
+    /// With the unit that fits its size.
     #[default]
     Unit,
-    /// With its interval.
+    /// With its unit and its interval.
     Interval,
-    /// A share as a percentage.
+    /// As a percentage.
     Percent,
-    /// A ratio of which one percent matters.
+    /// As a ratio with enough digits to show differences of one percent.
     Fine,
-    /// Three digits, no unit.
+    /// With three digits and no unit.
     Digits,
-    /// A whole number, no unit.
+    /// As a whole number without a unit.
     Count,
-    /// Whole milliseconds.
+    /// As whole milliseconds.
     Milliseconds,
-    /// Kilobytes of 1,024 a second.
+    /// As kilobytes (1,024 bytes) a second.
     KilobytesASecond,
 }
 
@@ -225,7 +226,7 @@ pub(crate) struct BarsSpec {
     pub(crate) groups: Vec<Row>,
     #[serde(default)]
     pub(crate) bars: Vec<Column>,
-    /// A bar for every subject with this value, the smallest first.
+    /// Expression that gives a bar for every subject with a value, the smallest first.
     pub(crate) by_subject: Option<Expression>,
 }
 
@@ -246,7 +247,8 @@ fn time() -> String {
     "time".into()
 }
 
-/// Why a subject is ahead: empty conditions always hold, a trailing `*` stands for any ending.
+/// Reason why a subject is ahead, with its conditions. Empty conditions always match; a trailing
+/// `*` matches any ending.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Lost {
@@ -278,10 +280,10 @@ impl Lost {
 }
 
 impl Content {
-    /// Reads a file of `data/`.
+    /// Parses a file of `data/`.
     ///
     /// # Panics
-    /// If the file is not sound; the tests of the report read all of them.
+    /// Panics if the file is invalid. The tests of the report read all of them.
     #[allow(clippy::panic, reason = "a test reads the same bytes, which are part of the program")]
     pub(crate) fn read(text: &str) -> Self {
         toml::from_str(text).unwrap_or_else(|error| panic!("data of the report: {error}"))

@@ -1,43 +1,43 @@
-//! The content of a report, before it is a page.
+//! The content of a report, independent of its format.
 
 use super::chart::Chart;
 use crate::words;
 
-/// A report.
+/// A whole report as a list of blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     pub(crate) title: String,
     pub(crate) blocks: Vec<Block>,
 }
 
-/// A part of a report.
+/// One element of a report.
 #[derive(Debug)]
 pub(crate) enum Block {
-    /// The title of a section.
+    /// Title of a section.
     Section(String),
-    /// The title of a part of a section.
+    /// Title of a subsection.
     Subsection(String),
     Paragraph(Text),
     List(Vec<Text>),
-    /// A caution that a reader needs before the figures below.
+    /// Warning that applies to the figures below.
     Banner(Text),
     Table(Table),
     Chart(Chart),
 }
 
-/// A table; the first cell of a row names the row.
+/// A table. The first cell of a row names the row.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     pub(crate) caption: String,
     pub(crate) head: Vec<Text>,
     pub(crate) rows: Vec<TableRow>,
-    /// Footnotes, numbered from 1.
+    /// Footnotes, numbered from 1 in this order.
     pub(crate) notes: Vec<Text>,
-    /// True if all columns are text; otherwise all but the first hold figures.
+    /// True if all columns are text; otherwise all columns but the first hold figures.
     pub(crate) prose: bool,
 }
 
-/// A row of a table.
+/// A row of a table, or a heading within it.
 #[derive(Debug)]
 pub(crate) enum TableRow {
     Cells(Vec<Text>),
@@ -45,11 +45,11 @@ pub(crate) enum TableRow {
     Group(Text),
 }
 
-/// Text with marks. Everything in it is plain; a writer escapes it.
+/// Text with marks. It is not escaped; the writer of a format does that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text(pub(crate) Vec<Span>);
 
-/// A piece of text.
+/// A piece of text with one mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Span {
     Plain(String),
@@ -60,11 +60,11 @@ pub(crate) enum Span {
         text: String,
         url: String,
     },
-    /// Refers to a footnote of the table.
+    /// Reference to a footnote of the table.
     Note(usize),
-    /// In the place of a figure that there is not.
+    /// Placeholder for a missing figure, with the reason.
     Absent(String),
-    /// A new line within a cell.
+    /// Line break within a cell.
     Break,
 }
 
@@ -113,7 +113,7 @@ impl Text {
         self
     }
 
-    /// A link if it is one that a browser may follow, otherwise text.
+    /// Adds a link if its URL is an `https` URL of harmless characters, otherwise the text alone.
     pub(crate) fn link(mut self, text: impl AsRef<str>, url: &str) -> Self {
         let rest = url.strip_prefix("https://").unwrap_or_default();
         let safe = |c: char| c.is_ascii_alphanumeric() || "-._~/?#=&%+@:,".contains(c);
@@ -124,7 +124,7 @@ impl Text {
         self.say(text)
     }
 
-    /// The words without their marks.
+    /// Returns the text without its marks.
     pub(crate) fn plain(&self) -> String {
         let piece = |span: &Span| match span {
             Span::Plain(text) | Span::Strong(text) | Span::Emphasis(text) | Span::Code(text) => {

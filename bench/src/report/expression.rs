@@ -1,10 +1,10 @@
 //! Expressions over the figures of a record, as the files in `data/` write them.
 //!
 //! `endseal:seal[members=100 bytes=1K].time / 2` divides a median by two. A figure is
-//! `subject:case[parameters].metric`; what it leaves out is that of the row and column where the
-//! expression stands. `.than(other)` in the place of a metric is the paired ratio: how many times
+//! `subject:case[parameters].metric`; what it omits is taken from the row and column of the
+//! expression. `.than(other)` in the position of a metric is the paired ratio: how many times
 //! faster the subject is than the other. `$name` is a number of the row, in bytes or ns if the name
-//! ends in `_bytes` or `_ns`, and `8192B` is one of bytes. Operators are `+ - * / max min or`
+//! ends in `_bytes` or `_ns`, and `8192B` is a number of bytes. Operators are `+ - * / max min or`
 //! between spaces, all of one precedence, from left to right; parentheses group.
 
 use core::fmt;
@@ -18,26 +18,26 @@ use crate::case::Params;
 #[serde(try_from = "String")]
 pub(crate) enum Expression {
     Number(f64),
-    /// A number of bytes, as `8192B`.
+    /// A number of bytes, such as `8192B`.
     Bytes(f64),
-    /// A number of the row by its name.
+    /// A number of the row, by its name.
     Variable(String),
     Figure(Figure),
     Binary(Box<Self>, Operator, Box<Self>),
 }
 
-/// An operator between two expressions.
+/// Operator between two expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     Add,
     Subtract,
     Multiply,
     Divide,
-    /// The larger one.
+    /// Returns the larger value.
     Max,
-    /// The smaller one.
+    /// Returns the smaller value.
     Min,
-    /// The first, or the second if the first was not measured.
+    /// Returns the first value, or the second one if the first was not measured.
     Or,
 }
 
@@ -48,16 +48,16 @@ pub(crate) struct Figure {
     pub(crate) case: Option<String>,
     pub(crate) params: ParamList,
     pub(crate) metric: String,
-    /// The subject whose time is divided by this one's.
+    /// The other subject of a paired ratio, whose time is divided by this subject's.
     pub(crate) than: Option<String>,
 }
 
-/// Parameters as `members=100 bytes=1K`; K, M and G are powers of 1,024.
+/// Parameters such as `members=100 bytes=1K`; K, M and G are powers of 1,024.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct ParamList(pub(crate) Params);
 
-/// An expression that cannot be read.
+/// Error for an expression that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SyntaxError(String);
 
@@ -102,8 +102,8 @@ impl TryFrom<String> for Expression {
     }
 }
 
-/// Splits at spaces and parentheses; brackets and the parentheses of `.than(…)` belong to their
-/// figure.
+/// Splits the text at spaces and parentheses. Brackets and the parentheses of `.than(…)` stay with
+/// their figure.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens = vec![String::new()];
     let (mut brackets, mut call) = (false, false);
@@ -205,12 +205,12 @@ fn figure(token: &str) -> Option<Figure> {
 }
 
 impl Expression {
-    /// The figure that it is, if it is one alone.
+    /// Returns the figure if the expression is a single figure.
     pub(crate) fn figure(&self) -> Option<&Figure> {
         if let Self::Figure(figure) = self { Some(figure) } else { None }
     }
 
-    /// All figures in it.
+    /// Returns all figures of the expression.
     pub(crate) fn figures(&self) -> Vec<&Figure> {
         match self {
             Self::Figure(figure) => vec![figure],

@@ -1,4 +1,4 @@
-//! Finding a figure in a record, and comparing two.
+//! Looks up figures in a record, and compares two of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,36 +9,36 @@ use crate::record::{Params, Record, Row, Skip, SubjectInfo};
 use crate::suite::Suite;
 use crate::words;
 
-/// Our subject.
+/// Name of our default subject.
 pub(crate) const OURS: &str = "endseal";
-/// The published methods, run here.
+/// Names of the published methods, which are measured in the same run.
 const METHODS: [&str; 3] = ["seed-noble", "seed-json-array", "seed-ctr"];
 
-/// A ratio to be shown.
+/// A ratio for display.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Factor {
     pub(crate) median: f64,
-    /// The interval of a paired ratio of enough rounds.
+    /// Interval of a paired ratio; `None` if there were too few rounds or the ratio is not paired.
     pub(crate) ci95: Option<[f64; 2]>,
     /// True for the median of the ratios of rounds, false for a ratio of two medians.
     pub(crate) paired: bool,
 }
 
-/// A suite and its part of a report.
+/// A suite with its part of a report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     pub(crate) suite: &'static Suite,
     pub(crate) content: &'static Content,
 }
 
-/// A record with its figures in order.
+/// A record with an index of its figures.
 #[derive(Debug)]
 pub(crate) struct Figures<'a> {
     pub(crate) record: &'a Record,
     parts: Vec<Part>,
     rows: BTreeMap<(Case, &'a str, &'a str), &'a Row>,
     ratios: BTreeMap<(Case, &'a str, &'a str), Factor>,
-    /// Descriptions that a subject gives of itself, one for each suite that has its own.
+    /// Descriptions of each subject, one for each suite that has its own.
     subjects: BTreeMap<&'a str, Vec<&'a SubjectInfo>>,
     names: BTreeSet<&'a str>,
 }
@@ -53,7 +53,7 @@ impl<'a> Figures<'a> {
                 case: ratio.case.clone(),
                 params: ratio.params.clone(),
             };
-            // An interval that reaches zero says nothing of the inverse.
+            // If the interval reaches zero, the inverse has no upper bound.
             let bounds = ratio.ci95.filter(|[low, high]| *low > 0.0 && *high > 0.0);
             let usable = ratio.median > 0.0;
             if !usable || ratio.subject == ratio.against {
@@ -74,9 +74,9 @@ impl<'a> Figures<'a> {
         Self { record, parts, rows: record.rows.iter().map(row).collect(), ratios, subjects, names }
     }
 
-    /// One figure.
+    /// Returns one figure.
     pub(crate) fn row(&self, case: &Case, subject: &str, metric: &str) -> Option<&'a Row> {
-        // The key borrows for as long as the record; a search with a shorter one needs the range.
+        // The key borrows for as long as the record, so the lookup needs a range.
         self.rows
             .range((case.clone(), "", "")..)
             .take_while(|((other, _, _), _)| other == case)
@@ -84,7 +84,7 @@ impl<'a> Figures<'a> {
             .map(|(_, row)| *row)
     }
 
-    /// The time that passed, or CPU time where only that was measured.
+    /// Returns the wall-clock time, or the CPU time if only that was measured.
     pub(crate) fn time(&self, case: &Case, subject: &str) -> Option<&'a Row> {
         self.row(case, subject, "time").or_else(|| self.row(case, subject, "cpu"))
     }
@@ -109,8 +109,8 @@ impl<'a> Figures<'a> {
         })
     }
 
-    /// All paired ratios between subjects, each pair once, from the side of ours where it takes
-    /// part.
+    /// Returns all paired ratios between subjects, each pair once. A pair with our subject is seen
+    /// from its side.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&Case, &str, &str, Factor)> {
         self.ratios
             .iter()
@@ -122,13 +122,13 @@ impl<'a> Figures<'a> {
             .map(|((case, subject, other), factor)| (case, *subject, *other, *factor))
     }
 
-    /// All cases that have a time.
+    /// Returns all cases that have a time.
     pub(crate) fn timed_cases(&self) -> BTreeSet<&Case> {
         let timed = |metric: &str| metric == "time" || metric == "cpu";
         self.rows.keys().filter(|(_, _, metric)| timed(metric)).map(|(case, _, _)| case).collect()
     }
 
-    /// Cases that have this metric, with their subjects.
+    /// Returns the cases that have this metric, with their rows.
     pub(crate) fn with_metric(&self, metric: &str) -> BTreeMap<&Case, Vec<&'a Row>> {
         let mut found: BTreeMap<&Case, Vec<&Row>> = BTreeMap::new();
         for ((case, _, _), row) in self.rows.iter().filter(|((_, _, m), _)| *m == metric) {
@@ -137,7 +137,7 @@ impl<'a> Figures<'a> {
         found
     }
 
-    /// The suites that this run was asked for or measured; all, if it says neither.
+    /// Returns the suites that this run requested or measured; all if it has neither.
     pub(crate) fn parts(&self) -> Vec<Part> {
         let Record { arguments, rows, .. } = self.record;
         let asked = |part: &&Part| {
@@ -148,17 +148,17 @@ impl<'a> Figures<'a> {
         if found.is_empty() { self.parts.clone() } else { found }
     }
 
-    /// The content of a suite.
+    /// Returns the content of a suite's part of the report.
     pub(crate) fn content(&self, suite: &str) -> Option<&'static Content> {
         self.parts.iter().find(|part| part.suite.name == suite).map(|part| part.content)
     }
 
-    /// The noise floor of a case's class; 0 if it was not measured.
+    /// Returns the noise floor of a case's class; 0 if it was not measured.
     pub(crate) fn noise_floor_of(&self, suite: &str, case: &str) -> f64 {
         self.record.noise_floor_of(suite, case).unwrap_or_default()
     }
 
-    /// The reason that a subject gave when it was asked for a case that it does not have.
+    /// Returns the reason that a subject reported for not supporting the case.
     pub(crate) fn unsupported(&self, case: &Case, subject: &str) -> Option<String> {
         let of_case = |skip: &&Skip| {
             skip.subject == subject
@@ -169,37 +169,37 @@ impl<'a> Figures<'a> {
         self.record.unsupported.iter().find(of_case).map(|skip| skip.reason.clone())
     }
 
-    /// All metrics that have a figure.
+    /// Returns the names of all metrics that have a figure.
     pub(crate) fn metrics(&self) -> BTreeSet<&'a str> {
         self.record.rows.iter().map(|row| &*row.metric).collect()
     }
 
-    /// All subjects: those that say who they are, and those that only have rows.
+    /// Returns the names of all subjects, with or without a description.
     pub(crate) fn subjects(&self) -> BTreeSet<&'a str> {
         self.names.clone()
     }
 
-    /// Returns the description that a subject gives of itself: that for the suite if there is one,
-    /// otherwise the first.
+    /// Returns the description of a subject: that for the suite if there is one, otherwise the
+    /// first.
     pub(crate) fn info_in(&self, suite: &str, subject: &str) -> Option<&'a SubjectInfo> {
         let all = self.infos(subject);
         let here = all.iter().find(|info| info.suite.as_deref() == Some(suite));
         here.or(all.first()).copied()
     }
 
-    /// All that it says.
+    /// Returns all descriptions of a subject.
     pub(crate) fn infos(&self, subject: &str) -> &[&'a SubjectInfo] {
         self.subjects.get(subject).map_or(&[], |infos| infos)
     }
 
-    /// Properties, if the subject says any.
+    /// Returns the properties of a subject; `None` if it declares none.
     fn properties(&self, suite: &str, subject: &str) -> Option<&'a [String]> {
         let declared = self.info_in(suite, subject).map(|info| &*info.properties);
-        // Ours always say: without any they have none.
+        // For our subjects an empty list is a declaration: they have no properties.
         declared.filter(|all| !all.is_empty() || is_ours(subject))
     }
 
-    /// In what `other` differs from `subject` where both do this case.
+    /// Describes how `other` differs from `subject` if both support this case.
     pub(crate) fn difference_at(&self, case: &Case, subject: &str, other: &str) -> Option<String> {
         if !self.protects(case) {
             return None;
@@ -207,7 +207,7 @@ impl<'a> Figures<'a> {
         self.difference_in(&case.suite, subject, other)
     }
 
-    /// Returns false for a case in which nothing is protected, so that nobody has properties.
+    /// Returns false for a case in which nothing is protected, so that no subject has properties.
     pub(crate) fn protects(&self, case: &Case) -> bool {
         let content = self.content(&case.suite);
         let unprotected = |(name, most): (&String, &u64)| {
@@ -216,14 +216,16 @@ impl<'a> Figures<'a> {
         !content.is_some_and(|content| content.unprotected.iter().any(unprotected))
     }
 
-    /// In what `other` differs from `subject`, in words; `None` if they have the same properties.
+    /// Describes how the properties of `other` differ from those of `subject`; `None` if they are
+    /// the same.
     fn difference_in(&self, suite: &str, subject: &str, other: &str) -> Option<String> {
         let (Some(ours), Some(theirs)) =
             (self.properties(suite, subject), self.properties(suite, other))
         else {
             return Some("properties not declared".into());
         };
-        // In the order of their declaration, which is that of the specification.
+        // Properties are listed in the order of their declaration, which is that of the
+        // specification.
         let without = |all: &[String], others: &[String]| -> Vec<String> {
             all.iter().filter(|p| !others.contains(p)).map(|p| words::tame(p)).collect()
         };
@@ -238,8 +240,8 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// The factor as text: in italics between different properties, and never a difference that the
-    /// noise explains.
+    /// Formats the factor: in italics if the properties differ, and as no difference if noise
+    /// explains it.
     pub(crate) fn factor_text(&self, case: &Case, subject: &str, other: &str) -> Text {
         let Some(factor) = self.factor(case, subject, other) else { return "\u{2013}".into() };
         let text = self.factor_words(case, factor);
@@ -249,9 +251,10 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// "343× (338–349)", "no difference (1.00×)", "≈ 12.3×" for one that is not paired.
+    /// Formats a factor: "343× (338–349)", "no difference (1.00×)", or "≈ 12.3×" if it is not
+    /// paired.
     pub(crate) fn factor_words(&self, case: &Case, factor: Factor) -> String {
-        // Of too few rounds, or of two medians.
+        // Too few rounds, or a ratio of two medians.
         if factor.ci95.is_none() {
             return format!("≈ {}", words::factor(factor.median, None));
         }
@@ -274,7 +277,8 @@ impl<'a> Figures<'a> {
         decided && away > floor
     }
 
-    /// The points of a metric over a parameter, the others fixed.
+    /// Returns the values of a metric for each value of a parameter; the other parameters are
+    /// fixed.
     pub(crate) fn over(
         &self,
         parameter: &str,
@@ -296,39 +300,39 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// Returns true for our forms.
+/// Returns true for our subjects.
 pub(crate) fn is_ours(subject: &str) -> bool {
     subject == OURS || subject.strip_prefix(OURS).is_some_and(|rest| rest.starts_with('-'))
 }
 
-/// Returns true for forms of a published method.
+/// Returns true for forms of a published baseline.
 pub(crate) fn is_seed(subject: &str) -> bool {
     subject.starts_with("seed-")
 }
 
-/// Returns true for a published method in its main form.
+/// Returns true for a published baseline in its main form.
 pub(crate) fn is_method(subject: &str) -> bool {
     METHODS.contains(&subject)
 }
 
-/// Returns true for subjects that do less than the cases of a suite, as what they are measured by.
+/// Returns true for subjects that do less than the cases of a suite and serve as a lower bound.
 pub(crate) fn is_floor(suite: &str, subject: &str) -> bool {
     Suite::find(suite).is_some_and(|suite| suite.floors.contains(&subject))
 }
 
-/// The parameter along which figures of a suite's cases are laid out.
+/// Returns the parameter along which tables lay out a suite's figures.
 pub(crate) fn axis(suite: &str) -> &'static str {
     let first = Suite::find(suite).and_then(|suite| suite.grows_by.first());
     first.map_or(MEMBERS, |growing| growing.parameter)
 }
 
-/// A value on an axis: "100 members", "8 KB".
+/// Formats a value on an axis: "100 members", "8 KB".
 pub(crate) fn on_axis(axis: &str, value: u64) -> String {
     let one = Params::from([(axis.to_owned(), value)]);
     describe_params(&one).concat()
 }
 
-/// The parameters that stay while another one grows.
+/// Returns the parameters without the one that grows.
 pub(crate) fn without(parameter: &str, params: &Params) -> Params {
     let mut rest = params.clone();
     rest.remove(parameter);

@@ -1,5 +1,5 @@
-//! The first page: banners, a chart of each suite, one paragraph, the headline figures of each
-//! suite, and where we lose.
+//! The first page: banners, a chart of each suite, a summary, the headline figures of each suite,
+//! and the cases in which endseal is slower.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use crate::environment::NO_LTO;
 use crate::record::Record;
 use crate::words;
 
-/// A drift beyond this makes a run doubtful.
+/// Largest drift of the machine's speed for which the report has no warning.
 const DRIFT: f64 = 0.05;
-/// The same for CPU time that the hypervisor gave to others.
+/// Largest share of stolen CPU time for which the report has no warning.
 const STEAL: f64 = 0.02;
 
-/// Peers whose build is set in `peers/rust*/Cargo.toml`: optimised while it is linked.
+/// Peers that `peers/rust*/Cargo.toml` builds with link-time optimisation.
 const RUST_PEERS: [&str; 3] = ["rust", "iroh", "rust-nostr"];
 
 pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
@@ -112,7 +112,7 @@ fn summary(figures: &Figures<'_>) -> Text {
     text.say(". ").say(machine(record))
 }
 
-/// The machine and the build, as "AMD EPYC, 2 CPUs, with the vector kernel; endseal 0.1.0,
+/// Describes the machine and the build: "AMD EPYC, 2 CPUs, with the vector kernel; endseal 0.1.0,
 /// 2026-11-20."
 fn machine(record: &Record) -> String {
     let environment = &record.environment;

@@ -1,4 +1,4 @@
-//! The project's goals beside what this run found.
+//! The project's goals, compared with the figures of this run.
 
 use super::content::Goal;
 use super::document::{Document, Table, Text};
@@ -7,26 +7,26 @@ use super::markup;
 use super::value::{Scope, Value};
 use crate::words;
 
-/// The largest noise floor with which each figure decides.
+/// Largest noise floor at which every figure decides its goal.
 const DECISIVE: f64 = 0.05;
 
-/// The judgement of a goal (docs/bench/README.md).
+/// Judgement of a goal (docs/bench/README.md).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// The figure is on its bound or better.
+    /// The figure is equal to its bound or better.
     Reached,
     /// The noise of the machine is larger than the distance to the bound.
     NotDecided,
     /// The figure is worse than its bound by this share of it.
     Missed(f64),
-    /// The run has no such figure, because a subject or a case took no part.
+    /// The run has no such figure, because a subject or a case was not measured.
     NotMeasured,
-    /// All subjects took part in a run of the default extent, and yet there is no such figure.
+    /// All subjects were measured in a run of the default extent, but this figure is missing.
     Failed,
 }
 
-/// A goal with its judgement.
+/// A goal with its verdict and figure.
 #[derive(Debug)]
 pub(crate) struct Judged {
     pub(crate) goal: &'static Goal,
@@ -34,12 +34,12 @@ pub(crate) struct Judged {
     pub(crate) verdict: Verdict,
 }
 
-/// Judges the goals of a suite.
+/// Judges all goals of a suite.
 pub(crate) fn judged(figures: &Figures<'_>, part: &Part) -> Vec<Judged> {
     let scope = Scope { suite: part.suite.name.into(), ..Scope::default() };
     let of = |goal: &'static Goal| {
         let value = goal.value.value(&scope, figures);
-        // The largest floor of the cases that are compared.
+        // Largest noise floor of the cases that the goal compares.
         let cases = goal.value.figures().into_iter().filter_map(|figure| scope.case_of(figure));
         let floors = cases.map(|case| figures.noise_floor_of(&case.suite, &case.case));
         let floor = floors.fold(0.0, f64::max);
@@ -53,7 +53,7 @@ pub(crate) fn judged(figures: &Figures<'_>, part: &Part) -> Vec<Judged> {
     part.content.goals.iter().map(of).collect()
 }
 
-/// Returns true if every subject of a goal has figures in its suite, of a run that has all cases.
+/// Returns true if every subject of a goal has figures in its suite and the run has all cases.
 fn took_part(figures: &Figures<'_>, goal: &Goal, part: &Part) -> bool {
     let record = figures.record;
     let whole = record.complete && record.extent != "quick" && record.arguments.cases.is_empty();
@@ -68,28 +68,28 @@ fn took_part(figures: &Figures<'_>, goal: &Goal, part: &Part) -> bool {
     whole && named.flatten().all(measured)
 }
 
-/// A figure within the noise floor of its bound decides nothing if that floor is above
-/// [`DECISIVE`].
+/// Compares a number with the bound of the goal. If the noise floor is above [`DECISIVE`], a figure
+/// within the floor of its bound decides nothing.
 fn verdict(goal: &Goal, number: f64, floor: f64) -> Verdict {
     let (bound, short) = match (goal.at_least, goal.at_most) {
         (Some(bound), _) => (bound, 1.0 - number / bound),
-        // Each one of what there must be none of is a miss by a whole.
+        // The bound is zero: each unit above it counts as a miss by 100 %.
         (None, Some(0.0)) => (0.0, number),
         (None, Some(bound)) => (bound, number / bound - 1.0),
         (None, None) => return Verdict::NotMeasured,
     };
-    // A time or yield of nothing was not measured; a count can be zero.
+    // A time or yield of zero was not measured; a count can be zero.
     if number < 0.0 || (number == 0.0 && !goal.exact) {
         return Verdict::NotMeasured;
     }
-    // As a ratio of the larger to the smaller: the same below and above the bound.
+    // The ratio of the larger to the smaller value is the same below and above the bound.
     if floor > DECISIVE && (number / bound).max(bound / number) - 1.0 <= floor {
         return Verdict::NotDecided;
     }
     if short <= 0.0 { Verdict::Reached } else { Verdict::Missed(short) }
 }
 
-/// The goals of all suites that were measured.
+/// Writes the table of the goals of all suites that were measured.
 pub(crate) fn write(document: &mut Document, figures: &Figures<'_>) {
     document.section("Goals");
     for part in figures.parts() {
@@ -108,7 +108,7 @@ fn table(all: &[Judged]) -> Table {
     for Judged { goal, value, verdict } in all {
         let here = match value {
             Some(value) if goal.percent => words::fine_percent(value.number).into(),
-            // One percent matters in a share of nearly all.
+            // A share close to 100 % needs enough digits to show one percent.
             Some(value)
                 if value.unit == "×"
                     && value.ci95.is_none()
@@ -141,7 +141,7 @@ fn table(all: &[Judged]) -> Table {
     table
 }
 
-/// The bound in the unit of the figure, which only a measured one has.
+/// Formats the bound in the unit of the figure, which is known only if it was measured.
 fn wanted(goal: &Goal, value: Option<&Value>) -> String {
     let Some(value) = value else { return "–".into() };
     let of = |bound: f64| match &*value.unit {
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(verdict(&goal, 1.5, 0.10), Verdict::NotDecided);
         assert_eq!(verdict(&goal, 1.4, 0.10), Verdict::Reached);
         assert!(matches!(verdict(&goal, 1.8, 0.10), Verdict::Missed(_)));
-        // However large the floor, what is far away is decided.
+        // Even with a large noise floor, a figure that is far from its bound is decided.
         assert!(matches!(verdict(&goal, 4.0, 1.2), Verdict::Missed(_)));
         assert_eq!(verdict(&goal, 0.0, 0.0), Verdict::NotMeasured);
     }

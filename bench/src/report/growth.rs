@@ -1,4 +1,4 @@
-//! The fitted growth of the cases of a suite.
+//! Writes the fitted growth of the cases of a suite.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::record::{Growth, Params};
 use crate::suite::Suite;
 use crate::words;
 
-/// Fixed cost, cost of each unit and exponent of all subjects, by case.
+/// Writes fixed cost, cost of each unit and exponent of all subjects, by case.
 pub(crate) fn write(document: &mut Document, figures: &Figures<'_>, suite: &Suite) {
     for growing in suite.grows_by {
         let head = ["Subject", "fixed", growing.one, "exponent", "in words"];
@@ -65,7 +65,7 @@ fn cells(growth: &Growth, unit: f64, many: &str) -> Vec<Text> {
     ]
 }
 
-/// The power law in words.
+/// Describes the power law in words.
 fn law(exponent: f64, many: &str) -> String {
     match exponent {
         e if e < 0.15 => "hardly grows".into(),

@@ -1,13 +1,14 @@
-//! The document as one HTML file: no script, no request, nothing that is not in it.
+//! Writes the document as one HTML file that has no scripts and makes no network requests.
 
 use super::document::{Block, Document, Span, Table, TableRow, Text};
 use super::svg::{self, Width, escape};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Writes the document.
+/// Writes the whole page.
 pub(super) fn write(document: &Document) -> String {
-    // Should an escape be missing somewhere, the policy still lets nothing run and nothing load.
+    // If an escape were missing, this policy would still keep scripts from running and resources
+    // from loading.
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
@@ -67,7 +68,7 @@ pub(super) fn write(document: &Document) -> String {
 fn table(table: &Table) -> String {
     let class = if table.prose { "prose" } else { "figures" };
     let name = escape(if table.caption.is_empty() { "Table" } else { &table.caption });
-    // A box that scrolls must be reachable by keyboard, hence the tab index.
+    // A scrollable box must be reachable by keyboard, so it has a tab index.
     let mut out = format!(
         "<div class=\"box\" role=\"region\" tabindex=\"0\" aria-label=\"{name}\">\
          <table class=\"{class}\">\n"

@@ -1,4 +1,4 @@
-//! Where others are ahead of us, the worst first.
+//! The section on cases in which another subject is better than ours, the worst first.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Job {
     metric: String,
-    /// Without its size.
+    /// The case without its size.
     case: Case,
     ours: String,
 }
@@ -57,7 +57,8 @@ impl Job {
         Text::new().strong(self.describe())
     }
 
-    /// In the rows of others: a reader who searches for the case finds all of them.
+    /// Formats the case for the rows of further subjects that are ahead in it, so that a search for
+    /// the case finds all of them.
     fn text_again(&self) -> Text {
         self.describe().into()
     }
@@ -77,15 +78,15 @@ impl Job {
     }
 }
 
-/// Where one subject is ahead of one of ours: all sizes of a case.
+/// The values of one other subject in a case, for all sizes at which it is ahead.
 #[derive(Default)]
 struct Lost(Vec<At>);
 
-/// At one size.
+/// Values of both at one size.
 struct At {
-    /// Below 1; the less, the worse.
+    /// Ratio below 1. Smaller is worse for us.
     ratio: f64,
-    /// 0 where a case has none.
+    /// Size of the case; 0 if it has none.
     size: u64,
     words: String,
 }
@@ -114,8 +115,7 @@ impl Lost {
     }
 }
 
-/// Returns the reason for a loss: the properties in which the other differs, then the known reason
-/// of the case.
+/// Returns the reason for a loss: the properties that differ, then the known reason of the case.
 fn why(figures: &Figures<'_>, job: &Job, other: &str, difference: Option<String>) -> Text {
     let content = figures.content(&job.case.suite);
     let known = content.and_then(|content| {
@@ -131,7 +131,7 @@ fn why(figures: &Figures<'_>, job: &Job, other: &str, difference: Option<String>
     }
 }
 
-/// All that was lost: jobs and, in each, those who were ahead.
+/// Returns all losses: the cases and, for each, the subjects that are ahead.
 fn found(figures: &Figures<'_>) -> Vec<(Job, Vec<(String, Lost)>)> {
     let mut losses = Losses::default();
     for (case, ours, other, factor) in figures.pairs() {
@@ -160,7 +160,7 @@ fn found(figures: &Figures<'_>) -> Vec<(Job, Vec<(String, Lost)>)> {
             let rival =
                 |row: &&&Row| !is_ours(&row.subject) && !is_floor(&case.suite, &row.subject);
             for theirs in rows.iter().filter(rival) {
-                // The smaller one is ahead in a cost, and behind in a yield.
+                // The smaller value is better for a cost, and worse for a yield.
                 let (small, large) = match ours.better {
                     Better::Less => (*theirs, ours),
                     Better::More => (ours, *theirs),
@@ -180,12 +180,12 @@ fn found(figures: &Figures<'_>) -> Vec<(Job, Vec<(String, Lost)>)> {
     losses.in_order()
 }
 
-/// Returns true if the intervals of two figures lie apart, the first below.
+/// Returns true if the intervals do not overlap and the first one is below the second.
 fn lies_below(small: &Row, large: &Row) -> bool {
     matches!((small.ci95, large.ci95), (Some([_, high]), Some([low, _])) if high < low)
 }
 
-/// By what was lost and to whom.
+/// Losses by case and other subject.
 #[derive(Default)]
 struct Losses(BTreeMap<Job, BTreeMap<String, Lost>>);
 
@@ -206,7 +206,7 @@ impl Losses {
         others.entry(other.to_owned()).or_default().0.push(At { ratio, size, words });
     }
 
-    /// The worst first, of jobs and of those who were ahead in each.
+    /// Sorts cases, and the subjects in each, by the largest loss first.
     fn in_order(self) -> Vec<(Job, Vec<(String, Lost)>)> {
         let mut jobs: Vec<(Job, Vec<(String, Lost)>)> = Vec::new();
         for (job, others) in self.0 {

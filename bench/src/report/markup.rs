@@ -6,7 +6,7 @@ use super::expression::Expression;
 use super::figures::Figures;
 use super::value::Scope;
 
-/// Text with marks.
+/// Parses text with marks.
 pub(crate) fn text(source: &str) -> Text {
     let mut text = Text::new();
     let mut rest = source;
@@ -38,15 +38,15 @@ fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a 
     text.strip_prefix(open)?.split_once(close)
 }
 
-/// Paragraphs, apart by empty lines.
+/// Writes paragraphs, which are separated by empty lines.
 pub(crate) fn paragraphs(document: &mut Document, source: &str) {
     for paragraph in source.split("\n\n").map(str::trim).filter(|it| !it.is_empty()) {
         document.paragraph(text(&paragraph.replace('\n', " ")));
     }
 }
 
-/// The text with each `{expression}` or `{expression|percent}` replaced by its value; `None` if one
-/// was not measured.
+/// Replaces each `{expression}` or `{expression|percent}` by its value; `None` if one was not
+/// measured.
 pub(crate) fn filled(source: &str, scope: &Scope, figures: &Figures<'_>) -> Option<Text> {
     let mut out = String::new();
     let mut rest = source;

@@ -39,7 +39,7 @@ fn skipped(document: &mut Document, record: &Record) {
     }
 }
 
-/// "age does not do: open many (age has no such call)", one item for each subject.
+/// Returns one item for each subject: "age does not do: open many (age has no such call)".
 fn declined(record: &Record) -> Vec<Text> {
     let mut all: BTreeMap<&str, BTreeMap<&str, Vec<&Skip>>> = BTreeMap::new();
     for one in &record.unsupported {
@@ -49,7 +49,7 @@ fn declined(record: &Record) -> Vec<Text> {
         let parts: Vec<String> = reasons
             .into_iter()
             .map(|(reason, skips)| {
-                // The name of a case stands for it as soon as it is declined twice.
+                // If a case is declined with several parameters, only its name is listed.
                 let mut names: BTreeMap<String, Vec<Case>> = BTreeMap::new();
                 for case in skips.into_iter().filter_map(case_of) {
                     names.entry(case.name()).or_default().push(case);
@@ -91,7 +91,7 @@ fn subjects(document: &mut Document, figures: &Figures<'_>) {
         for info in infos {
             let made_of: Vec<String> =
                 info.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-            // Where several suites have a subject of that name.
+            // The suite is named if several suites have a subject of that name.
             let name = match &info.suite {
                 Some(suite) if infos.len() > 1 => format!("{subject} ({suite})").into(),
                 _ => Text::from(subject),

@@ -1,4 +1,5 @@
-//! Every subject beside endseal, by what it protects.
+//! The section that compares every subject with endseal, grouped by the properties that it
+//! protects.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,7 @@ fn notes(suite: &str) -> impl Iterator<Item = &'static (&'static str, &'static s
     Suite::find(suite).into_iter().flat_map(|suite| suite.notes)
 }
 
-/// Cases that differ only in members, or what else a suite grows by.
+/// Groups cases that differ only in the parameter along which the suite is laid out.
 fn groups<'f>(figures: &'f Figures<'_>) -> BTreeMap<(String, String, Params), Vec<&'f Case>> {
     let mut groups: BTreeMap<_, Vec<&Case>> = BTreeMap::new();
     for case in figures.timed_cases() {
@@ -48,7 +49,8 @@ fn groups<'f>(figures: &'f Figures<'_>) -> BTreeMap<(String, String, Params), Ve
     groups
 }
 
-/// Subjects as rows, group sizes as columns; time and, below it, the ratio.
+/// Returns a table with subjects as rows and group sizes as columns: the time and, below it, the
+/// ratio.
 fn matrix(figures: &Figures<'_>, suite: &str, cases: &[&Case]) -> Table {
     let mut table = Table::new("", &["Subject"]);
     for case in cases {
@@ -90,7 +92,8 @@ fn matrix(figures: &Figures<'_>, suite: &str, cases: &[&Case]) -> Table {
     table
 }
 
-/// A time, which clock if it is not the usual one, and how many threads if there are several.
+/// Formats a time, with the clock if it is not wall time, and the number of threads if there are
+/// several.
 fn time_text(row: &Row) -> String {
     let clock = if row.metric == "cpu" { " CPU" } else { "" };
     let threads = row.threads.map(|threads| format!(" on {}", words::plural(threads, "thread")));
@@ -108,7 +111,7 @@ fn cell(figures: &Figures<'_>, case: &Case, subject: &str) -> Text {
     let Some(factor) = figures.factor(case, OURS, subject) else {
         return time_text(row).into();
     };
-    // The interval on a line of its own: the table is as wide as its group sizes are many.
+    // The interval has a line of its own, because there are many columns.
     let unlike = figures.difference_at(case, OURS, subject).is_some();
     let marked = |text: Text, words: &str| match unlike {
         true => text.emphasis(words),

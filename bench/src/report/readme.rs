@@ -1,4 +1,4 @@
-//! The table of README.md, from `data/readme.toml`, in one notation.
+//! Writes the table of README.md as `data/readme.toml` specifies it.
 
 use serde::Deserialize;
 
@@ -19,7 +19,7 @@ struct Content {
 struct Row {
     work: String,
     suite: String,
-    /// Ours, if it is not the default subject.
+    /// Name of our subject, if it is not the default one.
     #[serde(default = "ours")]
     subject: String,
     value: Expression,
@@ -36,21 +36,21 @@ struct Peer {
     subject: String,
     #[serde(rename = "as")]
     name: String,
-    /// A difference that is no property of docs/spec/bench-peer.md.
+    /// A difference that is not a property of docs/spec/bench-peer.md.
     note: Option<String>,
-    /// True if the version that was measured is named.
+    /// True if the measured version is printed.
     #[serde(default)]
     version: bool,
 }
 
-/// A property that endseal has, and the remark on a peer without it.
+/// Properties of endseal, each with the remark for a peer that lacks it.
 const LACKING: [(&str, &str); 3] = [
     ("insider", "unsigned"),
     ("post-quantum", "classical keys"),
     ("authenticated", "not authenticated"),
 ];
 
-/// The differences of a peer in brackets, from the properties that it declared in the run.
+/// Formats the differences of a peer in brackets, from the properties that it declared in the run.
 fn remarks(figures: &Figures<'_>, row: &Row, scope: &Scope, peer: &Peer) -> String {
     let protected = row
         .value
@@ -76,11 +76,11 @@ fn remarks(figures: &Figures<'_>, row: &Row, scope: &Scope, peer: &Peer) -> Stri
     if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join(", ")) }
 }
 
-/// A factor that is printed as less than 1.
+/// Factors below this value are printed as less than 1.
 const BELOW: f64 = 0.995;
 
-/// The table as Markdown, each peer with its cost divided by endseal's. A factor is bold where
-/// endseal costs more.
+/// Writes the table as Markdown. Each peer has its cost divided by endseal's, in bold if endseal
+/// costs more.
 pub(super) fn write(figures: &Figures<'_>) -> String {
     let mut out =
         String::from("| work | endseal | beside, with its cost in endseal's |\n|---|---|---|\n");
@@ -180,7 +180,7 @@ mod tests {
         assert!(table(200.0).contains("plain quinn 2.00×"));
     }
 
-    /// Two peers that differ in the handshake alone: whoever prints one of them prints the other.
+    /// The two peers differ only in the handshake: the table must have both or neither.
     #[test]
     fn both_forms_of_tls_over_tcp_are_printed() {
         let content: Content = toml::from_str(include_str!("../../data/readme.toml")).unwrap();

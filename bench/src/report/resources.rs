@@ -1,4 +1,4 @@
-//! Memory. All other figures that stand in no table are in the record.
+//! Writes the tables of memory. All other figures that no table shows are in the record.
 
 use super::case::Case;
 use super::document::{Document, Table};

@@ -1,19 +1,19 @@
-//! Charts as inline SVG, in two widths: text in a picture that is scaled down to a telephone cannot
-//! be read, so there is one for wide and one for narrow screens. Colours come from the style sheet.
+//! Writes charts as inline SVG in two widths, for wide and for narrow screens: the text of a
+//! picture that is scaled down to a telephone cannot be read. Colours come from the style sheet.
 
 use core::fmt::Write as _;
 
 use super::chart::{Bars, Chart, Curves, LogAxis, MOST_SERIES, Quantity, Scale, Series, spread};
 use crate::words;
 
-/// Which screen.
+/// Width of the screen that a chart is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
     Wide,
     Narrow,
 }
 
-/// Draws a chart; `id` is unique in the page.
+/// Draws a chart; `id` must be unique in the page.
 pub(super) fn draw(chart: &Chart, id: &str, width: Width) -> String {
     let (body, size, description) = match chart {
         Chart::Curves(curves) => {
@@ -35,7 +35,7 @@ pub(super) fn draw(chart: &Chart, id: &str, width: Width) -> String {
     )
 }
 
-/// Takes away every meaning that HTML gives to a character, in text and in quoted attributes.
+/// Escapes all characters that have a meaning in HTML, in text and in quoted attributes.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -51,7 +51,7 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-/// A text; `anchor` is `start`, `middle` or `end`.
+/// Draws a text; `anchor` is `start`, `middle` or `end`.
 fn label(out: &mut String, (x, y): (f64, f64), anchor: &str, class: &str, text: &str) {
     let text = escape(text);
     let _ = write!(
@@ -75,7 +75,7 @@ fn path(out: &mut String, points: impl Iterator<Item = (f64, f64)>, class: &str)
     let _ = write!(out, "<path d=\"{steps}\" class=\"{class}\"/>");
 }
 
-/// A name that fits into a chart.
+/// Shortens a name to `most` characters.
 fn short(name: &str, most: usize) -> String {
     match name.char_indices().nth(most) {
         None => name.to_owned(),
@@ -83,7 +83,7 @@ fn short(name: &str, most: usize) -> String {
     }
 }
 
-/// The mark of a series: its form tells it apart where colours do not.
+/// Draws the mark of a series. Its shape distinguishes the series where colours do not.
 fn mark(out: &mut String, series: usize, (x, y): (f64, f64)) {
     let r = 3.6;
     let polygon = |points: &[(f64, f64)]| {
@@ -106,7 +106,7 @@ fn mark(out: &mut String, series: usize, (x, y): (f64, f64)) {
 }
 
 fn tick(quantity: Quantity, value: f64) -> String {
-    // A tick is a round number: its trailing zeros say nothing.
+    // A tick is a round number, so its trailing zeros are removed.
     let trim = |text: String| match text.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
             format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
@@ -147,7 +147,7 @@ fn draw_curves(curves: &Curves, width: Width) -> (String, (f64, f64)) {
     label(&mut out, (left, 14.0), "start", "name", &curves.y);
     label(&mut out, (right, bottom + 34.0), "end", "name", &curves.x);
 
-    // The first on top.
+    // Drawn in reverse order, so that the first series is on top.
     for (i, one) in series.iter().enumerate().rev() {
         fitted(&mut out, one, (&x, &y), (top, bottom));
         let at = |point: &(f64, f64)| (x.at(point.0), y.at(point.1));
@@ -166,7 +166,7 @@ fn draw_curves(curves: &Curves, width: Width) -> (String, (f64, f64)) {
         }
         return (out, (across, bottom + 42.0));
     }
-    // Two columns of names, or one where a name needs it.
+    // The legend has two columns, or one if a name is long.
     let columns = if series.iter().all(|one| one.name.chars().count() <= 21) { 2 } else { 1 };
     let most = if columns == 2 { 21 } else { 46 };
     let mut down = bottom + 56.0;
@@ -182,7 +182,7 @@ fn draw_curves(curves: &Curves, width: Width) -> (String, (f64, f64)) {
     (out, (across, down + if series.len().is_multiple_of(columns) { 0.0 } else { 14.0 }))
 }
 
-/// The fitted line: straight on paper with linear axes, so here it is drawn in steps.
+/// Draws the fitted line in steps, because it is curved on logarithmic axes.
 fn fitted(
     out: &mut String,
     series: &Series,
@@ -209,7 +209,7 @@ fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
     let step = if wide { 25.0 } else { 40.0 };
     let all = || bars.groups.iter().flat_map(|group| group.bars.iter());
     let ends = all().flat_map(|bar| [bar.median, bar.ci95[0], bar.ci95[1]]);
-    // Bars of ratios begin at 1, which is therefore shown; others begin where the axis does.
+    // Bars of ratios start at 1, which is therefore marked; others start at the axis.
     let one = (bars.scale == Scale::Ratio).then_some(1.0);
     let x = LogAxis::new(ends.chain(one), 0.08, left, right);
     let base = one.unwrap_or(x.bounds().0);
@@ -245,7 +245,7 @@ fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
         y += 8.0;
         for bar in &group.bars {
             let middle = if wide { y + step / 2.0 } else { y + 27.0 };
-            // Names stand beside the bars where there is room, and above them where there is not.
+            // Names are beside the bars on wide screens, and above them on narrow ones.
             let half = if wide { step / 2.0 } else { 9.0 };
             guides(&mut out, middle - half, middle + half);
             let class = match (one.is_some_and(|one| bar.median < one), bar.alike) {
@@ -261,7 +261,7 @@ fn draw_bars(bars: &Bars, width: Width) -> (String, (f64, f64)) {
                 (to - from).max(1.0)
             );
             let [low, high] = bar.ci95.map(|bound| x.at(bound));
-            // What is exact has none.
+            // An exact value has no interval.
             if bar.ci95[0] < bar.ci95[1] {
                 line(&mut out, (low, middle), (high, middle), "whisker");
                 for end in [low, high] {

@@ -1,4 +1,5 @@
-//! Tables from their specification: every cell is computed from what its row and column say.
+//! Builds tables from their specification: every cell is computed from the specifications of its
+//! row and column.
 
 use super::case::Case;
 use super::content::{Column, Field, Row, Show, TableSpec};
@@ -60,7 +61,7 @@ fn build(figures: &Figures<'_>, suite: &str, spec: &TableSpec) -> Option<Table> 
         }
     }
     drop_empty_groups(&mut lines);
-    // Beside published figures there must be one that was measured, if any column is for those.
+    // A row with published figures also needs a measured one, if any column shows measured figures.
     let of_text = spec.columns.iter().all(|column| column.show == Show::Field);
     let measured = |line: &Line| match line {
         Line::Group(_) => false,
@@ -72,7 +73,7 @@ fn build(figures: &Figures<'_>, suite: &str, spec: &TableSpec) -> Option<Table> 
     if !lines.iter().any(measured) {
         return None;
     }
-    // A column that nobody fills says nothing, unless a published figure stands beside it.
+    // A column without any figure is left out, unless published figures are beside it.
     let kept: Vec<bool> = (0..spec.columns.len())
         .map(|i| {
             let filled =
@@ -107,11 +108,11 @@ fn build(figures: &Figures<'_>, suite: &str, spec: &TableSpec) -> Option<Table> 
 
 enum Line {
     Group(String),
-    /// The name, the cells, and for each the reason for which it can have no figure.
+    /// Name and cells, and for each cell the reason why it can have no figure.
     Cells(Text, Vec<Option<Text>>, Vec<Option<String>>),
 }
 
-/// Removes headings above nothing.
+/// Removes headings without rows.
 fn drop_empty_groups(lines: &mut Vec<Line>) {
     let mut i = 0;
     while i < lines.len() {
@@ -124,7 +125,7 @@ fn drop_empty_groups(lines: &mut Vec<Line>) {
     }
 }
 
-/// The scope of a row within that of its table or group.
+/// Returns the scope of a row within that of its table or group.
 pub(super) fn within(outer: &Scope, row: &Row) -> Scope {
     let mut scope = outer.clone();
     scope.subject = row.subject.clone().or(scope.subject);
@@ -138,7 +139,7 @@ pub(super) fn within(outer: &Scope, row: &Row) -> Scope {
     scope
 }
 
-/// A row for every subject that fills a cell: ours first, then by the first figure.
+/// Returns a row for every subject that has a figure: ours first, then by the first figure.
 fn of_subjects(figures: &Figures<'_>, spec: &TableSpec, scope: &Scope) -> Vec<Line> {
     let mut lines: Vec<((bool, bool, f64), Line)> = Vec::new();
     for subject in figures.subjects() {
@@ -163,7 +164,7 @@ fn of_subjects(figures: &Figures<'_>, spec: &TableSpec, scope: &Scope) -> Vec<Li
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-/// The scope of a cell.
+/// Returns the scope of a cell.
 pub(super) fn at(column: &Column, scope: &Scope) -> Scope {
     let mut scope = scope.clone();
     scope.subject = column.subject.clone().or(scope.subject);
@@ -182,8 +183,8 @@ pub(super) fn value(
     expression.value(&at(column, scope), figures)
 }
 
-/// The reason for which a cell can have no figure: that of the row, or what the subject said when
-/// it was asked for the case.
+/// Returns the reason why a cell can have no figure: that of the row, or that which the subject
+/// reported for the case.
 fn absent(figures: &Figures<'_>, column: &Column, row: &Row, scope: &Scope) -> Option<String> {
     let scope = at(column, scope);
     let subject = scope.subject.clone().unwrap_or_else(|| OURS.to_owned());
@@ -194,7 +195,7 @@ fn absent(figures: &Figures<'_>, column: &Column, row: &Row, scope: &Scope) -> O
     })
 }
 
-/// A cell; `None` if it has no figure.
+/// Returns the text of a cell; `None` if it has no figure.
 fn cell(figures: &Figures<'_>, column: &Column, row: &Row, scope: &Scope) -> Option<Text> {
     let expression = column.value.as_ref().or(row.value.as_ref());
     let scope = at(column, scope);
@@ -281,7 +282,8 @@ fn factor(
     Some(if differs.is_some() { Text::new().emphasis(text) } else { text.into() })
 }
 
-/// The subject with the best value that is neither ours, nor a published method, nor a floor.
+/// Returns the subject with the best value that is neither ours, nor a published method, nor a
+/// floor.
 fn best_peer(
     figures: &Figures<'_>,
     expression: &Expression,
@@ -307,7 +309,7 @@ fn best_peer(
     best
 }
 
-/// The case of a plain figure, for those who look it up themselves.
+/// Returns the case of a plain figure, for callers that look it up themselves.
 pub(super) fn case_of(suite: &str, reference: &super::content::CaseRef) -> Case {
     Case {
         suite: suite.to_owned(),

@@ -1,4 +1,4 @@
-//! The value of an expression: a number with its unit.
+//! Evaluates expressions: a value is a number with its unit.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::case::Params;
 use crate::record::Better;
 use crate::words;
 
-/// Quartiles further apart than this share of the median are printed beside it.
+/// Share of the median: if the quartiles are further apart, they are printed.
 const APART: f64 = 0.25;
 
-/// Where an expression stands: what its figures leave out.
+/// Defaults of the figures of an expression: suite, subject, case and metric.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
     pub(crate) suite: String,
@@ -28,14 +28,14 @@ pub(crate) struct Scope {
 pub(crate) struct Value {
     pub(crate) number: f64,
     pub(crate) ci95: Option<[f64; 2]>,
-    /// The quartiles of the samples, where they lie so far apart that the median alone misleads.
+    /// Quartiles of the samples, if they are so far apart that the median alone misleads.
     pub(crate) quartiles: Option<[f64; 2]>,
     /// True for a difference of two times that is negative or whose interval includes zero.
     pub(crate) below_noise: bool,
-    /// As in the record; `×` for a ratio, empty for a bare number.
+    /// Unit as in the record; `×` for a ratio, empty for a plain number.
     pub(crate) unit: String,
     pub(crate) better: Better,
-    /// True if it is CPU time in the place of time that passed.
+    /// True for CPU time that is shown because there is no wall-clock time.
     pub(crate) cpu: bool,
     pub(crate) threads: Option<usize>,
 }
@@ -55,7 +55,7 @@ impl Value {
         }
     }
 
-    /// The value as people read it.
+    /// Formats the value for people.
     pub(crate) fn text(&self) -> String {
         if self.below_noise {
             return "below the noise".into();
@@ -77,13 +77,13 @@ impl Value {
 }
 
 impl Value {
-    /// The two quartiles in the unit of the value, in brackets.
+    /// Formats the two quartiles in the unit of the value, in brackets.
     fn spread(&self, quartiles: [f64; 2]) -> String {
         let [low, high] = quartiles.map(|it| words::value(it, &self.unit).trim_end().to_owned());
         format!("(quartiles {low} to {high})")
     }
 
-    /// The value in a format of the data files.
+    /// Formats the value in a format of the data files.
     pub(crate) fn written(&self, format: Format) -> String {
         let number = self.number;
         if self.below_noise {
@@ -119,7 +119,7 @@ impl Scope {
 }
 
 impl Expression {
-    /// Its value; `None` if a figure in it was not measured.
+    /// Evaluates the expression; `None` if a figure in it was not measured.
     pub(crate) fn value(&self, scope: &Scope, figures: &Figures<'_>) -> Option<Value> {
         match self {
             Self::Number(number) => Some(Value::bare(*number)),
@@ -134,7 +134,7 @@ impl Expression {
                 Some(Value { unit: unit.into(), ..Value::bare(number) })
             }
             Self::Figure(figure) => measured(figure, scope, figures),
-            // A figure divided by itself compares nothing.
+            // A figure divided by itself compares nothing, so it has no value.
             Self::Binary(left, Operator::Divide, right) if is_same(left, right, scope) => None,
             Self::Binary(left, operator, right) => {
                 combined(left.value(scope, figures), *operator, right.value(scope, figures))
@@ -143,7 +143,7 @@ impl Expression {
     }
 }
 
-/// Returns true if both expressions are one figure of one subject.
+/// Returns true if both expressions are the same figure of the same subject.
 fn is_same(left: &Expression, right: &Expression, scope: &Scope) -> bool {
     let key = |expression: &Expression| {
         let figure = expression.figure()?;
@@ -179,7 +179,7 @@ fn measured(figure: &Figure, scope: &Scope, figures: &Figures<'_>) -> Option<Val
     })
 }
 
-/// The lower and the upper quartile of samples; none of fewer than four.
+/// Returns the lower and the upper quartile of samples; `None` for fewer than four.
 fn quartiles(samples: &[f64]) -> Option<[f64; 2]> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -193,7 +193,7 @@ fn combined(left: Option<Value>, operator: Operator, right: Option<Value>) -> Op
         return left.or(right);
     }
     let (left, right) = (left?, right?);
-    // Times by different clocks do not mix.
+    // Times by different clocks must not be combined.
     if left.cpu != right.cpu && left.unit == right.unit {
         return None;
     }
@@ -214,7 +214,7 @@ fn combined(left: Option<Value>, operator: Operator, right: Option<Value>) -> Op
         Operator::Min => a.min(b),
         Operator::Or => a,
     };
-    // The interval of a difference of two figures; sizes and counts are exact.
+    // Only a difference of two figures has an interval; sizes and counts are exact.
     let reaches_zero = match (left.ci95, right.ci95) {
         (Some([low, _]), Some([_, high])) => low <= high,
         _ => false,

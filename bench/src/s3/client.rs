@@ -12,39 +12,39 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use super::Failure;
 use super::content::{self, Content};
 
-/// Bytes read at once.
+/// Bytes that are read at once.
 const BUFFER: usize = 256 * 1024;
-/// Bytes written at once.
+/// Bytes that are written at once.
 const WRITE: usize = 1 << 20;
-/// A side that says nothing for so long is lost.
+/// Time without any data after which a connection counts as lost.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Servers close connections on which nothing came for longer than this.
+/// Idle time after which a server may have closed a connection.
 const STALE: Duration = Duration::from_secs(4);
-/// Longest head of an answer, and longest answer that is no content.
+/// Bytes of the longest head of an answer, and of the longest body that is not content.
 const MOST: usize = 64 * 1024;
 
-/// A connection on which one request follows the other.
+/// A connection for successive requests.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
-    /// When its last answer began.
+    /// Time at which its last answer started.
     used: Instant,
 }
 
-/// The head of an answer.
+/// Head of an answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
-    /// Bytes of the body.
+    /// Number of bytes of the body.
     len: u64,
-    /// Bytes of it that lie in the buffer already.
+    /// Number of bytes of the body that are in the buffer already.
     start: usize,
     end: usize,
 }
 
-/// The head of a signed request. It can be sent as often as wanted for some minutes.
+/// Builds the head of a signed request. It can be sent repeatedly for some minutes.
 pub(crate) fn head(
     signer: &Signer,
     authority: SocketAddr,
@@ -56,7 +56,7 @@ pub(crate) fn head(
     head_of(signer, authority, method, target, headers, len, PayloadHash::Unsigned)
 }
 
-/// The same, with what the signature says of the body.
+/// Builds the head of a signed request whose signature covers a given hash of the body.
 pub(crate) fn head_of(
     signer: &Signer,
     authority: SocketAddr,
@@ -94,19 +94,19 @@ impl Connection {
         Ok(Self { stream, buffer: vec![0; BUFFER], used: Instant::now() })
     }
 
-    /// Returns true if the other side may have closed the connection, because nothing came while
-    /// other subjects had their turns.
+    /// Returns true if the server may have closed the connection, because it was idle while other
+    /// subjects were measured.
     pub(crate) fn is_stale(&self) -> bool {
         self.used.elapsed() > STALE
     }
 
-    /// Sends content; the answer must be a success.
+    /// Uploads content. Fails if the answer is not a success.
     pub(crate) fn put(&mut self, head: &[u8], content: Content) -> Result<(), Failure> {
         let answer = self.send(head, content)?;
         self.body_of(answer, 200..300).map(drop)
     }
 
-    /// Sends a part of an object; the answer must be a success, and its ETag is returned.
+    /// Uploads a part of an object and returns its ETag. Fails if the answer is not a success.
     pub(crate) fn put_part(&mut self, head: &[u8], content: Content) -> Result<String, Failure> {
         let answer = self.send(head, content)?;
         let etag = answer.headers.get("etag").cloned();
@@ -114,7 +114,7 @@ impl Connection {
         Ok(etag.ok_or("a part has no ETag")?.to_str()?.to_owned())
     }
 
-    /// Sends content in chunks, and what is `behind` the last; the answer must be a success.
+    /// Uploads content in chunks, followed by `behind`. Fails if the answer is not a success.
     pub(crate) fn put_chunks(
         &mut self,
         head: &[u8],
@@ -127,8 +127,8 @@ impl Connection {
     }
 
     fn write_chunks(&mut self, head: &[u8], content: Content, behind: &[u8]) -> io::Result<()> {
-        // What is short goes out with what it follows: a write for itself would be a packet for
-        // itself.
+        // Short data is sent together with the following data: a write of its own would be a packet
+        // of its own.
         let mut short = head.to_vec();
         let mut at = 0;
         while at < content.len {
@@ -148,7 +148,7 @@ impl Connection {
         self.stream.write_all(&short)
     }
 
-    /// Asks for content, which must be `wanted` from `from` on to the end of what is asked for.
+    /// Downloads `len` bytes and compares them with `wanted` from the offset `from` on.
     pub(crate) fn get(
         &mut self,
         head: &[u8],
@@ -187,7 +187,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request with a short body and gives the answer with its body.
+    /// Sends a request with a short body. Returns the answer with its body.
     pub(crate) fn ask(
         &mut self,
         head: &[u8],
@@ -204,7 +204,7 @@ impl Connection {
     fn send(&mut self, head: &[u8], content: Content) -> Result<Answer, Failure> {
         let mut at = 0;
         let first = content.from(0);
-        // A short object goes out in one piece with its head, as a client with a buffer sends it.
+        // A short object is sent together with its head, as clients with a buffer do.
         let written = if content.len <= 16 * 1024 && first.len() as u64 == content.len {
             at = content.len;
             self.stream.write_all(&[head, first].concat())
@@ -221,10 +221,11 @@ impl Connection {
         self.answer_to(written)
     }
 
-    /// The answer to what was written, if it was.
+    /// Reads the answer to a request, unless writing the request failed.
     fn answer_to(&mut self, written: io::Result<()>) -> Result<Answer, Failure> {
         match (self.answer(), written) {
-            // Whoever refuses may close before it has everything.
+            // A server that refuses a request may close the connection before it has read
+            // everything.
             (Ok(answer), Ok(())) => Ok(answer),
             (Ok(answer), Err(_)) if answer.status >= 300 => Ok(answer),
             (_, Err(error)) => Err(error.into()),

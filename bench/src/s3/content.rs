@@ -1,15 +1,16 @@
-//! Content that anybody can write down from any offset on, and compare what came back with.
+//! Content that can be produced from any offset on without storing it, so that downloads can be
+//! compared with it.
 
 use std::sync::OnceLock;
 
 /// Bytes of a chunk, as botocore has them.
 pub(crate) const CHUNK: u64 = 1 << 20;
 
-/// A prime: no boundary of chunks, segments or parts falls on the same place of two periods, so
-/// that pieces which changed places are noticed.
+/// Length of the period, a prime: no boundary of chunks, segments or parts is at the same position
+/// in two periods, so that exchanged pieces are noticed.
 const PERIOD: usize = 4_194_301;
 
-/// Random bytes, in which no compression finds anything. Not secret.
+/// Returns random bytes, which cannot be compressed. They are not secret.
 fn block() -> &'static [u8] {
     static BLOCK: OnceLock<Vec<u8>> = OnceLock::new();
     BLOCK.get_or_init(|| {
@@ -26,10 +27,10 @@ fn block() -> &'static [u8] {
     })
 }
 
-/// The content of one object.
+/// Content of one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Content {
-    /// Where it begins: each object elsewhere in the period.
+    /// Start of the content within the period, different for each object.
     start: u64,
     pub(crate) len: u64,
 }
@@ -39,12 +40,12 @@ impl Content {
         Self { start: number.wrapping_mul(977), len }
     }
 
-    /// Its `len` bytes from `offset` on, as a content of their own.
+    /// Returns the `len` bytes from `offset` on as a content of their own.
     pub(crate) fn part(self, offset: u64, len: u64) -> Self {
         Self { start: self.start.wrapping_add(offset), len }
     }
 
-    /// Some bytes from `offset` on, at most to the end; none at the end.
+    /// Returns some bytes from `offset` on, at most to the end; an empty slice at the end.
     pub(crate) fn from(&self, offset: u64) -> &'static [u8] {
         let at = self.start.wrapping_add(offset) % PERIOD as u64;
         let piece = usize::try_from(at).map_or(&[][..], |at| &block()[at..]);
@@ -67,7 +68,7 @@ impl Content {
     }
 }
 
-/// The line before the chunk that begins at `at`.
+/// Returns the line before the chunk that starts at `at`.
 pub(crate) fn chunk_line(len: u64, at: u64) -> String {
     format!("{:x}\r\n", CHUNK.min(len - at))
 }

@@ -1,4 +1,4 @@
-//! Common parts of the servers and proxies of this suite: bodies made of pieces, and queries.
+//! Helpers of the servers and proxies of this suite: bodies that consist of pieces, and queries.
 
 use core::convert::Infallible;
 use core::future::poll_fn;
@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 
 use super::Failure;
 
-/// A body that lies in memory.
+/// A body that is in memory.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     pieces: VecDeque<Bytes>,
@@ -56,7 +56,7 @@ impl Body for Pieces {
     }
 }
 
-/// The next piece of a body; `None` after the last.
+/// Returns the next piece of a body; `None` after the last.
 pub(super) async fn next(body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
     loop {
         match poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await? {
@@ -69,7 +69,7 @@ pub(super) async fn next(body: &mut Incoming) -> Option<Result<Bytes, hyper::Err
     }
 }
 
-/// All of a body that is known to be short.
+/// Reads a whole body that is known to be short. Fails beyond `most` bytes.
 pub(super) async fn collect(mut body: Incoming, most: usize) -> Result<Vec<u8>, Failure> {
     let mut all = Vec::new();
     while let Some(piece) = next(&mut body).await {
@@ -81,7 +81,7 @@ pub(super) async fn collect(mut body: Incoming, most: usize) -> Result<Vec<u8>, 
     Ok(all)
 }
 
-/// The value of a parameter in a query; an empty one for a bare name.
+/// Returns the value of a parameter in a query; an empty one for a name without a value.
 pub(super) fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
     query?.split('&').find_map(|one| match one.split_once('=') {
         Some((found, value)) => (found == name).then_some(value),
@@ -89,13 +89,13 @@ pub(super) fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<&'a st
     })
 }
 
-/// The text between the first tag of that name and its end.
+/// Returns the text between the first tag of that name and its end tag.
 pub(crate) fn element<'a>(document: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = document.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(text, _)| text)
 }
 
-/// An answer with a status alone.
+/// Builds an answer with a status and an empty body.
 pub(super) fn status<B: Default>(status: StatusCode) -> Response<B> {
     let mut response = Response::new(B::default());
     *response.status_mut() = status;

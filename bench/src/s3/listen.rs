@@ -1,4 +1,4 @@
-//! A server of HTTP/1.1 at a free port of the loopback interface, that says where it is.
+//! An HTTP/1.1 server on a free port of the loopback interface, which prints its address.
 
 use core::convert::Infallible;
 use core::future::Future;
@@ -20,24 +20,24 @@ use super::Failure;
 /// Text that a server prints before its address, as `endseal s3 serve` does.
 pub(crate) const GREETING: &str = "listening at http://";
 
-/// The runtime of all servers here: that of `endseal s3 serve`.
+/// Creates the runtime of all servers here, with the settings of `endseal s3 serve`.
 pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build()
 }
 
-/// A listener at a free port.
+/// Listens on a free port.
 pub(crate) async fn bind() -> io::Result<TcpListener> {
     TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await
 }
 
-/// Says on standard output where it listens.
+/// Prints the server's address to standard output.
 pub(crate) fn announce(listener: &TcpListener) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{GREETING}{}", listener.local_addr()?)?;
     out.flush()
 }
 
-/// Answers what comes in, until it is dropped.
+/// Answers connections until the future is dropped.
 pub(super) async fn serve<F, B>(
     listener: TcpListener,
     answer: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,
@@ -48,7 +48,7 @@ where
 {
     loop {
         let (stream, _) = listener.accept().await?;
-        // Without it small answers wait for the other side's acknowledgement.
+        // Without this option, small answers wait for the other side's acknowledgement.
         let _ = stream.set_nodelay(true);
         let answer = answer.clone();
         tokio::spawn(async move {
@@ -56,7 +56,7 @@ where
                 let answer = answer(request);
                 async move { Ok::<_, Infallible>(answer.await) }
             });
-            // Clients that vanish end here.
+            // Errors of clients that disconnect are ignored.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }

@@ -1,5 +1,5 @@
-//! A proxy that passes on: what a proxy costs that does nothing. No signatures are verified or
-//! made, and nothing is looked into.
+//! A proxy that only forwards: the cost of a proxy that does nothing. It neither verifies nor makes
+//! signatures, and it does not look at the data.
 
 use core::net::SocketAddr;
 use core::pin::Pin;
@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use super::upstream::Upstream;
 use super::{Failure, listen};
 
-/// Passes on what it gets, until its process ends.
+/// Forwards requests until its process ends.
 pub(crate) async fn serve(
     listener: tokio::net::TcpListener,
     backend: SocketAddr,
@@ -44,7 +44,7 @@ async fn pass(upstream: &Upstream<Incoming>, request: Request<Incoming>) -> Resp
     }
 }
 
-/// The backend's body, or none.
+/// The backend's body, or an empty one.
 struct Passed(Option<Incoming>);
 
 impl Body for Passed {

@@ -1,4 +1,4 @@
-//! Processes whose CPU time and memory are a subject's.
+//! Processes of subjects, whose CPU time and memory are measured.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -15,10 +15,10 @@ use std::time::Instant;
 use super::Failure;
 use super::listen::GREETING;
 
-/// Longest time until a server listens.
+/// Time limit until a server listens.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server. It ends with this value, and with this process.
+/// A server process. It is ended when this is dropped, or when this process ends.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
@@ -26,7 +26,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a server that says where it listens.
+    /// Starts a server that prints its address.
     pub(crate) fn announced(mut command: Command) -> Result<Self, Failure> {
         let mut child = quiet(&mut command).stdout(Stdio::piped()).spawn()?;
         let stdout = child.stdout.take().ok_or("it has no standard output")?;
@@ -34,9 +34,9 @@ impl Process {
         thread::spawn(move || {
             let mut reader = BufReader::new(stdout);
             let mut line = String::new();
-            // Nobody waits for it any more, or it is sent.
+            // If the receiver no longer waits, the line is dropped.
             let _ = reader.read_line(&mut line).map(|_| sender.send(line));
-            // What else it says is read, so that it never waits for a reader.
+            // All other output is read and dropped, so that the server never blocks on a full pipe.
             let mut rest = [0; 4096];
             while reader.read(&mut rest).is_ok_and(|read| read > 0) {}
         });
@@ -46,7 +46,7 @@ impl Process {
         Ok(own)
     }
 
-    /// Starts a server that was told where to listen, and waits until it does.
+    /// Starts a server that was given its address, and waits until it listens there.
     pub(crate) fn listening(mut command: Command, address: SocketAddr) -> Result<Self, Failure> {
         let child = quiet(&mut command).stdout(Stdio::null()).spawn()?;
         let mut own = Self { child, address };
@@ -71,13 +71,13 @@ impl Process {
         CpuClock::of(self.child.id())
     }
 
-    /// The most memory it ever had, in bytes.
+    /// Returns the peak memory of the process in bytes.
     pub(crate) fn peak_memory(&self) -> Result<u64, Failure> {
         memory(self.child.id(), "VmHWM:")
     }
 }
 
-/// Memory of a process in bytes, by the name of a line that the kernel has about it.
+/// Returns the memory of a process in bytes, by the name of a line in its status file.
 pub(crate) fn memory(process: u32, name: &str) -> Result<u64, Failure> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(name));
@@ -96,16 +96,16 @@ fn quiet(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::null()).stderr(Stdio::null())
 }
 
-/// A port that is free now.
+/// Returns an address whose port is free now.
 pub(crate) fn free_address() -> Result<SocketAddr, Failure> {
     Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
 }
 
 /// CPU time of another process, in user and system mode.
 ///
-/// The scheduler counts in nanoseconds, by thread; what `stat` tells of the whole process is
+/// The scheduler counts in nanoseconds, by thread. The times of the whole process in `stat` are
 /// rounded to hundredths of a second, which is more than an object of 10 MB costs. A thread that
-/// has ended is no longer listed, so what it had at last is remembered.
+/// has ended is no longer listed, so its last time is kept.
 #[derive(Debug)]
 pub(crate) struct CpuClock {
     folder: PathBuf,
@@ -113,18 +113,18 @@ pub(crate) struct CpuClock {
 }
 
 impl CpuClock {
-    /// The clock of a process by its number.
+    /// Creates the clock of a process from its process id.
     pub(crate) fn of(process: u32) -> Self {
         let folder = PathBuf::from(format!("/proc/{process}"));
         Self { folder, threads: HashMap::new() }
     }
 
-    /// So far, in ns.
+    /// Returns the CPU time so far, in ns.
     #[allow(clippy::cast_precision_loss, reason = "a process lives less than 2^53 ns")]
     pub(crate) fn read(&mut self) -> Result<f64, Failure> {
         for thread in fs::read_dir(self.folder.join("task"))? {
             let thread = thread?;
-            // It may end between the two calls.
+            // The thread may end between the two calls.
             let Ok(text) = fs::read_to_string(thread.path().join("schedstat")) else { continue };
             let spent = text.split(' ').next().ok_or("the kernel does not tell")?.parse()?;
             self.threads.insert(thread.file_name().to_string_lossy().into_owned(), spent);
@@ -133,9 +133,9 @@ impl CpuClock {
         if by_thread > 0 {
             return Ok(by_thread as f64);
         }
-        // A kernel without these figures.
+        // Fallback for a kernel without these files.
         let stat = fs::read_to_string(self.folder.join("stat"))?;
-        // The name in brackets may hold anything.
+        // The name in brackets may contain any character.
         let (_, fields) = stat.rsplit_once(") ").ok_or("the kernel does not tell")?;
         let mut fields = fields.split(' ').skip(11);
         let mut next = || -> Result<u64, Failure> {
@@ -145,7 +145,7 @@ impl CpuClock {
     }
 }
 
-/// Of the times in `stat`.
+/// Returns the number of clock ticks a second of the times in `stat`.
 #[allow(clippy::cast_precision_loss, reason = "a hundred")]
 fn ticks_a_second() -> f64 {
     rustix::param::clock_ticks_per_second() as f64

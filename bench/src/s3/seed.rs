@@ -1,12 +1,12 @@
-//! The seed's shape of an encrypting proxy, written anew after its documentation: AES-256-CTR in
-//! segments of 12 MB, HMAC-SHA256 over all of an object, parts of 5 MB to the backend of which
-//! three are on their way at once; AES-256-GCM in one piece for what is shorter than a part; a
-//! content key of its own for each object, wrapped, in the metadata.
+//! The published baseline's shape of an encrypting proxy, implemented from its documentation:
+//! AES-256-CTR in segments of 12 MB, HMAC-SHA256 over the whole object, parts of 5 MB to the
+//! backend, three of which are sent at the same time; AES-256-GCM in one piece for objects that are
+//! shorter than a part; and a content key for each object, wrapped, in the metadata.
 //!
-//! As in the seed, the HMAC is compared when everything has been given out, ranges are not
-//! implemented, and what is known of an upload is in the memory of the process. Here the HMAC
-//! itself is there too, which spares it a request; signatures of clients are not verified, which
-//! spares it their cost.
+//! As in the published baseline, the HMAC is compared after everything has been sent to the client,
+//! ranges are not implemented, and the state of an upload is kept in memory. Unlike there, the HMAC
+//! itself is also in memory, which saves a request, and signatures of clients are not verified,
+//! which saves their cost.
 
 use core::convert::Infallible;
 use core::net::SocketAddr;
@@ -34,16 +34,16 @@ mod put;
 const SEGMENT: usize = 12 << 20;
 /// Bytes of a part.
 const PART: usize = 5 << 20;
-/// Parts on their way at once.
+/// Number of parts that are sent at the same time.
 const AT_ONCE: usize = 3;
-/// Longest request that is neither an upload nor a download.
+/// Bytes of the longest request that is neither an upload nor a download.
 const MOST: usize = 1 << 20;
 
-/// Where the metadata has the wrapped content key, and the initial counter block.
+/// Metadata headers with the wrapped content key, and with the initial counter block.
 const KEY_HEADER: &str = "x-amz-meta-s3ep-dek";
 const COUNTER_HEADER: &str = "x-amz-meta-s3ep-iv";
 
-/// Answers until its process ends.
+/// Serves requests until its process ends.
 pub(crate) async fn serve(
     listener: TcpListener,
     backend: SocketAddr,
@@ -68,7 +68,7 @@ struct Seed {
     upstream: Upstream<Pieces>,
     signer: Signer,
     master: MasterKey,
-    /// HMACs of what was stored in parts, by path.
+    /// HMACs of objects that were stored in parts, by path.
     tags: Mutex<HashMap<String, [u8; 32]>>,
 }
 
@@ -93,7 +93,7 @@ async fn answer(proxy: &Arc<Seed>, request: Request<Incoming>) -> Result<Respons
 }
 
 impl Seed {
-    /// Sends a request, signed.
+    /// Signs and sends a request.
     async fn send(
         &self,
         method: Method,
@@ -125,7 +125,7 @@ impl Seed {
     }
 }
 
-/// The answer's own error, if it is one.
+/// Returns head and body of an answer. If its status is not a success, the body is the error text.
 async fn success(response: Response<Incoming>) -> Result<(HeaderMap, Vec<u8>), Failure> {
     let (head, body) = response.into_parts();
     let body = collect(body, MOST).await?;

@@ -1,8 +1,9 @@
 //! A backend that costs little: it drops the bodies of one bucket and keeps those of all others,
-//! and gives back what it kept, whole or in part.
+//! and returns what it has kept, whole or in ranges.
 //!
-//! It speaks as much of S3 as proxies need to store and fetch objects, in one piece or in parts,
-//! and verifies no signature. `GET /-/counters` tells what came and went so far.
+//! It implements as much of S3 as proxies need to store and fetch objects, in one piece or in
+//! parts, and verifies no signature. `GET /-/counters` returns the number of requests and bytes so
+//! far.
 
 use core::convert::Infallible;
 use core::pin::Pin;
@@ -26,16 +27,16 @@ use super::{DROP, Failure, KEEP, listen};
 
 mod blob;
 
-/// Bytes of a kept object that are given at once.
+/// Bytes of a kept object that are sent at once.
 const PIECE: usize = 512 * 1024;
-/// Longest list of parts.
+/// Bytes of the longest list of parts.
 const MOST_XML: usize = 4 << 20;
-/// The time of each object and bucket in lists.
+/// Time of each object and bucket in lists.
 const MADE: &str = "<LastModified>2025-01-01T00:00:00.000Z</LastModified>";
-/// Where it tells what came and went.
+/// Path that returns the counters.
 pub(crate) const COUNTERS: &str = "/-/counters";
 
-/// Answers until its process ends.
+/// Serves requests until its process ends.
 pub(crate) async fn serve(listener: TcpListener) -> Result<Infallible, Failure> {
     let sink = Arc::new(Sink::default());
     listen::serve(listener, move |request| {
@@ -71,12 +72,12 @@ struct Counters {
 /// A kept object.
 #[derive(Debug)]
 struct Object {
-    /// Those that came with it and go with it.
+    /// Headers that were stored with the object and are returned with it.
     headers: HeaderMap,
     blob: Blob,
 }
 
-/// An upload in parts.
+/// A multipart upload in progress.
 #[derive(Debug, Default)]
 struct Upload {
     headers: HeaderMap,
@@ -131,8 +132,8 @@ impl Sink {
         }
     }
 
-    /// All objects of a bucket below a prefix in one list, or all buckets. Names in this suite need
-    /// no escapes, and folders are not listed apart.
+    /// Lists all objects of a bucket below a prefix in one response, or all buckets. Names in this
+    /// suite need no escapes, and folders are not listed separately.
     fn list(&self, path: &str, query: Option<&str>) -> Response<Given> {
         let bucket = path.trim_matches('/');
         let prefix = format!("/{bucket}/{}", parameter(query, "prefix").unwrap_or_default());
@@ -168,7 +169,7 @@ impl Sink {
         Response::new(Given::Text(Some(text.into())))
     }
 
-    /// Reads a body to its end; an empty blob of one that is dropped.
+    /// Reads a body to its end. Returns an empty blob if the body is dropped.
     async fn receive(
         &self,
         path: &str,
@@ -202,7 +203,7 @@ impl Sink {
 
     fn entity_tag(&self) -> Result<HeaderValue, Failure> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        // With a dash, so that nobody takes it for a digest.
+        // The dash marks an ETag that is not a digest.
         Ok(HeaderValue::from_str(&format!("\"{number:032x}-1\""))?)
     }
 
@@ -290,8 +291,7 @@ impl Sink {
     }
 }
 
-/// Returns the decoder that takes the content out of the body, or `None` if the body is not in
-/// chunks.
+/// Returns the decoder for a body in chunks, or `None` if the body is not in chunks.
 fn chunks(headers: &HeaderMap) -> Result<Option<Decoder>, Failure> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let framed = text("x-amz-content-sha256") == Some("STREAMING-UNSIGNED-PAYLOAD-TRAILER");
@@ -311,7 +311,7 @@ fn kept_headers(headers: &HeaderMap) -> HeaderMap {
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The bytes of a range: `bytes=a-b`, `bytes=a-`, `bytes=-n`.
+/// Parses a range: `bytes=a-b`, `bytes=a-`, or `bytes=-n`.
 fn span(range: &str, len: u64) -> Option<(u64, u64)> {
     let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
     let (start, end) = match (first, last) {
@@ -322,7 +322,7 @@ fn span(range: &str, len: u64) -> Option<(u64, u64)> {
     (start < end).then_some((start, end))
 }
 
-/// The body of an answer.
+/// Body of an answer.
 #[derive(Debug)]
 enum Given {
     Text(Option<Bytes>),

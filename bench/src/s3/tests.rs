@@ -1,4 +1,4 @@
-//! The sink and the proxies, one behind the other, within the test's process.
+//! Tests of the sink and the proxies in series, within the test's process.
 
 use core::net::SocketAddr;
 use std::thread;
@@ -11,7 +11,7 @@ use super::content::Content;
 use super::upload::Upload;
 use super::{COUNTERS, DROP, Failure, KEEP, listen, pass, seed, signer, sink};
 
-/// A server on a thread of its own, as long as the test's process lives.
+/// Starts a server on a thread of its own. It runs until the test's process ends.
 fn start<F>(serve: impl FnOnce(TcpListener) -> F + Send + 'static) -> SocketAddr
 where
     F: Future<Output = Result<core::convert::Infallible, Failure>>,
@@ -59,7 +59,7 @@ fn get(to: SocketAddr, path: &str, content: Content) -> Result<(), Failure> {
 #[test]
 fn objects_of_every_length_come_back_as_they_were() {
     for (name, entry, _) in chains() {
-        // Around the parts of 5 MB and the segments of 12 MB.
+        // Lengths around the parts of 5 MB and the segments of 12 MB.
         for len in [1, 4096, (5 << 20) - 1, 5 << 20, (12 << 20) + 1, 24 << 20, 31_000_001] {
             let content = Content::new(len, len);
             let path = format!("/{KEEP}/{name}-{len}");
@@ -136,7 +136,7 @@ fn a_body_in_chunks_is_kept_without_them() {
     let [(_, sink, _), ..] = chains();
     let body = b"5\r\nhello\r\n0\r\nx-amz-checksum-crc32c:AAAAAA==\r\n\r\n";
     let path = format!("/{KEEP}/chunks");
-    // Signed as what it is not, which the sink does not look at.
+    // The signature is for another body, which the sink does not verify.
     let mut text = format!("PUT {path} HTTP/1.1\r\nhost: {sink}\r\n");
     text += "x-amz-content-sha256: STREAMING-UNSIGNED-PAYLOAD-TRAILER\r\n";
     text += "x-amz-decoded-content-length: 5\r\nx-amz-trailer: x-amz-checksum-crc32c\r\n";
@@ -156,7 +156,8 @@ fn uploads_in_chunks_say_how_long_they_are() {
             let upload = Upload::in_chunks(&signer(), entry, &path, content).unwrap();
             let mut connection = Connection::open(entry).unwrap();
             upload.send(&mut connection).unwrap();
-            // What was announced came, or else the next request would be taken for a part of it.
+            // If less than the announced length was read, the next request would be taken for the
+            // rest.
             let head = head(&signer(), entry, "GET", &path, &[], None).unwrap();
             connection.get(&head, content, 0, len).unwrap();
         }

@@ -1,5 +1,5 @@
-//! An upload that is ready to be sent, as it is or as SDKs send it over TLS: in chunks, with its
-//! CRC-32 behind.
+//! An upload that is ready to be sent: plain, or as SDKs send it over TLS, in chunks with a
+//! trailing CRC-32.
 
 use core::net::SocketAddr;
 
@@ -10,25 +10,25 @@ use super::Failure;
 use super::client::{Connection, head_of};
 use super::content::{CHUNK, Content, chunk_line};
 
-/// The checksum that SDKs send if they are not told another.
+/// Checksum that SDKs send by default.
 pub(crate) const SUM: ChecksumKind = ChecksumKind::Crc32;
 
-/// Content and what is sent around it.
+/// Content with the bytes that are sent before and after it.
 #[derive(Debug)]
 pub(crate) struct Upload {
     head: Vec<u8>,
     content: Content,
-    /// Bytes that follow the last chunk; `None` for content that is sent as it is.
+    /// Bytes that follow the last chunk; `None` for plain content.
     behind: Option<Vec<u8>>,
 }
 
 impl Upload {
-    /// Content as it is.
+    /// Prepares an upload of plain content.
     pub(crate) fn plain(head: Vec<u8>, content: Content) -> Self {
         Self { head, content, behind: None }
     }
 
-    /// Content in chunks, with its checksum behind.
+    /// Prepares an upload in chunks with a trailing checksum.
     pub(crate) fn in_chunks(
         signer: &Signer,
         authority: SocketAddr,
@@ -50,7 +50,7 @@ impl Upload {
         Ok(Self { head, content, behind: Some(behind.into_bytes()) })
     }
 
-    /// Sends it; the answer must be a success.
+    /// Sends the upload. Fails if the answer is not a success.
     pub(crate) fn send(&self, connection: &mut Connection) -> Result<(), Failure> {
         match &self.behind {
             None => connection.put(&self.head, self.content),
@@ -59,7 +59,7 @@ impl Upload {
     }
 }
 
-/// The checksum of content, as a header has it.
+/// Returns the checksum of content as the value of a header.
 pub(crate) fn sum_of(content: Content) -> String {
     let mut hasher = Hasher::new(SUM);
     let mut at = 0;

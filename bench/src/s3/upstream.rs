@@ -1,4 +1,4 @@
-//! Connections to a backend, kept for the next request.
+//! Connections to a backend that are kept for the next request.
 
 use core::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 use super::Failure;
 
-/// A backend.
+/// A backend with its idle connections.
 pub(super) struct Upstream<B> {
     address: SocketAddr,
     idle: Mutex<Vec<SendRequest<B>>>,
@@ -28,19 +28,19 @@ impl<B: Body<Data = Bytes, Error: Into<Failure>> + Send + 'static> Upstream<B> {
         self.address
     }
 
-    /// Sends a request as it is and waits for the head of its answer.
+    /// Sends a request unchanged and waits for the head of its answer.
     pub(super) async fn send(&self, request: Request<B>) -> Result<Response<Incoming>, Failure> {
         let mut connection = match self.take() {
             Some(connection) => connection,
             None => self.open().await?,
         };
         let response = connection.send_request(request).await?;
-        // It is ready again when the body has been read to its end.
+        // It becomes ready again when the body has been read to its end.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         Ok(response)
     }
 
-    /// A connection on which nothing is on its way.
+    /// Takes an idle connection, if there is one.
     fn take(&self) -> Option<SendRequest<B>> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|connection| !connection.is_closed());
@@ -50,11 +50,11 @@ impl<B: Body<Data = Bytes, Error: Into<Failure>> + Send + 'static> Upstream<B> {
 
     async fn open(&self) -> Result<SendRequest<B>, Failure> {
         let stream = TcpStream::connect(self.address).await?;
-        // Heads and bodies are written apart.
+        // Heads and bodies are written separately, so small writes must not be delayed.
         let _ = stream.set_nodelay(true);
         let (connection, driver) = http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(async move {
-            // Whoever waits for an answer is told.
+            // An error of the connection is reported to the caller that waits for the answer.
             let _ = driver.await;
         });
         Ok(connection)

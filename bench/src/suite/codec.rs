@@ -1,5 +1,5 @@
-//! The tables of station 2 that a codec fills: serialize, deserialize, round trip and size, at
-//! three sizes and three layers.
+//! The codec's tables of component 2: serialize, deserialize, round trip and size, at three sizes
+//! and three layers.
 
 use super::{Case, Extent, Growing, Suite};
 use crate::case::{OURS, Params};
@@ -9,7 +9,7 @@ pub(crate) const DIRECT: &str = "endseal-direct";
 
 /// Sizes of the published tables: 8, 64 and 256 KB.
 pub(crate) const BYTES: [u64; 3] = [8192, 65_536, 262_144];
-/// Shares of a message that its blob takes, in percent.
+/// Shares of a message that its blob has, in percent.
 const BLOB_PERCENTS: [u64; 2] = [0, 75];
 const LAYERS: [u64; 3] = [1, 2, 3];
 const TIMED: [&str; 4] = ["encode", "decode", "decode_borrowed", "roundtrip"];
@@ -17,7 +17,7 @@ const TIMED: [&str; 4] = ["encode", "decode", "decode_borrowed", "roundtrip"];
 const PUBLISHED: [&str; 3] = ["encode", "decode", "roundtrip"];
 const SIZED: &str = "wire_size";
 
-/// The suite.
+/// The cases and rules of the suite `codec`.
 pub(crate) static SUITE: Suite = Suite {
     name: "codec",
     about: "a message encoded, sealed and framed, and back; station 2",
@@ -25,7 +25,7 @@ pub(crate) static SUITE: Suite = Suite {
     sized: &[SIZED],
     untimed: &[SIZED],
     compared: &[OURS, DIRECT],
-    // Copies, and ciphers of copies.
+    // Copying, and encrypting a copy.
     floors: &["memcpy", "aes-256-gcm", "chacha20-poly1305"],
     grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
     notes: &[("decode_borrowed", BORROWED)],
@@ -57,7 +57,8 @@ fn cases(extent: Extent) -> Vec<Case> {
     cases
 }
 
-/// Every row of the published tables, in both texts; and at layer 1 a message of 8 KB with a blob.
+/// Returns true for every row of the published tables in both texts, and for a message of 8 KB with
+/// a blob at layer 1.
 fn is_quick(case: &Case) -> bool {
     let is = |name: &str, value: u64| case.params.get(name) == Some(&value);
     let published = is("blob_percent", 0) && case.case != "decode_borrowed";
@@ -77,8 +78,8 @@ fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
 #[cfg(test)]
 const FIELDS: [u64; 2] = [414, 441];
 
-/// Bytes of the fields of a message together, by which sizes are judged: strings as UTF-8, numbers
-/// as 4 or 8 bytes.
+/// Returns the size of a message's fields together, by which sizes are compared: strings as UTF-8,
+/// numbers as 4 or 8 bytes.
 #[cfg(test)]
 pub(crate) fn raw_bytes(bytes: u64, blob_percent: u64) -> u64 {
     bytes + FIELDS[usize::from(bytes * blob_percent / 100 > 0)]
@@ -97,7 +98,7 @@ mod tests {
         assert_eq!((quick.len(), default.len()), (78, 126));
     }
 
-    /// The noise floor is found in the first case of a suite.
+    /// The noise floor is measured in the first case of a suite.
     #[test]
     fn the_first_case_is_timed() {
         for extent in [Extent::Quick, Extent::Default, Extent::Full] {

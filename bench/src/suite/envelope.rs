@@ -1,30 +1,30 @@
-//! The tables of station 1: by group size, decrypt, large messages, concurrency, message size by
+//! The tables of component 1: by group size, decrypt, large messages, concurrency, message size by
 //! group size.
 
 use super::{Case, Extent, Growing, Suite};
 use crate::case::{OURS, Params};
 
-/// 1 KB as the published tables mean it.
+/// 1 KB as the published tables define it.
 const KB: u64 = 1024;
 
-/// Untimed: what each step of sealing and of opening takes.
+/// Not timed by rounds: the time of each step of sealing and of opening.
 pub(crate) const BREAKDOWN: &str = "breakdown";
 
-/// One recipient opens what a server cut for it: the header, its own slot and the content.
+/// One recipient opens its view, which a server cut: the header, its own slot and the content.
 pub(crate) const OPEN_VIEW: &str = "open_view";
 
-/// The group in which opening a view has a goal.
+/// Members of the group for which opening a view has a goal.
 const VIEWERS: u64 = 100_000;
 
-/// The suite that people get who exchange long identities.
+/// Subject of the suite that people get who exchange long identities.
 pub(crate) const HYBRID: &str = "endseal-hybrid";
 
-/// Untimed: a message sealed, carried over a path that delays, and opened.
+/// Not timed by rounds: a message that is sealed, sent over a delayed path, and opened.
 pub(crate) const RELAY: &str = "relay";
 /// One-way delays of the published scenarios, in ms.
 pub(crate) const DELAYS_MS: [u64; 2] = [50, 200];
 
-/// The suite.
+/// The cases and rules of the suite `envelope`.
 pub(crate) static SUITE: Suite = Suite {
     name: "envelope",
     about: "one sender, a message or file sealed to a group; station 1",
@@ -67,7 +67,7 @@ fn cases(extent: Extent) -> Vec<Case> {
     for &members in members {
         cases.push(case("seal", &[("members", members), ("bytes", KB)]));
     }
-    // 10 is what the backlog below is compared with.
+    // The group of 10 is compared with the backlog below.
     let readers: &[u64] = match extent {
         Extent::Quick => &[10, 50, 100],
         Extent::Default => &[1, 5, 10, 25, 50, 100, 1000],
@@ -76,13 +76,13 @@ fn cases(extent: Extent) -> Vec<Case> {
     for &members in readers {
         cases.push(case("open", &[("members", members), ("bytes", KB)]));
     }
-    // The noise floor is found in the first, which is short.
+    // The noise floor is measured in the first case, which is therefore a short one.
     let viewers: &[u64] = if extent == Extent::Quick { &[100] } else { &[100, VIEWERS] };
     for &members in viewers {
         cases.push(case(OPEN_VIEW, &[("members", members), ("bytes", KB)]));
     }
     let large: &[(u64, u64)] = match extent {
-        // The rows of the published tables.
+        // Rows of the published tables.
         Extent::Quick => &[(10, 25), (10, 100), (100, 25)],
         _ => &[(10, 10), (10, 25), (10, 100), (100, 10), (100, 25), (100, 100)],
     };
@@ -100,7 +100,7 @@ fn cases(extent: Extent) -> Vec<Case> {
             cases.push(case(RELAY, &params));
         }
     }
-    // The published breakdown.
+    // The published breakdown of one size.
     cases.push(case(BREAKDOWN, &[("members", 100), ("bytes", 10 * KB)]));
     cases.push(case("seal_many", &[("members", 25), ("bytes", KB), ("count", 10)]));
     let counts: &[u64] = if extent == Extent::Quick { &[100] } else { &[100, 1000] };

@@ -1,4 +1,4 @@
-//! Station 6, nodes over a hub: a backlog received, a letter to a group, frames made durable, and
+//! Component 6, nodes over a hub: a backlog received, a letter to a group, frames made durable, and
 //! the memory of the hub.
 
 use core::ops::RangeInclusive;
@@ -6,7 +6,8 @@ use core::ops::RangeInclusive;
 use super::{Case, Extent, Growing, Suite};
 use crate::case::{MIN_ROUNDS, OURS, Params};
 
-/// The floor of [`SYNC`]: the frames are there, and one transaction decrypts and keeps them.
+/// Subject that is the floor of [`SYNC`]: the frames are in memory, and one transaction decrypts
+/// and stores them.
 pub(crate) const DECRYPT_BATCH: &str = "decrypt-batch";
 /// Timed from the connection to the acknowledgement.
 pub(crate) const SYNC: &str = "sync";
@@ -14,9 +15,9 @@ pub(crate) const SYNC: &str = "sync";
 pub(crate) const LETTER: &str = "letter";
 /// Timed from the first frame to the last answer.
 pub(crate) const PUT: &str = "put";
-/// Untimed: the latency of frames that come at half the rate of [`PUT`].
+/// Not timed by rounds: the latency of frames that are due at half the rate of [`PUT`].
 pub(crate) const PUT_OPEN: &str = "put_open";
-/// Untimed: the most memory of a hub's process.
+/// Not timed by rounds: the peak memory of a hub's process.
 pub(crate) const MEMORY: &str = "memory";
 
 /// Backlogs of the suite `sessions`: frames and senders.
@@ -25,22 +26,22 @@ pub(crate) const SCENARIOS: [(u64, u64); 3] = [(1000, 5), (2000, 1), (5000, 6)];
 const SMALL: (u64, u64) = (200, 2);
 /// Sizes of groups beside their sender, as published.
 pub(crate) const GROUPS: [u64; 5] = [5, 10, 25, 50, 100];
-/// Times of a packet from a node to the hub and back, in ms.
+/// Round-trip times between a node and the hub, in ms.
 pub(crate) const ROUND_TRIPS: [u64; 3] = [0, 50, 200];
 /// Bytes of a letter's text, and of a frame's ciphertext.
 const KB: u64 = 1024;
-/// Nodes that put frames.
+/// Number of nodes that put frames.
 const SENDERS: u64 = 16;
-/// Frames of one iteration in a quick run, and in the others.
+/// Frames of one iteration: in a quick run, and in other runs.
 const FRAMES: [u64; 2] = [800, 8000];
-/// Nodes that are connected and do nothing.
+/// Number of idle connected nodes.
 const IDLE: u64 = 200;
-/// Frames in the mailboxes of nodes that are away.
+/// Frames in the mailboxes of disconnected nodes.
 const WAITING: [u64; 2] = [10_000, 100_000];
-/// The same in a full run.
+/// Frames in the mailboxes of disconnected nodes in a full run.
 const MANY_WAITING: u64 = 1_000_000;
 
-/// The suite.
+/// The cases and rules of the suite `node`.
 pub(crate) static SUITE: Suite = Suite {
     name: "node",
     about: "nodes over a hub: a backlog received, a letter to a group, durable frames, memory",
@@ -69,7 +70,7 @@ const TO_ALL: &str = "Every member is a service (`endseal up`) with a store of i
 const DURABLE: &str = "Nodes in the same process put frames over loopback QUIC, each into the mailbox of the next one, and wait \
     for no answer but at the end. The insert loop writes the same rows into another database, in as many commits.";
 
-/// Numbers of rounds: few of a case that takes seconds.
+/// Returns the least and largest number of rounds: few for a case that takes seconds.
 fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {
     let is_slow = case.case == SYNC && case.params.get("per_commit") == Some(&1);
     if extent == Extent::Quick || is_slow || case.case == LETTER {
@@ -81,7 +82,7 @@ fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {
 fn cases(extent: Extent) -> Vec<Case> {
     let quick = extent == Extent::Quick;
     let mut cases = Vec::new();
-    // The noise floor is found in the first case of each name.
+    // The noise floor is measured in the first case of each name.
     let scenarios: &[_] = if quick { &[] } else { &SCENARIOS };
     for (frames, senders) in scenarios.iter().copied().chain([SMALL]) {
         cases.push(sync((frames, senders), frames));

@@ -1,17 +1,18 @@
-//! Station 4: encryption, signatures and a signer's whole answer in Nostr.
+//! Component 4: encryption, signatures and a signer's whole answer in Nostr.
 
 use core::ops::RangeInclusive;
 
 use super::{Case, Extent, Growing, Suite};
 use crate::case::{MIN_ROUNDS, OURS, Params};
 
-/// Sizes of the published rows of ciphers.
+/// Sizes of the published rows of ciphers, in bytes.
 const CIPHERS: [u64; 6] = [16, 64, 256, 1024, 4096, 8192];
-/// Those of NIP-44, for each of which a key is derived; 1024 is in the published sample.
+/// Sizes of the published rows of NIP-44, with a key derived for each; 1024 is in the published
+/// sample.
 const DERIVED: [u64; 6] = [32, 128, 512, 1024, 2048, 4096];
-/// The largest plaintext before the extended length.
+/// Largest plaintext without the extended length, in bytes.
 const LARGEST: u64 = 65_535;
-/// Content of an event that is signed.
+/// Bytes of the content of a signed event.
 const CONTENT: u64 = 100;
 /// Rounds of the published fragmentation test, and a thousand times as many.
 const ROUNDS: [u64; 2] = [10, 10_000];
@@ -20,24 +21,24 @@ pub(crate) const ISAS: [(u64, &str); 3] = [(1, "rv32imc"), (2, "cortex-m4"), (3,
 /// Sizes of the published budget: the buffer of a plaintext and that of a payload.
 pub(crate) const BUDGET: [usize; 2] = [8 * 1024, 16 * 1024];
 
-/// Encryption in rounds within the published budget of memory.
+/// Rounds of encryption within the published memory budget.
 pub(crate) const FRAGMENTATION: &str = "fragmentation";
-/// Ours in the case `flow`, with a decision by an app's rules.
+/// Our subject with a decision by an app's rules in the case `flow`.
 pub(crate) const POLICY: &str = "endseal-policy";
-/// Events that a signer's process signs for a client behind a relay.
+/// A signer's process signs events for a client behind a relay.
 pub(crate) const BUNKER_SIGN: &str = "bunker_sign";
-/// Untimed: memory of a signer's process.
+/// Not timed by rounds: memory of a signer's process.
 pub(crate) const BUNKER_IDLE: &str = "bunker_idle";
-/// Signatures of an iteration.
+/// Number of signatures of an iteration.
 const SIGNATURES: u64 = 256;
-/// Apps of the signer that is idle.
+/// Number of apps of the idle signer.
 const APPS: u64 = 100;
-/// Untimed: instructions, stack and image on a chip.
+/// Not timed by rounds: instructions, stack and image on a chip.
 pub(crate) const MCU: &str = "mcu";
 
 const SIZED: [&str; 2] = ["nip04_encrypt", "nip44_encrypt"];
 
-/// The suite.
+/// The cases and rules of the suite `nostr`.
 pub(crate) static SUITE: Suite = Suite {
     name: "nostr",
     about: "encryption, signatures and a signer's whole answer in Nostr; station 4",
@@ -62,7 +63,8 @@ const BUNKER: &str = "256 events of kind 1 with 200 B are signed for one client,
 const FRAGMENTS: &str = "Messages of 16 B to 8 KB encrypted and decrypted one after the other in a buffer of 8 KB and \
     one of 16 KB, the published budget.";
 
-/// A quick run, and the noise floor, take few rounds between processes: an app has a quota.
+/// Returns the least and largest number of rounds. Between processes a quick run and the noise
+/// floor have few, because an app has a quota.
 fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {
     match extent {
         Extent::Quick if case.case == BUNKER_SIGN => MIN_ROUNDS..=MIN_ROUNDS,
@@ -122,7 +124,7 @@ mod tests {
         assert!(default.iter().all(|case| full.contains(case)));
     }
 
-    /// The noise floor is found in the first case of a suite.
+    /// The noise floor is measured in the first case of a suite.
     #[test]
     fn the_first_case_is_timed() {
         assert_eq!(cases(Extent::Quick)[0].case, "nip44_encrypt");

@@ -1,63 +1,63 @@
-//! Station 3, S3: objects through a proxy that seals them.
+//! Component 3, S3: objects through a proxy that seals them.
 
 use core::ops::RangeInclusive;
 
 use super::{Case, Extent, Growing, Suite};
 use crate::case::{MIN_ROUNDS, OURS, Params};
 
-/// The client speaks to the backend itself.
+/// Subject without a proxy: the client connects to the backend directly.
 pub(crate) const DIRECT: &str = "direct";
-/// A proxy that only passes on.
+/// Subject with a proxy that only forwards.
 pub(crate) const PASS_THROUGH: &str = "pass-through";
-/// The seed's shape.
+/// Subject with the published baseline's shape.
 pub(crate) const SEED: &str = "seed-ctr";
 
-/// An object is stored.
+/// Stores an object.
 pub(crate) const PUT: &str = "put";
-/// An object is stored, in chunks with its checksum behind.
+/// Stores an object in chunks with a trailing checksum.
 pub(crate) const PUT_CHUNKED: &str = "put_chunked";
-/// An object is fetched.
+/// Fetches an object.
 pub(crate) const GET: &str = "get";
-/// One byte of an object is fetched.
+/// Fetches one byte of an object.
 pub(crate) const RANGE: &str = "range";
-/// Many short objects are stored or fetched.
+/// Stores or fetches many short objects.
 pub(crate) const SMALL: &str = "small";
-/// An object is stored in parts of which several are on their way, or fetched in ranges likewise.
+/// Stores an object in parts, or fetches it in ranges, several at the same time.
 pub(crate) const MULTIPART: &str = "multipart";
-/// Untimed: the most memory that a process has.
+/// Not timed by rounds: the peak memory of a process.
 pub(crate) const MEMORY: &str = "memory";
 
-/// 1 MB in the name of a case.
+/// Bytes of 1 MB in the name of a case.
 pub(crate) const MB: u64 = 1 << 20;
-/// The seed's sizes.
+/// Sizes of the published baseline.
 pub(crate) const SIZES: [u64; 4] = [10 * MB, 50 * MB, 100 * MB, 500 * MB];
-/// The number of the backend that drops or keeps in memory.
+/// Parameter value of the backend that drops objects or keeps them in memory.
 pub(crate) const SINK: u64 = 0;
-/// The number of a real server.
+/// Parameter value of a real server.
 pub(crate) const SERVER: u64 = 1;
-/// The number of MinIO.
+/// Parameter value of MinIO.
 pub(crate) const MINIO: u64 = 2;
-/// The published set-up of `multipart`: bytes of a part, and how many are on their way.
+/// Published settings of `multipart`: bytes of a part, and number of parts at the same time.
 pub(crate) const PART: u64 = 5 * MB;
 pub(crate) const PARTS_AT_ONCE: u64 = 3;
 pub(crate) const MULTIPART_BYTES: u64 = 15 * MB;
-/// Bytes of a small object, and how many are one iteration.
+/// Bytes of a small object.
 pub(crate) const SMALL_BYTES: u64 = 4096;
-/// Requests of an iteration.
+/// Number of requests of an iteration.
 pub(crate) const SMALL_COUNT: u64 = 256;
-/// Streams of the cases that have several.
+/// Number of streams of the cases that have several.
 pub(crate) const STREAMS: u64 = 8;
-/// The object of which one byte is read.
+/// Bytes of the object of which one byte is read.
 pub(crate) const RANGE_BYTES: u64 = 100 * MB;
-/// Streams of the case of memory that has several.
+/// Number of streams of the memory case that has several.
 pub(crate) const MEMORY_STREAMS: u64 = 16;
-/// Bytes that each of these streams carries.
+/// Bytes that each of these streams transfers.
 pub(crate) const MEMORY_STREAM_BYTES: u64 = 64 * MB;
-/// Objects whose memory is compared: the least, the largest of a quick run, the largest. An object
-/// that is put at once has 5 GiB at most, of which what sealing adds is a part.
+/// Sizes of objects whose memory is compared: the smallest, the largest of a quick run, the largest
+/// of all. An object that is put at once has 5 GiB at most, including what sealing adds.
 pub(crate) const MEMORY_SIZES: [u64; 3] = [10 * MB, 1024 * MB, 5_000 * MB];
 
-/// The suite.
+/// The cases and rules of the suite `s3`.
 pub(crate) static SUITE: Suite = Suite {
     name: "s3",
     about: "objects of an S3 server behind a proxy that seals them; station 3",
@@ -90,11 +90,10 @@ const ALONE: &str = "CPU time is that of the proxy's process alone, in user and 
 const IN_PARTS: &str = "Three connections take parts of 5 MB, up as parts of a multipart upload, whose beginning and end are in \
     the time, down as ranges. seed-ctr has neither: it gets the object at once and cuts it itself. Nothing sends checksums.";
 
-/// The size that a quick run takes few rounds of.
+/// Size from which on a quick run has few rounds.
 const LARGE: u64 = 500 * MB;
-/// Rounds before a real server, whose turns last unevenly: in some of them memory for its files is
-/// slow to be had (docs/design/s3-data-path.md), and the median of five would too often be one of
-/// those.
+/// Number of rounds with a real server. In some rounds memory for its files is slow to allocate
+/// (docs/design/s3-data-path.md), and the median of five rounds would too often be one of those.
 const SERVER_ROUNDS: usize = 11;
 
 fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {
@@ -110,17 +109,17 @@ fn rounds(extent: Extent, case: &Case) -> RangeInclusive<usize> {
     }
 }
 
-/// An object up or down.
+/// Parameters of one object that is uploaded or downloaded.
 pub(crate) fn transfer(bytes: u64, backend: u64) -> Params {
     params(&[("bytes", bytes), ("backend", backend)])
 }
 
-/// An object up, in chunks.
+/// Parameters of one object that is uploaded in chunks.
 pub(crate) fn chunked(bytes: u64) -> Params {
     params(&[("bytes", bytes)])
 }
 
-/// An object up (0) or down (1) in parts.
+/// Parameters of one object that is uploaded (0) or downloaded (1) in parts.
 pub(crate) fn multipart(bytes: u64, down: u64, backend: u64) -> Params {
     params(&[
         ("bytes", bytes),
@@ -131,17 +130,17 @@ pub(crate) fn multipart(bytes: u64, down: u64, backend: u64) -> Params {
     ])
 }
 
-/// Small objects up (0) or down (1).
+/// Parameters of small objects that are uploaded (0) or downloaded (1).
 pub(crate) fn small(down: u64, streams: u64) -> Params {
     params(&[("bytes", SMALL_BYTES), ("count", SMALL_COUNT), ("down", down), ("streams", streams)])
 }
 
-/// One byte of an object.
+/// Parameters of one byte of an object.
 pub(crate) fn range() -> Params {
     params(&[("bytes", RANGE_BYTES)])
 }
 
-/// Objects up (0) or down (1) through a process that has done nothing else.
+/// Parameters of objects that are uploaded (0) or downloaded (1) by a new process.
 pub(crate) fn memory(bytes: u64, down: u64, streams: u64) -> Params {
     params(&[("bytes", bytes), ("down", down), ("streams", streams)])
 }
@@ -154,7 +153,7 @@ fn cases(extent: Extent) -> Vec<Case> {
     let quick = extent == Extent::Quick;
     let mut cases = Vec::new();
     let mut push = |case, params| cases.push(Case { suite: "s3", case, params });
-    // The first one is where the noise floor is found: short.
+    // The noise floor is measured in the first case, which is therefore a short one.
     for backend in [SINK, SERVER] {
         for bytes in SIZES {
             let in_quick = match backend {

@@ -1,37 +1,37 @@
-//! Station 5: backlogs of conversations, decrypted and kept, by how many messages are a
+//! Component 5: backlogs of conversations, decrypted and stored, by the number of messages of a
 //! transaction.
 
 use super::{Case, Extent, Growing, Suite};
 use crate::case::{OURS, Params};
 
-/// The floor: no store, and one synchronisation.
+/// Subject that is the floor: no store, and one fsync.
 pub(crate) const BARE: &str = "bare";
-/// The case that is timed.
+/// The case that is timed: a backlog is decrypted and stored.
 pub(crate) const DECRYPT: &str = "decrypt_batch";
 /// Timed from the event to the message that an application reads.
 pub(crate) const RECEIVE: &str = "receive";
-/// Untimed: how much memory the same work takes.
+/// Not timed by rounds: memory that the same work takes.
 pub(crate) const MEMORY: &str = "memory";
-/// Untimed: what a message costs that is sent while a backlog is on its way.
+/// Not timed by rounds: latency of a message that is sent while a backlog is decrypted.
 pub(crate) const SEND: &str = "send_during";
 
-/// The seed's scenarios: messages, conversations.
+/// Scenarios of the published baseline: messages, conversations.
 pub(crate) const SCENARIOS: [(u64, u64); 3] = [(2000, 1), (1000, 5), (5000, 6)];
-/// Between one message and all of them.
+/// Messages of a transaction, between one and all.
 pub(crate) const CHUNK: u64 = 100;
-/// The number of the ratchet between two devices.
+/// Parameter value of the ratchet between two devices.
 pub(crate) const PAIRWISE: u64 = 1;
-/// The number of MLS.
+/// Parameter value of MLS.
 pub(crate) const MLS: u64 = 2;
-/// Groups: messages, conversations, members.
+/// Scenarios of groups: messages, conversations, members.
 pub(crate) const GROUPS: [(u64, u64, u64); 4] =
     [(1000, 1, 2), (1000, 1, 10), (1000, 1, 100), (1000, 5, 10)];
 /// Backlogs whose memory is compared, in chunks of [`DEFAULT_CHUNK`].
 pub(crate) const GROWING: [u64; 3] = [1000, 5000, 20_000];
-/// Messages that the engine puts into one transaction by default.
+/// Messages that the engine decrypts in one transaction by default.
 pub(crate) const DEFAULT_CHUNK: u64 = 256;
 
-/// The suite.
+/// The cases and rules of the suite `sessions`.
 pub(crate) static SUITE: Suite = Suite {
     name: "sessions",
     about: "a backlog of conversations decrypted and kept, few or many messages a transaction; \
@@ -77,12 +77,12 @@ pub(crate) fn params(
     params.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// The same between two devices.
+/// Returns the parameters of a case between two devices.
 pub(crate) fn pairwise(scenario: (u64, u64), per_commit: u64, threads: u64) -> Params {
     params(scenario, per_commit, (PAIRWISE, 2), threads)
 }
 
-/// The same in groups, in one transaction.
+/// Returns the parameters of a case in groups, with one transaction.
 pub(crate) fn groups((messages, conversations, members): (u64, u64, u64), threads: u64) -> Params {
     params((messages, conversations), messages, (MLS, members), threads)
 }
@@ -100,7 +100,7 @@ fn cases(extent: Extent) -> Vec<Case> {
     for scenario in SCENARIOS {
         push(RECEIVE, pairwise(scenario, scenario.0, 1));
     }
-    // One message a transaction costs a synchronisation each, and seconds.
+    // With one message in each transaction every message costs an fsync, which takes seconds.
     for scenario in SCENARIOS {
         if !quick || scenario != SCENARIOS[2] {
             push(DECRYPT, pairwise(scenario, 1, 1));

@@ -1,21 +1,22 @@
-//! Station 2, the wire: handshakes, echo, messages, bulk, and bytes on the socket.
+//! The transport's tables of component 2: handshakes, echo, messages, bulk, and bytes on the
+//! socket.
 
 use super::{Case, Extent, Growing, Suite};
 use crate::case::{OURS, Params};
 
-/// Ours in packets as over Ethernet.
+/// Our subject with packets as over Ethernet.
 pub(crate) const ETHERNET: &str = "endseal-ethernet";
-/// Untimed: bytes on the socket of a sample message in the encoding of the subject.
+/// Not timed: bytes on the socket of a sample message in the encoding of the subject.
 pub(crate) const MESSAGE_SIZE: &str = "message_size";
-/// 1 KB as the published tables mean it.
+/// 1 KB as the published tables define it.
 const KB: u64 = 1024;
 
-/// Bytes that are collected if each message is on its way before the next call.
+/// Value of `collect`: no bytes are collected, each message is sent before the next call.
 const AT_ONCE: u64 = 0;
-/// Bytes that a subject may collect in the other cases.
+/// Value of `collect` in the other cases: bytes that a subject may collect.
 const COLLECTED: u64 = 64 * KB;
 
-/// The suite.
+/// The cases and rules of the suite `transport`.
 pub(crate) static SUITE: Suite = Suite {
     name: "transport",
     about: "two ends that know each other's keys, connected on one machine; station 2",

@@ -1,4 +1,4 @@
-//! The suite `codec`: our subjects in it.
+//! The suite `codec` with our subjects.
 
 use endseal_bench::ours::codec::{Codec, Form};
 use endseal_bench::record::Params;
@@ -11,7 +11,7 @@ fn params(bytes: u64, blob_percent: u64, layer: u64) -> Params {
     params.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// The same with one letter for words.
+/// The same parameters, with one repeated letter instead of words.
 fn of_a_letter(mut params: Params) -> Params {
     params.insert("letter".into(), 1);
     params
@@ -32,7 +32,7 @@ fn our_subjects_pass_their_own_checks_in_every_case() {
                     let mut prepared = subject.prepare(case, &params, 16).unwrap();
                     let checked = prepared.check().unwrap();
                     assert_eq!(checked.objection(), None, "{case} {params:?}");
-                    // Only what is sealed claims to refuse changes.
+                    // Only sealed forms claim to refuse changes.
                     let sealed = form == Form::Sealed && *layer > 1;
                     assert_eq!(checked.tamper_refused, sealed.then_some(true));
                     assert!(prepared.run(20).unwrap().wall_ns > 0.0);

@@ -1,4 +1,4 @@
-//! Two runs side by side.
+//! Comparison of two runs.
 
 use endseal_bench::compare::{Verdict, compare};
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ fn the_speed_of_the_machine_is_no_difference() {
     assert!((time.change.unwrap() - 1.3).abs() < 1e-9, "the raw change is shown");
     assert!((time.normalised.unwrap() - 1.0).abs() < 1e-9);
     assert_eq!(comparison.outside().0, 0);
-    // Without the kernel nobody knows.
+    // Without the calibration kernel nothing can be normalised.
     for row in slower["rows"].as_array_mut().unwrap() {
         row.as_object_mut().unwrap().remove("kernel_ns");
     }
@@ -127,7 +127,7 @@ fn each_class_of_cases_is_judged_by_its_own_noise_floor() {
     let comparison = compare(&record(&first), &record(&later));
     assert_eq!(comparison.rows[0].verdict, Verdict::Worse);
     assert_eq!(comparison.noise_floors["envelope/seal"], 0.0031, "the larger of both runs");
-    // One that was not timed against itself: the largest stands for it.
+    // If a case has no floor of its own, the largest one of the run is used.
     first["noise_floors"] = json!({"transport/echo": 0.6});
     let comparison = compare(&record(&first), &record(&later));
     assert_eq!(comparison.rows[0].verdict, Verdict::NoDifference);

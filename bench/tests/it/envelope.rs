@@ -1,4 +1,4 @@
-//! Cases of the suite `envelope` whose figures are told, not timed.
+//! Cases of the suite `envelope` that report figures instead of being timed.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ fn params(given: &[(&str, u64)]) -> Params {
     given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
 }
 
-/// The least sample by metric.
+/// Returns the smallest sample of each metric.
 fn told(form: Form, case: &str, given: &[(&str, u64)]) -> BTreeMap<&'static str, f64> {
     let mut subject = Envelope::new(form);
     let mut prepared = subject.prepare(case, &params(given), 4).unwrap();
@@ -43,7 +43,7 @@ fn a_view_is_opened_by_the_reader_of_its_slot() {
         let given = params(&[("members", 9), ("bytes", 1024)]);
         let mut prepared = subject.prepare("open_view", &given, 6).unwrap();
         assert_eq!(prepared.check().unwrap().objection(), None);
-        // More than there are views.
+        // More iterations than there are views.
         assert!(prepared.run(7).unwrap().wall_ns > 0.0);
     }
     let mut subject = Envelope::new(Form::Hybrid);

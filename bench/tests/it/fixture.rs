@@ -86,7 +86,7 @@ fn ratio(case: &str, params: Value, subject: &str, against: &str, median: f64) -
            "ci95": [short(median * 0.985), short(median * 1.012)]})
 }
 
-/// The run as JSON.
+/// Returns the run as JSON.
 pub(crate) fn run() -> Value {
     let (mut rows, mut ratios, mut growth, mut subjects) = (vec![], vec![], vec![], vec![]);
     let ours = MODELS[0];
@@ -109,7 +109,7 @@ pub(crate) fn run() -> Value {
             model.2 + model.1 * members as f64 + bytes as f64 * 0.07
         };
         for members in MEMBERS {
-            // What takes too long for a quick run is missing, as it would be.
+            // Cases that take too long for a quick run are missing, as in a real one.
             if members > 1_000 && !name.starts_with("endseal") && each > 60_000.0 {
                 continue;
             }
@@ -178,12 +178,12 @@ pub(crate) fn run() -> Value {
     })
 }
 
-/// JSON as a record.
+/// Parses JSON as a record.
 pub(crate) fn record(run: &Value) -> Record {
     serde_json::from_value(run.clone()).unwrap()
 }
 
-/// A run that measured nothing.
+/// Returns a run without any figure.
 pub(crate) fn empty() -> Value {
     let mut run = run();
     for list in ["subjects", "rows", "ratios", "growth", "skipped", "unsupported", "calibrations"] {

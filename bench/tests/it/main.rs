@@ -1,4 +1,5 @@
-//! Peers that behave and peers that do not, a whole run, and what a reader of the report relies on.
+//! Tests of the benchmark: peers that follow the protocol and peers that do not, whole runs, and
+//! the report.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "std only")]
 

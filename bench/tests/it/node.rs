@@ -1,4 +1,4 @@
-//! The suite `node`: a hub and nodes, at sizes that take a moment.
+//! The suite `node`: a hub and nodes, at sizes that take little time.
 
 use endseal_bench::ours::node::{DecryptBatch, Node};
 use endseal_bench::record::Params;
@@ -25,7 +25,7 @@ fn a_backlog_is_received_in_every_form() {
         let mut node = Node::new();
         let mut prepared = node.prepare("sync", &given, 1).unwrap();
         assert!(prepared.check().unwrap().round_trip, "{shape:?}");
-        // More than once: each iteration finds the hub and the node as they were.
+        // More than once: each iteration must find the hub and the node in the same state.
         let elapsed = prepared.run(2).unwrap();
         assert!(elapsed.wall_ns > 0.0 && elapsed.cpu_ns > Some(0.0), "{shape:?}");
         let extra = prepared.extra().unwrap();
@@ -73,7 +73,7 @@ fn frames_are_put_as_fast_as_they_are_answered_and_at_a_given_rate() {
 #[test]
 fn a_letter_is_in_every_inbox_and_its_bytes_are_counted() {
     let mut node = Node::new();
-    // The larger group needs members that the smaller one has not.
+    // The larger group needs members that the smaller one does not have.
     for (members, round_trip) in [(2, 0), (3, 10)] {
         let given = params([("bytes", 1024), ("members", members), ("round_trip_ms", round_trip)]);
         let mut prepared = node.prepare("letter", &given, 1).unwrap();
@@ -101,7 +101,7 @@ fn waiting_frames_are_written_and_memory_is_that_of_another_process() {
     let mut prepared = node.prepare("memory", &given, 1).unwrap();
     assert!(prepared.check().unwrap().round_trip);
     assert!(matches!(prepared.run(1), Err(SubjectError::Unsupported(_))));
-    // No program is set that serves a hub in a process of its own.
+    // No program is set that could serve a hub in a process of its own.
     assert_eq!(prepared.extra().unwrap(), []);
 }
 

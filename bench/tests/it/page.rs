@@ -1,12 +1,12 @@
-//! The page of a report as lines: a heading, paragraph, item or row of a table each.
+//! The page of a report as lines: one for each heading, paragraph, item or table row.
 
 use endseal_bench::record::Record;
 use endseal_bench::report::html;
 
-/// The words of the page. Cells stand between bars, strong text between two stars and emphasis
+/// Returns the text of the page. Cells are between bars, strong text between two stars and emphasis
 /// between one; characters stay escaped.
 pub(crate) fn words(record: &Record) -> String {
-    // The page keeps a number and its unit together.
+    // The page keeps a number and its unit on one line by a non-breaking space.
     let page = html(record).replace('\u{a0}', " ");
     let mut out = String::new();
     let mut rest = &page[page.find("<body>").unwrap()..];
@@ -42,7 +42,7 @@ pub(crate) fn words(record: &Record) -> String {
     out
 }
 
-/// The tables of such a page, whose first line is the head.
+/// Returns the tables of such a page. The first line of each is its head.
 pub(crate) fn tables(page: &str) -> Vec<&str> {
     let tables: Vec<&str> =
         page.split("\n\n").map(str::trim).filter(|block| block.starts_with('|')).collect();

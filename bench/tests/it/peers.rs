@@ -12,7 +12,7 @@ use endseal_bench::suite::{Extent, Suite};
 
 const HELLO: &str = r#"{"ok":true,"protocol":1,"runtime":"sh","subjects":[{"subject":"s"}]}"#;
 
-/// A peer that answers each request with the next of these lines.
+/// Starts a peer that answers each request with the next of these lines.
 fn peer(lines: &[&str]) -> Result<Vec<PeerSubject>, SubjectError> {
     let answers: String =
         lines.iter().map(|line| format!("read -r request; printf '%s\\n' '{line}'; ")).collect();
@@ -23,7 +23,7 @@ fn script(script: &str) -> Result<Vec<PeerSubject>, SubjectError> {
     Peer::start(Path::new("sh"), &["-c", script], Path::new("/"))
 }
 
-/// The outcome of one batch on a peer that gives these answers.
+/// Runs one batch on a peer that gives these answers.
 fn batch(answers: &[&str]) -> Result<f64, SubjectError> {
     let lines: Vec<_> =
         [HELLO, r#"{"ok":true,"handle":1}"#].iter().chain(answers).copied().collect();
@@ -81,7 +81,7 @@ fn a_failed_case_leaves_the_peer_as_it_is() {
     }
 }
 
-/// Two subjects, of which `bad` does what `fault` says when it runs.
+/// Starts a peer with two subjects, of which `bad` does what `fault` says when it runs.
 fn two(fault: &str) -> Vec<PeerSubject> {
     let script = format!(
         r#"
@@ -152,7 +152,7 @@ impl Observer for Quiet {
 
 #[test]
 fn a_peer_that_does_not_start_again_is_not_started_for_ever() {
-    // The first process writes a file, and later ones end at its sight.
+    // The first process writes a file, and later ones end if that file exists.
     let file = std::env::temp_dir().join(format!("endseal-bench-{}", std::process::id()));
     let script = format!(
         "test -e {0} && exit 1; : > {0}; read -r r; printf '%s\\n' '{HELLO}'; read -r r",
@@ -164,7 +164,7 @@ fn a_peer_that_does_not_start_again_is_not_started_for_ever() {
         assert_eq!(error.to_string().contains("started again"), again, "{error}");
         assert!(error.ended_process());
     }
-    // Even if it could now.
+    // It is not started again, even if it could be now.
     std::fs::remove_file(&file).unwrap();
     let error = subjects[0].prepare("seal", &Params::new(), 16).err().unwrap();
     assert!(error.to_string().contains("started again"), "{error}");

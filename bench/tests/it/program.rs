@@ -1,4 +1,4 @@
-//! The program from outside. Its figures are no matter of tests.
+//! The program, run as users run it. These tests do not check its figures.
 
 use core::time::Duration;
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_endseal-bench");
 
-/// Result of a run of the program.
+/// Result of one run of the program.
 struct Ran {
     code: Option<i32>,
     out: String,
@@ -26,7 +26,8 @@ impl Ran {
         self
     }
 
-    /// It ended with that code, said why, and printed nothing on standard output.
+    /// Asserts that it ended with that code, gave that reason, and printed nothing on standard
+    /// output.
     #[track_caller]
     fn fails(self, code: i32, why: &str) {
         assert_eq!(self.code, Some(code), "{}", self.err);
@@ -110,7 +111,7 @@ fn what_a_run_leaves_is_removed_when_it_is_killed() {
         sweep.args(["role", "sweep"]).arg(folder).stdin(Stdio::piped());
         sweep
     };
-    // What is not the bench's own stays.
+    // A folder that is not the bench's own is kept.
     assert!(!sweep(&others).stdin(Stdio::null()).status().unwrap().success());
     assert!(others.join("data/object").exists());
 
@@ -188,7 +189,7 @@ fn what_is_there_is_listed_and_what_is_missing_is_named() {
     assert!(doctor.out.contains("lacking peer rust"), "{}", doctor.out);
 }
 
-/// A peer made of a shell script that says who it is.
+/// Writes a peer that is a shell script, which reports that version.
 fn peer_that_has(scratch: &Scratch, version: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = scratch.folder().join("rust/target/release");
@@ -282,7 +283,7 @@ fn results_that_cannot_be_written_fail_before_the_measurement() {
     assert!(start.elapsed() < Duration::from_secs(2));
 }
 
-/// The program where no file may be longer than 2 KiB, as on a disk with no more space than that.
+/// Returns the program with a limit of 2 KiB for each file, as on a disk without more space.
 fn program_without_space() -> Command {
     let mut limited = Command::new("sh");
     limited.args(["-c", "trap '' XFSZ; ulimit -f 4; exec \"$@\"", "sh", PROGRAM]);

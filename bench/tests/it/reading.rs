@@ -1,4 +1,4 @@
-//! Reading a record: what we write is valid, and what is not valid says where.
+//! Reading a record: our own records are valid, and an error names the field that is invalid.
 
 use endseal_bench::record::{MAX_RECORD, ReadRecordError, Record, read_record, read_record_file};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn what_is_written_is_valid_and_reads_as_the_same() {
 #[test]
 fn every_bit_of_a_figure_survives_writing() {
     let mut run = fixture::run();
-    // Numbers that a fast parser reads back with another last bit.
+    // Numbers that a fast parser would read with another last bit.
     for (row, value) in
         [9.095_327_378_120_5e6, 0.1 + 0.2, 123_456.789_012_345_67].iter().enumerate()
     {
@@ -38,7 +38,7 @@ fn every_bit_of_a_figure_survives_writing() {
 #[test]
 fn another_schema_is_named_as_such() {
     for schema in ["endseal-bench/1", "endseal-bench/10", "other/2", ""] {
-        // A record of another version may look different everywhere.
+        // A record of another version may differ in every other field.
         let error = refused(&json!({"schema": schema, "figures": {}}));
         let named = matches!(&error, ReadRecordError::OtherSchema(found) if found == schema);
         assert!(named && error.to_string().contains("this version reads"), "{error}");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::fixture::{empty, record, run};
 use crate::page::{tables, words};
 
-/// The line of a table that begins so.
+/// Returns the line of a table that starts with `start`.
 fn line<'a>(text: &'a str, start: &str) -> &'a str {
     let found = text.lines().find(|line| line.starts_with(start));
     found.unwrap_or_else(|| panic!("no line starts with {start:?}"))
@@ -57,7 +57,7 @@ fn the_first_page_says_what_it_costs_and_where_we_lose() {
     assert!(row.contains("| *1,480 B against 1,390 B* at 5 members | straight |"), "{row}");
 }
 
-/// The best peers are drawn, and not those that are the furthest behind.
+/// The best peers are drawn instead of the slowest ones.
 #[test]
 fn the_first_chart_shows_ours_the_published_method_and_the_best_peers() {
     let page = html(&record(&run()));
@@ -71,7 +71,7 @@ fn the_first_chart_shows_ours_the_published_method_and_the_best_peers() {
     assert!(page.find("<svg").unwrap() < table);
 }
 
-/// Published figures alone are no table of a run.
+/// Published figures without a measured one are not a table of a run.
 #[test]
 fn no_table_has_empty_cells_alone() {
     let mut run = run();
@@ -238,7 +238,7 @@ fn hostile_text_stays_text() {
     let html = html(&record(&run));
     let lower = html.to_lowercase();
     for (tag, times) in [("<script", 0), ("</title>", 5), ("</style>", 1), ("href=\"java", 0)] {
-        // The page's own title and those of two variants of each chart.
+        // Titles of the page and of the two variants of each chart.
         let found = lower.matches(tag).count();
         assert!(found == times || (tag == "</title>" && found % 2 == 1), "{tag}: {found}");
     }

@@ -1,4 +1,4 @@
-//! A whole run, with subjects that fail in their own ways.
+//! A whole run, with subjects that fail in different ways.
 
 use core::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use endseal_bench::run::{Observer, Plan, run};
 use endseal_bench::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 use endseal_bench::suite::{Case, Extent, Suite};
 
-/// The fault of a subject of the tests.
+/// Fault of a test's subject.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     None,
@@ -160,7 +160,7 @@ fn ratios_are_those_of_the_times_and_faulty_subjects_have_no_row() {
     for reason in ["not installed", "changed message", "did not open to the same", "tired"] {
         assert!(reasons.iter().any(|found| found.contains(reason)), "{reason}: {reasons:?}");
     }
-    // Three numbers of members and a constant time: it hardly grows.
+    // Three numbers of members with a constant time: the fitted growth is near zero.
     assert!(record.growth.iter().any(|growth| growth.exponent.abs() < 0.15));
 }
 

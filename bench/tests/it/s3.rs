@@ -1,4 +1,4 @@
-//! The suite `s3`: what its subjects refuse.
+//! The suite `s3`: cases that its subjects refuse.
 
 use endseal_bench::record::Params;
 use endseal_bench::stations::Station;
@@ -23,7 +23,7 @@ fn what_there_is_not_is_unsupported_and_nothing_runs_without_a_program() {
             let refused = subject.prepare(case, &wrong, 1).err();
             assert!(matches!(refused, Some(SubjectError::Unsupported(_))), "{name} {case}");
         }
-        // Nobody said which program plays the roles.
+        // The programs of the roles were not set.
         let put = params(&[("bytes", 5), ("backend", 0)]);
         let failed = subject.prepare("put", &put, 1).err();
         assert!(matches!(failed, Some(SubjectError::Failed(_))), "{name}: {failed:?}");

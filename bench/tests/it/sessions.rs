@@ -1,10 +1,11 @@
-//! The suite `sessions`: our subjects, over real stores.
+//! The suite `sessions` with our subjects and real stores.
 
 use endseal_bench::ours::sessions::{Bare, Sessions, drain};
 use endseal_bench::record::{Better, Params};
 use endseal_bench::subject::{Subject, SubjectError};
 
-/// Messages, conversations, messages a transaction, engine, threads, members.
+/// Returns the parameters: messages, conversations, messages a transaction, engine, threads,
+/// members.
 fn params(values: [u64; 6]) -> Params {
     let names = ["messages", "conversations", "per_commit", "engine", "threads", "members"];
     names.map(str::to_owned).into_iter().zip(values).collect()
@@ -34,7 +35,7 @@ fn our_subjects_pass_their_own_checks_in_every_shape() {
             assert_eq!(checked.objection(), None, "{name} {shape:?}");
             assert_eq!(checked.tamper_refused, Some(true), "{name} {shape:?}");
             assert!(checked.sealed_bytes > Some(100), "{name} {shape:?}");
-            // More than the inputs: each iteration finds the receiver as it was.
+            // More iterations than inputs: each iteration must find the receiver in the same state.
             let elapsed = prepared.run(3).unwrap();
             assert!(elapsed.wall_ns > 0.0 && elapsed.cpu_ns > Some(0.0), "{name} {shape:?}");
             let extra = prepared.extra().unwrap();
@@ -84,7 +85,7 @@ fn sending_and_memory_are_cases_of_their_own() {
     let of = |metric: &str| sends.iter().find(|it| it.metric == metric).unwrap().samples[0];
     assert!(of("send_p50") > 0.0 && of("send_p50") <= of("send_p99"));
     assert!(of("send_p99") <= of("wait_p99"), "waiting is sending and what came before it");
-    // No program is set that opens a backlog in a process of its own.
+    // No program is set that could open a backlog in a process of its own.
     assert_eq!(extra(&mut subject, "memory"), []);
     assert!(drain::serve(&["here".into(), "nothing".into()]).is_err());
 }

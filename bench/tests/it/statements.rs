@@ -1,4 +1,4 @@
-//! Statements of the data files that were wrong once.
+//! Statements of the data files that have been wrong before.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,8 @@ enum Bound {
 }
 use Bound::{AtLeast, AtMost};
 
-/// The checkout: the closest folder above this package that has the committed runs.
+/// Returns the root of the checkout: the closest folder above this package that has the committed
+/// runs.
 fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let found = package.ancestors().find(|it| it.join("docs/bench").is_dir());
@@ -95,7 +96,8 @@ fn no_goal_of_the_data_is_weaker_than_a_target() {
     }
 }
 
-/// A goal for a chip is judged by the instructions of the firmware, and never by this machine.
+/// A goal for a chip is judged by the firmware's instructions, and never by the speed of this
+/// machine.
 #[test]
 fn goals_of_a_chip_are_about_its_instructions() {
     let chips = ["ESP32", "nRF52", "RV32", "Cortex", "Xtensa", "MHz"];
@@ -136,7 +138,7 @@ fn published_scenarios_have_their_names() {
     assert!(!text.contains("and so is this one's"));
 }
 
-/// "`subject`, by `--peers name`": the peer's folder has the subject.
+/// If a text says "`subject`, by `--peers name`", the peer's folder must have that subject.
 #[test]
 fn a_peer_that_is_named_for_a_subject_has_it() {
     let mut named = 0;
@@ -174,10 +176,10 @@ fn mentions(path: &Path, word: &str) -> bool {
         })
 }
 
-/// Most bytes of all files of a committed run.
+/// Largest size in bytes of all files of a committed run.
 const MOST_BYTES: u64 = 600_000;
 
-/// The table of committed runs names the suites and the peers that a record does not have.
+/// The table of committed runs must name the suites and the peers that a record does not have.
 #[test]
 fn a_committed_run_is_described_as_it_is() {
     let bench = root().join("docs/bench");

@@ -1,4 +1,4 @@
-//! The suite `transport`: our subjects, over real sockets.
+//! The suite `transport` with our subjects and real sockets.
 
 use endseal_bench::ours::transport::Transport;
 use endseal_bench::record::Params;
@@ -27,12 +27,12 @@ fn our_subjects_pass_their_own_checks_in_every_case() {
             assert!(checked.round_trip, "{name} {case}");
             assert_eq!(checked.tamper_refused, Some(true), "{name} {case}");
             assert_eq!(checked.sealed_bytes.is_some(), case.ends_with("_size"), "{name} {case}");
-            // More than the inputs, in two runs on what is open.
+            // More iterations than inputs, in two runs on the same connection.
             for iterations in [1, 17] {
                 let elapsed = prepared.run(iterations).unwrap();
                 assert!(elapsed.wall_ns > 0.0 && elapsed.cpu_ns > Some(0.0), "{name} {case}");
             }
-            // The harness may check late.
+            // The harness may check after it has run iterations.
             assert_eq!(prepared.check().unwrap().objection(), None, "{name} {case}");
         }
     }
@@ -48,8 +48,8 @@ fn a_handshake_takes_two_round_trips_until_a_byte_is_back() {
     );
     subjects.truncate(2);
     let mut least = [[f64::MAX; 3]; 2];
-    // A busy machine delays packets and has them sent again, which only adds: the least of some
-    // tries is what the protocol needs.
+    // A busy machine delays packets, which are then sent again. That only adds bytes, so the least
+    // of some tries is the protocol's need.
     for _ in 0..TRIES {
         for (subject, least) in subjects.iter_mut().zip(&mut least) {
             for (least, found) in least.iter_mut().zip(handshake(subject)) {
@@ -65,11 +65,11 @@ fn a_handshake_takes_two_round_trips_until_a_byte_is_back() {
 
 const TRIES: usize = 6;
 
-/// Bytes sent, bytes received and round trips: the least of what one preparation measures.
+/// Returns bytes sent, bytes received and round trips: the least values of one preparation.
 fn handshake(subject: &mut Transport) -> [f64; 3] {
     let mut prepared = subject.prepare("handshake", &Params::new(), 16).unwrap();
     let extra = prepared.extra().unwrap();
-    // Nobody counts here: an allocator that does is the program's.
+    // This program does not have the counting allocator.
     assert!(extra.iter().all(|it| it.metric != "idle_memory"));
     ["bytes_sent", "bytes_received", "round_trips"].map(|metric| {
         let found = extra.iter().find(|it| it.metric == metric).unwrap();
@@ -78,14 +78,14 @@ fn handshake(subject: &mut Transport) -> [f64; 3] {
     })
 }
 
-/// Returns the figure that cannot be right, if there is one, of both policies. ML-KEM-768 and
+/// Returns a figure that cannot be right, if there is one, of both policies. ML-KEM-768 and
 /// ML-DSA-65 add 1,184 and 1,088 B for a key and its answer, and 1,952 and 3,309 B for a public key
-/// and a signature of each side. Classical ones are 64 B and less, but first flights are filled up
+/// and a signature of each side. Classical ones have 64 B or less, but first flights are filled up
 /// to 1,200 B.
 fn objection([ours, classical]: [[f64; 3]; 2]) -> Option<&'static str> {
     let [sent, received, trips] = ours;
     let [classical_sent, classical_received, classical_trips] = classical;
-    // One for the handshake and one for the byte. Less is impossible.
+    // One round trip for the handshake and one for the byte. Fewer are impossible.
     if ![trips, classical_trips].iter().all(|trips| (2.0..2.9).contains(trips)) {
         return Some("round trips");
     }

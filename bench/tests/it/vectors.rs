@@ -1,4 +1,4 @@
-//! `vectors/bench-peer/*.json`
+//! The test vectors of the peer protocol, `vectors/bench-peer/*.json`.
 
 use std::fs;
 

@@ -10,11 +10,11 @@ use endseal_node::FileError;
 /// Kind of a failure; each has its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The answer is no: figures were skipped, or a file is no record.
+    /// The command worked and the answer is no: figures were skipped, or a file is not a record.
     Refused,
-    /// The command makes no sense as it was given.
+    /// The arguments are invalid or contradict each other.
     Usage,
-    /// A file, the disk, a program that is missing.
+    /// A file cannot be read or written, or a program is missing.
     Environment,
 }
 
@@ -46,7 +46,7 @@ impl Failure {
         Self::new(Kind::Usage, message)
     }
 
-    /// Adds an error and its sources as causes.
+    /// Adds an error and all its sources as causes.
     pub(crate) fn because(mut self, error: &dyn Error) -> Self {
         let mut next = Some(error);
         while let Some(error) = next {
@@ -60,7 +60,7 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Text for people. Foreign text in it cannot command the terminal.
+    /// Formats the failure for people. Control characters in foreign text are escaped.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("error: {}\n", tame(&self.message));
         // Writing to a string cannot fail.

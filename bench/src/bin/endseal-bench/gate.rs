@@ -32,7 +32,7 @@ pub(crate) struct Args {
     strict: bool,
 }
 
-/// Reads a share from 0 to 1: beyond it, or not a number, it would let every goal pass.
+/// Reads a share from 0 to 1. A larger value, or NaN, would let every goal pass.
 fn share(text: &str) -> Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("from 0 to 1".into()) }

@@ -87,7 +87,7 @@ fn main() -> ExitCode {
     match outcome.and_then(|outcome| print(&outcome, cli.global.json)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // If even that fails, the exit code tells.
+            // If even standard error fails, only the exit code reports the failure.
             let _ = io::stderr().write_all(failure.text().as_bytes());
             failure.kind.code()
         }
@@ -97,7 +97,7 @@ fn main() -> ExitCode {
 fn print(outcome: &Outcome, json: bool) -> Result<(), Failure> {
     let text = if json { format!("{}\n", outcome.json) } else { outcome.text.clone() };
     match io::stdout().write_all(text.as_bytes()) {
-        // The reader has stopped, as `head` does.
+        // The reader has closed the pipe, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => {
             Err(Failure::new(Kind::Environment, "cannot write to standard output").because(&error))

@@ -1,4 +1,5 @@
-//! Files of a run. Each appears whole or not at all.
+//! Files of a run. Each is written to a temporary file and renamed, so that it appears whole or not
+//! at all.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +17,7 @@ pub(crate) fn prepare(out: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes `run.json`.
+/// Writes `run.json`, the record of the run, into the folder of results.
 pub(crate) fn write_record(out: &Path, record: &Record) -> Result<(), Failure> {
     let mut json = serde_json::to_vec(record).map_err(|error| {
         Failure::new(Kind::Environment, "the figures have no JSON form").because(&error)
@@ -25,7 +26,7 @@ pub(crate) fn write_record(out: &Path, record: &Record) -> Result<(), Failure> {
     write(out, "run.json", &json)
 }
 
-/// Writes `report.html`.
+/// Writes `report.html`, the report for people, into the folder of results.
 pub(crate) fn write_report(out: &Path, record: &Record) -> Result<(), Failure> {
     make_folder(out)?;
     write(out, "report.html", report::html(record).as_bytes())

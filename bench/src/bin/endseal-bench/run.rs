@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::failure::{Failure, Kind};
 use crate::{Outcome, results, shipped};
 
-/// Suite that starts the shipped program.
+/// Name of the suite that starts the shipped program.
 const S3: &str = "s3";
 
 /// Measure and write run.json and report.html
@@ -131,7 +131,7 @@ fn wanted_cases(
     Ok(cases)
 }
 
-/// Ours, and those of the peers that can be started.
+/// Returns our subjects and those of the peers that can be started.
 #[allow(clippy::type_complexity, reason = "two lists")]
 fn subjects(
     args: &Args,
@@ -199,7 +199,7 @@ impl Observer for Watch<'_> {
     }
 
     fn partial(&mut self, record: &Record) -> ControlFlow<()> {
-        // Slow cases are worth keeping; the disk is not worth touching for each of the fast ones.
+        // The record is saved after slow cases, not after each of the fast ones.
         if self.started.elapsed().as_secs() >= 1 {
             self.started = Instant::now();
             self.failure = results::write_record(self.out, record).err();

@@ -8,12 +8,12 @@ use endseal_bench::program::{endseal_beside, is_program, set_programs};
 
 use crate::failure::{Failure, Kind};
 
-/// Path of the shipped program: `given`, or beside this one.
+/// Returns the path of the shipped program: `given`, or `endseal` beside this program.
 pub(crate) fn path(given: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(given.map_or(endseal_beside(&own()?), Path::to_owned))
 }
 
-/// Checks that the program is there.
+/// Fails if there is no such program.
 pub(crate) fn check(endseal: &Path) -> Result<(), Failure> {
     if is_program(endseal) {
         return Ok(());
@@ -23,7 +23,7 @@ pub(crate) fn check(endseal: &Path) -> Result<(), Failure> {
     Err(Failure::new(Kind::Environment, what).hint(hint))
 }
 
-/// Lets suites start this program in its roles, the shipped one, and those of peers.
+/// Tells the suites where this program, the shipped one and those of the peers are.
 pub(crate) fn announce(endseal: &Path, peers: &Path) -> Result<(), Failure> {
     set_programs(&own()?, endseal, peers);
     Ok(())

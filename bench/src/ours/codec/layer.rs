@@ -16,24 +16,24 @@ use crate::subject::SubjectError;
 /// A layer at which a message is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer {
-    /// The message.
+    /// The message alone.
     Message,
-    /// The message as a `SealedMessage`.
+    /// The message, sealed as a `SealedMessage`.
     Sealed,
     /// The sealed message in a live frame.
     Framed,
-    /// The message in a live frame: only the connection encrypts.
+    /// The message in a live frame, unsealed: only the connection encrypts.
     Direct,
 }
 
-/// Messages at one layer, with what making and reading them needs.
+/// Messages at one layer, with everything that encoding and decoding them needs.
 pub(super) struct Pipeline {
     layer: Layer,
     messages: Vec<Message>,
-    /// Both sides have it.
+    /// Key that both sides have.
     key: InputKey,
     limits: Limits,
-    /// Plaintext of the message that was opened last; its memory is reused.
+    /// Plaintext of the last opened message; its memory is reused.
     opened: Vec<u8>,
 }
 
@@ -55,7 +55,7 @@ impl Pipeline {
         self.messages.len()
     }
 
-    /// The message of an input.
+    /// Returns the message of an input.
     pub(super) fn message(&self, input: usize) -> &Message {
         &self.messages[input]
     }
@@ -64,7 +64,7 @@ impl Pipeline {
         self.layer
     }
 
-    /// Writes the encoding of an input over what `out` holds.
+    /// Writes the encoding of an input to `out`, replacing its contents.
     pub(super) fn encode(&self, input: usize, out: &mut Vec<u8>) -> Result<(), SubjectError> {
         let (message, limits) = (&self.messages[input], self.limits);
         out.clear();
@@ -91,7 +91,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Reads an encoding of an input into a message that borrows nothing.
+    /// Decodes an encoding of an input into a message that borrows nothing.
     pub(super) fn decode(&mut self, input: usize, encoded: &[u8]) -> Result<Message, SubjectError> {
         let payload = self.payload(input, encoded)?;
         if matches!(self.layer, Layer::Message | Layer::Direct) {
@@ -103,8 +103,8 @@ impl Pipeline {
         Sealed::open_payload(payload, self.limits, open).map_err(|_| failed("it does not open"))
     }
 
-    /// Reads an encoding of an input without copying, and shows it to the optimiser. Gives the
-    /// message if it is wanted `owned`, to be looked at.
+    /// Decodes an encoding of an input without copying, and keeps the optimiser from removing the
+    /// work. Returns the message if `owned` is set, for checks.
     pub(super) fn view(
         &mut self,
         input: usize,
@@ -181,7 +181,7 @@ fn seal(
     Ok(())
 }
 
-/// Appends what [`seal`] sealed.
+/// Opens what [`seal`] appended.
 fn open(
     key: &InputKey,
     context: &[u8],

@@ -4,7 +4,7 @@ use endseal_codec::{
     Attachment, Body, Content, Edit, Mention, Message, Metadata, Reaction, RichMessage, Source,
 };
 
-/// Three of them have characters of two or three bytes.
+/// Words of the texts. Three of them have characters of two or three bytes.
 const WORDS: [&str; 64] = [
     "the",
     "and",
@@ -71,24 +71,24 @@ const WORDS: [&str; 64] = [
     "na\u{ef}ve",
     "\u{6771}\u{4eac}",
 ];
-/// The letter that the published tables repeat.
+/// Letter that the published tables repeat.
 const LETTER: &str = "x";
 const EMOJI: [&str; 4] = ["\u{1f44d}", "\u{1f389}", "\u{1f602}", "\u{1f680}"];
-/// Words that are mentioned, by their place in the text.
+/// Positions in the text of the words that are mentioned.
 const MENTIONED: [usize; 3] = [0, 8, 16];
 
-/// Lengths of a message in bytes, and the kind of its text.
+/// Sizes of a message in bytes, and the kind of its text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
-    /// Of text and blob together.
+    /// Bytes of text and blob together.
     pub(super) bytes: usize,
-    /// Of the blob.
+    /// Bytes of the blob.
     pub(super) blob: usize,
-    /// One letter repeated, and not words.
+    /// True if the text is one repeated letter instead of words.
     pub(super) letter: bool,
 }
 
-/// The message of input `index`.
+/// Builds the message of input `index`.
 pub(super) fn sample(index: u64, size: Size) -> Message {
     let mut random = SplitMix64(index);
     let id = random.bytes();
@@ -126,7 +126,7 @@ pub(super) fn sample(index: u64, size: Size) -> Message {
     }))
 }
 
-/// Words up to `len` bytes, and start and length of those that are mentioned.
+/// Returns words of `len` bytes together, with start and length of the mentioned ones.
 fn text(random: &mut SplitMix64, len: usize) -> (String, Vec<(u32, u32)>) {
     let mut text = String::with_capacity(len);
     let mut mentioned = Vec::new();
@@ -146,7 +146,7 @@ fn text(random: &mut SplitMix64, len: usize) -> (String, Vec<(u32, u32)>) {
     (text, mentioned)
 }
 
-/// One letter, `len` times, and the parts that are mentioned.
+/// Returns one letter `len` times, with start and length of the mentioned parts.
 fn letters(len: usize) -> (String, Vec<(u32, u32)>) {
     (LETTER.repeat(len), vec![(0, 8), (8, 8), (16, 8)])
 }
@@ -165,7 +165,8 @@ fn photo(random: &mut SplitMix64, len: usize) -> Attachment {
     }
 }
 
-/// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
+/// Pseudorandom generator of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+/// Generators", 2014.
 struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
     use crate::suite::codec::raw_bytes;
 
-    /// The raw bytes of all fields in the order of the specification's table.
+    /// Concatenates the raw bytes of all fields, in the order of the specification's table.
     fn raw(message: &Message) -> Vec<u8> {
         let Some(Content::Rich(rich)) = &message.content else { panic!("another message") };
         let mut raw = [&rich.id[..], &rich.conversation, &rich.sender].concat();
@@ -240,7 +241,7 @@ mod tests {
         }
     }
 
-    /// So every program that has them builds the same messages.
+    /// Programs that produce these digests build the same messages.
     #[test]
     fn raw_fields_have_the_digests_of_the_specification() {
         let specification = include_str!("../../../../docs/spec/bench-peer.md");

@@ -1,4 +1,4 @@
-//! The steps of sealing and of opening, each timed alone.
+//! The steps of sealing and of opening, each timed on its own.
 
 use core::hint::black_box;
 use std::collections::BTreeMap;
@@ -14,11 +14,11 @@ use crate::clock::{Elapsed, time};
 use crate::record::Better;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// Measurements of each step; the first are dropped.
+/// Number of measurements of each step; the first ones are dropped.
 const ROUNDS: usize = 60;
 const WARM_UP: usize = 10;
 
-/// Steps of sealing, with their metric.
+/// Steps of sealing, each with its metric.
 const SEAL: [(Step, &str); 7] = [
     (Step::Keys, "seal_keys"),
     (Step::Agreement, "seal_agreement"),
@@ -28,7 +28,7 @@ const SEAL: [(Step, &str); 7] = [
     (Step::Signature, "seal_signature"),
     (Step::Encoding, "seal_encoding"),
 ];
-/// Steps of opening.
+/// Steps of opening, each with its metric.
 const OPEN: [(Step, &str); 5] = [
     (Step::Lookup, "open_lookup"),
     (Step::Agreement, "open_agreement"),
@@ -37,7 +37,7 @@ const OPEN: [(Step, &str); 5] = [
     (Step::Signature, "open_signature"),
 ];
 
-/// Nothing is timed by the harness: all is told beside the time.
+/// The case `breakdown`. The harness times nothing; all figures are extra figures.
 pub(super) struct Breakdown {
     pub(super) material: Material,
 }
@@ -57,7 +57,7 @@ impl Prepared for Breakdown {
         let contents = self.material.contents.iter().cycle();
         for (round, content) in contents.take(ROUNDS).enumerate() {
             found.dropped = round < WARM_UP;
-            // A call before each, so that what came between has left no cold caches.
+            // A call before each measurement warms the caches again.
             drop(sealer.seal(content, &mut OsRandom).map_err(failed)?);
             found.whole("seal_total", || sealer.seal(content, &mut OsRandom).map_err(failed))?;
             let len = sealer.sealed_len(content.len() as u64).map_err(failed)?;
@@ -67,7 +67,7 @@ impl Prepared for Breakdown {
             let mut mark = |step| watch.end_of(step);
             sealer.seal_marked(content, &mut envelope, &mut OsRandom, &mut mark).map_err(failed)?;
             found.steps(&SEAL, &watch);
-            // Done once for a list of recipients: it is not a part of the total.
+            // Done once for a list of recipients, so it is not part of the total.
             found.whole("seal_conversion", || {
                 Ok(ed25519::PublicKey::to_x25519_many(black_box(&keys)))
             })?;
@@ -85,7 +85,7 @@ impl Prepared for Breakdown {
     }
 }
 
-/// Time by step.
+/// Records the time of each step.
 struct Watch {
     last: Instant,
     ns: BTreeMap<Step, f64>,
@@ -93,7 +93,7 @@ struct Watch {
 
 impl Watch {
     fn start() -> Self {
-        // A node of the map is allocated before the clock runs.
+        // The nodes of the map are allocated before the clock runs.
         let ns = SEAL.iter().chain(&OPEN).map(|(step, _)| (*step, 0.0)).collect();
         Self { ns, last: Instant::now() }
     }
@@ -109,7 +109,7 @@ impl Watch {
 #[derive(Default)]
 struct Samples {
     by_metric: BTreeMap<&'static str, Vec<f64>>,
-    /// The present round only warms up.
+    /// True while the round only warms up.
     dropped: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Opening: one envelope after the other, or a backlog at once.
+//! Cases of opening: one envelope after the other, or a backlog at once.
 
 use core::hint::black_box;
 use std::thread;
@@ -9,7 +9,7 @@ use super::{CONTEXT, Material, failed};
 use crate::clock::{Elapsed, time, time_threads};
 use crate::subject::{Checked, Prepared, SubjectError};
 
-/// One envelope after the other.
+/// Opens one envelope after the other.
 pub(super) struct Open {
     pub(super) material: Material,
     pub(super) envelopes: Vec<Vec<u8>>,
@@ -41,7 +41,8 @@ impl Prepared for Open {
     }
 }
 
-/// A backlog of `count` envelopes, shared out among threads, which start and end within the time.
+/// Opens a backlog of `count` envelopes that is divided among threads. The threads start and end
+/// within the measured time.
 pub(super) struct OpenMany {
     pub(super) material: Material,
     pub(super) envelopes: Vec<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! A message on its way: sealed, carried by QUIC over a path that delays, opened.
+//! A message that is sealed, sent by QUIC over a delayed path, and opened.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -20,19 +20,19 @@ use crate::ours::transport::Endseal;
 use crate::record::Better;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// Messages that are sent; the first is not counted.
+/// Number of messages that are sent; the first one is not counted.
 const MESSAGES: usize = 6;
-/// A message that takes longer is lost.
+/// Time after which a message counts as lost.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Nothing is timed by the harness: all is told beside the time.
+/// The case as a subject has it. The harness times nothing; all figures are extra figures.
 pub(super) struct OnTheWay {
     material: Arc<Material>,
-    /// One way.
+    /// Delay of the path in one direction.
     delay: Duration,
 }
 
-/// An opened message at the receiver.
+/// A message that the receiver has opened.
 struct Arrived {
     received: Instant,
     opened: Instant,
@@ -54,7 +54,7 @@ impl OnTheWay {
 
     fn trips(&self) -> Result<Vec<Trip>, SubjectError> {
         let runtime = runtime().map_err(failed)?;
-        // The clock of a timeout is the runtime's.
+        // A timeout needs the clock of the runtime.
         let carried = async { timeout(PATIENCE, self.carry()).await };
         runtime.block_on(carried).map_err(failed)?.map_err(failed)
     }
@@ -88,7 +88,7 @@ impl OnTheWay {
     }
 }
 
-/// Opens what comes over the first connection.
+/// Opens the messages that arrive on the first connection.
 async fn receive(
     listener: <Endseal as Carrier>::Listener,
     material: Arc<Material>,

@@ -1,4 +1,4 @@
-//! Sealing: one envelope after the other, or many at once.
+//! Cases of sealing: one envelope after the other, or many at once.
 
 use core::hint::black_box;
 use std::thread;
@@ -13,10 +13,10 @@ use crate::clock::{Elapsed, time, time_threads};
 use crate::record::Better;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// Measurements of the agreements alone.
+/// Number of measurements of the key agreements alone.
 const ROUNDS: usize = 15;
 
-/// One envelope after the other.
+/// Seals one envelope after the other.
 pub(super) struct Seal {
     pub(super) material: Material,
     pub(super) next: usize,
@@ -70,8 +70,8 @@ impl Prepared for Seal {
     }
 }
 
-/// `count` envelopes at once, shared out among threads. The threads start and end within the time:
-/// whoever has a backlog and no pool pays for that.
+/// Seals `count` envelopes at once, divided among threads. The threads start and end within the
+/// measured time, as for a caller that has a backlog and no thread pool.
 pub(super) struct SealMany {
     pub(super) material: Material,
     pub(super) count: usize,

@@ -1,4 +1,4 @@
-//! Devices that a hub knows, without a state directory: those of cases that end at the hub.
+//! Devices that a hub knows, without a state directory: for cases that end at the hub.
 
 use core::num::NonZeroU32;
 use std::path::Path;
@@ -18,7 +18,7 @@ use endseal_transport::TransportKey;
 
 use crate::ours::sessions::folder::Failure;
 
-/// Some time in 2026, in milliseconds since 1970.
+/// Time of all accounts: a day in 2026, in milliseconds since 1970.
 const NOW: u64 = 1_790_000_000_000;
 
 pub(super) struct Account {
@@ -48,12 +48,12 @@ impl Account {
             key,
             identity: *root.public().ed25519().as_bytes(),
             certificate: Certificate::issue(root.signing(), &keys, NOW),
-            // Nothing here opens its epoch key.
+            // The sealed epoch key is a placeholder, because nothing here opens it.
             person: draft.sign(&root, b"a sealed key")?,
         })
     }
 
-    /// Writes accounts into the database of a hub that does not run.
+    /// Writes accounts into the database of a hub that is not running.
     pub(super) fn enroll(database: &Path, all: &[Self]) -> Result<(), Failure> {
         let mut store = SqliteStore::open(database)?;
         store.transact(&mut |transaction| {
@@ -67,7 +67,7 @@ impl Account {
     }
 }
 
-/// A frame with a ciphertext of so many bytes.
+/// Builds a frame whose ciphertext has `bytes` bytes.
 pub(super) fn frame(sender: &PeerId, sequence: u64, bytes: usize) -> Result<Vec<u8>, Failure> {
     let message = SealedMessage {
         scheme: Scheme::PAIRWISE,
@@ -80,7 +80,7 @@ pub(super) fn frame(sender: &PeerId, sequence: u64, bytes: usize) -> Result<Vec<
     frame.map_err(|_| "a frame is too long".into())
 }
 
-/// The request that puts a frame into one mailbox.
+/// Builds the request that puts a frame into the mailbox of `target`.
 pub(super) fn put(target: &PeerId, frame: &[u8]) -> Put {
     Put { targets: target.as_bytes()[..].into(), frame: frame.into(), ..Put::default() }
 }

@@ -1,5 +1,5 @@
-//! A backlog that waits at a hub for a node: real nodes wrote and sent it. Hub and receiver are put
-//! back to that state before each iteration.
+//! A backlog that waits at a hub for a node, written and sent by real nodes. Hub and receiver are
+//! restored to that state before each iteration.
 
 use core::cell::Cell;
 use std::fs;
@@ -23,32 +23,33 @@ use crate::ours::sessions::folder::{Failure, put_back};
 use crate::s3::listen;
 use crate::scratch::Folder;
 
-/// Characters of a text.
+/// Number of characters of a text.
 const TEXT_LEN: usize = 100;
-/// Texts that a sender sends before the next one does.
+/// Number of texts that a sender sends before the next sender continues.
 const TURN: usize = 50;
-/// Credit for everything.
+/// Credit that no case uses up.
 pub(super) const UNBOUNDED: Credit = Credit { frames: 1 << 40, bytes: 1 << 60 };
 const DATABASE: &str = "hub.db";
 
-/// A frame as it lies in the mailbox.
+/// A frame that waits in the mailbox.
 pub(super) struct Waiting {
     pub(super) id: MessageId,
     pub(super) from: Address,
     pub(super) ciphertext: Bytes,
 }
 
-/// See the module.
+/// Frames that wait at a hub for one receiver, with copies of the hub's database and of the
+/// receiver's store from which both are restored.
 pub(super) struct Backlog {
     folder: Folder,
     pub(super) runtime: Runtime,
     pub(super) receiver: Person,
-    /// The frames, as they are fetched.
+    /// The frames, in the order in which they are fetched.
     pub(super) frames: Vec<Waiting>,
     pub(super) senders: Vec<Address>,
     /// Texts in the order of their frames.
     pub(super) texts: Vec<String>,
-    /// Number of the last start of the hub.
+    /// Number of starts of the hub, for a new directory at each start.
     started: Cell<u32>,
 }
 
@@ -84,7 +85,7 @@ impl Backlog {
         Ok(own)
     }
 
-    /// Has everything written and sent, and reads it without an acknowledgement.
+    /// Lets the senders write and send everything, and reads the mailbox without acknowledging it.
     fn fill(
         &mut self,
         server: &Server,
@@ -118,7 +119,7 @@ impl Backlog {
             for Sender { person, engine, link } in &mut all {
                 person.sync(engine, link).await?;
             }
-            // Their receipts are none of the backlog.
+            // The receipts for these messages are not part of the backlog.
             receiver.sync(&mut engine, &link).await?;
             Ok::<_, Failure>((link, all))
         })?;
@@ -149,14 +150,14 @@ impl Backlog {
         Ok(())
     }
 
-    /// Puts the receiver's store back.
+    /// Restores the receiver's store and opens it.
     pub(super) fn put_receiver_back(&self) -> Result<Engine, Failure> {
         put_back(&self.folder.at("store"), &self.receiver.home.store_path())?;
         self.receiver.engine()
     }
 
-    /// Puts the hub back and starts it. One that ran before may still be ending, and has files of
-    /// its own.
+    /// Restores the hub's database and starts a hub. Each start has files of its own, because the
+    /// previous hub may still be ending.
     pub(super) fn start_hub(&self) -> Result<Server, Failure> {
         let before = self.folder.at(&format!("hub-{}", self.started.get()));
         self.started.set(self.started.get() + 1);
@@ -168,7 +169,7 @@ impl Backlog {
         Server::start(&now.join(DATABASE))
     }
 
-    /// The frames for the engine.
+    /// Returns the frames as the engine takes them.
     pub(super) fn envelopes<'a>(&'a self) -> Vec<Envelope<'a>> {
         let envelope =
             |it: &'a Waiting| Envelope::from_device(it.id.as_bytes(), it.from, &it.ciphertext);
@@ -176,7 +177,7 @@ impl Backlog {
     }
 }
 
-/// Reads a whole mailbox, and acknowledges nothing.
+/// Fetches a whole mailbox without acknowledging it.
 pub(super) async fn fetch(link: &Link) -> Result<Vec<Waiting>, Failure> {
     let mut exchange = Exchange::open(link).await?;
     let Credit { frames, bytes } = UNBOUNDED;
@@ -201,7 +202,7 @@ pub(super) async fn fetch(link: &Link) -> Result<Vec<Waiting>, Failure> {
     Ok(waiting)
 }
 
-/// A random text.
+/// Returns a random text of [`TEXT_LEN`] characters.
 fn text() -> Result<String, Failure> {
     let mut letters = [0; TEXT_LEN];
     OsRandom.fill(&mut letters)?;

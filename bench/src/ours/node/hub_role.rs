@@ -1,4 +1,4 @@
-//! A hub in a process of its own, whose memory is taken.
+//! A hub in a process of its own, so that the process's memory is that of the hub.
 
 use core::convert::Infallible;
 use core::future::pending;
@@ -14,10 +14,10 @@ use crate::duplex::relay::HERE;
 use crate::ours::sessions::folder::Failure;
 use crate::s3::listen;
 
-/// Serves the database that `arguments` name, and says where.
+/// Serves the database that `arguments` name, and prints the hub's address.
 ///
 /// # Errors
-/// Why it does not serve.
+/// Fails if the arguments are wrong, or if the hub cannot open the database or listen.
 pub(crate) fn serve(arguments: &[OsString]) -> Result<Infallible, Failure> {
     let database = arguments.first().ok_or("which database?")?;
     listen::runtime()?.block_on(async {

@@ -1,4 +1,4 @@
-//! The bare insert loop: the rows of frames, in the database of a hub, without a hub.
+//! The bare insert loop: writes the same rows as a hub into a hub's database, without a hub.
 
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -21,22 +21,22 @@ pub(super) struct InsertLoop {
 }
 
 impl InsertLoop {
-    /// Opens a database that has the same devices as the hub's.
+    /// Opens a database in which the hub's devices are registered.
     pub(super) fn open(database: &Path) -> Result<Self, Failure> {
         let mut store = SqliteStore::open(database)?;
         let devices = store.devices()?;
         Ok(Self { store, devices })
     }
 
-    /// Inserts frames in one transaction: a message, a delivery, and at its end each device that
-    /// has changed.
+    /// Inserts frames in one transaction: a message and a delivery for each, and at the end each
+    /// device that has changed.
     pub(super) fn commit(&mut self, frames: &[Insert<'_>]) -> Result<(), Failure> {
         let Self { store, devices } = self;
         store.transact(&mut |transaction| {
             let mut changed = vec![false; devices.len()];
             for Insert { sender, sequence, frame } in frames {
                 let number = transaction.add_message(1, frame)?;
-                // A repetition would be refused by the hub; here there is none.
+                // The hub would refuse a repeated sequence number; here none is repeated.
                 let _ = devices[*sender].window.accept(*sequence);
                 let target = (*sender + 1) % devices.len();
                 let state = &mut devices[target];
@@ -57,7 +57,7 @@ impl InsertLoop {
         Ok(())
     }
 
-    /// Inserts all frames in so many transactions. Returns the time in ns.
+    /// Inserts all frames in `commits` transactions. Returns the time in ns.
     pub(super) fn run(&mut self, frames: &[Insert<'_>], commits: usize) -> Result<f64, Failure> {
         let begin = Instant::now();
         for part in frames.chunks(frames.len().div_ceil(commits.max(1)).max(1)) {
@@ -67,7 +67,7 @@ impl InsertLoop {
     }
 }
 
-/// Microseconds since 1970.
+/// Returns the time in microseconds since 1970.
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)

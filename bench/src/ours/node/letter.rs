@@ -25,7 +25,7 @@ use crate::ours::sessions::less;
 use crate::s3::listen;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// Time in which all services are connected, and a letter is everywhere.
+/// Time limit until all services are connected, and until a letter has arrived everywhere.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A text in a member's inbox.
@@ -52,9 +52,9 @@ pub(super) struct Letter {
     bytes: usize,
     sender: Option<Running>,
     others: Vec<Running>,
-    /// The sender's first.
+    /// One relay for each service, the sender's first.
     relays: Vec<Relay>,
-    /// The relays end with it.
+    /// Runtime of the relays.
     way: Runtime,
     arrivals: Receiver<Arrived>,
     written: u64,
@@ -106,7 +106,7 @@ impl Letter {
             let (client, arrived) = (running.client.clone(), arrived.clone());
             self.others.push(running);
             let after = last_number(&client)?;
-            // Ends with the service.
+            // The thread ends with the service.
             let inbox = thread::Builder::new().name("inbox".to_owned());
             inbox.spawn(move || follow(&client, after, &own, &arrived))?;
         }
@@ -118,7 +118,7 @@ impl Letter {
         Ok(())
     }
 
-    /// Sends one letter. Returns the time until the last member has it, and what each of them has.
+    /// Sends one letter. Returns the time until the last member has it, and the texts that arrived.
     fn once(&mut self) -> Result<(Duration, Vec<String>, String), Failure> {
         self.written += 1;
         let mut text = format!("{:08} ", self.written);
@@ -161,13 +161,14 @@ impl Drop for Letter {
         let mut team = self.team.borrow_mut();
         let people = self.others.drain(..).filter_map(|running| running.stop().ok());
         let people: Vec<_> = people.collect();
-        // Without all of them the next group is not made, which says why.
+        // If a service did not return, too few members are left, and creating the next group
+        // reports it.
         team.members.splice(0..0, people);
         team.sender = self.sender.take().and_then(|running| running.stop().ok());
     }
 }
 
-/// Number of the last text in an inbox.
+/// Returns the number of the last text in an inbox.
 fn last_number(client: &LocalClient) -> Result<u64, Failure> {
     let (mut last, mut after) = (0, 0);
     loop {
@@ -180,7 +181,7 @@ fn last_number(client: &LocalClient) -> Result<u64, Failure> {
     }
 }
 
-/// Tells of each text that comes into the inbox, until the service ends.
+/// Reports each text that arrives in the inbox, until the service ends.
 fn follow(client: &LocalClient, after: u64, own: &PublicKey, arrived: &Sender<Arrived>) {
     let Ok(mut followed) = client.follow(after) else { return };
     while let Ok(texts) = followed.next() {
@@ -194,11 +195,11 @@ fn follow(client: &LocalClient, after: u64, own: &PublicKey, arrived: &Sender<Ar
     }
 }
 
-/// Lets this process have as many files and sockets as it may.
+/// Raises the limit of open files and sockets of this process as far as permitted.
 fn raise_descriptors() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // A run with few members needs no more.
+    // If it fails, a run with few members still works.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 

@@ -1,4 +1,4 @@
-//! The case `memory`: the most memory of a hub's process with idle nodes and waiting frames.
+//! The case `memory`: peak memory of a hub's process with idle nodes and waiting frames.
 
 use std::path::PathBuf;
 
@@ -18,15 +18,15 @@ use crate::s3::process::Process;
 use crate::scratch::Folder;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// Processes whose memory is taken.
+/// Number of hub processes that are measured.
 const PROCESSES: usize = 3;
-/// Nodes that are away, in whose mailboxes the frames wait.
+/// Number of disconnected nodes in whose mailboxes the frames wait.
 const AWAY: usize = 20;
-/// Frames that are written at once.
+/// Number of frames that are written in one transaction.
 const CHUNK: usize = 10_000;
-/// Bytes of a ciphertext that waits.
+/// Bytes of a waiting ciphertext.
 const BYTES: usize = 100;
-/// Credit of an idle node, as a node gives it.
+/// Credit of an idle node, as a real node grants it.
 const CREDIT: Credit = Credit { frames: 10_000, bytes: 16 << 20 };
 
 pub(super) struct Memory {
@@ -64,7 +64,8 @@ impl Memory {
         self.folder.at("hub.db")
     }
 
-    /// Bytes at the most, with all idle nodes connected and nothing left to deliver to them.
+    /// Returns the peak in bytes, with all idle nodes connected and nothing left to deliver to
+    /// them.
     #[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
     fn peak(&self) -> Result<f64, Failure> {
         let process = Process::announced(program::hub(&self.database())?)?;

@@ -1,5 +1,5 @@
-//! The case `put_open`: frames come at half the rate that the hub can take, however long earlier
-//! ones wait.
+//! The case `put_open`: frames are due at half the rate that the hub can take, even if answers to
+//! earlier ones are late.
 
 use core::time::Duration;
 use std::thread;
@@ -21,18 +21,18 @@ use crate::ours::sessions::less;
 use crate::record::Better;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// Passes, of which each gives a sample of every figure.
+/// Number of passes. Each gives one sample of every figure.
 const PASSES: usize = 5;
-/// Frames of one commit at most, as in a hub.
+/// Largest number of frames of one commit, as in a hub.
 const COMMIT: usize = 1_000;
-/// Share of the closed rate.
+/// Rate of the frames as a share of the closed-loop rate.
 const LOAD: f64 = 0.5;
 
 pub(super) struct OpenLoad {
     world: World,
 }
 
-/// Latencies in ns of all frames of a pass.
+/// Latencies of all frames of a pass, in ns.
 type Latencies = Vec<f64>;
 
 impl OpenLoad {
@@ -40,7 +40,7 @@ impl OpenLoad {
         Ok(Self { world: World::new(shape)? })
     }
 
-    /// Frames a second that the hub takes as fast as it can.
+    /// Measures how many frames a second the hub takes if all senders send as fast as they can.
     #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
     fn closed_rate(&mut self) -> Result<f64, Failure> {
         let frames = self.world.frames()?;
@@ -48,13 +48,13 @@ impl OpenLoad {
         Ok(self.world.shape.frames as f64 * 1e9 / spent.wall_ns)
     }
 
-    /// From the time at which a frame is due to its answer.
+    /// Measures the latency from the time at which a frame is due until its answer.
     fn hub(&mut self, gap: Duration) -> Result<Latencies, Failure> {
         let frames = self.world.frames()?;
         let exchanges = self.world.exchanges()?;
         let before = self.world.stored()?.1;
         let World { runtime, shape, .. } = &self.world;
-        // Everything is in its place before the first frame is due.
+        // The start lies in the future, so that all tasks are ready before the first frame is due.
         let start = Instant::now() + Duration::from_millis(20);
         let (mut tasks, mut pacers, mut receivers) = (JoinSet::new(), Vec::new(), JoinSet::new());
         for (number, (exchange, of)) in exchanges.into_iter().zip(&frames).enumerate() {
@@ -83,7 +83,7 @@ impl OpenLoad {
         Ok(latencies)
     }
 
-    /// The same for the insert loop: what is due is the next commit.
+    /// Measures the same for the insert loop, where commits are due instead of frames.
     fn insert(&mut self, gap: Duration) -> Result<Latencies, Failure> {
         let frames = self.world.frames()?;
         let frames: Vec<Insert<'_>> = mixed(&frames);
@@ -109,17 +109,17 @@ fn counted(frames: usize) -> u32 {
     u32::try_from(frames).unwrap_or(u32::MAX)
 }
 
-/// Releases the frames of all senders by turns, each when it is due.
+/// Releases the frames of all senders alternately, each when it is due.
 fn pace(senders: Vec<UnboundedSender<()>>, start: Instant, gap: Duration, frames: usize) {
     for (at, sender) in (0..frames).zip(senders.iter().cycle()) {
         let due = start + gap * counted(at);
         thread::sleep(due.saturating_duration_since(Instant::now()));
-        // A sender that failed says so at the end.
+        // If a sender has failed, its error is reported at the end.
         let _ = sender.send(());
     }
 }
 
-/// Sends one frame for each that is released.
+/// Sends one frame for each permit that is released.
 async fn send(
     mut sender: FrameSender,
     requests: Vec<Frame>,
@@ -135,7 +135,7 @@ async fn send(
     Ok(sender.end().await?)
 }
 
-/// Takes the answers for frames that are due at their times.
+/// Receives the answers and computes the latency of each frame from the time at which it was due.
 async fn receive(
     mut receiver: FrameReceiver,
     due: Vec<(u64, Instant)>,
@@ -157,7 +157,7 @@ async fn receive(
     Ok(latencies)
 }
 
-/// The value that a share of all, in percent, does not exceed.
+/// Returns the value that `percent` of all values do not exceed.
 fn percentile(sorted: &[f64], percent: usize) -> f64 {
     let last = sorted.len().saturating_sub(1);
     sorted.get((sorted.len() * percent / 100).min(last)).copied().unwrap_or_default()

@@ -20,9 +20,9 @@ use super::server::Server;
 use super::wire::{Link, connect};
 use crate::ours::sessions::folder::Failure;
 
-/// Time without an answer after which a hub is given up.
+/// Time limit of an answer of a hub.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
-/// Some time in 2026, in milliseconds since 1970.
+/// Time of the identity's records: a day in 2026, in milliseconds since 1970.
 const NOW: u64 = 1_790_000_000_000;
 
 pub(super) struct Person {
@@ -33,7 +33,7 @@ pub(super) struct Person {
 }
 
 impl Person {
-    /// Makes one with a state directory at `path`.
+    /// Creates a person with a state directory at `path`.
     pub(super) fn new(path: &Path) -> Result<Self, Failure> {
         let home = Home::create(path)?;
         let root = Identity::from_root_seed(RootSeed::generate(&mut OsRandom)?);
@@ -60,7 +60,7 @@ impl Person {
         TransportKey::new(&self.device)
     }
 
-    /// Opens the store.
+    /// Opens the person's store.
     pub(super) fn engine(&self) -> Result<Engine, Failure> {
         Ok(self.home.sessions(&self.device, Duration::ZERO)?)
     }
@@ -81,7 +81,7 @@ impl Person {
         Ok(join(&hub, engine, invitation, &self.record).await?)
     }
 
-    /// One visit.
+    /// Runs one visit: sends and receives everything that waits.
     pub(super) async fn sync(
         &self,
         engine: &mut Engine,
@@ -98,13 +98,13 @@ impl Person {
     }
 }
 
-/// Keeps the lines of a text for a person.
+/// Stores the lines of a text as messages to a person, to be sent by the next visit.
 pub(super) fn say(engine: &mut Engine, to: &PublicKey, lines: &str) -> Result<u64, Failure> {
     let to = Conversation::Person(*to);
     Ok(messages::say(engine, &to, Texts::lines(lines.as_bytes()))?)
 }
 
-/// An invitation that many may use.
+/// Creates an invitation to the hub that many devices may use.
 pub(super) fn invite(database: &Path) -> Result<Invitation, Failure> {
     let token = JoinToken::try_init_with(|bytes| OsRandom.fill(bytes))?;
     let digest = token.digest();

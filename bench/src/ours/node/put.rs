@@ -6,12 +6,12 @@ use crate::ours::sessions::folder::Failure;
 use crate::record::Better;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// The case as a subject has it.
+/// The case as a subject has it. It collects figures of each iteration.
 pub(super) struct Case {
     world: World,
-    /// Frames a second of each iteration.
+    /// Frames a second, of each iteration.
     rates: Vec<f64>,
-    /// Its time beside that of the insert loop, of each iteration.
+    /// Time divided by that of the insert loop, of each iteration.
     shares: Vec<f64>,
     commits: Vec<f64>,
 }

@@ -17,14 +17,14 @@ use crate::ours::sessions::folder::Failure;
 use crate::s3::listen;
 use crate::scratch::Folder;
 
-/// Frames of a sender that wait for an answer at most, as a node has them.
+/// Largest number of unanswered frames of a sender, as in a node.
 const WINDOW: usize = 512;
 
 /// The parameters of `put` and `put_open`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) bytes: usize,
-    /// Frames of all senders together; a multiple of their number.
+    /// Number of frames of all senders together; a multiple of the number of senders.
     pub(super) frames: usize,
     pub(super) senders: usize,
 }
@@ -45,11 +45,11 @@ pub(super) struct World {
     accounts: Vec<Account>,
     pub(super) inserts: InsertLoop,
     sequence: u64,
-    // Removed last.
+    // Declared last, so that it is removed after everything that uses it.
     _folder: Folder,
 }
 
-/// Result of one pass.
+/// Result of one pass: times and counts.
 pub(super) struct Pass {
     pub(super) spent: Elapsed,
     pub(super) commits: usize,
@@ -74,7 +74,7 @@ impl World {
         Ok(Self { shape, runtime, server, links, accounts, inserts, sequence: 0, _folder: folder })
     }
 
-    /// New frames of each sender.
+    /// Builds new frames for each sender.
     pub(super) fn frames(&mut self) -> Result<Vec<Vec<Ready>>, Failure> {
         let each = self.shape.frames / self.shape.senders;
         let first = self.sequence + 1;
@@ -92,7 +92,7 @@ impl World {
         (0..self.accounts.len()).map(of).collect()
     }
 
-    /// An exchange for each sender.
+    /// Opens an exchange for each sender.
     pub(super) fn exchanges(&self) -> Result<Vec<Exchange>, Failure> {
         self.runtime.block_on(async {
             let mut all = Vec::new();
@@ -103,13 +103,13 @@ impl World {
         })
     }
 
-    /// Commits of the hub so far, and frames that it has made durable.
+    /// Returns the number of the hub's commits so far, and of frames that it has made durable.
     pub(super) fn stored(&self) -> Result<(f64, f64), Failure> {
         let of = |name| self.server.counter(name);
         Ok((of("commit_frames_count")?, of("put_frames_total")?))
     }
 
-    /// All senders put their frames as fast as they are answered.
+    /// Lets all senders put their frames as fast as they are answered.
     pub(super) fn closed(&mut self, frames: &[Vec<Ready>]) -> Result<Pass, Failure> {
         let exchanges = self.exchanges()?;
         let before = self.stored()?;
@@ -138,7 +138,7 @@ impl World {
         Ok(Pass { spent, commits })
     }
 
-    /// Returns true if each mailbox has its part of the first `frames` frames, in order.
+    /// Returns true if each mailbox holds its share of the first `frames` frames, in order.
     pub(super) fn has_all(&self, frames: usize) -> Result<bool, Failure> {
         let each = (frames / self.shape.senders) as u64;
         for link in &self.links {
@@ -150,13 +150,13 @@ impl World {
         Ok(true)
     }
 
-    /// The same rows in the bare insert loop. Returns the time in ns.
+    /// Inserts the same rows with the bare insert loop. Returns the time in ns.
     pub(super) fn insert(&mut self, frames: &[Vec<Ready>], commits: usize) -> Result<f64, Failure> {
         self.inserts.run(&mixed(frames), commits)
     }
 }
 
-/// Sequences of the frames in a mailbox, all of one sender.
+/// Fetches the sequence numbers of the frames in a mailbox, which are all of one sender.
 async fn sequences(link: &Link) -> Result<Vec<u64>, Failure> {
     let mut exchange = Exchange::open(link).await?;
     let Credit { frames, bytes } = UNBOUNDED;
@@ -174,7 +174,7 @@ async fn sequences(link: &Link) -> Result<Vec<u64>, Failure> {
     Ok(found)
 }
 
-/// The frames of all senders by turns, as they come to a hub.
+/// Returns the frames of all senders alternately, as they arrive at a hub.
 pub(super) fn mixed(frames: &[Vec<Ready>]) -> Vec<Insert<'_>> {
     let each = frames.first().map_or(0, Vec::len);
     let turn = |at: usize| {
@@ -211,7 +211,7 @@ async fn put_all(exchange: Exchange, requests: Vec<(u64, Frame)>) -> Result<(), 
         if puts.unanswered() == 0 {
             break;
         }
-        // More are sent when half of them have their answer, as a node does.
+        // As a node does, it sends more when half of the frames have been answered.
         while puts.unanswered() > 0 && (puts.unanswered() > WINDOW / 2 || requests.peek().is_none())
         {
             settle(&mut puts, &next(&mut receiver).await?)?;
@@ -220,7 +220,7 @@ async fn put_all(exchange: Exchange, requests: Vec<(u64, Frame)>) -> Result<(), 
     Exchange { sender, receiver }.finish().await
 }
 
-/// Takes an answer. Returns the sequences that are durable now.
+/// Reads an answer. Returns the sequence numbers that are durable now.
 pub(super) fn settle(puts: &mut Puts, payload: &[u8]) -> Result<Vec<u64>, Failure> {
     match puts.answer(payload)? {
         Settled::Stored(sequences) => Ok(sequences),

@@ -1,4 +1,4 @@
-//! A hub in this process.
+//! A hub in this process, for cases that do not measure its memory.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -16,7 +16,7 @@ use crate::duplex::relay::HERE;
 use crate::ours::sessions::folder::Failure;
 use crate::s3::listen;
 
-/// Time for what the hub does in other threads when it ends.
+/// Time limit for the hub's other threads when it ends.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// A hub over a database, with threads of its own. It ends with this value.
@@ -26,7 +26,7 @@ pub(super) struct Server {
     pub(super) address: SocketAddr,
 }
 
-/// Limits that no case meets: what is measured is not a quota.
+/// Limits that no case reaches, because quotas are not measured.
 pub(super) fn limits() -> HubLimits {
     let mut limits = HubLimits::default();
     (limits.burst, limits.rate) = (100_000_000, 100_000_000);
@@ -34,7 +34,7 @@ pub(super) fn limits() -> HubLimits {
     limits
 }
 
-/// The same key for every hub, so that a node may come back to one that was started again.
+/// Returns the same key for every hub, so that a node can reconnect to a hub that was restarted.
 pub(super) fn key() -> TransportKey {
     let seeds = (Seed::from_bytes(&[77; 32]), mlkem768::Seed::from_bytes(&[78; 64]));
     TransportKey::new(&Identity::from_seeds(seeds.0, seeds.1))
@@ -51,12 +51,12 @@ impl Server {
         Ok(Self { hub: Some(hub), runtime: Some(runtime), address })
     }
 
-    /// Peer id of every hub here.
+    /// Returns the peer id of every hub here.
     pub(super) fn peer() -> PeerId {
         key().peer_id()
     }
 
-    /// A counter of the hub by its name behind `endseal_hub_`.
+    /// Reads a counter of the hub. `name` is without the prefix `endseal_hub_`.
     pub(super) fn counter(&self, name: &str) -> Result<f64, Failure> {
         let (Some(hub), Some(runtime)) = (&self.hub, &self.runtime) else {
             return Err("the hub has ended".into());

@@ -14,15 +14,15 @@ use super::person::Person;
 use super::wire::Link;
 use crate::ours::sessions::folder::Failure;
 
-/// A service that runs. [`Self::stop`] gives the person back.
+/// A running service. [`Self::stop`] returns the person.
 pub(super) struct Running {
     pub(super) client: LocalClient,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<Person, String>>,
 }
 
-/// Starts the service of a person, which reaches the hub at `hub`. `connected` is told when the
-/// service is there and has nothing to receive or send.
+/// Starts the service of a person, which connects to the hub at `hub`. `connected` receives a
+/// message when the service is running and has nothing to receive or send.
 pub(super) fn start(
     person: Person,
     hub: SocketAddr,
@@ -45,7 +45,7 @@ pub(super) fn start(
             };
             let notify = |event| {
                 if event == ServiceEvent::Connected {
-                    // A second connection is told to none.
+                    // Only the first connection is reported.
                     let _ = connected.send(());
                 }
             };
@@ -59,7 +59,8 @@ pub(super) fn start(
         drop(engine);
         Ok(person)
     })?;
-    // Nothing is sent: it ends when the socket is there, or the thread is gone.
+    // Nothing is ever sent on this channel: it closes when the socket exists or the thread has
+    // ended.
     let _ = is_bound.recv();
     match LocalClient::find(&home)? {
         Some(client) => Ok(Running { client, stop, thread }),
@@ -71,10 +72,10 @@ pub(super) fn start(
 }
 
 impl Running {
-    /// Ends it.
+    /// Stops the service and returns the person.
     pub(super) fn stop(self) -> Result<Person, Failure> {
         let Self { stop, thread, .. } = self;
-        // The service may have ended by itself, which the thread tells.
+        // The service may have ended by itself; then joining the thread returns the reason.
         let _ = stop.send(());
         Ok(thread.join().map_err(|_| "a service panicked")??)
     }

@@ -1,4 +1,4 @@
-//! The case `sync`: a backlog from the connection to the acknowledgement.
+//! The case `sync`: receives a backlog, from the connection to the acknowledgement.
 
 use std::rc::Rc;
 use std::thread;
@@ -18,28 +18,28 @@ use crate::ours::sessions::folder::Failure;
 use crate::ours::sessions::less;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// Credit for one frame, however long.
+/// Credit for one frame of any length.
 const ONE: Credit = Credit { frames: 1, bytes: 1 << 21 };
-/// Samples of the parts that are measured alone.
+/// Number of samples of each part that is measured on its own.
 const PARTS: usize = 5;
-/// The queue of the one-at-a-time form.
+/// Name of the queue in the form that handles one frame at a time.
 const QUEUE: &[u8] = b"bench";
 
-/// The form of an iteration.
+/// Form of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The node's own visit.
+    /// A visit, as the node makes it.
     Visit,
-    /// One frame fetched, committed and acknowledged before the next one.
+    /// Fetches, commits and acknowledges one frame before the next one.
     OneAtATime,
-    /// The frames are in memory: decrypted and kept in one transaction.
+    /// Decrypts and stores frames that are in memory, in one transaction.
     DecryptBatch,
 }
 
 pub(super) struct Ready {
     backlog: Rc<Backlog>,
     form: Form,
-    /// Times of the iterations, in ns.
+    /// Times of each iteration until the connection, in ns.
     connect: Vec<f64>,
 }
 
@@ -48,7 +48,7 @@ impl Ready {
         Self { backlog, form, connect: Vec::new() }
     }
 
-    /// One iteration. Returns the engine with what it received.
+    /// Runs one iteration. Returns its time, and the engine with the received messages.
     fn once(&mut self) -> Result<(Elapsed, Engine), Failure> {
         let backlog = &*self.backlog;
         let mut engine = backlog.put_receiver_back()?;
@@ -75,7 +75,7 @@ impl Ready {
         });
         let (link, connect, received) = outcome?;
         all_there(usize::try_from(received)?, backlog)?;
-        // The hub answers after it has done what it read before.
+        // The hub answers only after it has handled everything that it read before.
         let left = backlog.runtime.block_on(waiting(&link))?;
         if left > 0 {
             return Err(format!("{left} frames were not acknowledged").into());
@@ -84,7 +84,7 @@ impl Ready {
         Ok((spent, engine))
     }
 
-    /// Time of the parts of a visit, each measured alone.
+    /// Measures the parts of a visit, each on its own.
     fn parts(&self) -> Result<Vec<Extra>, Failure> {
         let backlog = &*self.backlog;
         let (mut transfer, mut crypto, mut commit) = (Vec::new(), Vec::new(), Vec::new());
@@ -114,7 +114,7 @@ impl Ready {
         ])
     }
 
-    /// The messages opened in memory; the time in ns.
+    /// Opens the messages in memory, without a store. Returns the time in ns.
     fn cryptography(&self) -> Result<f64, Failure> {
         let backlog = &*self.backlog;
         let mut store = backlog.put_receiver_back()?.into_store();
@@ -144,7 +144,7 @@ impl Prepared for Ready {
             let Some(next) = next else { break };
             after = next;
         }
-        // What came before the backlog is unread, too.
+        // Messages that came before the backlog are unread as well.
         let first = texts.len().saturating_sub(self.backlog.texts.len());
         let round_trip = texts[first..] == self.backlog.texts[..];
         Ok(Checked { round_trip, tamper_refused: None, sealed_bytes: None })
@@ -174,21 +174,21 @@ impl Prepared for Ready {
     }
 }
 
-/// As many as the node takes.
+/// Returns the number of threads, as the node chooses it.
 fn threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from).min(8)
 }
 
-/// Decrypts and keeps all in one transaction, as the node does. Returns the number of messages that
-/// came out.
+/// Decrypts and stores everything in one transaction, as the node does. Returns the number of
+/// messages.
 fn decrypt(engine: &mut Engine, envelopes: &[Envelope<'_>]) -> Result<usize, Failure> {
     let options = BatchOptions::whole().threads(threads());
     let report = engine.decrypt_batch(envelopes, &options)?;
     Ok(report.outcomes.iter().filter(|it| matches!(it, Outcome::Delivered(_))).count())
 }
 
-/// Receives a mailbox frame by frame: the hub has credit for one, and gets more when that one is
-/// kept. As the node does with a batch, the message is committed first and the position behind it
+/// Receives a mailbox frame by frame: the hub has credit for one frame and gets more when that one
+/// is stored. As the node does with a batch, it commits the message first and the position after it
 /// in a second transaction.
 async fn one_at_a_time(engine: &mut Engine, link: &Link) -> Result<u64, Failure> {
     let mut exchange = Exchange::open(link).await?;

@@ -13,17 +13,18 @@ use crate::ours::sessions::folder::Failure;
 use crate::s3::listen;
 use crate::scratch::Folder;
 
-/// Members are made when a group first needs them, and groups when they are first written to.
+/// The sender and the members. Members are created when a group first needs them, and groups when
+/// they are first written to.
 pub(super) struct Team {
     pub(super) runtime: Runtime,
     pub(super) server: Server,
-    /// None while its service runs.
+    /// The sender; `None` while its service runs.
     pub(super) sender: Option<Person>,
-    /// Without those whose services run.
+    /// Members whose service is not running.
     pub(super) members: Vec<Person>,
     invitation: Invitation,
     groups: BTreeMap<usize, GroupId>,
-    // Removed last.
+    // Declared last, so that it is removed after everything that uses it.
     folder: Folder,
 }
 
@@ -39,7 +40,7 @@ impl Team {
         Ok(Self { runtime, server, sender, members, invitation, groups, folder })
     }
 
-    /// The group of the sender and the first `members` members.
+    /// Returns the group of the sender and the first `members` members.
     pub(super) fn group(&mut self, members: usize) -> Result<GroupId, Failure> {
         while self.members.len() < members {
             let place = self.folder.at(&format!("m{}", self.members.len()));
@@ -66,7 +67,7 @@ impl Team {
     }
 }
 
-/// A person who is registered.
+/// Creates a person and registers it at the hub.
 fn member(
     runtime: &Runtime,
     server: &Server,

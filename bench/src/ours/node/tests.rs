@@ -1,4 +1,4 @@
-//! Wrong counts, which must not pass for a figure.
+//! Tests that a wrong count of frames or messages gives an error instead of a figure.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::subject::{Prepared as _, SubjectError};
 fn a_visit_that_brings_another_number_of_frames_has_no_time() {
     for form in [Form::Visit, Form::OneAtATime, Form::DecryptBatch] {
         let mut backlog = Backlog::new(6, 2).unwrap();
-        // One more than what waits.
+        // The last frame twice: one more than the backlog has.
         let again = backlog.frames.len() - 1;
         if form == Form::DecryptBatch {
             let known = &backlog.frames[again];

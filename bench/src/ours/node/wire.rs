@@ -15,13 +15,13 @@ use super::server::Server;
 use crate::duplex::relay::HERE;
 use crate::ours::sessions::folder::Failure;
 
-/// A connection with its endpoint, which ends with it.
+/// A connection with its endpoint, which is closed when this is dropped.
 pub(super) struct Link {
     pub(super) endpoint: Endpoint,
     pub(super) connection: Connection,
 }
 
-/// Connects to the hub, or to a relay before it.
+/// Connects to the hub, or to a relay in front of it.
 pub(super) async fn connect(key: &TransportKey, hub: SocketAddr) -> Result<Link, Failure> {
     let policy = Policy::default();
     let endpoint = Endpoint::bind_with(HERE, key, policy, Accept::nobody(), hub_limits())?;
@@ -29,13 +29,13 @@ pub(super) async fn connect(key: &TransportKey, hub: SocketAddr) -> Result<Link,
     Ok(Link { endpoint, connection })
 }
 
-/// An exchange with the hub.
+/// An exchange with the hub, in which a case sends requests itself.
 pub(super) struct Exchange {
     pub(super) sender: FrameSender,
     pub(super) receiver: FrameReceiver,
 }
 
-/// A request as it is sent.
+/// Encodes a request as a frame.
 pub(super) fn encoded(request: Request) -> Result<Frame, Failure> {
     let payload = HubRequest::from(request).to_vec(payload_limits());
     let payload = payload.map_err(|_| "a request is too long")?;
@@ -48,7 +48,7 @@ impl Exchange {
         Ok(Self { sender, receiver })
     }
 
-    /// Adds a request to what is sent with the next [`Self::flush`].
+    /// Adds a request to the output. [`Self::flush`] sends it.
     pub(super) async fn feed(&mut self, request: Request) -> Result<(), Failure> {
         Ok(self.sender.feed(&encoded(request)?).await?)
     }
@@ -57,12 +57,12 @@ impl Exchange {
         Ok(self.sender.flush().await?)
     }
 
-    /// Payload of the next answer.
+    /// Receives the payload of the next answer.
     pub(super) async fn next(&mut self) -> Result<Bytes, Failure> {
         next(&mut self.receiver).await
     }
 
-    /// Ends the exchange, and waits until the hub has read all of it.
+    /// Closes the sending side, and waits until the hub has read everything.
     pub(super) async fn finish(self) -> Result<(), Failure> {
         let Self { sender, mut receiver } = self;
         sender.end().await?;
@@ -71,7 +71,7 @@ impl Exchange {
     }
 }
 
-/// Number of frames in the mailbox of this node.
+/// Asks the hub for the number of frames in this node's mailbox.
 pub(super) async fn waiting(link: &Link) -> Result<u64, Failure> {
     let mut exchange = Exchange::open(link).await?;
     exchange.feed(Request::Hello(Hello { version: 1 })).await?;
@@ -84,7 +84,7 @@ pub(super) async fn waiting(link: &Link) -> Result<u64, Failure> {
     }
 }
 
-/// Payload of the next answer.
+/// Receives the payload of the next answer.
 pub(super) async fn next(receiver: &mut FrameReceiver) -> Result<Bytes, Failure> {
     Ok(receiver.receive().await?.ok_or("the hub has ended the exchange")?.payload)
 }

@@ -1,4 +1,4 @@
-//! The ciphers alone.
+//! Cases of the ciphers alone.
 
 use core::hint::black_box;
 
@@ -7,7 +7,7 @@ use endseal_crypto::{aes_cbc, chacha20};
 use super::{Work, checked, failed, random, text};
 use crate::subject::{Checked, SubjectError};
 
-/// AES-256-CBC in one direction.
+/// Runs AES-256-CBC in one direction.
 pub(super) struct Aes {
     key: [u8; 32],
     iv: [u8; 16],
@@ -49,7 +49,7 @@ impl Work for Aes {
     }
 }
 
-/// ChaCha20, which is its own inverse.
+/// Runs ChaCha20, which is its own inverse.
 pub(super) struct ChaCha20 {
     key: [u8; 32],
     nonce: [u8; 12],

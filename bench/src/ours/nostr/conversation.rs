@@ -1,4 +1,4 @@
-//! A conversation from two keys.
+//! The case of a conversation key, derived from two keys.
 
 use core::hint::black_box;
 
@@ -8,7 +8,7 @@ use endseal_nostr::nip44::{Conversation, Lengths};
 use super::{Pair, Work, checked, failed};
 use crate::subject::{Checked, SubjectError};
 
-/// Key agreement with one peer after the other, whose key comes as bytes.
+/// Derives conversation keys with one peer after the other, whose public key is parsed from bytes.
 pub(super) struct Derive {
     own: SecretKey,
     peers: Vec<([u8; 32], SecretKey)>,
@@ -33,7 +33,7 @@ impl Work for Derive {
         Ok(())
     }
 
-    /// A payload of one side opens on the other one.
+    /// A payload of one side must open on the other side.
     fn check(&mut self) -> Result<Checked, SubjectError> {
         let mut opened = true;
         for (input, (_, peer)) in self.peers.iter().enumerate() {

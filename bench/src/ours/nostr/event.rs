@@ -1,4 +1,4 @@
-//! Events: signed, verified, and opened from their JSON.
+//! Cases of events: signed, verified, and opened from their JSON.
 
 use core::hint::black_box;
 use core::ops::Range;
@@ -11,10 +11,10 @@ use endseal_nostr::{json, nip04};
 use super::{Pair, Work, checked, failed, random, text};
 use crate::subject::{Checked, SubjectError};
 
-/// Time of all events here.
+/// Time of all events of the suite, in seconds since 1970.
 pub(super) const CREATED_AT: u64 = 1_700_000_000;
 
-/// The JSON of an event, signed with fresh randomness.
+/// Returns the JSON of an event that is signed with fresh randomness.
 pub(super) fn signed(
     key: &SigningKey,
     kind: u16,
@@ -29,20 +29,20 @@ pub(super) fn signed(
         content: content.into(),
     };
     let event = template.sign(key, &random()?).map_err(failed)?;
-    // Escapes make a byte six at most.
+    // An escape makes at most six bytes of one.
     let mut out = vec![0; 512 + 6 * content.len()];
     let len = event.write(&mut out).map_err(failed)?.len();
     out.truncate(len);
     Ok(out)
 }
 
-/// A text note with its content.
+/// Returns a key and the content of a text note.
 fn note(bytes: usize) -> Result<(SigningKey, String), SubjectError> {
     let key = SigningKey::new(Pair::new()?.own);
     Ok((key, String::from_utf8(text(bytes)).map_err(failed)?))
 }
 
-/// Id and signature of a text note.
+/// Computes id and signature of a text note.
 pub(super) struct Sign {
     key: SigningKey,
     content: String,
@@ -84,7 +84,7 @@ fn refuses_change(mut event: Event<'_>) -> bool {
     event.verify().is_err()
 }
 
-/// Id and signature of a parsed text note, verified.
+/// Verifies id and signature of a parsed text note.
 pub(super) struct Verify {
     json: Vec<u8>,
 }
@@ -109,8 +109,8 @@ impl Work for Verify {
     }
 }
 
-/// An event is parsed, and its content decrypted with a key that is derived for it, as published.
-/// The signature is verified, which the published method leaves out.
+/// Parses an event and decrypts its content with a key that is derived for it, as in the published
+/// method. It also verifies the signature, which the published method does not.
 pub(super) struct Full {
     receiver: SecretKey,
     nip: usize,
@@ -155,13 +155,13 @@ impl Full {
     }
 }
 
-/// Author and place of the content of an event that is authentic.
+/// Verifies an event. Returns its author and the range of its content.
 pub(super) fn verified(json: &[u8]) -> Result<(PublicKey, Range<usize>), SubjectError> {
     let (event, place) = Event::parse_located(json).map_err(failed)?;
     Ok((event.verify().map_err(failed)?, place))
 }
 
-/// Length of a content without its escapes, which are removed where they stand.
+/// Removes the escapes of a content in place. Returns its length without them.
 pub(super) fn unescaped(content: &mut [u8]) -> Result<usize, SubjectError> {
     json::unescape::in_place(content).map_err(failed)
 }

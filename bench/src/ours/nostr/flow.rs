@@ -1,4 +1,4 @@
-//! A signer's whole answer to a request.
+//! The case of a signer's whole answer to a request.
 
 use core::hint::black_box;
 
@@ -14,20 +14,20 @@ use crate::subject::{Checked, SubjectError};
 
 mod decided;
 
-/// Kind of requests and responses.
+/// Event kind of requests and responses.
 const CONNECT: u16 = 24_133;
-/// Conversations that a signer keeps.
+/// Number of conversations that a signer caches.
 const CLIENTS: usize = 16;
-/// Plaintext of a response beside the event's content.
+/// Bytes of a response's plaintext beside the event's content.
 const MARGIN: usize = 1024;
 
-/// A request event is parsed, verified, decrypted and parsed; the event in it is signed; the
-/// response is encrypted, its event signed and written.
+/// Parses, verifies and decrypts a request event, parses the request, signs the event in it,
+/// encrypts the response, and signs and writes the event of the response.
 pub(super) struct Flow {
     key: SigningKey,
     client: SigningKey,
     conversations: Cache<CLIENTS>,
-    /// Rules of the app; none where nothing is decided.
+    /// Rules of the app; empty in the variant without a decision.
     rules: Vec<Rule>,
     content: String,
     request: Vec<u8>,
@@ -66,7 +66,7 @@ impl Flow {
         Ok(&self.response[..self.len])
     }
 
-    /// Answers the request in the buffer without rules; the length of the response.
+    /// Answers the request in the buffer without rules. Returns the length of the response.
     fn undecided(&mut self) -> Result<usize, SubjectError> {
         let (client, mut place) = verified(&self.buffer)?;
         place.end = place.start + unescaped(&mut self.buffer[place.clone()])?;
@@ -100,7 +100,8 @@ impl Flow {
         Ok(response.write(&mut self.response).map_err(failed)?.len())
     }
 
-    /// The event that a client gets, if the response is authentic and answers its request.
+    /// Opens the response as the client does. Returns true if it is authentic and answers the
+    /// request.
     fn received(&self) -> Result<bool, SubjectError> {
         let mut response = self.response[..self.len].to_vec();
         let (signer, place) = verified(&response)?;
@@ -115,7 +116,7 @@ impl Flow {
 
 const ID: &str = "7";
 
-/// The request to sign a text note.
+/// Builds the request to sign a text note.
 fn request(
     client: &SigningKey,
     signer: &PublicKey,

@@ -1,4 +1,4 @@
-//! Rounds of encryption in the published budget of memory.
+//! The case of many rounds of encryption within the published memory budget.
 
 use core::hint::black_box;
 
@@ -8,10 +8,10 @@ use super::{Pair, Work, checked, failed, random, text};
 use crate::subject::{Checked, SubjectError};
 use crate::suite::nostr::BUDGET;
 
-/// Sizes that take turns: no two rounds in a row have the same.
+/// Sizes of successive rounds: no two rounds in a row have the same size.
 const SIZES: [usize; 6] = [16, 8192, 64, 4096, 256, 1024];
 
-/// Each round encrypts and decrypts one message, in the same two buffers.
+/// Encrypts and decrypts one message in each round, in the same two buffers.
 pub(super) struct Rounds {
     rounds: usize,
     conversation: Conversation,
@@ -46,7 +46,7 @@ impl Work for Rounds {
         Ok(())
     }
 
-    /// Every round compares what it opened.
+    /// Every round has compared the plaintext that it opened.
     fn check(&mut self) -> Result<Checked, SubjectError> {
         self.once(0).map(|()| checked(true, None, None))
     }

@@ -1,7 +1,7 @@
 //! Instructions and stack on a microcontroller, as `cargo xtask firmware` counts them.
 //!
-//! A run takes QEMU and, for one of the chips, a compiler that is not released. Its figures are the
-//! same on every machine, so they are committed: `.ci/run` compares them with a new run.
+//! A run needs QEMU and, for one of the chips, an unreleased compiler. Its figures are the same on
+//! every machine, so they are committed: `.ci/run` compares them with a new run.
 
 use super::count;
 use crate::clock::Elapsed;
@@ -9,14 +9,15 @@ use crate::record::Better;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 use crate::suite::nostr::ISAS;
 
-/// Columns: isa, operation, bytes, instructions, stack, image.
+/// Committed measurements. Columns: isa, operation, bytes, instructions, stack, image.
 const COUNTED: &str = include_str!("../../../../docs/bench/firmware.tsv");
 
 /// Clock of a chip of each instruction set in MHz, as in `firmware/src/platform`: ESP32-C3,
 /// nRF52840, ESP32-S3.
 const CLOCKS_MHZ: [(&str, u64); 3] = [("rv32imc", 160), ("cortex-m4", 64), ("xtensa-lx7", 240)];
 
-/// NIP-44 under a kept key on one chip, for one size, and what follows from its instructions.
+/// NIP-44 under a cached key on one chip, for one size, with the figures that follow from its
+/// instruction counts.
 pub(super) struct Chip {
     bytes: u64,
     clock_mhz: u64,
@@ -52,7 +53,7 @@ impl Chip {
         })
     }
 
-    /// Bytes a second at the chip's clock and one cycle for each instruction.
+    /// Returns the rate in bytes a second at the chip's clock, with one cycle for each instruction.
     #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
     fn rate(&self, metric: &'static str, instructions: u64) -> Extra {
         let rate = (self.bytes * self.clock_mhz * 1_000_000) as f64 / instructions as f64;
@@ -75,7 +76,7 @@ fn unsupported(why: &str) -> SubjectError {
 }
 
 impl Prepared for Chip {
-    /// The firmware writes a row only after its round trip.
+    /// The firmware prints a row only after its round trip has succeeded.
     fn check(&mut self) -> Result<Checked, SubjectError> {
         Ok(Checked { round_trip: true, ..Checked::default() })
     }
@@ -118,7 +119,7 @@ mod tests {
         let rate = extra.iter().find(|it| it.metric == "derived_rate").unwrap().samples[0];
         let instructions = chip.derive.instructions + chip.encrypt.instructions;
         assert!((rate - 1024.0 * 240e6 / instructions as f64).abs() < 1.0, "{rate}");
-        // An x86 CPU has some hundred times as many.
+        // An x86 CPU reaches some hundred times this rate.
         assert!(rate < 1e6, "{rate}");
     }
 }

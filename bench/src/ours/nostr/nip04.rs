@@ -1,4 +1,4 @@
-//! NIP-04, with a key for each message, as published.
+//! Cases of NIP-04, with a key for each message, as published.
 
 use core::hint::black_box;
 
@@ -46,12 +46,12 @@ impl Material {
 
     fn check(&mut self) -> Result<Checked, SubjectError> {
         let (expected, len) = (self.plaintext.clone(), self.content.len());
-        // Nothing is authenticated: a changed content is not refused.
+        // NIP-04 authenticates nothing: a changed content is not refused.
         Ok(checked(self.decrypt()? == expected, None, Some(len)))
     }
 }
 
-/// Encryption under a fresh IV.
+/// Encrypts under a fresh IV.
 pub(super) struct Encrypt(Material);
 
 impl Encrypt {
@@ -72,7 +72,7 @@ impl Work for Encrypt {
     }
 }
 
-/// Decryption in place, with the copy that it needs here.
+/// Decrypts in place, including the copy that this needs here.
 pub(super) struct Decrypt(Material);
 
 impl Decrypt {

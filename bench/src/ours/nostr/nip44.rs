@@ -1,4 +1,4 @@
-//! NIP-44, with the conversation kept or derived for each message.
+//! Cases of NIP-44, with a conversation key that is cached or derived for each message.
 
 use core::hint::black_box;
 
@@ -17,7 +17,7 @@ struct Material {
     plaintext: Vec<u8>,
     payload: Vec<u8>,
     buffer: Vec<u8>,
-    /// Nonces are read for many messages at once, as the peers' generators do.
+    /// Nonces for many messages are read at once, as the peers' generators do.
     random: BufferedRandom<OsRandom, 4096>,
 }
 
@@ -51,7 +51,7 @@ impl Material {
         seal(with, &self.plaintext, &mut self.random, &mut self.buffer)
     }
 
-    /// Opens a copy of the payload: it is opened where it lies.
+    /// Opens a copy of the payload in place.
     fn open(&mut self) -> Result<&[u8], SubjectError> {
         self.buffer.copy_from_slice(&self.payload);
         let opened = match &self.kept {
@@ -88,7 +88,7 @@ fn seal(
     Ok(())
 }
 
-/// Encryption under a fresh nonce.
+/// Encrypts under a fresh nonce.
 pub(super) struct Encrypt(Material);
 
 impl Encrypt {
@@ -107,7 +107,7 @@ impl Work for Encrypt {
     }
 }
 
-/// Decryption in place, with the copy that it needs here.
+/// Decrypts in place, including the copy that this needs here.
 pub(super) struct Decrypt(Material);
 
 impl Decrypt {

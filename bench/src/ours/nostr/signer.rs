@@ -1,4 +1,4 @@
-//! `endseal signer` as people start it, behind a relay.
+//! The shipped `endseal signer`, behind a relay.
 
 use core::time::Duration;
 use std::io::Write as _;
@@ -19,10 +19,10 @@ use crate::s3::process::memory;
 use crate::scratch::Folder;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// Time after the last request until memory is read.
+/// Pause between the last request and reading the memory.
 const REST: Duration = Duration::from_secs(2);
 
-/// The signer with its relay and its state, on the disk that has temporary files.
+/// The signer with its relay and its state directory, which is on the disk of temporary files.
 #[derive(Debug)]
 pub(super) struct Signer {
     process: Process,
@@ -31,12 +31,12 @@ pub(super) struct Signer {
     invited: u64,
 }
 
-/// Where its state is.
+/// The signer's state directory.
 #[derive(Debug)]
 struct State(Folder);
 
 impl Signer {
-    /// Starts it, with a new key of a user.
+    /// Starts a signer with a new user key.
     pub(super) fn start() -> Result<Self, SubjectError> {
         let relay = Relay::start()?;
         let state = State(Folder::new().map_err(failed)?);
@@ -50,7 +50,7 @@ impl Signer {
         Ok(Self { process, _relay: relay, state, invited: 0 })
     }
 
-    /// URL for a new app that may sign text notes.
+    /// Creates the URL for a new app that may sign text notes.
     fn invite(&mut self) -> Result<String, SubjectError> {
         self.invited += 1;
         let name = format!("app {}", self.invited);
@@ -59,7 +59,7 @@ impl Signer {
         uri.map(str::to_owned).ok_or_else(|| failed("it gave no URL"))
     }
 
-    /// The case `bunker_sign` with an app of its own.
+    /// Prepares the case `bunker_sign` with an app of its own.
     pub(super) fn signing(
         &mut self,
         params: &Params,
@@ -82,13 +82,13 @@ impl State {
         Ok(command)
     }
 
-    /// Runs a command to its end; the object that it prints.
+    /// Runs a command to its end and returns the JSON object that it prints.
     fn ask(&self, words: &[&str], typed: &str) -> Result<Value, SubjectError> {
         let mut command = self.command()?;
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
         let mut stdin = child.stdin.take().ok_or_else(|| failed("it has no pipes"))?;
-        // A command that reads nothing may have ended.
+        // A command that reads no input may have ended already.
         let _ = stdin.write_all(typed.as_bytes());
         drop(stdin);
         let output = child.wait_with_output().map_err(failed)?;
@@ -105,7 +105,7 @@ fn hex(bytes: &[u8; 32]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The case `bunker_idle`: memory of a signer whose apps are all connected, and ask nothing.
+/// The case `bunker_idle`: memory of a signer whose apps are all connected and send no requests.
 pub(super) struct Idle {
     signer: Signer,
     apps: usize,
@@ -118,7 +118,7 @@ impl Idle {
 }
 
 impl Prepared for Idle {
-    /// Each app has one event signed, which its client verifies.
+    /// One event is signed for each app, and its client verifies it.
     fn check(&mut self) -> Result<Checked, SubjectError> {
         for _ in 0..self.apps {
             bunker::pair(&self.signer.invite()?)?;

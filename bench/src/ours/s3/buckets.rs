@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use crate::s3::{DROP, Failure, KEEP, client, signer};
 
-/// Time that a server may take until it is ready.
+/// Time limit until a server is ready.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Makes the buckets of the suite, as soon as the server does what it is told.
+/// Creates the buckets of the suite, and retries until the server is ready.
 pub(super) fn make_buckets(server: SocketAddr) -> Result<(), Failure> {
     let start = Instant::now();
     for bucket in [KEEP, DROP] {
@@ -20,7 +20,7 @@ pub(super) fn make_buckets(server: SocketAddr) -> Result<(), Failure> {
             let (status, _, body) = client::Connection::open(server)?.ask(&head, &[])?;
             match status {
                 200..300 => break,
-                // It listens before it is ready.
+                // The server listens before it is ready.
                 503 if start.elapsed() < PATIENCE => sleep(Duration::from_millis(50)),
                 _ => {
                     let why = String::from_utf8_lossy(&body).into_owned();

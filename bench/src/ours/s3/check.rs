@@ -1,4 +1,4 @@
-//! Checks that are made before anything is timed.
+//! Checks of a subject before anything is timed.
 
 use http::HeaderMap;
 
@@ -8,9 +8,9 @@ use crate::s3::client::Connection;
 use crate::s3::content::Content;
 use crate::subject::Checked;
 
-/// The object that is changed: several chunks.
+/// Bytes of the object that is changed: several chunks.
 pub(super) const TAMPERED: u64 = 300_000;
-/// Which content that is.
+/// Number of the content of that object.
 pub(super) const NUMBER: u64 = 7;
 
 /// Checks that an object of `bytes` bytes comes back as it was stored. If the subject
@@ -35,7 +35,8 @@ fn refuses_changes(line: &Line) -> Result<bool, Failure> {
     refused
 }
 
-/// Changes one bit in the middle of what the backend holds at `path`; whether `fetch` then fails.
+/// Changes one bit in the middle of the object that the backend holds at `path`. Returns true if
+/// `fetch` fails then.
 pub(super) fn is_refused(
     line: &Line,
     path: &str,
@@ -46,7 +47,8 @@ pub(super) fn is_refused(
     flip(&mut stored, middle)?;
     replace(line, path, &headers, &stored)?;
     let outcome = fetch();
-    // Put back as it was, it must be good again: the change and nothing else was refused.
+    // After the original bytes are restored, the object must be accepted again: only the change was
+    // refused.
     flip(&mut stored, middle)?;
     replace(line, path, &headers, &stored)?;
     fetch()?;
@@ -58,7 +60,7 @@ fn flip(stored: &mut [u8], at: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An object as the backend has it.
+/// Fetches an object from the backend as it is stored.
 fn raw(line: &Line, path: &str) -> Result<(HeaderMap, Vec<u8>), Failure> {
     let head = line.head_past("GET", path, &[], None)?;
     let (status, headers, body) = Connection::open(line.backend)?.ask(&head, &[])?;

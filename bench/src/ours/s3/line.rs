@@ -1,4 +1,5 @@
-//! The way from the client to a backend: where requests go, and whose CPU time it takes.
+//! The path from the client to a backend: the addresses, and the process whose CPU time is
+//! measured.
 
 use core::net::SocketAddr;
 use std::time::Instant;
@@ -13,23 +14,23 @@ use crate::s3::process::CpuClock;
 use crate::s3::upload::{self, Upload};
 use crate::s3::{DROP, Failure, KEEP, signer};
 
-/// A subject's way.
+/// Path of a subject's requests.
 pub(super) struct Line {
-    /// Where the client connects.
+    /// Address to which the client connects.
     pub(super) entry: SocketAddr,
-    /// Where objects end up.
+    /// Address of the backend that stores the objects.
     pub(super) backend: SocketAddr,
-    /// Of the proxy, if there is one.
+    /// CPU clock of the proxy, if there is one.
     clock: Option<CpuClock>,
     to: Backend,
     signer: Signer,
-    /// Headers of uploads that ask the server for a service, such as encryption.
+    /// Headers of uploads that request a service of the server, such as encryption.
     asks: &'static [(&'static str, &'static str)],
     /// True if uploads are sent in chunks.
     in_chunks: bool,
-    /// Suffix of names at the backend.
+    /// Suffix that the proxy appends to names at the backend.
     suffix: &'static str,
-    /// True if each object must be kept, also those that nobody fetches.
+    /// True if the backend must keep each object, even one that is never fetched.
     keeps_all: bool,
 }
 
@@ -53,17 +54,17 @@ impl Line {
         }
     }
 
-    /// The same, with headers of all uploads.
+    /// Adds headers to all uploads.
     pub(super) fn asking(self, asks: &'static [(&'static str, &'static str)]) -> Self {
         Self { asks, ..self }
     }
 
-    /// The same, with uploads in chunks.
+    /// Sends uploads in chunks.
     pub(super) fn in_chunks(self) -> Self {
         Self { in_chunks: true, ..self }
     }
 
-    /// The same, with a proxy that reads what it has stored, under names with this suffix.
+    /// Sets a proxy that reads what it has stored, under names with this suffix.
     pub(super) fn keeping_all(self, suffix: &'static str) -> Self {
         Self { suffix, keeps_all: true, ..self }
     }
@@ -72,7 +73,7 @@ impl Line {
         Connection::open(self.entry)
     }
 
-    /// A connection that was used before, if it is still good; otherwise a new one.
+    /// Returns the given connection if it is still usable, otherwise a new one.
     pub(super) fn reuse(&self, connection: Option<Connection>) -> Result<Connection, Failure> {
         match connection.filter(|connection| !connection.is_stale()) {
             Some(connection) => Ok(connection),
@@ -80,12 +81,12 @@ impl Line {
         }
     }
 
-    /// The path of an object that is fetched again. Subjects must not read each other's.
+    /// Returns the path of an object that is fetched again. It is different for each subject.
     pub(super) fn kept(&self, name: &str) -> String {
         format!("/{KEEP}/{}-{name}", self.entry.port())
     }
 
-    /// The path of an object that nobody fetches: one that the sink drops.
+    /// Returns the path of an object that is never fetched, so that the sink drops it.
     pub(super) fn dropped(&self, name: &str) -> String {
         match self.to {
             Backend::Sink if !self.keeps_all => format!("/{DROP}/{}-{name}", self.entry.port()),
@@ -93,7 +94,7 @@ impl Line {
         }
     }
 
-    /// A signed head towards the proxy.
+    /// Builds the signed head of a request to the proxy.
     pub(super) fn head(
         &self,
         method: &str,
@@ -104,12 +105,12 @@ impl Line {
         head(&self.signer, self.entry, method, target, headers, len)
     }
 
-    /// The same of an upload.
+    /// Builds the signed head of an upload to the proxy.
     pub(super) fn head_of_put(&self, path: &str, len: u64) -> Result<Vec<u8>, Failure> {
         self.head("PUT", path, self.asks, Some(len))
     }
 
-    /// Sends a request with a short body; returns the body of the answer, which must be a success.
+    /// Sends a request with a short body. Returns the body of the answer, which must be a success.
     pub(super) fn ask(&self, method: &str, target: &str, body: &[u8]) -> Result<String, Failure> {
         let head = self.head(method, target, &[], Some(body.len() as u64))?;
         let (status, _, answer) = self.connect()?.ask(&head, body)?;
@@ -120,7 +121,7 @@ impl Line {
         }
     }
 
-    /// A signed head past it.
+    /// Builds the signed head of a request to the backend, past the proxy.
     pub(super) fn head_past(
         &self,
         method: &str,
@@ -132,15 +133,14 @@ impl Line {
         head(&self.signer, self.backend, method, &target, headers, len)
     }
 
-    /// An upload that is ready to be sent.
+    /// Prepares an upload.
     pub(super) fn upload(&self, path: &str, content: Content) -> Result<Upload, Failure> {
         if self.in_chunks {
             return Upload::in_chunks(&self.signer, self.entry, path, content);
         }
         let mut headers = self.asks.to_vec();
-        // Without one a real server makes a sum of its own choice, CRC-64, which takes versitygw a
-        // fifth of its time. Our proxy sends one in any case, so that ours alone would be spared
-        // it.
+        // Without a checksum a real server computes CRC-64, which takes versitygw a fifth of its
+        // time. Our proxy always sends a checksum, so only our subject would be spared that.
         let sum = (self.to == Backend::Server).then(|| upload::sum_of(content));
         headers.extend(sum.as_deref().map(|sum| (upload::SUM.header(), sum)));
         Ok(Upload::plain(self.head("PUT", path, &headers, Some(content.len))?, content))
@@ -154,7 +154,7 @@ impl Line {
         self.connect()?.get(&self.head("GET", path, &[], None)?, content, 0, content.len)
     }
 
-    /// Removes an object; it does not matter if it stays.
+    /// Removes an object. A failure is ignored.
     pub(super) fn delete(&self, path: &str) {
         let removed = self
             .head_past("DELETE", path, &[], None)
@@ -162,12 +162,12 @@ impl Line {
         let _it_goes_with_the_backend = removed;
     }
 
-    /// The proxy's CPU time so far, if there is one.
+    /// Returns the proxy's CPU time so far, if there is a proxy.
     pub(super) fn cpu(&mut self) -> Result<Option<f64>, Failure> {
         self.clock.as_mut().map(CpuClock::read).transpose()
     }
 
-    /// Times `work`, by the wall and by the proxy's CPU.
+    /// Times `work` by the wall clock and by the proxy's CPU time.
     pub(super) fn time(
         &mut self,
         work: impl FnOnce() -> Result<(), Failure>,

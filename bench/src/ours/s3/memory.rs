@@ -1,4 +1,4 @@
-//! The most memory that a process has that carries objects and has done nothing else before.
+//! Peak memory of a process that transfers objects and has done nothing else before.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,12 +14,12 @@ use crate::s3::content::Content;
 use crate::s3::{Failure, process::Process};
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// Processes whose memory is taken, of which the median counts.
+/// Number of processes that are measured; the median counts.
 const PROCESSES: usize = 3;
-/// Objects from here on are carried by one process.
+/// Objects of at least this size are transferred by one process only.
 const LARGE: u64 = 256 << 20;
 
-/// A case that is ready.
+/// The case as a subject has it.
 pub(super) struct Ready {
     world: Rc<RefCell<World>>,
     way: Way,
@@ -45,7 +45,7 @@ impl Ready {
         Ok((process, line))
     }
 
-    /// MB (10^6 bytes) at the most.
+    /// Measures the peak memory in MB (10^6 bytes).
     #[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
     fn peak(&self) -> Result<f64, SubjectError> {
         let (mut process, mut line) = self.start()?;
@@ -60,8 +60,8 @@ impl Ready {
                 stored.push(path(&line, stream));
                 line.put(&path(&line, stream), content).map_err(super::failed)?;
             }
-            // What stored them is not what is measured. The seed's shape knows of an upload only
-            // where it was made.
+            // The process that stored the objects is not measured. The published baseline's shape
+            // keeps the state of an upload in memory, so there one process does both.
             if self.way != Way::SeedCtr {
                 let paths = core::mem::take(&mut stored);
                 (process, line) = self.start()?;
@@ -80,7 +80,7 @@ impl Ready {
     }
 }
 
-/// All of them at once.
+/// Transfers all objects at the same time.
 fn carry(line: &Line, paths: &[String], content: Content, down: bool) -> Result<(), Failure> {
     let one = |path: &str| match down {
         true => line.get(path, content),

@@ -1,4 +1,4 @@
-//! MinIO as a subject: the client speaks to a server that encrypts by itself, or does not.
+//! MinIO as a subject: a server that encrypts by itself, or does not.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use crate::s3::process::{self, Process};
 use crate::s3::{ACCESS_KEY, Failure, REGION, SECRET};
 use crate::subject::{Prepared, Subject, SubjectError};
 
-/// Switches encryption on, under this key of the server's own. It protects nothing here.
+/// Setting that enables encryption under this key of the server. The key protects nothing here.
 const KEY: &str = "bench:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
-/// Headers of an upload that asks for encryption.
+/// Headers of an upload that requests encryption.
 const ENCRYPT: &[(&str, &str)] = &[("x-amz-server-side-encryption", "AES256")];
 
-/// Both, with one server.
+/// Returns both subjects, which share one server.
 pub(crate) fn subjects(program: &Path) -> Vec<Box<dyn Subject>> {
     let server =
         Rc::new(RefCell::new(Server { program: program.to_owned(), process: None, folder: None }));
@@ -42,10 +42,10 @@ pub(crate) fn subjects(program: &Path) -> Vec<Box<dyn Subject>> {
     ]
 }
 
-/// Started when it is first needed.
+/// A server that is started when it is first needed.
 struct Server {
     program: PathBuf,
-    // It ends before its files are gone.
+    // Declared first, so that it ends before its files are removed.
     process: Option<Process>,
     folder: Option<Files>,
 }
@@ -63,7 +63,7 @@ impl Server {
     }
 }
 
-/// Starts a server whose files are below `folder`, with the suite's buckets.
+/// Starts a server whose files are below `folder`, and creates the suite's buckets.
 pub(super) fn start(program: &Path, folder: &Path) -> Result<Process, Failure> {
     let (address, console) = (process::free_address()?, process::free_address()?);
     let mut command = program::command_of(program)?;
@@ -72,9 +72,9 @@ pub(super) fn start(program: &Path, folder: &Path) -> Result<Process, Failure> {
     command.arg(folder.join("certificates")).arg(folder.join("minio"));
     command.env("MINIO_ROOT_USER", ACCESS_KEY).env("MINIO_ROOT_PASSWORD", SECRET);
     command.env("MINIO_KMS_SECRET_KEY", KEY).env("MINIO_REGION_NAME", REGION);
-    // It would ask the world for a newer release.
+    // Keeps the server from looking for a newer release on the network.
     command.env("MINIO_UPDATE", "off").env("MINIO_BROWSER", "off");
-    // What was replaced it keeps for five minutes, and would again and again: all memory there is.
+    // The server keeps replaced objects for five minutes, which would use up all memory.
     command.env("MINIO_API_DELETE_CLEANUP_INTERVAL", "1s");
     let process = Process::listening(command, address)?;
     make_buckets(address)?;
@@ -103,7 +103,7 @@ impl Subject for Minio {
             return Err(SubjectError::Unsupported("it is a real server".into()));
         }
         let line = self.server.borrow_mut().line().map_err(failed)?.asking(self.asks);
-        // What lies on its disk cannot be changed through it.
+        // Objects on its disk cannot be changed through the server.
         Ok(Box::new(transfer::Ready::new(line, shape, false)?))
     }
 }

@@ -1,4 +1,4 @@
-//! An object in parts, of which several are on their way.
+//! Cases of an object in parts, several of which are transferred at the same time.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,12 +14,12 @@ use crate::s3::content::Content;
 use crate::s3::http::element;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// A case that is ready.
+/// The case as a subject has it.
 pub(super) struct Ready {
     line: Line,
     shape: Shape,
     authenticates: bool,
-    /// The proxy cuts objects itself and takes neither parts nor ranges.
+    /// True if the proxy cuts objects itself and supports neither parts nor ranges.
     whole: bool,
     connections: Vec<Connection>,
     path: String,
@@ -49,7 +49,8 @@ impl Ready {
         Content::new(self.number, self.shape.bytes)
     }
 
-    /// As many connections as parts are on their way, all of them good.
+    /// Opens a connection for each part that is transferred at the same time, unless it is still
+    /// usable.
     fn connect(&mut self) -> Result<(), Failure> {
         let wanted = if self.whole { 1 } else { self.shape.streams };
         let mut kept = core::mem::take(&mut self.connections).into_iter();
@@ -59,7 +60,7 @@ impl Ready {
         Ok(())
     }
 
-    /// Lets the connections share the parts out; `one` gets the index of a part.
+    /// Distributes the parts over the connections. `one` gets the index of a part.
     fn parts(
         connections: &mut [Connection],
         count: u64,
@@ -88,7 +89,7 @@ impl Ready {
         })
     }
 
-    /// Offset and length of a part.
+    /// Returns offset and length of a part.
     fn place_of(&self, part: u64) -> (u64, u64) {
         let at = part * self.shape.part;
         (at, self.shape.part.min(self.shape.bytes - at))
@@ -128,7 +129,7 @@ impl Ready {
         let parts: String = etags.iter().zip(1..).map(part).collect();
         let order = format!("<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>");
         let done = self.line.ask("POST", &format!("{path}?uploadId={id}"), order.as_bytes())?;
-        // A failure may come behind a status of success.
+        // A failure may be reported in the body of an answer with a success status.
         if element(&done, "ETag").is_none() {
             return Err(done.into());
         }
@@ -157,7 +158,7 @@ impl Ready {
 
     fn once(&mut self) -> Result<Elapsed, Failure> {
         if !self.shape.down {
-            // Another object each time.
+            // Each iteration stores another object.
             self.number += 1;
             if self.shape.backend != Backend::Sink {
                 place::make_room(self.shape.bytes)?;
@@ -215,7 +216,7 @@ mod tests {
     use crate::s3::{listen, pass, seed, sink};
     use crate::suite::s3::{MULTIPART, SINK, multipart};
 
-    /// A server on a thread of its own, as long as the test's process lives.
+    /// Starts a server on a thread of its own. It runs until the test's process ends.
     fn start<F>(serve: impl FnOnce(TcpListener) -> F + Send + 'static) -> SocketAddr
     where
         F: Future<Output = Result<core::convert::Infallible, Failure>>,
@@ -238,7 +239,7 @@ mod tests {
         let seed = start(move |listener| seed::serve(listener, sink));
         for (entry, whole) in [(sink, false), (pass, false), (seed, true)] {
             for down in [0, 1] {
-                // The last part is short.
+                // The last part is shorter than the others.
                 let shape = Shape::new(MULTIPART, &multipart((12 << 20) + 7, down, SINK)).unwrap();
                 let line = Line::new(entry, sink, None, Backend::Sink);
                 let mut ready = Ready::new(line, shape, false, whole).unwrap();

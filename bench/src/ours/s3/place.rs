@@ -1,12 +1,12 @@
-//! Where servers keep their files: in memory if it has room, so that neither a disk nor what the
-//! kernel holds back for it is measured.
+//! Directory of the servers' files: in memory if there is enough of it, so that neither a disk nor
+//! the kernel's write-back is measured.
 //!
-//! The memory that a file is made of matters even where nothing reaches the disk. ext4 gives a
-//! writer of whole megabytes memory in blocks of a megabyte, and others in smaller ones; such
-//! blocks, where they had long been free, took eight times as long to write to on the virtual
-//! machine that this was measured on. Subjects whose writes happen to fall on whole megabytes then
-//! pay what others do not. In memory, files are made of single pages, for everybody.
-//! docs/design/s3-data-path.md has the figures, and what is only inferred of the reason.
+//! The kind of memory affects the figures even if nothing is written to a disk. ext4 gives a writer
+//! of whole megabytes memory in blocks of a megabyte, and other writers smaller blocks. On the
+//! virtual machine that this was measured on, blocks that had been free for long took eight times
+//! as long to write to. Subjects whose writes happen to fall on whole megabytes then pay what
+//! others do not. In memory, files consist of single pages for all subjects.
+//! docs/design/s3-data-path.md has the figures, and says which part of the reason is only inferred.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -20,15 +20,16 @@ use crate::program;
 use crate::s3::Failure;
 use crate::scratch::{Folder, PREFIX};
 
-/// A file system in memory, which Linux has by default.
+/// File system in memory that Linux provides by default.
 const MEMORY: &str = "/dev/shm";
-/// The largest objects of all subjects, and those that MinIO keeps after they were replaced.
+/// Bytes for the largest objects of all subjects, and for replaced objects that MinIO still keeps.
 const ROOM: u64 = 16 << 30;
-/// Bytes written at once.
+/// Bytes that are written at once.
 const PIECE: usize = 1 << 20;
 
-/// The directory below which servers, and clients that copy files, have their own. Whoever sets
-/// `TMPDIR` has chosen. The same for the whole run.
+/// Returns the directory below which servers, and clients that copy files, have their own. It is
+/// `TMPDIR` if that is set, else memory if it is large enough and keeps attributes, else the
+/// system's temporary directory. It stays the same for the whole run.
 pub(super) fn of_files() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
     PLACE.get_or_init(|| {
@@ -40,11 +41,12 @@ pub(super) fn of_files() -> &'static Path {
     })
 }
 
-/// A directory of its own there. It is gone with this value, or with this process: what is left in
-/// memory by one that was interrupted would take it until the machine is started again.
+/// A directory in that place. It is removed when this is dropped or when this process ends: files
+/// of an interrupted run would occupy memory until the machine is restarted.
 pub(super) struct Files {
     folder: Folder,
-    // Told by the end of its standard input, after the folder is gone if all went well.
+    // Process that removes the directory when its standard input closes, which does nothing if the
+    // directory is gone already.
     _sweeper: Child,
 }
 
@@ -60,13 +62,13 @@ impl Files {
     }
 }
 
-/// Lets the kernel find memory for a file of that length, and gives it back, so that the next one
-/// to be written takes that: otherwise whose turn it is pays for memory that was long free.
+/// Writes and removes a file of that length, so that the kernel has memory ready for the next one.
+/// Otherwise the next subject pays for memory that had been free for long.
 pub(super) fn make_room(bytes: u64) -> io::Result<()> {
     let path = of_files().join(format!("{PREFIX}{}-room", std::process::id()));
     let written = fill(&path, bytes);
-    // Whether it was written or not, and before anything else is. Why it was not comes first: then
-    // there may be nothing to remove.
+    // The file is removed in any case, before anything else is done. An error of writing is
+    // reported first, because then there may be no file to remove.
     let removed = fs::remove_file(&path);
     written.and(removed)
 }
@@ -84,22 +86,22 @@ fn fill(path: &Path, bytes: u64) -> io::Result<()> {
 }
 
 /// Returns true if all objects fit in. A file system in memory may report more space than there is
-/// free memory.
+/// free memory, so that is checked as well.
 fn has_room(place: &Path) -> bool {
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let system = statvfs(place).map_or(0, |it| it.f_bavail.saturating_mul(it.f_frsize));
     system >= ROOM && available(&meminfo) >= ROOM
 }
 
-/// Bytes of memory that can be had, by what the kernel tells.
+/// Returns the bytes of available memory that the kernel reports.
 fn available(meminfo: &str) -> u64 {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     kib.unwrap_or_default().saturating_mul(1024)
 }
 
-/// Returns true if files there can have attributes, in which versitygw keeps metadata. Files in
-/// memory have none in kernels before 6.6.
+/// Returns true if files in that place can have extended attributes, in which versitygw keeps
+/// metadata. Files in memory have none in kernels before 6.6.
 fn takes_attributes(place: &Path) -> bool {
     let probe = || -> io::Result<()> {
         let file = place.join(format!("{PREFIX}{}-probe", std::process::id()));

@@ -1,4 +1,4 @@
-//! One byte of an object, and what the backend gives for it.
+//! The case that fetches one byte of an object, and counts the bytes that the backend sends for it.
 
 use super::figure;
 use super::line::Line;
@@ -10,7 +10,7 @@ use crate::s3::client::Connection;
 use crate::s3::content::Content;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// A case that is ready.
+/// The case as a subject has it.
 pub(super) struct Ready {
     line: Line,
     content: Content,
@@ -28,7 +28,7 @@ impl Ready {
     }
 
     fn once(&mut self) -> Result<Elapsed, Failure> {
-        // Anywhere in the object.
+        // A pseudorandom offset in the object.
         let at = self.next.wrapping_mul(0x9e37_79b9_7f4a_7c15) % self.content.len;
         self.next += 1;
         let mut connection = self.line.reuse(self.connection.take())?;
@@ -52,7 +52,7 @@ impl Prepared for Ready {
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
-        /// Bytes that are asked for.
+        /// Number of fetched bytes.
         const TRIES: u32 = 20;
         let before = super::counters(self.line.backend).map_err(super::failed)?;
         self.run(TRIES)?;

@@ -1,5 +1,5 @@
-//! rclone crypt as a subject: files copied to a backend and back, encrypted by rclone, which runs
-//! on between copies and takes commands.
+//! rclone crypt as a subject: rclone copies files to a backend and back and encrypts them. Its
+//! process keeps running between copies and accepts commands.
 
 mod serve;
 
@@ -29,12 +29,12 @@ use crate::s3::process::{self, Process};
 use crate::s3::{ACCESS_KEY, Failure, KEEP, REGION, SECRET};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 
-/// The encrypted remote, in its configuration.
+/// Name of the encrypted remote in rclone's configuration.
 const REMOTE: &str = "sealed:";
 /// Suffix that rclone appends to names that it does not encrypt.
 const SUFFIX: &str = ".bin";
 
-/// The one subject.
+/// Returns the subjects that the program provides.
 pub(crate) fn subjects(program: &Path) -> Vec<Box<dyn Subject>> {
     let mut info = described(
         "rclone-crypt",
@@ -52,7 +52,8 @@ pub(crate) fn subjects(program: &Path) -> Vec<Box<dyn Subject>> {
     ]
 }
 
-/// Sets the remotes of a process: `back`, which is the backend, and `sealed` over `folder` of it.
+/// Configures the remotes of a process: `back`, which is the backend, and `sealed` over `folder` of
+/// it.
 fn set_remotes(
     command: &mut Command,
     program: &Path,
@@ -83,11 +84,11 @@ fn set_remotes(
     Ok(())
 }
 
-/// Processes, by the backend that they are configured for.
+/// Running rclone processes, by the backend that they are configured for.
 #[derive(Default)]
 struct Shop {
     program: PathBuf,
-    /// By backend, and by whether objects are cut into parts.
+    /// Key: the backend, and true if objects are cut into parts.
     daemons: BTreeMap<(Backend, bool), Process>,
     world: World,
     folder: Option<Files>,
@@ -105,7 +106,8 @@ impl Shop {
         Ok(Line::new(daemon.address, backend, Some(daemon.clock()), to))
     }
 
-    /// `parts` says how objects are cut; otherwise rclone's defaults hold.
+    /// Returns the running process for a backend. `parts` sets the size of parts; without it
+    /// rclone's defaults are used.
     fn daemon(&self, backend: SocketAddr, parts: Option<&Shape>) -> Result<Process, Failure> {
         let address = process::free_address()?;
         let mut command = program::command_of(&self.program)?;
@@ -188,17 +190,18 @@ impl Copier {
         Ok(())
     }
 
-    /// A name at the backend, as it stands there.
+    /// Returns the name that a file has at the backend.
     fn path(name: &str) -> String {
         format!("/{KEEP}/{name}{SUFFIX}")
     }
 
-    /// Where the file comes down to.
+    /// Returns the path to which a file is downloaded.
     fn target(&self, name: &str) -> PathBuf {
         self.folder.join("down").join(name)
     }
 
-    /// Removes what an earlier copy left: a file that is there already is not copied.
+    /// Removes the result of an earlier copy, because rclone does not copy a file that exists
+    /// already.
     fn clear(&self, name: &str, up: bool) {
         if up {
             self.line.delete(&Self::path(name));
@@ -207,7 +210,7 @@ impl Copier {
         }
     }
 
-    /// One command, prepared and carried out.
+    /// Runs one copy command.
     fn copy(&self, name: &str, up: bool) -> Result<(), Failure> {
         self.clear(name, up);
         self.command(name, up)
@@ -233,7 +236,7 @@ impl Copier {
         }
     }
 
-    /// Checks that the downloaded file has this content.
+    /// Checks that the downloaded file has the given content.
     fn came(&self, name: &str, content: Content) -> Result<(), Failure> {
         let mut file = BufReader::with_capacity(1 << 20, File::open(self.target(name))?);
         let mut buffer = vec![0; 1 << 20];
@@ -252,7 +255,7 @@ impl Copier {
     }
 }
 
-/// A case that is ready.
+/// The case as a subject has it.
 struct Ready {
     copier: Copier,
     shape: Shape,
@@ -292,7 +295,7 @@ impl Ready {
         if up && self.shape.backend != Backend::Sink {
             place::make_room(self.shape.bytes)?;
         }
-        // The line lends its clock while it carries the command.
+        // The copy borrows the line, so the clock is read directly before and after it.
         let (before, start) = (copier.line.cpu()?, std::time::Instant::now());
         copier.command("source", up)?;
         let wall_ns = start.elapsed().as_secs_f64() * 1e9;

@@ -5,7 +5,7 @@ use crate::record::Params;
 use crate::subject::SubjectError;
 use crate::suite::s3::{MINIO, SERVER, SINK};
 
-/// The operation of a case.
+/// Operation of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     Put,
@@ -17,7 +17,7 @@ pub(super) enum Job {
     Multipart,
 }
 
-/// Where objects end up.
+/// Kind of backend that stores the objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Backend {
     Sink,
@@ -25,7 +25,7 @@ pub(crate) enum Backend {
     Minio,
 }
 
-/// A case.
+/// Parameters of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) job: Job,
@@ -34,17 +34,17 @@ pub(super) struct Shape {
     pub(super) count: u32,
     pub(super) down: bool,
     pub(super) streams: u32,
-    /// Bytes of a part.
+    /// Bytes of one part.
     pub(super) part: u64,
 }
 
-/// The largest object.
+/// Bytes of the largest object.
 const MOST_BYTES: u64 = 5 << 30;
-/// The least part that servers take.
+/// Bytes of the smallest part that servers accept.
 const LEAST_PART: u64 = 5 << 20;
 
 impl Shape {
-    /// Takes exactly the parameters of the case.
+    /// Reads exactly the parameters of the case. Fails if one is missing, unknown or out of range.
     pub(super) fn new(case: &str, params: &Params) -> Result<Self, SubjectError> {
         let (job, names): (_, &[&str]) = match case {
             PUT => (Job::Put, &["bytes", "backend"]),

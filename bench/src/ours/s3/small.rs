@@ -1,4 +1,4 @@
-//! Short objects, one after the other on each connection.
+//! Cases of short objects, transferred one after the other on each connection.
 
 use std::thread;
 
@@ -12,13 +12,13 @@ use crate::s3::client::Connection;
 use crate::s3::content::Content;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// A case that is ready.
+/// The case as a subject has it.
 pub(super) struct Ready {
     line: Line,
     shape: Shape,
     authenticates: bool,
     connections: Vec<Connection>,
-    /// One for each connection.
+    /// Paths of the objects, one for each connection.
     paths: Vec<String>,
     spent: Vec<Elapsed>,
 }
@@ -47,7 +47,8 @@ impl Ready {
             self.connections.push(self.line.connect()?);
         }
         let content = Content::new(0, self.shape.bytes);
-        // Signed before the clock starts: the client's own cost is no subject's.
+        // Requests are signed before the clock starts, because the client's own cost is not
+        // measured.
         let head = |path: &String| match self.shape.down {
             true => self.line.head("GET", path, &[], None),
             false => self.line.head_of_put(path, content.len),

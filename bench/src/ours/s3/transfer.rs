@@ -1,4 +1,4 @@
-//! One object after the other, up or down.
+//! Cases of one object after the other, uploaded or downloaded.
 
 use super::line::Line;
 use super::shape::{Backend, Job, Shape};
@@ -10,7 +10,7 @@ use crate::s3::client::Connection;
 use crate::s3::content::Content;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// A case that is ready.
+/// The case as a subject has it.
 pub(super) struct Ready {
     line: Line,
     shape: Shape,
@@ -43,7 +43,7 @@ impl Ready {
 
     fn once(&mut self) -> Result<Elapsed, Failure> {
         if self.shape.job != Job::Get {
-            // Another object each time.
+            // Each iteration stores another object.
             self.number += 1;
         }
         let content = self.content();
@@ -82,17 +82,17 @@ impl Prepared for Ready {
     }
 }
 
-/// The rate of objects of that length, and what they cost.
+/// Returns the rate for objects of that length, and their CPU time.
 #[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
 pub(super) fn figures(bytes: u64, spent: &[Elapsed]) -> Vec<Extra> {
     let bytes = bytes as f64;
-    // The first one found everything cold.
+    // The first iteration is dropped, because all caches were cold.
     let spent = spent.get(1..).unwrap_or_default();
     let rates = spent.iter().map(|it| bytes / 1e6 / (it.wall_ns / 1e9)).collect();
     let cpu: Vec<f64> = spent.iter().filter_map(|it| Some(it.cpu_ns? / bytes)).collect();
     let mut figures = vec![figure("mb_s", "MB/s", Better::More, rates)];
     if !cpu.is_empty() {
-        // ns a byte are s a GB.
+        // Nanoseconds for each byte are seconds for each GB.
         figures.push(figure("cpu_s_per_gb", "s/GB", Better::Less, cpu));
     }
     figures

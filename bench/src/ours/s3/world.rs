@@ -1,4 +1,5 @@
-//! Backends and proxies, started when they are first needed, and then once for the whole run.
+//! Backends and proxies of the suite, each started when it is first needed and then used for the
+//! whole run.
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -20,16 +21,17 @@ use crate::s3::process::{self, Process};
 use crate::s3::{ACCESS_KEY, Failure, REGION, SECRET};
 use crate::subject::SubjectError;
 
-/// Real servers.
+/// Program of the real S3 server.
 const SERVER: &str = "versitygw";
 const MINIO: &str = "minio";
-/// When the key ring was made, in seconds since 1970: it says nothing.
+/// Creation time of the key ring, in seconds since 1970. Its value has no effect.
 const CREATED: u64 = 1_700_000_000;
 
 /// All processes of the suite.
 #[derive(Default)]
 pub(super) struct World {
-    // Proxies end before backends, and both before their files are gone.
+    // Fields are dropped in this order: proxies end before backends, and both before their files
+    // are removed.
     proxies: BTreeMap<(Way, Backend), Process>,
     backends: BTreeMap<Backend, Process>,
     folder: Option<Files>,
@@ -50,7 +52,7 @@ impl World {
         Ok(Line::new(process.address, backend, Some(process.clock()), to))
     }
 
-    /// A new process that has done nothing yet.
+    /// Starts a new process of the same kind, which has done nothing yet.
     pub(super) fn start(&mut self, way: Way, to: Backend) -> Result<Process, SubjectError> {
         let backend = self.backend(to)?;
         let command = match way {
@@ -62,7 +64,7 @@ impl World {
         command.and_then(Process::announced).map_err(failed)
     }
 
-    /// Where a backend listens.
+    /// Returns the address of a backend, after starting it if necessary.
     pub(super) fn backend(&mut self, which: Backend) -> Result<SocketAddr, SubjectError> {
         if let Some(backend) = self.backends.get_mut(&which)
             && backend.lives()
@@ -98,14 +100,15 @@ impl World {
         Ok(process)
     }
 
-    /// Our proxy as a user has it: a configuration, a key ring, defaults.
+    /// Returns the command of our proxy as users run it: with a configuration file, a key ring and
+    /// default settings.
     fn proxy(&mut self, backend: SocketAddr) -> Result<Command, Failure> {
         let (ring, config) = (self.folder()?.at("ring"), self.folder()?.at("config.toml"));
         if !ring.exists() {
             let keys = Ring::generate(CREATED, &mut OsRandom)?;
             RingFile::at(&ring).create(&keys, Protection::None, &mut OsRandom)?;
         }
-        // Written anew before each start; a proxy that runs has read its own.
+        // Written again before each start; a running proxy has read its own.
         fs::write(&config, configuration(&ring, backend)?)?;
         program::proxy(&config)
     }

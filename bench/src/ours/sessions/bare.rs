@@ -1,4 +1,4 @@
-//! The floor: the same messages are opened in memory, and a page is synchronised once.
+//! The floor: opens the same messages in memory, and fsyncs one page once.
 
 use std::hint::black_box;
 use std::thread;
@@ -17,25 +17,25 @@ use super::{Spent, less};
 use crate::clock::{self, Elapsed};
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
-/// Synchronisations whose time is told.
+/// Number of fsync calls that are measured.
 const SYNCHRONISATIONS: usize = 64;
-/// Where a store keeps the device of groups (docs/spec/session.md, "In the store").
+/// Row of a store that holds the device of groups (docs/spec/session.md, "In the store").
 const DEVICE: u32 = 2;
-/// Bytes before the ratchet in the state of a session: the other side's agreement key and the
-/// session's end.
+/// Bytes before the ratchet in the stored state of a session: the other side's agreement key and
+/// the session's end.
 const BEFORE_RATCHET: usize = 32 + 8;
 
 pub(super) struct Ready {
     world: World,
     log: Log,
-    /// The receiver's states, each as it was before the first message.
+    /// The receiver's states, each as it was before the first message of the backlog.
     states: Vec<State>,
     next: usize,
-    /// Of each iteration, without the synchronisation.
+    /// Time of each iteration without the fsync, in ns.
     crypto_ns: Vec<f64>,
 }
 
-/// State of a conversation, outside of any store.
+/// State of a conversation that was read out of a store.
 pub(in crate::ours) enum State {
     Pairwise(OlmRatchet),
     Mls(Box<Group>),
@@ -70,7 +70,7 @@ impl Ready {
     }
 }
 
-/// Reads the states out of the receiver's store.
+/// Reads the states of all conversations out of the receiver's store.
 fn states(world: &World) -> Result<Vec<State>, Failure> {
     let place = world.place();
     folder::put_back(&world.pristine(), &place)?;
@@ -94,7 +94,7 @@ fn states(world: &World) -> Result<Vec<State>, Failure> {
     Ok(states)
 }
 
-/// Reads the states of sessions with devices out of a store.
+/// Reads the states of pairwise sessions out of a store.
 pub(in crate::ours) fn pairwise(
     transaction: &ReadTransaction<'_>,
     with: &[Address],
@@ -111,7 +111,7 @@ pub(in crate::ours) fn pairwise(
     with.iter().map(state).collect()
 }
 
-/// The messages of each conversation, in order.
+/// Groups the messages by conversation, each in order.
 fn sorted<'a>(shape: &Shape, messages: &'a [Delivered]) -> Vec<Vec<&'a [u8]>> {
     let mut sorted = vec![Vec::new(); shape.conversations];
     for it in messages {
@@ -120,7 +120,7 @@ fn sorted<'a>(shape: &Shape, messages: &'a [Delivered]) -> Vec<Vec<&'a [u8]>> {
     sorted
 }
 
-/// Opens everything; how many came out. Conversations are dealt out to the threads.
+/// Opens all messages and returns their number. Conversations are distributed over the threads.
 pub(in crate::ours) fn open_all(
     states: &mut [State],
     messages: &[Vec<&[u8]>],

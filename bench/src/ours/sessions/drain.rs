@@ -1,5 +1,5 @@
-//! The memory that a batch takes, in a process of its own: memory that a process gave back to the
-//! allocator before would hide it.
+//! Peak memory that a batch takes, measured in a process of its own: in this process, memory that
+//! the allocator has kept from earlier work would hide it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -17,10 +17,10 @@ use super::{Extra, less};
 use crate::program;
 use crate::record::Params;
 
-/// Processes whose memory is taken.
+/// Number of processes that are measured.
 const PROCESSES: usize = 5;
 
-/// Memory that the process got beyond what it had when the backlog lay before it.
+/// Measures how much memory the process grows by, compared with when the backlog was loaded.
 pub(super) fn memory(world: &World) -> Result<Vec<Extra>, Failure> {
     if !program::is_known() {
         return Ok(Vec::new());
@@ -43,10 +43,12 @@ pub(super) fn memory(world: &World) -> Result<Vec<Extra>, Failure> {
     Ok(vec![less("rss_growth", "B", samples)])
 }
 
-/// Opens the backlog of `arguments` and tells what memory that took: "rss_growth", bytes.
+/// Opens the backlog that `arguments` name and returns the memory that it took: "rss_growth", in
+/// bytes.
 ///
 /// # Errors
-/// Why it could not be done: arguments of something else, or no Linux.
+/// Fails if the arguments are wrong, if the backlog cannot be opened, or if the system is not
+/// Linux.
 pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Error + Send + Sync>> {
     let [place, backlog, shape @ ..] = arguments else {
         return Err("a store and a backlog".into());
@@ -61,7 +63,7 @@ pub fn serve(arguments: &[OsString]) -> Result<String, Box<dyn core::error::Erro
     let options = shape.options();
     let store = Store::open(Path::new(place), Unlock::None, OpenOptions::new())?;
     let mut receiver: Engine = Engine::open(store)?;
-    // Lets the highest amount begin anew, where the process may; otherwise it is a little more.
+    // Resets the peak where the process may; otherwise the result is slightly larger.
     let _ = fs::write("/proc/self/clear_refs", "5");
     let before = status("VmHWM:")?;
     let report = receiver.decrypt_batch(&envelopes, &options)?;
@@ -80,7 +82,7 @@ fn parameters(arguments: &[OsString]) -> Result<Params, Failure> {
     Ok(params)
 }
 
-/// A line of `/proc/self/status`, in bytes.
+/// Reads a line of `/proc/self/status`, in bytes.
 fn status(name: &str) -> Result<u64, Failure> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(name));
@@ -89,7 +91,7 @@ fn status(name: &str) -> Result<u64, Failure> {
     Ok(kib * 1024)
 }
 
-/// Conversation and length as 32-bit numbers, id, body; of each message.
+/// Encodes messages: for each, conversation and length as 32-bit numbers, id, and body.
 fn to_bytes(messages: &[Delivered]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
@@ -102,7 +104,7 @@ fn to_bytes(messages: &[Delivered]) -> Vec<u8> {
     bytes
 }
 
-/// Message by message, so that nothing of the file stays in memory.
+/// Reads messages one at a time, so that the file itself does not stay in memory.
 fn read_all(file: &Path) -> Result<Vec<Delivered>, Failure> {
     let mut file = BufReader::new(File::open(file)?);
     let mut messages = Vec::new();

@@ -1,4 +1,4 @@
-//! The check of a case, and the figures that are taken after the last round.
+//! The check of a case, and the figures that are measured after the last round.
 
 use std::time::Instant;
 
@@ -9,19 +9,19 @@ use super::world::{Names, World, all_delivered};
 use super::{Better, Extra, less};
 use crate::subject::Checked;
 
-/// The bit that is changed is in the last byte but so many.
+/// Distance from the end of the byte whose bit is changed.
 const TAMPERED_FROM_END: usize = 16;
-/// Samples of the work that follows a batch.
+/// Number of samples of the work that follows a batch.
 const AFTERWARDS: usize = 9;
 
-/// Changes one bit.
+/// Changes one bit of a message.
 pub(super) fn tamper(body: &mut [u8]) {
     if let Some(at) = body.len().checked_sub(1 + TAMPERED_FROM_END) {
         body[at] ^= 1;
     }
 }
 
-/// The check of docs/spec/bench-peer.md, and the figures that it brings.
+/// Runs the check of docs/spec/bench-peer.md, and returns its verdict and its figures.
 pub(super) fn check(world: &World) -> Result<(Checked, Vec<Extra>), Failure> {
     let (round_trip, mut figures) = plainly(world)?;
     figures.push(recovered(world)?);
@@ -61,7 +61,7 @@ fn plainly(world: &World) -> Result<(bool, Vec<Extra>), Failure> {
     Ok((same, figures))
 }
 
-/// Lengths of the saved states of all conversations.
+/// Returns the lengths of the stored states of all conversations.
 #[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
 fn session_bytes(world: &World, store: &mut endseal_store::Store) -> Result<Vec<f64>, Failure> {
     let transaction = store.read()?;
@@ -79,7 +79,7 @@ fn session_bytes(world: &World, store: &mut endseal_store::Store) -> Result<Vec<
     }
 }
 
-/// Returns true if only the message in the middle is refused when one bit of it is changed.
+/// Changes one bit of the message in the middle. Returns true if only that message is refused.
 fn refuses_one(world: &World) -> Result<bool, Failure> {
     let mut messages = world.backlog(0).messages.clone();
     let middle = messages.len() / 2;
@@ -97,7 +97,8 @@ fn refuses_one(world: &World) -> Result<bool, Failure> {
         }))
 }
 
-/// Which part of the first two messages comes out after their transaction was aborted.
+/// Aborts the transaction of the first two messages, and measures which share of them can still be
+/// opened.
 #[allow(clippy::cast_precision_loss, reason = "two messages")]
 fn recovered(world: &World) -> Result<Extra, Failure> {
     let backlog = world.backlog(0);
@@ -126,7 +127,7 @@ fn recovered(world: &World) -> Result<Extra, Failure> {
     Ok(Extra { metric: "recovered", unit: "%", better: Better::More, samples: vec![100.0 * share] })
 }
 
-/// The same backlog delivered again, and the log moved into the database.
+/// Measures a second delivery of the same backlog, and the move of the log into the database.
 pub(super) fn afterwards(world: &World) -> Result<Vec<Extra>, Failure> {
     let names = Names::new(&world.shape);
     let (mut again, mut settle) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Where stores lie: on the disk of the system's temporary files, put back before each iteration.
+//! Directories of stores: on the disk of temporary files, restored before each iteration.
 
 use core::error::Error;
 use std::fs::{self, File};
@@ -6,11 +6,10 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
-/// Why something could not be done.
+/// Error of the cases, for people.
 pub(in crate::ours) type Failure = Box<dyn Error + Send + Sync>;
 
-/// Puts `from` in the place of `to`, on the medium: what is not would be written by the first
-/// synchronisation that is timed.
+/// Copies `from` over `to` and fsyncs it: otherwise the first fsync that is timed would write it.
 pub(in crate::ours) fn put_back(from: &Path, to: &Path) -> io::Result<()> {
     match fs::remove_dir_all(to) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -26,7 +25,7 @@ pub(in crate::ours) fn put_back(from: &Path, to: &Path) -> io::Result<()> {
     File::open(to)?.sync_all()
 }
 
-/// Bytes of a directory's files.
+/// Returns the bytes of all files of a directory.
 pub(super) fn length(of: &Path) -> io::Result<u64> {
     let mut sum = 0;
     for entry in fs::read_dir(of)? {
@@ -43,7 +42,7 @@ pub(super) fn written() -> Option<u64> {
     line.parse().ok()
 }
 
-/// A file to which a page is appended, synchronised each time.
+/// A file to which pages are appended, with an fsync after each.
 #[derive(Debug)]
 pub(super) struct Log(File);
 
@@ -60,7 +59,7 @@ impl Log {
         self.0.sync_data()
     }
 
-    /// Appends `count` times, and returns the time of each in ns.
+    /// Appends `count` pages. Returns the time of each in ns.
     pub(super) fn sample(&mut self, count: usize) -> io::Result<Vec<f64>> {
         (0..count)
             .map(|_| {

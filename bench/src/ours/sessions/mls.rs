@@ -1,4 +1,4 @@
-//! The other members of a group.
+//! The sending side of groups.
 
 use core::time::Duration;
 
@@ -17,12 +17,12 @@ const NOW_SINCE_1970: Duration = Duration::from_millis(NOW);
 /// The member who writes.
 struct Writer(Group);
 
-/// The id of a group.
+/// Returns the id of a group.
 pub(super) fn id(conversation: usize) -> Vec<u8> {
     format!("group-{conversation}").into_bytes()
 }
 
-/// Makes a group of `members` members, of whom one writes and one is the receiver.
+/// Creates a group of `members` members. One of them writes, another one is the receiver.
 pub(super) fn meet(
     receiver: &mut Engine,
     conversation: usize,
@@ -42,7 +42,7 @@ pub(super) fn meet(
     Ok(Box::new(Writer(group)))
 }
 
-/// A member's device, from its number.
+/// Returns a member's device by its number.
 fn device(conversation: usize, member: usize) -> Result<GroupDevice, Failure> {
     let seed = |role: &str| {
         let name = format!("{role} {member} of group {conversation}");
@@ -63,7 +63,7 @@ fn device(conversation: usize, member: usize) -> Result<GroupDevice, Failure> {
 
 impl Sender for Writer {
     fn seal_all(&mut self, contents: &[&[u8]]) -> Result<Vec<Vec<u8>>, Failure> {
-        // As with a ratchet: each backlog is instead of the others.
+        // As with a ratchet, each backlog starts from the same state.
         let mut group = self.0.fork();
         contents
             .iter()

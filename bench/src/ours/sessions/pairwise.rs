@@ -1,4 +1,4 @@
-//! The other side of a pairwise conversation.
+//! The sending side of pairwise conversations.
 
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
@@ -11,10 +11,10 @@ use endseal_session::{
 use super::folder::Failure;
 use super::people::{FIRST, NOW, Sender, address, sender};
 
-/// A session on which one message has gone each way.
+/// A session in which one message has been sent in each direction.
 struct Person(OlmRatchet);
 
-/// Lets somebody begin a session with the receiver, write, and be answered.
+/// Lets a sender start a session with the receiver, send a message, and receive an answer.
 pub(super) fn meet(receiver: &mut Engine, conversation: usize) -> Result<Box<dyn Sender>, Failure> {
     let account = OlmAccount::generate();
     let keys = account.keys();
@@ -59,7 +59,7 @@ pub(super) fn meet(receiver: &mut Engine, conversation: usize) -> Result<Box<dyn
 
 impl Sender for Person {
     fn seal_all(&mut self, contents: &[&[u8]]) -> Result<Vec<Vec<u8>>, Failure> {
-        // Each backlog is instead of the others, and goes to a receiver who has seen none.
+        // Each backlog starts from the same state, and goes to a receiver that has seen no other.
         let mut ratchet = self.0.fork();
         let tag = ratchet.tag();
         contents

@@ -1,5 +1,5 @@
-//! The whole path of a message in a client: an event of JSON, Base64, decryption, the inbox,
-//! Protocol Buffers.
+//! The whole path of a message in a client: JSON event, Base64, decryption, inbox, Protocol
+//! Buffers.
 
 use core::hint::black_box;
 use std::collections::HashMap;
@@ -15,11 +15,11 @@ use super::folder::Failure;
 use super::world::{Backlog, Delivered, Names, World, all_delivered};
 use crate::clock::{self, Elapsed};
 
-/// Characters of a message.
+/// Number of characters of a message.
 const TEXT_LEN: usize = 100;
-/// The type of an event that carries a message.
+/// Type of the events that carry a message.
 const KIND: &str = "conversation.message-add";
-/// Messages of the inbox that are read at once.
+/// Number of inbox messages that are read at once.
 const PAGE: usize = 256;
 
 /// An event as a server sends it.
@@ -42,11 +42,11 @@ struct Data<'a> {
 /// Events of all backlogs.
 pub(super) struct Events {
     by_backlog: Vec<Vec<String>>,
-    /// Index of a conversation by its name in events.
+    /// Index of each conversation by its name in events.
     conversations: HashMap<String, usize>,
 }
 
-/// The plaintext of a message: text of so many characters, in Protocol Buffers.
+/// Returns the plaintext of a message: a text of [`TEXT_LEN`] characters in Protocol Buffers.
 pub(super) fn content() -> Result<Vec<u8>, Failure> {
     let (mut id, mut letters) = ([0; 16], [0; TEXT_LEN]);
     OsRandom.fill(&mut id)?;
@@ -82,7 +82,7 @@ impl Events {
         Ok(Self { by_backlog, conversations })
     }
 
-    /// One iteration: opening the store is not timed.
+    /// Runs one iteration. Opening the store is not timed.
     pub(super) fn iterate(&self, world: &World, n: usize) -> Result<Elapsed, Failure> {
         let mut receiver = world.open()?;
         let mut outcome = Ok(0);
@@ -93,7 +93,7 @@ impl Events {
         if found == wanted { Ok(spent) } else { Err(format!("{found} of {wanted} came").into()) }
     }
 
-    /// Returns true if the messages that come out of a backlog are those that were written.
+    /// Returns true if the messages that were read from a backlog are those that were written.
     pub(super) fn are_read(&self, world: &World) -> Result<bool, Failure> {
         let mut receiver = world.open()?;
         let mut found = Vec::new();
@@ -105,7 +105,7 @@ impl Events {
         Ok(found == written)
     }
 
-    /// Takes a backlog's events through to messages; returns their number.
+    /// Processes a backlog's events up to messages. Returns their number.
     fn receive(
         &self,
         world: &World,

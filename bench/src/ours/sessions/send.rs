@@ -8,11 +8,12 @@ use super::world::{Names, World, all_delivered};
 use super::{Extra, less};
 use crate::subject::SubjectError;
 
-/// Backlogs that are drained: with one message a chunk, enough for a percentile of 99.
+/// Number of backlogs that are opened. With one message for each chunk these are enough samples for
+/// the 99th percentile.
 const DRAINS: usize = 12;
 
-/// Sends a message after each chunk. `send` is the call; `wait` is from the end of the call before
-/// it on, which is what somebody waits who asks as soon as the next chunk has begun.
+/// Sends a message after each chunk. `send` is the time of the call. `wait` is the time from the
+/// end of the previous call, which a caller waits that asks just after the next chunk has started.
 pub(super) fn latencies(world: &World) -> Result<Vec<Extra>, SubjectError> {
     let Names::People(people) = Names::new(&world.shape) else {
         return Err(SubjectError::Unsupported("it is measured between two devices".into()));

@@ -5,14 +5,14 @@ use endseal_session::BatchOptions;
 use crate::record::Params;
 use crate::subject::SubjectError;
 
-/// Which sessions.
+/// Kind of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
     Pairwise,
     Mls,
 }
 
-/// The backlog that waits for the receiver, and the way in which it is decrypted.
+/// Size of the backlog, and the way in which it is decrypted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) messages: usize,
@@ -25,11 +25,12 @@ pub(super) struct Shape {
 
 const NAMES: [&str; 6] =
     ["messages", "conversations", "per_commit", "engine", "threads", "members"];
-/// As the peers have them; an identity's number is a byte, and one of them is the receiver's.
+/// Largest values, as the peers have them. An identity's number is a byte, and one of them is the
+/// receiver's.
 const MOST: [u64; 6] = [100_000, 250, 100_000, 2, 64, 1000];
 
 impl Shape {
-    /// Takes exactly the parameters of the case.
+    /// Reads exactly the parameters of the case. Fails if one is missing, unknown or out of range.
     pub(super) fn new(params: &Params) -> Result<Self, SubjectError> {
         let unsupported = |why: &str| Err(SubjectError::Unsupported(why.into()));
         if params.keys().any(|name| !NAMES.contains(&name.as_str())) {
@@ -54,7 +55,7 @@ impl Shape {
         Ok(Self { messages, conversations, per_commit, engine, threads, members })
     }
 
-    /// The parameters as `name=value`, for another process.
+    /// Returns the parameters as `name=value`, for another process.
     pub(super) fn arguments(&self) -> [String; 6] {
         let engine = if self.engine == Engine::Pairwise { 1 } else { 2 };
         let Self { messages, conversations, per_commit, threads, members, .. } = *self;
@@ -62,12 +63,12 @@ impl Shape {
         core::array::from_fn(|i| format!("{}={}", NAMES[i], values[i]))
     }
 
-    /// Returns true if all messages are one transaction.
+    /// Returns true if all messages are decrypted in one transaction.
     pub(super) fn is_whole(&self) -> bool {
         self.per_commit == self.messages
     }
 
-    /// Returns the options that cut the backlog into transactions.
+    /// Returns the options that divide the backlog into transactions.
     pub(super) fn options(&self) -> BatchOptions {
         BatchOptions::whole().max_messages(self.per_commit).threads(self.threads)
     }

@@ -1,4 +1,4 @@
-//! A receiver with its store, and the backlogs that lie before it.
+//! A receiver with its store, and the backlogs that wait for it.
 
 use std::path::PathBuf;
 
@@ -15,13 +15,14 @@ use super::{mls, pairwise};
 use crate::clock::{self, Elapsed};
 use crate::scratch::Folder;
 
-/// Bytes of a message in plaintext.
+/// Bytes of a message's plaintext.
 const CONTENT_BYTES: usize = 100;
-/// A message as it is delivered.
+/// A message as it is delivered to the receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Delivered {
     pub(super) conversation: usize,
-    /// Random, as ids of servers often are: the index of what was delivered grows in no order.
+    /// Random, as ids of servers often are, so that the index of delivered messages grows in random
+    /// order.
     pub(super) id: [u8; 16],
     pub(super) body: Vec<u8>,
 }
@@ -33,7 +34,7 @@ pub(super) struct Backlog {
     pub(super) contents: Vec<Vec<u8>>,
 }
 
-/// See the module.
+/// A receiver's store before the first message, with backlogs that are opened from that state.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) shape: Shape,
@@ -42,7 +43,7 @@ pub(super) struct World {
 }
 
 impl World {
-    /// With random contents.
+    /// Creates a receiver and backlogs with random contents.
     pub(super) fn new(shape: Shape, inputs: u32) -> Result<Self, Failure> {
         Self::with_contents(shape, inputs, || {
             let mut content = vec![0; CONTENT_BYTES];
@@ -51,7 +52,7 @@ impl World {
         })
     }
 
-    /// With the contents that `content` gives.
+    /// Creates a receiver and backlogs with the contents that `content` returns.
     pub(super) fn with_contents(
         shape: Shape,
         inputs: u32,
@@ -84,17 +85,17 @@ impl World {
         Ok(world)
     }
 
-    /// The receiver's store as it was before the first message.
+    /// Returns the path of the receiver's store as it was before the first message.
     pub(super) fn pristine(&self) -> PathBuf {
         self.folder.at("pristine")
     }
 
-    /// Where it is put to be worked on.
+    /// Returns the path of the copy of the store that is used.
     pub(super) fn place(&self) -> PathBuf {
         self.folder.at("store")
     }
 
-    /// Puts the receiver back and opens it.
+    /// Restores the receiver's store and opens it.
     pub(super) fn open(&self) -> Result<Engine, Failure> {
         let place = self.place();
         folder::put_back(&self.pristine(), &place)?;
@@ -105,7 +106,7 @@ impl World {
         &self.backlogs[n % self.backlogs.len()]
     }
 
-    /// One iteration of `decrypt_batch`.
+    /// Runs one iteration of `decrypt_batch`.
     pub(super) fn iterate(&self, n: usize) -> Result<Elapsed, Failure> {
         let backlog = self.backlog(n);
         let mut receiver = self.open()?;
@@ -151,7 +152,7 @@ fn backlog(
     Ok(Backlog { messages, contents })
 }
 
-/// Names of the conversations outside of messages: addresses of devices, or ids of groups.
+/// Identifiers of the conversations: device addresses, or group ids.
 pub(super) enum Names {
     People(Vec<Address>),
     Groups(Vec<Vec<u8>>),

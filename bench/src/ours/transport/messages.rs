@@ -1,33 +1,33 @@
-//! Bytes of a handshake by message (RFC 8446, 4).
+//! Bytes of a TLS handshake by message (RFC 8446, 4).
 
 use endseal_transport::HandshakeMessages;
 
-/// Types of messages.
+/// Types of handshake messages.
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 const CERTIFICATE: u8 = 11;
 const CERTIFICATE_VERIFY: u8 = 15;
-/// The extension with public keys or ciphertexts of the key exchange.
+/// Type of the extension with the public keys or ciphertexts of the key exchange.
 const KEY_SHARE: u16 = 51;
-/// Version and random bytes at the start of a hello.
+/// Bytes of version and random value at the start of a hello.
 const HELLO_START: usize = 2 + 32;
 
-/// Bytes of both sides together, where no side is named.
+/// Bytes of both sides together, unless a field names a side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lengths {
-    /// Key exchange in the ClientHello: the public keys.
+    /// Key exchange in the ClientHello: public keys.
     pub(super) client_share: u64,
     /// Key exchange in the ServerHello: ciphertext and public key.
     pub(super) server_share: u64,
-    /// Messages with the long-term keys.
+    /// Messages that contain the long-term keys.
     pub(super) raw_keys: u64,
-    /// Messages with signatures.
+    /// Messages that contain signatures.
     pub(super) signatures: u64,
-    /// Everything else of TLS.
+    /// All other bytes of the handshake.
     pub(super) rest: u64,
 }
 
-/// Takes the messages apart. `None` if they are not those of a handshake.
+/// Divides the bytes of the messages by their purpose. `None` if they are not those of a handshake.
 pub(super) fn lengths(messages: &HandshakeMessages) -> Option<Lengths> {
     let mut found = Lengths::default();
     for mut said in [&messages.from_client[..], &messages.from_server[..]] {
@@ -56,7 +56,7 @@ pub(super) fn lengths(messages: &HandshakeMessages) -> Option<Lengths> {
     Some(found)
 }
 
-/// Bytes of the key exchange in a hello.
+/// Returns the bytes of the key exchange in a hello.
 fn share(hello: &[u8], of_client: bool) -> Option<u64> {
     let mut at = hello.get(HELLO_START..)?;
     take_vector::<1>(&mut at)?;
@@ -78,7 +78,7 @@ fn share(hello: &[u8], of_client: bool) -> Option<u64> {
     None
 }
 
-/// Bytes of the keys in a list of entries, or in the one entry of a server.
+/// Returns the bytes of the keys in a list of entries, or in the one entry of a server.
 fn entries(content: &[u8], of_client: bool) -> Option<u64> {
     let mut list = content;
     if of_client {
@@ -92,7 +92,7 @@ fn entries(content: &[u8], of_client: bool) -> Option<u64> {
     Some(sum)
 }
 
-/// Takes a vector behind its length of `N` bytes.
+/// Takes a vector that is preceded by its length in `N` bytes.
 fn take_vector<'a, const N: usize>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, rest) = from.split_first_chunk::<N>()?;
     let length = length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));

@@ -1,4 +1,5 @@
-//! A download: read into segments and decrypted; the HMAC is compared at the end, when all is out.
+//! Downloads: the object is read in segments and decrypted. The HMAC is compared at the end, when
+//! everything has been sent.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -47,7 +48,7 @@ pub(super) async fn get(proxy: &Arc<Seed>, path: &str) -> Result<Response<Body>,
     };
     tokio::spawn(async move {
         if let Err(error) = segmented.open(&sender).await {
-            // The client may be gone as well.
+            // The client may have disconnected as well.
             let _ = sender.send(Err(error)).await;
         }
     });
@@ -55,7 +56,7 @@ pub(super) async fn get(proxy: &Arc<Seed>, path: &str) -> Result<Response<Body>,
     Ok(answer)
 }
 
-/// An object that comes from the backend, decrypted segment by segment.
+/// An object from the backend, decrypted segment by segment.
 struct Segments {
     body: Incoming,
     decryptor: StreamingDecryptingKey,
@@ -88,7 +89,7 @@ impl Segments {
             }
         }
         let tag = self.hmac.sign();
-        // A secret is not what is compared: it is known to have been public.
+        // The comparison need not be constant-time, because the tag is not secret.
         match self.tag {
             Some(known) if known != tag.as_ref() => Err("the HMAC is another one".into()),
             _ => Ok(()),
@@ -96,7 +97,7 @@ impl Segments {
     }
 }
 
-/// The body of an answer.
+/// Body of an answer: in memory, or decrypted while it is sent.
 #[derive(Default)]
 pub(super) enum Body {
     #[default]

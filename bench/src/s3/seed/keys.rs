@@ -1,4 +1,4 @@
-//! The envelope: a content key for each object, wrapped under one that stays.
+//! Key wrapping: a content key for each object, wrapped under a master key.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::cipher::{
@@ -13,10 +13,10 @@ use crate::s3::Failure;
 
 const TAG_LEN: usize = 16;
 
-/// The key that wraps content keys.
+/// Master key that wraps content keys.
 pub(super) struct MasterKey(RandomizedNonceKey);
 
-/// The key of one object.
+/// Content key of one object.
 pub(super) struct ContentKey([u8; 32]);
 
 impl MasterKey {
@@ -26,7 +26,7 @@ impl MasterKey {
         Ok(Self(RandomizedNonceKey::new(&AES_256_GCM, &key)?))
     }
 
-    /// In hexadecimal digits, for the metadata.
+    /// Wraps a content key. Returns it in hexadecimal digits, for the metadata.
     pub(super) fn wrap(&self, key: &ContentKey) -> Result<String, Unspecified> {
         Ok(hex(&seal(&self.0, key.0.to_vec())?))
     }
@@ -44,7 +44,7 @@ impl ContentKey {
         Ok(Self(key))
     }
 
-    /// A short object, whole.
+    /// Encrypts a short object in one piece.
     pub(super) fn seal(&self, content: Vec<u8>) -> Result<Vec<u8>, Unspecified> {
         seal(&RandomizedNonceKey::new(&AES_256_GCM, &self.0)?, content)
     }
@@ -53,10 +53,10 @@ impl ContentKey {
         Ok(open(&RandomizedNonceKey::new(&AES_256_GCM, &self.0)?, sealed)?)
     }
 
-    /// The stream, and its initial counter block in hexadecimal digits.
+    /// Returns the key stream, and its initial counter block in hexadecimal digits.
     pub(super) fn encryptor(&self) -> Result<(StreamingEncryptingKey, String), Failure> {
         let mut counter = [0; 16];
-        // The lower half counts blocks.
+        // The lower half of the counter block counts blocks.
         aws_lc_rs::rand::fill(&mut counter[..8])?;
         let context = EncryptionContext::Iv128(FixedLength::from(&counter));
         let key = UnboundCipherKey::new(&AES_256, &self.0)?;
@@ -70,7 +70,7 @@ impl ContentKey {
         Ok(StreamingDecryptingKey::ctr(UnboundCipherKey::new(&AES_256, &self.0)?, context)?)
     }
 
-    /// The HMAC of what was encrypted.
+    /// Returns a new HMAC over the ciphertext.
     pub(super) fn hmac(&self) -> Context {
         Context::with_key(&Key::new(HMAC_SHA256, &self.0))
     }

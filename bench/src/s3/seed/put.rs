@@ -1,4 +1,4 @@
-//! An upload: read into segments, encrypted, cut into parts.
+//! Uploads: the body is read in segments, encrypted, and cut into parts.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -69,7 +69,8 @@ async fn in_parts(
             if segment.len() < SEGMENT && !is_last {
                 break;
             }
-            // A stream cipher writes as much as it reads, and asks for room of a block more.
+            // The stream cipher's interface asks for a buffer that is one block longer than the
+            // input.
             let mut encrypted = vec![0; segment.len() + 15];
             let len = encryptor.update(&segment, &mut encrypted)?.written().len();
             encrypted.truncate(len);
@@ -87,7 +88,7 @@ async fn in_parts(
     Ok(tag)
 }
 
-/// Parts of an upload, some of them on their way.
+/// Parts of an upload, some of which are being sent.
 struct Parts {
     proxy: Arc<Seed>,
     path: String,
@@ -122,7 +123,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Sends the first `len` bytes of what waits.
+    /// Sends the first `len` bytes of the waiting data as a part.
     async fn send(&mut self, len: usize) -> Result<(), Failure> {
         let mut pieces = Vec::new();
         let mut left = len;

@@ -1,5 +1,4 @@
-//! Bytes that a sink keeps: in memory as long as there are not too many, then in a file without a
-//! name.
+//! Bytes that a sink keeps: in memory up to a limit, then in a file without a name.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::fs::{self, File};
@@ -9,19 +8,19 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
-/// Bytes that are kept in memory at most.
+/// Largest number of bytes that are kept in memory.
 const MOST_HELD: u64 = 2 << 30;
-/// Bytes that are copied together, so that what is kept does not keep the buffers of sockets.
+/// Bytes that are copied together, so that kept bytes do not keep the buffers of sockets alive.
 const TOGETHER: usize = 1 << 20;
 
-/// Counts what is kept in memory.
+/// Counter of the bytes that are kept in memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held(Arc<AtomicU64>);
 
-/// Bytes that do not change.
+/// Immutable bytes in memory or in files.
 #[derive(Debug, Default)]
 pub(super) struct Blob {
-    /// Where each begins, in order.
+    /// Extents in order, each with its offset.
     extents: Vec<(u64, Extent)>,
     len: u64,
     in_memory: u64,
@@ -48,7 +47,7 @@ impl Blob {
         self.len
     }
 
-    /// Some bytes from `offset` on, at most `most`; none at the end.
+    /// Reads some bytes from `offset` on, at most `most`; empty at the end.
     pub(super) fn read(&self, offset: u64, most: usize) -> io::Result<Bytes> {
         let after = self.extents.partition_point(|(start, _)| *start <= offset);
         let Some((start, extent)) = after.checked_sub(1).and_then(|at| self.extents.get(at)) else {
@@ -70,7 +69,7 @@ impl Blob {
         }
     }
 
-    /// All of them, one after the other.
+    /// Joins blobs in order into one.
     pub(super) fn join(blobs: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self::default();
         for mut blob in blobs {
@@ -92,7 +91,7 @@ impl Drop for Blob {
     }
 }
 
-/// A blob that is being written.
+/// Writes a new blob.
 #[derive(Debug)]
 pub(super) enum Writer {
     Memory { blob: Blob, together: BytesMut },
@@ -100,7 +99,7 @@ pub(super) enum Writer {
 }
 
 impl Writer {
-    /// For about `len` bytes.
+    /// Creates a writer for about `len` bytes.
     pub(super) fn new(held: &Held, len: u64) -> io::Result<Self> {
         if held.0.load(Ordering::Relaxed).saturating_add(len) <= MOST_HELD {
             let held = held.clone();
@@ -112,7 +111,7 @@ impl Writer {
         let name = format!("endseal-bench-sink-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let file = File::options().read(true).write(true).create_new(true).open(&path)?;
-        // Gone with its last reader, however this process ends.
+        // The file is freed when its last reader closes it, however this process ends.
         fs::remove_file(&path)?;
         Ok(Self::File { file, len: 0 })
     }

@@ -1,4 +1,4 @@
-//! The same answer in the steps of a signer, with a decision by the rules of an app.
+//! A signer's whole answer, with a decision by the rules of an app.
 
 use endseal_nostr::connect::{Encryption, Incoming, ResponseKeys, Stamp, aux, execute, respond};
 use endseal_nostr::nip44::{Cache, Conversation};
@@ -9,11 +9,11 @@ use crate::ours::nostr::event::CREATED_AT;
 use crate::ours::nostr::{failed, random};
 use crate::subject::SubjectError;
 
-/// Rules of the app; one of them allows text notes.
+/// Number of rules of the app. One of them allows text notes.
 const RULES: u32 = 16;
 const OTHERS: [&str; 4] = ["nip44_encrypt", "nip44_decrypt", "sign:7", "sign:30000-39999"];
 
-/// The rules, of which the last one decides.
+/// Returns the rules. The last one decides.
 pub(super) fn rules() -> Result<Vec<Rule>, SubjectError> {
     let others = OTHERS.iter().copied().cycle().take(RULES as usize - 1);
     let rule = |(number, text)| {
@@ -24,7 +24,7 @@ pub(super) fn rules() -> Result<Vec<Rule>, SubjectError> {
 }
 
 impl Flow {
-    /// Answers the request in the buffer; the length of the response.
+    /// Answers the request in the buffer by the rules. Returns the length of the response.
     pub(super) fn decided(&mut self) -> Result<usize, SubjectError> {
         let Self { key, conversations, rules, buffer, plaintext, payload, response, .. } = self;
         let verified = Incoming::read(buffer).map_err(failed)?.verify().map_err(failed)?;
@@ -42,7 +42,7 @@ impl Flow {
         };
         charge(rule, CREATED_AT);
         let aux = aux(key.secret_key(), &request.digest());
-        // The user's own conversations, which signing needs not.
+        // Signing does not need the user's own conversations.
         let mut own = Cache::<1>::new();
         let outcome = execute(&call, key, &mut own, &aux, &random()?, payload).map_err(failed)?;
         let keys =

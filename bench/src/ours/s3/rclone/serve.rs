@@ -1,4 +1,4 @@
-//! `rclone serve s3` before a crypt remote as a subject: an S3 server that encrypts, as ours does.
+//! `rclone serve s3` with a crypt remote as a subject: an S3 server that encrypts, like ours.
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::s3::process::{self, Process};
 use crate::s3::{ACCESS_KEY, Failure, SECRET};
 use crate::subject::{Prepared, Subject, SubjectError};
 
-/// The subject, with one process for each backend.
+/// The subject. It has one process for each backend.
 pub(super) struct Served {
     info: SubjectInfo,
     program: PathBuf,
@@ -45,12 +45,12 @@ impl Served {
             self.servers.insert(to, server);
         }
         let server = self.servers.get(&to).ok_or_else(|| failed("it is gone".into()))?;
-        // What a backend drops it would look for in vain.
+        // The server reads back what it has stored, so the backend must keep every object.
         Ok(Line::new(server.address, backend, Some(server.clock()), to).keeping_all(SUFFIX))
     }
 }
 
-/// Buckets of the server are those of the backend.
+/// The server's buckets are those of the backend.
 fn start(program: &Path, backend: SocketAddr) -> Result<Process, Failure> {
     let address = process::free_address()?;
     let mut command = program::command_of(program)?;
