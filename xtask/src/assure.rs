@@ -1,4 +1,5 @@
-//! `cargo xtask assure`: checks of the cryptographic code that no compiler and no test makes.
+//! `cargo xtask assure`: checks of the cryptographic code that neither the compiler nor the tests
+//! make.
 //!
 //! Each prints one line: what it counted, how many, and how many failures. A missing tool is a
 //! failure, because a check that did not run has found nothing.
@@ -40,7 +41,7 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
         let start = Instant::now();
         let (line, right) = match (check.run)(root) {
             Ok(Count { done, what, failures }) => {
-                // Nothing done is nothing found out.
+                // A check that did nothing has found nothing out, so it fails.
                 let right = failures == 0 && done > 0;
                 (format!("{done} {what}, {failures} failures"), right)
             }
@@ -53,18 +54,19 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
     Ok(passed)
 }
 
-/// The field arithmetic on intervals. Without AVX-512 IFMA the tests of the vector kernels do
-/// nothing; `ENDSEAL_REQUIRE` makes that a failure.
+/// Checks the field arithmetic on intervals. Without AVX-512 IFMA the tests of the vector kernels
+/// do nothing; `ENDSEAL_REQUIRE` makes that a failure.
 fn limb_bounds(root: &Path) -> Result<Count, String> {
     let words = "test --package endseal-crypto --lib --locked --quiet -- bounds";
     let output = output_of(&mut cargo(root, words))?;
     Count::of_tests(&output).ok_or_else(|| format!("no result in:\n{output}"))
 }
 
-/// Secrets marked as undefined, under valgrind. The program has its own controls.
+/// Runs the cases with secrets marked as undefined under valgrind. The program has controls of its
+/// own.
 fn constant_time(root: &Path) -> Result<Count, String> {
     let folder = root.join("tests/constant-time");
-    // Its configuration is read from the folder in which cargo is started.
+    // Cargo reads the configuration of the folder in which it is started.
     let built = Command::new("cargo")
         .args(["build", "--release", "--locked", "--quiet"])
         .current_dir(&folder)
@@ -87,7 +89,7 @@ fn constant_time(root: &Path) -> Result<Count, String> {
     Ok(count)
 }
 
-/// The kept inputs of all fuzz targets, by a program that needs no nightly compiler.
+/// Replays the kept inputs of all fuzz targets, by a program that needs no nightly compiler.
 fn corpus(root: &Path) -> Result<Count, String> {
     let words = "run --locked --quiet --manifest-path fuzz/Cargo.toml --bin replay";
     let output = output_of(&mut cargo(root, words))?;
@@ -99,7 +101,8 @@ fn corpus(root: &Path) -> Result<Count, String> {
     Ok(count)
 }
 
-/// Cargo in the root, with words separated by single blanks and the settings of `ci`.
+/// Returns a call of Cargo in the root, with words separated by single blanks and the settings of
+/// `ci`.
 fn cargo(root: &Path, words: &str) -> Command {
     let mut command = Command::new("cargo");
     command.args(words.split(' ')).current_dir(root).envs(ENVIRONMENT.iter().copied());

@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: every check that a change must pass, in two lanes.
+//! `cargo xtask ci`: every check that a change must pass, in two parallel queues.
 
 mod lanes;
 mod step;
@@ -25,9 +25,9 @@ pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
 ];
 /// Names the kernels of `endseal-crypto` whose tests must not be skipped, separated by commas.
 const REQUIRE: &str = "ENDSEAL_REQUIRE";
-/// A full check counts for this number of commits.
+/// Number of commits for which the result of a full check remains valid.
 const COMMITS: usize = 200;
-/// After a change of one of these all steps run.
+/// Files and folders after whose change all steps run.
 const FOUNDATIONS: &[&str] = &["xtask", ".ci", ".cargo", "Cargo.toml", "rust-toolchain.toml"];
 
 /// Runs steps and returns true if none failed.
@@ -75,7 +75,8 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
     Ok(passed)
 }
 
-/// Files that changed since the last full check, or the reason why that check does not count.
+/// Returns the files that changed since the last full check, or the reason why that check is no
+/// longer valid.
 fn changed(root: &Path, record: &Record) -> Result<Vec<String>, String> {
     let Some(Full { commit, date, .. }) = &record.full else {
         return Err("no full check is recorded".to_owned());
@@ -151,7 +152,8 @@ impl Options {
     }
 }
 
-/// The caller's list, or the kernels that this CPU runs: a mistake in their detection fails then.
+/// Returns the caller's list, or the kernels that this CPU can run. A mistake in their detection
+/// then fails the tests.
 fn required_kernels() -> String {
     std::env::var(REQUIRE).unwrap_or_else(|_| own_kernels())
 }

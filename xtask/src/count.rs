@@ -1,4 +1,4 @@
-//! Counts that other programs print: tests, cases, inputs.
+//! Counts that other programs print: tests, cases or inputs, with failures.
 
 /// Number of things that a check did, with its failures.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ impl Count {
         Some(Self { done, what: "tests".to_owned(), failures })
     }
 
-    /// Reads the last line `name: N things, M failures`, which programs of ours print.
+    /// Reads the last line `name: N things, M failures`, which our own programs print.
     pub(crate) fn of_summary(output: &str, name: &str) -> Option<Self> {
         let line =
             output.lines().rev().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))?;

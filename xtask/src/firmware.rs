@@ -1,8 +1,8 @@
 //! `cargo xtask firmware`: builds the Nostr core for three instruction sets, runs it in QEMU, and
 //! compares instructions and stack with the budgets and with `docs/bench/firmware.tsv`.
 //!
-//! QEMU counts instructions (`-icount`), so that a second run differs by three ticks of the counter
-//! at most. What is missing on a machine is a line that says so.
+//! QEMU counts instructions (`-icount`), so that a second run differs by at most three ticks of the
+//! counter. If a machine lacks a tool, a line says so.
 
 mod goals;
 mod machine;
@@ -16,8 +16,8 @@ use measurement::{HEAD, Measurement};
 
 const BASELINE: &str = "docs/bench/firmware.tsv";
 
-/// Most instructions of an operation on each instruction set, in the order of [`MACHINES`]: a bound
-/// for regressions, which may be above the goal.
+/// Largest number of instructions of an operation on each instruction set, in the order of
+/// [`MACHINES`]. It is a bound for regressions, which may be above the goal.
 struct Budget {
     op: &'static str,
     bytes: u64,
@@ -28,16 +28,17 @@ const BUDGETS: &[Budget] = &[
     Budget { op: "nip44_encrypt", bytes: 16, instructions: [65_000, 40_000, 70_000] },
     Budget { op: "nip44_encrypt", bytes: 1024, instructions: [190_000, 130_000, 220_000] },
 ];
-/// Most bytes of stack of an operation.
+/// Largest number of bytes of stack of an operation.
 const STACK: u64 = 8 << 10;
-/// The same of a verification.
+/// Largest number of bytes of stack of a verification.
 const STACK_VERIFY: u64 = 14 << 10;
-/// Most difference of the image's length to the committed one, which names other folders.
+/// Share by which the image's length may differ from the committed one, because it contains the
+/// names of other folders.
 const IMAGE_TOLERANCE: f64 = 0.02;
 
 #[derive(Debug, Default, PartialEq)]
 struct Options {
-    /// Names of machines; all if it is empty.
+    /// Names of machines; all machines if it is empty.
     isa: Vec<String>,
     json: bool,
     write: bool,
@@ -72,7 +73,7 @@ impl Options {
     }
 }
 
-/// Runs the machines that are wanted and possible; returns true if all passed.
+/// Runs the requested machines that are available. Returns true if all passed.
 pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String> {
     run(root, &Options::parse(arguments)?)
 }
@@ -85,12 +86,12 @@ fn run(root: &Path, options: &Options) -> Result<bool, String> {
         }
         Err(_) => Vec::new(),
     };
-    // JSON is for programs; what people read goes elsewhere then.
+    // With `--json`, standard output has only JSON; texts for people go to standard error.
     let say = |line: &str| if options.json { eprintln!("{line}") } else { println!("{line}") };
     let mut passed = true;
     for machine in MACHINES.iter().filter(|it| options.wants(it)) {
         if let Some(reason) = machine.missing() {
-            // What was asked for by name must not be left out.
+            // A machine that was requested by name must not be skipped.
             if !options.isa.is_empty() {
                 return Err(format!("{}: {reason}", machine.name));
             }
@@ -129,7 +130,7 @@ fn run(root: &Path, options: &Options) -> Result<bool, String> {
         passed &= faults.is_empty();
     }
     if options.write {
-        // The order of the machines, whichever were run.
+        // Rows are sorted by machine, whichever machines were run.
         let order = |it: &Measurement| MACHINES.iter().position(|machine| machine.isa == it.isa);
         kept.sort_by_key(order);
         let lines: String = kept.iter().map(Measurement::to_row).collect();
@@ -165,7 +166,7 @@ fn over_budget(machine: &Machine, found: &[Measurement]) -> Vec<String> {
     faults
 }
 
-/// Compares with the committed measurements: instructions up to the tolerance, the stack exactly.
+/// Compares with the committed measurements: instructions within the tolerance, the stack exactly.
 fn differences(machine: &Machine, kept: &[&Measurement], found: &[Measurement]) -> Vec<String> {
     let mut faults = Vec::new();
     for new in found {

@@ -1,5 +1,5 @@
-//! `cargo xtask gate`: instruction counts of portable kernels under callgrind, which no busy
-//! machine changes, beside the committed ones.
+//! `cargo xtask gate`: compares instruction counts of portable kernels with committed ones. It
+//! counts with callgrind, so that the load of the machine does not matter.
 
 use std::fs;
 use std::path::Path;
@@ -8,16 +8,16 @@ use std::process::Command;
 use crate::target_folder;
 
 const BASELINE: &str = "docs/bench/instructions.tsv";
-/// Share by which a count may differ: keys are random, and with them the order of slots.
+/// Share by which a count may differ: keys are random, and so is the order of slots.
 const TOLERANCE: f64 = 0.02;
-/// Counts while this function runs.
+/// Option for callgrind: count only while this function runs.
 const TOGGLE: &str = "--toggle-collect=*kernel*measured*";
 const HEAD: &str = "suite\tsubject\tcase\tparams\titerations\tinstructions";
 
-/// A kernel and the reviewed instructions of one iteration.
+/// A kernel with the reviewed number of instructions of one iteration.
 #[derive(Clone, Debug, PartialEq)]
 struct Kernel {
-    /// Suite, subject, case, parameters and iterations, as the role `kernel` takes them.
+    /// Arguments of the role `kernel`: suite, subject, case, parameters and iterations.
     words: [String; 5],
     instructions: f64,
 }
@@ -30,8 +30,8 @@ pub(crate) fn command(root: &Path, options: &[String]) -> Result<bool, String> {
     }
 }
 
-/// Counts and compares. Without valgrind, or under another compiler than the pinned one, it says so
-/// and passes.
+/// Counts and compares. Without valgrind, or with a compiler other than the pinned one, it prints
+/// that and passes.
 pub(crate) fn check(root: &Path) -> Result<bool, String> {
     if Command::new("valgrind").arg("--version").output().is_err() {
         println!("skipped: there is no valgrind");
@@ -80,14 +80,14 @@ fn parse(text: &str) -> Result<Vec<Kernel>, String> {
     text.lines().skip(1).map(kernel).collect()
 }
 
-/// Instructions of one iteration.
+/// Returns the number of instructions of one iteration.
 fn count(root: &Path, kernel: &Kernel) -> Result<f64, String> {
     let [.., iterations] = &kernel.words;
     let number: f64 = iterations.parse().map_err(|_| format!("iterations: {iterations}"))?;
     Ok(instructions(root, &kernel.words)? / number)
 }
 
-/// Instructions of the function that runs the iterations and of what it calls.
+/// Returns the instructions of the function that runs the iterations, including its callees.
 fn instructions(root: &Path, words: &[String]) -> Result<f64, String> {
     let target = target_folder(root);
     let output = Command::new("valgrind")

@@ -1,26 +1,27 @@
-//! Questions to git about the checkout.
+//! Reads the state of the checkout from git.
 
 use std::path::Path;
 use std::process::Command;
 
-/// The commit that is checked out, in full.
+/// Returns the commit that is checked out, in full.
 pub(crate) fn head(root: &Path) -> Result<String, String> {
     output(root, &["rev-parse", "HEAD"])
 }
 
-/// True if tracked files differ from the commit that is checked out.
+/// Returns true if tracked files differ from the commit that is checked out.
 pub(crate) fn is_changed(root: &Path) -> Result<bool, String> {
     Ok(!output(root, &["status", "--porcelain", "--untracked-files=no"])?.is_empty())
 }
 
-/// Number of commits since `commit`. An error if that commit is not in the history of this one.
+/// Returns the number of commits since `commit`. Fails if that commit is not an ancestor of the
+/// present one.
 pub(crate) fn commits_since(root: &Path, commit: &str) -> Result<usize, String> {
     output(root, &["merge-base", "--is-ancestor", commit, "HEAD"])?;
     let count = output(root, &["rev-list", "--count", &format!("{commit}..HEAD")])?;
     count.parse().map_err(|_| format!("git counts '{count}' commits"))
 }
 
-/// Files that differ from `commit`, committed or not, and files that git does not know yet.
+/// Returns the files that differ from `commit`, committed or not, and untracked files.
 pub(crate) fn changed_since(root: &Path, commit: &str) -> Result<Vec<String>, String> {
     let changed = output(root, &["diff", "--name-only", "--no-renames", commit])?;
     let new = output(root, &["ls-files", "--others", "--exclude-standard"])?;

@@ -1,7 +1,7 @@
-//! Process groups of the programs that we wait for.
+//! Process groups of the programs that we start and wait for.
 //!
-//! Each program has a group of its own, so that it ends with its children. A terminal's interrupt
-//! reaches our own group alone: [`end_all_when_interrupted`] passes it on.
+//! Each program has a group of its own, so that its children end with it. An interrupt from the
+//! terminal reaches only our own group: [`end_all_when_interrupted`] passes it on.
 
 use std::os::unix::process::CommandExt;
 use std::process::{self, Child, Command};
@@ -9,10 +9,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-/// The exit code of a program that ends at an interrupt, as shells count.
+/// Exit code of a program that was interrupted, as shells report it.
 const INTERRUPTED: i32 = 130;
 
-/// A program in a group of its own, which has the number of its first process.
+/// A program in a process group of its own. The group has the process id of the program.
 #[derive(Debug)]
 pub(crate) struct Group(Child);
 
@@ -41,10 +41,10 @@ impl Drop for Group {
     }
 }
 
-/// Ends all groups, then this program, at an interrupt or a request to end.
+/// Installs a handler that ends all groups and then this program on SIGINT or SIGTERM.
 pub(crate) fn end_all_when_interrupted() -> Result<(), String> {
     let end = || {
-        // Held until the end, so that no other program starts.
+        // Held until the end, so that no other program is started.
         let running = running();
         running.iter().copied().for_each(kill);
         process::exit(INTERRUPTED);

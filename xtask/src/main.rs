@@ -94,20 +94,20 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's root: the folder above this package. `cargo run` tells where that is; what was
-/// compiled in belongs to another checkout if two share a target folder.
+/// Returns the workspace's root: the folder above this package. `cargo run` sets its path at run
+/// time; the path at compile time belongs to another checkout if two share a target folder.
 fn root() -> PathBuf {
     let told = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let package = told.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
 }
 
-/// Cargo's target folder: that of the environment, or `target` in the root.
+/// Returns Cargo's target folder: that of the environment, or `target` in the root.
 fn target_folder(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// The date of today, such as `2026-11-28`, in UTC.
+/// Returns today's date in UTC, such as `2026-11-28`.
 fn today() -> Result<String, String> {
     let output = std::process::Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
     let output = output.map_err(|error| format!("date: {error}"))?;

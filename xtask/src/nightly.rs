@@ -1,7 +1,8 @@
 //! `cargo xtask nightly`: checks that take too long for each change.
 //!
 //! Each result is written to `docs/assurance.md` as soon as the check ends. A run that was stopped
-//! goes on where it ended, because a check with a result for the present commit is not run again.
+//! continues with the next check, because a check with a result for the present commit is not run
+//! again.
 
 mod checks;
 
@@ -79,12 +80,12 @@ fn run(root: &Path, logs: &Path, check: &Check, commit: &str) -> Result<NightlyR
     })
 }
 
-/// The count that the programs of a check printed, if they print one.
+/// Returns the count that the programs of a check printed, if they printed one.
 fn counted(output: &str) -> Option<Count> {
     inputs(output).or_else(|| Count::of_tests(output)).or_else(|| Count::of_pytest(output))
 }
 
-/// Inputs that a fuzzer tried.
+/// Returns the number of inputs that a fuzzer has tried.
 fn inputs(output: &str) -> Option<Count> {
     let name = "stat::number_of_executed_units:";
     let line = output.lines().find_map(|line| line.strip_prefix(name))?;

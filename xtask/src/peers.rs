@@ -1,12 +1,12 @@
-//! `cargo xtask peers NAME…`: installs and builds the programs that the benchmark measures beside.
+//! `cargo xtask peers NAME…`: installs and builds the programs that the benchmark compares with.
 //!
-//! Each has its own lock file and dependencies; nothing of it enters the workspace.
+//! Each has its own lock file and dependencies. None of them becomes part of the workspace.
 
 use std::path::Path;
 use std::process::Command;
 
-/// A peer, its folder below `peers/`, and what makes it ready: programs with their arguments, one
-/// after the other.
+/// Instructions for one peer: its name, its folder below `peers/`, and the commands that install or
+/// build it, in order.
 struct Recipe {
     name: &'static str,
     folder: &'static str,
@@ -14,24 +14,25 @@ struct Recipe {
 }
 
 const RECIPES: &[Recipe] = &[
-    // The native packages ship prebuilt binaries: no script has to run. One of them is made to load
-    // with the C library of this machine.
+    // The native packages contain prebuilt binaries, so that no install script has to run. One of
+    // them is adapted to the C library of this machine.
     Recipe {
         name: "node",
         folder: "node",
         steps: &["npm ci --ignore-scripts", "node prepare.mjs"],
     },
     Recipe { name: "rust", folder: "rust", steps: &["cargo build --release --locked"] },
-    // Apart from the others in Rust, which need half as many packages.
+    // Apart from the other Rust peers, which need half as many packages.
     Recipe { name: "iroh", folder: "rust-iroh", steps: &["cargo build --release --locked"] },
     Recipe { name: "rust-nostr", folder: "rust-nostr", steps: &["cargo build --release --locked"] },
-    // Below `target`, as the others in Rust. The version control system has nothing to add.
+    // Built below `target`, like the Rust peers. Go must not add version control data.
     Recipe {
         name: "go",
         folder: "go",
         steps: &["go build -buildvcs=false -o target/endseal-peers-go ."],
     },
-    // The newest release that was looked at, from the module proxy: that of Debian 12 is of 2022.
+    // The newest release that was reviewed, from the module proxy: the package of Debian 12 is from
+    // 2022.
     Recipe { name: "rclone", folder: "rclone", steps: &["./install.sh"] },
     Recipe { name: "jvm", folder: "jvm", steps: &["mvn --batch-mode --quiet package -DskipTests"] },
 ];
@@ -59,7 +60,7 @@ fn run(step: &str, folder: &Path) -> Result<(), String> {
     let status = Command::new(program)
         .args(words)
         .current_dir(folder)
-        // `bench` looks for what is built below the peer's own folder.
+        // `bench` looks for programs below the peer's own folder.
         .env("CARGO_TARGET_DIR", folder.join("target"))
         .status()
         .map_err(|error| format!("{program} cannot be started: {error}"))?;

@@ -1,4 +1,4 @@
-//! `cargo xtask readme`: the table of README.md, written from the run that is committed.
+//! `cargo xtask readme`: writes the table of README.md from the committed run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::target_folder;
 
 const FOLDER: &str = "docs/bench";
-/// The record of a committed run, packed by gzip.
+/// File name of a committed run's record, compressed by gzip.
 const RECORD: &str = "run.json.gz";
 const START: &str = "<!-- cost: cargo xtask readme -->\n";
 const END: &str = "<!-- /cost -->\n";
@@ -26,7 +26,7 @@ pub(crate) fn command(root: &Path, options: &[String]) -> Result<bool, String> {
     }
 }
 
-/// Compares README's table with the committed run.
+/// Compares the table of README.md with the committed run. Returns true if they agree.
 pub(crate) fn check(root: &Path) -> Result<bool, String> {
     let (_, text, wanted) = both(root)?;
     if text != wanted {
@@ -35,7 +35,7 @@ pub(crate) fn check(root: &Path) -> Result<bool, String> {
     Ok(text == wanted)
 }
 
-/// README as it is and as it should be.
+/// Returns the path of README.md, its text, and the text that it should have.
 fn both(root: &Path) -> Result<(PathBuf, String, String), String> {
     let path = root.join("README.md");
     let text = fs::read_to_string(&path).map_err(|error| format!("README.md: {error}"))?;
@@ -60,7 +60,7 @@ fn both(root: &Path) -> Result<(PathBuf, String, String), String> {
     Ok((path, text, wanted))
 }
 
-/// The folder of the latest run: its name is a date.
+/// Returns the folder of the latest run. Folders are named by dates.
 fn latest(root: &Path) -> Result<PathBuf, String> {
     let entries = fs::read_dir(root.join(FOLDER)).map_err(|error| format!("{FOLDER}: {error}"))?;
     let folders =

@@ -1,7 +1,8 @@
 //! `docs/assurance.md`: results of the last full check and of the nightly checks.
 //!
-//! Programs write it and read it back: `ci` learns from it which commit was checked in full, and
-//! `nightly` which of its checks are done. Everything between the tables is written anew.
+//! Programs write the file and read it back: `ci` learns which commit was checked in full, and
+//! `nightly` which of its checks have been done. The whole file is generated,
+//! so that other text in it is lost.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +11,14 @@ use crate::count::Count;
 
 const PATH: &str = "docs/assurance.md";
 
-/// Both tables of the file.
+/// Contents of both tables of the file.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Record {
     pub(crate) full: Option<Full>,
     pub(crate) nightly: Vec<NightlyRow>,
 }
 
-/// The last run of all steps of `cargo xtask ci`.
+/// Result of the last run of all steps of `cargo xtask ci`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Full {
     /// The commit that was checked, in full.
@@ -33,7 +34,7 @@ pub(crate) struct FullRow {
     pub(crate) seconds: u64,
 }
 
-/// The last run of one check of `cargo xtask nightly`.
+/// Result of the last run of one check of `cargo xtask nightly`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NightlyRow {
     pub(crate) check: String,
@@ -45,7 +46,7 @@ pub(crate) struct NightlyRow {
 }
 
 impl Record {
-    /// Reads the record. Without a file, or with an unreadable one, nothing was checked.
+    /// Reads the record. If there is no file or it cannot be parsed, the record is empty.
     pub(crate) fn read(root: &Path) -> Self {
         fs::read_to_string(root.join(PATH)).map(|text| Self::parse(&text)).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! A folder of its own below the system's temporary folder, removed when dropped.
+//! A temporary folder that is removed when it is dropped.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ impl Scratch {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("endseal-{purpose}-{}-{number}", process::id());
         let path = env::temp_dir().join(name);
-        // Not `create_dir_all`: a folder that is there already belongs to another process.
+        // `create_dir` fails if the folder exists already, which then belongs to another process.
         fs::create_dir(&path)?;
         Ok(Self(path))
     }
@@ -21,7 +21,7 @@ impl Scratch {
         &self.0
     }
 
-    /// A made-up tree for a test: pairs of relative path and content.
+    /// Creates a made-up tree for a test from pairs of relative path and content.
     #[cfg(test)]
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let scratch = Self::new("test").unwrap();
@@ -52,7 +52,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nothing to do about a failure here: the system clears its temporary folder some day.
+        // A failure is ignored: the system clears its temporary folder some day.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -3,7 +3,7 @@
 //! Every byte that is blanked becomes a space and line ends stay, so positions and line numbers are
 //! those of the file. This is a lexer for comments and literals only, not a parser.
 
-/// The text without comments and without what stands in strings and character literals.
+/// Returns the text with comments, strings and character literals blanked out.
 pub(crate) fn code(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = bytes.to_vec();
@@ -15,8 +15,8 @@ pub(crate) fn code(text: &str) -> String {
                 blank(&mut out, at, end);
                 at = end;
             }
-            // A word is stepped over whole: its last letter must not be taken for the `r` or `b`
-            // that opens a raw or byte string.
+            // Words are skipped whole: the last letter must not be taken for the `r` or `b` that
+            // opens a raw or byte string.
             None if is_word(bytes[at]) => {
                 while at < bytes.len() && is_word(bytes[at]) {
                     at += 1;
@@ -28,7 +28,7 @@ pub(crate) fn code(text: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// `code` without the items that are compiled for tests only.
+/// Returns `code` without the items that are compiled only for tests.
 pub(crate) fn product_code(text: &str) -> String {
     let code = code(text);
     let mut out = code.clone().into_bytes();
@@ -47,14 +47,14 @@ pub(crate) fn product_code(text: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Returns true if the whole file is compiled for tests, measurements or examples only.
+/// Returns true if the whole file is compiled only for tests, measurements or examples.
 pub(crate) fn is_test_file(path: &str) -> bool {
     path.ends_with("/tests.rs")
         || path.ends_with("_tests.rs")
         || path.split('/').any(|part| matches!(part, "tests" | "benches" | "examples"))
 }
 
-/// Lines, counted from one, on which `word` stands as a whole word.
+/// Returns the lines, counted from one, on which `word` occurs as a whole word.
 pub(crate) fn lines_with_word(code: &str, word: &str) -> Vec<usize> {
     let is_found = |line: &str| {
         line.match_indices(word).any(|(start, _)| {
@@ -78,7 +78,7 @@ fn is_for_tests(attribute: &str) -> bool {
     }
 }
 
-/// The end of the comment or literal that starts at `at`, if one does.
+/// Returns the end of the comment or literal that starts at `at`, if one does.
 fn token_end(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = &bytes[at..];
     if rest.starts_with(b"//") {
@@ -104,7 +104,7 @@ fn token_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// A character literal; nothing when the quote opens a lifetime or a label.
+/// Returns the end of a character literal; `None` if the quote opens a lifetime or a label.
 fn character_end(bytes: &[u8], quote: usize) -> Option<usize> {
     let next = *bytes.get(quote + 1)?;
     if next == b'\\' {
@@ -147,7 +147,7 @@ fn block_comment_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// The end of the item that follows an attribute: its `;`, its `,` or its closing brace.
+/// Returns the end of the item that follows an attribute: its `;`, its `,` or its closing brace.
 fn item_end(code: &[u8], start: usize) -> usize {
     let mut at = start;
     while at < code.len() {
@@ -157,7 +157,7 @@ fn item_end(code: &[u8], start: usize) -> usize {
             b'[' => at = matching(code, at, b'[', b']'),
             b'<' => at = angle_end(code, at),
             b'{' => return matching(code, at, b'{', b'}'),
-            // The end of what the item stands in: a last field or arm without a comma.
+            // The end of the block around the item: a last field or arm without a comma.
             b'}' | b')' => return at,
             _ => at += 1,
         }
@@ -165,14 +165,14 @@ fn item_end(code: &[u8], start: usize) -> usize {
     code.len()
 }
 
-/// Generic arguments hold commas that end no item. A lone `<` is a comparison.
+/// Returns the end of generic arguments, whose commas end no item. A lone `<` is a comparison.
 fn angle_end(code: &[u8], start: usize) -> usize {
     let line = find(code, start, b"\n").unwrap_or(code.len());
     let end = matching(&code[..line], start, b'<', b'>');
     if end == line && code.get(end.wrapping_sub(1)) != Some(&b'>') { start + 1 } else { end }
 }
 
-/// The position behind the bracket that closes the one at `start`.
+/// Returns the position after the bracket that closes the one at `start`.
 fn matching(code: &[u8], start: usize, open: u8, close: u8) -> usize {
     let mut depth = 0_usize;
     for (offset, byte) in code[start..].iter().enumerate() {

@@ -1,4 +1,4 @@
-//! House rules that neither rustfmt nor clippy knows. One module is one rule.
+//! House rules that neither rustfmt nor clippy checks, one module for each rule.
 
 mod comments;
 mod commits;
@@ -19,11 +19,11 @@ use std::path::Path;
 
 use crate::tree::Tree;
 
-/// One thing that is against a rule.
+/// One violation of a rule, with its position.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Finding {
     path: String,
-    /// Nothing when the whole file or folder is meant.
+    /// Line of the finding; `None` if it concerns the whole file or folder.
     line: Option<usize>,
     message: String,
 }
@@ -48,11 +48,11 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Findings of one rule, and its notes.
+/// Result of one rule: its findings and notes.
 #[derive(Default)]
 pub(crate) struct Outcome {
     findings: Vec<Finding>,
-    /// Figures and warnings: printed, never a failure.
+    /// Figures and warnings, which are printed and never fail the check.
     notes: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ const RULES: &[(&str, Rule)] = &[
     ("words", words::check),
 ];
 
-/// `cargo xtask tidy`: whether there was nothing to find.
+/// Runs `cargo xtask tidy`. Returns true if no rule has a finding.
 pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String> {
     if let Some(argument) = arguments.first() {
         return Err(format!("tidy takes no arguments, but got '{argument}'"));
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
 
-    /// Runs a rule over a made-up tree; each finding as it would be printed.
+    /// Runs a rule over a made-up tree. Returns each finding as it would be printed.
     pub(super) fn run(rule: Rule, files: &[(&str, &str)]) -> Vec<String> {
         run_in(rule, &Scratch::with(files))
     }

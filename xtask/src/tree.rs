@@ -1,17 +1,17 @@
-//! The files of the tree, without what is built, fetched or hidden.
+//! The files of the tree, without build output, fetched packages and hidden files.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Folders that hold nothing of ours, wherever they are.
+/// Names of folders that are skipped everywhere, because they contain no files of ours.
 const SKIPPED: &[&str] = &["target", "node_modules", "__pycache__", "venv"];
-/// Hidden folders that are ours all the same; every other hidden folder is skipped.
+/// Hidden folders that are read; every other hidden folder is skipped.
 const HIDDEN: &[&str] = &[".cargo", ".ci"];
 
 pub(crate) struct File {
-    /// Relative to the root, with `/` between the parts on every system.
+    /// Path relative to the root, with `/` as separator on every system.
     pub(crate) path: String,
-    /// Empty for a file that is not UTF-8; such files have no lines to speak of.
+    /// Content of the file. Empty for a file that is not UTF-8, which has no lines to check.
     pub(crate) text: String,
     pub(crate) executable: bool,
 }
@@ -33,9 +33,9 @@ impl File {
 
 pub(crate) struct Tree {
     pub(crate) root: PathBuf,
-    /// Sorted by path.
+    /// All files, sorted by path.
     pub(crate) files: Vec<File>,
-    /// Sorted; empty folders too, which no version control shows.
+    /// All folders, sorted. Empty ones are included, although git does not show them.
     pub(crate) folders: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl Tree {
         self.files.iter().filter(|file| file.is_rust())
     }
 
-    /// Names of the folders directly in `parent`.
+    /// Returns the names of the folders directly in `parent`.
     pub(crate) fn folders_in(&self, parent: &str) -> Vec<&str> {
         self.folders
             .iter()
@@ -94,7 +94,7 @@ fn is_executable(metadata: &fs::Metadata) -> bool {
     metadata.permissions().mode() & 0o111 != 0
 }
 
-/// Without mode bits there is nothing to find fault with.
+/// Without mode bits there is nothing to check, so every file counts as executable.
 #[cfg(not(unix))]
 fn is_executable(_: &fs::Metadata) -> bool {
     true

@@ -1,8 +1,8 @@
-//! Test vectors are generated, so that they can be generated again.
+//! Generates the test vectors again and compares them with the committed ones.
 //!
-//! A crate that owns a specification has `examples/vectors.rs`, as the example `<crate>-vectors`: a
-//! program that takes a folder and writes `<folder>/<specification>/<scenario>.json`. The same
-//! inputs give the same bytes.
+//! A crate that owns a specification has a generator, `examples/vectors.rs`, named
+//! `<crate>-vectors`. The program takes a folder and writes
+//! `<folder>/<specification>/<scenario>.json`. The same inputs must give the same bytes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,14 @@ const VECTORS: &str = "vectors";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
-    /// Only tell what differs.
+    /// Only print the differences.
     Check,
-    /// Put what was generated in the place of what is kept.
+    /// Replace the committed vectors by the generated ones.
     Replace,
 }
 
-/// `cargo xtask vectors [--check]`: whether nothing differed, or everything was written.
+/// Runs `cargo xtask vectors [--check]`. Returns true if nothing differed or everything was
+/// written.
 pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String> {
     match arguments {
         [] => renew(root, Mode::Replace),
@@ -33,7 +34,7 @@ pub(crate) fn command(root: &Path, arguments: &[String]) -> Result<bool, String>
     }
 }
 
-/// Builds and runs all generators.
+/// Builds and runs all generators, and compares or replaces the vectors.
 fn renew(root: &Path, mode: Mode) -> Result<bool, String> {
     let crates = workspace::rows(root)?.into_iter().flat_map(|row| row.crates);
     let mut owners: Vec<String> =
@@ -64,13 +65,15 @@ fn renew(root: &Path, mode: Mode) -> Result<bool, String> {
     Ok(clean)
 }
 
-/// Unlike a name that all crates use, it is one program in one place.
+/// Returns the name of a crate's generator. It contains the crate's name, because all examples are
+/// built into one folder.
 fn example(name: &str) -> String {
     format!("{name}-vectors")
 }
 
-/// The generators' programs by the names of the examples. All in one build, with the features that
-/// `cargo test --workspace` has: what that has built is not built again.
+/// Builds the generators. Returns their programs by the names of the examples. They are built in
+/// one call with the features of `cargo test --workspace`, so that crates that it has built are not
+/// built again.
 fn build(
     root: &Path,
     manifest: &str,
@@ -90,7 +93,8 @@ fn build(
     Ok(programs(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Of Cargo's messages, one JSON object a line, those of programs: name to path.
+/// Reads the programs out of Cargo's messages, which are one JSON object a line. Returns their
+/// paths by name.
 fn programs(messages: &str) -> BTreeMap<String, PathBuf> {
     let artifacts = messages.lines().filter(|line| line.contains("\"kind\":[\"example\"]"));
     artifacts
@@ -98,13 +102,14 @@ fn programs(messages: &str) -> BTreeMap<String, PathBuf> {
         .collect()
 }
 
-/// The text called `key` in a line of JSON, if it needed no escapes.
+/// Returns the text of the field `key` in a line of JSON, if it has no escapes.
 fn text<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = line.split_once(&format!("\"{key}\":\""))?;
     rest.split_once('"').map(|(text, _)| text).filter(|text| !text.contains('\\'))
 }
 
-/// Prints each difference between what was generated and what is kept.
+/// Prints each difference between the generated and the committed vectors. Returns true if there is
+/// none.
 fn compare(fresh: &Path, kept: &Path) -> io::Result<bool> {
     let mut clean = true;
     for name in specifications(fresh)? {
@@ -140,7 +145,8 @@ fn replace(fresh: &Path, kept: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Names of the folders that a generator made; a file beside them is in no specification.
+/// Returns the names of the folders that a generator wrote. A file beside them belongs to no
+/// specification.
 fn specifications(fresh: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(fresh)? {
@@ -158,7 +164,8 @@ fn specifications(fresh: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Relative path to content of all files below a folder; none when it is not there.
+/// Returns the content of all files below a folder, by relative path; empty if the folder does not
+/// exist.
 fn files(folder: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![(folder.to_path_buf(), String::new())];
@@ -206,7 +213,7 @@ mod tests {
     #[test]
     fn equal_files_are_clean() {
         let (fresh, kept) = (Scratch::with(FRESH), Scratch::with(FRESH));
-        // Specifications of other crates are not this generator's business.
+        // Specifications of other crates are left alone.
         kept.write("c/other.json", "4");
         assert!(compare(fresh.path(), kept.path()).unwrap());
     }

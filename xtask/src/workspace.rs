@@ -1,13 +1,13 @@
-//! The crates of the product and the rows they stand in.
+//! The crates of the product and the rows (layers) of `[workspace.metadata.layers]`.
 
 use std::fs;
 use std::path::Path;
 
 use toml::{Table, Value};
 
-/// Rows up to this one hold formats and algorithms, which need no operating system.
+/// Last row with formats and algorithms, which need no operating system.
 const LAST_PORTABLE_ROW: u32 = 1;
-/// Crates of these rows that need std all the same: the types of HTTP, files, and sockets.
+/// Crates of the portable rows that need std: for the types of HTTP, files and sockets.
 const NEEDS_STD: &[&str] = &[
     "endseal-s3-format",
     "endseal-s3-protocol",
@@ -16,7 +16,7 @@ const NEEDS_STD: &[&str] = &[
     "endseal-testing",
 ];
 
-/// A row of `[workspace.metadata.layers]`: its crates may depend on crates of lower rows alone.
+/// A row of `[workspace.metadata.layers]`: its crates may depend only on crates of lower rows.
 pub(crate) struct Row {
     pub(crate) number: u32,
     pub(crate) crates: Vec<String>,
@@ -30,7 +30,7 @@ pub(crate) fn rows(root: &Path) -> Result<Vec<Row>, String> {
     rows_in(&manifest)
 }
 
-/// The same of a manifest that was read before.
+/// Reads all rows of a parsed root manifest, lowest first.
 pub(crate) fn rows_in(manifest: &Table) -> Result<Vec<Row>, String> {
     let layers = ["workspace", "metadata", "layers"];
     let mut table = Some(manifest);
@@ -52,7 +52,7 @@ pub(crate) fn rows_in(manifest: &Table) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// Crates that build without an operating system.
+/// Returns the crates that build without an operating system.
 pub(crate) fn portable(root: &Path) -> Result<Vec<String>, String> {
     let rows = rows(root)?.into_iter().filter(|row| row.number <= LAST_PORTABLE_ROW);
     let crates = rows.flat_map(|row| row.crates);

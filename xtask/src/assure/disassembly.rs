@@ -1,11 +1,11 @@
-//! The compiled vector kernels: every conditional jump must be on a counter or a length, and no
-//! instruction may gather.
+//! Checks the compiled vector kernels: every conditional jump must depend on a counter or a length,
+//! and no instruction may gather from memory.
 //!
 //! A jump passes if its flags come from a comparison, test, sum or difference of general registers,
 //! constants and stack slots, and no register in it was last written from a vector or mask
 //! register. In the kernels secrets are in vectors and in memory that only vectors read. Each
-//! function has a reviewed number of such jumps, so that a new one is a failure until a reviewer
-//! has read it.
+//! function has a reviewed number of such jumps, so that a new one fails the check until it has
+//! been reviewed.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,17 +14,17 @@ use super::cargo;
 use crate::count::Count;
 use crate::target_folder;
 
-/// Below the target folder.
+/// Path of the compiled library below the target folder.
 const ARCHIVE: &str = "release/libendseal_crypto.rlib";
 
-/// A function of the kernels.
+/// A function of the kernels, with its reviewed properties.
 struct Function {
     name: &'static str,
-    /// Instances that the compiler makes: one for each value of the constant parameters.
+    /// Number of instances that the compiler makes: one for each value of the constant parameters.
     instances: usize,
-    /// The compiler may build it into its callers instead.
+    /// True if the compiler may inline the function into all callers instead.
     may_be_inlined: bool,
-    /// Jumps that were reviewed, at most, in one instance.
+    /// Largest number of reviewed conditional jumps in one instance.
     jumps: usize,
 }
 
@@ -36,8 +36,8 @@ const fn inlinable(name: &'static str, instances: usize, jumps: usize) -> Functi
     Function { name, instances, may_be_inlined: true, jumps }
 }
 
-/// The name of a function is the end of its path; loops are on the numbers of keys, groups, limbs
-/// and bits.
+/// The reviewed functions, by the end of their paths. Their loops depend on numbers of keys,
+/// groups, limbs and bits.
 const FUNCTIONS: &[Function] = &[
     // One loop over 251 masks.
     function("x86_64::ladder::ladder", 2, 1),
@@ -48,7 +48,7 @@ const FUNCTIONS: &[Function] = &[
     function("x86_64::batch::agree_in", 4, 48),
     inlinable("x86_64::batch::divide_into", 2, 24),
     function("x86_64::inversion::invert", 2, 0),
-    // Eight lanes of which some have no key.
+    // Eight vector lanes, of which some have no key.
     function("x86_64::lanes::Lanes<_>::from_bytes", 2, 8),
     function("x86_64::lanes::Lanes<_>::to_bytes", 2, 8),
     // 10 matrices of 59 steps.
@@ -126,7 +126,7 @@ struct Symbol<'a> {
 #[derive(Clone, Copy)]
 struct Instruction<'a> {
     mnemonic: &'a str,
-    /// With commas between them, as the assembler of GNU writes them: the target last.
+    /// Separated by commas as in GNU syntax, with the destination last.
     operands: &'a str,
 }
 
@@ -174,8 +174,8 @@ impl<'a> Instruction<'a> {
         self.mnemonic.contains("gather") || self.mnemonic.contains("scatter")
     }
 
-    /// Writes no flag: moves, addresses, conditional moves, jumps and vectors, but not tests of
-    /// vectors.
+    /// Returns true for instructions that write no flag: moves, addresses, conditional moves, jumps
+    /// and vectors, but not tests of vectors.
     fn keeps_flags(&self) -> bool {
         const KEEP: &[&str] = &["mov", "lea", "nop", "cmov", "set", "j", "push", "pop", "xchg"];
         let tests = self.mnemonic.contains("test") || self.mnemonic.contains("comi");
@@ -201,7 +201,7 @@ impl<'a> Instruction<'a> {
         parts
     }
 
-    /// Instructions that fill a general register from a vector, a mask or a flag.
+    /// Returns true for instructions that fill a general register from a vector, a mask or a flag.
     fn brings_vector_or_flag(&self) -> bool {
         const FROM_FLAGS: &[&str] = &["set", "bt", "sbb", "adc", "rcl", "rcr"];
         self.mnemonic.starts_with(['v', 'k'])
@@ -211,7 +211,7 @@ impl<'a> Instruction<'a> {
 }
 
 impl Symbol<'_> {
-    /// Judges all instructions; gives the number of conditional jumps.
+    /// Checks all instructions. Returns the number of conditional jumps.
     fn judge(&self, name: &str, findings: &mut Vec<String>) -> usize {
         let mut jumps = 0;
         for (at, instruction) in self.code.iter().enumerate() {
@@ -238,7 +238,7 @@ impl Symbol<'_> {
             return Err("no instruction makes its flags".to_owned());
         };
         let base = flags.mnemonic.trim_end_matches(['b', 'w', 'l', 'q']);
-        // `sub` ends with a letter of a width.
+        // `sub` ends with `b`, which is also a suffix of operand size.
         let base = if flags.mnemonic.starts_with("sub") { "sub" } else { base };
         let counts = ["cmp", "test", "add", "sub", "inc", "dec"].contains(&base);
         let text = format!("{} {}", flags.mnemonic, flags.operands);
@@ -262,7 +262,7 @@ impl Symbol<'_> {
     }
 }
 
-/// A general register, whatever part of it is named.
+/// A general register, independent of the part of it that an instruction names.
 #[derive(PartialEq)]
 struct Register(String);
 

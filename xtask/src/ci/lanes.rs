@@ -1,4 +1,4 @@
-//! Runs steps in two lanes, each step with a time limit and a log of its own.
+//! Runs steps in two parallel queues, each step with a time limit and a log of its own.
 
 use core::fmt;
 use core::time::Duration;
@@ -16,26 +16,26 @@ use crate::count::Count;
 use crate::group::Group;
 use crate::target_folder;
 
-/// Pause between two looks at a running program.
+/// Interval at which a running program is polled.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Result of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
     Passed,
-    /// The command that failed, and how.
+    /// The text names the command that failed, and the reason.
     Failed(String),
-    /// Not started, because a step before it failed.
+    /// The step was not started, because an earlier step failed.
     NotRun,
 }
 
-/// One finished step.
+/// Result of one step, with its time and its tests.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) verdict: Verdict,
     pub(crate) time: Duration,
-    /// Tests that its output counts.
+    /// Number of tests that its output counts.
     pub(crate) tests: usize,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Row {
 
 /// Runs all steps and returns their results in the order of `steps`.
 ///
-/// After a failure the other lane is stopped, unless `keep_going`. The output of a step goes to
+/// After a failure the other queue is stopped, unless `keep_going`. The output of a step goes to
 /// `<logs>/<step>.log` and is printed when the step ends. A single step prints as it runs.
 pub(crate) fn run(root: &Path, logs: &Path, steps: &[Step], keep_going: bool) -> Vec<Row> {
     let board = Board::default();
@@ -78,7 +78,7 @@ pub(crate) fn run(root: &Path, logs: &Path, steps: &[Step], keep_going: bool) ->
     steps.iter().filter_map(row).collect()
 }
 
-/// Results that the lanes share.
+/// Results so far, which both queues share.
 #[derive(Default)]
 struct Board {
     rows: Mutex<Vec<Row>>,
@@ -113,9 +113,10 @@ impl Board {
         self.changed.notify_all();
     }
 
-    /// Waits for the step before; false if that one or, unless `keep_going`, any other failed.
+    /// Waits for the step that this one depends on. Returns false if that one or, unless
+    /// `keep_going`, any other step failed.
     fn may_start(&self, step: &Step, steps: &[Step], keep_going: bool) -> bool {
-        // A step that is not in this run was done before.
+        // A step that is not in this run has been done before.
         let before = step.after.filter(|name| steps.iter().any(|it| it.name == *name));
         let mut rows = self.rows();
         loop {
@@ -187,7 +188,7 @@ fn shown(job: &Job) -> String {
     format!("$ {environment}{}\n", job.words.join(" "))
 }
 
-/// Waits for the program; ends it and its children at the time limit or when `stop` says so.
+/// Waits for the program. Ends it and its children at the time limit, or when `stop` returns true.
 fn wait(mut group: Group, end: Instant, stop: &dyn Fn() -> bool) -> Result<(), String> {
     loop {
         let status = group.child().try_wait().map_err(|error| error.to_string())?;
@@ -213,16 +214,16 @@ fn command(root: &Path, job: &Job) -> Result<Command, String> {
     let (program, arguments) = words.split_first().ok_or("no program")?;
     let path = match program.as_str() {
         "xtask" => std::env::current_exe().map_err(|error| error.to_string())?,
-        // Programs of ours are named from the root; a bare name is looked up as usual.
+        // Our own programs have a path from the root; other names are looked up in the search path.
         _ if program.contains('/') => root.join(program),
         _ => PathBuf::from(program),
     };
     let mut command = Command::new(path);
     command.current_dir(root).args(arguments);
     command.envs(ENVIRONMENT.iter().copied()).env(REQUIRE, required_kernels());
-    // One folder for all workspaces, which share what they build.
+    // One target folder for all workspaces, which share build results.
     command.env("CARGO_TARGET_DIR", target);
-    // Names the checkout to this program when it runs as a job.
+    // Passes the root of the checkout to this program when it runs as a job.
     command.env("CARGO_MANIFEST_DIR", root.join("xtask"));
     command.envs(
         job.environment.iter().map(|(name, value)| (*name, value.replace("{target}", target))),
@@ -292,7 +293,8 @@ mod tests {
         };
         assert_eq!(reason, "stopped: sh slow");
         let child = fs::read_to_string(scratch.path().join("child")).unwrap();
-        // A signal is obeyed later than it is sent, and a child that ended may stay as a zombie.
+        // A signal takes effect some time after it is sent, and a child that has ended may remain
+        // as a zombie.
         let ends = Instant::now() + Duration::from_secs(60);
         while fs::read_to_string(format!("/proc/{}/stat", child.trim()))
             .is_ok_and(|state| !state.contains(") Z "))

@@ -1,11 +1,11 @@
 //! A step of the check: commands that run one after the other, and what they depend on.
 
-/// Steps of one lane run one after the other; the two lanes run side by side.
+/// Queue of a step. Steps of one queue run one after the other; the two queues run in parallel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Lane {
-    /// Cargo in the shared target folder, which it locks while it compiles.
+    /// Calls of Cargo with the shared target folder, which Cargo locks while it compiles.
     Build,
-    /// Programs, and builds with a target folder of their own.
+    /// Other programs, and builds with a target folder of their own.
     Run,
 }
 
@@ -13,24 +13,26 @@ impl Lane {
     pub(crate) const ALL: [Self; 2] = [Self::Build, Self::Run];
 }
 
-/// One named part of the check.
+/// One named part of the check, with its commands.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) purpose: &'static str,
     pub(crate) lane: Lane,
-    /// The step whose result this one needs, such as the program that it starts.
+    /// Name of the step whose result this one needs, such as the program that it starts.
     pub(crate) after: Option<&'static str>,
-    /// A step that takes longer is ended and has failed.
+    /// Time limit in minutes. A step that takes longer is ended and fails.
     pub(crate) minutes: u64,
-    /// Files and folders from the root. The step runs if one of them changed; empty means always.
+    /// Files and folders, relative to the root. The step runs if one of them changed; empty means
+    /// always.
     pub(crate) paths: &'static [&'static str],
     pub(crate) jobs: Vec<Job>,
 }
 
 /// A program with its arguments, started in the root of the checkout.
 ///
-/// `xtask` as the program is this program. `{target}` in a word is Cargo's target folder.
+/// The program name `xtask` stands for this program, and `{target}` in an argument for Cargo's
+/// target folder.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Job {
     pub(crate) words: Vec<String>,
@@ -44,25 +46,25 @@ impl Job {
     }
 }
 
-/// Cargo with arguments that are separated by single blanks.
+/// Returns a call of Cargo with arguments that are separated by single blanks.
 pub(crate) fn cargo(arguments: &str) -> Job {
     program(&format!("cargo {arguments}"))
 }
 
-/// A program and its arguments, separated by single blanks.
+/// Returns a program with its arguments, separated by single blanks.
 pub(crate) fn program(words: &str) -> Job {
     Job { words: words.split(' ').map(str::to_owned).collect(), environment: Vec::new() }
 }
 
 impl Step {
-    /// True if one of the changed files is below one of the step's paths.
+    /// Returns true if one of the changed files is below one of the step's paths.
     pub(crate) fn depends_on(&self, changed: &[String]) -> bool {
         let is_ours = |file: &String| self.paths.iter().any(|path| is_below(file, path));
         self.paths.is_empty() || changed.iter().any(is_ours)
     }
 }
 
-/// True if `file` is `path` or lies in the folder `path`.
+/// Returns true if `file` is `path` or lies in the folder `path`.
 pub(crate) fn is_below(file: &str, path: &str) -> bool {
     file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

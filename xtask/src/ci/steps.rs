@@ -1,25 +1,25 @@
-//! The steps of `cargo xtask ci`. Within a lane, what is cheap and fails often comes first.
+//! The steps of `cargo xtask ci`. In each queue, steps that are cheap and fail often come first.
 
 use std::path::Path;
 
 use super::step::{Job, Lane, Step, cargo, program};
 use crate::workspace;
 
-/// Targets without an operating system, and the one of browsers.
+/// A target without an operating system, and the target of browsers.
 const TARGETS: &[&str] = &["thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
-/// Microcontrollers, where there is no allocator.
+/// Targets of microcontrollers, without an allocator.
 const BARE_TARGETS: &[&str] = &["riscv32imc-unknown-none-elf", "thumbv7em-none-eabihf"];
 /// Portable crates that need no allocator.
 const BARE: &[&str] = &[CRYPTO, "endseal-nostr"];
 const CRYPTO: &str = "endseal-crypto";
 const PROGRAM: &str = "{target}/debug/endseal";
 const BENCHMARK: &str = "{target}/debug/endseal-bench";
-/// The step that leaves the shipped program behind.
+/// Name of the step that builds the shipped program.
 const BUILD: &str = "build";
 
 /// Files that the product is built from.
 const PRODUCT: &[&str] = &["crates", "proto", "vectors", "Cargo.toml", "clippy.toml"];
-/// The product, and what its tests read.
+/// Paths of the product and of the files that its tests read.
 const TESTED: &[&str] = &[
     "crates",
     "proto",
@@ -75,10 +75,11 @@ const NODE: &[&str] = &[
     "tests/children.py",
 ];
 
-/// The benchmark, what it measures, and the documents and vectors that its tests compare.
+/// Paths of the benchmark, of the code that it measures, and of the documents and vectors that its
+/// tests compare.
 const BENCH: &[&str] = &["bench", "crates", "peers", "vectors", "docs", "README.md"];
 
-/// All steps for the crates that the root manifest names.
+/// Returns all steps for the crates that the root manifest names.
 pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
     let portable = workspace::portable(root)?;
     let build = |name, purpose, minutes, paths, jobs| Step {
@@ -175,7 +176,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
     ])
 }
 
-/// The command that README names, word for word; a test compares them.
+/// The test command of README.md, word for word; a test compares them.
 const README_TEST: &str = "test --workspace";
 const MLS: &[&str] = &[
     "crates/endseal-session",
@@ -187,7 +188,7 @@ const MLS: &[&str] = &[
 const DENY: &str = "deny --locked check bans licenses sources";
 const PEERS: &[&str] = &["vectors", "peers"];
 
-/// Compiles what the next step runs, under the same features.
+/// Compiles everything that the next step runs, with the same features.
 fn build_all() -> Job {
     cargo("test --workspace --locked --no-run")
 }
@@ -218,7 +219,7 @@ fn locks() -> Vec<Job> {
     .to_vec()
 }
 
-/// In a target folder of its own, because the other lane locks the shared one.
+/// Uses a target folder of its own, because the other queue locks the shared one.
 fn xtask() -> Vec<Job> {
     let own = "--locked --manifest-path xtask/Cargo.toml --target-dir {target}/xtask";
     vec![
@@ -227,20 +228,20 @@ fn xtask() -> Vec<Job> {
     ]
 }
 
-/// All packages in one call, which builds what they depend on once. The portable crates once more
-/// without std, where other code is in use.
+/// Checks all packages in one call, which builds their dependencies once. The portable crates are
+/// checked again without std, where other code is compiled.
 fn clippy(portable: &[String]) -> Vec<Job> {
     let without = format!("clippy {} --lib --locked -- -D warnings", without_std(portable));
     vec![cargo("clippy --workspace --all-targets --locked -- -D warnings"), cargo(&without)]
 }
 
-/// Without the examples in the documentation, which use std.
+/// Tests without std, and without the examples in the documentation, which use std.
 fn test_no_std(portable: &[String]) -> Vec<Job> {
     vec![cargo(&format!("test {} --lib --tests --locked", without_std(portable)))]
 }
 
-/// Portable crates without std. Allocation is a feature of one crate, which the step `bare` leaves
-/// out.
+/// Returns the arguments for portable crates without std. Allocation is a feature of one crate,
+/// which the step `bare` leaves out.
 fn without_std(names: &[String]) -> String {
     let packages: String = names.iter().map(|name| format!("-p {name} ")).collect();
     let has_crypto = names.iter().any(|name| name == CRYPTO);
@@ -248,7 +249,7 @@ fn without_std(names: &[String]) -> String {
     format!("{packages}--no-default-features{alloc}")
 }
 
-/// Each crate by itself, because a call for all unites their features.
+/// Builds each crate on its own, because a single call would unite their features.
 fn targets(portable: &[String]) -> Vec<Job> {
     let check = |target: &str, name: &String| {
         let packages = without_std(core::slice::from_ref(name));
@@ -257,8 +258,8 @@ fn targets(portable: &[String]) -> Vec<Job> {
     TARGETS.iter().flat_map(|target| portable.iter().map(|name| check(target, name))).collect()
 }
 
-/// Code that needs no allocator: no warnings, its tests here, and a check for each chip. The
-/// firmware proves that a program links without one.
+/// Checks code that needs no allocator: no warnings, its tests here, and a build for each chip. The
+/// firmware proves that a program links without an allocator.
 fn bare() -> Vec<Job> {
     let of = |name: &&str| {
         let options = format!("-p {name} --no-default-features --locked");
@@ -276,12 +277,13 @@ fn doc() -> Job {
     cargo("doc --workspace --no-deps --locked").with("RUSTDOCFLAGS", "-D warnings")
 }
 
-/// In QEMU, for the chips that the pinned compiler builds for.
+/// Runs the firmware in QEMU, for the chips that the pinned compiler builds for.
 fn firmware() -> Vec<Job> {
     vec![program("xtask firmware --isa rv32,cortex-m4")]
 }
 
-/// A second implementation from the specifications alone, and implementations of others.
+/// Tests a second implementation that was written from the specifications alone, and
+/// implementations of other projects.
 fn peers() -> Vec<Job> {
     [
         "peers/python/run-vectors.sh",
@@ -298,7 +300,8 @@ fn peers() -> Vec<Job> {
     .to_vec()
 }
 
-/// A case or two of each suite, not optimised: a report is written, and no figure means anything.
+/// Runs a case or two of each suite, unoptimised: a report is written, and its figures mean
+/// nothing.
 fn bench() -> Vec<Job> {
     let manifest = "--manifest-path bench/Cargo.toml --locked";
     let run = |words: &str| program(&format!("{BENCHMARK} --quick --quiet {words}"));
@@ -312,12 +315,12 @@ fn bench() -> Vec<Job> {
     ]
 }
 
-/// Messages, events and gift wraps in both directions.
+/// Exchanges messages, events and gift wraps with other implementations in both directions.
 fn nostr() -> Vec<Job> {
     vec![
         program("xtask peers rust-nostr go"),
         program("peers/node-nostr/install.sh"),
-        // The same features as in the step `build`.
+        // The features must be those of the step `build`, so that nothing is built again.
         cargo("test --workspace --locked --test it -- --ignored interop"),
     ]
 }
@@ -364,8 +367,8 @@ mod tests {
         assert!(readme.contains(&format!("`cargo {README_TEST}`")));
     }
 
-    /// A change of a crate must run each step whose program contains it. The command line contains
-    /// all crates, of which a step names those that it is about.
+    /// A change of a crate must run each step whose program contains it. `endseal-cli`
+    /// is left out, because it contains all crates and a step names only those that it tests.
     #[test]
     fn a_step_that_names_a_crate_names_the_crates_below_it() {
         let root = crate::root();

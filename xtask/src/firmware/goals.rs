@@ -1,5 +1,5 @@
-//! Goals of the firmware: figures that the project wants to reach. A goal that is missed is printed
-//! and fails nothing; what fails is a budget or a change.
+//! Goals of the firmware: figures that the project wants to reach. A missed goal is printed but
+//! fails nothing; only budgets and changes can fail.
 
 use super::measurement::Measurement;
 
@@ -10,16 +10,16 @@ struct Goal {
     bound: Bound,
 }
 
-/// The figure that a goal is about.
+/// Figure of a goal, with its bound.
 enum Bound {
-    /// Instructions of an encryption with NIP-44 under a kept key, at most.
+    /// Largest number of instructions of a NIP-44 encryption under a cached key.
     Instructions(u64),
-    /// Bytes a second of the same with its key derived each time, at least: at this clock in MHz
-    /// and one cycle for each instruction.
+    /// Least number of bytes a second of NIP-44 with a key that is derived each time, at this clock
+    /// in MHz and one cycle for each instruction.
     Rate { clock_mhz: u64, least: u64 },
 }
 
-/// As in the benchmark's `data/nostr.toml`.
+/// The goals, which are the same as in the benchmark's `data/nostr.toml`.
 const GOALS: &[Goal] = &[
     Goal { isa: "rv32imc", bytes: 16, bound: Bound::Instructions(62_000) },
     Goal { isa: "rv32imc", bytes: 1024, bound: Bound::Instructions(190_000) },
@@ -31,7 +31,7 @@ const GOALS: &[Goal] = &[
     Goal { isa: "xtensa-lx7", bytes: 1024, bound: Bound::Rate { clock_mhz: 240, least: 50_000 } },
 ];
 
-/// One line for each goal of an instruction set that was measured.
+/// Returns one line for each goal of an instruction set that was measured.
 pub(super) fn judged(isa: &str, found: &[Measurement]) -> Vec<String> {
     let instructions = |op: &str, bytes: u64| {
         found.iter().find(|it| it.op == op && it.bytes == bytes).map(|it| it.instructions)
@@ -60,7 +60,7 @@ pub(super) fn judged(isa: &str, found: &[Measurement]) -> Vec<String> {
     of_isa.filter_map(line).collect()
 }
 
-/// `smaller` is to be at most `larger`.
+/// Formats the verdict: `smaller` should be at most `larger`.
 fn verdict(smaller: u64, larger: u64) -> String {
     if smaller <= larger {
         return "reached".to_owned();

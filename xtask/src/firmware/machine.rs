@@ -1,32 +1,32 @@
-//! Instruction sets, each with what builds for it and what runs it.
+//! Instruction sets, each with its compiler and its emulator.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// For Xtensa: only nightly compilers have its assembly macro, and build `core` for it. Pinned,
-/// because counts change with the compiler.
+/// Toolchain for Xtensa: only nightly compilers have its assembly macro and can build `core` for
+/// it. It is pinned, because instruction counts change with the compiler.
 const NIGHTLY: &str = "nightly-2026-10-30";
-/// Ends a program that hangs. A run takes a minute or two.
+/// Time limit of a run, which usually takes a minute or two.
 const SECONDS: &str = "900";
 
 pub(super) struct Machine {
-    /// Name on the command line.
+    /// Name of the machine on the command line.
     pub(super) name: &'static str,
-    /// Name in the output.
+    /// Name of the instruction set in the output.
     pub(super) isa: &'static str,
     target: &'static str,
-    /// Compiler, if it is not the workspace's; `core` is then built with it.
+    /// Compiler, if it is not the workspace's. `core` is then built with it.
     pub(super) nightly: Option<&'static str>,
     /// Programs that are needed, with their Debian packages.
     tools: &'static [(&'static str, &'static str)],
-    /// The emulator with its options; the image comes behind them.
+    /// The emulator with its options. The image is appended.
     emulator: &'static str,
-    /// Instructions by which two runs may differ: where the counter is a timer, three ticks of it,
-    /// as hosts see the timer at other instructions.
+    /// Number of instructions by which two runs may differ. Where the counter is a timer this is
+    /// three of its ticks, because the host updates the timer at varying instructions.
     pub(super) tolerance: u64,
 }
 
-/// In this order they are run and stand in the table.
+/// All machines, in the order in which they run and appear in the table.
 pub(super) const MACHINES: &[Machine] = &[
     Machine {
         name: "rv32",
@@ -57,17 +57,17 @@ pub(super) const MACHINES: &[Machine] = &[
             ("qemu-system-xtensa", "qemu-system-misc"),
             ("xtensa-lx106-elf-ld", "binutils-xtensa-lx106"),
         ],
-        // `-kernel` would reset the entry.
+        // The option `-kernel` would reset the entry point.
         emulator: "qemu-system-xtensa -machine sim -cpu dc233c -m 64 -icount shift=0 -display none \
                    -monitor none -serial stdio -semihosting -device loader,cpu-num=0,file=",
         tolerance: 300,
     },
 ];
 
-/// Output of a run.
+/// Output and exit status of a run.
 pub(super) struct Output {
     pub(super) text: String,
-    /// It ended with 0.
+    /// True if the emulator ended with exit code 0.
     pub(super) succeeded: bool,
 }
 
@@ -80,7 +80,7 @@ impl Machine {
         }
         match self.nightly {
             None => {
-                // Without rustup, targets are whatever the compiler came with.
+                // Without rustup the installed targets are unknown, and the build decides.
                 let list = rustup(&["target", "list", "--installed"])?;
                 (!list.lines().any(|line| line == self.target))
                     .then(|| format!("rustup target add {}", self.target))
@@ -102,7 +102,7 @@ impl Machine {
         if self.nightly.is_some() {
             cargo.args(["-Zbuild-std=core", "-Zbuild-std-features=compiler-builtins-mem"]);
         }
-        // The folder's own configuration holds, and none of the caller's.
+        // The configuration of this folder applies, and not the caller's.
         cargo.current_dir(&folder).stdout(Stdio::null());
         for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTUP_TOOLCHAIN"]
         {
@@ -125,7 +125,7 @@ impl Machine {
     }
 }
 
-/// Returns what rustup prints, if it is there and succeeds.
+/// Returns the output of rustup, if it is installed and succeeds.
 fn rustup(words: &[&str]) -> Option<String> {
     let output = Command::new("rustup").args(words).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

@@ -1,5 +1,5 @@
-//! Measurements as the firmware prints them (a line of JSON each) and as they are committed (a row
-//! of tab-separated values each).
+//! Measurements in both forms: one line of JSON each as the firmware prints them, and one row of
+//! tab-separated values each as they are committed.
 
 pub(super) const HEAD: &str = "isa\top\tbytes\tinstructions\tstack\timage";
 
@@ -7,10 +7,10 @@ pub(super) const HEAD: &str = "isa\top\tbytes\tinstructions\tstack\timage";
 pub(super) struct Measurement {
     pub(super) isa: String,
     pub(super) op: String,
-    /// Size of the message, or of the result.
+    /// Bytes of the message, or of the result.
     pub(super) bytes: u64,
     pub(super) instructions: u64,
-    /// Bytes of stack.
+    /// Bytes of stack that the operation used.
     pub(super) stack: u64,
     /// Bytes of code and constants of the whole firmware.
     pub(super) image: u64,
@@ -35,7 +35,7 @@ impl Measurement {
         Ok(Self { isa: isa.to_owned(), op: op.to_owned(), bytes, instructions, stack, image })
     }
 
-    /// The firmware's lines have no blanks, and no escapes in their strings.
+    /// Parses a line of the firmware, which has no blanks and no escapes in its strings.
     fn from_json(line: &str) -> Option<Self> {
         let value = |name: &str| {
             let (_, rest) = line.split_once(&format!("\"{name}\":"))?;
@@ -53,7 +53,7 @@ impl Measurement {
     }
 }
 
-/// Reads the lines of JSON within other output.
+/// Parses the lines of JSON within other output.
 pub(super) fn parse_lines(output: &str) -> Result<Vec<Measurement>, String> {
     let lines = output.lines().map(str::trim_end).filter(|line| line.starts_with('{'));
     lines
@@ -61,7 +61,7 @@ pub(super) fn parse_lines(output: &str) -> Result<Vec<Measurement>, String> {
         .collect()
 }
 
-/// Reads the committed table.
+/// Parses the committed table.
 pub(super) fn parse_table(text: &str) -> Result<Vec<Measurement>, String> {
     let mut lines = text.lines();
     if lines.next() != Some(HEAD) {

@@ -1,4 +1,4 @@
-//! The nightly checks.
+//! The list of the nightly checks.
 
 use std::fs;
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::path::Path;
 use crate::ci::{Job, cargo, program};
 use crate::workspace;
 
-/// For cargo-fuzz and Miri. Pinned, so that a new compiler does not fail an old tree. Miri needs
-/// its components miri and rust-src.
+/// Toolchain of cargo-fuzz and Miri, with the components miri and rust-src. It is pinned, so that a
+/// new compiler does not fail an old tree.
 const NIGHTLY: &str = "nightly-2026-05-20";
 const FUZZ_TARGETS: &str = "fuzz/fuzz_targets";
-/// More is a fault: the limits of the formats keep memory small.
+/// Memory limit of a fuzz target. The limits of the formats keep memory small, so more is a fault.
 const FUZZ_MEMORY_MB: u32 = 2048;
 const BENCHMARK: &str = "{target}/release/endseal-bench";
 
-/// One named check.
+/// One named check with its commands and its time limit.
 pub(super) struct Check {
     pub(super) name: String,
-    /// A check that takes longer is ended and has failed.
+    /// Time limit in minutes. A check that takes longer is ended and fails.
     pub(super) minutes: u64,
     pub(super) jobs: Vec<Job>,
 }
@@ -66,7 +66,7 @@ const INTERPRETED: &[Interpreted] = &[
     Interpreted { package: "endseal-envelope", features: "", words: &["prelude"] },
 ];
 
-/// All checks, with `fuzz_minutes` for each fuzz target.
+/// Returns all checks, with `fuzz_minutes` for each fuzz target.
 pub(super) fn all(root: &Path, fuzz_minutes: u64) -> Result<Vec<Check>, String> {
     let check = |name: &str, minutes, jobs| Check { name: name.to_owned(), minutes, jobs };
     let mut checks = vec![
@@ -101,17 +101,18 @@ const S3_ALL: &str =
     "tests/s3/run --all --full --backend versitygw --minio --proxy-bin {target}/release/endseal";
 const S3_SOAK_MINIO: &str = "tests/s3/run --soak 20 --minio --proxy-bin {target}/release/endseal";
 const S3_SOAK: &str = "tests/s3/run --soak 20 --proxy-bin {target}/release/endseal";
-/// Messages and mutants of each: a difference between two readers shows within the first hundreds.
+/// Command with the number of messages, and of mutants of each: a difference between two readers
+/// shows within the first hundreds.
 const PEER_CODEC: &str =
     "run --release --locked --manifest-path peers/rust-codec/Cargo.toml -- agree 5000 20";
 
-/// Tests that are marked `#[ignore]`, but for those that need libraries or a server of others: the
-/// step `nostr` of `ci` runs the former, and nothing here the latter.
+/// Tests that are marked `#[ignore]`, except those that need other projects' libraries or server:
+/// the step `nostr` of `ci` runs the libraries' tests, and no check runs the server's.
 fn ignored_tests() -> Job {
     cargo("test --workspace --locked -- --ignored --skip interop --skip openbao")
 }
 
-/// Each package with its own features: a call for all unites them and hides a missing one.
+/// Tests each package on its own: a single call would unite all features and hide a missing one.
 fn packages(root: &Path) -> Result<Vec<Job>, String> {
     let clippy = |name: String| {
         cargo(&format!("clippy --all-targets --locked --quiet --package {name} -- -D warnings"))
@@ -119,7 +120,7 @@ fn packages(root: &Path) -> Result<Vec<Job>, String> {
     Ok(workspace::rows(root)?.into_iter().flat_map(|row| row.crates).map(clippy).collect())
 }
 
-/// With the program as it is shipped, but for link-time optimisation.
+/// Runs the commands with the program as it is shipped, except for link-time optimisation.
 fn released(commands: &[&str]) -> Vec<Job> {
     let build = cargo("build --release --locked -p endseal-cli");
     core::iter::once(build).chain(commands.iter().map(|it| program(it))).collect()
@@ -130,7 +131,7 @@ fn bench(jobs: Vec<Job>) -> Vec<Job> {
     [released(&[]), vec![build], jobs].concat()
 }
 
-/// All suites; of the one that carries gigabytes, the cases that take seconds.
+/// Runs all suites. Of the suite that transfers gigabytes it runs the cases that take seconds.
 fn whole_bench() -> Vec<Job> {
     let run = |words: &str| program(&format!("{BENCHMARK} --quick --quiet {words}"));
     vec![
@@ -139,8 +140,8 @@ fn whole_bench() -> Vec<Job> {
     ]
 }
 
-/// Peers that are installed or built in minutes, with a few cases each: a subject is checked before
-/// it is timed.
+/// Runs a few cases of each peer that can be installed or built in minutes. A subject is checked
+/// before it is timed.
 fn bench_peers() -> Vec<Job> {
     let run = |words: &str| program(&format!("{BENCHMARK} --quick --quiet --strict {words}"));
     vec![
@@ -153,7 +154,7 @@ fn bench_peers() -> Vec<Job> {
     ]
 }
 
-/// Undefined behaviour and leaks, by an interpreter.
+/// Looks for undefined behaviour and leaks with Miri.
 fn miri(part: &Interpreted) -> Check {
     let Interpreted { package, features, words } = part;
     let words = format!(
@@ -167,7 +168,8 @@ fn miri(part: &Interpreted) -> Check {
     Check { name: format!("miri {package}"), minutes: 30, jobs: vec![job] }
 }
 
-/// One target from its kept corpus. New inputs go to `fuzz/found/`, crashes to `fuzz/artifacts/`.
+/// Fuzzes one target from its kept corpus. New inputs go to `fuzz/found/`, crashes to
+/// `fuzz/artifacts/`.
 fn fuzz(target: &str, minutes: u64) -> Check {
     let kept = format!("{{target}}/fuzz-kept/{target}");
     let run = format!(
@@ -182,7 +184,7 @@ fn fuzz(target: &str, minutes: u64) -> Check {
             "run --locked --quiet --manifest-path fuzz/Cargo.toml --bin replay -- unpack {target} \
              {kept}"
         )),
-        // SQLite in one file has two globals of one name.
+        // SQLite in one file has two globals of the same name, which AddressSanitizer would report.
         program(&run).with("ASAN_OPTIONS", "detect_odr_violation=0"),
     ];
     Check { name: format!("fuzz {target}"), minutes: minutes + 20, jobs }

@@ -1,4 +1,4 @@
-//! Subjects of commits, where the history is at hand.
+//! Checks the subjects of commits, if the history is available.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,9 +6,9 @@ use std::process::Command;
 use super::{Finding, Outcome};
 use crate::tree::Tree;
 
-/// Last commit before the rule. Earlier subjects stay as they are.
+/// Last commit before the rule. Earlier subjects are not checked.
 const BASE: &str = "f518426";
-/// Characters of a subject at most.
+/// Largest number of characters of a subject.
 const LENGTH: usize = 72;
 
 pub(super) fn check(tree: &Tree) -> Outcome {
@@ -18,14 +18,14 @@ pub(super) fn check(tree: &Tree) -> Outcome {
 fn check_from(root: &Path, base: &str) -> Outcome {
     match log(root, base) {
         Some(log) => log.lines().filter_map(fault).collect::<Vec<_>>().into(),
-        // An archive, or a clone without this part of the history.
+        // An archive, or a clone without this part of the history: nothing is checked.
         None => Outcome::default(),
     }
 }
 
 /// Returns a line for each commit after `base`: its abbreviated hash, a space, the subject.
 fn log(root: &Path, base: &str) -> Option<String> {
-    // Elsewhere git would find the repository of a folder above.
+    // Without this check git would find the repository of a folder above.
     if !root.join(".git").exists() {
         return None;
     }

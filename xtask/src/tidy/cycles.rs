@@ -2,7 +2,7 @@
 //! for each folder in which it lies. A cycle of folders without a cycle of modules comes from a
 //! file that lies in the wrong folder.
 //!
-//! A module that uses its ancestor does not count: it takes what the ancestor shares with its
+//! The use of an ancestor does not count: a module may use items that its parent shares with all
 //! children. A name that a module only re-exports counts as a use of the module that defines it.
 //! Names that a `*` re-exports are not followed.
 
@@ -15,10 +15,11 @@ use super::{Finding, Outcome};
 use crate::source;
 use crate::tree::Tree;
 
-/// Re-exports that are followed from one name; a longer chain can only be a cycle.
+/// Largest number of re-exports that are followed from one name; a longer chain can only be a
+/// cycle.
 const MAX_REEXPORTS: usize = 16;
 
-/// Module → the modules that it uses, without its ancestors.
+/// For each module the modules that it uses, without its ancestors.
 type Graph = BTreeMap<Path, BTreeSet<Path>>;
 
 pub(super) fn check(tree: &Tree) -> Outcome {
@@ -43,7 +44,7 @@ pub(super) fn check(tree: &Tree) -> Outcome {
     findings.into()
 }
 
-/// Names the modules of a cycle, each with those modules of the cycle that it uses.
+/// Describes a cycle of modules, each with the modules of the cycle that it uses.
 fn describe(cycle: &BTreeSet<Path>, graph: &Graph) -> String {
     let uses = |module: &Path| {
         let used: Vec<String> =
@@ -54,7 +55,7 @@ fn describe(cycle: &BTreeSet<Path>, graph: &Graph) -> String {
     format!("{} modules in a cycle: {}", cycle.len(), lines.join("; "))
 }
 
-/// Names the uses that make a cycle of folders.
+/// Describes the uses that form a cycle of folders.
 fn describe_folders(cycle: &BTreeSet<Path>, graph: &Graph) -> String {
     let uses = graph.iter().flat_map(|(from, used)| used.iter().map(move |to| (from, to)));
     let lines: Vec<String> = uses
@@ -66,7 +67,7 @@ fn describe_folders(cycle: &BTreeSet<Path>, graph: &Graph) -> String {
     format!("{} folders in a cycle: {}", cycle.len(), lines.join("; "))
 }
 
-/// The uses between folders that lie in one folder, and between modules beside them.
+/// Returns the uses between folders that have the same parent, and between modules beside them.
 fn folders_of(graph: &Graph) -> Graph {
     let mut folders = Graph::new();
     for (from, used) in graph {
@@ -78,8 +79,8 @@ fn folders_of(graph: &Graph) -> Graph {
     folders
 }
 
-/// The folders or modules of one folder in which two modules lie. Returns nothing if one module
-/// lies in the other.
+/// Returns the two folders or modules with the same parent in which two modules lie. Returns `None`
+/// if one module lies in the other.
 fn siblings<'p>(from: &'p [String], to: &'p [String]) -> Option<(&'p [String], &'p [String])> {
     let shared = from.iter().zip(to).take_while(|(a, b)| a == b).count();
     Some((from.get(..=shared)?, to.get(..=shared)?))
@@ -88,10 +89,10 @@ fn siblings<'p>(from: &'p [String], to: &'p [String]) -> Option<(&'p [String], &
 /// Modules of a crate, each with the paths in its code.
 struct Crate(BTreeMap<Path, Uses>);
 
-/// Module that a path leads to.
+/// The module that a path leads to.
 struct Target {
     module: Path,
-    /// The path names an item of the module, not the module itself.
+    /// True if the path names an item of the module, not the module itself.
     is_item: bool,
 }
 
@@ -116,7 +117,7 @@ impl Crate {
         self.0.iter().map(used).collect()
     }
 
-    /// Follows a path that is written in `module`. Returns nothing if it leaves the crate.
+    /// Follows a path that is written in `module`. Returns no target if it leaves the crate.
     fn resolve(&self, module: &Path, path: &[String], reexports: usize) -> Vec<Target> {
         let Some((first, rest)) = path.split_first() else { return Vec::new() };
         match first.as_str() {
@@ -140,7 +141,7 @@ impl Crate {
         targets.unwrap_or_else(|| vec![Target { module: at, is_item: true }])
     }
 
-    /// Follows `rest` from the child or import `name` of the module `at`. Returns nothing if `at`
+    /// Follows `rest` from the child or import `name` of the module `at`. Returns `None` if `at`
     /// has neither, or if the import leads to another crate.
     fn member(
         &self,
@@ -168,7 +169,7 @@ impl Crate {
     }
 }
 
-/// The module of a file below `src`.
+/// Returns the module of a file below `src`.
 fn module(file: &str) -> Option<Path> {
     let path = file.strip_suffix(".rs")?;
     match path {
@@ -177,7 +178,7 @@ fn module(file: &str) -> Option<Path> {
     }
 }
 
-/// Sets of two or more modules each of which leads to each other one.
+/// Returns the sets of two or more modules each of which leads to every other one.
 fn cycles(graph: &Graph) -> Vec<BTreeSet<Path>> {
     let reached: BTreeMap<&Path, BTreeSet<&Path>> =
         graph.keys().map(|from| (from, reachable(graph, from))).collect();

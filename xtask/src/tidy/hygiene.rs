@@ -1,10 +1,10 @@
-//! Text that every editor and every diff shows alike, and scripts that run.
+//! Text files must look alike in every editor and diff, and scripts must be executable.
 
 use super::{Finding, Outcome};
 use crate::tree::{File, Tree};
 
 const CHECKED: &[&str] = &["json", "md", "proto", "py", "rs", "sh", "toml", "yml"];
-/// Kept byte for byte as their authors published them.
+/// Folder of files that are kept byte for byte as their authors published them.
 const FOREIGN: &str = "vectors/third-party";
 const CI: &str = ".ci/run";
 
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
 
-    /// A made-up tree with a script that runs.
+    /// Runs the rule over a made-up tree with an executable script.
     fn with(files: &[(&str, &str)]) -> Vec<String> {
         let scratch = Scratch::with(files);
         scratch.write_program(CI, "#!/bin/bash\n");

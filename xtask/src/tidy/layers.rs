@@ -57,7 +57,7 @@ fn check_crate(
         return findings.push(Finding::of(&path, message));
     };
     for (name, value) in dependencies(&crate_manifest) {
-        // A dependency may be renamed here or in the root manifest.
+        // A dependency may be renamed in this manifest or in the root manifest.
         let here = value.get("package").and_then(Value::as_str);
         let package = here
             .or_else(|| text_at(root, &["workspace", "dependencies", name, "package"]))
@@ -70,7 +70,7 @@ fn check_crate(
     }
 }
 
-/// All dependencies of a manifest, with those of its targets.
+/// Returns all dependencies of a manifest, including those of its targets.
 fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &Value)> {
     let targets = manifest.get("target").and_then(Value::as_table);
     let targets = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);

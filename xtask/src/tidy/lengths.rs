@@ -1,15 +1,16 @@
-//! Files stay short enough to be read in one go.
+//! Files must be short enough to be read in one go.
 
 use super::{Finding, Outcome};
 use crate::tree::{File, Tree};
 
-/// No file is longer.
+/// Largest number of lines of a file.
 const LIMIT: usize = 800;
-/// Longer files are named, as a hint to split them by concept.
+/// Number of lines from which on files are listed, as a hint to split them by concept.
 const LONG: usize = 500;
-/// Half of the files are no longer than this.
+/// Largest median of the files' lengths.
 const MEDIAN: usize = 250;
-/// Lines of documents that are read in one go: a file, or all files below a folder.
+/// Largest number of lines of documents that are read in one go: one file, or all files below a
+/// folder together.
 const DOCUMENTS: [(&str, usize); 8] = [
     ("README.md", 150),
     ("ARCHITECTURE.md", 200),
@@ -54,18 +55,19 @@ pub(super) fn check(tree: &Tree) -> Outcome {
     outcome
 }
 
-/// The limit of a document, if it has one.
+/// Returns the limit of a document, if it has one.
 fn document_limit(file: &File) -> Option<usize> {
     let limit = DOCUMENTS.iter().find(|(path, _)| file.path == *path || file.is_below(path));
     limit.map(|(_, limit)| *limit)
 }
 
-/// Constants by the hundred are not read in one go and need not be split.
+/// Returns true for files with hundreds of constants, which are not read in one go and need not be
+/// split.
 fn is_table(file: &File) -> bool {
     file.path.split('/').any(|part| part == "tables") || file.path.ends_with("_table.rs")
 }
 
-/// The smallest length that at least `percent` of the files do not exceed.
+/// Returns the smallest length that at least `percent` of the files do not exceed.
 fn quantile(sorted: &[usize], percent: usize) -> Option<usize> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.checked_sub(1)?).copied()

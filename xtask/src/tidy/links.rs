@@ -1,4 +1,4 @@
-//! A relative link in a document leads to a file or folder that is there.
+//! A relative link in a document must lead to an existing file or folder.
 
 use super::{Finding, Outcome};
 use crate::tree::Tree;
@@ -17,7 +17,7 @@ pub(super) fn check(tree: &Tree) -> Outcome {
     findings.into()
 }
 
-/// Targets of `[text](target)` and `[label]: target`, with the line they stand on.
+/// Returns the targets of `[text](target)` and `[label]: target`, each with its line.
 fn links(text: &str) -> Vec<(usize, &str)> {
     let mut links = Vec::new();
     let mut in_block = false;
@@ -28,7 +28,7 @@ fn links(text: &str) -> Vec<(usize, &str)> {
         if in_block {
             continue;
         }
-        // Every second piece stands between backticks.
+        // Every second piece is between backticks.
         for prose in line.split('`').step_by(2) {
             let inline = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
             links.extend(inline.map(|target| (index + 1, target)));
@@ -42,10 +42,10 @@ fn links(text: &str) -> Vec<(usize, &str)> {
 }
 
 fn leads_somewhere(tree: &Tree, folder: &str, target: &str) -> bool {
-    // A title may follow, angle brackets may stand around, a place inside the file may be named.
+    // Removes a title after the target, angle brackets around it, and a fragment.
     let target = target.split(' ').next().unwrap_or(target).trim_matches(['<', '>']);
     let path = target.split('#').next().unwrap_or(target);
-    // Elsewhere, or a place in the same file.
+    // A link to another site, or to a heading of the same file.
     if path.is_empty() || path.contains(':') {
         return true;
     }
@@ -53,7 +53,7 @@ fn leads_somewhere(tree: &Tree, folder: &str, target: &str) -> bool {
     path.is_empty() || tree.file(&path).is_some() || tree.folders.binary_search(&path).is_ok()
 }
 
-/// The path from the root; nothing for one that leaves it or is absolute.
+/// Returns the path from the root; `None` if it leaves the root or is absolute.
 fn resolve(folder: &str, path: &str) -> Option<String> {
     if path.starts_with('/') {
         return None;

@@ -1,9 +1,9 @@
-//! A file is named by the concept it holds.
+//! A file must be named by the concept that it contains.
 
 use super::{Finding, Outcome};
 use crate::tree::{File, Tree};
 
-/// Names that say nothing: what is put there has a noun of its own.
+/// Names that say nothing about the content: everything in such a file has a better name.
 const EMPTY: &[&str] = &["common", "helper", "helpers", "misc", "util", "utils"];
 
 pub(super) fn check(tree: &Tree) -> Outcome {

@@ -11,18 +11,18 @@ use crate::tree::Tree;
 const DOCUMENT: &str = "SECURITY.md";
 const TESTS: &str = "docs/promises.md";
 const COLUMN: &str = "no.";
-/// Lines of the document at most.
+/// Largest number of lines of the document.
 const LIMIT: usize = 250;
-/// Columns of a line of both documents at most.
+/// Largest number of columns of a line in both documents.
 const COLUMNS: usize = 100;
 
-/// A number with its line.
+/// A number of a promise, with its line.
 struct Numbered<'a> {
     line: usize,
     number: &'a str,
 }
 
-/// Heading of a promise, and the tests below it with their lines.
+/// A heading with the number of a promise, and the tests below it with their lines.
 struct Section<'a> {
     heading: Numbered<'a>,
     tests: Vec<(usize, &'a str)>,
@@ -67,7 +67,7 @@ pub(super) fn check(tree: &Tree) -> Outcome {
     outcome
 }
 
-/// Lines of a document that are too wide.
+/// Finds lines of a document that are too wide.
 fn wide(path: &str, text: &str) -> Vec<Finding> {
     let columns = text.lines().map(|line| line.chars().count()).enumerate();
     columns
@@ -78,7 +78,7 @@ fn wide(path: &str, text: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Numbers in the first column of the tables of promises.
+/// Returns the numbers in the first column of the tables of promises.
 fn promises(text: &str) -> Vec<Numbered<'_>> {
     let (mut found, mut in_table) = (Vec::new(), false);
     for (index, line) in text.lines().enumerate() {
@@ -92,7 +92,7 @@ fn promises(text: &str) -> Vec<Numbered<'_>> {
     found
 }
 
-/// Sections of the list of tests.
+/// Returns the sections of the list of tests.
 fn sections(text: &str) -> Vec<Section<'_>> {
     let mut found: Vec<Section<'_>> = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -108,13 +108,13 @@ fn sections(text: &str) -> Vec<Section<'_>> {
     found
 }
 
-/// The first cell of a table's row; `None` for other lines.
+/// Returns the first cell of a table's row; `None` for other lines.
 fn first_cell(line: &str) -> Option<&str> {
     let row = line.trim().strip_prefix('|')?.strip_suffix('|')?;
     row.split('|').next().map(str::trim)
 }
 
-/// Returns true if the name is that of a test function that is not ignored, or a path of the tree.
+/// Returns true if the name is a test function that is not ignored, or a path of the tree.
 fn exists(tree: &Tree, name: &str) -> bool {
     let Some((package, function)) = name.split_once("::") else {
         return tree.file(name).is_some();

@@ -6,7 +6,7 @@ use crate::tree::Tree;
 
 const SPECS: &str = "docs/spec";
 const VECTORS: &str = "vectors";
-/// Vectors published by others: they have their own specifications.
+/// Folder of vectors that others have published, which have their own specifications.
 const FOREIGN: &str = "third-party";
 
 pub(super) fn check(tree: &Tree) -> Outcome {
@@ -35,14 +35,14 @@ pub(super) fn check(tree: &Tree) -> Outcome {
     outcome
 }
 
-/// `docs/spec/<name>.md`, not deeper, without the index.
+/// Returns the name of `docs/spec/<name>.md`; `None` for deeper files and for the index.
 fn spec_name(path: &str) -> Option<&str> {
     let name = path.strip_prefix(SPECS)?.strip_prefix('/')?.strip_suffix(".md")?;
     (!name.contains('/') && name != "README").then_some(name)
 }
 
-/// Returns the numbers of vectors below `folder` that say `"expect": "ok"`, and of those that say
-/// something else.
+/// Counts the vectors below `folder` that have `"expect": "ok"`, and those that have another
+/// expectation.
 fn expectations(tree: &Tree, folder: &str) -> (usize, usize) {
     let files = tree.files.iter().filter(|file| file.is_below(folder));
     let texts = files.filter(|file| file.path.ends_with(".json")).map(|file| &file.text);

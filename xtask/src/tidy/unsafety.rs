@@ -1,7 +1,7 @@
-//! `unsafe` has one home; everywhere else the compiler forbids it.
+//! `unsafe` code is allowed in few modules; everywhere else the compiler forbids it.
 //!
-//! The lint stands in each crate's root, where a reader sees it. The word is looked for as well,
-//! because tests, benches and examples are crates without that line.
+//! The lint is set in the root of each crate, where a reader sees it. The word is searched for as
+//! well, because tests, benches and examples are crates without that line.
 
 use super::{Finding, Outcome};
 use crate::source;
@@ -11,16 +11,17 @@ const FORBID: &str = "#![forbid(unsafe_code)]";
 const DENY: &str = "#![deny(unsafe_code)]";
 const ALLOW: &str = "#[allow(unsafe_code)]";
 
-/// A crate that only denies, because it allows one module.
+/// A crate that allows `unsafe` in one module and therefore denies instead of forbidding it.
 struct Home {
     root: &'static str,
-    /// Declaration of the module in the root.
+    /// Declaration of the module in the crate's root.
     declaration: &'static str,
-    /// The module's path, without `.rs`.
+    /// Path of the module, without `.rs`.
     module: &'static str,
 }
 
-/// Kernels, the allocator that counts for the benchmark, and a chip's registers.
+/// The modules with `unsafe` code: kernels, the counting allocator of the benchmark, and the
+/// registers of chips.
 const HOMES: &[Home] = &[
     Home {
         root: "crates/endseal-crypto/src/lib.rs",
@@ -39,7 +40,7 @@ const HOMES: &[Home] = &[
     },
 ];
 
-/// Folders of our programs; `fuzz/` and `peers/` call code of others.
+/// Folders that are checked. `fuzz/` and `peers/` call code of other projects.
 const FOLDERS: &[&str] = &["crates", "firmware", "xtask"];
 
 pub(super) fn check(tree: &Tree) -> Outcome {
@@ -62,7 +63,7 @@ pub(super) fn check(tree: &Tree) -> Outcome {
     findings.into()
 }
 
-/// The lint is lifted for the home's module and for nothing else.
+/// Checks that the lint is lifted only for that module.
 fn check_exceptions(file: &File, code: &str, findings: &mut Vec<Finding>) {
     let lines: Vec<&str> = code.lines().map(str::trim).collect();
     for (index, line) in lines.iter().enumerate() {

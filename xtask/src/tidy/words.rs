@@ -3,7 +3,7 @@
 use super::{Finding, Outcome};
 use crate::tree::Tree;
 
-/// Words with what to write instead.
+/// Private words, each with a term to use instead.
 const PRIVATE: &[(&str, &str)] = &[
     ("begun", "started"),
     ("desk", "rules or request handler"),
@@ -19,7 +19,7 @@ const PRIVATE: &[(&str, &str)] = &[
     ("vain", "without a result"),
     ("whoever", "anyone who, or the noun"),
 ];
-/// Folders whose comments still have such words. The list only gets shorter.
+/// Folders whose Rust comments are not checked yet. The list must only get shorter.
 const UNREVISED: &[&str] = &[
     "bench",
     "crates/endseal-cli",
@@ -53,9 +53,10 @@ pub(super) fn check(tree: &Tree) -> Outcome {
     findings.into()
 }
 
-/// Private words outside of backticks, between which names of fields and values stand.
+/// Returns the private words in a text. Text in backticks is skipped, because it names fields and
+/// values.
 fn private_words(text: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    // Every second piece stands between backticks.
+    // Every second piece is between backticks.
     let prose = text.split('`').step_by(2);
     let words =
         prose.flat_map(|it| it.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')));

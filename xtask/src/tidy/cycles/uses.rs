@@ -1,4 +1,4 @@
-//! Paths in the code of a module: those of its `use` items, with the names they bind, and the
+//! Paths in the code of a module: those of its `use` items, with the names that they bind, and all
 //! others.
 
 use std::collections::BTreeMap;
@@ -6,17 +6,18 @@ use std::collections::BTreeMap;
 /// Segments of a path, in order.
 pub(super) type Path = Vec<String>;
 
-/// Paths that one module names, as they are written.
+/// Paths that one module contains, as they are written.
 #[derive(Default)]
 pub(super) struct Uses {
     /// Every path of two or more segments, and every path of a `use` item.
     pub(super) paths: Vec<Path>,
-    /// Name bound by a `use` item → its paths; several where conditions of compilation select one.
+    /// For each name that a `use` item binds, its paths. There are several if conditional
+    /// compilation selects one.
     pub(super) imports: BTreeMap<String, Vec<Path>>,
 }
 
 impl Uses {
-    /// Reads code whose comments and literals are blank.
+    /// Reads code whose comments and literals have been blanked out.
     pub(super) fn read(code: &str) -> Self {
         let words = words(code);
         let mut uses = Self::default();
@@ -37,8 +38,8 @@ impl Uses {
         uses
     }
 
-    /// Reads the tree of a `use` item at `at`, which stands behind the segments `before`. Returns
-    /// its end.
+    /// Reads the tree of a `use` item at `at`, which follows the segments `before`. Returns its
+    /// end.
     fn read_tree(&mut self, words: &[&str], at: usize, before: &[String]) -> usize {
         let (own, mut at) = path(words, at);
         let full = [before, &own].concat();
@@ -60,7 +61,7 @@ impl Uses {
             }
             _ => {}
         }
-        // `self` in a group is the module that stands before the group.
+        // `self` in a group means the module before the group.
         let full = match full.split_last() {
             Some((last, module)) if last == "self" && !module.is_empty() => module.to_vec(),
             _ => full,
@@ -78,11 +79,12 @@ impl Uses {
     }
 }
 
-/// The path whose first segment is at `at`, and the position behind it and behind its last `::`.
+/// Returns the path whose first segment is at `at`, and the positions after it and after its last
+/// `::`.
 fn path(words: &[&str], mut at: usize) -> (Path, usize) {
     let mut path = Path::new();
     if words.get(at) == Some(&"::") {
-        // A path from the root of all crates: an empty name, which no module has.
+        // A path that starts with `::`: it gets an empty first segment, which no module has.
         path.push(String::new());
         at += 1;
     }
@@ -97,7 +99,7 @@ fn path(words: &[&str], mut at: usize) -> (Path, usize) {
     (path, at)
 }
 
-/// Names, `::` and single characters.
+/// Splits code into names, `::` and single characters.
 fn words(code: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = code;
