@@ -1,4 +1,4 @@
-//! Types of the contract, for prost.
+//! Generates the contract's types for prost.
 
 use std::error::Error;
 
@@ -7,7 +7,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     const FILE: &str = "endseal/v1/message.proto";
     println!("cargo::rerun-if-changed={FOLDER}/{FILE}");
     let descriptors = protox::compile([FILE], [FOLDER])?;
-    // Maps in the order of their keys, as endseal writes them.
+    // Maps are sorted by their keys, as endseal writes them.
     prost_build::Config::new().btree_map(["."]).compile_fds(descriptors)?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Messages and frames.
+//! Fuzz targets of messages and frames.
 
 use endseal_codec::frame::{FrameError, LiveHeader, LiveReader, SignatureScheme, StoredFrame};
 use endseal_codec::{Codec as _, Content, Limits, Message, Unknown};
@@ -11,8 +11,8 @@ mod generated {
     include!(concat!(env!("OUT_DIR"), "/endseal.v1.rs"));
 }
 
-/// A view and the owned message have one verdict. What both accept is written as it is read, unless
-/// unknown fields are in it, and prost reads the same value.
+/// Compares the view with the owned message: both must accept or both refuse. An accepted message
+/// is written as it was read, unless it has unknown fields, and prost must read the same value.
 pub fn codec_view_vs_owned_vs_prost(data: &[u8]) {
     let limits = Limits::with_maximum(Limits::LARGEST_MAXIMUM).expect("it is the largest");
     let owned = Message::decode(data, limits);
@@ -24,7 +24,7 @@ pub fn codec_view_vs_owned_vs_prost(data: &[u8]) {
     let by_prost = generated::Message::decode(data).expect("prost reads what we read");
     let ours = without_unknown(owned);
     if ours.content.is_none() {
-        // Only unknown fields, which prost drops.
+        // The message has only unknown fields, which prost drops.
         return;
     }
     let theirs = Message::decode(&by_prost.encode_to_vec(), limits).map(without_unknown);
@@ -65,7 +65,8 @@ fn in_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Frames {
     (frames, reader.finish().err())
 }
 
-/// Frames do not depend on how the stream is cut; what is read is written as it was.
+/// Fuzzes live frames: the result must not depend on how the stream is cut, and a frame is written
+/// as it was read.
 pub fn live_reader_splits(data: &[u8]) {
     let (size, data) = choice(data);
     let whole = in_pieces(core::iter::once(data));
@@ -81,7 +82,7 @@ pub fn live_reader_splits(data: &[u8]) {
     assert!(data.starts_with(&written), "frames are written as they were read");
 }
 
-/// A stored frame as it is, and again with the checksum that belongs to it.
+/// Fuzzes stored frames: the input itself, and the input with the right checksum.
 pub fn stored_frame(data: &[u8]) {
     stored(data);
     if data.len() >= 64 {

@@ -1,7 +1,8 @@
-//! Inputs: those that come from the test vectors, and those that were found and kept.
+//! Inputs of the fuzz targets: those that come from the test vectors, and those that a fuzzer found
+//! and that were kept.
 //!
-//! Kept inputs of a target are one file, `corpus/<target>`: for each its length (`u32`, little
-//! endian) and its bytes. So thousands of inputs are a few files.
+//! The kept inputs of a target are one file, `corpus/<target>`. It has the length (`u32`, little
+//! endian) and the bytes of each input, so that thousands of inputs need only a few files.
 
 use std::fs;
 use std::io;
@@ -14,10 +15,11 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The kept inputs of a target; none if it has no file.
+/// Returns the kept inputs of a target; none if it has no file.
 ///
 /// # Errors
-/// The file system's, and [`io::ErrorKind::InvalidData`] if the file is not of this form.
+/// Fails if the file cannot be read, and with [`io::ErrorKind::InvalidData`] if it is not of this
+/// form.
 pub fn kept(target: &str) -> io::Result<Vec<Vec<u8>>> {
     let bytes = match fs::read(folder().join("corpus").join(target)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -34,10 +36,11 @@ pub fn kept(target: &str) -> io::Result<Vec<Vec<u8>>> {
     if rest.is_empty() { Ok(inputs) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
-/// Keeps the files of `from` as the inputs of a target, without those that come from the vectors.
+/// Keeps the files of `from` as the inputs of a target, except those that come from the vectors.
+/// Returns the number of kept inputs.
 ///
 /// # Errors
-/// The file system's.
+/// Fails if an input cannot be read or the file of kept inputs cannot be written.
 pub fn keep(target: &str, from: &Path) -> io::Result<usize> {
     let seeds = seeds(target)?;
     let mut inputs = Vec::new();
@@ -59,10 +62,10 @@ pub fn keep(target: &str, from: &Path) -> io::Result<usize> {
     Ok(inputs.len())
 }
 
-/// Writes all inputs of a target to files of `to`, as libFuzzer reads them.
+/// Writes all inputs of a target to files in `to`, as libFuzzer reads them. Returns their number.
 ///
 /// # Errors
-/// The file system's.
+/// Fails if the inputs cannot be read or a file cannot be written.
 pub fn unpack(target: &str, to: &Path) -> io::Result<usize> {
     fs::create_dir_all(to)?;
     let inputs = [seeds(target)?, kept(target)?].concat();
@@ -76,7 +79,7 @@ pub fn unpack(target: &str, to: &Path) -> io::Result<usize> {
 struct Source {
     folder: &'static str,
     field: &'static str,
-    /// Put before each: what the target takes as its choice.
+    /// Prefixes of each input, which the target reads as its choice.
     choices: &'static [&'static [u8]],
 }
 
@@ -89,7 +92,7 @@ const fn source(
 }
 
 const PLAIN: &[&[u8]] = &[b""];
-/// Sealed by the target: suites 1 to 3, unchanged and with one edit.
+/// Inputs that the target seals: suites 1 to 3, unchanged and with one edit.
 const SEALED: [&[u8]; 6] = [
     b"\x01at noon",
     b"\x03at noon",
@@ -130,7 +133,8 @@ fn sources(target: &str) -> Vec<Source> {
         ],
         "nostr_payload" | "nostr_payload_vs_rust_nostr" => vec![
             source("nostr", "payload", &[b"\x00"]),
-            // Once and five times; then its padding right, changed at both sides, shorter, longer.
+            // Once and five times; then with the right padding, changed at both ends, shorter, and
+            // longer.
             source("nostr", "plaintext", &[b"\x01", b"\x11", b"\x03\0\0\0\0\0"]),
             source("nostr", "plaintext", &[b"\x03\x01\0\x01\0\0", b"\x03\0\x01\x01\0\0"]),
             source("nostr", "plaintext", &[b"\x03\0\0\0\x01\0", b"\x03\0\0\0\x10\xff"]),
@@ -160,10 +164,10 @@ fn sources(target: &str) -> Vec<Source> {
     }
 }
 
-/// The inputs of a target that come from the test vectors, and a few that are made here.
+/// Returns the inputs of a target that come from the test vectors, and a few that are built here.
 ///
 /// # Errors
-/// The file system's, and [`io::ErrorKind::InvalidData`] for a vector that is not JSON.
+/// Fails if a vector cannot be read, and with [`io::ErrorKind::InvalidData`] if it is not JSON.
 pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
     let mut inputs = made(target);
     for source in sources(target) {
@@ -174,7 +178,7 @@ pub fn seeds(target: &str) -> io::Result<Vec<Vec<u8>>> {
         paths.sort();
         for path in paths.iter().filter(|path| path.extension().is_some_and(|it| it == "json")) {
             let vector: Value = serde_json::from_slice(&fs::read(path)?)?;
-            // A scenario, or a list of them.
+            // A file contains one scenario, or a list of them.
             for case in vector.as_array().map_or(slice::from_ref(&vector), Vec::as_slice) {
                 if let Some(bytes) = bytes_of(&case[source.field]) {
                     let inputs_of = |choice: &&[u8]| [*choice, &bytes[..]].concat();
@@ -218,7 +222,8 @@ fn made(target: &str) -> Vec<Vec<u8>> {
     }
 }
 
-/// Hexadecimal digits as bytes, other text as it is, lists one after the other.
+/// Returns the bytes of a field: hexadecimal digits are decoded, other text is kept, and lists are
+/// concatenated.
 fn bytes_of(value: &Value) -> Option<Vec<u8>> {
     if let Some(list) = value.as_array() {
         return Some(list.iter().filter_map(bytes_of).collect::<Vec<_>>().concat());

@@ -1,4 +1,4 @@
-//! Our kernels beside libraries.
+//! Compares our kernels with other libraries.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::hkdf::{HKDF_SHA512, KeyType, Prk};
@@ -12,7 +12,7 @@ use endseal_crypto::x25519_kernel::{
     Platform, edwards_batch, edwards_on_curve_batch, edwards_to_montgomery_batch, montgomery_batch,
 };
 
-/// A scalar, then keys: each platform gives what dalek gives for each of them.
+/// Fuzzes X25519: a scalar, then keys. Each platform must give the results of dalek.
 pub fn kernel_vs_dalek(data: &[u8]) {
     let Some((scalar, rest)) = data.split_first_chunk::<32>() else { return };
     let keys = &rest.as_chunks::<32>().0;
@@ -52,7 +52,7 @@ impl KeyType for Len {
     }
 }
 
-/// The key and the base nonce of a stream, by aws-lc.
+/// Derives the key and the base nonce of a stream, by aws-lc.
 fn derived(key: &[u8; 32], salt: &[u8; 24], context: &[u8]) -> (LessSafeKey, [u8; 12]) {
     let label = b"c2sp.org/chunked-encryption@v1+AEAD_AES_256_GCM\0";
     let mut okm = [0; 44];
@@ -64,8 +64,8 @@ fn derived(key: &[u8; 32], salt: &[u8; 24], context: &[u8]) -> (LessSafeKey, [u8
     (LessSafeKey::new(key), nonce.try_into().expect("12 bytes"))
 }
 
-/// Key, salt, then text: a chunk is sealed in its place as to another place and as aws-lc seals it,
-/// and opens to the text.
+/// Fuzzes AES-GCM: key, salt, then text. A chunk must be sealed in place as into another buffer and
+/// as aws-lc seals it, and open to the text.
 pub fn gcm_in_place_vs_aws_lc(data: &[u8]) {
     let Some((key, rest)) = data.split_first_chunk::<32>() else { return };
     let Some((salt, rest)) = rest.split_first_chunk::<24>() else { return };
@@ -91,7 +91,7 @@ pub fn gcm_in_place_vs_aws_lc(data: &[u8]) {
     opener.pull(&mut content).expect("it was sealed under these keys");
     assert_eq!(content, text);
 
-    // A whole chunk, in its place and apart.
+    // A whole chunk, in place and into another buffer.
     let mut chunk = [0; CHUNK_LEN];
     for (to, from) in chunk.iter_mut().zip(data.iter().cycle()) {
         *to = *from;

@@ -1,4 +1,5 @@
-//! Envelopes of anybody, and envelopes that were sealed and then changed.
+//! Fuzz targets of envelopes of unknown senders, and of envelopes that were sealed and then
+//! changed.
 
 use std::io::Read as _;
 use std::sync::LazyLock;
@@ -10,7 +11,7 @@ use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
 
 use crate::choice;
 
-/// As in the vectors.
+/// Context of the vectors' envelopes.
 const CONTEXT: &[u8] = b"endseal/vectors@v1";
 
 fn identity(n: u8) -> Identity {
@@ -21,7 +22,7 @@ static SENDER: LazyLock<Identity> = LazyLock::new(|| identity(1));
 static READER: LazyLock<Identity> = LazyLock::new(|| identity(2));
 static OTHER: LazyLock<Identity> = LazyLock::new(|| identity(3));
 
-/// The same bytes in each run.
+/// A generator with the same bytes in each run.
 struct Fixed(u8);
 
 impl Random for Fixed {
@@ -45,8 +46,10 @@ fn sealed(suite: Suite, content: &[u8]) -> Vec<u8> {
     sealer.seal(content, &mut Fixed(1)).expect("the source does not fail")
 }
 
-/// An even first byte: the rest is an envelope. An odd one: a suite, edits of four bytes (offset,
-/// value), then content, which is sealed and edited: it opens to the content or not at all.
+/// Returns the envelope of an input, and its content if the target sealed it. With an even first
+/// byte the rest is an envelope. An odd first byte selects a suite, followed by edits of four bytes
+/// (offset, value) and the content, which is sealed and edited: it must open to the content or not
+/// at all.
 fn input(data: &[u8]) -> (Vec<u8>, Option<Vec<u8>>) {
     let (mode, data) = choice(data);
     if mode % 2 == 0 {
@@ -64,7 +67,7 @@ fn input(data: &[u8]) -> (Vec<u8>, Option<Vec<u8>>) {
     (envelope, Some(content.to_vec()))
 }
 
-/// Opens alone and in a batch with the same outcome.
+/// Fuzzes opening: alone and in a batch it must have the same outcome.
 pub fn envelope_open(data: &[u8]) {
     let (envelope, content) = input(data);
     let one = opener().open(&envelope, &mut Policy::new());
@@ -85,7 +88,8 @@ pub fn envelope_open(data: &[u8]) {
     }
 }
 
-/// A stream, read in pieces, gives what the whole gives, or an error where that is one.
+/// Fuzzes streams: reading in pieces must give the content of the whole envelope, or an error if
+/// opening the whole one fails.
 pub fn envelope_stream_vs_whole(data: &[u8]) {
     let (size, data) = choice(data);
     let (envelope, _) = input(data);

@@ -1,29 +1,30 @@
-//! Where requests end in a stream (RFC 9112, sections 2 to 7), for comparison. It takes what RFC
-//! 9112 lets a server take.
+//! A reference parser for the end of requests in a stream (RFC 9112, sections 2 to 7). It accepts
+//! everything that RFC 9112 allows a server to accept.
 
-/// End of the content of a request.
+/// The way in which the content of a request ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// After a length, or a last chunk.
+    /// After its length, or after a last chunk.
     Whole,
-    /// The stream ends before.
+    /// The stream ends before the content does.
     Cut,
-    /// The end is ambiguous. The request may be refused, and nothing behind it is one.
+    /// The end is ambiguous. The request may be refused, and the bytes after it must not be taken
+    /// for a request.
     Unclear,
 }
 
-/// A request, or what is left of a stream whose next request has no certain end.
+/// A request, or the rest of a stream whose next request has no certain end.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a [u8],
     target: &'a [u8],
     pub(crate) content: Content,
-    /// The client asks for no answer after this one, or a server need not give one.
+    /// True if the client wants no answer after this one, or a server need not give one.
     pub(crate) is_last: bool,
 }
 
 impl Request<'_> {
-    /// The path of the target, without scheme, host, query and fragment.
+    /// Returns the path of the target, without scheme, host, query and fragment.
     pub(crate) fn path(&self) -> &str {
         let target = str::from_utf8(self.target).unwrap_or("");
         let target = target.split(['?', '#']).next().unwrap_or_default();
@@ -36,7 +37,7 @@ impl Request<'_> {
     }
 }
 
-/// All requests of a stream. The last may be cut or unclear.
+/// Returns all requests of a stream. The last one may be cut or unclear.
 pub(crate) fn requests(stream: &[u8]) -> Vec<Request<'_>> {
     let (mut requests, mut rest) = (Vec::new(), stream);
     loop {
@@ -97,7 +98,7 @@ fn request(stream: &[u8]) -> (Request<'_>, &[u8]) {
     (request, rest)
 }
 
-/// A line without its end, which is CRLF or LF, and what follows it.
+/// Returns a line without its end, which is CRLF or LF, and the rest.
 fn line(stream: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = stream.iter().position(|byte| *byte == b'\n')?;
     let line = &stream[..end];
@@ -113,7 +114,8 @@ struct Framing {
 }
 
 impl Framing {
-    /// Takes a field in; `None` if the line is none, or says something unclear of the content.
+    /// Adds a header. `None` if the line is not a header, or makes the length of the content
+    /// unclear.
     fn add(&mut self, field: &[u8]) -> Option<()> {
         let colon = field.iter().position(|byte| *byte == b':')?;
         let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii());
@@ -161,7 +163,7 @@ impl Framing {
     }
 }
 
-/// The end of chunks and trailers.
+/// Returns the end of chunks and trailers.
 fn chunked(mut rest: &[u8]) -> (Content, &[u8]) {
     const CUT: (Content, &[u8]) = (Content::Cut, b"");
     const UNCLEAR: (Content, &[u8]) = (Content::Unclear, b"");

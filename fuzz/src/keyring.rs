@@ -1,14 +1,15 @@
-//! Identities, contacts and rosters as text, and key files.
+//! Fuzz targets of identities, contacts and rosters as text, and of key files.
 
 use endseal_keyring::{
     Contacts, IdentityFile, IdentityText, Passphrase, PeerIdText, Peers, Roster, SecretText,
 };
 use endseal_kms::ring::ParsedRing;
 
-/// Passphrases are stretched only if that takes milliseconds.
+/// Limit of memory for Argon2id: files that ask for more are not opened, so that an input takes
+/// milliseconds.
 const MEMORY_KIB: u32 = 8192;
 
-/// Public identities, peer ids and secret texts: one text for each.
+/// Fuzzes public identities, peer ids and secret texts: each has exactly one text.
 pub fn identity_text(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     if let Ok(identity) = text.parse::<IdentityText>() {
@@ -22,7 +23,7 @@ pub fn identity_text(data: &[u8]) {
     }
 }
 
-/// Files of a secret identity. Nothing opens under a passphrase that is not theirs.
+/// Fuzzes files of a secret identity: none opens with a wrong passphrase.
 pub fn identity_file(data: &[u8]) {
     let Ok(file) = IdentityFile::parse(data) else { return };
     assert_eq!(file.as_bytes(), data);
@@ -37,7 +38,7 @@ pub fn identity_file(data: &[u8]) {
     }
 }
 
-/// An address book survives writing and reading.
+/// Fuzzes address books: an accepted one is the same after writing and reading.
 pub fn address_book(data: &[u8]) {
     if let Ok(book) = Contacts::parse(data) {
         let text = book.to_text();
@@ -51,7 +52,7 @@ pub fn address_book(data: &[u8]) {
     }
 }
 
-/// A roster has one form.
+/// Fuzzes rosters: each has exactly one encoding.
 pub fn roster(data: &[u8]) {
     let Ok(roster) = Roster::parse(data) else { return };
     assert_eq!(roster.as_bytes(), data);
@@ -61,7 +62,7 @@ pub fn roster(data: &[u8]) {
     }
 }
 
-/// Key files of the S3 proxy, without a passphrase.
+/// Fuzzes key files of the S3 proxy without a passphrase.
 pub fn key_ring(data: &[u8]) {
     if let Ok(ParsedRing::Open(ring)) = ParsedRing::parse(data) {
         assert_eq!(ring.to_open_text().as_bytes(), data);

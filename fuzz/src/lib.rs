@@ -1,5 +1,5 @@
-//! The fuzz targets of endseal, as functions: `fuzz_targets/` hands them the fuzzer's inputs,
-//! `replay` the kept corpus.
+//! The fuzz targets of endseal, as functions: `fuzz_targets/` calls them with the fuzzer's inputs,
+//! `replay` with the kept corpus.
 //!
 //! A target panics on a fault: a decoder that accepts what its encoder does not write, two
 //! implementations that disagree, a panic below. `cargo xtask nightly` runs each for ten minutes,
@@ -22,13 +22,13 @@ mod s3_requests;
 mod session;
 mod transport;
 
-/// A target and its name, which is that of its file and of its corpus.
+/// A target with its name, which is the name of its file and of its corpus.
 pub type Target = (&'static str, fn(&[u8]));
 
 macro_rules! targets {
     ($($module:ident: $($name:ident),+;)+) => {
         $(pub use $module::{$($name),+};)+
-        /// All of them.
+        /// All fuzz targets.
         pub const TARGETS: &[Target] = &[$($((stringify!($name), $module::$name)),+),+];
     };
 }
@@ -50,7 +50,7 @@ targets! {
     transport: transfer, transport_prefix;
 }
 
-/// The first byte as a number, and the rest: a choice within an input.
+/// Splits an input into a choice, which is its first byte, and the rest.
 fn choice(data: &[u8]) -> (usize, &[u8]) {
     data.split_first().map_or((0, data), |(first, rest)| (usize::from(*first), rest))
 }

@@ -1,4 +1,4 @@
-//! Nostr: events, entities and messages of anybody.
+//! Nostr: events, entities and messages of unknown senders.
 
 use endseal_nostr::connect::{Answer, ConnectUri, Request, Response};
 use endseal_nostr::entity::{Entity, MAX_DATA};
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::choice;
 
-/// An event that is parsed is what `serde_json` parses, and is written in one form. The first byte
-/// says by how much a buffer is too small.
+/// Fuzzes events: a parsed event must equal that of `serde_json`, and has one form when written.
+/// The first byte is the number of bytes by which a buffer is too small.
 pub fn nostr_event(data: &[u8]) {
     let (slack, json) = choice(data);
     if let Ok(template) = Template::parse(json) {
@@ -24,7 +24,7 @@ pub fn nostr_event(data: &[u8]) {
     let Ok((event, place)) = Event::parse_located(json) else { return };
     let value: Value = match serde_json::from_slice(json) {
         Ok(value) => value,
-        // Of members that are skipped, ours looks at the form of numbers only.
+        // Our parser checks only the form of numbers in members that it skips.
         Err(error) => return assert!(error.to_string().contains("number out of range"), "{error}"),
     };
     assert_eq!(value["created_at"], event.created_at);
@@ -57,13 +57,14 @@ pub fn nostr_event(data: &[u8]) {
     let _ = event.verify();
 }
 
-/// An entity is written in one form, which is read as the same; so are keys.
+/// Fuzzes entities: an entity has one form when written, which is read as the same entity; so do
+/// keys.
 pub fn nostr_entity(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let mut buffer = [0; MAX_DATA];
     if let Ok(entity) = Entity::decode(text, &mut buffer) {
         let (mut out, mut again) = (vec![0; 5_100], [0; MAX_DATA]);
-        // Without the records that are ignored it is not longer.
+        // Records that are ignored are not written, so the result is not longer.
         let written = entity.encode(&mut out).expect("it was read");
         assert!(written.len() <= text.len());
         assert_eq!(Entity::decode(written, &mut again), Ok(entity));
@@ -82,7 +83,8 @@ pub fn nostr_entity(data: &[u8]) {
     }
 }
 
-/// An even first byte: a URI. An odd one: a message, as a request and as a response.
+/// Fuzzes messages of remote signing. An even first byte: a URI. An odd one: a message, as a
+/// request and as a response.
 pub fn nostr_connect(data: &[u8]) {
     let (form, data) = choice(data);
     if form % 2 == 0 {
@@ -93,7 +95,7 @@ pub fn nostr_connect(data: &[u8]) {
     if let Ok(request) = Request::parse(&mut json)
         && let Ok(call) = request.call()
     {
-        // JSON within JSON: an escape of an escape has seven bytes.
+        // JSON within JSON: the escape of an escape has seven bytes.
         let written = call.write(request.id, &mut out).expect("it has space").to_vec();
         let mut again = written.clone();
         let Ok(again) = Request::parse(&mut again) else { panic!("not read again") };

@@ -1,4 +1,4 @@
-//! Nostr: encrypted secret keys (NIP-49) of anybody.
+//! Nostr: encrypted secret keys (NIP-49) of unknown origin.
 
 use bech32::{Bech32, Hrp};
 use endseal_crypto::{scrypt, xchacha20poly1305};
@@ -11,10 +11,10 @@ use crate::choice;
 
 /// Limit of the cost: 64 KiB, which takes less time than most inputs of other targets.
 const MAX_COST: u8 = 6;
-/// Password of the vectors.
+/// Password that the vectors are encrypted with.
 const PASSWORD: &str = "correct horse";
 
-/// Inputs of the target beside the vectors.
+/// Returns the inputs that the target gets in addition to the vectors.
 pub(crate) fn inputs() -> Vec<Vec<u8>> {
     let fields = |version, log_n, handling| {
         let mut input = [7; 1 + LEN];
@@ -36,7 +36,8 @@ pub(crate) fn inputs() -> Vec<Vec<u8>> {
     ]
 }
 
-/// First byte modulo 3: a text; the bytes of a text; a key and the password that encrypts it.
+/// Fuzzes encrypted keys. The first byte modulo 3 selects the form of the rest: a text; the bytes
+/// of a text; a key and the password that encrypts it.
 pub fn nostr_encrypted_key(data: &[u8]) {
     let (form, data) = choice(data);
     match form % 3 {
@@ -58,7 +59,7 @@ fn written(key: &EncryptedKey) -> String {
     key.write_text(&mut out).expect("it has space").to_owned()
 }
 
-/// A key that costs more than the limit is refused for that alone.
+/// Opens a key. One that costs more than the limit must be refused for that reason.
 fn opened(key: &EncryptedKey, password: &str) -> Result<SecretKey, OpenError> {
     let result = key.open(password, MAX_COST);
     assert_eq!(matches!(result, Err(OpenError::Cost)), key.log_n() > MAX_COST);
@@ -69,7 +70,7 @@ fn text_of(bytes: &[u8; LEN]) -> String {
     bech32::encode::<Bech32>(Hrp::parse_unchecked("ncryptsec"), bytes).expect("a short text")
 }
 
-/// A text is parsed if each of its fields has a value that the NIP allows.
+/// A text must be parsed exactly if each of its fields has a value that the NIP allows.
 fn bytes(data: &[u8]) {
     let mut bytes = [0; LEN];
     let len = data.len().min(LEN);
@@ -81,13 +82,13 @@ fn bytes(data: &[u8]) {
     if let Ok(key) = parsed {
         assert_eq!(written(&key), text);
         assert_eq!(key.log_n(), bytes[1]);
-        // The input cannot have been made with this password.
+        // No fuzzer can find an input that opens with this password.
         assert!(opened(&key, PASSWORD).is_err());
     }
 }
 
-/// An authentic text opens, whatever 32 bytes its key is. Its password is ASCII, or else it is
-/// brought into NFKC, which may make another one of it.
+/// An authentic text must open, whatever 32 bytes its key is. The password is ASCII, because other
+/// text is normalised to NFKC, after which two passwords may be equal.
 fn key(data: &[u8]) {
     let Some((secret, rest)) = data.split_first_chunk::<32>() else { return };
     let (cost, password) = choice(rest);

@@ -1,4 +1,4 @@
-//! Nostr: encrypted payloads (NIP-44) and contents (NIP-04) of anybody.
+//! Nostr: encrypted payloads (NIP-44) and contents (NIP-04) of unknown senders.
 
 use std::sync::LazyLock;
 
@@ -10,13 +10,13 @@ use nostr::nips::nip44::Nonce;
 
 use crate::choice;
 
-/// Secret key of the vectors with this label.
+/// Returns the secret key of the vectors with this label.
 pub(crate) fn secret_key(label: &str) -> SecretKey {
     SecretKey::from_bytes(&sha256::digest(label.as_bytes())).expect("a number below n")
 }
 
-/// First byte modulo 4: a payload; a plaintext that is sealed; what lies under the MAC; a plaintext
-/// whose padding is changed.
+/// Fuzzes NIP-44. The first byte modulo 4 selects the form of the rest: a payload; a plaintext that
+/// is sealed; the bytes under the MAC; a plaintext whose padding is changed.
 pub fn nostr_payload(data: &[u8]) {
     let (form, data) = choice(data);
     let peers = Peers { key: sha256::digest(b"conversation key") };
@@ -28,13 +28,13 @@ pub fn nostr_payload(data: &[u8]) {
     }
 }
 
-/// Owners of a conversation key.
+/// The two owners of a conversation key.
 struct Peers {
     key: [u8; 32],
 }
 
 impl Peers {
-    /// A payload that opens is the one that its plaintext is sealed to.
+    /// A payload that opens must be the one that its plaintext is sealed to.
     fn payload(&self, payload: &[u8]) {
         let conversation = Conversation::from_key(&self.key);
         let Some(text) = opened(&conversation, payload) else { return };
@@ -42,7 +42,7 @@ impl Peers {
         assert_eq!(sealed(&conversation, &text, &nonce).as_bytes(), payload);
     }
 
-    /// `repeats` makes long plaintexts of short inputs.
+    /// Seals and opens a plaintext. `repeats` makes long plaintexts of short inputs.
     fn plaintext(&self, repeats: usize, data: &[u8]) {
         let conversation = Conversation::from_key(&self.key);
         let (nonce, text) = (sha256::digest(data), data.repeat(1 + repeats));
@@ -61,7 +61,7 @@ impl Peers {
         assert!(short.iter().all(|byte| *byte == 0x5a));
     }
 
-    /// Authentic bytes open if they are a plaintext as it is padded.
+    /// Authentic bytes open only if they are a correctly padded plaintext.
     fn padded(&self, padded: &[u8]) {
         let payload = self.payload_of(&sha256::digest(padded), padded);
         let text = claimed(padded).filter(|text| pad(text) == padded);
@@ -69,7 +69,7 @@ impl Peers {
         assert_eq!(opened(&conversation, payload.as_bytes()).as_deref(), text);
     }
 
-    /// ChaCha20 and HMAC as the NIP says, 76 of 96 bytes of keys.
+    /// Derives the keys of ChaCha20 and HMAC as the NIP does: 76 of 96 bytes.
     fn keys(&self, nonce: &[u8]) -> Vec<u8> {
         let first = sha256::hmac(&self.key, &[nonce, &[1]]);
         let second = sha256::hmac(&self.key, &[&first, nonce, &[2]]);
@@ -83,7 +83,7 @@ impl Peers {
         chacha20::apply_keystream(key, nonce, 0, text).expect("less than 256 GiB");
     }
 
-    /// The payload of bytes that are padded in any way.
+    /// Builds the payload of bytes with any padding.
     fn payload_of(&self, nonce: &[u8; 32], padded: &[u8]) -> String {
         let (keys, mut text) = (self.keys(nonce), padded.to_vec());
         Self::apply_keystream(&keys, &mut text);
@@ -93,7 +93,7 @@ impl Peers {
         base64::encode(&bytes, &mut out).expect("it has space").to_owned()
     }
 
-    /// Plaintext and padding of an authentic payload.
+    /// Returns plaintext and padding of an authentic payload.
     fn padded_of(&self, payload: &[u8]) -> Vec<u8> {
         let bytes = raw(payload);
         let mut text = bytes[33..bytes.len() - 32].to_vec();
@@ -102,7 +102,7 @@ impl Peers {
     }
 }
 
-/// Base64 that was accepted, as bytes.
+/// Decodes Base64 that was accepted.
 fn raw(payload: &[u8]) -> Vec<u8> {
     let mut bytes = payload.to_vec();
     let len = base64::decode_in_place(&mut bytes).expect("it was decoded before");
@@ -110,7 +110,8 @@ fn raw(payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Plaintext of a payload that opens. The buffer of another one is as the specification says.
+/// Returns the plaintext of a payload that opens. If it does not, the buffer must be in the state
+/// that the specification demands.
 fn opened(conversation: &Conversation, payload: &[u8]) -> Option<Vec<u8>> {
     let mut buffer = payload.to_vec();
     let error = match conversation.open(&mut buffer) {
@@ -131,7 +132,7 @@ fn sealed(conversation: &Conversation, text: &[u8], nonce: &[u8; 32]) -> String 
     conversation.seal(text, nonce, Lengths::Extended, &mut out).expect("it has space").to_owned()
 }
 
-/// Prefix, plaintext and zeros, by the NIP's formula.
+/// Builds prefix, plaintext and zeros by the NIP's formula.
 fn pad(text: &[u8]) -> Vec<u8> {
     let len = text.len();
     let step = if len <= 32 { 32 } else { (1_usize << ((len - 1).ilog2() + 1)).max(256) / 8 };
@@ -148,7 +149,7 @@ fn pad(text: &[u8]) -> Vec<u8> {
     padded
 }
 
-/// Plaintext of the length that the prefix says.
+/// Returns the plaintext of the length that the prefix announces.
 fn claimed(padded: &[u8]) -> Option<&[u8]> {
     let (short, rest) = padded.split_first_chunk()?;
     match u16::from_be_bytes(*short) {
@@ -161,8 +162,8 @@ fn claimed(padded: &[u8]) -> Option<&[u8]> {
     .filter(|text| !text.is_empty())
 }
 
-/// The padded plaintext, repeated, with one byte changed and some cut off or added, as the first
-/// five bytes say: place from the start or the end, difference, length, repeats.
+/// Returns the padded plaintext, repeated, with one byte changed and some cut off or added. The
+/// first five bytes select: position from the start or the end, difference, length, repeats.
 fn mispadded(data: &[u8]) -> Vec<u8> {
     let Some(([place, side, difference, len, repeats], text)) = data.split_first_chunk() else {
         return data.to_vec();
@@ -176,9 +177,10 @@ fn mispadded(data: &[u8]) -> Vec<u8> {
     padded
 }
 
-/// Both implementations seal to the same payload, and open the same ones to the same plaintext.
+/// Compares with the crate `nostr`: both must seal to the same payload, and open the same payloads
+/// to the same plaintext.
 ///
-/// The crate `nostr` does not look at the padding's bytes, endseal refuses all but zeros. The first
+/// The crate `nostr` does not check the padding's bytes, endseal refuses all but zeros. The first
 /// byte is that of [`nostr_payload`]. Plaintexts of 65,536 bytes and more are included.
 pub fn nostr_payload_vs_rust_nostr(data: &[u8]) {
     let (form, data) = choice(data);
@@ -194,8 +196,8 @@ pub fn nostr_payload_vs_rust_nostr(data: &[u8]) {
     }
 }
 
-/// Inputs of the target beside the vectors, whose keys have no secret keys: payloads of its own
-/// conversation in other forms of Base64.
+/// Returns the inputs that the target gets in addition to the vectors, whose keys have no secret
+/// keys: payloads of its own conversation in other forms of Base64.
 pub(crate) fn inputs() -> Vec<Vec<u8>> {
     let lens = [1, 2, 3, 32, 33, 256, 257];
     let forms: [fn(&str) -> String; 5] = [
@@ -262,8 +264,8 @@ impl Both {
     }
 }
 
-/// Even first byte: a content; one that is decrypted is written in one form. Odd: the IV and a
-/// plaintext.
+/// Fuzzes NIP-04. Even first byte: a content; one that is decrypted has one form when written. Odd:
+/// the IV and a plaintext.
 pub fn nostr_nip04(data: &[u8]) {
     static KEY: LazyLock<nip04::Key> = LazyLock::new(|| {
         let peer: PublicKey = secret_key("secret of b").public_key();

@@ -1,4 +1,4 @@
-//! Nostr: gift wraps of anybody, and layers that their author signed and encrypted.
+//! Nostr: gift wraps of unknown senders, and layers that their author signed and encrypted.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use endseal_testing::SplitMix64;
 use crate::choice;
 use crate::nostr_encryption::secret_key;
 
-/// Templates of the target beside the vectors.
+/// Templates that the target gets in addition to the vectors.
 const TEMPLATES: [(u8, &str); 9] = [
     (2, r#"{"created_at":1,"kind":13,"tags":[],"content":""}"#),
     (2, r#"{"created_at":1,"kind":13,"tags":[["expiration","1700000000"]],"content":""}"#),
@@ -29,16 +29,16 @@ const TEMPLATES: [(u8, &str); 9] = [
     (0x2f, r#"{"created_at":1,"kind":7,"tags":[["e"]],"content":"\ud83d\ude00\""}"#),
 ];
 
-/// Inputs of the target beside the vectors.
+/// Returns the inputs that the target gets in addition to the vectors.
 pub(crate) fn inputs() -> Vec<Vec<u8>> {
     let templates = TEMPLATES.map(|(form, json)| [&[form], json.as_bytes()].concat());
-    // Nothing, a bit, a cut, a blank before all.
+    // No edit, a changed bit, a cut, and a blank before everything.
     let edits: [&[u8]; 4] = [b"\x04", b"\x04\0\x50\0\x01", b"\x04\0\x50\x01\0", b"\x04\0\0\x02 "];
     templates.into_iter().chain(edits.map(<[u8]>::to_vec)).collect()
 }
 
-/// First byte modulo 6: a wrap; a rumor that is sealed; a template of a seal; a template of a wrap;
-/// edits of a wrap; a template that is wrapped.
+/// Fuzzes gift wraps. The first byte modulo 6 selects the form of the rest: a wrap; a rumor that is
+/// sealed; a template of a seal; a template of a wrap; edits of a wrap; a template that is wrapped.
 pub fn nostr_unwrap(data: &[u8]) {
     let (form, data) = choice(data);
     match form % 6 {
@@ -68,7 +68,7 @@ impl Author {
         self.key.public_key().to_bytes()
     }
 
-    /// JSON of an event by this author whose content is `text`, encrypted.
+    /// Returns the JSON of an event by this author whose content is `text`, encrypted.
     fn event(&self, template: Template<'_>, text: &[u8]) -> Vec<u8> {
         let mut payload = vec![0; payload_len(text.len(), Lengths::Extended).expect("a length")];
         let nonce = sha256::digest(text);
@@ -92,7 +92,7 @@ static SEALED: LazyLock<(Vec<u8>, Vec<u8>)> = LazyLock::new(|| {
     let seal = AUTHOR.event(plain(SEAL), &rumor);
     (rumor, seal)
 });
-/// The wrap around that.
+/// The wrap around that seal.
 static WRAP: LazyLock<Vec<u8>> = LazyLock::new(|| ONCE.event(plain(GIFT_WRAP), &SEALED.1));
 
 fn plain(kind: u16) -> Template<'static> {
@@ -106,7 +106,7 @@ fn written(rumor: &Rumor<'_>) -> Vec<u8> {
     rumor.write(&mut out).expect("it has space").to_vec()
 }
 
-/// The rumor as it is written, and the rest.
+/// The rumor as it is written, and the other fields of an opened wrap.
 #[derive(Debug, PartialEq)]
 struct Opened {
     rumor: Vec<u8>,
@@ -114,7 +114,7 @@ struct Opened {
     lifetime: Lifetime,
 }
 
-/// The buffer of a wrap that is refused is as the specification says.
+/// Opens a wrap. If it is refused, the buffer must be in the state that the specification demands.
 fn unwrapped(wrap: &[u8]) -> Result<Opened, UnwrapError> {
     static RECEIVER: LazyLock<endseal_nostr::key::SecretKey> =
         LazyLock::new(|| secret_key("receiver"));
@@ -136,7 +136,7 @@ fn unwrapped(wrap: &[u8]) -> Result<Opened, UnwrapError> {
     Err(error)
 }
 
-/// A sealed rumor is returned if its id is right and its author is the seal's.
+/// A sealed rumor must be returned if its id is right and its author is the author of the seal.
 fn rumor(data: &[u8]) {
     if data.is_empty() {
         return;
@@ -188,14 +188,15 @@ fn texts(tags: &Tags<'_>) -> Vec<Vec<String>> {
     tags.iter().map(|tag| tag.values().map(|it| it.to_string()).collect()).collect()
 }
 
-/// Time of an expiration tag: a number below 2^53 in its shortest form.
+/// Returns the time of an expiration tag: a number below 2^53 in its shortest form.
 fn time(tag: &[String]) -> Option<u64> {
     let [name, time, ..] = tag else { return None };
     let number: u64 = time.parse().ok().filter(|number| *number < 1 << 53)?;
     (name == "expiration" && number.to_string() == *time).then_some(number)
 }
 
-/// Four bytes are an edit: place, kind, byte. A wrap that still opens has the same rumor.
+/// Each four bytes are an edit: position, kind and byte. A wrap that still opens must have the same
+/// rumor.
 fn edited(data: &[u8]) {
     let mut json = WRAP.clone();
     for [high, low, kind, byte] in data.as_chunks::<4>().0.iter().take(64) {
@@ -214,7 +215,8 @@ fn edited(data: &[u8]) {
     }
 }
 
-/// A rumor that is wrapped comes back. `form` chooses the times and the kind of the wrap.
+/// A rumor that is wrapped must be returned when the wrap is opened. `form` selects the times and
+/// the kind of the wrap.
 fn wrapped(form: usize, data: &[u8]) {
     let Ok(template) = Template::parse(data) else { return };
     let layer = |bit: usize| Layer {
@@ -252,7 +254,7 @@ fn wrapped(form: usize, data: &[u8]) {
     }
 }
 
-/// The same bytes in each run.
+/// A generator with the same bytes in each run.
 struct Repeatable(SplitMix64);
 
 impl Random for Repeatable {

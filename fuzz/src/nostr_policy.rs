@@ -1,4 +1,4 @@
-//! Nostr: rules of a remote signer, and decisions by them.
+//! Nostr: rules of a remote signer, and decisions based on them.
 
 use endseal_nostr::policy::{
     Action, Bound, Effect, Pattern, RULE_LEN, Rule, Verdict, charge, decide, explain, parse_list,
@@ -6,10 +6,11 @@ use endseal_nostr::policy::{
 
 use crate::choice;
 
-/// Kinds of log-ins and bearer tokens, which only their scope allows.
+/// Event kinds of log-ins and bearer tokens, which only rules for their scope allow.
 const CREDENTIALS: [u16; 2] = [22_242, 27_235];
 
-/// First byte modulo 3: bytes of a rule; text of rules; an action, a time and the bytes of rules.
+/// Fuzzes rules. The first byte modulo 3 selects the form of the rest: bytes of a rule; text of
+/// rules; an action, a time and the bytes of rules.
 pub fn nostr_policy(data: &[u8]) {
     let (form, data) = choice(data);
     match form % 3 {
@@ -19,14 +20,14 @@ pub fn nostr_policy(data: &[u8]) {
     }
 }
 
-/// Bytes that are a rule are written again, and its pattern has one text.
+/// Bytes that are a rule must be written as they were read, and its pattern has one text.
 fn bytes(data: &[u8]) {
     let Ok(rule) = Rule::from_bytes(data) else { return };
     assert_eq!(rule.check(), Ok(()));
     assert_eq!(rule.to_bytes(), data);
     let pattern = rule.pattern();
     let read = Pattern::parse(&pattern.to_string());
-    // A rule has a peer of any bytes, its text a point.
+    // A rule in bytes may have any peer; its text needs a point of the curve.
     assert!(read == Ok(pattern) || read.is_err() && matches!(rule.bound, Bound::Peer(_)));
 }
 
@@ -40,7 +41,7 @@ fn text(data: &[u8]) {
     assert_eq!(Rule::from_bytes(&rule.to_bytes()), Ok(rule));
 }
 
-/// 12 bytes: subject, kind, the byte of a peer or scope, time. Then rules.
+/// The first 12 bytes are subject, kind, the byte of a peer or scope, and time. Then follow rules.
 fn decision(data: &[u8]) {
     let Some(([subject, low, high, peer], data)) = data.split_first_chunk() else { return };
     let Some((now, data)) = data.split_first_chunk() else { return };
@@ -62,7 +63,7 @@ fn decision(data: &[u8]) {
             rules.push(rule);
         }
     }
-    // Before and when a rule or a window ends.
+    // Times just before and at the end of a rule or a window.
     for rule in &rules {
         let end = rule.rate.map(|rate| rule.usage.window_begin.saturating_add(rate.window.into()));
         for time in [rule.expires, end].into_iter().flatten() {
@@ -81,7 +82,7 @@ fn decision(data: &[u8]) {
         if decision.verdict != Verdict::Allow {
             return;
         }
-        // A use that a decision allows is within the limits.
+        // A use that a decision allows must stay within the limits.
         assert_eq!(Rule::from_bytes(&rule.to_bytes()), Ok(*rule));
         if used > 8 || rule.usage.used == used {
             return;
@@ -89,8 +90,8 @@ fn decision(data: &[u8]) {
     }
 }
 
-/// The decision is that of the specification, in whatever order the rules are, and its explanation
-/// is of the same verdict.
+/// The decision must be that of the specification in any order of the rules, and its explanation
+/// must give the same verdict.
 fn decided(rules: &[Rule], action: &Action, now: u64) {
     let decision = decide(rules, action, now);
     assert_eq!((decision.verdict, decision.rule), specified(rules, action, now));
@@ -113,13 +114,13 @@ fn decided(rules: &[Rule], action: &Action, now: u64) {
     }
 }
 
-/// Number of rules that match beside the one of the decision.
+/// Counts the rules that match, except the decisive one.
 fn others(rules: &[Rule], action: &Action, decisive: Option<u32>) -> usize {
     rules.iter().filter(|it| matches(it, action) && Some(it.number) != decisive).count()
 }
 
-/// "Decision" of the specification: the first of four classes that is not empty, in it the rule of
-/// the least number.
+/// Decides as the section "Decision" of the specification: by the first of four classes that is not
+/// empty, and in it by the rule with the least number.
 fn specified(rules: &[Rule], action: &Action, now: u64) -> (Verdict, Option<u32>) {
     let is_effective =
         |rule: &&Rule| matches(rule, action) && rule.expires.is_none_or(|expires| now < expires);

@@ -1,4 +1,4 @@
-//! Nostr: events of anybody at a remote signer, and its answers at the client.
+//! Nostr: events of unknown senders at a remote signer, and its answers at the client.
 
 use std::sync::LazyLock;
 
@@ -17,16 +17,16 @@ use serde_json::Value;
 
 use crate::choice;
 
-/// Time of the vectors.
+/// Time of the vectors, in seconds since 1970.
 const NOW: u64 = 1_800_000_000;
 
-/// Input of the target beside the vectors.
+/// Returns the input that the target gets in addition to the vectors.
 pub(crate) fn batch() -> Vec<u8> {
     let request = br#"{"id":"1","method":"nip17_unwrap_batch","params":["[{},1]"]}"#;
     [b"\x01", &request[..]].concat()
 }
 
-/// Keys of the vectors, and what two of them share.
+/// Keys of the vectors, and the secrets that two of them share.
 struct Parties {
     user: SigningKey,
     transport: SigningKey,
@@ -43,8 +43,10 @@ static PARTIES: LazyLock<Parties> = LazyLock::new(|| {
     Parties { user, transport, client, conversation, legacy }
 });
 
-/// First byte modulo 4: an event; a request, by NIP-44 and by NIP-04; the content of an event. Bit
-/// 2: rules allow what they must. An event that is answered has an answer that the client opens.
+/// Fuzzes a remote signer. The first byte modulo 4 selects the form of the rest: an event; a
+/// request, by NIP-44 and by NIP-04; the content of an event. If bit 2 is set, rules allow
+/// everything that can be allowed. An event that is answered must have an answer that the client
+/// opens.
 pub fn nostr_session(data: &[u8]) {
     let (form, data) = choice(data);
     let is_allowed = form & 4 != 0;
@@ -61,7 +63,7 @@ pub fn nostr_session(data: &[u8]) {
     };
     let is_answered = parties.answered(&mut json, is_allowed);
     if form % 4 == 1 {
-        // The event is right, so that its request alone decides.
+        // The event is valid, so the outcome depends on its request alone.
         assert_eq!(is_answered, Request::parse(&mut data.to_vec()).is_ok());
     }
 }
@@ -79,7 +81,7 @@ impl Parties {
         self.legacy.encrypt(plaintext, &[9; 16], &mut out).expect("it has space").to_owned()
     }
 
-    /// JSON of an event of the client.
+    /// Returns the JSON of an event of the client.
     fn event(&self, content: &str) -> Vec<u8> {
         let receiver = public_to_hex(self.transport.public_key());
         let receiver = str::from_utf8(&receiver).expect("digits");
@@ -93,8 +95,8 @@ impl Parties {
         written(&template.sign(&self.client, &[7; 32]).expect("no author is named"))
     }
 
-    /// Returns true if the event was answered: the steps of the specification, at a signer whose
-    /// paired app is the client.
+    /// Returns true if the event was answered. It takes the steps of the specification at a signer
+    /// whose paired app is the client.
     fn answered(&self, json: &mut [u8], is_allowed: bool) -> bool {
         let Ok(incoming) = Incoming::read(json) else { return false };
         if *incoming.recipient() != self.transport.public_key().to_bytes()
@@ -127,7 +129,7 @@ impl Parties {
         true
     }
 
-    /// Text of the result.
+    /// Returns the text of the result.
     fn executed(&self, request: &Request<'_>, is_allowed: bool) -> Result<String, Refusal> {
         if let Some(batch) = UnwrapBatch::of(request) {
             return Ok(self.unwrapped(&batch?));
@@ -157,7 +159,7 @@ impl Parties {
     }
 
     fn unwrapped(&self, batch: &UnwrapBatch<'_>) -> String {
-        // The rumor's escapes, and what lies around it.
+        // Space for the rumor's escapes, and for the JSON around it.
         let len = batch.iter().map(|wrap| 6 * wrap.len() + 200).sum::<usize>();
         let mut out = vec![0; len + 2];
         let mut results = UnwrapResults::new(&mut out);
@@ -173,7 +175,7 @@ impl Parties {
         list.to_owned()
     }
 
-    /// The answer goes to the client, which opens it.
+    /// Sends the answer to the client, which must open it.
     fn exchange(&self, request: &Request<'_>, answer: &Answer<'_>, is_legacy: bool) {
         let encryption = if is_legacy {
             Encryption::Nip04(&self.legacy)
@@ -208,7 +210,7 @@ impl Parties {
     }
 }
 
-/// Rule that allows an action alone.
+/// Returns a rule that allows exactly this action.
 fn allowance(action: &Action) -> Rule {
     let bound = match (action.peer(), action.scope()) {
         (Some(peer), _) => Bound::Peer(*peer),

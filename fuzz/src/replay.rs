@@ -1,8 +1,8 @@
 //! Replays all inputs of all targets: `cargo run --bin replay`. It needs no fuzzer.
 //!
 //! `replay unpack TARGET FOLDER` writes the inputs of a target to files, `replay keep TARGET
-//! FOLDER` keeps those that the fuzzer has minimised. `replay mutate TARGET COUNT` gives a target
-//! mutants of them: without coverage, so that it finds less than the fuzzer.
+//! FOLDER` keeps those that the fuzzer has minimised. `replay mutate TARGET COUNT` runs a target
+//! with mutants of its inputs. Without coverage it finds less than the fuzzer.
 
 use std::io;
 use std::panic::catch_unwind;
@@ -55,7 +55,7 @@ fn replay() -> io::Result<bool> {
     Ok(failures == 0)
 }
 
-/// The same mutants in each run.
+/// Runs a target with mutants, which are the same in each run.
 fn mutate(name: &str, count: u64) -> io::Result<bool> {
     let target = TARGETS.iter().find(|(own, _)| *own == name).ok_or(io::ErrorKind::NotFound)?.1;
     let seeds = [corpus::seeds(name)?, corpus::kept(name)?].concat();

@@ -1,4 +1,4 @@
-//! Formats of S3 and of its sealed objects, as clients and servers write them.
+//! Fuzz targets of formats of S3 and of sealed objects, as clients and servers write them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::choice;
 
-/// Headers of sealed objects: one text for each.
+/// Fuzzes headers of sealed objects: each has exactly one text.
 pub fn s3_object_header(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     if let Ok(header) = Header::parse(text) {
@@ -26,7 +26,7 @@ pub fn s3_object_header(data: &[u8]) {
 
 pub(crate) const SECRET: &str = "secret of the fuzzer";
 
-/// 2026-01-01.
+/// Returns the time of all signatures, 2026-01-01.
 fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600)
 }
@@ -59,7 +59,7 @@ fn decoder(choice: usize, length: u64) -> Decoder {
     Decoder::new(seed(choice), length, announced, Limits::with_hold(16))
 }
 
-/// Content and trailers of an upload in pieces of this many bytes.
+/// Decodes an upload that arrives in pieces of this many bytes. Returns its content and trailers.
 fn decoded(
     mut decoder: Decoder,
     body: &[u8],
@@ -73,7 +73,8 @@ fn decoded(
     Ok((out.iter().flatten().copied().collect(), trailers))
 }
 
-/// Chunked uploads: content, trailers and errors do not depend on the pieces in which they come.
+/// Fuzzes chunked uploads: content, trailers and errors must not depend on the pieces in which they
+/// arrive.
 pub fn s3_aws_chunked(data: &[u8]) {
     let (form, data) = choice(data);
     let (length, data) = choice(data);
@@ -95,9 +96,10 @@ impl SecretKeys for Known {
     }
 }
 
-/// Signatures in headers and queries: none but those of the secret let a request in.
+/// Fuzzes signatures in headers and queries: only those made with the secret may authorise a
+/// request.
 ///
-/// The input is a query, a line feed and the headers. Those kept are signed with another secret.
+/// The input is a query, a line feed and the headers. Kept inputs are signed with another secret.
 pub fn s3_authorization(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let mut lines = text.lines();
@@ -115,11 +117,11 @@ pub fn s3_authorization(data: &[u8]) {
     assert!(!matches!(access, Ok(Access::Signed(_))), "nothing was signed with the secret");
 }
 
-/// Documents: every reader ends, and rewriting is stable.
+/// Fuzzes XML documents: every reader must end, and rewriting must be stable.
 pub fn s3_xml(data: &[u8]) {
     let _ = xml::root_name(data);
-    // XML 1.0 has no control characters, and readers differ: tags that hold one are refused before
-    // they are written.
+    // XML 1.0 has no control characters, and readers differ: tags that contain one are refused
+    // before they are written.
     let is_text = !data.iter().any(|byte| *byte < 0x20 && !b"\t\r\n".contains(byte));
     if let Ok(parts) = xml::read_complete(data)
         && is_text
@@ -152,7 +154,7 @@ pub fn s3_xml(data: &[u8]) {
     if let Ok(kept) = xml::rewrite(data, keep) {
         assert_eq!(xml::rewrite(&kept, keep).expect("it was written"), kept);
         let drop = |_: &xml::Entry<'_>| xml::Change::Drop;
-        // Counts of entries are read only where they change.
+        // Counts of entries are only read if they change.
         if let Ok(without) = xml::rewrite(data, drop) {
             let mut left = 0;
             xml::entries(&without, |_| left += 1).expect("it was written");
@@ -161,7 +163,7 @@ pub fn s3_xml(data: &[u8]) {
     }
 }
 
-/// Uploads that are right, as inputs of [`s3_aws_chunked`].
+/// Returns valid uploads, as inputs of [`s3_aws_chunked`].
 pub(crate) fn uploads() -> Vec<Vec<u8>> {
     const CRC32: &str = "x-amz-checksum-crc32:NhCmhg==";
     let mut inputs = Vec::new();
@@ -199,7 +201,7 @@ pub(crate) fn uploads() -> Vec<Vec<u8>> {
     inputs
 }
 
-/// Requests signed with another secret, as inputs of [`s3_authorization`].
+/// Returns requests signed with another secret, as inputs of [`s3_authorization`].
 pub(crate) fn signed_requests() -> Vec<Vec<u8>> {
     let hashes = [PayloadHash::Unsigned, PayloadHash::Streaming, PayloadHash::Sha256([7; 32])];
     let mut inputs: Vec<Vec<u8>> = hashes

@@ -1,5 +1,5 @@
-//! Streams of requests to a proxy that runs: each has one answer, and no content is taken for a
-//! request.
+//! Streams of requests to a running proxy: each request must get one answer, and content must never
+//! be taken for a request.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -22,16 +22,16 @@ use crate::choice;
 use crate::http1::{self, Content, Request};
 use crate::s3::{SECRET, signer};
 
-/// Time after which an answer counts as lost.
+/// Time limit of an answer.
 const LATE: Duration = Duration::from_secs(20);
 
-/// Lines that sign the request above them stand in inputs as this line.
+/// Placeholder in inputs for the lines that sign the request above it.
 const SIGNED: &[u8] = b"@\r\n";
 
-/// Streams of requests. The first byte is the length of the pieces that are sent, 0 for all at
-/// once; a line `@` becomes the lines that sign the request whose first line is above it.
+/// Fuzzes streams of requests. The first byte is the length of the pieces that are sent, 0 for all
+/// at once; a line `@` is replaced by the lines that sign the request above it.
 ///
-/// A parser that knows no HTTP but the framing of RFC 9112 says where each request ends.
+/// A parser that knows only the framing of RFC 9112 finds the end of each request for comparison.
 pub fn s3_requests(data: &[u8]) {
     let (step, text) = choice(data);
     let stream = with_signatures(text);
@@ -52,7 +52,7 @@ pub fn s3_requests(data: &[u8]) {
     if let Some(request) = requests.get(answers.len())
         && request.content == Content::Whole
     {
-        // It was not answered: something before it was an end.
+        // The request was not answered, so an earlier one must have ended the connection.
         let end = answers.len().checked_sub(1).map(|last| (&answers[last], &requests[last]));
         let is_end = end.is_some_and(|(answer, before)| answer.closes || before.is_last);
         assert!(is_end, "a request without an answer: {}", String::from_utf8_lossy(&received));
@@ -91,7 +91,7 @@ fn signature(first_line: &[u8]) -> Option<String> {
     headers.iter().map(line).collect()
 }
 
-/// A proxy before a folder that goes with the process.
+/// Starts a proxy in front of a folder that is removed with the process.
 fn proxy() -> SocketAddr {
     static ADDRESS: OnceLock<SocketAddr> = OnceLock::new();
     *ADDRESS.get_or_init(|| {
@@ -114,7 +114,7 @@ fn proxy() -> SocketAddr {
     })
 }
 
-/// A new folder. Those of processes that are gone are removed.
+/// Creates a folder, and removes those of processes that have ended.
 fn place_below(base: &Path) -> PathBuf {
     const PREFIX: &str = "endseal-fuzz-";
     for entry in fs::read_dir(base).expect("a folder").flatten() {
@@ -133,8 +133,8 @@ fn serve(config: &Config, listener: TcpListener) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let (_stop, stopped) = tokio::sync::watch::channel(false);
     runtime.expect("a runtime").block_on(async {
-        // The fuzzer's own main leaves the signal as it is, and a write to a client that is
-        // gone dies of it.
+        // The fuzzer's own main function leaves SIGPIPE at its default, which ends the process at a
+        // write to a closed connection.
         let _pipe = signal(SignalKind::pipe()).expect("a handler");
         let proxy = Proxy::start(config);
         let server = Server::new(Arc::new(proxy.expect("it starts")), None).expect("a server");
@@ -147,7 +147,7 @@ fn exchange(stream: &[u8], step: usize) -> Vec<u8> {
     exchange_at(proxy(), stream, step)
 }
 
-/// Sends the bytes in pieces and reads to the end of the connection.
+/// Sends the bytes in pieces and reads until the connection ends.
 fn exchange_at(address: SocketAddr, sent: &[u8], step: usize) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_nodelay(true).expect("a socket");
@@ -164,7 +164,7 @@ fn exchange_at(address: SocketAddr, sent: &[u8], step: usize) -> Vec<u8> {
             }
             let _ = write.shutdown(Shutdown::Write);
         });
-        // A reset after the answers is an end, too.
+        // A reset after the answers is an end as well.
         if let Err(error) = stream.read_to_end(&mut received) {
             assert!(error.kind() != std::io::ErrorKind::WouldBlock, "no end in time");
         }
@@ -172,7 +172,7 @@ fn exchange_at(address: SocketAddr, sent: &[u8], step: usize) -> Vec<u8> {
     received
 }
 
-/// True of paths that have one spelling in targets and XML.
+/// Returns true for paths that have the same spelling in targets and XML.
 fn is_plain(path: &str) -> bool {
     path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-._".contains(&byte))
 }
@@ -184,20 +184,20 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// The path that an error names.
+    /// Returns the path that an error names.
     fn resource(&self) -> Option<&str> {
         let text = str::from_utf8(self.body).ok()?;
         Some(text.split_once("<Resource>")?.1.split_once("</Resource>")?.0)
     }
 }
 
-/// The answers that came, without those of 1xx. The length of each is announced.
+/// Returns the answers that arrived, without those of 1xx. Each must announce its length.
 fn answers<'a>(received: &'a [u8], requests: &[Request<'_>]) -> Vec<Answer<'a>> {
     let (mut answers, mut rest) = (Vec::new(), received);
     while !rest.is_empty() {
         // A connection that was reset may end anywhere.
         let Some(end) = rest.windows(4).position(|it| it == b"\r\n\r\n") else { break };
-        // Values that were stored with objects come back, whatever they are.
+        // Values that were stored with objects are returned unchanged, so they may be any bytes.
         let head = String::from_utf8_lossy(&rest[..end]);
         rest = &rest[end + 4..];
         assert!(head.get(..9).is_some_and(|it| it.starts_with("HTTP/1.")), "no head: {head}");
@@ -220,7 +220,7 @@ fn answers<'a>(received: &'a [u8], requests: &[Request<'_>]) -> Vec<Answer<'a>> 
     answers
 }
 
-/// Streams of which the others are made: for each part of a framing one or more.
+/// Streams that the fuzzer starts from: one or more for each part of a framing.
 pub(crate) const STREAMS: [&str; 24] = [
     "\0PUT /bucket/k HTTP/1.1\r\n@\r\ncontent-length: 5\r\n\r\nhelloGET /healthz HTTP/1.1\r\nhost: h\r\n\r\n",
     "\x07PUT /bucket/k HTTP/1.1\r\n@\r\ncontent-length: 40\r\n\r\nGET /healthz HTTP/1.1\r\nhost: content\r\n\r\nGET /bucket/k HTTP/1.1\r\n@\r\n\r\n",

@@ -1,4 +1,4 @@
-//! Messages between devices, and session files.
+//! Fuzz targets of messages between devices, and of session files.
 
 use endseal_keyring::device::{Certificate, PrekeyBundle};
 use endseal_session::group::GroupHeader;
@@ -8,7 +8,7 @@ use endseal_store::hazmat;
 
 use crate::choice;
 
-/// A message has one form.
+/// Fuzzes messages: each has exactly one encoding.
 pub fn session_message(data: &[u8]) {
     if let Ok(message) = Message::parse(data) {
         assert_eq!(message.to_bytes().expect("it was read").as_slice(), data);
@@ -16,21 +16,22 @@ pub fn session_message(data: &[u8]) {
     }
 }
 
-/// A certificate has one form.
+/// Fuzzes certificates: each has exactly one encoding.
 pub fn certificate(data: &[u8]) {
     if let Ok(certificate) = Certificate::from_bytes(data) {
         assert_eq!(certificate.as_bytes()[..], *data);
     }
 }
 
-/// A bundle has one form.
+/// Fuzzes bundles: each has exactly one encoding.
 pub fn bundle(data: &[u8]) {
     if let Ok(bundle) = PrekeyBundle::from_bytes(data) {
         assert_eq!(bundle.as_bytes()[..], *data);
     }
 }
 
-/// The head of a group message is within its bounds.
+/// Fuzzes group messages: the group id in an accepted header has 1 to 63 bytes and is part of the
+/// message.
 pub fn mls_header(data: &[u8]) {
     if let Some(header) = GroupHeader::parse(data) {
         assert!((1..=63).contains(&header.id.len()));
@@ -40,7 +41,7 @@ pub fn mls_header(data: &[u8]) {
 
 type Records = (Vec<Vec<u8>>, Option<FileRecordError>);
 
-/// The records as they are written, and how the file ended.
+/// Reads records, and returns them as they are written, with the way in which the file ended.
 fn records(file: &[u8], piece: usize) -> Records {
     let (mut parser, mut records) = (FileRecords::new(), Vec::new());
     let (mut from, mut to) = (0, 0);
@@ -67,7 +68,8 @@ fn written(record: &FileRecord<'_>) -> Vec<u8> {
     out
 }
 
-/// Records do not depend on how the file is cut, and are written as they were read.
+/// Fuzzes session files: records must not depend on how the file is cut, and are written as they
+/// were read.
 pub fn session_file(data: &[u8]) {
     let (size, data) = choice(data);
     let whole = records(data, data.len().max(1));
@@ -81,7 +83,7 @@ pub fn session_file(data: &[u8]) {
     }
 }
 
-/// Rows of the store with several messages have one form.
+/// Fuzzes rows of the store with several messages: each has exactly one encoding.
 pub fn store_packs(data: &[u8]) {
     let (first, pack) = choice(data);
     if let Some(written) = hazmat::rewrite_inbox_pack(first as u64, pack) {

@@ -1,4 +1,4 @@
-//! Streams of the transport and what is transferred over them.
+//! Fuzz targets of the transport's streams and of file transfers over them.
 
 use bytes::BytesMut;
 use endseal_codec::Limits;
@@ -8,7 +8,8 @@ use endseal_transport::{Prefix, StreamType};
 
 use crate::choice;
 
-/// The beginning of a stream of each type: whole or cut, one verdict; written as it was read.
+/// Fuzzes the prefix of a stream of each type: whole or in pieces it must have the same verdict,
+/// and it is written as it was read.
 pub fn transport_prefix(data: &[u8]) {
     for expected in [StreamType::Control, StreamType::Message, StreamType::Exchange] {
         let whole = Prefix::decode(data, expected);
@@ -26,7 +27,7 @@ pub fn transport_prefix(data: &[u8]) {
 
 const LIMIT: u64 = 64;
 
-/// Content, answers, and whether the file is complete.
+/// Reads a transfer. Returns its content, the number of answers, and whether the file is complete.
 fn received<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<u8>, usize, bool) {
     let mut state = FileReceiver::new(LIMIT);
     let mut reader = LiveReader::new(Limits::default());
@@ -53,7 +54,8 @@ fn received<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<u8>, usize, bool
     (content, answers, complete)
 }
 
-/// A file does not depend on how its stream is cut, is within the limit, and is offered once.
+/// Fuzzes transfers: a file must not depend on how its stream is cut, stays within the limit, and
+/// is offered once.
 pub fn transfer(data: &[u8]) {
     let (size, data) = choice(data);
     let whole = received(core::iter::once(data));
