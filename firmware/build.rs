@@ -1,4 +1,5 @@
-//! Passes the memory layout of the target to the linker, by a path that holds in every folder.
+//! Passes the target's memory layout to the linker by an absolute path, which is valid in every
+//! folder.
 
 use std::env;
 

@@ -1,9 +1,9 @@
-//! Lines on standard output.
+//! Prints lines on standard output.
 
-/// Prints a line.
+/// Prints a formatted line.
 macro_rules! say {
     ($($text:tt)*) => {{
-        // A chip's output does not fail.
+        // Output of a chip cannot fail.
         let _ = core::fmt::Write::write_fmt(
             &mut $crate::platform::Console,
             format_args!("{}\n", format_args!($($text)*)),

@@ -1,10 +1,13 @@
-//! Instructions that do not depend on secrets: the same number for each of many random keys.
+//! Checks that instruction counts do not depend on secrets: each operation must take the same
+//! number for many random keys.
 //!
-//! It is exact where the counter is. Elsewhere a difference of one tick is the counter's. Equal
-//! numbers do not show that no address depends on a secret: these cores have no data cache here.
+//! The check is exact where the counter is. Elsewhere a difference of one tick is an error of the
+//! counter. Equal numbers do not show that no address depends on a secret: these cores have no data
+//! cache here.
 //!
-//! On Xtensa the curve fails, and its rows say so: the instruction set has no carry and no
-//! comparison that gives a number, so LLVM compiles the carry of each sum of 64 bits into a branch.
+//! On Xtensa the curve fails, and its rows report it: the instruction set has no carry and no
+//! comparison that yields a number, so LLVM compiles the carry of each sum of 64 bits into a
+//! branch.
 
 use core::hint::black_box;
 
@@ -16,7 +19,7 @@ use crate::payload;
 use crate::platform::{CARRY_BRANCHES, Mark, TICK};
 
 const KEYS: usize = 200;
-/// Runs for each key of what takes fewer instructions than some ticks.
+/// Number of runs for each key of operations that take fewer instructions than some ticks.
 const SHORT_RUNS: u32 = 50;
 const SEED: u64 = 0x6e6f_7374_7221_0029;
 
@@ -43,7 +46,7 @@ pub(crate) fn print() -> bool {
         let key = HmacKey::new(&random.bytes());
         let message = random.bytes();
         let mut mac = key.mac(&[&message]);
-        // Any byte differs in any bits. The verdict itself is public.
+        // A random byte is changed in random bits. The verdict itself is public.
         let [at, difference, ..] = random.bytes();
         mac[usize::from(at % 32)] ^= difference | 1;
         spread.add(|| _ = black_box(key.verify(&[&message], &mac)));
@@ -67,7 +70,7 @@ pub(crate) fn print() -> bool {
     (curve || CARRY_BRANCHES) && hmac && hex && nsec
 }
 
-/// Least and most instructions of a run.
+/// Least and largest number of instructions of a run.
 struct Spread {
     runs: u32,
     least: u64,
@@ -86,7 +89,8 @@ impl Spread {
     }
 }
 
-/// Calls `key` for each key; it adds its runs. Without `runs` of more than one, a tick is a tick.
+/// Calls `key` for each key, which adds its runs. `runs` is their number where a tick of the counter
+/// is several instructions; where the counter is exact, one run is enough.
 fn compare(name: &str, runs: u32, mut key: impl FnMut(&mut Spread)) -> bool {
     let runs = if TICK == 1 { 1 } else { runs };
     let mut spread = Spread { runs, least: u64::MAX, most: 0 };
@@ -102,7 +106,7 @@ fn compare(name: &str, runs: u32, mut key: impl FnMut(&mut Spread)) -> bool {
     passed
 }
 
-/// xorshift64*: not random, but neither is anything here that needs a secret.
+/// xorshift64*, which is not secure. Nothing here needs real secrets.
 struct Random(u64);
 
 impl Random {

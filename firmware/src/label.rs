@@ -2,10 +2,10 @@
 
 use core::fmt::{self, Write};
 
-/// Longest label in bytes: the width of the published table's first column.
+/// Longest label in bytes: the width of the first column of the published table.
 const CAPACITY: usize = 28;
 
-/// A formatted text; what does not fit is cut off.
+/// A formatted text, cut off at the longest length.
 #[derive(Clone, Copy)]
 pub(crate) struct Label {
     text: [u8; CAPACITY],
@@ -15,7 +15,7 @@ pub(crate) struct Label {
 impl Label {
     pub(crate) fn new(text: fmt::Arguments<'_>) -> Self {
         let mut label = Self { text: [0; CAPACITY], len: 0 };
-        // It fails where the text is cut off.
+        // It fails only if the text is cut off.
         let _ = label.write_fmt(text);
         label
     }

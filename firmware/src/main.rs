@@ -1,5 +1,5 @@
-//! The Nostr core on chips, without an allocator: its instructions, its stack, and its time that
-//! does not depend on secrets.
+//! The Nostr core on chips, without an allocator: its instructions, its stack, and its independence
+//! of secrets.
 //!
 //! One program for three instruction sets. It prints the official payload of "a", the table of the
 //! published baseline, the constant-time checks and a line of JSON for each measurement. It exits
@@ -25,7 +25,7 @@ mod workbench;
 
 use workbench::Workbench;
 
-/// Returns true if every check passed.
+/// Runs all checks and measurements. Returns true if every check passed.
 fn run() -> bool {
     let mut bench = Workbench::new();
     say!("\n=== Nostr Encryption/Decryption Benchmark ===");

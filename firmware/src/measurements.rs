@@ -1,4 +1,4 @@
-//! A line of JSON for each measurement, read by `cargo xtask firmware`.
+//! Prints one line of JSON for each measurement, which `cargo xtask firmware` reads.
 
 use crate::meter;
 use crate::operation::{

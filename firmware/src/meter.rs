@@ -1,4 +1,4 @@
-//! Instructions and stack of an operation.
+//! Measures instructions and stack of an operation.
 
 use core::hint::black_box;
 
@@ -6,19 +6,20 @@ use crate::operation::Operation;
 use crate::platform::{Mark, TICK, stack};
 use crate::workbench::Workbench;
 
-/// Repetitions where the counter has ticks of many instructions, so that a tick is spread over all.
+/// Number of repetitions if a tick of the counter is many instructions, so that its error is
+/// divided among them.
 const REPETITIONS: u64 = 16;
 
-/// The cost of one run.
+/// Cost of one run of an operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
     pub(crate) instructions: u64,
     pub(crate) stack: usize,
-    /// Returns true if a vector or a round trip passed after the measurement.
+    /// True if a vector or a round trip passed after the measurement.
     pub(crate) passed: bool,
 }
 
-/// Measures `operation` on `bytes` bytes.
+/// Measures `operation` on `bytes` bytes, then checks its result.
 pub(crate) fn measure(bench: &mut Workbench, operation: &Operation, bytes: usize) -> Cost {
     bench.bytes = bytes;
     (operation.setup)(bench);
@@ -36,7 +37,7 @@ pub(crate) fn measure(bench: &mut Workbench, operation: &Operation, bytes: usize
     Cost { instructions, stack, passed: (operation.check)(bench) }
 }
 
-/// Returns the instructions of `times` calls.
+/// Returns the number of instructions of `times` calls.
 fn count(times: u64, mut call: impl FnMut()) -> u64 {
     let start = Mark::now();
     for _ in 0..times {

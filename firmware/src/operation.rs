@@ -1,4 +1,4 @@
-//! Operations that are measured, each with the check that makes its measurement count.
+//! The measured operations, each with a check of its result.
 
 mod cipher;
 mod curve;
@@ -21,16 +21,16 @@ use crate::workbench::Workbench;
 
 pub(crate) struct Operation {
     pub(crate) name: &'static str,
-    /// Makes the input, once for each size.
+    /// Builds the input, once for each size.
     pub(crate) setup: fn(&mut Workbench),
-    /// Copies to its place what each run overwrites. Not counted.
+    /// Restores everything that a run overwrites. Not counted.
     pub(crate) prepare: fn(&mut Workbench),
     pub(crate) run: fn(&mut Workbench),
     /// Returns true if the operation gives a published vector or its inverse gives the input.
     pub(crate) check: fn(&mut Workbench) -> bool,
-    /// It takes millions of instructions: one run is enough for any counter.
+    /// True if it takes millions of instructions, so that one run is enough for any counter.
     pub(crate) is_long: bool,
 }
 
-/// For an operation that needs no preparation.
+/// Preparation of operations that need none.
 fn nothing(_: &mut Workbench) {}

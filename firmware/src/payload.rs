@@ -8,7 +8,7 @@ use crate::workbench::Workbench;
 
 const PLAINTEXT: &[u8] = b"a";
 const PAYLOAD: &str = "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABee0G5VSK0/9YypIObAtDKfYEAjD35uVkHyB0F4DwrcNaCXlCWZKaArsGrY6M9wnuTMxWfp1RTN9Xga8no+kF5Vsb";
-/// Nonce of the vector and of all messages here.
+/// Nonce of the vector, which all messages here use.
 pub(crate) const NONCE: [u8; 32] = number(1);
 
 /// Prints the payload and returns true if it is the official one and opens to the plaintext.
@@ -22,12 +22,12 @@ pub(crate) fn print(bench: &Workbench) -> bool {
     is_official && opens
 }
 
-/// The secret key `value`.
+/// Returns the secret key with that value.
 pub(crate) fn secret(value: u8) -> SecretKey {
     SecretKey::from_bytes(&number(value)).expect("a small number is in 1..n")
 }
 
-/// `value` as a number of 32 bytes, big-endian.
+/// Returns `value` as a number of 32 bytes, big-endian.
 pub(crate) const fn number(value: u8) -> [u8; 32] {
     let mut bytes = [0; 32];
     bytes[31] = value;

@@ -1,5 +1,5 @@
-//! Everything that a chip or its emulator decides: the entry, output, the end, the counter of
-//! instructions and the stack. The only `unsafe` code of the firmware.
+//! Everything that depends on the chip or its emulator: the entry point, output, the exit, the
+//! counter of instructions and the stack. The only `unsafe` code of the firmware.
 
 #[cfg_attr(target_arch = "arm", path = "platform/arm.rs")]
 #[cfg_attr(target_arch = "riscv32", path = "platform/riscv32.rs")]
@@ -16,7 +16,7 @@ pub(crate) use arch::{CARRY_BRANCHES, CHIP, CLOCK_MHZ, ISA, MACHINE, TICK};
 const EXIT_FAULT: u32 = 70;
 const EXIT_PANIC: u32 = 101;
 
-/// Standard output, as far as a chip has one.
+/// Standard output of the chip.
 pub(crate) struct Console;
 
 impl fmt::Write for Console {
@@ -26,7 +26,7 @@ impl fmt::Write for Console {
     }
 }
 
-/// A moment from which instructions are counted.
+/// Start of a count of instructions.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark {
     count: u32,
@@ -38,8 +38,8 @@ impl Mark {
         Self { traps: traps(), count: arch::count() }
     }
 
-    /// Returns the instructions since then: whole ticks of [`TICK`] instructions, less what traps
-    /// added. The counter must not have gone round.
+    /// Returns the instructions since this mark: whole ticks of [`TICK`] instructions, less those
+    /// that traps added. The counter must not have wrapped around.
     pub(crate) fn elapsed(self) -> u64 {
         let mask = u32::MAX >> (u32::BITS - arch::COUNTER_BITS);
         let ticks = arch::count().wrapping_sub(self.count) & mask;
@@ -71,7 +71,7 @@ fn trap_cost() -> u32 {
     0
 }
 
-/// The first function in Rust, called on a fresh stack.
+/// The first Rust function, called on a fresh stack.
 #[unsafe(no_mangle)]
 extern "C" fn enter() -> ! {
     arch::start();

@@ -1,12 +1,12 @@
-//! Many rounds in the same memory: the published fragmentation test, on a program without a heap.
+//! Many rounds in the same memory: the published fragmentation test, in a program without a heap.
 
 use crate::meter::Cost;
 use crate::operation::aes_round;
 use crate::platform::{Mark, stack};
 use crate::workbench::Workbench;
 
-/// Encrypts and decrypts `bytes` bytes with AES `rounds` times. Passed are rounds of which each
-/// gives its message back, and of which the last takes no more stack than the first.
+/// Encrypts and decrypts `bytes` bytes with AES `rounds` times. The test passes if every round
+/// returns its message and the last one uses no more stack than the first.
 pub(crate) fn measure(bench: &mut Workbench, bytes: usize, rounds: u32) -> Cost {
     bench.bytes = bytes;
     let mut cost = Cost { instructions: 0, stack: 0, passed: true };

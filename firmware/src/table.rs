@@ -1,8 +1,8 @@
 //! The table of the published benchmark (`lnbits/nsec-remote-signer`): its columns, the names and
 //! sizes of its rows, its summary.
 //!
-//! Time is an estimate: instructions at the clock of a chip with this instruction set, one for each
-//! cycle.
+//! Times are estimates: instructions at the clock of a chip with this instruction set, with one
+//! cycle for each.
 
 use crate::label::Label;
 use crate::meter::{self, Cost};
@@ -16,11 +16,11 @@ use crate::rounds;
 use crate::workbench::Workbench;
 
 const SIZES: &[usize] = &[16, 64, 256, 1024, 4096, 8192];
-/// The published rows of NIP-44, and 1024 of the sample in its document.
+/// Sizes of the published rows of NIP-44, and 1024 of the sample in its document.
 const NIP44_SIZES: &[usize] = &[32, 128, 512, 1024, 2048, 4096];
 const NIP04_SIZES: &[usize] = &[16, 64, 256];
 
-/// Rows of an operation at several sizes: name before the size, name behind it.
+/// Rows of an operation at several sizes: text before the size, text after it, operation, sizes.
 type Rows = (&'static str, &'static str, &'static Operation, &'static [usize]);
 
 const PUBLISHED: &[Rows] = &[
@@ -38,7 +38,7 @@ const OURS: &[Rows] = &[
     ("ChaCha20", "", &CHACHA20, SIZES),
 ];
 
-/// Prints the table; returns true if each row passed.
+/// Prints the table. Returns true if each row passed.
 pub(crate) fn print(bench: &mut Workbench) -> bool {
     say!("\n=== BENCHMARK SUMMARY ===");
     say!("Time is estimated: instructions at {CLOCK_MHZ} MHz ({CHIP}) and 1.0 cycle each.");
@@ -72,7 +72,7 @@ pub(crate) fn print(bench: &mut Workbench) -> bool {
     summary.passed
 }
 
-/// Rows so far.
+/// Figures of the rows so far, for the summary.
 struct Summary {
     fastest: Option<(Label, u64)>,
     slowest: Option<(Label, u64)>,
@@ -98,11 +98,11 @@ impl Summary {
         self.add_label(Label::new(format_args!("{name}")), bytes, cost);
     }
 
-    /// Prints a row. The heap is zero in all of them: there is none.
+    /// Prints a row. The heap column is zero in all rows, because there is no heap.
     fn add_label(&mut self, name: Label, bytes: u64, cost: Cost) {
         let micros = cost.instructions / u64::from(CLOCK_MHZ);
         let time = Label::new(format_args!("{}.{:03}", micros / 1000, micros % 1000));
-        // Hundredths of a byte each second.
+        // Speed in hundredths of a byte a second.
         let speed = bytes * u64::from(CLOCK_MHZ) * 100_000_000 / cost.instructions.max(1);
         let success = if cost.passed { "PASS" } else { "FAIL" };
         say!("{name:<28} | {bytes:>7} | {time:>8} | {:>7} | {:>15} | {success}", 0, Speed(speed));
@@ -127,7 +127,7 @@ impl Summary {
     }
 }
 
-/// A number in hundredths, with two decimals.
+/// A number in hundredths, printed with two decimals.
 struct Speed(u64);
 
 impl core::fmt::Display for Speed {

@@ -1,4 +1,4 @@
-//! Buffers and keys of the operations. All memory that they work in is here or on the stack.
+//! Buffers and keys of the operations. All memory that they use is here or on the stack.
 
 use core::array;
 
@@ -11,7 +11,7 @@ use crate::payload;
 
 /// Longest message in bytes.
 pub(crate) const MAX_MESSAGE: usize = 8192;
-/// A NIP-44 payload of that message has 11,012 characters.
+/// Size of the buffers: a NIP-44 payload of the longest message has 11,012 characters.
 const ROOM: usize = 12 << 10;
 
 /// Text of the published benchmark, repeated to any length.
@@ -31,7 +31,7 @@ pub(crate) struct Workbench {
     pub(crate) conversation: Conversation,
     pub(crate) nip04: nip04::Key,
     pub(crate) signing: SigningKey,
-    /// A prepared key of HMAC.
+    /// A prepared HMAC key.
     pub(crate) hmac: HmacKey,
 }
 
@@ -54,23 +54,23 @@ impl Workbench {
         }
     }
 
-    /// Message of the present size.
+    /// Returns the message of the present size.
     pub(crate) fn message(&self) -> &[u8] {
         &self.message[..self.bytes]
     }
 
-    /// Takes the first `len` bytes of the work as the input.
+    /// Makes the first `len` bytes of the work buffer the input.
     pub(crate) fn keep(&mut self, len: usize) {
         self.input[..len].copy_from_slice(&self.work[..len]);
         self.input_len = len;
     }
 
-    /// Copies the input to the work.
+    /// Copies the input to the work buffer.
     pub(crate) fn restore(&mut self) {
         self.work[..self.input_len].copy_from_slice(&self.input[..self.input_len]);
     }
 
-    /// Copies the message to the work.
+    /// Copies the message to the work buffer.
     pub(crate) fn load(&mut self) {
         self.work[..self.bytes].copy_from_slice(&self.message[..self.bytes]);
     }

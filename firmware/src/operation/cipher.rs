@@ -1,4 +1,4 @@
-//! Ciphers, hashes and the encoding by themselves.
+//! Ciphers, hashes and the encoding on their own.
 
 use core::hint::black_box;
 
@@ -13,7 +13,7 @@ const AES_KEY: [u8; 32] = hex(b"603deb1015ca71be2b73aef0857d77811f352c073b6108d7
 const AES_IV: [u8; 16] = hex(b"000102030405060708090a0b0c0d0e0f");
 const AES_PLAINTEXT: [u8; 16] = hex(b"6bc1bee22e409f96e93d7e117393172a");
 const AES_CIPHERTEXT: [u8; 16] = hex(b"f58c4c04d6e5f1ba779eabfb5f7bfbd6");
-/// Rounds and bytes of the published row "AES 5x Encrypt/Decrypt".
+/// Number of rounds and bytes of the published row "AES 5x Encrypt/Decrypt".
 const FIVE: usize = 5;
 
 /// RFC 8439, 2.4.2: beginning of the ciphertext.
@@ -60,7 +60,7 @@ pub(crate) const AES_DECRYPT: Operation = Operation {
     is_long: false,
 };
 
-/// Five times there and back, in one buffer.
+/// Encrypts and decrypts five times in one buffer.
 pub(crate) const AES_FIVE_ROUNDS: Operation = Operation {
     name: "aes_five_rounds",
     setup: nothing,
@@ -77,7 +77,7 @@ pub(crate) const AES_FIVE_ROUNDS: Operation = Operation {
     is_long: false,
 };
 
-/// The published block, and there and back at the present size.
+/// Checks the published block, and a round trip at the present size.
 fn aes_is_right(it: &mut Workbench) -> bool {
     it.work[..AES_PLAINTEXT.len()].copy_from_slice(&AES_PLAINTEXT);
     let len = aes_cbc::encrypt(&AES_KEY, &AES_IV, &mut it.work, AES_PLAINTEXT.len());
@@ -87,7 +87,7 @@ fn aes_is_right(it: &mut Workbench) -> bool {
     aes_round(it)
 }
 
-/// Encrypts and decrypts a message of the present size; returns true if it is the same again.
+/// Encrypts and decrypts a message of the present size. Returns true if it is the same again.
 pub(crate) fn aes_round(it: &mut Workbench) -> bool {
     it.load();
     let bytes = it.bytes;
@@ -127,7 +127,7 @@ pub(crate) const SHA256: Operation = Operation {
         black_box(sha256::digest(black_box(it.message())));
     },
     check: |it| {
-        // In pieces that end within blocks.
+        // Hashed in pieces that end within blocks.
         let mut pieces = sha256::Digest::new();
         it.message().chunks(7).for_each(|piece| pieces.update(piece));
         sha256::digest(b"abc") == ABC && pieces.finish() == sha256::digest(it.message())
@@ -135,7 +135,7 @@ pub(crate) const SHA256: Operation = Operation {
     is_long: false,
 };
 
-/// A MAC under a prepared key.
+/// Computes a MAC under a prepared key.
 pub(crate) const HMAC: Operation = Operation {
     name: "hmac",
     setup: nothing,
@@ -151,7 +151,7 @@ pub(crate) const HMAC: Operation = Operation {
     is_long: false,
 };
 
-/// Keys of one message of NIP-44, from a prepared conversation key.
+/// Derives the keys of one NIP-44 message from a prepared conversation key.
 pub(crate) const HKDF_EXPAND: Operation = Operation {
     name: "hkdf_expand",
     setup: nothing,
@@ -198,7 +198,7 @@ pub(crate) const BASE64_DECODE: Operation = Operation {
     is_long: false,
 };
 
-/// RFC 4648, section 10, and there and back at the present size.
+/// Checks RFC 4648, section 10, and a round trip at the present size.
 fn base64_is_right(it: &mut Workbench) -> bool {
     let mut vector = [0; 8];
     if base64::encode(b"foobar", &mut vector) != Ok("Zm9vYmFy") {

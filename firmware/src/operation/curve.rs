@@ -1,4 +1,4 @@
-//! The curve: keys and signatures.
+//! Operations of the curve: keys and signatures.
 
 use core::hint::black_box;
 
@@ -15,12 +15,12 @@ const AUX: [u8; 32] = [0; 32];
 const SIGNATURE: [u8; 64] =
     hex(b"e907831f80848d1069a5371b402410364bdf1c5f8307b0084c55f1ce2dca8215\
       25f66a4a85ea8b71e482a74f382d2ce5ebeee8fdb2172f477df4900d310536c0");
-/// x of 2 * G.
+/// x coordinate of 2 * G.
 const PEER: [u8; 32] = hex(b"c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5");
 /// Conversation key of the secret keys 1 and 2, from the vectors of NIP-44.
 const KEY: [u8; 32] = hex(b"c41c775356fd92eadc63ff5a0dc1da211b268cbea22316767095b2871ea1412d");
 
-/// From the peer's 32 bytes to a conversation that seals.
+/// From the peer's 32 bytes to a conversation that is ready to seal.
 pub(crate) const CONVERSATION_KEY: Operation = Operation {
     name: "conversation_key",
     setup: nothing,

@@ -1,5 +1,5 @@
-//! The published "full flow": an event in JSON whose content is encrypted. Other than there, its
-//! id and its signature are verified before anything is decrypted.
+//! The published "full flow": an event in JSON whose content is encrypted. Unlike the published
+//! one, it verifies id and signature before anything is decrypted.
 
 use core::hint::black_box;
 use core::ops::Range;
@@ -56,7 +56,7 @@ pub(crate) const FULL_NIP44: Operation = Operation {
     is_long: true,
 };
 
-/// Makes the input an event with the input as its content.
+/// Replaces the input by an event with the input as its content.
 fn wrap(it: &mut Workbench, kind: u16) {
     let author = SigningKey::new(secret(2));
     let content = str::from_utf8(&it.input[..it.input_len]).expect("Base64 is ASCII");
@@ -75,7 +75,7 @@ fn wrap(it: &mut Workbench, kind: u16) {
     it.keep(len);
 }
 
-/// Returns the place of the content in the work, if the event in it is authentic.
+/// Returns the range of the content in the work buffer, if its event is authentic.
 fn verified(it: &Workbench) -> Option<Range<usize>> {
     let (event, content) = Event::parse_located(&it.work[..it.input_len]).ok()?;
     event.verify().ok()?;
@@ -92,7 +92,7 @@ fn nip44(it: &mut Workbench) -> Option<&mut [u8]> {
     Conversation::new(&it.own, &it.peer).open(&mut it.work[content]).ok()
 }
 
-/// Returns true if the event with another time is refused.
+/// Returns true if the event is refused after a change of its time.
 fn forgery_is_refused(it: &mut Workbench) -> bool {
     it.restore();
     let digits = b"1234567890";

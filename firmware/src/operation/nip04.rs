@@ -1,5 +1,5 @@
-//! NIP-04 under a key that is kept, and with a key derived for each message as the published
-//! benchmark does it.
+//! NIP-04 under a cached key, and with a key derived for each message as in the published
+//! benchmark.
 
 use core::hint::black_box;
 
@@ -56,7 +56,7 @@ pub(crate) const NIP04_DECRYPT_KEY: Operation = Operation {
     ..NIP04_DECRYPT
 };
 
-/// There and back, each with a key of its own.
+/// Encrypts and decrypts, with a key derivation for each.
 pub(crate) const NIP04_ROUND_KEY: Operation = Operation {
     name: "nip04_round_key",
     run: |it| {

@@ -1,5 +1,5 @@
-//! NIP-44 under a conversation that is kept, and with a key derived for each message as the
-//! published benchmark does it.
+//! NIP-44 under a cached conversation key, and with a key derived for each message as in the
+//! published benchmark.
 
 use core::hint::black_box;
 
@@ -62,14 +62,14 @@ fn setup(it: &mut Workbench) {
     it.keep(len);
 }
 
-/// There and back; a changed payload is refused.
+/// Encrypts and decrypts. A changed payload must be refused.
 fn is_right(it: &mut Workbench) -> bool {
     setup(it);
     let len = it.input_len;
     let opened = it.conversation.open(&mut it.work[..len]);
     if opened.is_ok_and(|text| text == &it.message[..it.bytes]) {
         it.restore();
-        // The last group holds the end of the MAC: `A` for another letter is still Base64.
+        // The last group holds the end of the MAC. Replaced by `A`, it is still valid Base64.
         it.work[len - 8] = if it.work[len - 8] == b'A' { b'B' } else { b'A' };
         return it.conversation.open(&mut it.work[..len]).is_err();
     }

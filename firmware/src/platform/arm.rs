@@ -9,7 +9,7 @@ pub(crate) const CHIP: &str = "nRF52840";
 pub(crate) const CLOCK_MHZ: u32 = 64;
 /// SysTick runs at 25 MHz, and under `-icount shift=0` an instruction takes a nanosecond.
 pub(crate) const TICK: u32 = 40;
-/// The compiler branches on the carry of a sum, whose time then depends on what is added.
+/// True if the compiler branches on the carry of a sum, so that its time depends on the summands.
 pub(crate) const CARRY_BRANCHES: bool = false;
 pub(super) const COUNTER_BITS: u32 = 24;
 

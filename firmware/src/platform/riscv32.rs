@@ -8,13 +8,13 @@ pub(crate) const MACHINE: &str = "RV32IMC, QEMU virt";
 pub(crate) const CHIP: &str = "ESP32-C3";
 pub(crate) const CLOCK_MHZ: u32 = 160;
 pub(crate) const TICK: u32 = 1;
-/// The compiler branches on the carry of a sum, whose time then depends on what is added.
+/// True if the compiler branches on the carry of a sum, so that its time depends on the summands.
 pub(crate) const CARRY_BRANCHES: bool = false;
 pub(super) const COUNTER_BITS: u32 = 32;
 
-/// Transmit register of the first 16550. Its FIFO never fills in QEMU.
+/// Transmit register of the first 16550 UART. Its FIFO never fills in QEMU.
 const UART: usize = 0x1000_0000;
-/// SiFive test finisher.
+/// Register of the SiFive test finisher, which ends QEMU.
 const FINISHER: usize = 0x10_0000;
 const FINISHER_PASS: u32 = 0x5555;
 const FINISHER_FAIL: u32 = 0x3333;

@@ -1,14 +1,14 @@
-//! Stack in use, by painting: the deepest word that is no longer paint was used.
+//! Measures the stack in use by painting: the deepest word that has changed was used.
 
 use core::ptr;
 
 use super::arch::stack_pointer;
 
 const PAINT: u32 = 0xA5C3_5A3C;
-/// Bytes below the caller that are painted: more than any operation takes.
+/// Bytes below the caller that are painted, which is more than any operation uses.
 const REGION: usize = 48 << 10;
-/// Bytes below the painter's stack pointer that stay as they are. With register windows the four
-/// first registers of its caller lie there.
+/// Bytes below the painter's stack pointer that are left alone. With register windows the first
+/// four registers of its caller are stored there.
 const MARGIN: usize = 64;
 
 /// Runs `run` and returns the bytes of stack that it used.

@@ -1,5 +1,5 @@
 //! Code for Xtensa LX7 on QEMU's `sim` with the core dc233c, which is not an LX7: it lacks MULUH.
-//! An exception handler stands in for that instruction, and its cost is subtracted.
+//! An exception handler emulates that instruction, and its cost is subtracted.
 
 use core::arch::{asm, global_asm};
 
@@ -10,24 +10,25 @@ pub(crate) const CHIP: &str = "ESP32-S3";
 pub(crate) const CLOCK_MHZ: u32 = 240;
 /// The core runs at 10 MHz, and under `-icount shift=0` an instruction takes a nanosecond.
 pub(crate) const TICK: u32 = 100;
-/// The compiler branches on the carry of a sum, whose time then depends on what is added.
+/// True if the compiler branches on the carry of a sum, so that its time depends on the summands.
 pub(crate) const CARRY_BRANCHES: bool = true;
 pub(super) const COUNTER_BITS: u32 = 32;
 
-/// Calls of QEMU's simulator.
+/// Numbers of calls of QEMU's simulator.
 const SIMCALL_EXIT: u32 = 1;
 const SIMCALL_WRITE: u32 = 4;
 const STANDARD_OUTPUT: u32 = 1;
 
-/// Registers as the handler of `xtensa.s` stores them, and the number of its runs.
+/// Registers as the handler in `xtensa.s` stores them, and the number of its runs.
 #[unsafe(no_mangle)]
 static mut MULUH_STATE: [u32; 17] = [0; 17];
-/// Instructions of the handler, less the one that it stands for.
+/// Number of instructions of the handler, less the one that it emulates.
 static mut TRAP: u32 = 0;
 
 global_asm!(include_str!("xtensa.s"));
 
-/// Measures what a trap costs: products by MULUH, less as many by MULL, which the core has.
+/// Measures the cost of a trap: the difference between products by MULUH and as many by MULL, which
+/// the core has.
 pub(super) fn start() {
     const PRODUCTS: u32 = 1000;
     macro_rules! ticks {
@@ -91,7 +92,7 @@ pub(super) fn traps() -> u32 {
     unsafe { (&raw const MULUH_STATE[16]).read_volatile() }
 }
 
-/// Returns the instructions that each of them adds.
+/// Returns the number of instructions that each of these products adds.
 pub(super) fn trap_cost() -> u32 {
     // SAFETY: there is one thread, and no reference to it.
     unsafe { TRAP }

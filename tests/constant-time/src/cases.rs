@@ -1,4 +1,4 @@
-//! The cases: two controls, then what computes with secrets.
+//! The cases: two controls, then functions that compute with secrets.
 
 use core::hint::black_box;
 
@@ -51,7 +51,7 @@ pub(crate) const ALL: &[Case] = &[
     silent("secret text decoded", secret_text_decoded),
 ];
 
-/// Bytes that depend on `seed`, marked.
+/// Returns bytes that depend on `seed`, marked as secret.
 fn secret<const N: usize>(seed: u8) -> [u8; N] {
     let mut bytes = [0; N];
     for (i, byte) in bytes.iter_mut().enumerate() {
@@ -67,7 +67,7 @@ fn public<const N: usize>(seed: u8) -> [u8; N] {
     bytes
 }
 
-/// A source of marked bytes, which are the same in each run.
+/// A random generator whose marked bytes are the same in each run.
 struct Marked(u8);
 
 impl Random for Marked {
@@ -176,8 +176,8 @@ fn keys(seed: u8) -> ChunkKeys {
 }
 
 fn identity(seed: u8) -> Identity {
-    // The matrix of ML-KEM comes from a public seed, which is made from the secret one: rejection
-    // sampling branches on it.
+    // The matrix of ML-KEM comes from a public seed, which is derived from the secret one.
+    // Rejection sampling branches on it.
     let identity = unreported(|| {
         Identity::from_seeds(
             ed25519::Seed::from_bytes(&secret(seed)),
@@ -248,7 +248,7 @@ fn secp256k1_signature() {
     black_box(key.sign(b"message", &secret(2)));
 }
 
-/// An envelope to two, made of marked secrets; the envelope itself is public.
+/// Seals an envelope to two recipients with marked secrets. The envelope itself is public.
 fn sealed_envelope(suite: Suite, sender: &Identity, reader: &Identity) -> Vec<u8> {
     let other = unreported(|| identity(7));
     let recipients = Recipients::from_identities([reader.public(), other.public()])
@@ -263,7 +263,7 @@ fn envelope_sealed(suite: Suite) {
     black_box(sealed_envelope(suite, &identity(1), &identity(2)));
 }
 
-/// By a reader with a changed body, and by one without a slot.
+/// Opens an envelope with a changed body, and as a reader without a slot. Both must be refused.
 fn envelope_refused(suite: Suite) {
     let (sender, reader) = (identity(1), identity(2));
     let mut sealed = unreported(|| sealed_envelope(suite, &sender, &reader));

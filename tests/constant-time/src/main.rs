@@ -4,14 +4,16 @@
 //! `cargo xtask assure` runs it. By hand, in this folder: `cargo build --release`, then
 //! `valgrind --quiet --suppressions=declared.supp target/release/endseal-constant-time`.
 //!
-//! `declared.supp` has each place where the code may depend on a marked byte, with the reason.
+//! `declared.supp` lists each position at which the code may depend on a marked byte, with the
+//! reason.
 
 mod cases;
 mod memcheck;
 
 use std::process::ExitCode;
 
-/// A case, and the verdict that it must have.
+/// A case with its expected verdict: Memcheck must report it if `must_be_reported` is set, and must
+/// not report it otherwise.
 struct Case {
     name: &'static str,
     run: fn(),

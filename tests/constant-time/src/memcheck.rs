@@ -1,9 +1,9 @@
-//! Requests to valgrind's Memcheck (`valgrind/memcheck.h`), as the instructions that it looks for.
-//! On the bare CPU they do nothing.
+//! Requests to valgrind's Memcheck (`valgrind/memcheck.h`), as the instruction sequences that it
+//! recognises. Without valgrind they do nothing.
 
 use core::arch::asm;
 
-/// `VG_USERREQ_TOOL_BASE('M', 'C')`.
+/// Base of Memcheck's request numbers, `VG_USERREQ_TOOL_BASE('M', 'C')`.
 const MEMCHECK: usize = 0x4d43_0000;
 const MAKE_MEM_UNDEFINED: usize = MEMCHECK + 1;
 const MAKE_MEM_DEFINED: usize = MEMCHECK + 2;
@@ -29,7 +29,7 @@ fn request(code: usize, a: usize, b: usize) -> usize {
             "xchg rbx, rbx",
             inout("rdx") result,
             in("rax") &raw const arguments,
-            // The rotations give it back as it was.
+            // The rotations restore the register.
             in("rdi") 0_usize,
         );
     }
@@ -40,7 +40,7 @@ pub(crate) fn is_running() -> bool {
     request(RUNNING_ON_VALGRIND, 0, 0) != 0
 }
 
-/// Reports so far.
+/// Returns the number of Memcheck's reports so far.
 pub(crate) fn errors() -> usize {
     request(COUNT_ERRORS, 0, 0)
 }
@@ -50,12 +50,12 @@ pub(crate) fn mark_secret<T: ?Sized>(secret: &T) {
     request(MAKE_MEM_UNDEFINED, (&raw const *secret).cast::<u8>().addr(), size_of_val(secret));
 }
 
-/// Takes the mark from bytes that are public.
+/// Removes the mark from bytes that are public.
 pub(crate) fn declassify<T: ?Sized>(public: &T) {
     request(MAKE_MEM_DEFINED, (&raw const *public).cast::<u8>().addr(), size_of_val(public));
 }
 
-/// Runs `step` without reports. Values keep their marks.
+/// Runs `step` with reports disabled. Values keep their marks.
 pub(crate) fn unreported<T>(step: impl FnOnce() -> T) -> T {
     request(CHANGE_ERR_DISABLEMENT, 1, 0);
     let out = step();
