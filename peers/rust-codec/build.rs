@@ -1,4 +1,4 @@
-//! Types of the contract, from the same descriptor for both libraries.
+//! Generates the contract's types for both libraries from the same descriptor.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for library in ["prost", "buffa"] {
         fs::create_dir_all(out.join(library))?;
     }
-    // Maps in the order of their keys, as endseal writes them.
+    // Maps are sorted by their keys, as endseal writes them.
     prost_build::Config::new()
         .btree_map(["."])
         .out_dir(out.join("prost"))

@@ -1,4 +1,4 @@
-//! Tells the compiler's version.
+//! Passes the compiler's version to the program.
 
 #[path = "../rust/rustc.rs"]
 mod rustc;

@@ -1,4 +1,4 @@
-//! Tells the compiler's version, and generates code from the contract of messages.
+//! Passes the compiler's version to the program, and generates code from the contract of messages.
 
 use std::error::Error;
 use std::path::Path;
@@ -19,8 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     generate()
 }
 
-/// Both with what the contract asks for (entries of maps in the order of their keys), else as their
-/// authors chose.
+/// Generates code for both libraries. Maps are sorted by their keys, as the contract requires; all
+/// other settings are the defaults.
 fn generate() -> Result<(), Box<dyn Error>> {
     let out = env::var("OUT_DIR")?;
     let contract = protox::compile([CONTRACT], [PROTO])?;

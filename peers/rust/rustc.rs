@@ -1,4 +1,5 @@
-//! For build scripts: hands the compiler's version to the program, which reports it in `hello`.
+//! Used by build scripts: passes the compiler's version to the program, which reports it in
+//! `hello`.
 
 use std::env;
 use std::process::Command;

@@ -1,5 +1,6 @@
-//! Whatever endseal-codec reads, both libraries read to the same value; whatever they write, it
-//! reads, unless a bound of the contract forbids it.
+//! Checks agreement: every encoding that endseal-codec reads must give the same value in both
+//! libraries, and endseal-codec must read every encoding that they write, unless a bound of the
+//! contract forbids it.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -17,9 +18,9 @@ struct Counts {
     mutants: u64,
     read_by_all: u64,
     refused_by_all: u64,
-    /// Encodings that a library reads and endseal-codec refuses, by class.
+    /// Number of encodings that a library reads and endseal-codec refuses, by error class.
     stricter: BTreeMap<&'static str, u64>,
-    /// The same after the library wrote it anew: only bounds are left.
+    /// The same after the library has written the value again, which leaves only errors of bounds.
     out_of_bounds: BTreeMap<&'static str, u64>,
     disagreements: u64,
 }
@@ -40,7 +41,8 @@ pub(crate) fn run(messages: u64, mutants: u64) -> ExitCode {
             let mutant = if index % 2 == 0 {
                 random.mutant(&bytes, &other)
             } else {
-                // Changed inside and of the right length outside, to be read to the end.
+                // Changed inside, with the right lengths outside, so that readers do not stop
+                // early.
                 wrap(bytes[0], &random.mutant(content, &other))
             };
             counts.check(&mutant, limits);
@@ -58,7 +60,7 @@ pub(crate) fn run(messages: u64, mutants: u64) -> ExitCode {
     if counts.disagreements == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The one field of a message: what is behind its tag and length.
+/// Returns the content of the only field of a message, after its tag and length.
 fn inside(bytes: &[u8]) -> &[u8] {
     let len = bytes[1..].iter().position(|byte| *byte < 0x80).expect("a varint ends") + 1;
     &bytes[1 + len..]
@@ -98,7 +100,7 @@ impl Counts {
         }
     }
 
-    /// Checks that a library's result has the value that we have read.
+    /// Checks that a library's value equals ours.
     fn compare(
         &mut self,
         bytes: &[u8],
@@ -112,7 +114,7 @@ impl Counts {
             return;
         };
         if ours.content.is_none() {
-            // Only unknown fields, which prost drops.
+            // The message has only unknown fields, which prost drops.
             return;
         }
         match Message::decode(&theirs, limits).map(without_unknown) {
@@ -124,7 +126,7 @@ impl Counts {
         }
     }
 
-    /// Checks that an encoding which a library writes is refused for its bounds alone.
+    /// Checks that an encoding which a library writes is refused only because of bounds.
     fn written_anew(&mut self, bytes: &[u8], written: &[u8], limits: Limits) {
         let Err(error) = Message::decode(written, limits) else { return };
         *self.out_of_bounds.entry(error.class()).or_default() += 1;
@@ -143,7 +145,7 @@ impl Counts {
     }
 }
 
-/// prost drops unknown fields; what is known is compared.
+/// Removes unknown fields, which prost drops, so that known fields can be compared.
 fn without_unknown(mut message: Message) -> Message {
     message.unknown = Unknown::default();
     match &mut message.content {

@@ -1,4 +1,4 @@
-//! Code that the libraries generate from the contract.
+//! Code that the two libraries generate from the contract.
 #![allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic)]
 
 pub(crate) mod prost {

@@ -1,11 +1,11 @@
-//! endseal-codec beside prost and buffa, on the same contract.
+//! Compares endseal-codec with prost and buffa on the same contract.
 //!
 //!     cargo run --release -- agree [MESSAGES] [MUTANTS]   # the same verdicts and values?
 //!     cargo run --release -- time                         # what each costs, in one run
 
 mod agree;
 mod generated;
-// The crate's own random messages and mutants.
+// endseal-codec's own random messages and mutants.
 #[path = "../../../crates/endseal-codec/tests/it/random.rs"]
 mod random;
 mod sample;

@@ -1,17 +1,17 @@
-//! The message that is timed: a body, and about 415 bytes of everything else.
+//! The message that is timed: a body, and about 415 bytes of other fields.
 
 use endseal_codec::{
     Attachment, Body, Content, Mention, Message, Metadata, Reaction, RichMessage, Source,
 };
 
-/// Where the bulk of a message is.
+/// The field that holds most of a message.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape {
-    /// In ASCII text.
+    /// ASCII text.
     Text,
-    /// In text of several scripts.
+    /// Text in several scripts.
     Scripts,
-    /// A quarter in ASCII text, the rest in an inline attachment.
+    /// A quarter is ASCII text, the rest an inline attachment.
     Mixed,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn message(shape: Shape, bulk: usize) -> Message {
     Message::from(Content::Rich(rich))
 }
 
-/// Whole repetitions, then blanks.
+/// Repeats the phrase as often as it fits, and fills up with blanks.
 fn repeat(phrase: &str, len: usize) -> String {
     let mut text = phrase.repeat(len / phrase.len());
     text.push_str(&" ".repeat(len - text.len()));

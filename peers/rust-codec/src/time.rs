@@ -1,4 +1,4 @@
-//! Costs of encoding and decoding in each library, and of copying beside them.
+//! Times of encoding and decoding in each library, and of copying for comparison.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ pub(crate) fn run() -> ExitCode {
     if lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Prints a cell, and returns how many of its three rows are slower than buffa's.
+/// Prints a cell of the table. Returns the number of its three rows that are slower than buffa's.
 fn cell(name: &str, ours: &endseal_codec::Message) -> usize {
     let limits = Limits::default();
     let bytes = ours.to_vec(limits).expect("the sample is within the bounds");
@@ -105,13 +105,13 @@ fn cell(name: &str, ours: &endseal_codec::Message) -> usize {
         let cells: Vec<String> =
             names.iter().zip(&medians).map(|(name, time)| format!("{name} {time:.3}")).collect();
         println!("  {row:16} {}   ratio {ratio:.2}", cells.join(", "));
-        // Within the noise of a busy machine it is a draw.
+        // A ratio within the noise of a busy machine is a draw.
         lost += usize::from(ratio > 1.03);
     }
     lost
 }
 
-/// Medians in microseconds, and the median of the ratios of the first two.
+/// Returns the medians in microseconds, and the median of the ratios of the first two subjects.
 fn medians(mut subjects: Vec<Work<'_>>) -> (Vec<f64>, f64) {
     let batches: Vec<u32> = subjects.iter_mut().map(|subject| batch(&mut *subject.1)).collect();
     let mut times = vec![Vec::with_capacity(ROUNDS); subjects.len()];

@@ -1,5 +1,5 @@
-//! Transports whose dependencies are many, beside endseal's: the benchmark peer protocol, and all
-//! that is measured, are the files of `peers/rust`.
+//! Transports with many dependencies, to be compared with endseal's. The benchmark peer protocol
+//! and the measured work are the files of `peers/rust`.
 
 #![deny(unsafe_code)]
 
@@ -8,7 +8,7 @@ use std::io;
 use crate::allocation::CountingAllocator;
 use crate::peer::Program;
 
-// The allocator that counts for endseal's own figures, so that both count alike.
+// The same counting allocator as for endseal's own figures, so that both count alike.
 #[path = "../../../bench/src/allocation.rs"]
 #[allow(unsafe_code, unreachable_pub, reason = "an allocator; public in the crate it is from")]
 mod allocation;

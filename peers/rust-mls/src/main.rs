@@ -1,4 +1,5 @@
-//! Groups of endseal-session and of OpenMLS: each library in each place of a group of four.
+//! Groups with members of endseal-session and of OpenMLS: each library in each position of a group
+//! of four.
 //!
 //!     cargo run --release
 
@@ -11,11 +12,11 @@ use std::process::ExitCode;
 
 use member::{Member, Reason};
 
-/// The id of the group.
+/// Id of the group that all scenarios use.
 const GROUP: &[u8] = b"interoperability";
 const MEMBERS: u8 = 4;
 
-/// One scenario, and what it is called.
+/// One scenario with its name.
 type Scenario = (&'static str, fn(&mut [Box<dyn Member>]) -> Result<(), Reason>);
 
 const SCENARIOS: &[Scenario] = &[

@@ -1,4 +1,4 @@
-//! endseal-session as a member.
+//! A group member that uses endseal-session.
 
 use std::time::{Duration, SystemTime};
 
@@ -101,7 +101,7 @@ fn reason(error: impl std::fmt::Display) -> Reason {
     format!("endseal: {error}")
 }
 
-/// Key packages of OpenMLS are of today.
+/// Returns the present time, because OpenMLS creates key packages that are valid from now on.
 fn now() -> Duration {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default()
 }

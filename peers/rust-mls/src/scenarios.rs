@@ -1,15 +1,16 @@
-//! Scenarios between members of both libraries.
+//! Scenarios between group members of both libraries.
 
 use crate::member::{Member, Reason, Seen};
 
 type Members = [Box<dyn Member>];
 
-/// The first creates; each who is in adds the next; all speak after every change.
+/// The first member creates the group, each new member adds the next one, and all write after every
+/// change.
 pub(crate) fn grow(members: &mut Members) -> Result<(), Reason> {
     members[0].create()?;
     for next in 1..members.len() {
         let key_package = members[next].key_package()?;
-        // Who joined last adds the next one.
+        // The member that joined last adds the next one.
         let (commit, welcome) = members[next - 1].add(&key_package)?;
         deliver_commit(&mut members[..next], next - 1, &commit)?;
         members[next].join(&welcome)?;
@@ -19,7 +20,7 @@ pub(crate) fn grow(members: &mut Members) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Each in turn replaces its keys.
+/// Each member replaces its keys, one after the other.
 pub(crate) fn update(members: &mut Members) -> Result<(), Reason> {
     for by in 0..members.len() {
         let commit = members[by].update()?;
@@ -30,7 +31,7 @@ pub(crate) fn update(members: &mut Members) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Texts that were overtaken by each other, and by a commit.
+/// Messages that arrive out of order, and after a commit.
 pub(crate) fn reorder(members: &mut Members) -> Result<(), Reason> {
     let last = members.len() - 1;
     for sender in 0..members.len() {
@@ -54,7 +55,7 @@ pub(crate) fn reorder(members: &mut Members) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The last removes the first, who knows it and reads nothing more.
+/// The last member removes the first one, which learns of it and cannot read anything more.
 pub(crate) fn remove(members: &mut Members) -> Result<(), Reason> {
     let last = members.len() - 1;
     let leaving = members[0].address();
@@ -75,7 +76,8 @@ pub(crate) fn remove(members: &mut Members) -> Result<(), Reason> {
     speak(&mut members[1..])
 }
 
-/// After [`remove`]: one proposes that the last leaves, and the other commits it.
+/// After [`remove`]: one member proposes that the last one leaves, and the other one commits the
+/// proposal.
 pub(crate) fn propose(members: &mut Members) -> Result<(), Reason> {
     let last = members.len() - 1;
     let leaving = members[last].address();
@@ -85,7 +87,7 @@ pub(crate) fn propose(members: &mut Members) -> Result<(), Reason> {
         for receiver in (1..=last).filter(|it| *it != proposer) {
             expect(&members[receiver].open(&proposal)?, &Seen::Proposal)?;
         }
-        // Texts wait for the commit.
+        // Messages must wait for the commit.
         if members[committer].seal(b"too early").is_ok() {
             return Err(format!("{committer} has overlooked a proposal"));
         }

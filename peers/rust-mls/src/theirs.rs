@@ -1,4 +1,4 @@
-//! OpenMLS as a member, with our credential.
+//! A group member that uses OpenMLS, with our credential.
 
 use endseal_keyring::device::{Address, Certificate};
 use openmls::prelude::tls_codec::DeserializeBytes;
@@ -47,7 +47,7 @@ impl Theirs {
         Ok(leaf.ok_or("openmls: no such member")?.index)
     }
 
-    /// The group, and what every call needs.
+    /// Returns the group, with the provider and the key that every call needs.
     #[allow(clippy::type_complexity)]
     fn all(&mut self) -> Result<(&mut MlsGroup, &OpenMlsRustCrypto, &SignatureKeyPair), Reason> {
         let group = self.group.as_mut().ok_or("not in a group")?;
@@ -181,7 +181,7 @@ impl Member for Theirs {
     }
 }
 
-/// As far as endseal skips.
+/// Returns the number of messages that a ratchet may skip, which is the same as endseal's.
 fn ratchets() -> SenderRatchetConfiguration {
     SenderRatchetConfiguration::new(1024, 1024)
 }
@@ -190,7 +190,8 @@ fn message(bytes: &[u8]) -> Result<MlsMessageIn, Reason> {
     MlsMessageIn::tls_deserialize_exact_bytes(bytes).map_err(reason)
 }
 
-/// OpenMLS leaves it to the application to check credentials; the certificate is checked here.
+/// Reads the address of a credential. OpenMLS leaves checking credentials to the application, so
+/// the certificate is checked here.
 fn address(credential: &Credential) -> Result<Address, Reason> {
     let basic = BasicCredential::try_from(credential.clone()).map_err(reason)?;
     Ok(Certificate::from_bytes(basic.identity()).map_err(reason)?.address())

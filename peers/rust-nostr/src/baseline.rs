@@ -1,14 +1,14 @@
-//! Subject `baseline-method`: the method of the published benchmark's device, written anew from its
-//! description and behaviour (<https://github.com/lnbits/nsec-remote-signer>, in C++ for an
-//! ESP32-S3).
+//! Subject `baseline-method`: the method of the published benchmark's device, implemented again
+//! from its description and behaviour (<https://github.com/lnbits/nsec-remote-signer>, in C++ for
+//! an ESP32-S3).
 //!
-//! Every key and hash travels as a hexadecimal string, every message derives its shared secret and
-//! conversation key again, every step makes new strings and vectors, and events are JSON documents
-//! when read and concatenated strings when written. AES and ChaCha20 are the plain algorithms,
-//! because the device runs them in software; SHA-256, which it has in hardware, is a crate that
-//! uses instructions. The curve is k256, in the language alone as the device's. Mistakes of the
-//! original are not imitated: padding is removed, authentication tags and incoming signatures are
-//! verified, and text is escaped.
+//! Every key and hash is passed as a hexadecimal string, every message derives its shared secret
+//! and conversation key again, every step creates new strings and vectors, and events are JSON
+//! documents when read and concatenated strings when written. AES and ChaCha20 are the plain
+//! algorithms, because the device runs them in software; SHA-256, which the device has in hardware,
+//! is a crate that uses special instructions. The curve is k256, in plain Rust, because the
+//! device's is portable code as well. Errors of the original are not reproduced: padding is
+//! removed, authentication tags and incoming signatures are verified, and text is escaped.
 
 use nostr::key::Keys;
 use rand::Rng;
@@ -46,7 +46,7 @@ pub(crate) fn prepare(asked: Asked) -> Result<Job, Refusal> {
     job.map_err(Refusal::failed)
 }
 
-/// A key pair as the device holds it: two hexadecimal strings.
+/// A key pair as the device stores it: two hexadecimal strings.
 #[derive(Clone)]
 struct KeyText {
     secret: String,
@@ -133,7 +133,7 @@ fn nip04_decrypt(texts: Vec<String>) -> Result<Job, String> {
     ))
 }
 
-/// Checks a payload by opening it, changing it, and the official vector.
+/// Checks a payload: it must open, a changed one must not, and the official vector must match.
 fn nip44_checked(
     opened: impl Fn(&str) -> Result<String, String>,
     sealed: &str,
@@ -194,8 +194,8 @@ fn conversation_key(inputs: usize) -> Job {
     )
 }
 
-/// Checks that the event verifies, here and in the crate `nostr`, and that no change of its content
-/// does.
+/// Checks that the event verifies, here and in the crate `nostr`, and does not verify after a
+/// change of its content.
 fn event_checked(event: &str, content: &str) -> Result<Checked, String> {
     let parsed = nostr::event::Event::from_json(event).map_err(|error| error.to_string())?;
     let verified = event::verify(event).is_ok() && parsed.verify().is_ok();
@@ -207,7 +207,7 @@ fn event_checked(event: &str, content: &str) -> Result<Checked, String> {
     })
 }
 
-/// The time of all events: a second of the year 2026.
+/// Time of all events, in the year 2026, in seconds since 1970.
 const CREATED_AT: u64 = 1_790_000_000;
 
 fn note(author: &KeyText, content: &str) -> Result<String, String> {

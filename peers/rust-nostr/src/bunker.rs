@@ -1,4 +1,4 @@
-//! The signer of the crate `nostr-connect`, for the case `bunker_sign`. Every request is approved.
+//! The signer of the crate `nostr-connect`, for the case `bunker_sign`. It approves every request.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use nostr_connect::prelude::{
 use serde_json::json;
 use tokio::io::{AsyncReadExt, stdin};
 
-/// Timeout of one request that asks if the signer listens.
+/// Timeout of one request that checks if the signer is listening.
 const PROBE: Duration = Duration::from_millis(500);
 const PROBES: usize = 40;
 
@@ -42,7 +42,7 @@ async fn serving(relay: &str) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Asks until there is an answer: the crate does not tell when its subscription stands.
+/// Sends requests until one is answered: the crate does not report when it has subscribed.
 async fn await_answer(uri: &NostrConnectUri) -> Result<(), Box<dyn Error>> {
     let mut last = None;
     for _ in 0..PROBES {

@@ -1,7 +1,7 @@
 //! Subject `rust-nostr-cached`: the fastest calls of the crate `nostr` that are public.
 //!
 //! Follows <https://docs.rs/nostr/0.45.6/nostr/nips/nip44/v2/index.html>: a conversation key is
-//! kept, and payloads are encoded by the caller, here with the crate that `nostr` itself uses.
+//! cached, and payloads are encoded by the caller, here with the crate that `nostr` itself uses.
 //! Nonces come from a generator in the process, which `encrypt_with_rng` allows and `encrypt` does
 //! not do. Events are signed without verifying the signature.
 
@@ -34,7 +34,7 @@ pub(crate) fn prepare(asked: Asked) -> Result<Job, Refusal> {
     }
 }
 
-/// Two sides of a conversation: the keys are the same, derived by each side itself.
+/// Returns the keys of both sides of a conversation, which are equal. Each side derives its own.
 fn sides() -> Result<[ConversationKey; 2], String> {
     let (own, other) = (Keys::generate(), Keys::generate());
     let derive = |own: &Keys, other: &Keys| {
@@ -99,7 +99,8 @@ fn flow_cached(texts: &[String]) -> Result<Job, String> {
     flow(texts, move |roles, request| answer(roles, &derived, request))
 }
 
-/// Signs and answers a request, with the client's conversation key after the first one.
+/// Signs and answers a request. From the second request on, the client's conversation key is
+/// cached.
 fn answer(
     roles: &Roles,
     derived: &OnceCell<ConversationKey>,

@@ -1,4 +1,4 @@
-//! A case of the suite `nostr` with its keys and inputs, ready to be run.
+//! A prepared case of the suite `nostr`, with its keys and inputs.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -22,7 +22,7 @@ const USUAL_CONTENT: usize = 100;
 /// Total length of all texts of a case, in bytes.
 const MEMORY_LIMIT: usize = 1 << 28;
 
-/// One iteration of a case.
+/// Kind of work of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     AesEncrypt,
@@ -37,37 +37,38 @@ pub(crate) enum Work {
     Flow,
 }
 
-/// A case that is asked for, with its texts: different random ASCII texts of one length.
+/// A requested case with its texts: different random ASCII texts of the same length.
 pub(crate) struct Asked {
     pub(crate) work: Work,
     pub(crate) texts: Vec<String>,
 }
 
 impl Asked {
-    /// The refusal of a case that the subject does not have.
+    /// Returns the refusal of a case that the subject does not support.
     pub(crate) fn unsupported(&self) -> Refusal {
         Refusal::unsupported(format!("this subject does not do {:?}", self.work))
     }
 }
 
-/// Findings of a check.
+/// Results of a check.
 pub(crate) struct Checked {
     pub(crate) round_trip: bool,
-    /// `None` if the case has nothing that could be changed unnoticed, or promises nothing.
+    /// True if a change is refused; `None` if the case has nothing that could be changed, or does
+    /// not claim to detect changes.
     pub(crate) tamper_refused: Option<bool>,
-    /// Length of the result as it is sent.
+    /// Length of the result as it is sent, in bytes.
     pub(crate) sealed_bytes: Option<usize>,
 }
 
-/// The work of a case with input number `n`, and the proof that it is right.
+/// The work of a case with input number `n`, and the check of its result.
 pub(crate) struct Job {
     step: Box<dyn Fn(usize) -> Result<(), String>>,
     check: Box<dyn Fn() -> Result<Checked, String>>,
 }
 
 impl Job {
-    /// A job that does `work` with each input, and proves it by `check` with the first input and
-    /// its result.
+    /// Creates a job that runs `work` with each input, and checks the first input and its result by
+    /// `check`.
     pub(crate) fn new<I: 'static, O: 'static>(
         inputs: Vec<I>,
         work: impl Fn(&I) -> Result<O, String> + 'static,
@@ -78,7 +79,7 @@ impl Job {
         let step = move |n: usize| {
             let (inputs, work) = &*own;
             let input = inputs.get(n).ok_or("no such input")?;
-            // Released here, inside the timed part.
+            // Freed here, within the timed part.
             drop(black_box(work(black_box(input))?));
             Ok(())
         };
@@ -91,7 +92,7 @@ impl Job {
     }
 }
 
-/// Makes a case of one of the subjects ready.
+/// Prepares a case of one of the subjects.
 pub(crate) fn prepare(wanted: &Wanted<'_>) -> Result<Box<dyn Ready>, Refusal> {
     let subject = SUBJECTS.iter().find(|it| it.name == wanted.subject);
     let subject = subject.ok_or_else(|| wanted.nobody())?;
@@ -145,7 +146,7 @@ fn within(name: &str, value: usize, least: usize, most: usize) -> Result<usize, 
     (least..=most).contains(&value).then_some(value).ok_or_else(why)
 }
 
-/// Random text of letters, digits, blanks and full stops.
+/// Returns random text of letters, digits, blanks and full stops.
 fn text(bytes: usize) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .";
     let mut random = vec![0; bytes];
@@ -156,7 +157,7 @@ fn text(bytes: usize) -> String {
 struct Case {
     job: Job,
     inputs: usize,
-    /// The input that is next.
+    /// Number of the next input.
     next: usize,
 }
 
@@ -191,7 +192,8 @@ fn process_cpu_ns() -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
-/// The payload or event with another character in its middle: one bit of what is encoded in Base64.
+/// Returns the payload or event with another character in its middle, which changes one bit of the
+/// decoded Base64.
 pub(crate) fn changed(sealed: &str) -> String {
     let middle = sealed.len() / 2;
     let other = |c| if c == 'A' { 'B' } else { 'A' };
@@ -200,7 +202,7 @@ pub(crate) fn changed(sealed: &str) -> String {
 
 /// Values of the official test vectors that every check uses.
 pub(crate) mod vector {
-    /// The secret keys 1 and 2, their conversation key, and "a" under the nonce 1, from NIP-44.
+    /// From NIP-44: the secret keys 1 and 2, their conversation key, and "a" under the nonce 1.
     pub(crate) const SECRETS: [&str; 2] = [
         "0000000000000000000000000000000000000000000000000000000000000001",
         "0000000000000000000000000000000000000000000000000000000000000002",
@@ -216,7 +218,7 @@ pub(crate) mod vector {
     pub(crate) const PAYLOAD: &str = "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABee0G5VSK0/9YypIObAtDKfYEAjD35uVkHyB0F4DwrcNaCXlC\
          WZKaArsGrY6M9wnuTMxWfp1RTN9Xga8no+kF5Vsb";
 
-    /// CBC-AES256 of NIST SP 800-38A, F.2.5, the first block.
+    /// From NIST SP 800-38A, F.2.5: CBC-AES256, the first block.
     pub(crate) const AES_KEY: [u8; 32] = [
         0x60, 0x3d, 0xeb, 0x10, 0x15, 0xca, 0x71, 0xbe, 0x2b, 0x73, 0xae, 0xf0, 0x85, 0x7d, 0x77,
         0x81, 0x1f, 0x35, 0x2c, 0x07, 0x3b, 0x61, 0x08, 0xd7, 0x2d, 0x98, 0x10, 0xa3, 0x09, 0x14,
@@ -232,7 +234,8 @@ pub(crate) mod vector {
         0xd6,
     ];
 
-    /// A message in NIP-04 that go-nostr wrote, from the tests of nostr-tools: keys, payload, text.
+    /// From the tests of nostr-tools: a NIP-04 message that go-nostr wrote, with keys, payload and
+    /// text.
     pub(crate) const LEGACY_SECRETS: [&str; 2] = [
         "91ba716fa9e7ea2fcbad360cf4f8e0d312f73984da63d90f524ad61a6a1e7dbe",
         "96f6fa197aa07477ab88f6981118466ae3a982faab8ad5db9d5426870c73d220",

@@ -1,5 +1,5 @@
-//! The client of the crate `nostr-connect` for tests of signers. tests/nostr/README.md describes
-//! the orders, one in JSON a line, and the answers.
+//! The client of the crate `nostr-connect` for tests of signers. It reads one order in JSON a line
+//! and writes one answer; tests/nostr/README.md describes them.
 
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-/// The client's own timeout; each order has a shorter one.
+/// Timeout of the client itself; each order has a shorter one.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Deserialize)]
 struct Order {
-    /// Seconds until the answer is `timeout`.
+    /// Seconds after which the answer is `timeout`.
     seconds: f64,
     #[serde(flatten)]
     wish: Wish,
@@ -62,7 +62,7 @@ enum Wish {
     Other,
 }
 
-/// An answer that is not `ok`.
+/// An answer that reports an error.
 struct Failure {
     class: &'static str,
     message: String,
@@ -97,7 +97,7 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-/// Answers the orders at standard input.
+/// Answers the orders on standard input.
 pub(crate) fn serve() -> io::Result<()> {
     let runtime = Runtime::new()?;
     let mut client = None;
@@ -131,7 +131,8 @@ async fn fulfil(client: &mut Option<Arc<NostrConnect>>, wish: Wish) -> Result<Va
             let one = client.insert(open(NostrConnectUri::parse(uri)?, &key)?);
             return Ok(json!(one.get_public_key_async().await?));
         }
-        // As the library says it: by the URL that it gives for this, which has no secret.
+        // Resumed as the library documents it: by the URL that it returns for this purpose, which
+        // has no secret.
         Wish::Resume { uri, key } => {
             let uri = match NostrConnectUri::parse(uri)? {
                 NostrConnectUri::Bunker { remote_signer_public_key, relays, .. } => {
@@ -147,7 +148,7 @@ async fn fulfil(client: &mut Option<Arc<NostrConnect>>, wish: Wish) -> Result<Va
             let relays = relays.collect::<Result<Vec<_>, _>>()?;
             let uri = NostrConnectUri::client(Keys::parse(&key)?.public_key(), relays, "endseal");
             let one = Arc::clone(client.insert(open(uri.clone(), &key)?));
-            // The library listens from its first request on.
+            // The library only listens after its first request.
             tokio::spawn(async move { one.get_public_key_async().await });
             return Ok(json!(uri.to_string()));
         }
@@ -198,7 +199,7 @@ fn open(uri: NostrConnectUri, key: &str) -> Result<Arc<NostrConnect>, Failure> {
     Ok(Arc::new(NostrConnect::new(uri, Keys::parse(key)?, PATIENCE, None)?))
 }
 
-/// Has a draft without author signed.
+/// Has a draft without an author signed.
 async fn signed(client: &NostrConnect, mut event: Value) -> Result<Event, Failure> {
     event["pubkey"] = json!(client.get_public_key_async().await?);
     let unsigned: UnsignedEvent = serde_json::from_value(event)?;

@@ -1,5 +1,5 @@
 //! Encryption and events of the crate `nostr` for tests of other implementations: one request in
-//! JSON a line, one answer. README.md describes it.
+//! JSON a line, one answer a line. README.md describes them.
 
 use nostr::event::{Event, FinalizeEvent, UnsignedEvent};
 use nostr::key::{Keys, PublicKey, SecretKey};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::protocol::Refusal;
 use crate::versions;
 
-/// Keys are in hexadecimal, events are the text of their JSON.
+/// A request. Keys are in hexadecimal, events are the text of their JSON.
 #[derive(Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 enum Request {
@@ -30,7 +30,7 @@ enum Request {
     Unwrap { secret: String, event: String },
 }
 
-/// The answer to a line.
+/// Answers one line.
 pub(crate) fn answer(line: &[u8]) -> Result<Value, Refusal> {
     let request: Request =
         serde_json::from_slice(line).map_err(|error| Refusal::protocol(error.to_string()))?;
@@ -52,7 +52,7 @@ fn serve(request: Request) -> Result<Value, nostr::error::Error> {
             let (secret, public) = (SecretKey::from_hex(&secret)?, known(&public)?);
             let payload = match nonce {
                 Some(nonce) => {
-                    // 32 bytes of hexadecimal, as an event id is.
+                    // An event id has 32 bytes in hexadecimal, like the nonce.
                     let nonce = nostr::event::EventId::from_hex(&nonce)?.to_bytes();
                     nip44::encrypt_with_nonce(&secret, &public, text, Nonce::V2(nonce))?
                 }
@@ -100,7 +100,7 @@ fn known(public: &str) -> Result<PublicKey, nostr::error::Error> {
     PublicKey::from_hex(public)
 }
 
-/// The event of a draft, whose author the library wants to be in it.
+/// Returns the event of a draft. The library needs the author in it.
 fn unsigned(draft: &str, author: &Keys) -> Result<UnsignedEvent, nostr::error::Error> {
     let mut draft: serde_json::Map<String, Value> = serde_json::from_str(draft)?;
     draft.insert("pubkey".into(), author.public_key().to_hex().into());

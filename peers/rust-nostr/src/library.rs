@@ -1,4 +1,4 @@
-//! Subject `rust-nostr`: the calls of the crate `nostr` that take keys.
+//! Subject `rust-nostr`: the functions of the crate `nostr` that take keys.
 //!
 //! Follows <https://docs.rs/nostr/0.45.6/nostr/nips/nip44/fn.encrypt.html>,
 //! <https://docs.rs/nostr/0.45.6/nostr/nips/nip04/fn.encrypt.html>, and for events the traits of
@@ -49,7 +49,7 @@ pub(crate) fn text(error: impl Display) -> String {
     error.to_string()
 }
 
-// AES as `nostr::nips::nip04` calls it.
+// AES as `nostr::nips::nip04` uses it.
 
 fn aes_seal(key: &[u8; 32], iv: &[u8; 16], text: &[u8]) -> Vec<u8> {
     cbc::Encryptor::<Aes256>::new(key.into(), iv.into()).encrypt_padded_vec_mut::<Pkcs7>(text)
@@ -134,7 +134,7 @@ fn nip04_decrypt(texts: Vec<String>) -> Result<Job, String> {
     ))
 }
 
-/// Checks a payload by opening it with the other side's keys, and the official vector.
+/// Checks a payload: it must open with the other side's keys, and the official vector must match.
 pub(crate) fn nip44_checked(
     opened: impl Fn(&str) -> Result<String, String>,
     sealed: &str,
@@ -203,7 +203,7 @@ pub(crate) fn draft(content: &str, author: &Keys) -> UnsignedEvent {
     builder.custom_created_at(Timestamp::now()).finalize_unsigned(author.public_key())
 }
 
-/// Checks that the event verifies, and that no field of it can be changed.
+/// Checks that the event verifies, and that a change of any field is detected.
 pub(crate) fn event_checked(event: &Event, content: &str) -> Checked {
     let mut others = [event.clone(), event.clone(), event.clone()];
     others[0].content.push('.');
@@ -237,8 +237,7 @@ fn verify(texts: Vec<String>) -> Result<Job, String> {
     ))
 }
 
-/// The keys of `flow`: the client, the signer that speaks to it, and the user whose events are
-/// signed.
+/// Keys of `flow`: the client, the signer that answers it, and the user whose events are signed.
 #[derive(Clone)]
 pub(crate) struct Roles {
     pub(crate) client: Keys,
@@ -246,7 +245,7 @@ pub(crate) struct Roles {
     pub(crate) user: Keys,
 }
 
-/// A request of NIP-46 to sign an event with that content, as the client sends it.
+/// Returns a NIP-46 request to sign an event with that content, as the client sends it.
 fn request(roles: &Roles, content: &str) -> Result<String, String> {
     let request = NostrConnectRequest::SignEvent(draft(content, &roles.user));
     let message = NostrConnectMessage::request(&request);
@@ -274,7 +273,7 @@ fn answer(roles: &Roles, request: &str) -> Result<String, String> {
     Ok(response.finalize(&roles.signer).map_err(text)?.as_json())
 }
 
-/// The event that the client finds in a response.
+/// Returns the event that the client finds in a response.
 fn accepted(roles: &Roles, response: &str) -> Result<Event, String> {
     let event = Event::from_json(response).map_err(text)?;
     event.verify().map_err(text)?;
@@ -295,7 +294,8 @@ fn accepted(roles: &Roles, response: &str) -> Result<Event, String> {
     Ok(event)
 }
 
-/// The case `flow` of a signer that answers by `answer`; requests and checks are this module's.
+/// Creates the case `flow` of a signer that answers by `answer`. Requests and checks are the same
+/// for all.
 pub(crate) fn flow(
     texts: &[String],
     answer: impl Fn(&Roles, &str) -> Result<String, String> + Clone + 'static,

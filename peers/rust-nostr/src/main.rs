@@ -1,6 +1,6 @@
-//! The crate `nostr` and the published baseline beside endseal-nostr: the benchmark peer protocol
-//! is the files of `peers/rust`. Modes: `interop`, encryption and events for tests; `bunker` and
-//! `client`, remote signing by the crate `nostr-connect`.
+//! The crate `nostr` and the published baseline, to be compared with endseal-nostr. The benchmark
+//! peer protocol is implemented by the files of `peers/rust`. Modes: `interop`, encryption and
+//! events for tests; `bunker` and `client`, remote signing by the crate `nostr-connect`.
 
 #![deny(unsafe_code)]
 
@@ -10,7 +10,7 @@ use std::{env, io};
 use crate::allocation::CountingAllocator;
 use crate::peer::Program;
 
-// The allocator that counts for endseal's own figures, so that both count alike.
+// The same counting allocator as for endseal's own figures, so that both count alike.
 #[path = "../../../bench/src/allocation.rs"]
 #[allow(unsafe_code, unreachable_pub, dead_code, reason = "an allocator; public where it is from")]
 mod allocation;

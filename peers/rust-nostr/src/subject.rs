@@ -1,4 +1,4 @@
-//! The list of subjects.
+//! The list of subjects of the suite `nostr`.
 
 use crate::case::{Asked, Job};
 use crate::protocol::{Described, Refusal};
@@ -10,11 +10,11 @@ pub(crate) struct Subject {
     about: &'static str,
     crates: &'static [&'static str],
     settings: &'static str,
-    /// Makes keys and inputs of a case.
+    /// Creates the keys and inputs of a case.
     pub(crate) prepare: fn(Asked) -> Result<Job, Refusal>,
 }
 
-/// In the order of `hello`.
+/// All subjects, in the order of `hello`.
 pub(crate) const SUBJECTS: [Subject; 3] = [
     Subject {
         name: "rust-nostr",
@@ -43,7 +43,7 @@ pub(crate) const SUBJECTS: [Subject; 3] = [
     },
 ];
 
-/// Properties of NIP-44, which all subjects speak; NIP-04 and bare AES are not authenticated.
+/// Properties of NIP-44, which all subjects support. NIP-04 and plain AES are not authenticated.
 const PROPERTIES: [&str; 3] = ["confidential", "authenticated", "sender"];
 
 pub(crate) fn described() -> Vec<Described> {

@@ -1,4 +1,4 @@
-//! A case of the suite `envelope` with its keys and inputs, ready to be run.
+//! A prepared case of the suite `envelope`, with its keys and inputs.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -12,24 +12,24 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::protocol::{Answer, Integer, Params, Refusal};
 use crate::subject::{Group, Subject};
 
-/// More content and envelopes than this are not prepared.
+/// Largest total size of contents and envelopes of a case, in bytes.
 const MEMORY_LIMIT: usize = 4 << 30;
-/// No subject takes more bytes a member.
+/// Upper bound of the bytes that any subject takes for each member.
 const SLOT_LIMIT: usize = 256;
 
 pub(crate) struct Case {
     group: Box<dyn Group>,
-    /// Which one reads in the cases that open: "in the middle of the list".
+    /// Position of the member that reads in the cases that open: the middle of the list.
     reader: usize,
     members: usize,
     opens: bool,
     /// Number of messages in an input of a `_many` case.
     count: Option<usize>,
-    /// Sets of messages; set n begins at message n.
+    /// Number of sets of messages; set n starts at message n.
     inputs: usize,
     contents: Vec<Vec<u8>>,
     envelopes: Vec<Vec<u8>>,
-    /// The input that is next.
+    /// Number of the next input.
     next: usize,
 }
 
@@ -85,7 +85,8 @@ impl Case {
         for member in [0, self.reader, self.members - 1] {
             round_trip &= self.group.open(member, &envelope).map_err(failed)? == *content;
         }
-        // Every subject ends in content and a tag of 16 bytes: a bit in each of them.
+        // Every subject's envelope ends in the content and a tag of 16 bytes: one bit in each of
+        // them is changed.
         let mut refused = true;
         for back in [1, 16 + content.len() / 2 + 1] {
             let mut tampered = envelope.clone();
@@ -120,18 +121,18 @@ impl Case {
         Ok(Answer::Ran { iterations, wall_ns, cpu_ns })
     }
 
-    /// Seals or opens one message, and releases the result as it would be in use.
+    /// Seals or opens one message, and frees the result as an application would.
     fn once(&self, message: usize) -> Result<(), String> {
         let inputs = if self.opens { &self.envelopes } else { &self.contents };
         let input = black_box(inputs.get(message).ok_or("no such input")?.as_slice());
         let result =
             if self.opens { self.group.open(self.reader, input) } else { self.group.seal(input) };
-        // Seen by the optimiser alone.
+        // Keeps the optimiser from removing the work.
         drop(black_box(result.map_err(|error| error.to_string())?));
         Ok(())
     }
 
-    /// A set of messages, on all cores: each thread takes the next message that is left.
+    /// Seals or opens a set of messages on all cores: each thread takes the next remaining message.
     fn at_once(&self, set: usize, count: usize) -> Result<(), String> {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let left = AtomicUsize::new(0);
@@ -157,7 +158,7 @@ fn random(bytes: usize) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(content)
 }
 
-/// Of all threads; there is none but those of the case.
+/// Returns the CPU time of all threads, which all belong to the case.
 pub(crate) fn process_cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()

@@ -1,4 +1,4 @@
-//! A case of the suite `codec` with its inputs, ready to be run.
+//! A prepared case of the suite `codec`, with its inputs.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -9,29 +9,29 @@ use crate::protocol::{Answer, Integer, Params, Refusal};
 use crate::sample::{Size, sample};
 use crate::subject::codec::{Codec, Decoder, Layer, Prepared};
 
-/// More inputs than that are not prepared.
+/// Largest memory for the inputs of a case, in bytes.
 const MEMORY_LIMIT: usize = 1 << 30;
-/// No subject takes more memory for each byte of an input: lists of numbers in three layers make 32
-/// bytes of one, and a check needs the layers below as well.
+/// Upper bound of the memory that a subject takes for each byte of an input: lists of numbers in
+/// three layers make 32 bytes of one, and a check needs the layers below as well.
 const GROWTH: usize = 64;
-/// Bytes around those that are asked for, which then grow.
+/// Upper bound of the bytes around the requested ones, which grow as well.
 const AROUND: usize = 512;
 
-/// Large enough for the words that are mentioned, and with all around them below the maximum of a
-/// message.
+/// Allowed sizes: large enough for the words that are mentioned, and with all other fields below
+/// the maximum of a message.
 const BYTES: std::ops::RangeInclusive<usize> = 1024..=1_000_000;
 const BLOB_PERCENTS: [usize; 2] = [0, 75];
 
 pub(crate) struct CodecCase {
     work: Work,
-    /// A change of its encodings must be refused.
+    /// True if a changed encoding must be refused.
     authenticated: bool,
     prepared: Box<dyn Prepared>,
     inputs: usize,
-    /// One for each input.
+    /// Encodings, one for each input.
     encoded: Vec<Vec<u8>>,
     buffer: Vec<u8>,
-    /// The input that is next.
+    /// Number of the next input.
     next: usize,
 }
 
@@ -41,7 +41,7 @@ enum Work {
     Decode,
     DecodeBorrowed,
     RoundTrip,
-    /// Nothing to run.
+    /// Only the size is measured, so there is no work.
     WireSize,
 }
 
@@ -103,7 +103,7 @@ impl CodecCase {
             prepared.encode(input, &mut encoded).map(|()| encoded)
         };
         let encoded = (0..inputs).map(encode).collect::<Result<_, _>>().map_err(failed)?;
-        // Properties are those of the layers above the first.
+        // The properties of a subject hold for the layers above the first.
         let claimed = subject.properties.contains(&"authenticated");
         let authenticated = layer > Layer::Message && claimed;
         Ok(Self { work, authenticated, prepared, inputs, encoded, buffer: Vec::new(), next: 0 })
@@ -120,7 +120,7 @@ impl CodecCase {
         }
         let first = self.encoded.first().ok_or_else(|| Refusal::failed("no input"))?;
         let tamper_refused = self.authenticated.then(|| {
-            // Far from both ends, where what is around the ciphertext lies.
+            // Positions far from both ends, where the bytes around the ciphertext are.
             [first.len() / 4, first.len() / 2, first.len() / 4 * 3].into_iter().all(|at| {
                 let mut tampered = first.clone();
                 tampered[at] ^= 1;

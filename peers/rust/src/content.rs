@@ -1,18 +1,18 @@
-//! Content under AES-256-GCM of aws-lc-rs, for the subjects whose library seals only keys.
+//! AES-256-GCM of aws-lc-rs for the content, for subjects whose library seals only keys.
 
 use std::error::Error;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::error::Unspecified;
 
-/// A key for one content, which is why its nonce can be zero.
+/// Returns a new key for a single content, so that its nonce can be zero.
 pub(crate) fn new_key() -> Result<[u8; 32], Unspecified> {
     let mut key = [0; 32];
     aws_lc_rs::rand::fill(&mut key)?;
     Ok(key)
 }
 
-/// Appends the parts of a content, sealed as one, and the tag.
+/// Seals the parts of a content as one, and appends the result and the tag.
 pub(crate) fn seal(key: &[u8; 32], parts: &[&[u8]], to: &mut Vec<u8>) -> Result<(), Unspecified> {
     let start = to.len();
     for part in parts {

@@ -1,4 +1,5 @@
-//! One line in, one line out, until the input ends: see `docs/spec/bench-peer.md`.
+//! Reads one request a line and writes one answer a line, until the input ends: see
+//! `docs/spec/bench-peer.md`.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -7,13 +8,13 @@ use serde::Serialize;
 use crate::peer::{Peer, Program};
 use crate::protocol::{LINE_LIMIT, Refusal, to_line};
 
-/// Answers the requests of a harness at standard input.
+/// Answers the requests on standard input.
 pub(crate) fn serve(program: Program) -> io::Result<()> {
     let mut peer = Peer::new(program);
     serve_answers(|line| peer.answer(line))
 }
 
-/// Answers what comes in at standard input by `answer`.
+/// Answers each line of standard input by `answer`.
 pub(crate) fn serve_answers<T: Serialize>(
     mut answer: impl FnMut(&[u8]) -> Result<T, Refusal>,
 ) -> io::Result<()> {
@@ -26,8 +27,8 @@ pub(crate) fn serve_answers<T: Serialize>(
     Ok(())
 }
 
-/// The next line without its end; `None` at the end of the input. Of a line that is too long
-/// nothing is kept.
+/// Reads the next line without its end; `None` at the end of the input. The content of a line that
+/// is too long is dropped.
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<Vec<u8>, Refusal>>> {
     let mut line = Vec::new();
     if input.take(LINE_LIMIT as u64).read_until(b'\n', &mut line)? == 0 {
@@ -37,7 +38,7 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<Vec<u8>, Refu
         return Ok(Some(Ok(line)));
     }
     if line.len() < LINE_LIMIT {
-        // The input ended within a line, which is none.
+        // The input ended within a line, which does not count.
         return Ok(None);
     }
     input.skip_until(b'\n')?;

@@ -1,6 +1,7 @@
-//! Rust libraries that endseal is measured beside, behind the benchmark peer protocol.
+//! Rust libraries that endseal is compared with, behind the benchmark peer protocol.
 //!
-//! One line in, one line out, until the input ends: see `docs/spec/bench-peer.md`.
+//! The program reads one request a line and answers with one line, until its input ends: see
+//! `docs/spec/bench-peer.md`.
 
 #![deny(unsafe_code)]
 
@@ -8,7 +9,7 @@ use std::io;
 
 use crate::allocation::CountingAllocator;
 
-// The allocator that counts for endseal's own figures, so that both count alike.
+// The same counting allocator as for endseal's own figures, so that both count alike.
 #[path = "../../../bench/src/allocation.rs"]
 #[allow(unsafe_code, unreachable_pub, reason = "an allocator; public in the crate it is from")]
 mod allocation;

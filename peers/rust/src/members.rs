@@ -1,4 +1,4 @@
-//! Group members who are known by their Ed25519 keys.
+//! Group members that are known by their Ed25519 keys.
 
 use std::error::Error;
 
@@ -6,7 +6,8 @@ use aws_lc_rs::digest::{SHA256, SHA512, digest};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use curve25519_dalek::edwards::CompressedEdwardsY;
 
-/// A member with what a member keeps: its own X25519 keys are computed once, not at each open.
+/// A member with the state that it would keep: its own X25519 keys are computed once, not at each
+/// open.
 pub(crate) struct Member {
     pub(crate) ed25519: [u8; 32],
     pub(crate) x25519: [u8; 32],
@@ -15,7 +16,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// The member at that position, the same in every run.
+    /// Returns the member at that position, the same in every run.
     pub(crate) fn numbered(number: usize) -> Result<Self, Box<dyn Error>> {
         let label = format!("endseal benchmark member {number}");
         let seed: [u8; 32] = digest(&SHA256, label.as_bytes()).as_ref().try_into()?;
@@ -32,7 +33,7 @@ impl Member {
     }
 }
 
-/// The X25519 key of an Ed25519 key: a square root and an inversion.
+/// Converts an Ed25519 key to X25519, which takes a square root and an inversion.
 pub(crate) fn to_x25519(ed25519: &[u8; 32]) -> Result<[u8; 32], &'static str> {
     let point = CompressedEdwardsY(*ed25519).decompress().ok_or("not a point on the curve")?;
     Ok(point.to_montgomery().to_bytes())

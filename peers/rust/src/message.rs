@@ -1,7 +1,8 @@
-//! A message as a Rust program declares it, for the formats that are derived from such
+//! A message as a Rust program would declare it, for formats that are derived from such
 //! declarations: the fields of `RichMessage` in `proto/endseal/v1/message.proto`.
 //!
-//! Byte strings are marked as such for serde and minicbor, which else write lists of numbers.
+//! Byte strings are marked as such for serde and minicbor, which would otherwise write lists of
+//! numbers.
 
 pub(crate) mod view;
 
@@ -45,7 +46,7 @@ pub(crate) struct Message {
     pub(crate) reply_to: Option<[u8; 16]>,
     #[n(9)]
     pub(crate) edits: Vec<Edit>,
-    /// In the order of the keys.
+    /// Sorted by key.
     #[n(10)]
     pub(crate) metadata: Vec<Entry>,
 }
@@ -222,7 +223,7 @@ pub(crate) struct Edit {
     pub(crate) body: Body,
 }
 
-/// Of the metadata.
+/// An entry of the metadata: a key with its value.
 #[derive(
     Clone,
     Debug,
@@ -255,8 +256,8 @@ impl Body {
 }
 
 impl Message {
-    /// The raw bytes of all fields, one behind the other, without anything that delimits them:
-    /// sizes are compared with their length.
+    /// Concatenates the raw bytes of all fields without delimiters. Sizes of encodings are compared
+    /// with their length.
     pub(crate) fn raw(&self) -> Vec<u8> {
         let mut raw = Vec::new();
         for field in [&self.id[..], &self.conversation, &self.sender] {

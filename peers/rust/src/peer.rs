@@ -1,4 +1,4 @@
-//! Answers of a peer to each request.
+//! Answers each request of the harness.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -6,21 +6,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::protocol::{Answer, Described, Integer, Params, Refusal, Request, VERSION};
 
-/// The specification asks for 64.
+/// Largest number of open handles. The specification requires at least 64.
 const HANDLE_LIMIT: usize = 1024;
 
-/// Identity of a peer.
+/// Description of a peer's program, with its subjects.
 #[derive(Clone, Copy)]
 pub(crate) struct Program {
-    /// Its name in `hello`.
+    /// Name of the peer in `hello`.
     pub(crate) name: &'static str,
-    /// Its subjects, in the order of `hello`.
+    /// Returns the subjects, in the order of `hello`.
     pub(crate) subjects: fn() -> Vec<Described>,
-    /// Makes a case of one of them ready.
+    /// Prepares a case of one of the subjects.
     pub(crate) prepare: fn(&Wanted<'_>) -> Result<Box<dyn Ready>, Refusal>,
 }
 
-/// A case that is asked for.
+/// The case that a request asks for.
 pub(crate) struct Wanted<'a> {
     pub(crate) subject: &'a str,
     pub(crate) case: &'a str,
@@ -28,12 +28,12 @@ pub(crate) struct Wanted<'a> {
     pub(crate) inputs: Integer,
 }
 
-/// A case with its inputs.
+/// A prepared case with its inputs.
 pub(crate) trait Ready {
     /// Checks that the subject does what it claims.
     fn check(&mut self) -> Result<Answer, Refusal>;
 
-    /// Does the work of the case so many times.
+    /// Does the work of the case `iterations` times.
     fn run(&mut self, iterations: u64) -> Result<Answer, Refusal>;
 }
 
@@ -48,7 +48,7 @@ impl Peer {
         Self { program, cases: BTreeMap::new(), last_handle: 0 }
     }
 
-    /// Never panics: what a subject does wrong is an answer.
+    /// Answers a request. It never panics: an error of a subject is an answer as well.
     pub(crate) fn answer(&mut self, line: &[u8]) -> Result<Answer, Refusal> {
         let request = Request::from_line(line)?;
         catch_unwind(AssertUnwindSafe(|| self.serve(request)))
@@ -100,7 +100,7 @@ impl Peer {
 }
 
 impl Wanted<'_> {
-    /// That there is no such subject.
+    /// Returns the refusal that there is no such subject.
     pub(crate) fn nobody(&self) -> Refusal {
         Refusal::unsupported(format!("no subject {}", self.subject))
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The version that is spoken.
+/// Version of the protocol.
 pub(crate) const VERSION: u64 = 1;
 
-/// No line, read or written, is longer, its end included.
+/// Largest length of a line in bytes, including its end, in both directions.
 pub(crate) const LINE_LIMIT: usize = 1 << 20;
 
 #[derive(Debug, Deserialize)]
@@ -20,13 +20,13 @@ pub(crate) enum Request {
     Release { handle: Integer },
 }
 
-/// Parameters of a case by name; each case says what it lacks.
+/// Parameters of a case by name. Each case reports the parameters that it lacks.
 #[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Params(BTreeMap<String, Integer>);
 
 impl Params {
-    /// The values of `names`, if these are all that was given.
+    /// Returns the values of `names`. Fails if one is missing or there are others.
     pub(crate) fn take<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N], Refusal> {
         if let Some(other) = self.0.keys().find(|name| !names.contains(&name.as_str())) {
             return Err(Refusal::unsupported(format!("this case has no parameter {other}")));
@@ -43,18 +43,18 @@ impl Params {
         Ok(values)
     }
 
-    /// Returns true if that one was given.
+    /// Returns true if the request has that parameter.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    /// All that was given.
+    /// Returns all parameters of the request.
     pub(crate) fn all(&self) -> BTreeMap<String, u64> {
         self.0.iter().map(|(name, given)| (name.clone(), given.value())).collect()
     }
 }
 
-/// A number as the protocol has them: whole, not negative, below 2^53.
+/// A number as the protocol allows it: an integer from 0 to below 2^53.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "u64")]
 pub(crate) struct Integer(u64);
@@ -96,7 +96,7 @@ pub(crate) enum Answer {
         tamper_refused: Option<bool>,
         sealed_bytes: u64,
     },
-    /// With figures beyond time, where the case has any.
+    /// With figures other than time, if the case has any.
     CheckedOnTheWire {
         round_trip: bool,
         tamper_refused: Option<bool>,
@@ -112,7 +112,7 @@ pub(crate) enum Answer {
     Released {},
 }
 
-/// A subject as `hello` shows it.
+/// Description of a subject for `hello`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Described {
     pub(crate) subject: &'static str,
@@ -122,7 +122,7 @@ pub(crate) struct Described {
     pub(crate) properties: &'static [&'static str],
 }
 
-/// An answer that is not `ok`.
+/// An answer that reports an error.
 #[derive(Debug, Serialize)]
 pub(crate) struct Refusal {
     error: Class,
@@ -150,14 +150,15 @@ impl Refusal {
         Self::new(Class::Failed, message.into())
     }
 
-    /// Messages repeat what was asked: shortened, so that no answer is too long.
+    /// Creates a refusal. Its message may repeat parts of the request, so it is shortened to keep
+    /// the answer below the limit.
     fn new(error: Class, message: String) -> Self {
         let printable = |c: char| if c.is_control() { ' ' } else { c };
         Self { error, message: message.chars().take(500).map(printable).collect() }
     }
 }
 
-/// The line that answers, with its end.
+/// Returns the answer as a line, including its end.
 pub(crate) fn to_line<T: Serialize>(answer: &Result<T, Refusal>) -> serde_json::Result<Vec<u8>> {
     #[derive(Serialize)]
     struct Line<'a, T> {

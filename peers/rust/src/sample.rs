@@ -2,7 +2,7 @@
 
 use crate::message::{Attachment, Body, Edit, Entry, Mention, Message, Reaction, Source};
 
-/// Three of them have characters of two or three bytes.
+/// Words of the texts. Three of them have characters of two or three bytes.
 const WORDS: [&str; 64] = [
     "the", "and", "to", "of", "a", "in", "is", "that", "for", "it", "on", "we", "you", "with",
     "this", "are", "be", "at", "have", "not", "will", "from", "by", "can", "if", "please", "when",
@@ -14,12 +14,12 @@ const WORDS: [&str; 64] = [
 
 /// Letter that the published tables repeat.
 const LETTER: &str = "x";
-/// A mention covers so many of them.
+/// Number of letters that one mention covers.
 const LETTERS_A_MENTION: u8 = 8;
 
 const EMOJI: [&str; 4] = ["👍", "🎉", "😂", "🚀"];
 const MENTIONS: usize = 3;
-/// A mention covers each of the words 0, 8 and 16.
+/// Distance between two mentioned words: the words 0, 8 and 16 are mentioned.
 const WORDS_A_MENTION: usize = 8;
 
 const NAME: &str = "photo.jpg";
@@ -27,14 +27,14 @@ const MEDIA_TYPE: &str = "image/jpeg";
 const EDIT: &str = "draft";
 const METADATA: [(&str, &[u8]); 3] = [("app", b"cli"), ("lang", b"en"), ("tz", b"+01")];
 
-/// Sizes that the parameters of a case ask for.
+/// Sizes that the parameters of a case request.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
-    /// Body text and inline blob together.
+    /// Bytes of body text and inline blob together.
     pub(crate) bytes: usize,
-    /// Percentage of it that is the blob.
+    /// Percentage of these bytes that the blob has.
     pub(crate) blob_percent: usize,
-    /// One letter repeated instead of words.
+    /// True if the text is one repeated letter instead of words.
     pub(crate) letter: bool,
 }
 
@@ -48,7 +48,7 @@ impl Size {
     }
 }
 
-/// The message at that position of the inputs.
+/// Builds the message at that position of the inputs.
 pub(crate) fn sample(index: u64, size: Size) -> Message {
     let mut random = SplitMix64(index);
     let id = random.bytes();
@@ -87,7 +87,7 @@ pub(crate) fn sample(index: u64, size: Size) -> Message {
     }
 }
 
-/// Words up to that length in bytes, and where those that are mentioned stand.
+/// Returns words of that length in bytes together, with the positions of the mentioned ones.
 fn text(random: &mut SplitMix64, length: usize) -> (String, Vec<(u32, u32)>) {
     let mut text = String::with_capacity(length);
     let mut places = Vec::new();
@@ -107,7 +107,7 @@ fn text(random: &mut SplitMix64, length: usize) -> (String, Vec<(u32, u32)>) {
     (text, places)
 }
 
-/// The letter as often as that, and where mentions stand: one behind the other.
+/// Returns the letter repeated, with the positions of the mentions, which follow each other.
 fn letters(length: usize) -> (String, Vec<(u32, u32)>) {
     let places = (0..).step_by(LETTERS_A_MENTION.into()).take(MENTIONS);
     (LETTER.repeat(length), places.map(|start| (start, LETTERS_A_MENTION.into())).collect())
@@ -127,7 +127,8 @@ fn photo(random: &mut SplitMix64, size: Size) -> Attachment {
     }
 }
 
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+/// Pseudorandom generator of Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014.
 struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_generator_is_splitmix64() {
-        // From the reference implementation, https://prng.di.unimi.it/splitmix64.c, with x =
+        // Values of the reference implementation, https://prng.di.unimi.it/splitmix64.c, with x =
         // 1234567.
         let mut random = SplitMix64(1_234_567);
         let drawn = [random.draw(), random.draw(), random.draw()];
@@ -203,7 +204,7 @@ mod tests {
         }
     }
 
-    /// By which peers in other languages know that they build the same.
+    /// Peers in other languages that produce these digests build the same messages.
     #[test]
     fn raw_fields_have_the_digests_of_the_specification() {
         let specification = include_str!("../../../docs/spec/bench-peer.md");

@@ -1,4 +1,4 @@
-//! Interface of a subject, and the list of them.
+//! Interface of a subject of the suite `envelope`, and the list of these subjects.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ pub(crate) mod straight;
 pub(crate) mod straight_signed;
 pub(crate) mod transport;
 
-/// In the order of `hello`.
+/// All subjects, in the order of `hello`.
 pub(crate) const SUBJECTS: [Subject; 7] = [
     age::BUFFERED,
     age::UNBUFFERED,
@@ -24,18 +24,18 @@ pub(crate) const SUBJECTS: [Subject; 7] = [
 /// One way to seal content to a group.
 pub(crate) struct Subject {
     pub(crate) name: &'static str,
-    /// One line for the report.
+    /// Description in one line, for the report.
     pub(crate) about: &'static str,
-    /// Crates whose versions are reported, as `Cargo.lock` has them.
+    /// Crates whose versions are reported, by their names in `Cargo.lock`.
     pub(crate) crates: &'static [&'static str],
-    /// The document whose recommendation is followed.
+    /// The document whose recommendation the settings follow.
     pub(crate) settings: &'static str,
-    /// From the list in the specification.
+    /// Properties from the list in the specification.
     pub(crate) properties: &'static [&'static str],
-    /// For larger groups the calls of a check take so long that the harness may end the peer, and
+    /// Largest group. For larger ones a check takes so long that the harness may end the peer, and
     /// with it all subjects.
     pub(crate) max_members: usize,
-    /// Makes keys for that many members.
+    /// Creates the keys of that many members.
     #[allow(clippy::type_complexity, reason = "written out once")]
     pub(crate) group: fn(usize) -> Result<Box<dyn Group>, Box<dyn Error>>,
 }
@@ -43,14 +43,14 @@ pub(crate) struct Subject {
 /// Members with their keys, in the form that the subject stores. `Sync`, because the `_many` cases
 /// use all cores.
 pub(crate) trait Group: Sync {
-    /// One envelope with `content` for all members.
+    /// Seals `content` to all members in one envelope.
     fn seal(&self, content: &[u8]) -> Result<Vec<u8>, Box<dyn Error>>;
 
-    /// The content, as the member at that position reads it.
+    /// Opens an envelope as the member at that position.
     fn open(&self, member: usize, envelope: &[u8]) -> Result<Vec<u8>, Box<dyn Error>>;
 }
 
-/// Splits `N` bytes off, or says that the envelope is too short.
+/// Splits off `N` bytes. Fails if the envelope is too short.
 fn take<'a, const N: usize>(rest: &mut &'a [u8]) -> Result<&'a [u8; N], &'static str> {
     let (taken, left) = rest.split_first_chunk().ok_or("the envelope is too short")?;
     *rest = left;

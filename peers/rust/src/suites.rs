@@ -1,4 +1,4 @@
-//! The three suites of this peer.
+//! The three suites of this peer: `envelope`, `codec` and `transport`.
 
 use crate::case::Case;
 use crate::codec_case::CodecCase;

@@ -1,11 +1,11 @@
-//! Interface of a subject of the suite `transport`.
+//! Interface of a subject of the suite `transport`, and its preparation.
 
 use self::carrier::Carrier;
 use self::examine::{Delayed, Found};
 use self::work::{Duplex, Fault, Spent, Work};
 
-// What every subject does, and how it is measured: the same files as for endseal's own subjects, so
-// that they differ in what they are and in nothing else.
+// The work and its measurement are the same files as for endseal's own subjects, so that only the
+// subjects differ.
 #[path = "../../../bench/src/duplex/carrier.rs"]
 pub(crate) mod carrier;
 #[path = "../../../bench/src/duplex/examine.rs"]
@@ -24,39 +24,39 @@ pub(crate) mod work;
 #[path = "transport/pair.rs"]
 pub(crate) mod pair;
 
-/// One way to carry messages.
+/// One transport that carries messages.
 pub(crate) struct Transport {
     pub(crate) name: &'static str,
-    /// One line for the report.
+    /// Description in one line, for the report.
     pub(crate) about: &'static str,
-    /// Crates whose versions are reported, as `Cargo.lock` has them.
+    /// Crates whose versions are reported, by their names in `Cargo.lock`.
     pub(crate) crates: &'static [&'static str],
-    /// The document whose recommendation is followed.
+    /// The document whose recommendation the settings follow.
     pub(crate) settings: &'static str,
-    /// From the list in the specification.
+    /// Properties from the list in the specification.
     pub(crate) properties: &'static [&'static str],
-    /// Makes keys and, where the work begins so, connects the two ends.
+    /// Creates keys and, if the work needs it, connects the two ends.
     pub(crate) prepare: fn(Work, u64) -> Result<Box<dyn Prepared>, Fault>,
 }
 
 /// Properties of TLS 1.3 with both keys pinned.
 pub(crate) const PINNED: &[&str] = &["confidential", "authenticated", "sender"];
-/// The same with a key exchange that withstands a quantum computer.
+/// Properties of TLS 1.3 with both keys pinned and a post-quantum key exchange.
 pub(crate) const PINNED_POST_QUANTUM: &[&str] =
     &["confidential", "authenticated", "sender", "post-quantum"];
 
-/// A case of a subject, with its two ends.
+/// A prepared case of a subject, with its two ends.
 pub(crate) trait Prepared {
     /// Checks that the subject does what it claims.
     fn check(&mut self) -> Result<Found, Fault>;
 
-    /// The figures of the case `handshake`.
+    /// Measures the figures of the case `handshake`.
     fn delayed(&self) -> Result<Delayed, Fault>;
 
-    /// Bytes of heap of a connection on which nothing happens.
+    /// Measures the bytes of heap of an idle connection.
     fn idle_memory(&self) -> Result<Option<u64>, Fault>;
 
-    /// Does the work so many times.
+    /// Does the work `iterations` times.
     fn run(&mut self, iterations: u64) -> Result<Spent, Fault>;
 }
 
@@ -78,7 +78,7 @@ impl<C: Carrier> Prepared for Duplex<C> {
     }
 }
 
-/// The two ends of a carrier.
+/// Prepares a case with the two ends of a subject.
 pub(crate) fn ends<C: Carrier>(
     carrier: C,
     work: Work,

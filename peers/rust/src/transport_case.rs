@@ -1,4 +1,4 @@
-//! A case of the suite `transport`, ready to be run.
+//! A prepared case of the suite `transport`.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::transport::work::{Fault, Spent, Work};
 use crate::transport::{Prepared, Transport};
 use crate::versions;
 
-/// Makes a case of one of `subjects` ready.
+/// Prepares a case of one of `subjects`.
 pub(crate) fn prepare(
     subjects: &[Transport],
     wanted: &Wanted<'_>,
@@ -21,7 +21,7 @@ pub(crate) fn prepare(
     Ok(Box::new(TransportCase { work, authenticated, prepared }))
 }
 
-/// The subject as `hello` shows it.
+/// Returns the description of a subject for `hello`.
 pub(crate) fn describe(subject: &Transport) -> Described {
     Described {
         subject: subject.name,

@@ -1,21 +1,21 @@
-//! Versions of crates, from the lock file that this program was built with.
+//! Versions of crates, from the lock file that this program is built with.
 
 use std::collections::BTreeMap;
 
 const LOCK: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock"));
 
-/// The versions of all `names`.
+/// Returns the versions of all `names`.
 pub(crate) fn of_all(names: &'static [&'static str]) -> BTreeMap<&'static str, &'static str> {
     names.iter().map(|name| (*name, of(name).unwrap_or("unknown"))).collect()
 }
 
-/// The version of `name` that this package depends on, or the only one in the lock file.
+/// Returns the version of `name` that this package depends on, or the only one in the lock file.
 pub(crate) fn of(name: &str) -> Option<&'static str> {
     let direct = package(env!("CARGO_PKG_NAME"))
         .flat_map(|lines| lines.lines())
         .filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix("\",")?.split_once(' '))
         .find_map(|(dependency, version)| (dependency == name).then_some(version));
-    // Dependencies have a version there only where the name alone is not clear.
+    // The lock file has a version at a dependency only if the name alone is ambiguous.
     direct.or_else(|| package(name).find_map(|lines| field(lines, "version")))
 }
 
@@ -28,7 +28,7 @@ fn field<'a>(lines: &'a str, name: &str) -> Option<&'a str> {
     lines.lines().find_map(value)
 }
 
-/// That every crate has a version, and that settings name the version that is built.
+/// Asserts that every crate has a version, and that settings name the version that is built.
 #[cfg(test)]
 pub(crate) fn assert_fit(subjects: &[crate::protocol::Described]) {
     for subject in subjects {

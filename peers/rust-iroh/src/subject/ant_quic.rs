@@ -1,5 +1,5 @@
-//! ant-quic by its own QUIC endpoint, below what finds peers and crosses routers; otherwise its
-//! defaults. Messages stand behind their length.
+//! ant-quic by its own QUIC endpoint, without its peer discovery and NAT traversal; otherwise with
+//! its defaults. Each message is preceded by its length.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Carrier for AntQuic {
             .with_server_key(public, secret)
             .add_trusted_key(self.client.0.clone())
             .build_server_config()?;
-        // Sessions are not resumed: they would not be used.
+        // Sessions are not resumed, so no tickets are sent.
         tls.send_tls13_tickets = 0;
         let tls = QuicServerConfig::try_from(tls)?;
         let endpoint = Endpoint::server(ServerConfig::with_crypto(Arc::new(tls)), HERE)?;

@@ -1,5 +1,5 @@
-//! iroh with both endpoints on this machine: no relays, no lookup of addresses, no ports asked of
-//! routers; otherwise its defaults. Messages stand behind their length.
+//! iroh with both endpoints on this machine: no relays, no address lookup, no port mapping by
+//! routers; otherwise with its defaults. Each message is preceded by its length.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) const SUBJECT: Transport = Transport {
     prepare: |work, inputs| ends(Iroh::new(), work, inputs),
 };
 
-/// The application protocol.
+/// Name of the application protocol.
 const ALPN: &[u8] = b"peer";
 
 /// Keys of the two ends, and of a third party.
@@ -54,7 +54,7 @@ impl Iroh {
     }
 }
 
-/// Returns the settings of every endpoint. Tickets are not kept, so that every handshake is whole.
+/// Returns the settings of every endpoint. Tickets are not kept, so every handshake is complete.
 fn builder(key: &SecretKey) -> Result<Builder, Failure> {
     Ok(Endpoint::builder(presets::Minimal)
         .secret_key(key.clone())
@@ -66,22 +66,22 @@ fn builder(key: &SecretKey) -> Result<Builder, Failure> {
         .bind_addr(HERE)?)
 }
 
-/// Binds on the thread of the runtime that this is called within.
+/// Binds an endpoint. Called on a thread of the runtime that it belongs to.
 fn bind(builder: Builder) -> Result<Endpoint, Failure> {
     let side = Handle::current();
     Ok(side.block_on(side.spawn(builder.bind()))??)
 }
 
-/// Stays on the path that a connection began on. By default an endpoint that was reached through a
-/// relay of the measurement would be talked to beside it once that is 5 ms shorter; without one
-/// there is but one path.
+/// Path selection that keeps the path on which a connection was opened. By default an endpoint
+/// behind a relay of the measurement would switch to the direct path as soon as that is 5 ms
+/// shorter. Without a relay there is only one path.
 #[derive(Debug)]
 struct AsDialed;
 
 impl PathSelector for AsDialed {
     fn select(&self, paths: &PathSelectionContext<'_>) -> PathSelection {
         let mut selection = PathSelection::none();
-        // Nothing selected is: go on as before.
+        // The first path is selected. After that an empty selection keeps it.
         if paths.current().is_none()
             && let Some(first) = paths.paths().next()
         {
@@ -120,7 +120,8 @@ impl Carrier for Iroh {
         (incoming, client): Self::Incoming,
     ) -> Result<(Connection, Self::Stream), Failure> {
         let connection = incoming.await?;
-        // iroh lets everybody in who has a key; who may stay is the application's affair.
+        // iroh accepts every endpoint that has a key; the application must check which one may
+        // stay.
         if connection.remote_id() != client {
             connection.close(0_u32.into(), b"stranger");
             return Err("a stranger".into());

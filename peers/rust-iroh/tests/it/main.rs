@@ -1,4 +1,4 @@
-//! The built peer, spoken to as the harness does.
+//! Tests that run the built peer and talk to it as the harness does.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -43,7 +43,7 @@ fn every_subject_goes_through_every_case() {
 fn handshakes_have_figures() {
     let mut peer = Peer::start(PROGRAM);
     for subject in SUBJECTS {
-        // The handshake and the byte.
+        // One round trip for the handshake and one for the byte.
         let bytes = peer.shakes_hands(subject, 2);
         assert_eq!(bytes > POST_QUANTUM, subject == "ant-quic", "{subject}: {bytes}");
     }

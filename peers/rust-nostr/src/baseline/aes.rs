@@ -1,15 +1,15 @@
-//! AES-256 by the byte (FIPS 197), and CBC (NIST SP 800-38A): one state of 16 bytes, one table, no
-//! instructions, as small libraries for microcontrollers do it. Not constant-time.
+//! AES-256 byte by byte (FIPS 197), and CBC (NIST SP 800-38A): one state of 16 bytes, one table, no
+//! special instructions, like small libraries for microcontrollers. Not constant-time.
 
 const ROUNDS: usize = 14;
 
-/// Multiplication by x in the field of AES.
+/// Multiplies by x in the field of AES.
 const fn times_x(byte: u8) -> u8 {
     (byte << 1) ^ ((byte >> 7) * 0x1b)
 }
 
-/// The substitution of a byte: its inverse in the field, then an affine map. The powers of 3 and of
-/// its inverse are walked side by side.
+/// Substitution of each byte: its inverse in the field, then an affine map. The loop computes the
+/// powers of 3 and of its inverse in parallel.
 const SUBSTITUTION: [u8; 256] = {
     let mut table = [0; 256];
     let (mut power, mut inverse) = (1_u8, 1_u8);
@@ -47,7 +47,7 @@ const INVERSE: [u8; 256] = {
     table
 };
 
-/// A key, expanded.
+/// An expanded key.
 pub(super) struct Cipher {
     round_keys: [[u8; 16]; ROUNDS + 1],
 }
@@ -80,7 +80,7 @@ impl Cipher {
         Self { round_keys }
     }
 
-    /// Encrypts whole blocks where they lie.
+    /// Encrypts whole blocks in place.
     pub(super) fn encrypt_cbc(&self, iv: &[u8; 16], blocks: &mut [u8]) {
         let mut previous = *iv;
         for block in blocks.as_chunks_mut().0 {
@@ -90,7 +90,7 @@ impl Cipher {
         }
     }
 
-    /// Decrypts whole blocks where they lie.
+    /// Decrypts whole blocks in place.
     pub(super) fn decrypt_cbc(&self, iv: &[u8; 16], blocks: &mut [u8]) {
         let mut previous = *iv;
         for block in blocks.as_chunks_mut().0 {
@@ -136,7 +136,7 @@ fn add(state: &mut [u8; 16], other: &[u8; 16]) {
     }
 }
 
-/// Row `r`, the bytes `r`, `r + 4` and so on, moves left by `r`.
+/// Rotates row `r`, which consists of the bytes `r`, `r + 4` and so on, left by `r`.
 fn shift_rows(state: &mut [u8; 16]) {
     let old = *state;
     for (at, byte) in state.iter_mut().enumerate() {
@@ -164,7 +164,8 @@ fn mix_columns(state: &mut [u8; 16]) {
     }
 }
 
-/// The inverse map is the map itself after each byte has got 4 times its sum with the next but one.
+/// Inverts MixColumns: adds to each byte 4 times its sum with the next but one, then applies
+/// MixColumns.
 fn unmix_columns(state: &mut [u8; 16]) {
     for column in state.as_chunks_mut::<4>().0 {
         let [a, b, c, d] = *column;

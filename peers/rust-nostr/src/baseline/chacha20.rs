@@ -1,6 +1,6 @@
-//! ChaCha20 (RFC 8439), one block after the other and one byte after the other, counted from 0.
+//! ChaCha20 (RFC 8439), block by block and byte by byte, with a counter from 0.
 
-/// The encryption of `message`, or its decryption.
+/// Encrypts `message`, or decrypts it.
 pub(super) fn applied(key: &[u8; 32], nonce: &[u8; 12], message: &[u8]) -> Vec<u8> {
     let mut state = [0_u32; 16];
     state[..4].copy_from_slice(&[0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]);
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn blocks_are_those_of_rfc_8439() {
-        // Appendix A.1, test vectors 1 and 2: the key and nonce 0, the counters 0 and 1.
+        // Appendix A.1, test vectors 1 and 2: zero key and nonce, counters 0 and 1.
         let stream = applied(&[0; 32], &[0; 12], &[0; 128]);
         assert_eq!(stream[..4], [0x76, 0xb8, 0xe0, 0xad]);
         assert_eq!(stream[60..68], [0xb2, 0xee, 0x65, 0x86, 0x9f, 0x07, 0xe7, 0xbe]);

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::hex;
 
-/// A signed event in JSON. `tags` are JSON.
+/// Returns a signed event in JSON. `tags` must be JSON.
 pub(super) fn signed(
     secret: &str,
     public: &str,
@@ -55,20 +55,20 @@ pub(super) fn verify(event: &str) -> Result<(), String> {
     key.verify_raw(&hex::decode(&id)?, &signature).map_err(failed)
 }
 
-/// The x coordinate of the public key of a secret one.
+/// Returns the x coordinate of the public key of a secret key.
 pub(super) fn public_key(secret: &str) -> Result<String, String> {
     let key = SigningKey::from_slice(&hex::decode(secret)?).map_err(|error| error.to_string())?;
     Ok(hex::encode(&key.verifying_key().to_bytes()))
 }
 
-/// A string of a JSON document, as a copy.
+/// Returns a copy of a string in a JSON document.
 pub(super) fn string(document: &Value, name: &str) -> Result<String, String> {
     let value = document.get(name).and_then(Value::as_str);
     Ok(value.ok_or_else(|| format!("no {name}"))?.to_owned())
 }
 
-/// Text as a string of JSON has it, without the quotation marks: one pass for each character that
-/// is escaped.
+/// Escapes text for a JSON string, without the quotation marks. Each escaped character takes a pass
+/// of its own.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('"', "\\\"")

@@ -1,4 +1,4 @@
-//! A request of NIP-46 to sign an event, from its JSON to the JSON of the response.
+//! The case `flow`: a NIP-46 request to sign an event, from its JSON to the JSON of the response.
 
 use serde_json::Value;
 
@@ -7,8 +7,7 @@ use crate::case::{Checked, Job, changed};
 
 const KIND: u64 = 24_133;
 
-/// The keys of the client, of the device that speaks to it, and of the user whose events are
-/// signed.
+/// Keys of the client, of the device that answers it, and of the user whose events are signed.
 #[derive(Clone)]
 struct Roles {
     client: KeyText,
@@ -47,7 +46,7 @@ fn document(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// An encrypted message of NIP-46 as an event.
+/// Encrypts a NIP-46 message and returns it as a signed event.
 fn sent(from: &KeyText, to: &KeyText, text: &str) -> Result<String, String> {
     let content = message::encrypt(text, &from.secret, &to.public)?;
     let tags = "[[\"p\",\"".to_owned() + &to.public + "\"]]";
@@ -66,8 +65,7 @@ fn request(roles: &Roles, content: &str) -> Result<String, String> {
 
 fn answer(roles: &Roles, request: &str) -> Result<String, String> {
     event::verify(request)?;
-    // As the device does it, the document is read once for the sender and once more for the
-    // content.
+    // Like the device, it parses the document once for the sender and again for the content.
     let sender = event::string(&document(request)?, "pubkey")?;
     let content = event::string(&document(request)?, "content")?;
     let text = message::decrypt(&content, &roles.device.secret, &sender)?;
@@ -94,7 +92,7 @@ fn answer(roles: &Roles, request: &str) -> Result<String, String> {
     sent(&roles.device, &roles.client, &response)
 }
 
-/// The event that the client finds in a response.
+/// Returns the event that the client finds in a response.
 fn accepted(roles: &Roles, response: &str) -> Result<String, String> {
     event::verify(response)?;
     let event = document(response)?;

@@ -1,6 +1,6 @@
 //! Hexadecimal strings, lower case.
 
-/// The string of `bytes`.
+/// Returns `bytes` in hexadecimal.
 pub(super) fn encode(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::new();
@@ -11,7 +11,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of a string, whose letters may be of either case.
+/// Decodes a hexadecimal string with letters of either case.
 pub(super) fn decode(text: &str) -> Result<Vec<u8>, String> {
     let digit = |byte: u8| char::from(byte).to_digit(16).ok_or("not hexadecimal");
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();

@@ -9,18 +9,18 @@ use super::{hex, random, shared};
 const BLOCK: usize = 16;
 const SEPARATOR: &str = "?iv=";
 
-/// The encryption of a text with its padding, in hexadecimal.
+/// Pads and encrypts a text. Returns it in hexadecimal.
 pub(super) fn encrypt_data(key: &[u8; 32], iv: &[u8; 16], text: &str) -> String {
     let padding = BLOCK - text.len() % BLOCK;
     let mut message = text.as_bytes().to_vec();
-    // At most 16.
+    // The padding has at most 16 bytes.
     #[allow(clippy::cast_possible_truncation)]
     message.resize(text.len() + padding, padding as u8);
     Cipher::new(key).encrypt_cbc(iv, &mut message);
     hex::encode(&message)
 }
 
-/// The text of an encryption, which is copied, decrypted, and read one character after the other.
+/// Decrypts a text: it is copied, decrypted, and read one character after the other.
 pub(super) fn decrypt_data(key: &[u8; 32], iv: &[u8; 16], sealed: &[u8]) -> Result<String, String> {
     let mut message = sealed.to_vec();
     if message.is_empty() || !message.len().is_multiple_of(BLOCK) {

@@ -49,7 +49,7 @@ pub(super) fn encrypt_with_nonce(
     Ok(STANDARD.encode(payload))
 }
 
-/// The conversation key of a shared secret in hexadecimal.
+/// Derives the conversation key of a shared secret in hexadecimal.
 pub(super) fn conversation_key(shared: &str) -> Result<[u8; 32], String> {
     let shared = hex::decode(shared)?;
     Ok(mac(b"nip44-v2", &[&shared])?.finalize().into_bytes().into())
@@ -61,7 +61,7 @@ struct MessageKeys {
     mac: [u8; 32],
 }
 
-/// Both steps of HKDF-SHA-256 (RFC 5869), for each message.
+/// Runs both steps of HKDF-SHA-256 (RFC 5869) for each message.
 fn message_keys(shared: &str, nonce: &[u8; 32]) -> Result<MessageKeys, String> {
     let key = conversation_key(shared)?;
     let mut output = Vec::new();

@@ -1,13 +1,14 @@
-//! The secret that two keys share: the x coordinate of their product (NIP-04 and NIP-44).
+//! The shared secret of two keys: the x coordinate of their product (NIP-04 and NIP-44).
 
 use k256::{PublicKey, SecretKey, ecdh};
 
 use super::hex;
 
-/// The shared secret of a secret key and the x coordinate of a public key, all in hexadecimal.
+/// Returns the shared secret of a secret key and the x coordinate of a public key, all in
+/// hexadecimal.
 pub(super) fn secret(secret: &str, public: &str) -> Result<String, String> {
     let secret = SecretKey::from_slice(&hex::decode(secret)?).map_err(|error| error.to_string())?;
-    // The x coordinate alone stands for the point with an even y.
+    // The x coordinate alone means the point with an even y.
     let full = "02".to_owned() + public;
     let public = PublicKey::from_sec1_bytes(&hex::decode(&full)?);
     let public = public.map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! The built peer, spoken to as the harness and as tests of other implementations do.
+//! Tests that run the built peer and talk to it as the harness and other tests do.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -16,7 +16,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_endseal-peers-nostr");
 
 const SUBJECTS: [&str; 3] = ["rust-nostr", "rust-nostr-cached", "baseline-method"];
 
-/// Cases with parameters, and the subjects that have them, in the order above.
+/// Returns the cases with parameters, and for each subject, in the order above, whether it supports
+/// the case.
 fn cases() -> Vec<(&'static str, Value, [bool; 3])> {
     let bytes = json!({"bytes": 1000});
     vec![
@@ -68,7 +69,7 @@ fn every_subject_goes_through_its_cases() {
             let promises =
                 ["nip44", "sign", "verify", "flow"].iter().any(|it| case.starts_with(it));
             assert_eq!(check["tamper_refused"], json!(promises.then_some(true)), "{at}");
-            // More than there are inputs.
+            // More iterations than inputs.
             let run = peer.ask(&json!({"op": "run", "handle": handle, "iterations": 20}));
             assert_eq!(run["iterations"], 20, "{at} {run}");
             assert!(run["wall_ns"].as_u64() > Some(0) && run["cpu_ns"].as_u64() > Some(0), "{at}");
@@ -81,7 +82,7 @@ fn every_subject_goes_through_its_cases() {
 #[test]
 fn payloads_have_the_lengths_of_the_specification() {
     let mut peer = Peer::start(PROGRAM);
-    // The text is padded to 32 and 81,920 bytes, with 2 or 6 bytes of length and 65 around.
+    // Texts are padded to 32 and 81,920 bytes, with 2 or 6 bytes of length and 65 bytes around.
     for (bytes, sealed) in [(1, 132), (32, 132), (65_537, (81_920 + 6 + 65_usize).div_ceil(3) * 4)]
     {
         let params = json!({"bytes": bytes, "cached": 1});
@@ -111,7 +112,7 @@ fn other_parameters_are_unsupported() {
     peer.end();
 }
 
-/// The program in a mode that answers a line by a line.
+/// The program in a mode that answers line by line.
 struct Mode {
     child: Child,
     input: ChildStdin,

@@ -1,7 +1,7 @@
-//! The same message, as it borrows from what was received.
+//! The same message as a view that borrows from the input.
 //!
-//! Strings and byte strings of any length are slices of the input; keys and ids, which are 16 or 32
-//! bytes, are copied, and lists are allocated.
+//! Strings and byte strings of any length are slices of the input. Keys and ids, which have 16 or
+//! 32 bytes, are copied, and lists are allocated.
 
 use super::{Attachment, BlobReference, Body, Edit, Entry, Mention, Message, Reaction, Source};
 
@@ -119,7 +119,7 @@ struct EntryView<'a> {
 }
 
 impl MessageView<'_> {
-    /// For the check.
+    /// Copies the view into an owned message, for the check.
     pub(crate) fn to_message(&self) -> Message {
         let reaction = |it: &ReactionView<'_>| Reaction {
             sender: it.sender,

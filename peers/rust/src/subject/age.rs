@@ -1,10 +1,11 @@
 //! age files (<https://c2sp.org/age>) by rage's library, for X25519 recipients, not armoured.
 //!
 //! The sender is not authenticated. Recipients are hidden, so a reader tries one stanza after the
-//! other, and reads the whole header in any case. Members are known by age's own X25519 keys.
+//! other, and always reads the whole header. Members are known by age's own X25519 keys.
 //!
-//! Followed: <https://docs.rs/age/0.12.1/age/#full-apis> ("for most cases": `with_recipients`) and
-//! <https://docs.rs/age/0.12.1/age/struct.Decryptor.html> ("consider using `new_buffered`").
+//! Settings follow <https://docs.rs/age/0.12.1/age/#full-apis> ("for most cases":
+//! `with_recipients`) and <https://docs.rs/age/0.12.1/age/struct.Decryptor.html> ("consider using
+//! `new_buffered`").
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -16,7 +17,8 @@ use age::{Decryptor, Encryptor};
 use super::{Group, Subject};
 
 const SETTINGS: &str = "https://docs.rs/age/0.12.1/age/#full-apis";
-/// A reader cannot have two file keys for one header, because its HMAC would have to collide.
+/// A header cannot have different file keys for two readers, because its HMAC would have to
+/// collide.
 const PROPERTIES: &[&str] =
     &["confidential", "authenticated", "sender-hidden", "recipients-hidden", "committing"];
 

@@ -1,4 +1,4 @@
-//! Interface of a subject of the suite `codec`, and the list of them.
+//! Interface of a subject of the suite `codec`, and the list of these subjects.
 
 use std::error::Error;
 
@@ -15,7 +15,7 @@ pub(crate) mod prost;
 pub(crate) mod rkyv;
 pub(crate) mod seed_json;
 
-/// In the order of `hello`.
+/// All subjects, in the order of `hello`.
 pub(crate) const SUBJECTS: [Codec; 13] = [
     seed_json::ARRAY,
     seed_json::BASE64,
@@ -32,33 +32,33 @@ pub(crate) const SUBJECTS: [Codec; 13] = [
     aead::CHACHA20_POLY1305,
 ];
 
-/// One way to write a message.
+/// One format in which messages are encoded.
 pub(crate) struct Codec {
     pub(crate) name: &'static str,
-    /// One line for the report.
+    /// Description in one line, for the report.
     pub(crate) about: &'static str,
-    /// Crates whose versions are reported, as `Cargo.lock` has them.
+    /// Crates whose versions are reported, by their names in `Cargo.lock`.
     pub(crate) crates: &'static [&'static str],
-    /// The document whose recommendation is followed.
+    /// The document whose recommendation the settings follow.
     pub(crate) settings: &'static str,
-    /// From the list in the specification, for layers 2 and 3.
+    /// Properties from the list in the specification, for layers 2 and 3.
     pub(crate) properties: &'static [&'static str],
-    /// Cases that it supports.
+    /// Cases that the subject supports.
     pub(crate) cases: &'static [&'static str],
-    /// The layers that it has.
+    /// Layers that the subject supports.
     pub(crate) layers: &'static [Layer],
-    /// Takes these messages as its inputs at that layer.
+    /// Prepares these messages as inputs at that layer.
     #[allow(clippy::type_complexity, reason = "written out once")]
     pub(crate) prepare: fn(Vec<Message>, Layer) -> Result<Box<dyn Prepared>, Box<dyn Error>>,
 }
 
 /// Cases of a subject whose decoder returns a message that owns its fields.
 pub(crate) const OWNED: &[&str] = &["encode", "decode", "roundtrip", "wire_size"];
-/// The same, for one that can also borrow them.
+/// Cases of a subject whose decoder can also borrow the fields.
 pub(crate) const BORROWED: &[&str] =
     &["encode", "decode", "decode_borrowed", "roundtrip", "wire_size"];
 
-/// As the specification numbers them.
+/// Layer of a message, numbered as in the specification.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Layer {
     Message = 1,
@@ -66,7 +66,7 @@ pub(crate) enum Layer {
     Framed = 3,
 }
 
-/// Layers of a subject that seals.
+/// Layers of a subject that seals messages.
 pub(crate) const ALL_LAYERS: &[Layer] = &[Layer::Message, Layer::Sealed, Layer::Framed];
 
 /// A subject at one layer, with its inputs.
@@ -74,11 +74,12 @@ pub(crate) trait Prepared {
     /// Appends the encoding of an input to `to`.
     fn encode(&mut self, input: usize, to: &mut Vec<u8>) -> Result<(), Box<dyn Error>>;
 
-    /// Decodes to a message that owns its fields, shows it to the optimiser and drops it.
+    /// Decodes to a message that owns its fields, keeps the optimiser from removing the work, and
+    /// drops the message.
     fn decode(&mut self, encoded: &[u8]) -> Result<(), Box<dyn Error>>;
 
-    /// As [`decode`](Self::decode), but strings and byte strings are slices of `encoded`, or, above
-    /// the first layer, of what it was opened into.
+    /// Decodes as [`decode`](Self::decode) does, but strings and byte strings are slices of
+    /// `encoded` or, above the first layer, of the opened bytes.
     fn decode_borrowed(&mut self, _encoded: &[u8]) -> Result<(), Box<dyn Error>> {
         Err(NOT_BORROWED.into())
     }
@@ -148,7 +149,7 @@ mod tests {
         }
     }
 
-    /// `memcpy` is no format.
+    /// `memcpy` is left out, because it is no format.
     #[test]
     fn no_part_of_an_encoding_decodes() {
         for subject in SUBJECTS.iter().filter(|subject| subject.name != "memcpy") {
@@ -192,7 +193,8 @@ mod tests {
         }
     }
 
-    /// Each layer contains the one below: its size in Base64 is what four thirds of that make.
+    /// Each layer contains the one below: in Base64 it is about four thirds as long, as lists of numbers
+    /// about three times.
     #[test]
     fn layers_of_the_seed_grow_as_their_encodings_of_bytes_do() {
         let length = |subject, layer| prepared(subject, layer, SIZES[2]).1[0].len();

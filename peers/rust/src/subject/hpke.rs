@@ -1,14 +1,14 @@
 //! HPKE (RFC 9180) base mode, once for each member, by the crate `hpke`.
 //!
 //! DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM seal a content key; AES-256-GCM of
-//! aws-lc-rs seals the content, because it is the fastest that a user of `hpke` can take. Members
-//! are known by Ed25519 keys, which are converted at each seal. Base mode: no sender. RFC 9180
+//! aws-lc-rs seals the content, because it is the fastest that a user of `hpke` can choose. Members
+//! are known by Ed25519 keys, which are converted at each seal. Base mode has no sender. RFC 9180
 //! leaves several recipients to the application: here a reader knows its position in the list, so
 //! that it opens one slot and no key id is sent.
 //!
 //!     count (4) | count times: enc (32), sealed content key (48) | content | tag (16)
 //!
-//! Followed: <https://docs.rs/hpke/0.15.1/hpke/> and
+//! Settings follow <https://docs.rs/hpke/0.15.1/hpke/> and
 //! <https://www.rfc-editor.org/rfc/rfc9180.html#section-6.1>.
 
 use std::error::Error;

@@ -1,7 +1,7 @@
 //! libsodium's sealed boxes, one for each member, by the crate `libsodium-rs`.
 //!
-//! A sealed box holds the content key; XChaCha20-Poly1305 seals the content. No sender. A reader
-//! knows its position in the list, so that it opens one box.
+//! A sealed box holds the content key; XChaCha20-Poly1305 seals the content. There is no sender. A
+//! reader knows its position in the list, so that it opens one box.
 //!
 //!     count (4) | count times: sealed box (80) | nonce (24) | content | tag (16)
 //!
@@ -10,11 +10,11 @@
 //! stored X25519 keys.
 //!
 //! libsodium's page on several recipients
-//! (<https://doc.libsodium.org/quickstart/multiple_recipients>) signs once for each recipient, and
-//! seals the whole content to each: not the work of these cases, so that boxes of a content key
-//! stand here for libsodium, without a sender.
+//! (<https://doc.libsodium.org/quickstart/multiple_recipients>) signs once for each recipient and
+//! seals the whole content to each. That is not the work of these cases, so boxes of a content key
+//! represent libsodium here, without a sender.
 //!
-//! Followed: <https://doc.libsodium.org/public-key_cryptography/sealed_boxes>,
+//! Settings follow <https://doc.libsodium.org/public-key_cryptography/sealed_boxes>,
 //! <https://doc.libsodium.org/advanced/ed25519-curve25519> and
 //! <https://doc.libsodium.org/secret-key_cryptography/aead/chacha20-poly1305>.
 

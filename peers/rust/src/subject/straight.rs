@@ -1,14 +1,15 @@
-//! Straight build from good libraries, the work of an afternoon, not signed.
+//! An envelope built directly from good libraries, which takes an afternoon. It is not signed.
 //!
-//! One ephemeral X25519 key for the envelope. For each member: curve25519-dalek converts its
-//! Ed25519 key, aws-lc-rs does X25519, HKDF-SHA256 and AES-256-GCM of the content key. A slot
-//! begins with four bytes of the SHA-256 of the member's key, and slots are sorted by them, so that
-//! a reader finds its own without trying. Who has a list of keys can thus tell the recipients.
+//! Each envelope has one ephemeral X25519 key. For each member, curve25519-dalek converts its
+//! Ed25519 key, and aws-lc-rs does X25519, HKDF-SHA256 and AES-256-GCM of the content key. A slot
+//! starts with four bytes of the SHA-256 of the member's key, and slots are sorted by them, so that
+//! a reader finds its own without trying. An observer that has a list of keys can therefore
+//! identify the recipients.
 //!
 //!     ephemeral key (32) | count (4) | count times: key id (4), wrapped key (48)
 //!     | content | tag (16)
 //!
-//! Followed: <https://docs.rs/aws-lc-rs/1.19.0/aws_lc_rs/agreement/>,
+//! Settings follow <https://docs.rs/aws-lc-rs/1.19.0/aws_lc_rs/agreement/>,
 //! <https://www.rfc-editor.org/rfc/rfc5869.html#section-3> (the context is in `info`) and
 //! <https://docs.rs/curve25519-dalek/5.0.0/curve25519_dalek/>.
 
@@ -47,14 +48,14 @@ pub(super) struct Straight {
     readers: Vec<Reader>,
 }
 
-/// Keys of a member.
+/// Keys of a member that opens envelopes.
 struct Reader {
     key_id: [u8; KEY_ID],
     x25519: [u8; 32],
     secret: PrivateKey,
 }
 
-/// Parsed header of an envelope.
+/// Parsed header of an envelope, with the content key.
 pub(super) struct Header {
     pub(super) ephemeral: [u8; 32],
     pub(super) content_key: [u8; 32],
@@ -73,7 +74,7 @@ impl Straight {
         })
     }
 
-    /// A new envelope up to its content, with room for `capacity` bytes after that.
+    /// Builds a new envelope up to its content, with space for `capacity` more bytes.
     pub(super) fn seal_header(&self, capacity: usize) -> Result<(Vec<u8>, Header), Box<dyn Error>> {
         let secret = PrivateKey::generate(&X25519)?;
         let ephemeral: [u8; 32] = secret.compute_public_key()?.as_ref().try_into()?;
@@ -88,7 +89,7 @@ impl Straight {
             let (wrapped, tag) = wrapped.split_at_mut(32);
             id.copy_from_slice(&key_id(member));
             wrapped.copy_from_slice(&content_key);
-            // The key is used once.
+            // The nonce can be zero, because the key is used once.
             let nonce = content::zero_nonce();
             tag.copy_from_slice(
                 key.seal_in_place_separate_tag(nonce, Aad::empty(), wrapped)?.as_ref(),
@@ -103,7 +104,7 @@ impl Straight {
         Ok((envelope, Header { ephemeral, content_key }))
     }
 
-    /// The header as that member reads it, and the sealed content.
+    /// Opens the header as that member. Returns it with the sealed content.
     pub(super) fn open_header<'a>(
         &self,
         member: usize,
@@ -115,7 +116,7 @@ impl Straight {
         let reader = self.readers.get(member).ok_or("no such member")?;
         let salt = Salt::new(HKDF_SHA256, LABEL);
         let key = wrapping_key(&salt, &reader.secret, &ephemeral, &[&ephemeral, &reader.x25519])?;
-        // Two members may have the same id.
+        // Two members may have the same key id, so all slots with it are tried.
         let first = slots.partition_point(|slot| slot[..KEY_ID] < reader.key_id[..]);
         let own = slots[first..].iter().take_while(|slot| slot[..KEY_ID] == reader.key_id);
         for slot in own {

@@ -1,4 +1,4 @@
-//! `straight` with a sender: the nearest to endseal that common libraries give.
+//! `straight` with a sender: the closest to endseal that common libraries provide.
 //!
 //! An Ed25519 signature (aws-lc-rs) over the ephemeral key and the content's SHA-256 is sealed with
 //! the content, so that outsiders do not see the sender. A recipient knows the content key, but can
@@ -6,7 +6,7 @@
 //!
 //!     straight's header | sealed: sender (32), signature (64), content | tag (16)
 //!
-//! Followed: <https://docs.rs/aws-lc-rs/1.19.0/aws_lc_rs/signature/>, and `straight`.
+//! Settings follow <https://docs.rs/aws-lc-rs/1.19.0/aws_lc_rs/signature/>, and `straight`.
 
 use std::error::Error;
 
@@ -32,7 +32,7 @@ pub(crate) const SUBJECT: Subject = Subject {
 
 struct Signed {
     group: Straight,
-    /// The first member sends; the others know its key.
+    /// Signing key of the first member, which sends. The others know its public key.
     sender: Ed25519KeyPair,
 }
 
@@ -81,7 +81,7 @@ fn signed(ephemeral: &[u8; 32], content: &[u8]) -> [u8; 34 + 32 + 32] {
 mod tests {
     use super::*;
 
-    /// Property `insider`, which `straight` alone does not have.
+    /// Tests the property `insider`, which `straight` alone does not have.
     #[test]
     fn a_member_cannot_change_what_another_one_reads() {
         let group = Signed::new(3).unwrap();

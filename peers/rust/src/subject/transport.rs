@@ -7,7 +7,7 @@ mod quinn;
 mod tcp;
 mod tls;
 
-/// In the order of `hello`.
+/// All subjects, in the order of `hello`.
 pub(crate) const SUBJECTS: [Transport; 7] = [
     quinn::POST_QUANTUM,
     quinn::CLASSICAL,

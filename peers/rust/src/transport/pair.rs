@@ -1,5 +1,5 @@
-//! Messages behind their length on the two halves of a QUIC stream. quinn and what grew from it do
-//! the same under names of their own, so each says only how its halves are called.
+//! Messages, each preceded by its length, on the two halves of a QUIC stream. quinn and libraries
+//! derived from it have the same methods under different names, which each library declares.
 
 use core::future::Future;
 
@@ -7,29 +7,29 @@ use bytes::{Bytes, BytesMut};
 
 use super::carrier::{Failure, PIECE, Stream};
 
-/// Pieces that are taken from the library at once.
+/// Largest number of pieces that are taken from the library at once.
 const PIECES: usize = 32;
 
-/// The half that sends.
+/// Sending half of a stream.
 pub(crate) trait Sender: Send + 'static {
-    /// Sends all pieces, none of which is copied: the library has them when this returns.
+    /// Sends all pieces without copying them. When this returns, the library has all of them.
     fn give(&mut self, pieces: &mut [Bytes]) -> impl Future<Output = Result<(), Failure>> + Send;
 }
 
-/// The half that receives.
+/// Receiving half of a stream.
 pub(crate) trait Receiver: Send + 'static {
-    /// Fills `buffer`; `false` if the stream ended before its first byte.
+    /// Fills `buffer`. Returns `false` if the stream ended before its first byte.
     fn fill(&mut self, buffer: &mut [u8]) -> impl Future<Output = Result<bool, Failure>> + Send;
 
-    /// The next pieces as they lie in the library, and how many; `None` at the end.
+    /// Takes the next pieces without copying them. Returns their number; `None` at the end.
     fn take(
         &mut self,
         pieces: &mut [Bytes],
     ) -> impl Future<Output = Result<Option<usize>, Failure>> + Send;
 }
 
-/// Says so of the types of a library: its halves, what it calls an end before all was read, and its
-/// method that takes pieces.
+/// Implements both traits for the types of a library: its halves, its error for an early end, and
+/// its method that takes pieces.
 macro_rules! halves {
     ($send:ty, $receive:ty, $ended:path, $pieces:ident) => {
         impl $crate::transport::pair::Sender for $send {
@@ -56,11 +56,11 @@ macro_rules! halves {
 
 pub(crate) use halves;
 
-/// Both halves.
+/// Both halves of a stream.
 pub(crate) struct Pair<S, R> {
     send: S,
     receive: R,
-    /// Lengths and messages that wait for others, and their bytes.
+    /// Lengths and messages that are held back, and the number of their bytes.
     waiting: Vec<Bytes>,
     bytes: usize,
 }

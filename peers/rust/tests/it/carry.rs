@@ -1,11 +1,11 @@
-//! Duties of a subject of the suite `transport`.
+//! Tests that every subject of the suite `transport` must pass.
 
 use serde_json::{Value, json};
 
 use crate::peer::Peer;
 
 impl Peer {
-    /// Prepares, checks, runs and releases; returns the answer to `check`.
+    /// Prepares, checks, runs and releases a case. Returns the answer to `check`.
     pub(crate) fn carry(&mut self, subject: &str, case: &str, params: &Value) -> Value {
         let of = format!("{subject} {case} {params}");
         let prepared = self.prepare(subject, case, params);
@@ -18,7 +18,7 @@ impl Peer {
         assert_eq!(checked["tamper_refused"], refused, "{of}: {checked}");
         assert_eq!(checked["sealed_bytes"].is_u64(), case.ends_with("_size"), "{of}: {checked}");
 
-        // More than the inputs, in two runs on what is open.
+        // More iterations than inputs, in two runs on the same connection.
         for iterations in [1, 17] {
             let ran = self.ask(&json!({"op": "run", "handle": handle, "iterations": iterations}));
             assert_eq!(ran["iterations"], iterations, "{of}: {ran}");
@@ -31,8 +31,8 @@ impl Peer {
         checked
     }
 
-    /// Goes through every case but `handshake`; returns the bytes on the wire of a message of
-    /// 8,192.
+    /// Runs every case except `handshake`. Returns the bytes on the wire of a message of 8,192
+    /// bytes.
     pub(crate) fn carries_everything(&mut self, subject: &str) -> u64 {
         self.carry(subject, "echo", &json!({"bytes": 1}));
         self.carry(subject, "echo", &json!({"bytes": 8192}));
@@ -45,8 +45,8 @@ impl Peer {
         size
     }
 
-    /// Goes through `handshake`, which takes so many round trips; returns the bytes of the side
-    /// that sends less.
+    /// Runs `handshake`, which must take that many round trips. Returns the bytes of the side that
+    /// sends less.
     pub(crate) fn shakes_hands(&mut self, subject: &str, trips: u64) -> u64 {
         let checked = self.carry(subject, "handshake", &json!({}));
         let least = |figure: &str| {
@@ -57,13 +57,13 @@ impl Peer {
         let delayed = least("delayed_ns");
         let within = trips * 50_000_000..trips * 50_000_000 + 45_000_000;
         assert!(within.contains(&delayed), "{subject}: {delayed}");
-        // Two tasks and a stream take some of it, and none of these a megabyte.
+        // Two tasks and a stream need some memory, but less than a megabyte.
         let idle = checked["figures"]["idle_memory"][0].as_u64().unwrap();
         assert!((100..1_000_000).contains(&idle), "{subject}: {idle}");
         least("bytes_sent").min(least("bytes_received"))
     }
 }
 
-/// Bytes that ML-DSA-65 and ML-KEM-768 take: a public key and a signature from each side, and the
-/// smaller of what the key exchange sends.
+/// Bytes that ML-DSA-65 and ML-KEM-768 add: a public key and a signature from each side, and the
+/// smaller message of the key exchange.
 pub(crate) const POST_QUANTUM: u64 = 1952 + 3309 + 1088;

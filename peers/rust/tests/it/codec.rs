@@ -1,4 +1,4 @@
-//! The suite `codec`.
+//! Tests of the suite `codec`.
 
 use std::time::Instant;
 
@@ -23,10 +23,10 @@ pub(crate) const SUBJECTS: [&str; 13] = [
     "chacha20-poly1305",
 ];
 
-/// They encrypt above the first layer.
+/// Subjects that encrypt above the first layer.
 pub(crate) const SEALING: [&str; 6] =
     ["seed-json-array", "seed-json-base64", "prost", "buffa", "aes-256-gcm", "chacha20-poly1305"];
-/// They are a cipher alone.
+/// Subjects that are a cipher alone.
 const CIPHERS: [&str; 2] = ["aes-256-gcm", "chacha20-poly1305"];
 const DIRECT: [&str; 2] = ["prost-direct", "buffa-direct"];
 
@@ -47,7 +47,7 @@ fn params(bytes: u64, blob_percent: u64, layer: u64) -> Value {
     json!({"bytes": bytes, "blob_percent": blob_percent, "layer": layer})
 }
 
-/// The same with one letter for words.
+/// Returns the same parameters with one repeated letter instead of words.
 fn of_a_letter(mut params: Value) -> Value {
     params["letter"] = json!(1);
     params
@@ -63,7 +63,7 @@ fn is_expected(subject: &str, case: &str, layer: u64) -> bool {
 }
 
 impl Peer {
-    /// Prepares, checks, runs and releases; returns `sealed_bytes`.
+    /// Prepares, checks, runs and releases a case. Returns `sealed_bytes`.
     fn code(&mut self, subject: &str, case: &str, params: &Value) -> u64 {
         let of = format!("{subject} {case} {params}");
         let prepared = self.prepare(subject, case, params);
@@ -76,7 +76,7 @@ impl Peer {
         let refused = if sealed { json!(true) } else { Value::Null };
         assert_eq!(checked["tamper_refused"], refused, "{of}: {checked}");
 
-        // More than the inputs, in two runs.
+        // More iterations than inputs, in two runs.
         for iterations in [1, 17] {
             let ran = self.ask(&json!({"op": "run", "handle": handle, "iterations": iterations}));
             if case == "wire_size" {
@@ -144,7 +144,7 @@ fn the_floor_is_the_raw_bytes() {
     peer.end();
 }
 
-/// Sizes that the published description misses: with lists of numbers, three layers make thirteen
+/// The published description gives other sizes: with lists of numbers, three layers make thirteen
 /// bytes of one, not two.
 #[test]
 fn sizes_are_what_the_formats_make() {
@@ -210,7 +210,7 @@ fn what_the_suite_does_not_have_is_unsupported() {
     peer.end();
 }
 
-/// The harness asks every subject for every case of every suite.
+/// The harness asks every subject for every case of every suite, so a refusal must be quick.
 #[test]
 fn refusals_are_quick() {
     let mut peer = Peer::start(PROGRAM);

@@ -1,4 +1,4 @@
-//! The built peer, spoken to as the harness does.
+//! Tests that run the built peer and talk to it as the harness does.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -24,7 +24,7 @@ const SUBJECTS: [&str; 7] = [
 ];
 
 impl Peer {
-    /// Prepares, checks, runs and releases; returns `sealed_bytes`.
+    /// Prepares, checks, runs and releases a case. Returns `sealed_bytes`.
     fn go_through(&mut self, subject: &str, case: &str, params: &Value) -> u64 {
         let of = format!("{subject} {case} {params}");
         let prepared = self.prepare(subject, case, params);
@@ -35,7 +35,7 @@ impl Peer {
         assert_eq!(checked["round_trip"], true, "{of}: {checked}");
         assert_eq!(checked["tamper_refused"], true, "{of}: {checked}");
 
-        // More than the inputs, in two runs.
+        // More iterations than inputs, in two runs.
         for iterations in [1, 17] {
             let ran = self.ask(&json!({"op": "run", "handle": handle, "iterations": iterations}));
             assert_eq!(ran["iterations"], iterations, "{of}: {ran}");
@@ -155,13 +155,13 @@ fn a_line_beyond_the_limit_is_one_wrong_request() {
         line.resize(length, b' ');
         line
     };
-    // The line's end counts.
+    // The limit includes the end of the line.
     assert_eq!(peer.ask_raw(&padded((1 << 20) - 1))["ok"], true);
     assert_eq!(peer.ask_raw(&padded(1 << 20))["error"], "protocol");
     assert_eq!(peer.ask_raw(&padded(5 << 20))["error"], "protocol");
     assert_eq!(peer.ask_raw(&padded(100))["ok"], true);
 
-    // What has no end is not a line.
+    // Text without a line end is not a request.
     peer.send(br#"{"op":"hello","protocol":1}"#);
     peer.end();
 }

@@ -1,4 +1,4 @@
-//! A built peer, spoken to as the harness does.
+//! Runs a built peer and talks to it as the harness does.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -12,7 +12,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Starts that program.
+    /// Starts that program with piped input and output.
     pub(crate) fn start(program: &str) -> Self {
         let mut child =
             Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -32,7 +32,7 @@ impl Peer {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The answer to a line.
+    /// Sends a line and returns the answer.
     pub(crate) fn ask_raw(&mut self, line: &[u8]) -> Value {
         self.send(line);
         self.send(b"\n");
@@ -49,7 +49,7 @@ impl Peer {
         self.ask(&request)
     }
 
-    /// Ends the input, and expects that the peer says no more and ends well.
+    /// Closes the input. Expects that the peer prints nothing more and exits successfully.
     pub(crate) fn end(mut self) {
         drop(self.input.take());
         let mut rest = String::new();

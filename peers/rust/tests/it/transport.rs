@@ -1,4 +1,4 @@
-//! The suite `transport`.
+//! Tests of the suite `transport`.
 
 use serde_json::json;
 
@@ -15,10 +15,10 @@ pub(crate) const SUBJECTS: [&str; 7] = [
     "quinn-json-array",
     "quinn-json-base64",
 ];
-/// They carry bytes as they are.
+/// Subjects that send bytes unchanged.
 const CARRIERS: [&str; 5] = ["quinn", "quinn-classical", "tcp-tls", "tcp-tls-pq", "tcp"];
 
-/// They encrypt.
+/// Subjects that encrypt.
 pub(crate) const SEALING: [&str; 6] =
     ["quinn", "quinn-classical", "tcp-tls", "tcp-tls-pq", "quinn-json-array", "quinn-json-base64"];
 
@@ -36,7 +36,8 @@ fn every_subject_goes_through_every_case() {
 fn handshakes_have_figures() {
     let mut peer = Peer::start(PROGRAM);
     for subject in CARRIERS {
-        // The byte, the handshake of what protects, and that of TCP.
+        // Round trips: one for the byte, one for the handshake of TLS or QUIC, and one for that of
+        // TCP.
         let trips = if subject.starts_with("tcp-") { 3 } else { 2 };
         let bytes = peer.shakes_hands(subject, trips);
         let is_post_quantum = matches!(subject, "quinn" | "tcp-tls-pq");
@@ -45,7 +46,7 @@ fn handshakes_have_figures() {
     peer.end();
 }
 
-/// The baseline's message on a socket, as the published sizes count it.
+/// The published baseline's message on a socket has the published size.
 #[test]
 fn json_is_counted_on_the_socket() {
     let mut peer = Peer::start(PROGRAM);

@@ -1,8 +1,9 @@
-//! A cipher alone: the raw bytes of all fields, sealed. What of a layer is encryption.
+//! A cipher alone: it seals the raw bytes of all fields. This is the share of a layer that
+//! encryption costs.
 //!
 //!     nonce (12) | raw bytes under the cipher | tag (16)
 //!
-//! Followed: <https://docs.rs/aws-lc-rs/1.19.0/aws_lc_rs/aead/struct.LessSafeKey.html>.
+//! Settings follow <https://docs.rs/aws-lc-rs/1.19.0/aws_lc_rs/aead/struct.LessSafeKey.html>.
 
 use std::error::Error;
 use std::hint::black_box;

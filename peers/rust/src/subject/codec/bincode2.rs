@@ -1,9 +1,9 @@
-//! bincode 2 by its own derives, with a limit: without one, a damaged length takes gigabytes.
+//! bincode 2 by its own derives, with a limit: without one, a damaged length allocates gigabytes.
 //!
-//! The crate is not maintained any more (RUSTSEC-2025-0141). Fields cannot be added.
+//! The crate is no longer maintained (RUSTSEC-2025-0141). Fields cannot be added later.
 //!
-//! Followed: <https://docs.rs/bincode/2.0.1/bincode/config/index.html> (`standard`, with the limit
-//! that it asks for where input is not trusted).
+//! Settings follow <https://docs.rs/bincode/2.0.1/bincode/config/index.html> (`standard`, with the
+//! limit that it recommends for untrusted input).
 
 use std::error::Error;
 use std::hint::black_box;

@@ -1,10 +1,11 @@
-//! Protocol Buffers by buffa, from endseal's contract: owned messages, and views of what was
-//! received.
+//! Protocol Buffers by buffa, from endseal's contract: owned messages, and views that borrow from
+//! the input.
 //!
-//! With the limits that the contract implies, and unknown fields kept, as it asks.
+//! It uses the limits that the contract implies, and keeps unknown fields, as the contract
+//! requires.
 //!
-//! Followed: <https://docs.rs/buffa/0.9.2/buffa/struct.DecodeOptions.html> ("for untrusted input,
-//! tighten limits").
+//! Settings follow <https://docs.rs/buffa/0.9.2/buffa/struct.DecodeOptions.html> ("for untrusted
+//! input, tighten limits").
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -45,10 +46,11 @@ mod generated {
 
 use generated::endseal::v1 as contract;
 
-/// The deepest message that the contract has.
+/// Depth of the deepest message in the contract.
 const DEPTH: u32 = 4;
 const UNKNOWN_FIELDS: usize = 64;
-/// More than the longest lists of the contract take.
+/// Memory limit for list elements, in bytes. It is more than the longest lists of the contract
+/// take.
 const ELEMENT_MEMORY: usize = 256 << 10;
 
 fn options() -> DecodeOptions {

@@ -1,10 +1,10 @@
-//! The three layers over a binary format.
+//! The three layers of a message over a binary format.
 //!
 //!     layer 1    the message
 //!     layer 2    sealed message: nonce (12) | layer 1 under AES-256-GCM | tag (16)
 //!     layer 3    version and kind (1) | flags (1) | varint length | varint sequence | layer 2
 //!
-//! The frame is the live one of `docs/spec/frame.md`; its sequence is the position of the input.
+//! The frame is the live frame of `docs/spec/frame.md`. Its sequence is the position of the input.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -18,32 +18,32 @@ use crate::message::Message;
 
 const TAG: usize = 16;
 
-/// A format, written and read as the library's users do.
+/// A binary format, encoded and decoded as users of its library do it.
 pub(crate) trait Format {
-    /// A message in the form that is encoded, and that the owned decoder returns.
+    /// A message in the form that is encoded, and that the decoder of owned values returns.
     type Owned;
 
     fn from_message(message: &Message) -> Self::Owned;
 
-    /// Appends.
+    /// Encodes a message and appends it to `to`.
     fn encode(message: &Self::Owned, to: &mut Vec<u8>) -> Result<(), Box<dyn Error>>;
 
     fn decode(encoded: &[u8]) -> Result<Self::Owned, Box<dyn Error>>;
 
-    /// For the check.
+    /// Converts a decoded message for the check.
     fn to_message(message: Self::Owned) -> Result<Message, Box<dyn Error>>;
 
-    /// Decodes, shows the view to the optimiser and drops it.
+    /// Decodes a view, keeps the optimiser from removing the work, and drops the view.
     fn decode_borrowed(_encoded: &[u8]) -> Result<(), Box<dyn Error>> {
         Err(NOT_BORROWED.into())
     }
 
-    /// For the check: the view's fields.
+    /// Converts the fields of a view for the check.
     fn view_to_message(_encoded: &[u8]) -> Result<Message, Box<dyn Error>> {
         Err(NOT_BORROWED.into())
     }
 
-    /// Appends the message; `frame` gets its length, and appends before it.
+    /// Appends the encoded message. `frame` gets its length and appends the header before it.
     fn encode_framed(
         _message: &Self::Owned,
         _frame: &dyn Fn(usize, &mut Vec<u8>),
@@ -52,7 +52,8 @@ pub(crate) trait Format {
         Err("no frame around a message".into())
     }
 
-    /// Appends a sealed message of that context; `frame` gets its length, and appends before it.
+    /// Appends a sealed message of that context. `frame` gets its length and appends the header
+    /// before it.
     fn wrap(
         _context: &[u8],
         _ciphertext: &mut Vec<u8>,
@@ -62,20 +63,20 @@ pub(crate) trait Format {
         Err("no layer above the first".into())
     }
 
-    /// The ciphertext of a sealed message.
+    /// Returns the ciphertext of a sealed message.
     fn unwrap(_sealed: &[u8]) -> Result<Cow<'_, [u8]>, Box<dyn Error>> {
         Err("no layer above the first".into())
     }
 }
 
-/// Inputs of a format at one layer.
+/// Inputs of a format at one layer, with the key and buffers that the layer needs.
 pub(crate) struct Layered<F: Format> {
     layer: Layer,
     messages: Vec<Message>,
     inputs: Vec<F::Owned>,
-    /// `None` if only the connection encrypts.
+    /// Key of the session; `None` if only the connection encrypts.
     key: Option<SessionKey>,
-    /// Buffer of sealed or opened bytes; its memory is used again.
+    /// Buffer of sealed or opened bytes; its memory is reused.
     scratch: Vec<u8>,
 }
 
@@ -88,7 +89,7 @@ impl<F: Format + 'static> Layered<F> {
         Ok(Self::with_key(messages, layer, Some(key)))
     }
 
-    /// The same without encryption: layer 3 is the message in a frame.
+    /// Prepares inputs without encryption: layer 3 is the message in a frame.
     pub(crate) fn prepare_direct(
         messages: Vec<Message>,
         layer: Layer,
@@ -107,7 +108,7 @@ impl<F: Format + 'static> Layered<F> {
 }
 
 impl<F: Format> Layered<F> {
-    /// The encoding of the message.
+    /// Returns the encoding of the message, opened if the layer seals.
     fn open<'a>(&'a mut self, encoded: &'a [u8]) -> Result<&'a [u8], Box<dyn Error>> {
         let sealed = match self.layer {
             Layer::Message => return Ok(encoded),
@@ -174,7 +175,7 @@ impl<F: Format> Prepared for Layered<F> {
     }
 }
 
-/// A key that two sides have agreed on, and set up, before.
+/// A key that two sides agreed on and set up before the measurement.
 pub(crate) struct SessionKey(LessSafeKey);
 
 impl SessionKey {
@@ -184,14 +185,14 @@ impl SessionKey {
         Ok(Self(LessSafeKey::new(UnboundKey::new(algorithm, &key)?)))
     }
 
-    /// A random one.
+    /// Returns a random nonce.
     pub(crate) fn nonce() -> Result<[u8; NONCE_LEN], Unspecified> {
         let mut nonce = [0; NONCE_LEN];
         aws_lc_rs::rand::fill(&mut nonce)?;
         Ok(nonce)
     }
 
-    /// Seals all behind the first `skipped` bytes, and appends the tag.
+    /// Seals all bytes after the first `skipped` ones, and appends the tag.
     pub(crate) fn seal_in_place(
         &self,
         nonce: [u8; NONCE_LEN],
@@ -205,7 +206,7 @@ impl SessionKey {
         Ok(())
     }
 
-    /// Opens nonce, ciphertext and tag into `to`.
+    /// Opens nonce, ciphertext and tag. The content replaces `to`.
     pub(crate) fn open(&self, sealed: &[u8], to: &mut Vec<u8>) -> Result<(), Unspecified> {
         let (nonce, rest) = sealed.split_first_chunk::<NONCE_LEN>().ok_or(Unspecified)?;
         let (ciphertext, tag) = rest.split_last_chunk::<TAG>().ok_or(Unspecified)?;
@@ -214,13 +215,13 @@ impl SessionKey {
         self.0.open_separate_gather(nonce, Aad::empty(), ciphertext, tag, to)
     }
 
-    /// The content of nonce, ciphertext and tag.
+    /// Opens nonce, ciphertext and tag in place, and returns the content.
     fn open_in_place<'a>(&self, sealed: &'a mut [u8]) -> Result<&'a [u8], Unspecified> {
         let (nonce, rest) = sealed.split_first_chunk_mut::<NONCE_LEN>().ok_or(Unspecified)?;
         self.open_with(*nonce, rest)
     }
 
-    /// The content of ciphertext and tag.
+    /// Opens ciphertext and tag in place, and returns the content.
     pub(crate) fn open_with<'a>(
         &self,
         nonce: [u8; NONCE_LEN],
@@ -231,7 +232,7 @@ impl SessionKey {
     }
 }
 
-/// Version 1, kind `message`.
+/// First byte of a frame: version 1, kind `message`.
 const VERSION_AND_KIND: u8 = 0x11;
 const SEALED: u8 = 0x02;
 
@@ -239,7 +240,7 @@ fn flags(sealed: bool) -> u8 {
     if sealed { SEALED } else { 0 }
 }
 
-/// As the specification's agreed maximum.
+/// Largest payload of a frame, which is the maximum that the specification assumes.
 pub(crate) const MAXIMUM: usize = 1 << 20;
 
 fn write_frame(flags: u8, length: usize, sequence: usize, to: &mut Vec<u8>) {
@@ -256,7 +257,7 @@ fn write_varint(mut value: u64, to: &mut Vec<u8>) {
     to.push(value.to_le_bytes()[0]);
 }
 
-/// The payload.
+/// Checks the header of a frame and returns its payload.
 fn read_frame(frame: &[u8], flags: u8) -> Result<&[u8], Box<dyn Error>> {
     let mut rest = frame.strip_prefix(&[VERSION_AND_KIND, flags]).ok_or("another frame")?;
     let length = read_varint(&mut rest)?;
@@ -267,7 +268,7 @@ fn read_frame(frame: &[u8], flags: u8) -> Result<&[u8], Box<dyn Error>> {
     Ok(rest)
 }
 
-/// Shortest form, below 2^62.
+/// Reads a varint below 2^62, which must have its shortest form.
 fn read_varint(rest: &mut &[u8]) -> Result<u64, &'static str> {
     let mut value = 0;
     for shift in (0..63).step_by(7) {

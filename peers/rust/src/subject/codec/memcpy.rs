@@ -1,5 +1,5 @@
-//! No format: the raw bytes of all fields, copied. The floor for time, and what sizes are compared
-//! with.
+//! No format: the raw bytes of all fields, copied. It is the lower bound of times, and sizes are
+//! compared with it.
 
 use std::error::Error;
 use std::hint::black_box;

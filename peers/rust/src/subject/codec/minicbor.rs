@@ -1,6 +1,6 @@
 //! CBOR (RFC 8949) by minicbor: structures as arrays with an index for each field.
 //!
-//! Followed: <https://docs.rs/minicbor/2.3.1/minicbor/> and, for byte strings,
+//! Settings follow <https://docs.rs/minicbor/2.3.1/minicbor/> and, for byte strings,
 //! <https://docs.rs/minicbor/2.3.1/minicbor/bytes/index.html>.
 
 use std::error::Error;

@@ -1,9 +1,9 @@
-//! postcard by serde, from a `Vec` into the caller's buffer.
+//! postcard by serde: it encodes from a `Vec` into the caller's buffer.
 //!
-//! Byte strings go through `serde_bytes`: serde takes them for lists of numbers otherwise. Fields
-//! cannot be added.
+//! Byte strings use `serde_bytes`, because serde treats them as lists of numbers otherwise. Fields
+//! cannot be added later.
 //!
-//! Followed: <https://docs.rs/postcard/1.1.3/postcard/>.
+//! Settings follow <https://docs.rs/postcard/1.1.3/postcard/>.
 
 use std::error::Error;
 use std::hint::black_box;

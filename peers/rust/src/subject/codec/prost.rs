@@ -1,8 +1,8 @@
 //! Protocol Buffers by prost, from endseal's contract.
 //!
-//! Its decoder has no limits but that of recursion: the caller limits the length of its input.
+//! Its decoder limits only recursion: the caller must limit the length of its input.
 //!
-//! Followed: <https://docs.rs/prost/0.14.4/prost/>.
+//! Settings follow <https://docs.rs/prost/0.14.4/prost/>.
 
 use std::borrow::Cow;
 use std::error::Error;

@@ -1,7 +1,8 @@
-//! rkyv, checked, for input at any address (feature `unaligned`): a frame does not promise where
-//! its payload lies. Fields cannot be added.
+//! rkyv with checks, for input at any address (feature `unaligned`), because the payload of a frame
+//! need not be aligned. Fields cannot be added later.
 //!
-//! Followed: <https://docs.rs/rkyv/0.8.18/rkyv/> (`access` and `from_bytes`, the safe functions).
+//! Settings follow <https://docs.rs/rkyv/0.8.18/rkyv/> (`access` and `from_bytes`, the safe
+//! functions).
 
 use std::error::Error;
 use std::hint::black_box;

@@ -5,12 +5,12 @@
 //!                ChaCha20-Poly1305, with the tag
 //!     layer 3    {"type": "message", "version": 1, "payload"}: layer 2
 //!
-//! Byte strings of all layers are lists of numbers, as serde writes a `Vec<u8>`
-//! (`seed-json-array`: what its published times and sizes fit), or Base64 (`seed-json-base64`: what
-//! its text says). Each layer is a value of its own, made from the whole one before, which is what
-//! was published; the cipher is aws-lc-rs's, so that the format is all that differs.
+//! Byte strings of all layers are lists of numbers, as serde writes a `Vec<u8>` (`seed-json-array`:
+//! this matches the published times and sizes), or Base64 (`seed-json-base64`: this matches the
+//! published text). Each layer is a separate value that is built from the complete one below, as
+//! published. The cipher is that of aws-lc-rs, so that only the format differs.
 //!
-//! Followed: <https://docs.rs/serde_json/1.0.154/serde_json/> (`from_slice`, `to_writer`).
+//! Settings follow <https://docs.rs/serde_json/1.0.154/serde_json/> (`from_slice`, `to_writer`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub(crate) const BASE64: Codec = Codec {
     ..ARRAY
 };
 
-/// A byte string in its form.
+/// A byte string in one of the two forms.
 trait Bytes: Serialize + DeserializeOwned + From<Vec<u8>> + Into<Vec<u8>> + 'static {}
 
 impl Bytes for Vec<u8> {}

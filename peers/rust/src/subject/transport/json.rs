@@ -1,5 +1,5 @@
-//! The published messenger's three layers of JSON on a QUIC connection, counted at the socket.
-//! Only the case `message_size`.
+//! The published messenger's three layers of JSON on a QUIC connection, with bytes counted at the
+//! socket. It supports only the case `message_size`.
 
 use bytes::Bytes;
 
@@ -26,7 +26,7 @@ pub(super) const BASE64: Transport = Transport {
     ..ARRAY
 };
 
-/// More messages than that are not prepared.
+/// Largest number of inputs of a case.
 const INPUTS_MAX: u64 = 4096;
 
 fn carry(codec: &Codec, work: Work, inputs: u64) -> Result<Box<dyn Prepared>, Fault> {

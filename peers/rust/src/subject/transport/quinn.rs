@@ -1,4 +1,4 @@
-//! Plain quinn: its own defaults, and messages behind their length.
+//! Plain quinn with its own defaults. Each message is preceded by its length.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

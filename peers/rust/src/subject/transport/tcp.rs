@@ -1,4 +1,4 @@
-//! TCP, plain and below TLS 1.3: messages behind their length, read through a buffer.
+//! TCP, alone and with TLS 1.3. Each message is preceded by its length and read through a buffer.
 
 use std::marker::PhantomData;
 use std::net::SocketAddr;
@@ -61,12 +61,12 @@ impl Tls {
     }
 }
 
-/// Dropping the stream closes the connection.
+/// There is no separate connection: dropping the stream closes it.
 type Alone = PhantomData<()>;
 
 struct Framed<S> {
     stream: BufReader<S>,
-    /// Lengths and messages that are written at once.
+    /// Lengths and messages that are collected and written at once.
     buffer: Vec<u8>,
 }
 

@@ -1,5 +1,5 @@
-//! TLS 1.3 with raw public keys (RFC 7250), which both sides know beforehand: as endseal does it,
-//! by what rustls brings.
+//! TLS 1.3 with raw public keys (RFC 7250) that both sides know beforehand, as endseal uses it,
+//! with what rustls provides.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use rustls::{
 
 use crate::transport::carrier::{Failure, Who};
 
-/// The application protocol, which QUIC wants.
+/// Application protocol, which QUIC requires.
 const ALPN: &[u8] = b"peer";
 
-/// Which group and which signature.
+/// Key exchange group and signature scheme.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strength {
     /// X25519 and Ed25519.
@@ -42,7 +42,7 @@ pub(super) struct Keys {
 }
 
 impl Strength {
-    /// rustls' own provider with one group, so that nothing is negotiated.
+    /// Returns rustls' own provider with a single group, so that nothing is negotiated.
     fn provider(self) -> CryptoProvider {
         let group = match self {
             Self::Classical => provider::kx_group::X25519,
@@ -77,7 +77,7 @@ impl Keys {
         })
     }
 
-    /// Sessions are not resumed: every handshake is whole.
+    /// Creates the client's settings. Sessions are not resumed, so every handshake is complete.
     pub(super) fn client_config(&self, who: Who) -> Result<ClientConfig, Failure> {
         let own = if who == Who::Stranger { &self.stranger } else { &self.client };
         let meant = if who == Who::Misled { &self.stranger } else { &self.server };
@@ -94,7 +94,7 @@ impl Keys {
         Ok(config)
     }
 
-    /// No tickets: they would not be used.
+    /// Creates the server's settings, without tickets, because sessions are not resumed.
     pub(super) fn server_config(&self) -> Result<ServerConfig, Failure> {
         let mut config = ServerConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(&[&TLS13])?
@@ -113,7 +113,7 @@ impl Keys {
     }
 }
 
-/// Accepts one key.
+/// A verifier that accepts exactly one key.
 #[derive(Debug)]
 struct Pin {
     provider: Arc<CryptoProvider>,
@@ -144,7 +144,7 @@ impl Pin {
     }
 }
 
-/// Only TLS 1.3 is offered.
+/// Returned for TLS 1.2, which is never offered.
 fn no_tls12() -> rustls::Error {
     rustls::Error::General("TLS 1.2".into())
 }
