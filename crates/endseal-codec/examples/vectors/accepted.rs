@@ -1,4 +1,4 @@
-//! Encodings that a reader accepts.
+//! Vectors of encodings that a reader must accept.
 
 use std::path::Path;
 
@@ -24,13 +24,13 @@ fn vector(scenario: &str, comment: &str, message: &str, hex: &[u8], canonical: b
         .with("canonical", canonical)
 }
 
-/// Writes a vector that our writer encodes.
+/// Writes a vector of an encoding that our writer makes.
 fn ours(dir: &Path, scenario: &str, comment: &str, content: impl Into<Content>) {
     let encoded = Message::from(content.into()).to_vec(Limits::default()).unwrap();
     vector(scenario, comment, "Message", &encoded, true).write(dir);
 }
 
-/// Writes a vector that our writer does not write and a reader accepts all the same.
+/// Writes a vector of an encoding that our writer does not make, but that a reader must accept.
 fn others(dir: &Path, scenario: &str, comment: &str, encoded: &[u8]) {
     Message::decode(encoded, Limits::default()).unwrap();
     vector(scenario, comment, "Message", encoded, false).write(dir);
@@ -75,7 +75,7 @@ fn canonical(dir: &Path) {
         .write(dir);
 }
 
-/// As long and as many as may be.
+/// Writes messages with the longest and the most values that are allowed.
 fn bounds(dir: &Path) {
     let mut rich = sample::rich();
     rich.conversation = [0xcc; 64].into();
@@ -123,7 +123,7 @@ fn bounds(dir: &Path) {
     .write(dir);
 }
 
-/// Encodings that carry the same and are not ours.
+/// Writes other encodings of the same values.
 fn other_encodings(dir: &Path) {
     let mut fields = [bytes(3, [3; 32]), bytes(5, "text"), bytes(2, "c"), bytes(1, [1; 16])];
     let reverse = bytes(1, fields.concat());

@@ -1,11 +1,11 @@
-//! One scenario a file.
+//! Writes vectors, one scenario to each file.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-/// An object whose fields keep the order of the alphabet.
+/// A JSON object whose fields are in alphabetical order.
 pub(crate) struct Vector {
     scenario: String,
     fields: Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Live frames, each a stream of one frame.
+//! Vectors of live frames, each a stream of one frame.
 
 use std::path::Path;
 

@@ -1,9 +1,9 @@
-//! The JSON mapping of Protocol Buffers, made from the bytes and the contract alone.
+//! The JSON mapping of Protocol Buffers, computed only from the bytes and the contract.
 
 use endseal_codec::contract::{self, FieldContract, Presence, Type};
 use serde_json::{Map, Value, json};
 
-/// The value of an encoding of message `name`, whose fields are all known or skipped.
+/// Returns the value of an encoding of message `name`. Unknown fields are skipped.
 pub(crate) fn value(name: &str, mut bytes: &[u8]) -> Value {
     let messages = contract::messages();
     let fields = &messages.iter().find(|message| message.name == name).unwrap().fields;
@@ -54,13 +54,13 @@ fn add(object: &mut Map<String, Value>, field: &FieldContract, number: u64, payl
             let list = object.entry(key).or_insert_with(|| json!([]));
             list.as_array_mut().unwrap().push(value);
         }
-        // Where there is no presence, the default value is nothing.
+        // A field without presence has its default value, which JSON omits.
         Presence::Implicit if number == 0 && payload.is_empty() => {}
         _ => assert_eq!(object.insert(key, value), None),
     }
 }
 
-/// Number, wire type, and the value of one of the wire types.
+/// Splits off a field: number, wire type, and the value of that wire type.
 fn field<'a>(bytes: &mut &'a [u8]) -> (u64, u64, Option<u64>, &'a [u8]) {
     let tag = varint(bytes);
     let (number, payload): (_, &[u8]) = match tag & 7 {
@@ -93,7 +93,7 @@ fn camel(name: &str) -> String {
     out
 }
 
-/// RFC 4648, section 4.
+/// Encodes Base64 (RFC 4648, section 4).
 fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();

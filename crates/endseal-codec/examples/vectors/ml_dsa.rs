@@ -1,12 +1,12 @@
-//! The sender of stored frames that are signed with ML-DSA-65, by another library than the
-//! product's on hosts. Vectors are written and judged with it.
+//! A sender whose stored frames are signed with ML-DSA-65, by another library than the product uses
+//! on hosts. Vectors are written and checked with it.
 
 use ml_dsa::{ExpandedSigningKey, MlDsa65, Signature};
 
-/// Spelled again, not to share a mistake with the crate.
+/// Written out again, so that an error of the crate is not repeated.
 pub(crate) const CONTEXT: &[u8] = b"endseal/frame@v1 signature";
 
-/// `SubjectPublicKeyInfo` of RFC 9881 up to the key.
+/// Start of the `SubjectPublicKeyInfo` of RFC 9881, up to the key.
 const SPKI: [u8; 22] = [
     0x30, 0x82, 0x07, 0xb2, 0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03,
     0x12, 0x03, 0x82, 0x07, 0xa1, 0x00,
@@ -19,7 +19,7 @@ impl Sender {
         Self(ExpandedSigningKey::from_seed(&seed.into()))
     }
 
-    /// The peer id (docs/spec/identity.md).
+    /// Returns the peer id (docs/spec/identity.md).
     pub(crate) fn id(&self) -> [u8; 32] {
         let key = self.0.verifying_key().encode();
         *blake3::Hasher::new_derive_key("endseal/peer@v1 id")
@@ -29,7 +29,7 @@ impl Sender {
             .as_bytes()
     }
 
-    /// Deterministic, so that vectors are the same each time.
+    /// Signs deterministically, so that vectors are the same each time.
     pub(crate) fn sign(&self, signed: &[u8], context: &[u8]) -> Vec<u8> {
         self.0.sign_deterministic(signed, context).unwrap().encode().to_vec()
     }

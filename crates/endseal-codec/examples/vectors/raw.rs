@@ -1,6 +1,6 @@
-//! Encodings by hand, right and wrong ones.
+//! Encodings that are built by hand, right and wrong ones.
 
-/// A varint in its shortest form.
+/// Returns a varint in its shortest form.
 pub(crate) fn varint(mut value: u64) -> Vec<u8> {
     let mut out = Vec::new();
     while value >= 0x80 {
@@ -15,28 +15,28 @@ pub(crate) fn tag(number: u64, wire: u64) -> Vec<u8> {
     varint(number << 3 | wire)
 }
 
-/// A field of wire type 0.
+/// Returns a field of wire type 0.
 pub(crate) fn number(field: u64, value: u64) -> Vec<u8> {
     [tag(field, 0), varint(value)].concat()
 }
 
-/// A field of wire type 2.
+/// Returns a field of wire type 2.
 pub(crate) fn bytes(field: u64, value: impl AsRef<[u8]>) -> Vec<u8> {
     let value = value.as_ref();
     [tag(field, 2), varint(value.len() as u64), value.to_vec()].concat()
 }
 
-/// A `Typing` with its required fields.
+/// Returns a `Typing` with its required fields.
 pub(crate) fn typing() -> Vec<u8> {
     [bytes(1, "c"), bytes(2, [2; 32])].concat()
 }
 
-/// A `RichMessage` with its required fields.
+/// Returns a `RichMessage` with its required fields.
 pub(crate) fn rich() -> Vec<u8> {
     [bytes(1, [1; 16]), bytes(2, "c"), bytes(3, [3; 32])].concat()
 }
 
-/// The same as content of a `Message`, with more fields behind.
+/// Returns a `Message` with that content, and with more fields after its required ones.
 pub(crate) fn rich_message(more: &[Vec<u8>]) -> Vec<u8> {
     bytes(1, [rich(), more.concat()].concat())
 }

@@ -1,4 +1,4 @@
-//! Encodings that a reader must refuse, one for each way.
+//! Vectors of encodings that a reader must refuse, one for each error.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ fn limit(dir: &Path) {
     .write(dir);
 }
 
-/// Tags, varints and lengths.
+/// Writes errors of tags, varints and lengths.
 fn encoding(refuse: &Refuse<'_>) {
     let whole = bytes(3, typing());
     refuse("truncated", "tag", "ends inside a tag", vec![0x9a]);
@@ -109,7 +109,7 @@ fn encoding(refuse: &Refuse<'_>) {
     });
 }
 
-/// Ranges, lengths, text.
+/// Writes values outside their range, wrong lengths, and invalid text.
 fn values(refuse_rich: &Refuse<'_>, refuse: &Refuse<'_>) {
     let mention = |start| bytes(9, [bytes(1, [6; 32]), number(2, start)].concat());
     refuse_rich("range", "uint32", "a uint32 of 2^32", mention(1 << 32));
@@ -165,7 +165,7 @@ fn values(refuse_rich: &Refuse<'_>, refuse: &Refuse<'_>) {
     refuse_rich("utf8", "edit", "the text of an edit", edit);
 }
 
-/// Too many, too few, twice, not at all.
+/// Writes fields that occur too often, too seldom, twice, or not at all.
 fn occurrences(refuse_rich: &Refuse<'_>, refuse: &Refuse<'_>) {
     let many = |field, element: Vec<u8>, count| vec![bytes(field, element); count].concat();
     let mention = bytes(1, [6; 32]);

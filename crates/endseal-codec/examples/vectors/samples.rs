@@ -1,4 +1,4 @@
-//! Messages with all their fields, and with as few as possible.
+//! Sample messages with all their fields, and with as few as possible.
 
 use endseal_codec::{
     Attachment, BlobReference, Body, Edit, FileAnswer, FileEnd, FileOffer, Mention, Metadata,
@@ -8,7 +8,7 @@ use endseal_codec::{
 
 const TIME: u64 = 1_770_000_000_000;
 
-/// With its required fields.
+/// Returns a message with only its required fields.
 pub(crate) fn rich() -> RichMessage {
     RichMessage {
         id: [1; 16],

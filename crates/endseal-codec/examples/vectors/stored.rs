@@ -1,4 +1,4 @@
-//! Stored frames.
+//! Vectors of stored frames.
 
 use core::convert::Infallible;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn vouched_frame(sequence: u64) -> Vec<u8> {
     StoredFrame::vouched(&sealed, stamp, Limits::default()).unwrap()
 }
 
-/// The same sequence and time as the first of Ed25519.
+/// Returns a frame with the same sequence and time as the first one of Ed25519.
 fn ml_dsa_frame(context: &[u8]) -> Vec<u8> {
     let key = Sender::from_seed(SEED);
     let stamp = Stamp { sequence: 0, timestamp: 1_770_000_000_000, sender: key.id() };
@@ -52,7 +52,7 @@ fn accepted(dir: &Path) {
             .with("protocol", 1)
             .with("flags", 0)
             .with("length", part(4))
-            // As text: above 2^53, numbers of JSON lose digits in some languages.
+            // Written as text, because numbers of JSON above 2^53 lose digits in some languages.
             .with("sequence", sequence.to_string())
             .with("timestamp", timestamp.to_string())
             .with_hex("sender", &hex[24..56])
@@ -72,7 +72,8 @@ fn accepted(dir: &Path) {
     accept("vouched", "without a signature", &vouched_frame(5), 5, time);
 }
 
-/// The checksum is put right again, so that it hides nothing.
+/// Writes frames that must be refused. Their checksums are right, so that another check refuses
+/// them.
 fn refused(dir: &Path) {
     let right = frame(sample::sealed(), 3, 1_770_000_000_000);
     let refuse = |class: &str, scenario: &str, comment: &str, hex: &[u8]| {
@@ -173,7 +174,7 @@ fn with_checksum(mut frame: Vec<u8>) -> Vec<u8> {
     frame
 }
 
-/// Bit for bit, not to share a mistake with the crate.
+/// Computes the checksum bit by bit, so that an error of the crate is not repeated.
 fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {

@@ -1,11 +1,11 @@
-//! The `.proto` file says what the code does: names, numbers, types, bounds, presence.
+//! Compares the `.proto` file with the code: names, numbers, types, bounds, presence.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use endseal_codec::contract::{self, Presence, Type};
 
-/// A field as the file describes it, and as the code does, in one form.
+/// A field in a form in which the file's description and the code's can be compared.
 #[derive(Debug, PartialEq)]
 struct Line {
     name: String,
@@ -81,7 +81,8 @@ struct Proto {
 }
 
 impl Proto {
-    /// Enough of the language for this file: one declaration a line, bounds in its comment.
+    /// Parses the subset of the language that this file uses: one declaration a line, bounds in its
+    /// comment.
     fn parse(text: &str) -> Self {
         let mut proto = Self::default();
         let (mut oneof, mut enumeration, mut required) = (None, None, false);
@@ -90,7 +91,7 @@ impl Proto {
             let words: Vec<&str> =
                 code.split([' ', ';', '{']).filter(|it| !it.is_empty()).collect();
             match words.as_slice() {
-                // A comment in front of a oneof.
+                // A comment before a oneof.
                 [] => required = comment.trim() == "required",
                 ["message", name] => proto.messages.push(((*name).to_owned(), Vec::new())),
                 ["oneof", name] => {
@@ -102,7 +103,8 @@ impl Proto {
                     proto.enums.insert((*name).to_owned(), Vec::new());
                 }
                 ["}"] => {
-                    // Closes the innermost: none is inside another of its kind.
+                    // The closing brace ends the innermost declaration. None contains another of
+                    // its kind.
                     if oneof.take().is_none() {
                         enumeration = None;
                     }
@@ -133,7 +135,7 @@ fn field(head: &[&str], name: &str, number: &str, comment: &str, oneof: Option<&
         Some((min, max)) => (min.parse().unwrap(), max.parse().unwrap()),
         None => (bounds.parse().unwrap(), bounds.parse().unwrap()),
     });
-    // Behind a count: `[1..1024] ids of [16]`.
+    // The bounds of an element follow a count: `[1..1024] ids of [16]`.
     let inner = comment.rsplit_once('[').map_or("", |(_, rest)| rest.split_once(']').unwrap().0);
     let required = comment.split(',').any(|part| part.trim() == "required");
     let required = required || comment.trim().starts_with("required");
@@ -154,7 +156,8 @@ fn field(head: &[&str], name: &str, number: &str, comment: &str, oneof: Option<&
         ("optional", _) => ("optional".to_owned(), bounds),
         (_, Some(oneof)) => (oneof.to_owned(), bounds),
         _ if required => ("required".to_owned(), bounds),
-        // A byte string of one length that is not required is there or not: it has no default.
+        // A byte string of one fixed length that is not required has no default value, so it must
+        // be optional.
         _ if r#type == "bytes" && bounds.0 == bounds.1 => ("optional".to_owned(), bounds),
         _ => ("implicit".to_owned(), bounds),
     };

@@ -1,5 +1,5 @@
-//! Input made to hurt. How much heap it can cost is measured in
-//! `bench/tests/codec_heap.rs`, beside the counting allocator.
+//! Hostile input. The heap that it can cost is measured in `bench/tests/codec_heap.rs`, with the
+//! counting allocator.
 
 use endseal_codec::{Codec, DecodeError, Limits};
 
@@ -7,7 +7,7 @@ use crate::random::Random;
 use crate::vectors::{all, hex};
 use crate::with_message;
 
-/// Seeded mutants of each golden message.
+/// Number of seeded mutants of each golden message.
 const MUTANTS: usize = 100_000;
 
 #[test]
@@ -30,8 +30,8 @@ fn mutated_messages_never_panic_and_have_one_meaning() {
     }
 }
 
-/// A mutant is refused by both readers with one class, or read by both to one value, which is
-/// written as what is read to the same value.
+/// Both readers must refuse a mutant with the same class, or read it to the same value. A value
+/// that was read must be the same after writing and reading again.
 fn one_meaning<M: Codec>(bytes: &[u8]) -> Result<(), DecodeError> {
     let owned = M::decode(bytes, Limits::default());
     assert_eq!(M::view(bytes, Limits::default()).err(), owned.as_ref().err().copied());
@@ -49,7 +49,8 @@ fn every_truncation_of_every_golden_message_is_refused_or_a_message() {
             let outcome = with_message!(vector["message"].as_str().unwrap(), M => {
                 one_meaning::<M>(&bytes[..cut])
             });
-            // One top-level field, as our writer writes: no part of it is a message.
+            // The message is one top-level field, as our writer encodes it, so no prefix of it is a
+            // message.
             if vector["message"] == "Message" && vector["canonical"] == true {
                 assert!(outcome.is_err(), "{} cut to {cut}", path.display());
             }
@@ -59,7 +60,7 @@ fn every_truncation_of_every_golden_message_is_refused_or_a_message() {
 
 #[test]
 fn depth_is_not_what_the_input_says() {
-    // Length-delimited fields in each other, a hundred thousand deep: known, and unknown.
+    // Nested length-delimited fields, a hundred thousand levels deep: known and unknown ones.
     for tag in [0x0a_u8, 0x3a, 0x7a] {
         let mut bytes = Vec::new();
         for _ in 0..100_000 {
@@ -76,7 +77,7 @@ fn depth_is_not_what_the_input_says() {
             }
             bytes.splice(0..0, front);
         }
-        // What is inside unknown fields is not looked at; known ones end at four messages.
+        // The content of unknown fields is not parsed; known ones end at a depth of four messages.
         let verdict = endseal_codec::Message::decode(&bytes, Limits::default());
         assert_eq!(verdict.is_ok(), tag == 0x7a, "{verdict:?}");
     }

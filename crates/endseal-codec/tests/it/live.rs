@@ -1,4 +1,4 @@
-//! Live frames, in one piece and in any pieces.
+//! Live frames, read in one piece and in pieces of any size.
 
 use endseal_codec::Limits;
 use endseal_codec::frame::{FrameError, Kind, LiveHeader, LiveReader};
@@ -12,7 +12,7 @@ pub(crate) fn vector(vector: &Value) -> Result<(), FrameError> {
     let (bytes, limits) = (hex(&vector["hex"]), limits(vector));
     let expected = vector["expected_sequence"].as_u64().unwrap_or(0);
     let whole = parse(&bytes, expected, limits);
-    // A reader begins at 0; other sequences are a matter of the header.
+    // A reader starts at sequence 0; the parser of headers is tested with the other sequences.
     if expected == 0 {
         for size in 1..=bytes.len() {
             let read = read_in_pieces(&bytes, size, limits);
@@ -38,7 +38,8 @@ pub(crate) fn vector(vector: &Value) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// The frame that is all of `bytes`. A header never needs more bytes than it has, and says so.
+/// Returns the frame, which must be all of `bytes`. At every prefix the header must be incomplete,
+/// or have the same result.
 fn parse(bytes: &[u8], expected: u64, limits: Limits) -> Result<(LiveHeader, &[u8]), FrameError> {
     let parsed = LiveHeader::parse(bytes, expected, limits);
     for cut in 0..bytes.len() {

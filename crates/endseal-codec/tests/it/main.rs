@@ -1,4 +1,5 @@
-//! The codec from outside: published vectors through every way to read, and what users rely on.
+//! Tests of the codec's public interface: published vectors through every way to read, and
+//! properties that users rely on.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::cast_possible_truncation, reason = "random bits are cut to what is needed")]
 #![allow(clippy::std_instead_of_alloc, reason = "tests run where there is an operating system")]
@@ -15,7 +16,7 @@ mod replay;
 mod stored;
 mod vectors;
 
-/// Runs a block for the message type of a name.
+/// Runs a block for the message type of that name.
 macro_rules! with_message {
     ($name:expr, $message:ident => $body:expr) => {
         match $name {

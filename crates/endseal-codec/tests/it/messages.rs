@@ -50,7 +50,7 @@ fn a_view_borrows_what_it_shows() {
 #[test]
 fn unknown_fields_survive_two_programs() {
     let known = Message::from(Content::Rich(rich())).to_vec(Limits::default()).unwrap();
-    // In front of the content, behind it, and inside: numbers 99, 98 and 97.
+    // Unknown fields before the content, after it, and inside: numbers 99, 98 and 97.
     let inside = [&known[2..], &[0x88, 0x06, 0x07]].concat();
     let content = [&[0x0a, u8::try_from(inside.len()).unwrap()], &inside[..]].concat();
     let bytes = [&[0x98, 0x06, 0x01], &content[..], &[0x92, 0x06, 0x01, 0xff]].concat();

@@ -1,4 +1,4 @@
-//! Messages that are sealed end to end open to the same, kept or not.
+//! Messages that are sealed end to end open to the same message, whether they were stored or not.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -9,7 +9,7 @@ use endseal_codec::{
 
 use crate::random::Random;
 
-/// Seals nothing: the codec takes any cipher.
+/// A cipher that encrypts nothing: the codec accepts any function.
 fn toy(plaintext: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     out.push(0x5e);
     out.extend(plaintext.iter().map(|byte| byte ^ 0x55));
@@ -32,7 +32,7 @@ fn a_payload_opens_to_what_its_copy_opens_to() {
     for _ in 0..200 {
         let message = random.message();
         let Ok(sealed) = Sealed::seal_with(Scheme::PAIRWISE, b"team", &message, limits, toy) else {
-            // Too long for a frame.
+            // The message is too long for a frame.
             continue;
         };
         let payload = sealed.as_message().to_vec(limits).unwrap();
@@ -66,8 +66,8 @@ fn what_is_wrong_with_a_payload_is_told_apart() {
 
 const MARK: &[u8] = b"a text that is to be read by two";
 
-/// Number of marks in this process's memory at that place, but for those that a page's end
-/// cuts. Nothing is allocated: that could take the place itself.
+/// Counts the marks in this process's memory at that address, except those that cross the end of a
+/// page. It allocates nothing, because an allocation could overwrite the memory.
 fn marks_at((address, len): (usize, usize)) -> usize {
     let memory = File::open("/proc/self/mem").unwrap();
     let mut page = [0; 4_096];
@@ -79,7 +79,7 @@ fn marks_at((address, len): (usize, usize)) -> usize {
     pages.sum()
 }
 
-/// Where bytes are.
+/// Returns address and length of the bytes.
 fn place(bytes: &[u8]) -> (usize, usize) {
     (bytes.as_ptr() as usize, bytes.len())
 }
@@ -101,7 +101,7 @@ fn the_plaintext_is_wiped_behind_the_encryption() {
     let mut sealing = (0, 0);
     let sealed = Sealed::seal_with(Scheme::PAIRWISE, b"team", &message, limits, |plain, out| {
         sealing = place(plain);
-        // The look finds it while it is there.
+        // The search finds the plaintext while it exists.
         assert!(marks_at(sealing) > MANY);
         toy(plain, out)
     });
@@ -111,8 +111,7 @@ fn the_plaintext_is_wiped_behind_the_encryption() {
     let payload = sealed.as_message().to_vec(limits).unwrap();
     for fails in [false, true] {
         let (mut first, mut second) = ((0, 0), (0, 0));
-        // What is allocated behind it keeps the allocator from giving the memory back to the
-        // system.
+        // Allocations after it keep the allocator from returning the memory to the system.
         let mut behind = Vec::new();
         let mut open = |ciphertext: &[u8], out: &mut Vec<u8>, seen: &mut (usize, usize)| {
             let room = (out.as_ptr(), out.capacity());

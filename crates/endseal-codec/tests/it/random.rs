@@ -1,4 +1,5 @@
-//! Random messages within the bounds, and mutants of encodings. From a seed: a failure comes again.
+//! Random messages within the bounds, and mutants of encodings. They depend only on a seed, so that
+//! a failure can be repeated.
 
 use endseal_codec::{
     Attachment, BlobReference, Body, Content, Edit, FileAnswer, FileEnd, FileOffer, Mention,
@@ -6,7 +7,7 @@ use endseal_codec::{
     Source, Typing, Verdict,
 };
 
-/// SplitMix64.
+/// The pseudorandom generator SplitMix64.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -30,7 +31,7 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
-    /// Any magnitude.
+    /// Returns a number of any magnitude.
     fn number(&mut self) -> u64 {
         let shift = self.below(65);
         self.next().checked_shr(shift as u32).unwrap_or(0)
@@ -40,7 +41,7 @@ impl Random {
         core::array::from_fn(|_| self.next() as u8)
     }
 
-    /// Seldom long, within the bounds.
+    /// Returns a length within the bounds, which is seldom long.
     fn len(&mut self, min: usize, max: usize) -> usize {
         let max = if self.below(16) == 0 { max } else { max.min(min + 12) };
         min + self.size(max - min + 1)
@@ -50,7 +51,7 @@ impl Random {
         (0..self.len(min, max)).map(|_| self.next() as u8).collect()
     }
 
-    /// Bytes between the bounds, of characters of all lengths.
+    /// Returns a text of `min` to `max` bytes, with characters of all lengths.
     fn text(&mut self, min: usize, max: usize) -> Box<str> {
         let target = self.len(min, max);
         let mut text = String::new();
@@ -189,8 +190,8 @@ impl Random {
         })
     }
 
-    /// A changed copy of `bytes`: flipped bits, cuts, pieces of itself or of `other`, large
-    /// lengths.
+    /// Returns a changed copy of `bytes`, with flipped bits, cuts, pieces of itself or of `other`,
+    /// or large lengths.
     pub(crate) fn mutant(&mut self, bytes: &[u8], other: &[u8]) -> Vec<u8> {
         let mut mutant = bytes.to_vec();
         for _ in 0..1 + self.below(3) {
@@ -208,7 +209,7 @@ impl Random {
                     mutant[at] = mutant[at].wrapping_add(1 + self.next() as u8 % 8)
                 }
                 4 if at < mutant.len() => {
-                    // Where a length may be: a larger one, up to the largest.
+                    // A large varint, up to the largest, replaces a byte that may be a length.
                     let len = 1 + self.size(9);
                     let large = [vec![0xff; len], vec![self.next() as u8 % 0x80]].concat();
                     mutant.splice(at..=at, large).for_each(drop);

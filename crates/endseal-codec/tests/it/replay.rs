@@ -1,4 +1,4 @@
-//! The replay window beside a set of all that was accepted.
+//! Compares the replay window with a set of all accepted numbers.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ fn the_window_answers_as_a_set_of_all_sequences_would() {
     for round in 0..200_u64 {
         let mut window = ReplayWindow::new();
         let mut accepted = BTreeSet::new();
-        // Around 0, in the middle, and up to the largest number.
+        // Numbers near 0, in the middle, and up to the largest one.
         let base = match round % 3 {
             0 => 0,
             1 => 1 << 40,

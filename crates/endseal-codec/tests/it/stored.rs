@@ -1,4 +1,4 @@
-//! Stored frames.
+//! Stored frames: signatures, checksums, and frames without a signature.
 
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use endseal_codec::frame::{
@@ -13,7 +13,7 @@ use crate::vectors::{hex, limits};
 
 const SEED: [u8; 32] = [0x5e; 32];
 
-/// The verifier of the sender of all vectors.
+/// Verifies a signature of the sender of all vectors.
 fn verify(signed: &[u8], signature: &[u8]) -> bool {
     let key: VerifyingKey = SigningKey::from_bytes(&SEED).verifying_key();
     Signature::from_slice(signature).is_ok_and(|it| key.verify_strict(signed, &it).is_ok())
@@ -90,8 +90,8 @@ fn every_flipped_bit_is_refused() {
     }
 }
 
-/// A connection vouches for frames of its own peer without a signature, and for nothing else; no
-/// signature does for those.
+/// A connection authenticates unsigned frames of its own peer, and no other frames. A signature
+/// cannot replace that.
 #[test]
 fn frames_are_vouched_for_by_the_connection_they_name() {
     let sender = Sender::from_seed(SEED).id();

@@ -1,4 +1,4 @@
-//! All vectors of docs/spec/codec.md and docs/spec/frame.md.
+//! Runs all vectors of docs/spec/codec.md and docs/spec/frame.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{live, stored, with_message};
 
-/// All vectors of a folder, at least so many.
+/// Returns all vectors of a folder. Fails if there are fewer than `at_least`.
 pub(crate) fn all(folder: &str, at_least: usize) -> Vec<(PathBuf, Value)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(folder);
     let read = |entry: std::io::Result<fs::DirEntry>| {
