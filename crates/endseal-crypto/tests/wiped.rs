@@ -1,5 +1,5 @@
-//! Secrets leave no copy on the heap when they are dropped: this process reads its own memory. One
-//! test in a program of its own, so that nothing else runs meanwhile.
+//! Secrets leave no copy on the heap when they are dropped: this process searches its own memory.
+//! It is one test in a program of its own, so that nothing else runs at the same time.
 #![cfg(all(feature = "std", target_os = "linux"))]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "these are tests")]
 
@@ -14,11 +14,11 @@ use endseal_crypto::{
     sha256, x25519,
 };
 
-/// Bytes of a mark that are looked for; what an allocator writes into free memory is at its
-/// beginning.
+/// Bytes at the end of a mark that are searched for. An allocator writes to the start of free
+/// memory.
 const TAIL: usize = 16;
 
-/// The 32 bytes of secret `n`, of which no two have 8 in common.
+/// Returns the 32 bytes of secret `n`. No two secrets have 8 bytes in common.
 fn secret(n: u64) -> [u8; 32] {
     let mut bytes = [0; 32];
     for (i, word) in (0..).zip(bytes.as_chunks_mut::<8>().0) {
@@ -29,8 +29,9 @@ fn secret(n: u64) -> [u8; 32] {
     bytes
 }
 
-/// Number of marks in writable memory that has no name or is the heap, this thread's stack
-/// excepted. The list is read in pieces to the stack, as are the pages: nothing is allocated.
+/// Counts the marks in writable memory that has no name or is the heap, except for this thread's
+/// stack. The list of memory and the pages are read in pieces to the stack, so that nothing is
+/// allocated.
 fn marks(mark: &[u8; TAIL]) -> usize {
     let memory = File::open("/proc/self/mem").unwrap();
     let here = black_box(&raw const memory).addr();
@@ -69,7 +70,7 @@ fn marks_in(memory: &File, start: usize, end: usize, mark: &[u8; TAIL]) -> usize
     let mut count = 0;
     for at in (start..end).step_by(4_096) {
         let part = page.len().min(end - at);
-        // What cannot be read is not there yet.
+        // Memory that cannot be read is not mapped yet.
         if memory.read_exact_at(&mut page[..part], at as u64).is_ok() {
             count += page[..part].windows(TAIL).filter(|window| *window == mark).count();
         }
@@ -77,12 +78,12 @@ fn marks_in(memory: &File, start: usize, end: usize, mark: &[u8; TAIL]) -> usize
     count
 }
 
-/// The secret is there while it lives, and nowhere afterwards.
+/// Checks that the secret is in memory while it lives, and nowhere after it was dropped.
 #[track_caller]
 fn check<T>(name: &str, mark: [u8; TAIL], value: T) {
     let lives = marks(&mark);
     assert!(lives > 0, "{name}: the look finds it while it is there");
-    // Moved, as programs do.
+    // The value is moved, as programs do.
     let moved = black_box(Box::new(value));
     drop(*moved);
     assert_eq!(marks(&mark), 0, "{name}");
@@ -125,7 +126,7 @@ fn secrets_leave_no_copy_on_the_heap() {
     check("Identity", tail(&secret(13)), Identity::from_seeds(ed25519(13), kem(14)));
     assert_eq!(marks(&tail(&secret(14))), 0, "the other seed of the identity");
 
-    // Held inline: moved to a place on the heap, where they stay.
+    // These are stored inline, so they are moved to the heap, where they stay.
     let secp256k1 = |n| secp256k1::SecretKey::from_bytes(&secret(n)).unwrap();
     check("secp256k1::SecretKey", tail(&secret(22)), Box::new(secp256k1(22)));
     let signing = Box::new(secp256k1::SigningKey::new(secp256k1(23)));
@@ -134,7 +135,7 @@ fn secrets_leave_no_copy_on_the_heap() {
     let shared = Box::new(secp256k1(25).ecdh_x(&other));
     check("secp256k1::SharedX", tail(shared.expose_secret()), shared);
 
-    // The outcome of agreements, of which the mark is computed on the stack.
+    // Results of agreements, whose mark is computed on the stack.
     let key = x25519::PreparedKey::new(x25519(15));
     let other = x25519(16).public_key();
     let expected = tail(key.agree(&other).unwrap().expose_secret());
@@ -142,7 +143,7 @@ fn secrets_leave_no_copy_on_the_heap() {
     check("SharedSecrets", expected, key.agree_many(&[other; 9]));
     drop(key);
 
-    // The key of AES-GCM is what the input key expands to, and AES begins with it.
+    // The AES-GCM key is expanded from the input key, and is at the start of the AES state.
     let salt = [5; segment::SALT_LEN];
     let mut okm = [0; 44];
     let info = b"c2sp.org/chunked-encryption@v1+AEAD_AES_256_GCM\0";
@@ -159,9 +160,9 @@ fn secrets_leave_no_copy_on_the_heap() {
     drop(wrapping);
     check("Wrapper", tail(&secret(18)), wrapper);
 
-    // The states of HMAC behind the block of the key.
+    // States of HMAC after the block with the key.
     check("KeySource", state512(&secret(19)), KeySource::new(&InputKey::from_bytes(&secret(19))));
-    // Held inline: it is wiped where it lies, and the caller boxes what is moved.
+    // It is stored inline and wiped in place. The caller boxes it before a move.
     let key = Box::new(sha256::HmacKey::new(&secret(20)));
     check("HmacKey", state256(&secret(20)), key);
     let mut mac = Box::new(sha256::HmacKey::new(b"").start());
@@ -171,7 +172,7 @@ fn secrets_leave_no_copy_on_the_heap() {
     check("PseudorandomKey", tail(&secret(27)), prk);
 }
 
-/// The end of the outer state of HMAC-SHA-512, as it lies in memory.
+/// Returns the end of the outer state of HMAC-SHA-512, as it is in memory.
 fn state512(key: &[u8; 32]) -> [u8; TAIL] {
     let mut state: [u64; 8] = [
         0x6a09_e667_f3bc_c908,
@@ -192,7 +193,7 @@ fn state512(key: &[u8; 32]) -> [u8; TAIL] {
     end
 }
 
-/// The same of HMAC-SHA-256.
+/// Returns the end of the outer state of HMAC-SHA-256, as it is in memory.
 fn state256(key: &[u8; 32]) -> [u8; TAIL] {
     let mut state: [u32; 8] = [
         0x6a09_e667,

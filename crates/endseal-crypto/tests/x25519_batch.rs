@@ -1,4 +1,4 @@
-//! The batch kernel and its portable twin against two libraries and RFC 7748.
+//! Compares the batch kernel and its portable twin with two libraries and RFC 7748.
 #![cfg(feature = "std")]
 #![allow(clippy::expect_used, reason = "in the helpers of tests")]
 
@@ -16,7 +16,7 @@ const FEW: usize = 4_000;
 const MANY: usize = 100_000;
 
 fn montgomery(platform: Platform, scalar: &Bytes, us: &[Bytes]) -> Vec<Bytes> {
-    // Not zero, so that what is not written is seen.
+    // Not zero, so that bytes which are not written are noticed.
     let mut out = vec![[0xa5; 32]; us.len()];
     montgomery_batch(platform, scalar, us, &mut out);
     out
@@ -44,14 +44,14 @@ fn dalek(scalar: &Bytes, u: &Bytes) -> Bytes {
     MontgomeryPoint(*u).mul_clamped(*scalar).to_bytes()
 }
 
-/// All zero where AWS-LC refuses, which it does for an all-zero outcome alone.
+/// Agrees by AWS-LC. Returns zeros if it refuses, which it does only for an all-zero result.
 fn aws_lc(scalar: &Bytes, u: &Bytes) -> Bytes {
     let key = PrivateKey::from_private_key(&X25519, scalar).expect("32 bytes");
     agree(&key, UnparsedPublicKey::new(&X25519, u), (), |out| Ok(out.try_into().expect("32 bytes")))
         .unwrap_or([0; 32])
 }
 
-/// Deterministic and different for each label.
+/// Returns bytes that are deterministic and different for each label.
 fn random(label: &str, n: usize) -> Vec<Bytes> {
     let mut out = vec![[0; 32]; n];
     blake3::Hasher::new_derive_key(label).finalize_xof().fill(out.as_flattened_mut());
@@ -62,7 +62,7 @@ fn hex(text: &str) -> Bytes {
     core::array::from_fn(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hex"))
 }
 
-/// `base` + `add` modulo 2^256, little endian.
+/// Returns `base` + `add` modulo 2^256, little endian.
 fn plus(mut base: Bytes, add: u8) -> Bytes {
     let mut carry = u16::from(add);
     for byte in &mut base {
@@ -73,8 +73,9 @@ fn plus(mut base: Bytes, add: u8) -> Bytes {
     base
 }
 
-/// 0..=20 and p-20..2^255 with all non-canonical values, the points of low order of curve and
-/// twist, limbs full or empty in radix 2^51 and 2^52; each with bit 255 clear and set.
+/// Returns edge cases: 0..=20 and p-20..2^255 with all non-canonical values, the points of low
+/// order of curve and twist, limbs full or empty in radix 2^51 and 2^52; each with bit 255 clear
+/// and set.
 fn edges() -> Vec<Bytes> {
     let mut edges: Vec<_> = (0..=20).map(|i| plus([0; 32], i)).collect();
     let p_minus_20 = hex("d9ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f");
@@ -111,7 +112,7 @@ fn vectors_of_rfc_7748() {
             "e5210f12786811d3f4b7959d0538ae2c31dbe7106fc03c3efc4cd549c715a493",
             "95cbde9476e8907d7aade45cb4b873f88b595a68799fa152e6f8f7647aac7957",
         ),
-        // Section 6.1: Diffie-Hellman.
+        // RFC 7748, section 6.1: Diffie-Hellman.
         (
             "77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a",
             "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f",
@@ -232,22 +233,22 @@ fn every_batch_size_up_to_ten_thousand() {
     compare_sizes(10_000);
 }
 
-/// Batches of up to `largest` points.
+/// Compares batches of up to `largest` points.
 fn compare_sizes(largest: usize) {
     let scalar = random("endseal test: sizes, scalar", 1)[0];
     let points = random("endseal test: sizes, points", 10_000);
     for platform in Platform::all() {
-        // The twin has no lanes to fill: a few of them are enough.
+        // The twin has no vector lanes to fill, so a few sizes are enough.
         let most = if platform == Platform::Portable { 257 } else { largest };
         let sizes = (0..=17).chain([31, 33, 100, 255, 256, 257, 1000, 10_000]);
         for n in sizes.filter(|n| *n <= most) {
-            // From another start each time, so that a point meets other lanes.
+            // Each batch starts at another point, so that a point is computed in different lanes.
             let points = &points[(7 * n) % (10_001 - n)..][..n];
             let us = montgomery(platform, &scalar, points);
             let ys = edwards(platform, &scalar, points);
             let conversions = converted(platform, points);
             assert_eq!(conversions, converted(Platform::Portable, points), "{n}");
-            // Enough of the large ones.
+            // For large batches only some results are compared.
             for i in (0..n).step_by(n.div_ceil(300).max(1)) {
                 assert_eq!(us[i], aws_lc(&scalar, &points[i]), "{i} of {n}");
                 assert_eq!(ys[i], aws_lc(&scalar, &conversions[i]), "{i} of {n}");

@@ -5,7 +5,7 @@ use chacha20::cipher::{KeyIvInit as _, StreamCipher as _, StreamCipherSeek as _}
 use endseal_crypto::chacha20::{BLOCK_LEN, apply_keystream};
 use endseal_crypto::chacha20_kernel::{self, Kernel};
 
-/// `data` after each kernel and the public function had it; all agree.
+/// Encrypts `data` with each kernel and the public function, which must all agree.
 fn encrypted(key: &[u8; 32], nonce: &[u8; 12], counter: u32, data: &[u8]) -> Vec<u8> {
     let mut out = data.to_vec();
     apply_keystream(key, nonce, counter, &mut out).expect("there are counters left");
@@ -17,14 +17,14 @@ fn encrypted(key: &[u8; 32], nonce: &[u8; 12], counter: u32, data: &[u8]) -> Vec
     out
 }
 
-/// Zeros but for the last byte.
+/// Returns zeros with another last byte.
 fn last<const N: usize>(byte: u8) -> [u8; N] {
     let mut bytes = [0; N];
     bytes[N - 1] = byte;
     bytes
 }
 
-/// Sections 2.3.2 and A.1: state after the block function.
+/// RFC 8439, sections 2.3.2 and A.1: state after the block function.
 #[test]
 fn blocks_of_rfc_8439() {
     let counting = core::array::from_fn(low_byte);
@@ -74,7 +74,7 @@ fn blocks_of_rfc_8439() {
     }
 }
 
-/// Section 2.4.2.
+/// RFC 8439, section 2.4.2: encryption of a text.
 #[test]
 fn text_of_rfc_8439() {
     let key = core::array::from_fn(low_byte);
@@ -89,7 +89,7 @@ fn text_of_rfc_8439() {
     assert_eq!(encrypted(&key, &nonce, 1, text), hex(ciphertext));
 }
 
-/// Section A.2; its first vector is the second of [`blocks_of_rfc_8439`].
+/// RFC 8439, section A.2. Its first vector is the second one of [`blocks_of_rfc_8439`].
 #[test]
 fn longer_texts_of_rfc_8439() {
     let text = b"Any submission to the IETF intended by the Contributor for publication as all or \
@@ -124,7 +124,7 @@ fn longer_texts_of_rfc_8439() {
     assert_eq!(encrypted(&key, &last(2), 42, text), hex(ciphertext));
 }
 
-/// Lengths, alignments and counters; bytes around the data stay as they are.
+/// Tests lengths, alignments and counters. Bytes around the data must stay unchanged.
 #[test]
 fn every_kernel_agrees_with_another_implementation() {
     const AROUND: usize = 67;
@@ -201,7 +201,7 @@ fn low_byte(i: usize) -> u8 {
     i.to_le_bytes()[0]
 }
 
-/// Bytes of hexadecimal digits, between which blanks do not count.
+/// Decodes hexadecimal digits and ignores blanks between them.
 fn hex(digits: &str) -> Vec<u8> {
     let digits: Vec<u8> = digits.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let (pairs, rest) = digits.as_chunks::<2>();

@@ -1,4 +1,4 @@
-//! Verification with the cofactor: one by one and in a batch, the same verdict.
+//! Verification with the cofactor has the same verdict for single signatures and in a batch.
 
 use curve25519_dalek::constants::{ED25519_BASEPOINT_POINT, EIGHT_TORSION};
 use curve25519_dalek::edwards::CompressedEdwardsY;
@@ -67,7 +67,7 @@ fn a_batch_finds_one_wrong_signature_in_many() {
     assert_eq!(verify_many(&[]), Ok(()));
 }
 
-/// Signatures that only their signer can make: R or A outside the prime-order subgroup.
+/// Signatures that only their signer can make, with R or A outside the prime-order subgroup.
 #[test]
 fn torsion_has_one_verdict_in_single_and_batch() {
     let secret = Scalar::from(0x1234_5678_u64);
@@ -92,7 +92,7 @@ fn torsion_has_one_verdict_in_single_and_batch() {
             assert!(PublicKey::from_signed(&a, b"m", &signature).is_ok(), "torsion {t}");
             assert!(PublicKey::from_signed(&a, b"n", &signature).is_err());
             let signed = Signed { key: &public, message: b"m", signature: &signature };
-            // A batch of one, and one of many, where weights could cancel by chance.
+            // A batch of one, and larger ones, in which weights could cancel by chance.
             for n in [1, 2, 3, 50] {
                 assert_eq!(verify_many(&vec![signed; n]), Ok(()), "torsion {t}, batch {n}");
             }
@@ -154,7 +154,7 @@ fn unhex(text: &str) -> [u8; 32] {
     core::array::from_fn(|i| u8::from_str_radix(&text[2 * i..][..2], 16).unwrap())
 }
 
-/// Alone and beside others, which other code computes.
+/// Returns true if the key is accepted alone and among others, which other code computes.
 fn is_of_prime_order(bytes: &[u8; 32]) -> bool {
     let (good, key) = (*key(1).public_key(), PublicKey::from_bytes(bytes).unwrap());
     let alone = PublicKey::check_prime_order(&[key]);
@@ -187,7 +187,7 @@ fn a_key_and_a_torsion_point_are_of_mixed_order() {
             assert_eq!(is_of_prime_order(&bytes), t == 0, "key {i}, torsion {t}");
         }
     }
-    // They agree on the same secrets: u differs, X25519 does not.
+    // The keys agree on the same secrets: their u differs, but X25519 does not.
     let bytes = unhex("ab83cb3149fdea5c838f2e5716ff9010a295d08d9c442da356b53bafea350975");
     let (one, other) = (*key(2).public_key(), PublicKey::from_bytes(&bytes).unwrap());
     let agree =

@@ -23,8 +23,8 @@ fn verdict(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
 }
 
 /// ed25519-speccheck ("Taming the many EdDSAs", 2020). Accepted are 2 to 5: points of mixed order,
-/// a low-order R, and what only the equation with the cofactor accepts. Refused are keys of low
-/// order (0, 1, 10, 11), S >= L (6, 7) and an R that is not canonical (8, 9).
+/// a low-order R, and a signature that only the equation with the cofactor accepts. Refused are
+/// keys of low order (0, 1, 10, 11), S >= L (6, 7) and an R that is not canonical (8, 9).
 #[test]
 fn speccheck() {
     let path = concat!(
@@ -43,7 +43,7 @@ fn speccheck() {
     }
 }
 
-/// The fourteen encodings of points of low order, of which eight are canonical (ZIP 215).
+/// Returns the fourteen encodings of points of low order, of which eight are canonical (ZIP 215).
 fn encodings() -> [([u8; 32], bool); 14] {
     let zero = "0000000000000000000000000000000000000000000000000000000000000000";
     let zero_negative = "0000000000000000000000000000000000000000000000000000000000000080";
@@ -80,8 +80,7 @@ fn encodings() -> [([u8; 32], bool); 14] {
     .map(|(text, canonical)| (*unhex(text).as_array().unwrap(), canonical))
 }
 
-/// The 196 cases of ZIP 215, which accepts all: S = 0, and key and R of low order in every
-/// encoding.
+/// The 196 cases of ZIP 215, which it accepts: S = 0, and key and R of low order in every encoding.
 #[test]
 fn zip_215_keys_of_low_order_are_refused() {
     let mut refused = 0;
@@ -98,8 +97,8 @@ fn zip_215_keys_of_low_order_are_refused() {
     assert_eq!(refused, 196);
 }
 
-/// R of low order under an honest key: S = k a satisfies the equation with the cofactor. Its
-/// encoding decides.
+/// R of low order under an honest key: S = k a satisfies the equation with the cofactor, so only
+/// the encoding of R decides.
 #[test]
 fn an_r_of_low_order_is_accepted_in_its_canonical_encoding() {
     let signing = SigningKey::from_seed(Seed::from_bytes(&[3; 32]));

@@ -1,4 +1,5 @@
-//! The registry of labels is the only one: sources of the workspace spell no label by hand.
+//! All labels are in the registry: other sources of the workspace must not contain them as
+//! literals.
 
 use std::collections::HashSet;
 use std::fs;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use endseal_crypto::label;
 
 const REGISTRY: &str = "endseal-crypto/src/mid/label.rs";
-/// Crates without cryptography have copies of their labels, which must be those of the registry.
+/// Crates without cryptography have copies of their labels, which must equal those of the registry.
 const COPIES: &[(&str, &str)] =
     &[("endseal-codec/src/frame/stored.rs", "endseal/frame@v1 signature")];
 
@@ -26,7 +27,7 @@ fn sources_take_labels_from_the_registry() {
                     in_registry += usize::from(registered.contains(literal));
                     continue;
                 }
-                // Tests spell what they expect.
+                // Tests contain the labels that they expect.
                 if !name.contains("/tests") && !text_of_tests(&text).contains(literal) {
                     found.insert((name.clone(), literal.to_owned()));
                 }
@@ -45,7 +46,7 @@ fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with("//")
 }
 
-/// String literals in a line that begin as labels of this project do, and have a version.
+/// Returns the string literals in a line that start like labels of this project and have a version.
 fn labels(line: &str) -> impl Iterator<Item = &str> {
     line.match_indices("\"endseal/").filter_map(|(at, _)| {
         let text = &line[at + 1..];
@@ -54,7 +55,7 @@ fn labels(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Unit tests come last in a file.
+/// Returns the unit tests of a file, which come last.
 fn text_of_tests(text: &str) -> &str {
     ["#[cfg(test)]\nmod tests {", "#[cfg(test)]\npub(crate) mod tests {"]
         .iter()

@@ -1,4 +1,4 @@
-//! The public functions against published vectors, and properties that users rely on.
+//! Tests of the public functions with published vectors, and of properties that users rely on.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
 mod chacha20;

@@ -1,4 +1,4 @@
-//! ML-DSA-65 signing, the same in both builds.
+//! ML-DSA-65 signing is the same in both builds.
 
 use endseal_crypto::hazmat;
 #[cfg(feature = "std")]
@@ -6,7 +6,7 @@ use endseal_crypto::mldsa65::SystemSigningKey;
 use endseal_crypto::mldsa65::{Seed, SignError, SigningKey};
 use endseal_crypto::random::{Random, RandomError};
 
-/// A source of a test: fixed bytes, or none.
+/// A random source with fixed bytes, or one that fails.
 struct Fixed(Option<u8>);
 
 impl Random for Fixed {

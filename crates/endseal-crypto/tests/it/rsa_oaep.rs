@@ -1,4 +1,4 @@
-//! RSA-OAEP keys.
+//! RSA-OAEP keys: parsing and their limits.
 
 use endseal_crypto::rsa_oaep::{EncryptError, PrivateKey, PublicKey};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! BIP-340 and Wycheproof, whatever the back end, and properties that users rely on.
+//! BIP-340 and Wycheproof for every back end, and properties that users rely on.
 
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::secp256k1::{PublicKey, SecretKey, SigningKey};
@@ -17,7 +17,7 @@ fn from_hex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..][..2], 16).unwrap()).collect()
 }
 
-/// All vectors of BIP-340, those of messages of 0, 1, 17 and 100 bytes among them.
+/// Runs all vectors of BIP-340, including those with messages of 0, 1, 17 and 100 bytes.
 #[test]
 fn bip_340() {
     let table = std::fs::read_to_string(vectors("bip-0340/test-vectors.csv")).unwrap();
@@ -48,12 +48,14 @@ fn bip_340() {
     assert_eq!((signed, valid, invalid, no_key), (8, 9, 8, 2));
 }
 
-/// SubjectPublicKeyInfo of a point on secp256k1, uncompressed and compressed, up to the tag.
+/// Prefix of a SubjectPublicKeyInfo of a point on secp256k1, uncompressed and compressed, up to the
+/// tag.
 const UNCOMPRESSED: &str = "3056301006072a8648ce3d020106052b8104000a034200";
 const COMPRESSED: &str = "3036301006072a8648ce3d020106052b8104000a032200";
 
-/// Wycheproof has whole points in many wrappings; those of the usual one are run here. Both points
-/// with an x-coordinate have the same outcome, and a point with a wrong y is none of ours.
+/// Wycheproof encodes whole points in many ways; those in the usual encoding are run here. Both
+/// points with the same x-coordinate have the same result. An invalid y is not noticed, because our
+/// keys have no y.
 #[test]
 fn agreement() {
     let (mut shared, mut refused, mut other_y, mut wrapped) = (0, 0, 0, 0);
@@ -88,7 +90,7 @@ fn agreement() {
     assert_eq!((shared, refused, other_y, wrapped), (475, 16, 5, 256));
 }
 
-/// The order and the prime, with their neighbours.
+/// Numbers around the order and the prime.
 #[test]
 fn numbers_out_of_range_are_refused() {
     let order = "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD03641";
@@ -100,7 +102,7 @@ fn numbers_out_of_range_are_refused() {
         assert!(SecretKey::from_bytes(&wrong).is_err());
         assert!(PublicKey::from_bytes(&wrong).is_err());
     }
-    // 1 is the x-coordinate of a point, and p + 1 another way to write it.
+    // 1 is the x-coordinate of a point, and p + 1 is another encoding of it.
     let mut one = [0; 32];
     one[31] = 1;
     assert!(PublicKey::from_bytes(&one).is_ok());
@@ -124,7 +126,7 @@ impl Random for Fixed {
 fn a_key_is_what_the_source_gives_or_none() {
     let key = SecretKey::generate(&mut Fixed([7; 32])).unwrap();
     assert_eq!(key.expose_secret(), &[7; 32]);
-    // A source that is stuck does not keep anybody waiting.
+    // A random source that always returns the same bytes must not cause an endless loop.
     for stuck in [[0; 32], [0xff; 32]] {
         assert_eq!(SecretKey::generate(&mut Fixed(stuck)).err(), Some(RandomError::default()));
     }

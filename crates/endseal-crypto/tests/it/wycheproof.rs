@@ -1,4 +1,4 @@
-//! Wycheproof, whatever the back end. Each file says how many vectors must have run.
+//! Wycheproof's vectors for every back end. Each test asserts the number of vectors that it ran.
 
 use endseal_crypto::ed25519::{PublicKey, Signature};
 use endseal_crypto::{hazmat, hkdf, mldsa65, mlkem768, x25519};
@@ -11,7 +11,7 @@ fn x25519_agreement() {
         let secret = x25519::SecretKey::from_bytes(&array(&test["private"]));
         let secret = x25519::PreparedKey::new(secret);
         let public: [u8; 32] = array(&test["public"]);
-        // Our policy for 'acceptable' keys: canonical ones only, and no all-zero outcome.
+        // Our policy for 'acceptable' keys: only canonical ones, and no all-zero result.
         let outcome = x25519::PublicKey::from_bytes(&public).ok().and_then(|public| {
             let one = secret.agree(&public).ok();
             for platform in x25519::Platform::all() {
@@ -56,7 +56,7 @@ fn ed25519_verification() {
     }
 }
 
-/// [`hkdf`] and [`segment`](endseal_crypto::segment) derive by the same code.
+/// [`hkdf`] and [`segment`](endseal_crypto::segment) use the same code for derivation.
 #[test]
 fn hkdf_sha512() {
     for (test, _) in tests("hkdf_sha512_test", 83) {
@@ -99,7 +99,8 @@ fn mlkem768_encapsulation() {
 fn mlkem768_decapsulation() {
     for (test, _) in tests("mlkem_768_test", 201) {
         let ciphertext = <[u8; mlkem768::CIPHERTEXT_LEN]>::try_from(&unhex(&test["c"])[..]).ok();
-        // Seeds and ciphertexts of a wrong length do not reach the function: the types refuse them.
+        // Seeds and ciphertexts of a wrong length cannot be passed to the function, because of its
+        // types.
         let shared = mlkem768_secret(&test)
             .zip(ciphertext)
             .map(|(secret, ciphertext)| secret.decapsulate(&ciphertext));
@@ -114,7 +115,8 @@ fn mlkem768_decapsulation() {
 fn mldsa65_verification() {
     let mut valid = 0;
     for (test, group) in tests("mldsa_65_verify_test", 210) {
-        // Keys and signatures of a wrong length do not reach the function: the types refuse them.
+        // Keys and signatures of a wrong length cannot be passed to the function, because of its
+        // types.
         let key = <[u8; mldsa65::PUBLIC_LEN]>::try_from(&unhex(&group["publicKey"])[..]).ok();
         let signature = <[u8; mldsa65::SIGNATURE_LEN]>::try_from(&unhex(&test["sig"])[..]).ok();
         let verdict = key.zip(signature).is_some_and(|(key, signature)| {
@@ -192,7 +194,7 @@ fn rsa_oaep() {
     }
 }
 
-/// Every other hash, and every other length of the modulus, is refused.
+/// Every other hash and every other length of the modulus must be refused.
 #[cfg(feature = "std")]
 #[test]
 fn rsa_oaep_misc() {
@@ -209,7 +211,7 @@ fn rsa_oaep_misc() {
         };
         let plaintext = key.decrypt(&unhex(&test["label"]), &unhex(&test["ct"]));
         if group["sha"] == "SHA-256" && group["mgfSha"] == "SHA-256" {
-            // Acceptable are ciphertexts that are small numbers, which AWS-LC refuses.
+            // 'Acceptable' are ciphertexts that are small numbers, which AWS-LC refuses.
             assert_eq!(plaintext.is_ok(), test["result"] == "valid", "{}", test["tcId"]);
             let Ok(plaintext) = plaintext else {
                 acceptable += 1;
@@ -251,7 +253,7 @@ fn hmac_sha256() {
     assert_eq!(valid, 66);
 }
 
-/// Keys of 256 and 384 bits are those of AES-128 and AES-192: the type has no room for them.
+/// Keys of 256 and 384 bits are for AES-128 and AES-192; the type has another length.
 #[test]
 fn aes_256_siv() {
     use endseal_crypto::aes_siv::{self, SivKey};
@@ -280,14 +282,15 @@ fn mlkem768_secret(test: &Value) -> Option<mlkem768::SecretKey> {
     Some(mlkem768::SecretKey::from_seed(mlkem768::Seed::from_bytes(&seed)))
 }
 
-/// The tests of a file, each with what its group says beside them.
+/// Returns the tests of a file, each with the fields of its group.
 pub(crate) fn tests(file: &str, expected: usize) -> Vec<(Value, Value)> {
     let path =
         format!("{}/../../vectors/third-party/wycheproof/{file}.json", env!("CARGO_MANIFEST_DIR"));
     let mut set: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let mut tests = Vec::new();
     for group in set["testGroups"].as_array_mut().unwrap() {
-        // Taken out: a copy of the group for each test would have all tests in it.
+        // The tests are taken out of the group: otherwise the copy of the group for each test would
+        // contain all tests.
         let Value::Array(own) = group["tests"].take() else { panic!("{group}") };
         tests.extend(own.into_iter().map(|test| (test, group.clone())));
     }

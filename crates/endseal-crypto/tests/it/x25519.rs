@@ -1,4 +1,4 @@
-//! One agreement and many, the same outcome.
+//! A single agreement and a batch have the same result.
 
 use endseal_crypto::ed25519::{PublicKey, Seed, SigningKey};
 use endseal_crypto::x25519;
