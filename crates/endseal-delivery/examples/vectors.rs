@@ -52,7 +52,8 @@ fn request(request: Request) -> Vec<u8> {
     HubRequest::from(request).to_vec(payload_limits()).unwrap()
 }
 
-/// The verdict of a hub on each, as the first request of a registered peer.
+/// Writes requests with the verdict of a hub that gets each as the first request of a registered
+/// peer.
 fn requests(dir: &Path) {
     let two = [[1; 32], [2; 32]].concat();
     let put = Put { targets: two.as_slice().into(), slots: [9; 72].into(), frame: frame().into() };
@@ -227,7 +228,7 @@ fn ids(dir: &Path) {
     }
 }
 
-/// The verdict is that on the last number.
+/// Writes sequences of numbers. The verdict is that on the last number.
 fn windows(dir: &Path) {
     for (name, comment, expect, sequences) in [
         ("in-order", "one after the other", "ok", "0 1 2 3"),

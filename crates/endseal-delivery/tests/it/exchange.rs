@@ -1,4 +1,4 @@
-//! Requests that are refused, and answers that are none.
+//! Requests that are refused, and payloads that are not valid answers.
 
 use endseal_codec::hub::{
     Acknowledge, Answer, By, CaughtUp, Code, Credit as More, Deliver, Find, Gap, GapReason, Hello,
@@ -13,7 +13,7 @@ use endseal_testing::SplitMix64;
 
 use crate::{answer, frame, peer, put, request};
 
-/// A request of each kind that begins an exchange.
+/// Returns a request of each kind that can be the first of an exchange.
 fn first(kind: Kind) -> Vec<u8> {
     match kind {
         Kind::Hello => request(Request::Hello(Hello { version: 1 })),
@@ -62,7 +62,7 @@ fn an_exchange_goes_on_as_it_began() {
         request(Request::Acknowledge(Acknowledge { position: 3 })),
     ];
     for kind in Kind::ALL {
-        // What cannot be first, and what cannot be second.
+        // Requests that cannot be the first of an exchange, and requests that cannot be the second.
         for payload in &more {
             let mut exchange = Exchange::new();
             let action = exchange.request(payload, &peer(1), Standing::Registered);
@@ -80,7 +80,7 @@ fn an_exchange_goes_on_as_it_began() {
             let payload_of_first = first(kind);
             exchange.request(&payload_of_first, &peer(1), Standing::Registered);
             let action = exchange.request(&payload, &peer(1), Standing::Registered);
-            // The second put has the sequence of the first.
+            // The second put repeats the sequence number of the first.
             let expected =
                 Some(Code::REQUEST).filter(|_| (kind, second) != (Kind::Find, Kind::Find));
             assert_eq!(refusal(action), expected, "{kind:?} {second:?}");
@@ -98,7 +98,7 @@ fn an_exchange_goes_on_as_it_began() {
     assert!(matches!(action, Action::Credit(Credit { frames: 1, bytes: 2 })));
     let action = exchange.request(&more[1], &peer(1), Standing::Registered);
     assert!(matches!(action, Action::Acknowledge(3)));
-    // A device that was revoked meanwhile gets nothing more, and the exchange is over.
+    // A device that was revoked in the meantime gets nothing more, and the exchange ends.
     let action = exchange.request(&more[0], &peer(1), Standing::Revoked);
     assert_eq!(refusal(action), Some(Code::REVOKED));
     let action = exchange.request(&more[0], &peer(1), Standing::Registered);
@@ -164,7 +164,7 @@ fn targets_are_each_once_with_a_slot_or_without() {
         panic!()
     };
     assert!(targets.iter().eq([(peer(7), &slots[..36]), (peer(8), &slots[36..])]));
-    // One frame is refused, and the next one taken.
+    // One frame is refused, and the next one is accepted.
     let payload = put(&[peer(7), peer(7)], &[], &frame(peer(1), 2, b"text"));
     let action = exchange.request(&payload, &peer(1), Standing::Registered);
     assert!(matches!(action, Action::RefuseFrame(2, Code::TARGETS)));
@@ -191,7 +191,7 @@ fn every_changed_byte_and_every_cut_has_an_answer() {
             let mut exchange = Exchange::new();
             let action = exchange.request(&payload, &peer(1), Standing::Registered);
             if let Action::Put(_, targets, stored) = action {
-                // Nothing of a frame can be changed; its mailboxes can.
+                // No byte of the frame can be changed, but its mailboxes can.
                 assert_eq!(stored, frame(peer(1), 1, b"text"));
                 assert_eq!(targets.count(), 1);
             }
@@ -251,7 +251,7 @@ fn a_node_takes_what_it_asked_for_in_order() {
         panic!()
     };
     assert_eq!((slot, stored.stamp().sender), (&[9; 36][..], [3; 32]));
-    // The bytes are used up.
+    // The credit of bytes is used up.
     assert_eq!(subscription.answer(&deliver(13, &bytes)).err(), Some(HubFault::Credit));
     subscription.give(Credit { frames: 0, bytes: 1 });
     assert!(subscription.answer(&deliver(13, &bytes)).is_ok());
@@ -264,7 +264,7 @@ fn a_node_takes_what_it_asked_for_in_order() {
     assert!(matches!(subscription.answer(&damaged), Ok(Arrival::Damaged { position: 14 })));
     let caught_up = answer(Answer::CaughtUp(CaughtUp { position: 13 }));
     assert!(matches!(subscription.answer(&caught_up), Ok(Arrival::CaughtUp)));
-    // A hub that was restored begins anew.
+    // A hub that was restored starts again at position 0.
     let gap = Gap { count: 0, reason: GapReason::RESTORED, position: 0 };
     let payload = answer(Answer::Gap(gap));
     assert!(matches!(subscription.answer(&payload), Ok(Arrival::Gap(_))));

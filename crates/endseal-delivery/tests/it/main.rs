@@ -1,4 +1,4 @@
-//! Tests of both state machines.
+//! Tests of both state machines, the hub's and the node's.
 #![forbid(unsafe_code)]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, reason = "tests have std")]
@@ -25,7 +25,7 @@ pub(crate) fn answer(answer: Answer) -> Vec<u8> {
     HubAnswer::from(answer).to_vec(payload_limits()).unwrap()
 }
 
-/// A frame of a sender.
+/// Builds a stored frame of a sender.
 pub(crate) fn frame(sender: PeerId, sequence: u64, text: &[u8]) -> Vec<u8> {
     let message = SealedMessage {
         scheme: Scheme::PAIRWISE,

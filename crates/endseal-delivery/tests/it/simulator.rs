@@ -1,5 +1,5 @@
-//! A hub and its nodes, whose connections break and which crash, at random and repeatable: every
-//! message arrives once, those of a sender in order.
+//! A simulation of a hub and its nodes, which crash and whose connections break, at random but
+//! repeatable: every message must arrive once, those of a sender in order.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +16,7 @@ use crate::{answer, frame, peer, put, request};
 const CREDIT: Credit = Credit { frames: 5, bytes: 2_000 };
 const NODES: u8 = 4;
 
-/// Disk of the hub.
+/// Durable state of the hub.
 #[derive(Default)]
 struct HubDisk {
     windows: BTreeMap<PeerId, ReplayWindow>,
@@ -24,10 +24,10 @@ struct HubDisk {
     last: BTreeMap<PeerId, u64>,
 }
 
-/// A frame that waits for the commit: sender, its connection, sequence, mailboxes, bytes.
+/// A frame that waits for the commit: sender, number of its connection, sequence, mailboxes, bytes.
 type Waiting = (PeerId, u64, u64, Vec<PeerId>, Vec<u8>);
 
-/// Disk of a node.
+/// Durable state of a node.
 #[derive(Default)]
 struct NodeDisk {
     /// Frames that the hub has not confirmed, by sequence, with their mailboxes.
@@ -38,7 +38,7 @@ struct NodeDisk {
     cursor: u64,
 }
 
-/// One connection: streams in order in both directions, lost together.
+/// One connection, with an ordered stream in each direction. Both are lost together.
 struct Connection {
     number: u64,
     to_hub: [VecDeque<Vec<u8>>; 2],
@@ -48,7 +48,7 @@ struct Connection {
     puts: Puts,
     sent: u64,
     subscription: Subscription,
-    /// Arrivals that are not committed.
+    /// Frames that arrived and are not committed yet.
     arrived: Vec<(u64, PeerId, u64, MessageId)>,
 }
 
@@ -62,7 +62,7 @@ struct World {
     waiting: Vec<Waiting>,
     nodes: Vec<NodeDisk>,
     connections: Vec<Option<Connection>>,
-    /// Connections that were made.
+    /// Number of connections that were opened.
     made: u64,
     /// Sender, sequence and mailboxes of each frame.
     sent: Vec<(PeerId, u64, Vec<PeerId>)>,
@@ -105,7 +105,7 @@ impl World {
             54..57 => self.connections[node] = None,
             57 => self.clock = self.clock.saturating_sub(50_000),
             58 => {
-                // The hub dies: what was not committed is gone, and all connections.
+                // The hub crashes: everything that was not committed is lost, and all connections.
                 self.waiting.clear();
                 self.connections.iter_mut().for_each(|it| *it = None);
             }
@@ -183,7 +183,7 @@ impl World {
         self.hub.mailboxes.get_mut(&mailbox).unwrap().retain(|position, _| *position > up_to);
     }
 
-    /// The group commit of the hub, and the answers behind it.
+    /// Runs the group commit of the hub, and sends the answers after it.
     fn commit(&mut self) {
         let mut stored: BTreeMap<(PeerId, u64), u64> = BTreeMap::new();
         for (sender, number, sequence, targets, bytes) in self.waiting.drain(..) {
@@ -204,7 +204,7 @@ impl World {
         }
         for ((sender, number), sequence) in stored {
             let connection = self.connections[usize::from(sender.as_bytes()[0])].as_mut();
-            // The answers belong to the exchange of the frames.
+            // The answers are sent only on the connection on which the frames came.
             if let Some(connection) = connection.filter(|it| it.number == number) {
                 let stored = answer(Answer::Stored(Stored { sequence }));
                 connection.to_node[PUT].push_back(stored);
@@ -239,7 +239,7 @@ impl World {
         let Some(connection) = &mut self.connections[node] else { return };
         let Some(payload) = connection.to_node[stream].pop_front() else { return };
         if stream == PUT {
-            // An answer to frames of the connection before never comes: it went with it.
+            // Answers to frames of the previous connection were lost with it.
             let Settled::Stored(sequences) = connection.puts.answer(&payload).unwrap() else {
                 panic!("refused")
             };
@@ -258,7 +258,7 @@ impl World {
         }
     }
 
-    /// One transaction: inbox, tombstones, cursor. Only then it is acknowledged.
+    /// Commits inbox, tombstones and cursor in one transaction, and acknowledges after it.
     fn node_commits(&mut self, node: usize) {
         let Some(connection) = &mut self.connections[node] else { return };
         let disk = &mut self.nodes[node];

@@ -1,4 +1,4 @@
-//! `vectors/delivery/`.
+//! Runs the vectors in `vectors/delivery/`.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use endseal_delivery::hub::{Action, Exchange, Kind, Standing};
 use endseal_delivery::{MessageId, Targets, payload_limits, position_after};
 use serde_json::{Value, json};
 
-/// Outputs of a vector, or the class of its refusal.
+/// Outputs of a vector, or the class of its error.
 type Found = Result<Vec<(&'static str, Value)>, &'static str>;
 
 #[test]
