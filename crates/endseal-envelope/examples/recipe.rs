@@ -1,4 +1,5 @@
-//! Scenarios too large to be written out, and misbehaviour of insiders, who can encrypt.
+//! Scenarios that are too large to be written out, and envelopes of dishonest insiders, who can
+//! encrypt.
 
 use endseal_crypto::segment::{
     ChunkKeys, InputKey, KeySource, SliceOpener, SliceSealer, chunks_len,
@@ -296,7 +297,7 @@ impl Recipe {
         )
     }
 
-    /// The sealed bytes before `edits`.
+    /// Returns the sealed bytes before `edits` are applied.
     fn sealed(&self) -> Vec<u8> {
         let (sender, a, b, c) = (identity(1), identity(2), identity(3), identity(4));
         let recipients = Recipients::from_identities([a.public(), b.public(), c.public()])
@@ -325,13 +326,13 @@ fn header_digest(envelope: &[u8]) -> [u8; hash::LEN] {
     hash::derive(label::ENVELOPE_HEADER, &[&envelope[..64], CONTEXT])
 }
 
-/// The keys that every recipient of an envelope of these vectors has.
+/// Returns the keys that every recipient of an envelope of these vectors has.
 pub(crate) fn chunk_keys(envelope: &[u8]) -> ChunkKeys {
     hazmat::uncommitted_keys(&source(), values().salt, &header_digest(envelope))
 }
 
-/// Makes the envelope that an insider can make of an envelope to three: the same header over
-/// another plaintext.
+/// Builds the envelope that an insider can make of an envelope to three recipients: the same header
+/// with another plaintext.
 pub(crate) fn reseal(envelope: &[u8], plaintext: &[u8]) -> Vec<u8> {
     let len = chunks_len(plaintext.len() as u64).expect("below the limit");
     let mut out = envelope[..CHUNKS].to_vec();

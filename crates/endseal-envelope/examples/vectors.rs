@@ -1,5 +1,5 @@
-//! Writes `vectors/envelope/*.json` into the directory given: one scenario a file, always the same
-//! bytes. Run by `cargo xtask vectors`.
+//! Writes `vectors/envelope/*.json` to the given directory: one scenario in each file, always the
+//! same bytes. Run by `cargo xtask vectors`.
 #![allow(clippy::expect_used, reason = "a generator that cannot go on stops")]
 
 use core::fmt::Write as _;
@@ -39,7 +39,7 @@ pub(crate) fn identity(i: u8) -> Identity {
     Identity::from_seeds(Seed::from_bytes(&[i; 32]), mlkem768::Seed::from_bytes(&[i; 64]))
 }
 
-/// A scenario before it is written down.
+/// A scenario before it is written to a file.
 struct Case {
     comment: &'static str,
     expect: &'static str,
@@ -48,7 +48,7 @@ struct Case {
     suite: Suite,
     context: Vec<u8>,
     envelope: Vec<u8>,
-    /// The same as a detached envelope and its slot.
+    /// The same scenario as a detached envelope and its slot.
     detached: Option<(Vec<u8>, Vec<u8>)>,
     content: Option<Vec<u8>>,
     time: u64,
@@ -227,7 +227,7 @@ fn successes(files: &mut Files) {
     add("ok_hybrid_view", view(&hybrid, 2));
 }
 
-/// Writes slots between the others, where tags stay in order, and raises the count.
+/// Inserts slots between the others, so that tags stay in order, and increases the count.
 fn insert_slots(envelope: &mut Vec<u8>, tag: [u8; 4], bodies: &[[u8; 32]]) {
     let count = usize::from(envelope[96]);
     let (tags, rest) = envelope[100..].split_at(4 * count);
@@ -249,7 +249,7 @@ fn insert_slots(envelope: &mut Vec<u8>, tag: [u8; 4], bodies: &[[u8; 32]]) {
     .concat();
 }
 
-/// The view of the reader's slot: the one that opens.
+/// Returns the view of the reader's slot, which is the one that opens.
 fn view(message: &Message, reader: u8) -> Case {
     use endseal_envelope::{Envelope, Opener, Policy};
     let whole = message.seal();
@@ -265,7 +265,7 @@ fn view(message: &Message, reader: u8) -> Case {
     Case { envelope: view, detached, ..case }
 }
 
-/// Detached envelopes and slots that do not belong together.
+/// Writes detached envelopes and slots that do not belong together.
 fn detached_failures(files: &mut Files) {
     let case = || {
         let case = view(&Message::default(), 2);
@@ -345,7 +345,8 @@ fn authentication_failures(files: &mut Files) {
     add("salt", "another salt", |e| e[63] ^= 0x80);
     add("commitment", "another commitment", |e| e[64] ^= 1);
     add("suite", "another suite with bodies as long as were sealed", |e| {
-        // Of three slots of 36 bytes the compact suite reads 20 each; the rest counts as chunks.
+        // The compact suite reads 20 bytes of each of three slots of 36 bytes; the rest counts as
+        // chunks.
         e[5] = 2;
     });
     add("first_chunk", "a changed byte of the prelude", |e| e[100 + 108] ^= 1);
@@ -445,7 +446,7 @@ fn authentication_failures(files: &mut Files) {
     );
 }
 
-/// Keeps the slots of a three-slot envelope for which `keep(index, is the reader's)` holds.
+/// Keeps the slots of a three-slot envelope for which `keep(index, is the reader's)` returns true.
 fn remove_slots_but(envelope: &mut Vec<u8>, keep: impl Fn(usize, bool) -> bool) {
     use endseal_envelope::{Envelope, Opener, Policy};
     let parsed = Envelope::parse(envelope).expect("it was just sealed");
@@ -465,7 +466,8 @@ fn remove_slots_but(envelope: &mut Vec<u8>, keep: impl Fn(usize, bool) -> bool) 
     *envelope = out;
 }
 
-/// Sealed to the reader's Ed25519 key with the ML-KEM key of another identity.
+/// Returns an envelope that is sealed to the reader's Ed25519 key with the ML-KEM key of another
+/// identity.
 fn other_kem() -> Vec<u8> {
     let sender = identity(1);
     let (reader, other) = (identity(2), identity(3));

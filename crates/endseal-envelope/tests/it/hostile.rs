@@ -1,4 +1,4 @@
-//! Input made to hurt: no panic, no more memory or time than the limits allow.
+//! Hostile input causes no panic, and takes no more memory or time than the limits allow.
 
 use std::io::{self, Read};
 
@@ -31,9 +31,10 @@ fn mutated_envelopes_never_panic_and_never_open_to_something_else() {
     }
 }
 
-/// One change by eight random bytes: flip, cut, repeat, overwrite with extremes, insert.
+/// Applies one change, selected by eight random bytes: flip, cut, repeat, overwrite with extremes,
+/// insert.
 fn mutate(bytes: &mut Vec<u8>, choice: &[u8]) {
-    // Half of the changes hit the header, where the structure is.
+    // Half of the changes are in the header, which has most of the structure.
     let range = if choice[1] < 128 { bytes.len().min(120) } else { bytes.len() };
     if range == 0 {
         return;
@@ -52,7 +53,7 @@ fn mutate(bytes: &mut Vec<u8>, choice: &[u8]) {
     }
 }
 
-/// Gives a header and then zeros for ever, and counts what was asked for.
+/// Returns a header and then endless zeros, and counts the bytes that were read.
 struct Endless {
     header: Vec<u8>,
     given: u64,

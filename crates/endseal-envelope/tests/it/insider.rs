@@ -1,5 +1,5 @@
-//! An insider: a recipient, who knows the content key and encrypts bytes that the sender did not
-//! sign.
+//! Attacks of an insider: a recipient, who knows the content key and can encrypt bytes that the
+//! sender did not sign.
 
 use std::io::Read;
 
@@ -53,8 +53,8 @@ pub(crate) const VALUES: Derandomized<'_> = Derandomized {
     stream: &[5; 32],
 };
 
-/// An envelope from `sender` in suite 1 with one bit of the plaintext changed, counted from its end
-/// in bytes: the signature has the last 64.
+/// Builds an envelope from `sender` in suite 1 with one bit of the plaintext changed, at an offset
+/// from its end in bytes: the signature is the last 64.
 pub(crate) fn forged(
     sender: &Identity,
     recipients: &Recipients,
@@ -75,7 +75,8 @@ const SUITES: [Suite; 3] = [Suite::X25519, Suite::X25519Compact, Suite::X25519Ml
 const BLOCK: usize = 4 << 20;
 const SIGNATURE: usize = 64;
 
-/// The sender in every way to open, or the error; and how much a stream released.
+/// Opens an envelope in every way. Returns the sender or the error, and the number of bytes that a
+/// stream released.
 fn open(reader: &Identity, envelope: &[u8]) -> (Result<[u8; 32], OpenError>, usize) {
     let opener = Opener::new(reader, CONTEXT);
     let sender = |opened: endseal_envelope::Opened| *opened.sender.as_bytes();
@@ -104,8 +105,8 @@ fn an_envelope_that_a_recipient_readdressed_is_refused() {
             let mut envelope = seal(&sealer, content, &VALUES).unwrap();
             let mut signed = Vec::new();
             rewrite(&mut envelope, &VALUES, CONTEXT, |plaintext| signed.clone_from(plaintext));
-            // Mallory does not know the ephemeral key: it needs one of its own for a slot of the
-            // victim.
+            // Mallory does not know the ephemeral key, so it needs one of its own to make a slot
+            // for the victim.
             let values = Derandomized { ephemeral: &[7; 32], ..VALUES };
             let sealer = Sealer::new(&mallory, &to_victim, CONTEXT).suite(suite);
             let own = seal(&sealer, content, &values).unwrap();
@@ -145,7 +146,7 @@ fn content_that_a_recipient_extended_or_cut_is_refused() {
             plaintext.splice(end..end, *b" and no");
         });
         assert_eq!(appended, (refused, BLOCK), "{suite:?}");
-        // The signature of the first block says that another follows.
+        // The first block's signature also signs the fact that another block follows.
         let cut = changed(|plaintext| plaintext.truncate(56 + BLOCK + SIGNATURE));
         assert_eq!(cut, (refused, BLOCK), "{suite:?}");
         let joined = changed(|plaintext| drop(plaintext.drain(56..56 + BLOCK + SIGNATURE)));

@@ -1,4 +1,4 @@
-//! Properties on which callers rely.
+//! Properties that callers rely on.
 
 use std::collections::HashSet;
 
@@ -89,7 +89,8 @@ fn slots_are_in_an_order_that_differs_from_envelope_to_envelope() {
             positions
         };
         let (one, other) = (positions(), positions());
-        // Of 38 random orders no two are equal, and none is that of the list.
+        // 38 slots in random order: two envelopes must differ in it, and neither order is that of
+        // the list.
         assert!(one != other && !one.is_sorted() && !other.is_sorted(), "{suite:?}");
     }
 }
@@ -103,7 +104,7 @@ fn two_envelopes_share_nothing() {
     assert!(a[8..96].chunks(8).zip(b[8..96].chunks(8)).all(|(x, y)| x != y));
 }
 
-/// A source that always gives the same: what a restored virtual machine may have.
+/// A random source that always returns the same bytes, as after a virtual machine was restored.
 struct Stuck;
 
 impl Random for Stuck {
@@ -137,7 +138,7 @@ fn a_stuck_source_does_not_repeat_keys_for_other_contents() {
     }
 }
 
-/// The hedge has the first block of a content, of 4 MiB, and its length.
+/// The hedge hashes the first block of a content, of 4 MiB, and its length.
 #[test]
 fn a_stuck_source_does_not_repeat_keys_for_longer_contents() {
     let (sender, reader) = (identity(1), identity(2));
@@ -317,7 +318,7 @@ fn a_backlog_has_the_outcome_of_each() {
         let mut envelope = sealer.seal(&data("m", usize::from(i) * 100), &mut OsRandom).unwrap();
         match i {
             11 => envelope.truncate(50),
-            // The message id, the content and both halves of the signature.
+            // The message id, the content, and both halves of the signature.
             18 => envelope = forged(&sender, &list, b"m", 70),
             19 => envelope = forged(&sender, &list, b"m", 65),
             22 => envelope = forged(&sender, &list, b"m", 64),

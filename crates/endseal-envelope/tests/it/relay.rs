@@ -1,4 +1,4 @@
-//! Slots and their number are covered by nothing: a relay can add some (docs/spec/envelope.md,
+//! Slots and their number are not authenticated: a relay can add slots (docs/spec/envelope.md,
 //! "Malleability").
 
 use std::io::Read;
@@ -10,7 +10,7 @@ use endseal_envelope::{Envelope, OpenError, Opened, Opener, Policy, Recipients, 
 
 use crate::{CONTEXT, data, identity};
 
-/// Writes `count` slots with random bodies where their tag belongs, before equal ones.
+/// Inserts `count` slots with random bodies at the position of their tag, before equal ones.
 fn insert_slots(envelope: &[u8], tag: [u8; 4], count: usize) -> Vec<u8> {
     let parsed = Envelope::parse(envelope).unwrap();
     let (slots, body_len) = (parsed.slots(), parsed.suite().slot_len() - tag.len());
@@ -32,7 +32,7 @@ fn insert_slots(envelope: &[u8], tag: [u8; 4], count: usize) -> Vec<u8> {
     .concat()
 }
 
-/// Tag of the reader's slot: that of the view that opens.
+/// Returns the tag of the reader's slot: that of the view that opens.
 fn tag_of(reader: &Identity, envelope: &[u8]) -> [u8; 4] {
     let parsed = Envelope::parse(envelope).unwrap();
     let own = (0..parsed.slots())

@@ -1,4 +1,4 @@
-//! Replays: a message opens once as a whole, however often opening was started.
+//! Replays: a message opens completely only once, even if opening was started several times.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -30,7 +30,7 @@ fn sealed(content: &[u8]) -> Vec<u8> {
     Sealer::new(&identity(1), &list, CONTEXT).seal(content, &mut OsRandom).unwrap()
 }
 
-/// Reads a stream to its end; gives what was released and the error.
+/// Reads a stream to its end. Returns the bytes that it released, and the error.
 fn stream(envelope: &[u8], seen: &mut dyn ReplayCache) -> (Vec<u8>, Option<OpenError>) {
     let reader = identity(2);
     let mut released = Vec::new();
@@ -75,7 +75,7 @@ fn a_short_stream_and_memory_have_one_cache() {
     assert_eq!(stream(&other, &mut seen), (vec![], Some(OpenError::Replayed)));
 }
 
-/// A cache whose message another opener remembers after this one was told that it is new.
+/// A cache in which another opener stores the message after this one was answered that it is new.
 #[derive(Default)]
 struct Overtaken(Seen);
 

@@ -1,4 +1,4 @@
-//! Marks between steps change nothing, and every step has one.
+//! Marking steps changes no result, and every step has a mark.
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
@@ -15,7 +15,7 @@ fn every_step_is_marked_and_the_envelope_opens() {
     let sender = Identity::generate(&mut OsRandom).unwrap();
     let reader = Identity::generate(&mut OsRandom).unwrap();
     let recipients = Recipients::from_identities([reader.public()]).unwrap();
-    // A content of two blocks: the second is hashed while it is encrypted.
+    // A content of two blocks, so that the second is hashed while it is encrypted.
     let content = vec![7; (4 << 20) + 1];
     for suite in [Suite::X25519, Suite::X25519Compact, Suite::X25519MlKem768] {
         let sealer = Sealer::new(&sender, &recipients, CONTEXT).suite(suite);
@@ -37,7 +37,7 @@ fn every_step_is_marked_and_the_envelope_opens() {
     }
 }
 
-/// The steps that were marked, each once, in the order of their declaration.
+/// Runs `work` and returns the steps that it marked, each once, in the order of their declaration.
 fn marked<T>(work: impl FnOnce(&mut dyn FnMut(Step)) -> T) -> (T, Vec<Step>) {
     let mut marked = Vec::new();
     let done = work(&mut |step| marked.push(step));

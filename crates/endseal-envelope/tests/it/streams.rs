@@ -1,4 +1,4 @@
-//! Streams: the same envelopes as in memory, in pieces of any size, across blocks.
+//! Streams give the same results as in memory, in pieces of any size and across blocks.
 
 use std::io::{self, Read, Write};
 
@@ -38,7 +38,7 @@ fn streams_and_memory_open_each_other() {
     }
 }
 
-/// Gives pieces of changing, mostly odd sizes.
+/// A reader that returns pieces of changing, mostly odd sizes.
 struct Slow<'a>(&'a [u8], usize);
 
 impl Read for Slow<'_> {
@@ -94,7 +94,7 @@ fn an_error_of_the_source_stays_its_own() {
 
 #[test]
 fn an_error_of_the_source_stays_its_own_when_it_is_read_again() {
-    /// Gives what it has, then one error, then nothing.
+    /// A reader that returns its bytes, then one error, then the end.
     struct FailsOnce<'a>(&'a [u8], Option<io::Error>);
     impl Read for FailsOnce<'_> {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {

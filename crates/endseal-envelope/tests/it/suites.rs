@@ -1,5 +1,5 @@
-//! The suite: hybrid unless the sender chooses another one, shown to the reader, required by its
-//! policy.
+//! The suite of an envelope: hybrid unless the sender chooses another one, visible to the reader,
+//! and checked by the reader's policy.
 
 use endseal_crypto::identity::PublicIdentity;
 use endseal_crypto::random::OsRandom;
@@ -53,7 +53,7 @@ fn a_suite_that_is_not_accepted_is_refused_before_any_key_is_used() {
     for suite in SUITES {
         let sealer = Sealer::new(&sender, &list, CONTEXT).suite(suite);
         let mut envelope = sealer.seal(b"m", &mut OsRandom).unwrap();
-        // An ephemeral key with which no agreement succeeds, and no slot behind the header.
+        // An ephemeral key with which every agreement fails, and no slot after the header.
         envelope[8..40].fill(0);
         envelope.truncate(100);
         for required in [&[Suite::X25519MlKem768][..], &[Suite::X25519, Suite::X25519Compact], &[]]

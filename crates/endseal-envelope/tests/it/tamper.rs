@@ -1,4 +1,4 @@
-//! Every bit of a small envelope and every byte of a large one.
+//! Flips every bit of a small envelope and every byte of a large one.
 
 use endseal_crypto::random::OsRandom;
 use endseal_envelope::{OpenError, Opener, Policy, Recipients, Sealer, Suite};
@@ -24,7 +24,8 @@ fn every_flipped_bit_of_an_envelope_to_five_is_refused_or_harmless() {
                 .collect();
             let in_slots = (100..header).contains(&(bit / 8));
             for outcome in &opened {
-                // A changed slot shuts out its owner at most; all else shuts out everybody.
+                // A changed slot affects at most its owner; every other change affects all
+                // recipients.
                 match outcome {
                     Ok(opened) => assert!(in_slots && opened.content == content, "bit {bit}"),
                     Err(OpenError::Authentication | OpenError::Malformed(_)) => {}
@@ -62,7 +63,7 @@ fn every_flipped_byte_of_an_envelope_to_a_hundred() {
             }
         }
     }
-    // The bodies of the 99 others are not this reader's concern; tags out of order are.
+    // The bodies of the 99 other slots do not matter to this reader; tags that are out of order do.
     assert!((99 * 32..99 * 36).contains(&opened), "{opened}");
 }
 

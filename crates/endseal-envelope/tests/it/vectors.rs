@@ -1,4 +1,4 @@
-//! `vectors/envelope/*.json`, each opened in memory, in a batch and as a stream.
+//! Runs `vectors/envelope/*.json`: each is opened in memory, in a batch and as a stream.
 
 use std::fs;
 use std::io::Read;
@@ -32,7 +32,7 @@ fn run(name: &str, test: &Value) {
     let context = unhex(&test["context"]);
     let identity = Identity::from_seeds(
         Seed::from_bytes(&array(&test["ed25519_seed"])),
-        // Without a seed in the vector, a key to which nothing was sealed.
+        // If the vector has no seed, the reader has a key to which nothing was sealed.
         test.get("mlkem768_seed").map_or_else(
             || mlkem768::Seed::from_bytes(&[0xee; 64]),
             |seed| mlkem768::Seed::from_bytes(&array(seed)),
@@ -116,7 +116,7 @@ fn check(name: &str, test: &Value, opened: &Result<Opened, OpenError>) {
     }
 }
 
-/// An envelope for another identity.
+/// Returns an envelope for another identity.
 fn filler() -> Vec<u8> {
     let (sender, other) = (crate::identity(100), crate::identity(101));
     let recipients = Recipients::from_identities([other.public()]).unwrap();

@@ -1,4 +1,4 @@
-//! Plaintext that was not verified leaves nothing in memory, and `Debug` prints none.
+//! Plaintext that was not verified does not stay in memory, and `Debug` prints none.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
@@ -11,7 +11,7 @@ use crate::{CONTEXT, identity};
 
 const MARK: &[u8; 32] = b"a text that is written here once";
 
-/// Counts the mark in the writable memory of this process.
+/// Counts the marks in the writable memory of this process.
 fn marks() -> usize {
     let memory = File::open("/proc/self/mem").unwrap();
     let mut buffer = Zeroizing::new(vec![0; 1 << 20]);
@@ -25,7 +25,7 @@ fn marks() -> usize {
         let address = |text| usize::from_str_radix(text, 16).unwrap();
         for at in (address(start)..address(end)).step_by(buffer.len()) {
             let len = (address(end) - at).min(buffer.len());
-            // Other tests give memory back to the system meanwhile.
+            // Other tests may return memory to the system at the same time.
             if memory.read_exact_at(&mut buffer[..len], at as u64).is_ok() {
                 count += buffer[..len].windows(MARK.len()).filter(|window| window == MARK).count();
             }
@@ -45,7 +45,7 @@ fn content_whose_signature_is_wrong_is_wiped() {
     assert!(marks() >= MARKS, "they are found while they are there");
     drop(content);
     let opener = Opener::new(&reader, CONTEXT);
-    // Allocations behind it keep the allocator from joining the memory with the rest.
+    // Allocations after it keep the allocator from merging the memory.
     let mut behind = Vec::new();
     for _ in 0..3 {
         let opened = opener.open(&envelope, &mut Policy::new());
@@ -57,7 +57,7 @@ fn content_whose_signature_is_wrong_is_wiped() {
         let stream = opener.reader(&envelope[..], Policy::new());
         assert!(stream.is_err());
     }
-    // The state of the hash may keep the last block, one chunk at most.
+    // The state of the hash may keep the last block, at most one chunk.
     let left = marks();
     assert!(left <= 32, "{left} of {MARKS} are left");
 }

@@ -1,4 +1,4 @@
-//! Writers whose output fails.
+//! Writers whose output returns an error.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use endseal_envelope::{Opener, Policy, Recipients, Sealer, Suite};
 
 use crate::{CONTEXT, data, identity};
 
-/// An output that refuses one call, when it has `at` bytes or more, and takes everything else.
+/// An output that refuses one call when it has `at` bytes or more, and accepts all other calls.
 struct FailsOnce {
     bytes: Vec<u8>,
     at: usize,
@@ -49,7 +49,7 @@ fn an_error_of_the_output_is_the_end_of_the_envelope() {
     let list = Recipients::from_identities([reader.public()]).unwrap();
     let sealer = Sealer::new(&sender, &list, CONTEXT).suite(Suite::X25519);
     let content = data("content", BLOCK + 50_000);
-    // The second chunk, the chunk with the first signature, and one behind it.
+    // The second chunk, the chunk with the first signature, and the chunk after it.
     for at in [136 + 16_400, 136 + 256 * 16_400, 136 + 257 * 16_400] {
         for in_flush in [false, true] {
             for kind in [io::ErrorKind::WouldBlock, io::ErrorKind::StorageFull] {
@@ -59,7 +59,7 @@ fn an_error_of_the_output_is_the_end_of_the_envelope() {
                     .chunks(10_000)
                     .find_map(|piece| writer.write_all(piece).and_then(|()| writer.flush()).err());
                 assert_eq!(failed.unwrap().kind(), kind, "{at}");
-                // The output would take it now.
+                // The output would accept it now, but the writer must stay failed.
                 assert_eq!(writer.write(b"more").unwrap_err().kind(), io::ErrorKind::Other);
                 assert!(writer.write_all(b"more").is_err());
                 assert!(writer.flush().is_err());
