@@ -37,12 +37,13 @@ fn main() {
     person::write(&dir.join("roster"));
 }
 
-/// Both seeds are repeated bytes: `n` for Ed25519, its complement for ML-KEM-768.
+/// Returns an identity whose seeds are repeated bytes: `n` for Ed25519, its complement for
+/// ML-KEM-768.
 fn owner(n: u8) -> Identity {
     Identity::from_seeds(ed25519::Seed::from_bytes(&[n; 32]), mlkem768::Seed::from_bytes(&[!n; 64]))
 }
 
-/// Ed25519 key || ML-KEM-768 key || signature.
+/// Returns `Ed25519 key || ML-KEM-768 key || signature`.
 fn long_payload(identity: &PublicIdentity) -> Vec<u8> {
     let kem = identity.signed_kem_key().expect("identities here have both keys");
     payload(identity.ed25519().as_bytes(), kem.key().as_bytes(), kem.signature().as_bytes())
@@ -52,8 +53,8 @@ fn payload(ed25519: &[u8; 32], kem: &[u8], signature: &[u8]) -> Vec<u8> {
     [ed25519, kem, signature].concat()
 }
 
-/// `owner(1)` with the ML-KEM-768 key and the signature of `owner(2)`: what Mallory hands out as
-/// Alice.
+/// Returns `owner(1)` with the ML-KEM-768 key and the signature of `owner(2)`, which Mallory could
+/// present as Alice.
 fn kem_key_of_another() -> String {
     let (alice, mallory) = (owner(1), owner(2));
     let kem = mallory.public().signed_kem_key().expect("identities here have both keys");
@@ -74,13 +75,13 @@ fn long(n: u8) -> String {
     bech32m::encode("endsealpq", &long_payload(owner(n).public()))
 }
 
-/// Keys that no text may carry.
+/// A key of low order, which no text may contain.
 const LOW_ORDER: [u8; 32] = {
     let mut y = [0; 32];
     y[0] = 1;
     y
 };
-/// The key of `owner(2)` and a point of order 8: the same X25519 secrets, another y.
+/// The key of `owner(2)` plus a point of order 8: the same X25519 secrets, another y.
 const MIXED_ORDER: [u8; 32] = [
     0xab, 0x83, 0xcb, 0x31, 0x49, 0xfd, 0xea, 0x5c, 0x83, 0x8f, 0x2e, 0x57, 0x16, 0xff, 0x90, 0x10,
     0xa2, 0x95, 0xd0, 0x8d, 0x9c, 0x44, 0x2d, 0xa3, 0x56, 0xb5, 0x3b, 0xaf, 0xea, 0x35, 0x09, 0x75,

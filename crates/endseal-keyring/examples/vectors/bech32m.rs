@@ -1,18 +1,18 @@
-//! Bech32m written a second time, from BIP 350, and able to be wrong on purpose.
+//! Bech32m, implemented again from BIP 350, which can also make errors on purpose.
 
 const ALPHABET: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
-/// The text of a payload, in lower case.
+/// Returns the text of a payload in lower case.
 pub(crate) fn encode(prefix: &str, payload: &[u8]) -> String {
     encode_values(prefix, &values(payload), 0x2bc8_30a3)
 }
 
-/// The same with the constant of Bech32 (BIP 173).
+/// Returns the text with the constant of Bech32 (BIP 173).
 pub(crate) fn encode_without_m(prefix: &str, payload: &[u8]) -> String {
     encode_values(prefix, &values(payload), 1)
 }
 
-/// The same with the last bit of padding set.
+/// Returns the text with the last bit of padding set.
 pub(crate) fn encode_with_padding(prefix: &str, payload: &[u8]) -> String {
     let mut values = values(payload);
     *values.last_mut().unwrap() |= 1;

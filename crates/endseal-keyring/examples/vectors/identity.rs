@@ -1,4 +1,4 @@
-//! Public identities, secrets and contacts.
+//! Vectors of public identities, secrets and contacts.
 
 use std::path::Path;
 
@@ -119,7 +119,7 @@ fn public_text(dir: &Path) {
     }
 }
 
-/// Long forms that carry no valid signature of the Ed25519 key over the ML-KEM-768 key.
+/// Writes long forms without a valid signature of the Ed25519 key over the ML-KEM-768 key.
 fn wrong_signatures(dir: &Path) {
     let (own, other) = (owner(1), owner(2));
     let key = own.public().ed25519().as_bytes();
@@ -310,7 +310,7 @@ fn contacts(dir: &Path) {
     }
 }
 
-/// The key of `owner(n)` with the other sign of x, and its text.
+/// Returns the key of `owner(n)` with the other sign of x, and its text.
 pub(crate) fn negated(n: u8) -> ([u8; 32], String) {
     let mut key = *owner(n).public().ed25519().as_bytes();
     key[31] ^= 0x80;

@@ -1,4 +1,4 @@
-//! Identity files.
+//! Vectors of identity files.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use endseal_testing::Vector;
 use crate::{kem_key_of_another, long, owner, short};
 
 const PASSPHRASE: &str = "correct horse battery staple";
-/// The specification's, written a second time.
+/// The passphrase that the specification defines for files without one, written out again.
 const NO_PASSPHRASE: &str = "endseal without passphrase";
 
 pub(crate) fn write(dir: &Path) {
@@ -27,7 +27,7 @@ fn vector(scenario: &'static str, comment: &str, expect: &str, file: &str) -> Ve
         .with("input", file)
 }
 
-/// The file of `owner(1)` that claims to be that of `owner(claimed)`.
+/// Seals the file of `owner(1)`, which claims to be that of `owner(claimed)`.
 fn seal(params: KdfParams, passphrase: &str, claimed: u8) -> String {
     let file = hazmat::seal_identity_file(
         &owner(1),
@@ -68,7 +68,7 @@ fn successes(dir: &Path) {
     .write(dir);
 }
 
-/// A file that is opened without a passphrase.
+/// Writes a vector of a file that is opened without a passphrase.
 fn without_passphrase(scenario: &'static str, comment: &str, expect: &str, file: &str) -> Vector {
     Vector::new(scenario, comment, expect).with("kind", "identity-file").with("input", file)
 }

@@ -1,4 +1,4 @@
-//! Invitations to a hub.
+//! Vectors of invitations to a hub.
 
 use std::path::Path;
 

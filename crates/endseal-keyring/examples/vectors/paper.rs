@@ -1,4 +1,4 @@
-//! Root seeds as words, and identity files that hold one.
+//! Vectors of root seeds as words, and of identity files that contain one.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(crate) fn write(dir: &Path) {
     files(dir);
 }
 
-/// The identity of a root seed of repeated bytes.
+/// Returns the identity of a root seed of repeated bytes.
 fn root(n: u8) -> Identity {
     Identity::from_root_seed(RootSeed::from_bytes(&[n; 32]))
 }

@@ -1,4 +1,4 @@
-//! Peer ids.
+//! Vectors of peer ids.
 
 use std::path::Path;
 
@@ -60,7 +60,7 @@ pub(crate) fn write(dir: &Path) {
     }
 }
 
-/// Lists of peers.
+/// Writes vectors of lists of peers.
 pub(crate) fn write_peers(dir: &Path) {
     let vector = |scenario, comment: &str, expect: &str, text: &str| {
         Vector::new(scenario, comment, expect).with("kind", "peers").with("input", text)

@@ -1,4 +1,5 @@
-//! Person records. Those that are wrong are signed rightly, so that the signature hides nothing.
+//! Vectors of person records. Invalid ones have valid signatures, so that another check refuses
+//! them.
 
 use core::num::NonZeroU32;
 use std::path::Path;
@@ -12,7 +13,7 @@ use endseal_testing::{Vector, hex};
 use crate::roster::signed;
 use crate::{long, owner, short};
 
-/// A random source that always gives the same byte.
+/// A random source that always returns the same byte.
 struct Repeated(u8);
 
 impl Random for Repeated {
@@ -22,7 +23,7 @@ impl Random for Repeated {
     }
 }
 
-/// A record and its epoch key.
+/// A record with its epoch key.
 struct Epoch(PersonRecord, [u8; 32]);
 
 impl Epoch {
@@ -92,12 +93,12 @@ fn successes(dir: &Path) -> [Epoch; 2] {
     write("person-second", "device 7 was removed, two were added", &second, Some(&first));
 
     let mut changes = PersonChanges::new();
-    // The second record has device 10.
+    // The second record has device 10 already.
     for n in (1..=9).chain(11..=15) {
         changes.add(number(u32::from(n)), public(0x40 + n));
     }
     let draft = second.0.next_epoch(&owner(1), &changes, &mut Repeated(0xd3));
-    // As long as an envelope of the hybrid suite for 18 recipients.
+    // As long as an envelope of the hybrid suite to 18 recipients.
     let third = Epoch::of(draft.unwrap(), &[7; 20_500]);
     write("person-16-devices", "as many devices as a person can have", &third, Some(&second));
     let mut changes = PersonChanges::new();

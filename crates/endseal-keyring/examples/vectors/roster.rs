@@ -1,4 +1,4 @@
-//! Rosters. Those that are wrong are signed rightly, so that the signature hides nothing.
+//! Vectors of rosters. Invalid ones have valid signatures, so that another check refuses them.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn short_member(name: &str, n: u8) -> Member {
     Member::new(name.parse().unwrap(), short.into_identity())
 }
 
-/// Epochs 1, 2 and 3 of a group of `owner(1)`.
+/// Writes epochs 1, 2 and 3 of a group of `owner(1)`.
 fn successes(dir: &Path) -> Vec<Roster> {
     let write = |scenario, comment, roster: &Roster, previous: Option<&Roster>| {
         let own = vector(scenario, comment, "ok", &text(roster));

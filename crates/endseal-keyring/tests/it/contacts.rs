@@ -1,4 +1,4 @@
-//! The address book.
+//! The address book: adding, naming and parsing contacts.
 
 use endseal_keyring::Contacts;
 use endseal_keyring::address_book::{ChangeBookError, EntryProblem, MAX_LEN, ParseBookError};
@@ -40,7 +40,7 @@ fn duplicates_are_refused_and_change_nothing() {
     let as_alice = ChangeBookError::DuplicateEntry { name: name("alice") };
     assert_eq!(contacts.add(name("bob"), short(3)), Err(ChangeBookError::DuplicateName));
     assert_eq!(contacts.add(name("carol"), short(1)), Err(as_alice.clone()));
-    // The long form is the same contact.
+    // The long form of an identity is the same contact.
     assert_eq!(contacts.add(name("carol"), identity(1).public().clone()), Err(as_alice.clone()));
     assert_eq!(contacts.replace(&name("bob"), short(1)), Err(as_alice));
     assert_eq!(contacts.replace(&name("carol"), short(3)), Err(ChangeBookError::Unknown));

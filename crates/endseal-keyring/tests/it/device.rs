@@ -85,7 +85,7 @@ fn safety_numbers_are_of_two_and_in_no_order() {
     }
 }
 
-/// 20,000 of each format. What is accepted is written again as it was.
+/// 20,000 mutants of each format. A mutant that is accepted must be written as it was read.
 #[test]
 fn mutants_are_refused_or_are_what_they_say() {
     let certificate = Certificate::issue(&identity(1), &keys(1), 5);

@@ -1,4 +1,4 @@
-//! Identity files.
+//! Identity files: parsing, passphrases and damage.
 
 use endseal_keyring::identity_file::{
     MAX_LEN, OpenIdentityFileError, ParseIdentityFileError as Parse,
@@ -75,7 +75,7 @@ fn every_changed_byte_is_refused() {
             bad[at] ^= flip;
             let Ok(file) = IdentityFile::parse(&bad) else { continue };
             parsed += 1;
-            // What has the right form costs an Argon2id each.
+            // Each file with the right form costs an Argon2id computation.
             opened += usize::from(file.open(&passphrase()).is_ok());
         }
     }
@@ -98,7 +98,8 @@ fn every_field_of_the_header_is_bound_to_the_key() {
     ] {
         assert!(good.contains(from) && from != to);
         let file = IdentityFile::parse(good.replacen(from, &to, 1).as_bytes()).unwrap();
-        // Not a mismatch: nothing is decrypted under another header.
+        // This is not a mismatch of the identity, because nothing is decrypted under another
+        // header.
         let refused = Some(OpenIdentityFileError::Authentication);
         assert_eq!(file.open(&passphrase()).err(), refused, "{to}");
     }

@@ -1,4 +1,4 @@
-//! Text forms.
+//! Text forms of identities and secrets.
 
 use core::error::Error as _;
 

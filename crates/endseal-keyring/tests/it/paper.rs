@@ -1,4 +1,4 @@
-//! Root seeds on paper, and in identity files.
+//! Root seeds as words on paper, and in identity files.
 
 use endseal_crypto::identity::{Identity, RootSeed};
 use endseal_crypto::random::OsRandom;

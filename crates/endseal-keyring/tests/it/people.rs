@@ -1,22 +1,22 @@
-//! Identities of fixed seeds, as in the vectors.
+//! Identities with fixed seeds, as in the vectors.
 
 use endseal_crypto::identity::{Identity, PublicIdentity};
 use endseal_crypto::{ed25519, mlkem768};
 use endseal_keyring::Name;
 use endseal_keyring::roster::Member;
 
-/// The identity of two seeds of repeated bytes.
+/// Returns the identity whose two seeds are repeated bytes.
 pub(crate) fn identity(n: u8) -> Identity {
     let seeds = (ed25519::Seed::from_bytes(&[n; 32]), mlkem768::Seed::from_bytes(&[!n; 64]));
     Identity::from_seeds(seeds.0, seeds.1)
 }
 
-/// Its public half without the ML-KEM-768 key.
+/// Returns its public half without the ML-KEM-768 key.
 pub(crate) fn short(n: u8) -> PublicIdentity {
     PublicIdentity::short(*identity(n).public().ed25519())
 }
 
-/// A different public identity for each number, without an ML-KEM-768 key.
+/// Returns a different public identity for each number, without an ML-KEM-768 key.
 pub(crate) fn numbered(n: usize) -> PublicIdentity {
     let seed = ed25519::Seed::init_with(|seed| seed[..8].copy_from_slice(&n.to_le_bytes()));
     PublicIdentity::short(*ed25519::SigningKey::from_seed(seed).public_key())

@@ -1,4 +1,4 @@
-//! Person records.
+//! Person records: signing, changing and parsing them.
 
 use core::num::NonZeroU32;
 
@@ -56,7 +56,7 @@ fn an_epoch_has_the_user_identity_of_its_key_and_no_other() {
     assert_eq!(next.id(), record.id());
 }
 
-/// A source that repeats itself.
+/// A random source that repeats its bytes.
 struct Stuck;
 
 impl Random for Stuck {
@@ -131,7 +131,8 @@ fn every_byte_changed_or_cut_is_refused() {
     let record = record();
     let bytes = record.as_bytes();
     assert_eq!(PersonRecord::parse(bytes).as_ref(), Ok(&record));
-    // Every 7th: a signature costs most of it, and 7 divides no length of a line's parts.
+    // Only every 7th byte is changed, because each signature takes time. 7 divides the length of no
+    // field.
     for at in (0..bytes.len()).step_by(7) {
         assert!(PersonRecord::parse(&bytes[..at]).is_err(), "cut at {at}");
         let mut changed = bytes.to_vec();

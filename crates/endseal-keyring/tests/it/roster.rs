@@ -1,4 +1,4 @@
-//! Rosters one by one. What only a signed roster can show is in the vectors.
+//! Single rosters. Cases that need a signed roster of a wrong form are in the vectors.
 
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ fn roster() -> Roster {
     draft(three()).unwrap().sign(&identity(1), b"sealed").unwrap()
 }
 
-/// A source that fails as some have: it goes on to give the same bytes.
+/// A random source that fails by returning the same bytes again.
 struct Stuck;
 
 impl Random for Stuck {
@@ -51,7 +51,7 @@ fn a_stuck_source_does_not_repeat_epoch_keys() {
         (1, draft("other", 9, 1, three())),
         (1, draft("team", 9, 1, vec![member("carol", 3)])),
         (2, draft("team", 9, 2, three())),
-        // The draft of one owner in the hands of another.
+        // The draft of one owner, signed by another one.
         (2, first.clone()),
     ];
     let key = |owner, draft| EpochKey::generate(&mut Stuck, &identity(owner), draft).unwrap();
@@ -109,7 +109,8 @@ fn every_changed_byte_is_refused() {
             signatures += usize::from(error == ParseRosterError::Signature);
         }
     }
-    // Most of what has the right form is refused by the signature: group, id, names, key, itself.
+    // Most mutants of the right form are refused by the signature: a changed group, id, name, key,
+    // or signature.
     assert!(signatures > 50, "{signatures}");
 }
 
@@ -146,7 +147,7 @@ fn only_the_owner_signs() {
     assert_eq!(sign(2, b"sealed"), Some(SignRosterError::NotOwner));
     assert_eq!(sign(1, b""), Some(SignRosterError::NoEpochKey));
     assert_eq!(sign(1, &vec![0; MAX_LEN]), Some(SignRosterError::TooLong));
-    // Short enough itself, too long in base64.
+    // Short enough itself, but too long in Base64.
     assert_eq!(sign(1, &vec![0; MAX_LEN / 4 * 3]), Some(SignRosterError::TooLong));
 }
 
@@ -197,7 +198,7 @@ fn changes_that_make_no_sense_are_refused() {
     let mut nobody = RosterChanges::new();
     nobody.remove(name("alice")).remove(name("bob")).remove(name("carol"));
     assert_eq!(next(&mut nobody), Some(ChangeRosterError::Members(InvalidMembers::Empty)));
-    // Removing twice is removing; removing and adding is replacing.
+    // Removing twice has the effect of removing once; removing and adding replaces the member.
     let mut replaced = RosterChanges::new();
     replaced.add(member("bob", 4)).remove(name("bob")).remove(name("bob"));
     let draft = roster().next_epoch(&replaced).unwrap();

@@ -1,4 +1,4 @@
-//! Rosters one after the other.
+//! Successive rosters of a group.
 
 use endseal_keyring::Roster;
 use endseal_keyring::roster::{GroupId, RosterChainError, RosterChanges};

@@ -1,4 +1,4 @@
-//! Secrets are wiped when dropped: these tests read the memory of their own process.
+//! Secrets are wiped when dropped: these tests search the memory of their own process.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
@@ -8,7 +8,7 @@ use endseal_crypto::{ed25519, mlkem768};
 use endseal_keyring::roster::EpochKey;
 use endseal_keyring::{IdentityFile, KdfParams, Passphrase, SecretText, hazmat};
 
-/// A byte of a secret that no other test has.
+/// Returns a byte of a secret that no other test uses.
 fn mark(i: usize) -> u8 {
     let i = u8::try_from(i % 256).unwrap();
     i.wrapping_mul(41).wrapping_add(0x5b)
@@ -18,7 +18,8 @@ fn marked<const N: usize>(offset: usize) -> [u8; N] {
     core::array::from_fn(|i| mark(offset + i))
 }
 
-/// Opened before a secret is dropped, as opening could allocate in its place.
+/// Memory of this process. It is opened before a secret is dropped, because opening could allocate
+/// in its place.
 struct Memory(File);
 
 impl Memory {
@@ -33,7 +34,7 @@ impl Memory {
     }
 
     /// Asserts that bytes which were at `address` are zero. The allocator writes to the first 16
-    /// bytes of what it gets back.
+    /// bytes of freed memory.
     fn assert_wiped<const N: usize>(&self, address: usize) {
         assert_eq!(self.read::<N>(address)[16..], [0; N][16..]);
     }
@@ -80,8 +81,8 @@ fn identity() -> Identity {
     )
 }
 
-/// Where the marks of [`identity`] stand in memory that can be written, but for this thread's
-/// stack: copies that functions left in their frames are the compiler's.
+/// Returns the addresses of the marks of [`identity`] in writable memory, except for this thread's
+/// stack: copies in the frames of functions are made by the compiler.
 fn places_of_seeds(memory: &Memory) -> Vec<usize> {
     let here = 0_u8;
     let here = address(core::slice::from_ref(&here));
@@ -97,9 +98,9 @@ fn places_of_seeds(memory: &Memory) -> Vec<usize> {
         }
         for at in (start..end).step_by(4096) {
             let len = page.len().min(end - at);
-            // Memory that another thread gave back since is no place.
+            // Memory that another thread has returned in the meantime is skipped.
             if memory.0.read_exact_at(&mut page[..len], at as u64).is_ok() {
-                // Parts of 16 bytes of any of the two seeds.
+                // Searches for 16 bytes of either seed.
                 let parts = page[..len].windows(16).enumerate().filter(|(_, part)| {
                     part[1] == part[0].wrapping_add(41)
                         && part.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(41))

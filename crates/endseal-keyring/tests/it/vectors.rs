@@ -1,5 +1,5 @@
-//! All vectors of docs/spec/identity.md and docs/spec/roster.md, and of docs/spec/session.md those
-//! of certificates, prekey bundles and safety numbers.
+//! Runs all vectors of docs/spec/identity.md and docs/spec/roster.md, and those of
+//! docs/spec/session.md on certificates, prekey bundles and safety numbers.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ use endseal_keyring::{
 };
 use serde_json::{Value, json};
 
-/// Result of a vector: the outputs it states, or the class of the error.
+/// Result of a vector: its expected outputs, or the class of the error.
 type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
 #[test]
@@ -103,7 +103,7 @@ fn person(vector: &Value) -> Outcome {
     ])
 }
 
-/// Runs all vectors of a folder, at least so many.
+/// Runs all vectors of a folder. Fails if there are too few.
 #[test]
 fn device_vectors() {
     run_named("session", "certificate", 26, |vector| certificate(&unhexed(vector, "certificate")));
@@ -115,7 +115,8 @@ fn run(folder: &str, at_least: usize, read: impl Fn(&Value) -> Outcome) {
     run_named(folder, "", at_least, read);
 }
 
-/// Runs the vectors of a folder whose names begin with a prefix.
+/// Runs the vectors of a folder whose names start with `prefix`. Fails if there are fewer than
+/// `at_least`.
 fn run_named(folder: &str, prefix: &str, at_least: usize, read: impl Fn(&Value) -> Outcome) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(folder);
     let mut count = 0;
@@ -244,7 +245,7 @@ fn peer_id_class(error: ParsePeerIdError) -> &'static str {
     }
 }
 
-/// Contacts or peers.
+/// Parses a list of contacts or peers.
 fn address_book<T: Listed>(input: &str, class: fn(T::Error) -> &'static str) -> Outcome {
     let book = AddressBook::<T>::parse(input.as_bytes()).map_err(|error| match error {
         ParseBookError::Line { problem, .. } => match problem {
