@@ -1,8 +1,8 @@
 //! Writes the test vectors of docs/spec/s3-key-ring.md:
 //! `cargo run -p endseal-kms --example endseal-kms-vectors -- vectors`.
 //!
-//! Everything is put together by hand here, byte by byte, and not by the code that the vectors
-//! test; only chunks, key wrapping and digests come from libraries.
+//! Everything is built by hand here, byte by byte, and not by the code that the vectors test. Only
+//! chunks, key wrapping and digests come from libraries.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
 #[path = "vectors/key_ring.rs"]

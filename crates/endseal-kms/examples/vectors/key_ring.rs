@@ -1,4 +1,4 @@
-//! docs/spec/s3-key-ring.md.
+//! Vectors of docs/spec/s3-key-ring.md.
 
 use std::path::Path;
 
@@ -24,7 +24,8 @@ pub(crate) fn write(dir: &Path) {
 const FIRST: &str = "endseal s3-key-ring v1\n";
 const PASSPHRASE: &str = "correct horse battery staple";
 
-/// Key n is 32 bytes of n, its id `ring-` and 12 times the digit, its time 1789000000 and n.
+/// Returns the id of key n: `ring-` and 12 times the digit. The key is 32 bytes of n, its time
+/// 1789000000 + n.
 fn id(n: u8) -> String {
     format!("ring-{}", format!("{n:x}").repeat(12))
 }
@@ -48,7 +49,7 @@ fn open_ring(lines: &str) -> String {
     format!("{FIRST}protection none\n{lines}")
 }
 
-/// `params` as they stand in the file.
+/// Seals a ring. `params` are in the order of the file.
 fn sealed_ring(params: (u32, u32, u32), passphrase: &str, plaintext: &str) -> String {
     let (m, t, p) = params;
     let salt = [0xa1; 16];
@@ -72,7 +73,7 @@ fn vector(scenario: &str, comment: &str, expect: &str, file: &str) -> Vector {
     Vector::new(scenario, comment, expect).with_json("file", &json(file))
 }
 
-/// Adds the results that a reader finds.
+/// Adds the results that a reader must find.
 fn found(vector: Vector, keys: &[u8]) -> Vector {
     let join = |texts: Vec<String>| texts.join(" ");
     vector
@@ -81,7 +82,7 @@ fn found(vector: Vector, keys: &[u8]) -> Vector {
         .with("keys", &join(keys.iter().map(|n| hex(&[*n; 32])).collect()))
 }
 
-/// A text as JSON has it.
+/// Returns a text as a JSON string.
 fn json(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -94,6 +95,6 @@ fn json(text: &str) -> String {
         }
     }
     out.push('"');
-    // Readable where it is most of the text.
+    // Line feeds are written in their short form, because the text is mostly lines.
     out.replace("\\u000a", "\\n")
 }

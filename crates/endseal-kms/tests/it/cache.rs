@@ -1,4 +1,4 @@
-//! The cache, under the clock of the test.
+//! The cache of content keys, with a clock that the test controls.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn cached(limits: CacheLimits) -> (Arc<Scripted>, Arc<Cached>) {
     (scripted, Arc::new(cached))
 }
 
-/// Keys that the cache has not seen.
+/// Wraps a key that the cache has not seen.
 async fn wrapped(scripted: &Scripted, n: u8) -> Wrapped {
     let wrapped = scripted.wrap(b"context", &key(n)).await.ok().unwrap();
     scripted.asked();
@@ -56,7 +56,7 @@ async fn a_key_is_asked_for_once_until_its_time_is_over() {
             advance(5 * SECOND).await;
         }
         assert_eq!(scripted.asked(), 1);
-        // Use does not make it last longer.
+        // Using an entry does not extend its lifetime.
         advance(10 * SECOND).await;
     }
     let counters = cached.counters();
@@ -74,7 +74,7 @@ async fn keys_leave_memory_when_nobody_asks() {
     assert_eq!(cached.entries(), 5);
     sleep(17 * SECOND).await;
     assert_eq!(cached.entries(), 0);
-    // And again, after the sweeper had nothing left to do.
+    // The same again, after the sweeper had nothing left to do.
     open(&cached, &wrapped(&scripted, 9).await).await.ok().unwrap();
     sleep(76 * SECOND).await;
     assert_eq!(cached.entries(), 0);
@@ -106,7 +106,7 @@ async fn what_was_written_is_read_without_a_question() {
     let wrapped = cached.wrap(b"context", &key(5)).await.ok().unwrap();
     assert!(open(&cached, &wrapped).await.ok().unwrap() == key(5));
     assert_eq!(scripted.asked(), 1);
-    // Another context is another question.
+    // Another context is another entry, so the provider is asked.
     let outcome = cached.unwrap(&wrapped.key_id, b"other", &wrapped.bytes).await;
     assert_eq!((outcome.err(), scripted.asked()), (Some(ProviderError::Unauthentic), 1));
 }
@@ -194,11 +194,11 @@ async fn a_provider_that_is_down_is_left_alone_and_cached_keys_serve() {
         };
         assert!(n < 3 || (retry_after > Duration::ZERO && retry_after <= SECOND));
     }
-    // Three questions, then none; for writing neither.
+    // Three requests, then none, also for writing.
     assert_eq!((scripted.asked(), cached.is_paused()), (3, true));
     assert!(cached.wrap(b"context", &key(3)).await.is_err());
     assert_eq!((scripted.asked(), cached.counters().refused()), (0, 18));
-    // One question after the pause, and twice the pause after it failed.
+    // One request after the pause, and a pause of twice the length after its failure.
     advance(SECOND).await;
     for _ in 0..5 {
         assert!(open(&cached, &new).await.is_err());

@@ -1,4 +1,4 @@
-//! The duties of every provider, and helpers.
+//! Checks that every provider must pass.
 
 use endseal_kms::{ContentKey, KeyId, KeyProvider, ProviderError, Wrapped};
 
@@ -10,7 +10,7 @@ pub(crate) fn id(text: &str) -> KeyId {
     KeyId::new(text).unwrap()
 }
 
-/// Checks the duties of every provider.
+/// Wraps a key and opens it again, and checks that other contexts and ids are refused.
 pub(crate) async fn opens_what_it_wrapped(provider: &dyn KeyProvider) -> Wrapped {
     endseal_kms::check(provider).await.unwrap();
     let wrapped = provider.wrap(b"context", &key(7)).await.ok().unwrap();
@@ -27,7 +27,7 @@ pub(crate) async fn opens_what_it_wrapped(provider: &dyn KeyProvider) -> Wrapped
     wrapped
 }
 
-/// Every byte changed, and every length.
+/// Changes every byte and every length of a wrapped key, and checks that each is refused.
 pub(crate) async fn refuses_changes(provider: &dyn KeyProvider, wrapped: &Wrapped, stride: usize) {
     for at in (0..wrapped.bytes.len()).step_by(stride) {
         let mut bad = wrapped.bytes.clone();

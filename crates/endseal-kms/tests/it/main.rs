@@ -1,4 +1,5 @@
-//! Key providers: what they wrap opens, what was changed does not, and what happens when they fail.
+//! Tests of key providers: a wrapped key opens, a changed one does not, and failures of a provider
+//! are handled.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "these are tests")]
 

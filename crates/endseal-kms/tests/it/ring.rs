@@ -1,4 +1,4 @@
-//! Key rings as keys and as text.
+//! Key rings as providers of keys, and as text.
 
 use std::sync::Arc;
 
@@ -60,12 +60,12 @@ async fn a_rotation_keeps_what_was_wrapped_before() {
         let opened = provider.unwrap(&wrapped.key_id, b"context", &wrapped.bytes).await;
         assert!(opened.ok().unwrap() == key(n));
     }
-    // Under the id of the other key.
+    // The same bytes under the id of the other key.
     let outcome = provider.unwrap(&new.key_id, b"context", &old.bytes).await;
     assert_eq!(outcome.err(), Some(ProviderError::Unauthentic));
 }
 
-/// Gives one byte, as often as there are.
+/// A random source that returns the same byte a limited number of times.
 struct Bytes(u8, usize);
 
 impl Random for Bytes {
@@ -156,7 +156,7 @@ fn every_changed_byte_of_an_open_ring_is_seen() {
         }
         assert!(
             ParsedRing::parse(&text.as_bytes()[..at]).is_err() || {
-                // A ring that ends with its first key is a ring.
+                // A ring that is cut after its first key is a valid ring.
                 text[..at].ends_with('\n') && text[..at].lines().count() == 3
             }
         );
@@ -186,7 +186,7 @@ fn every_changed_byte_of_a_sealed_ring_is_refused() {
     for at in 0..text.len() {
         let mut bad = text.as_bytes().to_vec();
         bad[at] ^= 1;
-        // Each that has the right form costs an Argon2id.
+        // Each file with the right form costs an Argon2id computation.
         let Ok(ParsedRing::Sealed(sealed)) = ParsedRing::parse(&bad) else { continue };
         parsed += 1;
         if at % 7 == 0 {

@@ -1,4 +1,4 @@
-//! Key rings on the disk.
+//! Key rings in files on the disk.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -14,7 +14,7 @@ use endseal_kms::ring::{
     Protection, ReadPassphraseError, RemoveKeyError, RingFile, read_passphrase,
 };
 
-/// Removed at its end.
+/// A temporary directory that is removed when this is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -71,7 +71,7 @@ fn a_new_file_is_its_owners_and_replaces_nothing() {
     assert!(matches!(again, Err(CreateRingError::Exists)));
     assert_eq!((fs::read(folder.path()).unwrap(), folder.entries()), (before, 1));
     assert_eq!(file.load(None).ok().unwrap().to_open_text(), ring.to_open_text());
-    // A link that leads nowhere is something, too.
+    // A dangling link counts as an existing file.
     let link = folder.0.join("link");
     symlink("nowhere", &link).unwrap();
     let linked = RingFile::at(&link).create(&ring, Protection::None, &mut OsRandom);
@@ -168,7 +168,7 @@ fn what_is_no_ring_is_refused() {
     assert!(matches!(RingFile::at(&folder.0).load(None), Err(LoadRingError::Io(_))));
     fs::write(folder.path(), vec![b'x'; 1 << 20]).unwrap();
     assert!(matches!(file.load(None), Err(LoadRingError::Parse(ParseRingError::TooLong))));
-    // Without end.
+    // A file without an end.
     let endless = RingFile::at(Path::new("/dev/zero")).load(None);
     assert!(matches!(endless, Err(LoadRingError::Parse(ParseRingError::TooLong))));
 }

@@ -28,7 +28,7 @@ fn private(bits: u32) -> RsaKey {
     RsaKey::read(pem(bits).as_bytes()).ok().unwrap()
 }
 
-/// `openssl pkey -pubout` of the key of 2,048 bits.
+/// Output of `openssl pkey -pubout` for the key of 2,048 bits.
 const PUBLIC: &str = include_str!("rsa_2048_public.pem");
 
 #[tokio::test]
@@ -91,7 +91,7 @@ fn what_is_no_key_is_refused() {
     assert_eq!(why(&good.replacen("MII", "M!I", 1)), ReadRsaKeyError::Pem);
     assert_eq!(why(&good.replacen("MII", "MIII", 1)), ReadRsaKeyError::Pem);
     assert!(RsaKey::read(&der(2048)[1..]).is_err());
-    // Text around it is no part of it.
+    // Text before and after the PEM block is ignored.
     let around = format!("Key of the backup\r\n{}bye\n", good.replace('\n', "\r\n"));
     assert_eq!(RsaKey::read(around.as_bytes()).ok().unwrap().id(), private(2048).id());
     for (name, bits) in

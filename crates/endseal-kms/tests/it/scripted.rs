@@ -1,4 +1,4 @@
-//! A ring that fails and takes its time as a test wants, and counts what it is asked.
+//! A provider that fails or delays as a test specifies, and counts its requests.
 
 use core::time::Duration;
 use std::sync::Mutex;
@@ -34,7 +34,7 @@ impl Scripted {
         *self.mood.lock().unwrap() = mood;
     }
 
-    /// Returns the number of questions since the last call.
+    /// Returns the number of requests since the last call.
     pub(crate) fn asked(&self) -> usize {
         self.asked.swap(0, Ordering::SeqCst)
     }

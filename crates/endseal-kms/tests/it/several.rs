@@ -1,4 +1,4 @@
-//! Several providers as one.
+//! Several providers that are used as one.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ async fn the_first_wraps_and_each_opens_its_own() {
     assert_eq!(several.wrapping_key_id(), new.wrapping_key_id());
     let opened = several.unwrap(&from_old.key_id, b"context", &from_old.bytes).await;
     assert!(opened.ok().unwrap() == key(1));
-    // One that is down is no matter of the other.
+    // A provider that is unavailable must not affect the other one.
     old.set(Mood::Down);
     assert!(several.unwrap(&from_new.key_id, b"context", &from_new.bytes).await.is_ok());
     let outcome = several.unwrap(&from_old.key_id, b"context", &from_old.bytes).await;

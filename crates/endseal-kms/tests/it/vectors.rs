@@ -1,4 +1,4 @@
-//! The test vectors of docs/spec/s3-key-ring.md.
+//! Runs the test vectors of docs/spec/s3-key-ring.md.
 
 use base64ct::{Base64, Encoding as _};
 use endseal_keyring::{KdfParams, Passphrase};
@@ -50,7 +50,7 @@ async fn unwrapped(ring: Ring, vector: &Value) -> Result<String, &'static str> {
     }
 }
 
-/// Ids, times and keys of a ring, as a vector has them.
+/// Returns ids, times and keys of a ring, as a vector has them.
 fn shown(ring: &Ring) -> [String; 3] {
     let text = ring.to_open_text();
     let column = |at: usize| -> Vec<String> {

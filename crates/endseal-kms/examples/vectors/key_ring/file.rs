@@ -1,4 +1,4 @@
-//! Rings without protection.
+//! Vectors of rings without a passphrase.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Rings under a passphrase.
+//! Vectors of rings under a passphrase.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Wrapped content keys.
+//! Vectors of wrapped content keys.
 
 use std::path::Path;
 
