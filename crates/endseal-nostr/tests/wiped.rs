@@ -1,5 +1,5 @@
-//! A conversation that leaves the cache is wiped: this process reads its own memory. A program of
-//! its own, so that nothing else runs meanwhile.
+//! A conversation that leaves the cache is wiped: this process searches its own memory. It is a
+//! program of its own, so that nothing else runs at the same time.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt as _;
 use endseal_crypto::secp256k1::SecretKey;
 use endseal_nostr::nip44::{Cache, Conversation};
 
-/// Bytes of this process, padding included.
+/// Returns bytes of this process's memory, padding included.
 fn bytes_at(address: usize, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     File::open("/proc/self/mem").unwrap().read_exact_at(&mut bytes, address as u64).unwrap();
@@ -21,7 +21,7 @@ fn key(byte: u8) -> SecretKey {
     SecretKey::from_bytes(&[byte; 32]).unwrap()
 }
 
-/// Places in `memory` of eight bytes that look random and are part of no public key.
+/// Returns the offsets in `memory` of eight bytes that look random and are part of no public key.
 fn secrets(memory: &[u8], public: &[[u8; 32]]) -> Vec<usize> {
     let is_random = |word: &[u8]| {
         let mut word = word.to_vec();
@@ -49,10 +49,10 @@ fn a_conversation_that_leaves_the_cache_is_wiped() {
     }
     let full = bytes_at(address, len);
     let found = secrets(&full, &public);
-    // Two states of 32 bytes for each conversation.
+    // Each conversation has two states of 32 bytes.
     assert!(found.len() >= 14, "{}", found.len());
 
-    // The first one leaves before the third is made.
+    // The first conversation is removed before the third one is created.
     let mut during = Vec::new();
     cache.get_or_insert_with(&own.public_key(), &peers[2], || {
         during = bytes_at(address, len);

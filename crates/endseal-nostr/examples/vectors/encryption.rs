@@ -1,7 +1,7 @@
 //! Vectors of docs/spec/nostr.md: four files, each a list of cases.
 //!
-//! Everything is put together by hand here, byte by byte, and not by the code that the vectors
-//! test; only the primitives come from `endseal-crypto`.
+//! Everything is built by hand here, byte by byte, and not by the code that the vectors test. Only
+//! the primitives come from `endseal-crypto`.
 
 #[path = "encryption/case.rs"]
 mod case;

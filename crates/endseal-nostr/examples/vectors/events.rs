@@ -39,7 +39,7 @@ pub(crate) fn write_cases<const N: usize>(folder: &Path, files: [(&str, Vec<Valu
     }
 }
 
-/// The key that signs.
+/// Returns the key that signs the vectors.
 pub(crate) fn signing_key() -> SigningKey {
     SigningKey::new(SecretKey::from_bytes(&[3; 32]).expect("in range"))
 }
@@ -48,12 +48,12 @@ pub(crate) fn public_key() -> String {
     hex(&signing_key().public_key().to_bytes())
 }
 
-/// A case that fails.
+/// Returns a case that must be refused.
 pub(crate) fn refused(form: &str, expect: &str, comment: &str, input: impl Into<Value>) -> Value {
     json!({"form": form, "expect": expect, "comment": comment, "input": input.into()})
 }
 
-/// A case that succeeds; `fields` is an object.
+/// Returns a case that must be accepted. `fields` is an object.
 pub(crate) fn accepted(form: &str, comment: &str, input: impl Into<Value>, fields: Value) -> Value {
     let mut case = refused(form, "ok", comment, input);
     let (Value::Object(case_fields), Value::Object(fields)) = (&mut case, fields) else {

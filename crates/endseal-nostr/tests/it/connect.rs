@@ -1,4 +1,4 @@
-//! `vectors/nostr-events/connect.json`, and what users of the messages rely on.
+//! Runs `vectors/nostr-events/connect.json`, and tests properties of messages that users rely on.
 
 use endseal_nostr::Relays;
 use endseal_nostr::connect::{
@@ -50,7 +50,7 @@ fn call_class(error: CallError) -> &'static str {
     }
 }
 
-/// The fields of a URI as vectors have them.
+/// Returns the fields of a URI as vectors have them.
 fn fields(uri: &ConnectUri<'_>) -> Value {
     let texts = |relays: &Relays<'_>| relays.iter().map(str::to_owned).collect::<Vec<_>>();
     let text = |text: Option<Text<'_>>| json!(text.map(|text| text.to_string()));
@@ -144,7 +144,7 @@ fn all_that_was_built_is_read_back() {
     assert!(!bunker.write(&mut out).unwrap().contains("secret"));
 }
 
-/// Judges a request, and writes again what it asks for.
+/// Parses a request, compares its fields, and writes it again.
 fn judge(case: &Case) {
     let mut input = case.input();
     let request = match Request::parse(&mut input) {

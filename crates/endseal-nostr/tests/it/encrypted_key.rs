@@ -1,4 +1,4 @@
-//! `vectors/nostr/encrypted-key.json`.
+//! Runs `vectors/nostr/encrypted-key.json`.
 
 use endseal_nostr::encrypted_key::{
     DEFAULT_LOG_N, DEFAULT_MAX_LOG_N, EncryptedKey, Handling, MAX_LOG_N, MAX_PASSWORD, OpenError,
@@ -105,7 +105,7 @@ fn a_text_with_any_character_changed_is_refused() {
 
 #[test]
 fn costs_above_the_limit_take_no_memory() {
-    // Each would take 512 MiB or more, and more than the time of this test.
+    // Each of these would take 512 MiB or more, and too much time for this test.
     assert_eq!(DEFAULT_MAX_LOG_N, 18);
     let cases = cases("encrypted-key.json");
     let costly: Vec<_> = cases.iter().filter(|case| case["expect"] == "cost").collect();

@@ -1,4 +1,4 @@
-//! `vectors/nostr-events/key.json` and `entity.json`, and what lies between them.
+//! Runs `vectors/nostr-events/key.json` and `entity.json`, and tests values between them.
 
 use endseal_nostr::Relays;
 use endseal_nostr::bech32::Bech32Error;
@@ -49,7 +49,7 @@ fn entity_class(error: EntityError) -> &'static str {
     }
 }
 
-/// Compares a secret key that was read, and writes it again.
+/// Compares a parsed secret key with the expected one, and writes it again.
 fn check_secret(case: &Case, key: &SecretKey) {
     assert_eq!(hex(key.expose_secret()), case.text("bytes"));
     let mut digits = [0; key::HEX_LEN];
@@ -104,7 +104,7 @@ fn texts<'a>(relays: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     relays.into_iter().collect()
 }
 
-/// The fields of an entity as vectors have them.
+/// Returns the fields of an entity as vectors have them.
 fn fields(entity: &Entity<'_>) -> Value {
     let relays = |relays: &Relays<'_>| json!(texts(relays.iter()));
     match entity {

@@ -1,4 +1,4 @@
-//! `vectors/nostr-events/event.json`.
+//! Runs `vectors/nostr-events/event.json`.
 
 use endseal_nostr::event::{Event, ParseError, Rumor, Template};
 use endseal_nostr::json::{JsonError, unescape};
@@ -59,7 +59,7 @@ fn events_are_judged_as_the_vectors_say() {
         let written = event.write(&mut out).unwrap();
         assert_eq!(utf8(written), case.text("written"));
         assert_eq!(Event::parse(written), Ok(event));
-        // The content loses its escapes where it lies.
+        // The escapes of the content are removed in place.
         let mut buffer = input.clone();
         let content = &mut buffer[place];
         let len = unescape::in_place(content).unwrap();

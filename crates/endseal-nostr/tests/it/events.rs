@@ -1,4 +1,4 @@
-//! Events beyond the vectors: every bit, random contents, sizes.
+//! Events beyond the vectors: every changed bit, random contents, sizes.
 
 use endseal_nostr::event::{Event, ParseError, Tags, Template};
 use endseal_nostr::json::{JsonError, Text};
@@ -77,7 +77,7 @@ fn a_template_of_another_author_is_not_signed() {
     assert!(other.sign(&key, &[0; 32]).is_err());
 }
 
-/// The id by `serde_json`, as other libraries compute it.
+/// Computes the id by `serde_json`, as other libraries do.
 fn id_by_serde(event: &Event<'_>) -> String {
     let tags: Vec<Vec<String>> =
         event.tags.iter().map(|tag| tag.values().map(|it| it.to_string()).collect()).collect();
@@ -110,7 +110,7 @@ fn ids_are_those_of_serde_json_for_random_contents() {
         let template = Template { tags: Tags::List(tags), ..template(&text) };
         let event = template.sign(&signing_key(), &[0; 32]).unwrap();
         assert_eq!(hex(&event.id), id_by_serde(&event));
-        // Written by serde_json in another form, it is the same event.
+        // The same event, written by serde_json in another form.
         let mut out = [0; 4_000];
         let written = event.write(&mut out).unwrap();
         let value: serde_json::Value = serde_json::from_slice(written).unwrap();
@@ -155,7 +155,7 @@ fn mutants_of_an_event_are_refused_or_not_authentic() {
         let mutant = random.mutant(json);
         if let Ok(other) = Event::parse(&mutant) {
             parsed += 1;
-            // What still verifies is the same event in another form.
+            // An event that still verifies must be the same event in another form.
             assert_eq!(other.rumor().verify_id().is_ok(), other.rumor() == event.rumor());
         }
     }

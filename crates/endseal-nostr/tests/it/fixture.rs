@@ -1,4 +1,4 @@
-//! Vectors, fixed keys and fixed randomness.
+//! Vectors, fixed keys and fixed randomness for the tests.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +9,13 @@ use endseal_crypto::sha256;
 pub(crate) use endseal_testing::hex;
 use serde_json::Value;
 
-/// A file below `vectors/`.
+/// Reads a file below `vectors/`.
 pub(crate) fn vectors(path: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(path);
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The cases of a file of ours. Each has a comment of its own.
+/// Returns the cases of one of our files. Each case must have a comment of its own.
 pub(crate) fn cases(file: &str) -> Vec<Value> {
     let Value::Array(cases) = vectors(&format!("nostr/{file}")) else { panic!("{file}") };
     let mut comments: Vec<_> = cases.iter().map(|case| text(case, "comment")).collect();
@@ -47,12 +47,12 @@ pub(crate) fn public(case: &Value, field: &str) -> PublicKey {
     PublicKey::from_bytes(&array(case, field)).unwrap()
 }
 
-/// A secret key that is the same in each run.
+/// Returns a secret key that is the same in each run.
 pub(crate) fn key(label: &str) -> SecretKey {
     SecretKey::from_bytes(&sha256::digest(label.as_bytes())).unwrap()
 }
 
-/// Bytes that are the same in each run. Fails after so many reads.
+/// A random source with the same bytes in each run. It fails after a number of reads.
 pub(crate) struct FixedRandom(pub(crate) u8, pub(crate) usize);
 
 impl FixedRandom {

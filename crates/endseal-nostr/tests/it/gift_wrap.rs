@@ -1,4 +1,4 @@
-//! `vectors/nostr/gift-wrap.json`, and wraps of our own.
+//! Runs `vectors/nostr/gift-wrap.json`, and tests wraps that our code makes.
 
 use endseal_crypto::secp256k1::{SecretKey, SigningKey};
 use endseal_nostr::event::{Event, Rumor, Tags, Template};
@@ -10,7 +10,7 @@ use endseal_nostr::json::Text;
 
 use crate::fixture::{FixedRandom, array, cases, hex, key, secret, text};
 
-/// Unwraps `wrap` and checks what is left of it after a refusal. Returns the rumor's JSON.
+/// Unwraps `wrap` and returns the rumor's JSON. If it is refused, the remaining buffer is checked.
 fn open(wrap: &str, own: &SecretKey) -> Result<(String, Lifetime, Option<u64>), UnwrapError> {
     let mut buffer = wrap.as_bytes().to_vec();
     let opened = unwrap(&mut buffer, own).map(|unwrapped| {
@@ -81,7 +81,7 @@ fn signing_key(label: &str) -> SigningKey {
     SigningKey::new(key(label))
 }
 
-/// Wraps from "author" to "receiver".
+/// Makes a wrap from "author" to "receiver".
 fn wrapped(
     rumor: &Template<'_>,
     wrapping: &Wrapping,
@@ -165,7 +165,8 @@ fn each_layer_expires_at_its_own_time() {
     }
 }
 
-/// A relay can write the same signed event with other escapes.
+/// A relay can write the same signed event with other escapes, which must not change its
+/// expiration.
 #[test]
 fn an_expiration_counts_however_its_digits_are_written() {
     let at = |expiration| Layer { created_at: 1_699_900_000, expiration };
@@ -194,7 +195,7 @@ fn a_wrap_with_any_byte_changed_is_refused() {
     for at in 0..wrap.len() {
         let mut changed = wrap.clone().into_bytes();
         changed[at] ^= 1;
-        // All of it is ASCII.
+        // All of it is ASCII, so the bytes are valid text.
         open(str::from_utf8(&changed).unwrap(), &own).unwrap_err();
     }
     for len in 0..wrap.len() {

@@ -1,8 +1,9 @@
-//! Both directions with rust-nostr, go-nostr and nostr-tools: what one writes, the other one reads.
+//! Interoperability in both directions with rust-nostr, go-nostr and nostr-tools: each reads the
+//! output of the other.
 //!
-//! They are ignored unless asked for, because the libraries must be built first:
-//! `cargo xtask peers rust-nostr go` and `peers/node-nostr/install.sh`, then
-//! `cargo test -p endseal-nostr -- --ignored interop`. `ENDSEAL_INTEROP=10000` sends more messages.
+//! These tests are ignored by default, because the libraries must be built first: `cargo xtask
+//! peers rust-nostr go` and `peers/node-nostr/install.sh`, then `cargo test -p endseal-nostr --
+//! --ignored interop`. `ENDSEAL_INTEROP=10000` sends more messages.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
@@ -19,13 +20,13 @@ use serde_json::{Value, json};
 
 use crate::hex;
 
-/// Messages in each direction.
+/// Number of messages in each direction.
 const MESSAGES: usize = 300;
 const LONGEST: u64 = 70_000;
-/// Events and wraps cost milliseconds in some libraries.
+/// Number of events and wraps, each of which costs milliseconds in some libraries.
 const EVENTS: usize = 20;
 
-/// A library of others, which answers a line with a line.
+/// A program with another project's library, which answers each line with a line.
 struct Library {
     name: &'static str,
     child: Child,
@@ -57,7 +58,7 @@ impl Library {
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("{}: {line:?}", self.name))
     }
 
-    /// A text field of the answer, which is no failure.
+    /// Returns a text field of the answer, which must not be a failure.
     fn text(&mut self, request: &Value, field: &str) -> String {
         let answer = self.ask(request);
         let text = answer[field].as_str();
@@ -81,7 +82,7 @@ fn libraries() -> [Library; 3] {
     ]
 }
 
-/// Two keys and the second one's texts.
+/// Two keys, with the hexadecimal texts of the second one.
 struct Pair {
     own: SecretKey,
     own_public: String,
@@ -105,7 +106,7 @@ impl Pair {
         SigningKey::new(SecretKey::from_bytes(self.own.expose_secret()).unwrap())
     }
 
-    /// A request of the other side.
+    /// Builds a request to the other side.
     fn request(&self, op: &str, field: &str, value: &str) -> Value {
         let mut request = json!({"op": op, "secret": self.other_secret, "public": self.own_public});
         request[field] = value.into();
@@ -113,7 +114,7 @@ impl Pair {
     }
 }
 
-/// Characters of one to four bytes, about `len` bytes of them.
+/// Returns about `len` bytes of characters of one to four bytes.
 fn text(random: &mut SplitMix64, len: usize) -> String {
     let mut text = String::with_capacity(len + 4);
     while text.len() < len {
@@ -140,7 +141,7 @@ fn interop_encrypted_messages_are_read_by_both_sides() {
         let mut long = 0;
         for message in 0..messages() {
             let pair = Pair::new();
-            // Short ones are as frequent as long ones; some are beyond 65,535 bytes.
+            // All magnitudes of lengths are equally frequent; some are above 65,535 bytes.
             let most = 2 << random.below(16_u32);
             let len: u64 = match message % 20 {
                 0 => LONGEST - random.below(5_000),

@@ -1,4 +1,4 @@
-//! Nostr from outside: published vectors, and what users rely on.
+//! Tests of the public interface: published vectors, and properties that users rely on.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::cast_possible_truncation, reason = "bytes are cut from counters")]
 
@@ -24,12 +24,12 @@ mod vectors;
 use endseal_nostr::key::{self, SecretKey, SigningKey};
 use endseal_testing::hex;
 
-/// The key that signed the vectors.
+/// Returns the key that signed the vectors.
 fn signing_key() -> SigningKey {
     SigningKey::new(SecretKey::from_bytes(&[3; 32]).unwrap())
 }
 
-/// Text of written bytes.
+/// Returns written bytes as text.
 fn utf8(bytes: &[u8]) -> &str {
     str::from_utf8(bytes).unwrap()
 }

@@ -1,4 +1,4 @@
-//! `vectors/nostr/nip04.json`.
+//! Runs `vectors/nostr/nip04.json`.
 
 use endseal_crypto::aes_cbc;
 use endseal_nostr::nip04::{DecryptError, Key, MIN_CONTENT, content_len};
@@ -11,7 +11,7 @@ fn encrypt(key: &Key, plaintext: &[u8], iv: &[u8; 16]) -> Vec<u8> {
     out
 }
 
-/// Decrypts `content` and checks what is left of it after a refusal.
+/// Decrypts `content`. If it is refused, the remaining buffer is checked.
 fn decrypt(key: &Key, content: &[u8]) -> Result<Vec<u8>, DecryptError> {
     let mut buffer = content.to_vec();
     let decrypted = key.decrypt(&mut buffer).map(|plaintext| plaintext.to_vec());
@@ -56,7 +56,7 @@ fn every_vector() {
 fn contents_of_all_lengths_are_decrypted_by_the_other_side() {
     let (a, b) = (key("a"), key("b"));
     let (own, peer) = (Key::new(&a, &b.public_key()), Key::new(&b, &a.public_key()));
-    // Around the pieces in which Base64 is written.
+    // Lengths around the pieces in which Base64 is written.
     for len in (0..=100).chain(180..=200).chain(370..=400).chain([5_000]) {
         let plaintext: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
         let content = encrypt(&own, &plaintext, &[len as u8; 16]);
@@ -64,7 +64,7 @@ fn contents_of_all_lengths_are_decrypted_by_the_other_side() {
         assert!(content.len() >= MIN_CONTENT);
         assert_eq!(decrypt(&peer, &content), Ok(plaintext.clone()), "{len}");
 
-        // What is written is the formula's.
+        // The result must be that of the NIP's formula.
         let shared = a.ecdh_x(&b.public_key());
         let mut expected = plaintext;
         expected.resize(aes_cbc::ciphertext_len(len), 0);

@@ -1,4 +1,4 @@
-//! `vectors/nostr/nip44.json`, and payloads that are changed in every place.
+//! Runs `vectors/nostr/nip44.json`, and changes payloads at every position.
 
 use endseal_crypto::secp256k1::{PublicKey, SecretKey};
 use endseal_crypto::sha256;
@@ -20,7 +20,7 @@ fn seal(conversation: &Conversation, plaintext: &[u8], nonce: &[u8; 32]) -> Vec<
     out
 }
 
-/// Opens `payload`, checks what is left of it after a refusal, and returns the plaintext.
+/// Opens `payload` and returns the plaintext. If it is refused, the remaining buffer is checked.
 fn open(conversation: &Conversation, payload: &[u8]) -> Result<Vec<u8>, OpenError> {
     let mut buffer = payload.to_vec();
     let opened = conversation.open(&mut buffer).map(|plaintext| plaintext.to_vec());
@@ -119,7 +119,7 @@ fn a_payload_with_any_bit_changed_is_refused() {
             let mut changed = payload.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
             let error = open(&conversation, &changed).unwrap_err();
-            // The first two characters hold the version.
+            // The first two characters contain the version.
             let is_version = error == OpenError::UnsupportedVersion;
             assert!(!is_version || bit < 16, "{bit}: {error}");
         }
@@ -156,7 +156,7 @@ fn a_payload_cut_or_extended_anywhere_is_refused() {
 fn random_plaintexts_of_all_lengths_open() {
     let mut random = SplitMix64::new(44);
     let conversation = Conversation::from_key(&KEY);
-    // Around the pieces of both sizes, and the steps of padding.
+    // Lengths around the pieces of both sizes, and around the steps of padding.
     let around = [192_usize, 1_536, 3_072, 6_144, 9_216, 65_536];
     let lens = (1..=330).chain(around.into_iter().flat_map(|len| len - 70..len + 6));
     for len in lens {
@@ -214,7 +214,7 @@ fn both_sides_share_a_conversation_and_strangers_do_not() {
     }
 }
 
-/// A payload that only the conversation of these two keys opens.
+/// Returns a payload that only the conversation of these two keys opens.
 fn probe(conversation: &Conversation) -> Vec<u8> {
     seal(conversation, b"probe", &[8; 32])
 }
@@ -225,7 +225,7 @@ fn a_cache_keeps_what_was_used_last() {
     let peers: Vec<_> = (0..4).map(|i| key(&format!("peer {i}")).public_key()).collect();
     let mut cache = Cache::<3>::new();
     let mut random = SplitMix64::new(9);
-    // Pairs from the one used last to the one used first.
+    // Pairs in the order of their last use, the latest first.
     let mut used: Vec<(usize, usize)> = Vec::new();
     for _ in 0..300 {
         let pair = (random.below(2_usize), random.below(4_usize));

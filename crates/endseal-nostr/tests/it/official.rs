@@ -1,4 +1,4 @@
-//! Vectors of the NIPs, from `vectors/third-party/nostr`.
+//! Runs the official vectors of the NIPs in `vectors/third-party/nostr`.
 
 use endseal_crypto::secp256k1::{PublicKey, SecretKey};
 use endseal_crypto::{hkdf_sha256, sha256};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::fixture::{array, hex, public, secret, text, vectors};
 
-/// The list, which is not shorter than expected.
+/// Returns the list. Fails if it does not have the expected length.
 fn list(vectors: &Value, kind: &str, name: &str, count: usize) -> Vec<Value> {
     let list = vectors[kind][name].as_array().unwrap();
     assert_eq!(list.len(), count, "{name}");
@@ -22,7 +22,7 @@ fn seal(conversation: &Conversation, plaintext: &[u8], nonce: &[u8; 32]) -> Stri
     conversation.seal(plaintext, nonce, Lengths::Extended, &mut out).unwrap().to_owned()
 }
 
-/// Payloads of both are equal: so are the conversation keys.
+/// Asserts that both make equal payloads, so that their conversation keys are equal.
 fn assert_same(one: &Conversation, other: &Conversation) {
     let nonce = [7; 32];
     assert_eq!(seal(one, b"the same", &nonce), seal(other, b"the same", &nonce));
@@ -42,7 +42,7 @@ fn conversation_keys() {
     }
 }
 
-/// The keys themselves stay inside; the formula is the one that the crate calls.
+/// Message keys are not public, so this tests the formula that the crate uses.
 #[test]
 fn message_keys() {
     let vectors = vectors("third-party/nostr/nip44.json");
@@ -135,7 +135,7 @@ fn gift_wraps_of_nip_17() {
     }
 }
 
-/// The wrap is among the events of `vectors/nostr-events`.
+/// The wrap is one of the events of `vectors/nostr-events`.
 #[test]
 fn the_gift_wrap_of_nip_59() {
     const RECEIVER: &str = "e108399bd8424357a710b606ae0c13166d853d327e47a6e5e038197346bdbf45";

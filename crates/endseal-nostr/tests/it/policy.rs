@@ -1,4 +1,4 @@
-//! `vectors/nostr-connect/rule.json` and `decision.json`.
+//! Runs `vectors/nostr-connect/rule.json` and `decision.json`.
 
 use endseal_nostr::connect::{Scope, ScopeError};
 use endseal_nostr::event::Template;

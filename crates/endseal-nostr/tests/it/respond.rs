@@ -1,4 +1,4 @@
-//! Buffers and errors of execution and answers, beyond the sessions of the vectors.
+//! Buffers and errors of executing and answering requests, beyond the sessions of the vectors.
 
 use endseal_nostr::connect::{
     Answer, Call, Encryption, ExecuteError, Ignored, Incoming, MAX_EVENT, Message, Outcome,
@@ -121,7 +121,8 @@ fn an_event_is_bounded_before_it_is_read() {
     assert!(matches!(Incoming::read(&mut json), Err(Ignored::Length)));
     assert!(Incoming::read(&mut json[..MAX_EVENT]).is_ok_and(|it| it.id() == &event.id));
     assert!(matches!(Incoming::read(&mut json[..len - 1]), Err(Ignored::Event(_))));
-    // An escape in the content changes nothing: it is verified as it is, and opened without.
+    // An escape in the content changes nothing: the event is verified with it, and opened without
+    // it.
     let verified = Incoming::read(&mut json[..len]).unwrap_or_else(|e| panic!("{e}")).verify();
     let conversation = Conversation::new(&key("transport"), client.public_key());
     assert!(verified.is_ok_and(|it| !it.is_nip04() && it.open(&conversation).is_err()));

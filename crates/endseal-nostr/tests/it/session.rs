@@ -1,4 +1,5 @@
-//! `vectors/nostr-connect/session.json`: the steps of the table, with the functions of the crate.
+//! Runs `vectors/nostr-connect/session.json`: the steps of the table, with the functions of the
+//! crate.
 
 use endseal_nostr::connect::{
     Answer, Call, CallError, ConnectSecret, Encryption, Incoming, Method, Refusal, Request,
@@ -49,7 +50,7 @@ fn number(case: &Case, field: &str) -> u64 {
     case.value(field).as_u64().unwrap()
 }
 
-/// Class, and the answer if there is one; nothing if the event is ignored.
+/// Returns the class, and the answer if there is one; `None` if the event is ignored.
 fn session(case: &Case, json: &mut [u8]) -> Option<(&'static str, Option<String>)> {
     let transport = SigningKey::new(secret(case, "transport_secret"));
     let paired = case.value("paired").as_str();
@@ -129,7 +130,7 @@ fn session(case: &Case, json: &mut [u8]) -> Option<(&'static str, Option<String>
     }
 }
 
-/// Steps 9 to 12: a refusal, or none for a question.
+/// Steps 9 to 12: returns the refusal, if there is one.
 fn judged<'a>(
     case: &Case,
     request: &Request<'_>,
@@ -168,7 +169,7 @@ fn judged<'a>(
     }
 }
 
-/// Step 13: the text of the result.
+/// Step 13: returns the text of the result.
 fn executed(
     case: &Case,
     request: &Request<'_>,

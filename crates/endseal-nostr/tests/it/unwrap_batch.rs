@@ -1,4 +1,4 @@
-//! The extension `nip17_unwrap_batch`.
+//! The extension method `nip17_unwrap_batch` of remote signing.
 
 use endseal_nostr::connect::{
     CallError, ExecuteError, MAX_BATCH, Request, UnwrapBatch, UnwrapResults, unwrap_item,

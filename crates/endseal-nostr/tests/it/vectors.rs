@@ -1,11 +1,11 @@
-//! Cases of `vectors/nostr-events/` and `vectors/nostr-connect/`.
+//! Reads cases of `vectors/nostr-events/` and `vectors/nostr-connect/`.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// One case; reading a field that is absent fails the test.
+/// One case. Reading a field that is absent fails the test.
 pub(crate) struct Case(Value);
 
 impl Case {
@@ -27,7 +27,8 @@ impl Case {
         }
     }
 
-    /// Compares an outcome with the expected one; true if it is a success, which has more fields.
+    /// Compares an outcome with the expected one. Returns true for a success, which has more fields
+    /// to compare.
     pub(crate) fn meets(&self, outcome: Result<(), &str>) -> bool {
         let outcome = outcome.err().unwrap_or("ok");
         assert_eq!(outcome, self.text("expect"), "{}", self.0);
@@ -35,12 +36,13 @@ impl Case {
     }
 }
 
-/// Cases of a file and a form of `vectors/nostr-events`, at least `least`.
+/// Returns the cases of a file and a form of `vectors/nostr-events`, of which there must be at
+/// least `least`.
 pub(crate) fn cases(file: &str, form: &str, least: usize) -> Vec<Case> {
     cases_in("nostr-events", file, form, least)
 }
 
-/// Cases of a file and a form, at least `least`.
+/// Returns the cases of a file and a form in a folder, of which there must be at least `least`.
 pub(crate) fn cases_in(folder: &str, file: &str, form: &str, least: usize) -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(folder);
     let text = fs::read(folder.join(file).with_extension("json")).unwrap();

@@ -1,8 +1,8 @@
-//! A case: an object of texts and numbers.
+//! A case: a JSON object of texts and numbers.
 
 pub(super) use endseal_testing::hex;
 
-/// Fields in their order, with their values in JSON.
+/// Fields in their order, with their values as JSON.
 #[derive(Clone)]
 pub(super) struct Case(Vec<(&'static str, String)>);
 
@@ -25,7 +25,7 @@ impl Case {
         self
     }
 
-    /// Known implementations accept it.
+    /// Marks that known implementations accept the input.
     pub(super) fn lenient(mut self) -> Self {
         self.0.push(("lenient", "true".to_owned()));
         self
@@ -42,7 +42,7 @@ pub(super) fn array(cases: &[Case]) -> String {
     format!("[\n{}\n]\n", objects.join(",\n"))
 }
 
-/// Bytes that are the same in each run and differ by `label`.
+/// Returns bytes that are the same in each run and differ by `label`.
 pub(super) fn fixed(label: &str) -> [u8; 32] {
     endseal_crypto::sha256::digest(label.as_bytes())
 }

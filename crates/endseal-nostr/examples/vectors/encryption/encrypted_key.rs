@@ -1,14 +1,14 @@
-//! Encrypted secret keys.
+//! Cases of encrypted secret keys.
 
 use endseal_crypto::{scrypt, xchacha20poly1305};
 
 use super::case::{Case, fixed};
 
 const PASSWORD: &str = "correct horse";
-/// Cheap: a writer would not choose it, a reader takes it.
+/// A low cost, which a writer would not choose, but a reader accepts.
 const LOG_N: u8 = 4;
 
-/// The 91 bytes, for a password that is in NFKC already.
+/// Returns the 91 bytes for a password that is in NFKC already.
 fn sealed(password: &str, log_n: u8, handling: u8, secret: &[u8; 32]) -> Vec<u8> {
     let salt = &fixed("salt")[..16];
     let nonce: [u8; 24] = fixed("nonce")[..24].try_into().unwrap();
@@ -19,7 +19,7 @@ fn sealed(password: &str, log_n: u8, handling: u8, secret: &[u8; 32]) -> Vec<u8>
     [&[2, log_n], salt, &nonce, &[handling], &text, &tag].concat()
 }
 
-/// Bech32 (BIP-173).
+/// Encodes Bech32 (BIP-173).
 fn bech32(prefix: &str, bytes: &[u8]) -> String {
     let mut values = Vec::new();
     let (mut bits, mut count) = (0_u32, 0);

@@ -1,4 +1,4 @@
-//! Wraps, each put together layer by layer.
+//! Cases of gift wraps, each built layer by layer.
 
 use endseal_crypto::secp256k1::{PublicKey, SecretKey, SigningKey};
 use endseal_crypto::sha256;
@@ -27,7 +27,7 @@ impl Event {
         sha256::digest(text.as_bytes())
     }
 
-    /// JSON of the event with `id`, without the last brace.
+    /// Returns the JSON of the event with `id`, without the last brace.
     fn open(&self, id: &[u8; 32], author: &PublicKey) -> String {
         let Self { kind, created_at, tags, content } = self;
         let (id, author) = (hex(id), hex(&author.to_bytes()));
@@ -48,7 +48,7 @@ impl Event {
     }
 }
 
-/// All that makes a wrap.
+/// All layers of a wrap.
 struct Layers {
     author: SigningKey,
     receiver: SigningKey,
@@ -175,14 +175,14 @@ fn unwrapped() -> Vec<Case> {
     cases
 }
 
-/// `text` with the first digit behind `member` changed.
+/// Returns `text` with the first digit after `member` changed.
 fn other_digit(text: &str, member: &str) -> String {
     let at = text.find(&format!("\"{member}\":\"")).unwrap() + member.len() + 4;
     let digit = if text.as_bytes()[at] == b'0' { '1' } else { '0' };
     format!("{}{digit}{}", &text[..at], &text[at + 1..])
 }
 
-/// Refusals of the wrap.
+/// Returns refusals of the wrap.
 fn wraps() -> Vec<Case> {
     let layers = Layers::new();
     let good = layers.wrap_json(&layers.seal_json(&layers.rumor_json()));
@@ -226,7 +226,7 @@ fn wraps() -> Vec<Case> {
     ]
 }
 
-/// Refusals of the seal.
+/// Returns refusals of the seal.
 fn seals() -> Vec<Case> {
     let changed = |comment: &str, expect: &str, change: &dyn Fn(&mut Layers)| {
         let mut layers = Layers::new();
@@ -276,7 +276,7 @@ fn seals() -> Vec<Case> {
     ]
 }
 
-/// Refusals of the rumor.
+/// Returns refusals of the rumor.
 fn rumors() -> Vec<Case> {
     let layers = Layers::new();
     let good = layers.rumor_json();

@@ -1,4 +1,4 @@
-//! Contents of NIP-04.
+//! Cases of NIP-04 contents.
 
 use endseal_crypto::aes_cbc;
 use endseal_crypto::secp256k1::{PublicKey, SecretKey};
@@ -17,7 +17,7 @@ fn iv() -> [u8; 16] {
     fixed("iv")[..16].try_into().unwrap()
 }
 
-/// `plaintext` with the padding of PKCS #7, encrypted.
+/// Encrypts `plaintext` with PKCS #7 padding.
 fn ciphertext(plaintext: &[u8]) -> Vec<u8> {
     let key = secret("secret of a").ecdh_x(&peer());
     let mut buffer = plaintext.to_vec();
@@ -26,7 +26,7 @@ fn ciphertext(plaintext: &[u8]) -> Vec<u8> {
     buffer
 }
 
-/// Whole blocks, encrypted as they are: the block of padding behind them is left out.
+/// Encrypts whole blocks without padding: the last block, which is padding, is removed.
 fn unpadded(blocks: &[u8]) -> Vec<u8> {
     ciphertext(blocks)[..blocks.len()].to_vec()
 }
@@ -95,7 +95,7 @@ pub(super) fn cases() -> Vec<Case> {
         case("a blank in the ciphertext", "ciphertext", &format!("{} {}", &text[..8], &good[8..]))
             .lenient(),
         case("a bit behind the last byte", "ciphertext", &{
-            // 32 bytes end in one '=', behind two bits.
+            // 32 bytes end in one '=', after two unused bits.
             assert!(text.ends_with('=') && !text.ends_with("=="));
             let at = text.len() - 2;
             let next = char::from(text.as_bytes()[at] + 1);

@@ -1,4 +1,4 @@
-//! Payloads, conversation keys and plaintexts that are not sealed.
+//! Cases of payloads, of conversation keys, and of plaintexts that cannot be sealed.
 
 use endseal_crypto::secp256k1::{PublicKey, SecretKey};
 use endseal_crypto::{chacha20, sha256};
@@ -9,7 +9,7 @@ pub(super) fn conversation_key(secret: &SecretKey, public: &PublicKey) -> [u8; 3
     sha256::hmac(b"nip44-v2", &[secret.ecdh_x(public).expose_secret()])
 }
 
-/// The padded plaintext with `prefix`, in `len` bytes.
+/// Returns the plaintext with `prefix`, padded to `len` bytes.
 fn padded(prefix: &[u8], plaintext: &[u8], len: usize) -> Vec<u8> {
     let mut padded = [prefix, plaintext].concat();
     assert!(padded.len() <= len);
@@ -17,7 +17,7 @@ fn padded(prefix: &[u8], plaintext: &[u8], len: usize) -> Vec<u8> {
     padded
 }
 
-/// As the NIP pads.
+/// Pads as NIP-44 defines it.
 fn pad(plaintext: &[u8]) -> Vec<u8> {
     let len = plaintext.len();
     let step = if len <= 32 { 32 } else { (1_usize << ((len - 1).ilog2() + 1)).max(256) / 8 };
@@ -31,7 +31,7 @@ fn pad(plaintext: &[u8]) -> Vec<u8> {
     }
 }
 
-/// 96 bytes, of which 76 are used.
+/// Derives 96 bytes, of which 76 are used.
 fn message_keys(key: &[u8; 32], nonce: &[u8; 32]) -> Vec<u8> {
     let first = sha256::hmac(key, &[nonce, &[1]]);
     let second = sha256::hmac(key, &[&first, nonce, &[2]]);
@@ -39,7 +39,7 @@ fn message_keys(key: &[u8; 32], nonce: &[u8; 32]) -> Vec<u8> {
     [first, second, third].concat()
 }
 
-/// The payload of what is padded already, before Base64.
+/// Returns the payload of a padded plaintext, before Base64.
 fn raw(key: &[u8; 32], nonce: &[u8; 32], padded: &[u8]) -> Vec<u8> {
     let keys = message_keys(key, nonce);
     let (cipher, iv) = (keys[..32].try_into().unwrap(), keys[32..44].try_into().unwrap());
@@ -64,14 +64,14 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Order of the group.
+/// Order of the group, in hexadecimal.
 const N: &str = "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141";
-/// The field's prime.
+/// Prime of the curve's field, in hexadecimal.
 const P: &str = "fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f";
 const ZERO: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 const ONES: &str = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff";
 
-/// The number behind `digits`.
+/// Returns the number after that of `digits`.
 fn next(digits: &str) -> String {
     let (head, last) = digits.split_at(digits.len() - 1);
     format!("{head}{:x}", u8::from_str_radix(last, 16).unwrap() + 1)
@@ -85,7 +85,7 @@ fn keys() -> Vec<Case> {
         Case::new(comment, expect).with("op", "key").with("secret", secret).with("public", public)
     };
     let (good_secret, good_public) = (hex(secret.expose_secret()), hex(&public.to_bytes()));
-    // x^3 + 7 has no root for it.
+    // x^3 + 7 has no square root for this x.
     let off_curve = "0000000000000000000000000000000000000000000000000000000000000005";
     vec![
         case("conversation key", "ok", &good_secret, &good_public)
@@ -154,12 +154,12 @@ fn opened() -> Vec<Case> {
     cases
 }
 
-/// Bytes of a good payload.
+/// Returns the bytes of a valid payload.
 fn good() -> Vec<u8> {
     raw(&key(), &fixed("nonce"), &pad(b"not to be opened"))
 }
 
-/// Versions and lengths.
+/// Returns errors of versions and lengths.
 fn misread() -> Vec<Case> {
     let good = good();
     let text = base64(&good);
@@ -177,7 +177,7 @@ fn misread() -> Vec<Case> {
         let payload = base64(&[&[version], &good[1..]].concat());
         cases.push(open(&comment, "version", &payload));
     }
-    // A newer version may go on in another way.
+    // A payload of a newer version may continue in another way.
     cases.push(open(
         "version 3 and no Base64 behind it",
         "version",
@@ -191,9 +191,9 @@ fn misread() -> Vec<Case> {
     cases
 }
 
-/// Base64.
+/// Returns errors of Base64.
 fn malformed() -> Vec<Case> {
-    // 32 bytes more than the shortest, so that one '=' is at the end; 64 more make two.
+    // 32 bytes more than the shortest payload, so that it ends in one '='; 64 more make two.
     let one = base64(&raw(&key(), &fixed("one"), &pad(&[0x61; 33])));
     let two = base64(&raw(&key(), &fixed("two"), &pad(&[0x61; 65])));
     assert!(one.ends_with('=') && !one.ends_with("==") && two.ends_with("=="));
@@ -231,7 +231,7 @@ fn malformed() -> Vec<Case> {
     ]
 }
 
-/// Payloads that no owner of the keys made.
+/// Returns payloads that no owner of the keys has made.
 fn authentication_failures() -> Vec<Case> {
     let good = good();
     let changed = |comment: &str, change: &dyn Fn(&mut Vec<u8>)| {
@@ -267,7 +267,7 @@ fn authentication_failures() -> Vec<Case> {
     ]
 }
 
-/// Payloads that an owner of the keys made, with a right MAC and wrong padding.
+/// Returns payloads that an owner of the keys made, with a right MAC and wrong padding.
 fn mispadded() -> Vec<Case> {
     let text = b"not to be opened";
     let mut cases = Vec::new();
@@ -310,7 +310,7 @@ fn mispadded() -> Vec<Case> {
     cases
 }
 
-/// Plaintexts that are refused.
+/// Returns plaintexts that must be refused.
 fn unsealed() -> Vec<Case> {
     let case = |comment: &str, lengths: &str, len: u64| {
         Case::new(comment, "length")

@@ -1,4 +1,4 @@
-//! Messages and URIs of NIP-46.
+//! Cases of messages and URIs of NIP-46.
 
 use serde_json::{Value, json};
 
@@ -106,7 +106,7 @@ fn malformed_uris(cases: &mut Vec<Value>) {
     }
 }
 
-/// A request, and what it is read as.
+/// Adds requests with the values that they are parsed to.
 fn requests(cases: &mut Vec<Value>) {
     let key = public_key();
     let event = r#"{\"kind\":1,\"content\":\"a \\\"b\\\"\",\"tags\":[],\"created_at\":1714078911}"#;
@@ -210,7 +210,7 @@ fn requests(cases: &mut Vec<Value>) {
 fn malformed_requests(cases: &mut Vec<Value>) {
     let key = public_key();
     let off_curve = hex(&super::key::off_curve());
-    // Those that have an id and are answered by an error.
+    // Requests that have an id and are answered with an error.
     for (expect, comment, method, params) in [
         ("method", "an unknown method", "nip44_decrypt_batch", String::new()),
         ("method", "an empty method", "", String::new()),

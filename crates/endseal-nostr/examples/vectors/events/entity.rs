@@ -1,4 +1,4 @@
-//! References that people share: profiles, events, addresses.
+//! Cases of references that people share: profiles, events, addresses.
 
 use endseal_nostr::Relays;
 use endseal_nostr::entity::{Address, Entity, EventReference, Profile};
@@ -19,7 +19,7 @@ pub(super) fn cases() -> Vec<Value> {
     cases
 }
 
-/// Examples of NIP-19 and NIP-21.
+/// Returns the examples of NIP-19 and NIP-21.
 fn published() -> Vec<Value> {
     let profile = json!({
         "type": "nprofile",
@@ -50,7 +50,7 @@ fn from_hex(text: &str) -> Vec<u8> {
     digits.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal")).collect()
 }
 
-/// Written by our encoder, with all records and with the least.
+/// Adds entities that our encoder writes, with all records and with as few as possible.
 fn own(cases: &mut Vec<Value>) {
     let key = public_from_hex(&public_key()).expect("on the curve");
     let long = format!("wss://{}", "r".repeat(249));

@@ -1,4 +1,4 @@
-//! Events, rumors and templates.
+//! Cases of events, rumors and templates.
 
 use endseal_nostr::event::{Event, Tags, Template};
 use endseal_nostr::json::Text;
@@ -21,7 +21,7 @@ pub(super) fn cases() -> Vec<Value> {
     cases
 }
 
-/// A valid event: its members, and what it is in the one form.
+/// Returns a valid event with its members and its one written form.
 fn event(comment: &str, json: &str) -> Value {
     let event = Event::parse(json.as_bytes()).expect("a valid event");
     event.verify().expect("an authentic event");
@@ -55,7 +55,7 @@ fn signed(created_at: u64, kind: u16, tags: &[&[&str]], content: &str) -> String
     str::from_utf8(written).expect("it is UTF-8").to_owned()
 }
 
-/// The event that failures begin with.
+/// Returns the event that the refused ones are derived from.
 fn plain() -> String {
     signed(1_700_000_000, 1, &[&["t", "a"]], "hello")
 }
@@ -77,7 +77,7 @@ fn own(cases: &mut Vec<Value>) {
     }
 }
 
-/// Other JSON of the same events.
+/// Adds other JSON forms of the same events.
 fn forms(cases: &mut Vec<Value>) {
     let plain = plain();
     let spaced = plain.replace(',', " ,\n").replace(':', " :\t").replace('[', "[ ");
@@ -234,7 +234,7 @@ fn not_authentic(cases: &mut Vec<Value>) {
         change(&mut event);
         written(event)
     };
-    // An event that is signed and has the right id, for another key.
+    // An event with a signature and the right id, but for another key.
     let renamed = |pubkey: [u8; 32]| {
         let id = event.rumor().template().id(&pubkey);
         written(Event { id, pubkey, sig: signing_key().sign(&id, &[0; 32]), ..event })

@@ -1,4 +1,5 @@
-//! Keys as text. They are compared in constant time, so that each class has its boundary here.
+//! Cases of keys as text. They are compared in constant time, so each class has cases at its
+//! boundary here.
 
 use endseal_nostr::key;
 use serde_json::{Value, json};
@@ -6,18 +7,18 @@ use serde_json::{Value, json};
 use super::raw_bech32::{encode, from_values, values};
 use super::{accepted, hex, refused};
 
-/// The order of the group.
+/// Order of the group.
 pub(super) const N: [u8; 32] = [
     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe,
     0xba, 0xae, 0xdc, 0xe6, 0xaf, 0x48, 0xa0, 0x3b, 0xbf, 0xd2, 0x5e, 0x8c, 0xd0, 0x36, 0x41, 0x41,
 ];
-/// The field's prime.
+/// Prime of the curve's field.
 pub(super) const P: [u8; 32] = [
     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xfc, 0x2f,
 ];
 
-/// The smallest x that no point of the curve has.
+/// Returns the smallest x that no point of the curve has.
 pub(crate) fn off_curve() -> [u8; 32] {
     let mut x = [0; 32];
     x[31] = 5;
@@ -59,7 +60,7 @@ pub(super) fn cases() -> Vec<Value> {
     cases
 }
 
-/// Examples of NIP-19.
+/// Returns the examples of NIP-19.
 fn published() -> Vec<Value> {
     [
         (

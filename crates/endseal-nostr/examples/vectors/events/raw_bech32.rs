@@ -1,4 +1,4 @@
-//! Bech32 (BIP-173) of anything: what no encoder should write.
+//! Bech32 (BIP-173) of any values, also of those that no encoder should write.
 
 const CHARSET: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
@@ -13,7 +13,7 @@ fn polymod(values: &[u8]) -> u32 {
     })
 }
 
-/// Text of values below 32; the checksum is valid if `constant` is 1.
+/// Encodes values below 32. The checksum is valid if `constant` is 1.
 pub(super) fn from_values(prefix: &str, values: &[u8], constant: u32) -> String {
     let mut all: Vec<u8> = prefix.bytes().map(|byte| byte >> 5).chain([0]).collect();
     all.extend(prefix.bytes().map(|byte| byte & 31));
@@ -26,7 +26,7 @@ pub(super) fn from_values(prefix: &str, values: &[u8], constant: u32) -> String 
     format!("{prefix}1{}", characters.collect::<String>())
 }
 
-/// Values of bytes; the last is filled with zeros.
+/// Splits bytes into values; the last one is filled up with zeros.
 pub(super) fn values(data: &[u8]) -> Vec<u8> {
     let bits: Vec<u8> =
         data.iter().flat_map(|byte| (0..8).rev().map(move |i| byte >> i & 1)).collect();
@@ -34,7 +34,7 @@ pub(super) fn values(data: &[u8]) -> Vec<u8> {
     bits.chunks(5).map(value).collect()
 }
 
-/// Valid text of bytes.
+/// Encodes bytes as valid text.
 pub(super) fn encode(prefix: &str, data: &[u8]) -> String {
     from_values(prefix, &values(data), 1)
 }

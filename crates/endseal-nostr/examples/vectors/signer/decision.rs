@@ -1,4 +1,4 @@
-//! Decisions, and the scopes that they are about.
+//! Cases of decisions, and of the scopes that they concern.
 
 use endseal_crypto::sha256;
 use endseal_nostr::policy::{Bound, Effect, Kinds, Rate, Rule, Subject, Usage, charge};
@@ -74,7 +74,7 @@ fn malformed_scopes(cases: &mut Vec<Value>) {
     }
 }
 
-/// A decision at a time. The expected verdict and rule are given, not computed.
+/// Returns a decision at a time. The expected verdict and rule are written by hand, not computed.
 fn decision(
     cases: &mut Vec<Value>,
     comment: &str,

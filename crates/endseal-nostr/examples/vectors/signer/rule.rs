@@ -1,4 +1,4 @@
-//! Rules as bytes and as text.
+//! Cases of rules as bytes and as text.
 
 use endseal_nostr::policy::{
     Bound, Effect, Kinds, Pattern, RULE_LEN, Rate, Rule, Subject, Usage, parse_list,
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::events::{accepted, hex, key, public_key, refused};
 
-/// An allowance without limits.
+/// A rule that allows without limits.
 pub(super) const RULE: Rule = Rule {
     effect: Effect::Allow,
     subject: Subject::Sign,
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     usage: Usage { used: 0, window_begin: 0, window_used: 0 },
 };
 
-/// An allowance of a log-in.
+/// A rule that allows a log-in.
 pub(super) const LOGIN: Rule =
     Rule { kinds: Kinds::one(22_242), bound: Bound::Scope([5; 32]), expires: Some(1_600), ..RULE };
 
@@ -81,7 +81,7 @@ fn bytes(cases: &mut Vec<Value>) {
             "bound": bound,
             "value": value,
             "number": rule.number,
-            // Beyond what JSON's numbers hold.
+            // Written as text, because it is too large for numbers of JSON.
             "made": rule.made.to_string(),
             "expires": rule.expires.map(|time| time.to_string()),
             "uses": rule.uses,
@@ -95,7 +95,7 @@ fn bytes(cases: &mut Vec<Value>) {
     }
 }
 
-/// A change of the bytes of a rule: an offset, and what is written there.
+/// A change of a rule's bytes: an offset, and the bytes that are written there.
 type Change = (usize, &'static [u8]);
 
 fn malformed_bytes(cases: &mut Vec<Value>) {

@@ -1,6 +1,7 @@
-//! Sessions: an event, the state before it, and the answer. Each step of the table has its cases.
+//! Cases of sessions: an event, the state before it, and the answer. Each step of the table has its
+//! cases.
 //!
-//! Answers are put together here, by hand: the functions that write them are what is tested.
+//! Answers are built by hand here, because the functions that write them are what is tested.
 
 use endseal_crypto::sha256;
 use endseal_nostr::event::{Tags, Template};
@@ -76,7 +77,7 @@ fn digests(cases: &mut Vec<Value>) {
     }
 }
 
-/// An event of the client; what is not changed is right.
+/// An event of the client. Everything that a case does not change is valid.
 struct Sent {
     author: SigningKey,
     kind: u16,
@@ -143,7 +144,7 @@ fn error(text: &str) -> String {
     format!("{{\"id\":\"r1\",\"error\":{}}}", quoted(text))
 }
 
-/// Digest of a request of these texts.
+/// Returns the digest of a request with these texts.
 fn digest_of(texts: &[&str]) -> [u8; 32] {
     let mut bytes = Vec::new();
     for text in texts {
@@ -153,7 +154,7 @@ fn digest_of(texts: &[&str]) -> [u8; 32] {
     sha256::digest(&bytes)
 }
 
-/// State of a paired app that may do all but what a test changes.
+/// Returns the state of a paired app that may do everything, unless a case changes it.
 fn state() -> Value {
     let rules = [
         RULE,
@@ -174,7 +175,7 @@ fn state() -> Value {
     })
 }
 
-/// The state with one member changed.
+/// Returns the state with one member changed.
 fn with(member: &str, value: impl Into<Value>) -> Value {
     let mut state = state();
     state[member] = value.into();
@@ -240,7 +241,7 @@ impl Cases {
         self.add(class, comment, &Sent::new(request).json(), state, Some(error(text)));
     }
 
-    /// Steps 1 to 4.
+    /// Adds cases of steps 1 to 4.
     fn events(&mut self) {
         let ping = request("ping", &[]);
         let pong = |sent: Sent| sent.json();
@@ -284,7 +285,7 @@ impl Cases {
         self.ignored("step 4: another time", &json.replace("1800000000", "1800000001"), state());
     }
 
-    /// Steps 5 and 6.
+    /// Adds cases of steps 5 and 6.
     fn contents(&mut self) {
         let ping = request("ping", &[]);
         let event = |content: String| Sent { content, ..Sent::new(&ping) }.json();
@@ -312,7 +313,7 @@ impl Cases {
         }
     }
 
-    /// Step 7, and `connect`.
+    /// Adds cases of step 7, and of `connect`.
     fn connections(&mut self) {
         let signer = public(&transport());
         let connect = |secret: &str| request("connect", &[&signer, secret]);
@@ -344,7 +345,7 @@ impl Cases {
         self.refused("request", "connect again with a malformed wish", &wish, state(), text);
     }
 
-    /// Steps 8 and 10.
+    /// Adds cases of steps 8 and 10.
     fn times(&mut self) {
         let ping = request("ping", &[]);
         let at = |created_at: u64| Sent { created_at, ..Sent::new(&ping) }.json();
@@ -389,7 +390,7 @@ impl Cases {
         self.ok("get_public_key", &request("get_public_key", &[]), state(), &text);
     }
 
-    /// Step 9, and the signer that is locked.
+    /// Adds cases of step 9, and of a locked signer.
     fn states(&mut self) {
         for (class, text) in
             [("expired", "this connection has expired"), ("revoked", "this connection was revoked")]
@@ -424,7 +425,7 @@ impl Cases {
         self.ok("locked, and a public key", &request("get_public_key", &[]), locked, &user);
     }
 
-    /// Step 11.
+    /// Adds cases of step 11.
     fn methods(&mut self) {
         for method in ["no", "nip17_unwrap_batch", "PING", ""] {
             let comment = format!("step 11: method '{method}'");
@@ -464,7 +465,7 @@ impl Cases {
         }
     }
 
-    /// Step 12.
+    /// Adds cases of step 12.
     fn decisions(&mut self) {
         let template = json!({"created_at": 1, "kind": 1, "tags": [], "content": "a"}).to_string();
         let sign = request("sign_event", &[&template]);
@@ -500,7 +501,7 @@ impl Cases {
         self.ok("no rule is needed", &request("ping", &[]), with_rule(deny), "pong");
     }
 
-    /// Step 13.
+    /// Adds cases of step 13.
     fn executions(&mut self) {
         let tags: &[&[&str]] = &[&["t", "\"é\""]];
         let template = Template {
