@@ -1,4 +1,4 @@
-//! docs/spec/s3-object.md.
+//! Vectors of docs/spec/s3-object.md.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ fn base64(bytes: &[u8]) -> String {
     Base64UrlUnpadded::encode_string(bytes)
 }
 
-/// Byte i of all content is i mod 251.
+/// Returns content of which byte i is i mod 251.
 fn pattern(start: u64, len: u64) -> Vec<u8> {
     (start..start + len).map(|i| u8::try_from(i % 251).unwrap()).collect()
 }
@@ -77,7 +77,7 @@ fn context(kind: &str, rest: &[u8]) -> Vec<u8> {
     [b"endseal/s3-object@v1 ", kind.as_bytes(), rest].concat()
 }
 
-/// Chunks without salt and commitment.
+/// Seals chunks. Returns them without salt and commitment.
 fn chunks(salt: &[u8; 24], context: &[u8], plaintext: &[u8]) -> Vec<u8> {
     let len = chunks_len(plaintext.len() as u64).unwrap();
     let mut out = vec![0; usize::try_from(len).unwrap()];
@@ -102,7 +102,7 @@ fn place(binding: u8, bucket: &str, key: &str) -> Vec<u8> {
     out
 }
 
-/// `nonce (12) || AES-256-GCM || tag`, with the place as additional data.
+/// Returns `nonce (12) || AES-256-GCM || tag`, with the object's bucket and key as additional data.
 fn wrapped(binding: u8) -> Vec<u8> {
     let nonce = [0x9e; 12];
     let aad = context("wrap", &place(binding, BUCKET, KEY));
@@ -111,7 +111,7 @@ fn wrapped(binding: u8) -> Vec<u8> {
     [&nonce[..], &aead.encrypt(&nonce.into(), payload).unwrap()].concat()
 }
 
-/// The header of a whole object with that length, or of a multipart object.
+/// Returns the header of a whole object with that length, or of a multipart object.
 fn header(form: u8, binding: u8, plaintext_len: u64) -> Vec<u8> {
     let context = match form {
         1 => context("body", &plaintext_len.to_be_bytes()),
@@ -133,7 +133,7 @@ fn header(form: u8, binding: u8, plaintext_len: u64) -> Vec<u8> {
     .concat()
 }
 
-/// Record without entries.
+/// Returns a record without entries.
 fn record_head(form: u8, parts: u32, plaintext_len: u64) -> Vec<u8> {
     [&[1, form][..], &[0; 34], &parts.to_be_bytes(), &plaintext_len.to_be_bytes()].concat()
 }
@@ -147,7 +147,7 @@ fn sealed_len(plaintext_len: u64) -> u64 {
     plaintext_len + 16 * (plaintext_len / 16_384 + 1) + 92 + 80 * slots
 }
 
-/// The tail behind `body_len` bytes of an object of T(`plaintext_len`) bytes.
+/// Returns the tail that follows `body_len` bytes of an object of T(`plaintext_len`) bytes.
 fn tail(form: u8, plaintext_len: u64, body_len: usize, record: &[u8]) -> Vec<u8> {
     let sealed = salted(&TAIL_SALT, &context("record", &[form]), record);
     let total = usize::try_from(sealed_len(plaintext_len)).unwrap();
@@ -157,7 +157,7 @@ fn tail(form: u8, plaintext_len: u64, body_len: usize, record: &[u8]) -> Vec<u8>
     out
 }
 
-/// The body and the tail of a whole object.
+/// Returns the body and the tail of a whole object.
 fn whole_object(plaintext_len: u64, record: &[u8]) -> Vec<u8> {
     let context = context("body", &plaintext_len.to_be_bytes());
     let body = chunks(&HEADER_SALT, &context, &pattern(0, plaintext_len));
@@ -165,14 +165,14 @@ fn whole_object(plaintext_len: u64, record: &[u8]) -> Vec<u8> {
     [body, tail].concat()
 }
 
-/// `bytes` with a field replaced.
+/// Returns `bytes` with a field replaced.
 fn replaced(bytes: &[u8], at: usize, field: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at..at + field.len()].copy_from_slice(field);
     bytes
 }
 
-/// `bytes` with a bit of one byte flipped.
+/// Returns `bytes` with a bit of one byte flipped.
 fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
     replaced(bytes, at, &[bytes[at] ^ 1])
 }
@@ -186,7 +186,7 @@ fn vector(scenario: &str, comment: &str, expect: &str) -> Vector {
         .with_hex("wrapping-key", &WRAPPING_KEY)
 }
 
-/// A part as a vector describes it: how to seal it, in place of its 5 MiB.
+/// Returns a part as a vector describes it: the way to seal it, instead of its 5 MiB.
 fn part_json(number: u16, start: u64, len: u64, salt: &[u8; 24]) -> String {
     let salt = hex(salt);
     format!("{{\"number\": {number}, \"start\": {start}, \"length\": {len}, \"salt\": \"{salt}\"}}")

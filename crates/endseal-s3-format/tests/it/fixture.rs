@@ -1,4 +1,4 @@
-//! Objects to read and to spoil.
+//! Objects for tests to read and to damage.
 
 use bytes::BytesMut;
 use core::ops::{Deref, DerefMut};
@@ -12,7 +12,7 @@ use endseal_s3_format::{
 };
 use endseal_testing::SplitMix64;
 
-/// Repeatable choices, also as a source of randomness.
+/// Repeatable random choices, which can also be a source of randomness.
 pub(crate) struct Seeded(SplitMix64);
 
 impl Seeded {
@@ -42,7 +42,7 @@ impl Random for Seeded {
     }
 }
 
-/// A source that fails.
+/// A random source that always fails.
 pub(crate) struct Broken;
 
 impl Random for Broken {
@@ -51,7 +51,7 @@ impl Random for Broken {
     }
 }
 
-/// Breaks behind so many values.
+/// A random source that fails after a number of values.
 pub(crate) struct Breaks(pub(crate) usize);
 
 impl Random for Breaks {
@@ -66,7 +66,7 @@ pub(crate) fn key(n: u8) -> ContentKey {
     ContentKey::from_bytes(&[n; 32])
 }
 
-/// No two chunks are the same, and no two seeds.
+/// Returns content in which no two chunks are the same, and that differs for each seed.
 pub(crate) fn data(seed: u64, len: u64) -> Vec<u8> {
     let mut random = Seeded::new(seed);
     let mut out = Vec::with_capacity(len as usize + 8);
@@ -77,7 +77,7 @@ pub(crate) fn data(seed: u64, len: u64) -> Vec<u8> {
     out
 }
 
-/// A whole object, its content and what is needed to open it.
+/// A whole object, with its content and everything that is needed to open it.
 pub(crate) struct Whole {
     pub(crate) header: Header,
     pub(crate) key: ContentKey,
@@ -106,7 +106,7 @@ impl Whole {
         self.check(&released, opened)
     }
 
-    /// Nothing is released that is not content, and all of it only if the object is the right one.
+    /// Asserts that only content is released, and all of it only if the object is the right one.
     pub(crate) fn check(
         &self,
         released: &[u8],
@@ -123,7 +123,8 @@ impl Whole {
     }
 }
 
-/// All of an object, pushed in pieces: what was released, and whether that is all.
+/// Opens a whole object that is pushed in pieces. Returns the released bytes, and whether they are
+/// all.
 pub(crate) fn open_whole(
     header: &Header,
     key: &ContentKey,
@@ -143,8 +144,8 @@ pub(crate) fn open_whole(
     (out, opened)
 }
 
-/// Opened as a short one, without a place to open it in, it is the same; of others nothing is
-/// opened.
+/// Asserts that opening a short object without a separate buffer has the same result, and that
+/// longer objects are refused.
 fn assert_short(
     header: &Header,
     key: &ContentKey,
@@ -164,7 +165,7 @@ fn assert_short(
     }
 }
 
-/// Gives an opener what comes in pieces, behind what it did not take.
+/// Passes pieces to an opener, together with the bytes that it did not take before.
 #[derive(Default)]
 pub(crate) struct Reader(Vec<u8>);
 
@@ -196,7 +197,8 @@ pub(crate) struct Multipart {
 }
 
 impl Multipart {
-    /// Parts of these numbers and lengths; the record binds the salts where `bound` says so.
+    /// Creates parts with these numbers and lengths. The record binds the salt of a part if `bound`
+    /// returns true.
     pub(crate) fn new(parts: &[(u16, u64)], bound: impl Fn(u16) -> bool) -> Self {
         let key = key(2);
         let mut random = Seeded::new(parts.len() as u64);
@@ -222,7 +224,7 @@ impl Multipart {
         [self.parts.concat(), self.tail.clone()].concat()
     }
 
-    /// As a reader does it: the record from the end, then all of the content.
+    /// Opens an object as a reader does: the record from the end, then the whole content.
     pub(crate) fn open(&self, object: &[u8]) -> Result<Record, Unauthentic> {
         let record = open_record(&self.header, &self.key, object)?;
         let range = 0..record.plaintext_len();
@@ -251,7 +253,8 @@ pub(crate) fn seal_part(
     (part.to_vec(), salt)
 }
 
-/// The record, with as much of the end of the object as the length of the content asks for.
+/// Opens the record, with as many bytes from the end of the object as the length of the content
+/// requires.
 pub(crate) fn open_record(
     header: &Header,
     key: &ContentKey,
@@ -263,7 +266,7 @@ pub(crate) fn open_record(
     Record::open_tail(header, key, total, &object[tail..])
 }
 
-/// A range of a multipart object: what was released, and whether that is all.
+/// Opens a range of a multipart object. Returns the released bytes, and whether they are all.
 pub(crate) fn open_range(
     header: &Header,
     key: &ContentKey,
@@ -275,7 +278,7 @@ pub(crate) fn open_range(
     read_plan(header, key, plan, object, 1 << 20)
 }
 
-/// Fetches what a plan asks for, and opens it in pieces.
+/// Reads the bytes that a plan requires, and opens them in pieces.
 pub(crate) fn read_plan(
     header: &Header,
     key: &ContentKey,
@@ -296,7 +299,7 @@ pub(crate) fn read_plan(
     (out, opened)
 }
 
-/// `salt || chunks`, as a writer makes them that does not obey the rules.
+/// Seals `salt || chunks` as a writer would that does not follow the rules.
 pub(crate) fn seal_message(key: &ContentKey, context: &[u8], message: &[u8]) -> Vec<u8> {
     let salt = [0x5a; 24];
     let mut chunks = vec![0; chunks_len(message.len() as u64).unwrap() as usize];
@@ -307,8 +310,8 @@ pub(crate) fn seal_message(key: &ContentKey, context: &[u8], message: &[u8]) -> 
     [&salt[..], &chunks].concat()
 }
 
-/// A tail for an object with `body_len` bytes before it and the length T(`plaintext_len`), around a
-/// record that need not obey the rules.
+/// Seals a tail for an object with `body_len` bytes before it and the length T(`plaintext_len`),
+/// around a record that need not follow the rules.
 pub(crate) fn seal_tail(
     key: &ContentKey,
     form: Form,
@@ -326,7 +329,7 @@ pub(crate) fn seal_tail(
     out
 }
 
-/// Pushes `sealed` in the place of what a plan for `range` asks for.
+/// Pushes `sealed` instead of the bytes that a plan for `range` requires.
 pub(crate) fn push_all(
     made: &Multipart,
     range: core::ops::Range<u64>,

@@ -1,4 +1,4 @@
-//! Headers.
+//! Headers of objects: their encoding, limits and authentication.
 
 use endseal_s3_format::{
     Binding, Form, Header, HeaderError, Place, Unauthentic, WholeOpener, size,
@@ -8,7 +8,7 @@ use crate::fixture::{Broken, Seeded, key};
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// base64url, written here so that headers can be spoiled.
+/// Encodes base64url. It is implemented here, so that headers can be damaged.
 pub(crate) fn base64_encode(bytes: &[u8]) -> String {
     let mut out = String::new();
     for group in bytes.chunks(3) {
@@ -130,7 +130,7 @@ fn other_text_is_refused() {
     }
 }
 
-/// Each byte of salt, commitment and length; the others are what the provider binds, or refuses.
+/// Changes each byte of salt, commitment and length. The provider binds or refuses the other bytes.
 #[test]
 fn every_flipped_byte_of_what_the_key_commits_to_is_refused() {
     for (header, committed) in [(whole(40_000), 3..67), (multipart(), 11..67)] {
@@ -143,7 +143,7 @@ fn every_flipped_byte_of_what_the_key_commits_to_is_refused() {
                 assert_eq!(verified, Err(Unauthentic), "byte {at}");
             }
         }
-        // Whole shown as multipart, and the other way.
+        // A header of a whole object presented as multipart, and the reverse.
         let mut bytes = good.clone();
         bytes[1] ^= 3;
         let verified = parse(&bytes).and_then(|header| header.verify(&key(1)));
@@ -167,7 +167,7 @@ fn headers_beyond_the_limits_are_not_made() {
     assert_eq!(made, Err(HeaderError::Random));
 }
 
-/// "Limits": the longest header, and what fits into 500 bytes.
+/// Section "Limits": the longest header, and the headers that fit into 500 bytes.
 #[test]
 fn headers_are_as_long_as_the_specification_says() {
     let make = |key_id: usize, wrapped: usize| {
@@ -177,7 +177,7 @@ fn headers_are_as_long_as_the_specification_says() {
     let longest = make(64, 1_024).encode();
     assert_eq!((base64_decode(&longest).len(), longest.len()), (1_158, 1_544));
     assert!(Header::parse(&longest).is_ok());
-    // RSA of 2,048 bits wraps into 256 bytes; `endseal` has 7.
+    // RSA of 2,048 bits wraps into 256 bytes; the header name `endseal` has 7.
     assert!(make(43, 256).encode().len() + 7 <= 500);
 }
 

@@ -1,4 +1,4 @@
-//! Random changes to everything that comes from outside: always an answer, never a wrong one.
+//! Random changes to all input from outside: there is always a result, and never a wrong one.
 
 use bytes::BytesMut;
 use endseal_s3_format::names::{NameSecret, Names};
@@ -64,8 +64,8 @@ fn objects() {
     }
 }
 
-/// Records that are sealed with the right key: what is read back is what was written, and obeys the
-/// rules.
+/// Records that are sealed with the right key: a record that is read must be the one that was
+/// written, and follow the rules.
 #[test]
 fn records() {
     let mut random = Seeded::new(13);
@@ -77,7 +77,7 @@ fn records() {
     let mut opened = 0;
     for _ in 0..ROUNDS {
         let mutant = random.mutant(&good);
-        // More than T leaves is no tail of this object.
+        // A tail of this object cannot be longer than T leaves space for.
         if mutant.len() > 104 {
             continue;
         }
@@ -94,7 +94,7 @@ fn records() {
     assert!(opened > 100, "changes of salt and checksum are records: {opened}");
 }
 
-/// The salt of `seal_message`.
+/// A random source that returns the salt of `seal_message`.
 struct Fixed;
 
 impl endseal_crypto::random::Random for Fixed {
@@ -133,8 +133,8 @@ fn tags_names_and_metadata() {
     }
 }
 
-/// A key cut behind a component is the name of a folder, with as many slashes behind it as there
-/// are.
+/// Returns true if the mutant is the key cut after a component, and therefore the name of a folder,
+/// with any number of slashes after it.
 fn is_folder(key: &str, mutant: &str) -> bool {
     let cut = mutant.trim_end_matches('/');
     cut.is_empty() || cut == key || key.starts_with(&format!("{cut}/"))

@@ -1,4 +1,5 @@
-//! docs/spec/s3-object.md, from outside: every refusal, every range, every vector.
+//! Tests of docs/spec/s3-object.md by the public interface: every refusal, every range, every
+//! vector.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 #![allow(clippy::cast_possible_truncation, reason = "lengths of tests are short")]
 

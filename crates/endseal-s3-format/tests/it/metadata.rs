@@ -1,4 +1,4 @@
-//! Encrypted user metadata.
+//! Encrypted user metadata of objects.
 
 use endseal_s3_format::Unauthentic;
 use endseal_s3_format::user_metadata::{self, MetadataError, UserMetadata};

@@ -1,4 +1,4 @@
-//! Multipart objects.
+//! Multipart objects, which a backend joins from parts.
 
 use bytes::BytesMut;
 use endseal_s3_format::{
@@ -11,7 +11,7 @@ use crate::fixture::{
 
 const MIN: u64 = size::MIN_PART;
 
-/// Three parts with gaps in their numbers; the second ends with a full chunk.
+/// Returns three parts with gaps in their numbers. The second one ends with a full chunk.
 fn three() -> Multipart {
     Multipart::new(&[(1, MIN), (4, MIN + 16_384), (9_999, 20_000)], |_| true)
 }
@@ -36,7 +36,7 @@ fn what_is_sealed_opens_and_has_the_length_of_t() {
             assert!(made.tail.len() as u64 <= size::tail_len_max(made.content.len() as u64));
             let record = made.open(&object).unwrap();
             assert_eq!(record, made.record);
-            // All of the object is a tail, too.
+            // The whole object is a tail as well.
             let whole = Record::open_tail(&made.header, &made.key, total, &object);
             assert_eq!(whole.as_ref(), Ok(&made.record));
         }
@@ -70,7 +70,7 @@ fn two_uploads_of_a_part_share_nothing() {
     assert!(one.iter().zip(&other).filter(|(a, b)| a == b).count() < 20);
 }
 
-/// A short object is changed at each byte: salt, chunk, pad, record and length.
+/// Changes each byte of a short object: salt, chunk, pad, record and length.
 #[test]
 fn every_flipped_byte_of_a_short_object_is_refused() {
     for bound in [true, false] {
@@ -97,7 +97,7 @@ fn flipped_bytes_of_every_chunk_are_refused() {
     flip(1);
 }
 
-/// Flips a bit at each `step`th of the places.
+/// Flips a bit at each `step`th position.
 fn flip(step: usize) {
     let made = three();
     let mut object = made.object();
@@ -106,7 +106,8 @@ fn flip(step: usize) {
         edges.push(edges.last().unwrap() + part.len());
     }
     let body = *edges.last().unwrap();
-    // Around salts, first and last chunks, and the tail; then a stride that meets every chunk once.
+    // Positions around salts, first and last chunks, and the tail; then a stride that hits every
+    // chunk once.
     let near = |at: &usize| at.saturating_sub(40)..at + 60;
     let mut places: Vec<usize> = edges.iter().flat_map(near).collect();
     places.extend(object.len() - 300..object.len());
@@ -130,7 +131,7 @@ fn truncation_at_every_edge_is_refused() {
     for cut in (1..=object.len() / 16_400).map(|i| object.len() - i * 16_400).chain(1..200) {
         assert_eq!(made.open(&object[..cut]), Err(Unauthentic), "cut to {cut}");
     }
-    // The backend shows the right length, and gives less.
+    // The backend reports the right length, but sends fewer bytes.
     let tail = &object[object.len() - 500..];
     for len in 0..500 {
         let opened = Record::open_tail(&made.header, &made.key, total, &tail[..len]);
@@ -142,7 +143,7 @@ fn truncation_at_every_edge_is_refused() {
         let (released, opened) = push_all(&made, range.clone(), &short);
         assert_eq!(opened, Err(Unauthentic), "cut to {cut}");
         assert!(made.content.starts_with(&released));
-        // Zeros in the place of what is missing.
+        // Zeros instead of the missing bytes.
         short.resize(object.len() - made.tail.len(), 0);
         assert_eq!(push_all(&made, range.clone(), &short).1, Err(Unauthentic));
     }
@@ -150,7 +151,7 @@ fn truncation_at_every_edge_is_refused() {
 
 #[test]
 fn chunks_and_parts_dropped_doubled_and_swapped_are_refused() {
-    // Equal lengths, so that everything stays where it was.
+    // Equal lengths, so that all bytes keep their positions.
     let made = Multipart::new(&[(1, MIN), (2, MIN), (3, MIN)], |_| true);
     let [one, two, three] = [0, 1, 2].map(|i| &made.parts[i][..]);
     let join = |parts: &[&[u8]]| [parts.concat(), made.tail.clone()].concat();
@@ -192,9 +193,9 @@ fn parts_of_another_upload_or_number_are_refused() {
     let (other_number, _) = seal_part(&made.key, 3, &content, &mut random);
     let (other_key, _) = seal_part(&key(9), 2, &content, &mut random);
     let object = |made: &Multipart, part: &[u8]| [&made.parts[0][..], part, &made.tail].concat();
-    // An earlier upload of the same part, with the same content, is not the one completed.
+    // An earlier upload of the same part with the same content is not the one that was completed.
     assert_eq!(made.open(&object(&made, &earlier)), Err(Unauthentic));
-    // Where the client did not say which one, both are.
+    // If the client did not name the upload, both are accepted.
     assert!(unbound.open(&object(&unbound, &earlier)).is_ok());
     for part in [&other_number, &other_key] {
         assert_eq!(made.open(&object(&made, part)), Err(Unauthentic));
@@ -204,7 +205,8 @@ fn parts_of_another_upload_or_number_are_refused() {
 
 #[test]
 fn an_older_record_is_refused() {
-    // The same upload completed with other parts: part 2 replaced by one as long.
+    // The same upload completed with other parts: part 2 is replaced by another one of the same
+    // length.
     let made = Multipart::new(&[(1, MIN), (2, 500)], |_| true);
     let mut random = Seeded::new(78);
     let (replaced, salt) = seal_part(&made.key, 2, &data(3, 500), &mut random);
@@ -218,7 +220,7 @@ fn an_older_record_is_refused() {
     assert_eq!(opened.as_ref(), Ok(&newer));
     assert_eq!(made.open(&object(&replaced, &made.tail)), Err(Unauthentic));
     assert_eq!(made.open(&object(&made.parts[1], &tail)), Err(Unauthentic));
-    // With another length, the record does not even fit.
+    // With another length, the record does not match.
     let longer = Multipart::new(&[(1, MIN), (2, 501)], |_| true);
     assert_eq!(made.open(&object(&longer.parts[1], &made.tail)), Err(Unauthentic));
 }
@@ -231,7 +233,7 @@ fn another_key_or_header_opens_no_record() {
     let other = Header::multipart(&key(3), Binding::None, "k", b"w", &mut Seeded::new(5)).unwrap();
     assert_eq!(open_record(&other, &made.key, &object), Err(Unauthentic));
     assert_eq!(open_record(&other, &key(3), &object), Err(Unauthentic));
-    // The key is right, but it is committed to a whole object.
+    // The key is right, but it commits to a whole object.
     let (whole, _) =
         Header::whole(&made.key, 300, Binding::None, "k", b"w", &mut Seeded::new(6)).unwrap();
     assert_eq!(open_record(&whole, &made.key, &object), Err(Unauthentic));
@@ -284,20 +286,20 @@ fn ten_thousand_parts_have_a_tail() {
         assert_eq!(size::sealed_len(content), Some(total));
         assert!(tail.len() as u64 <= size::tail_len_max(content));
         assert_eq!(Record::open_tail(&header, &key(2), total, &tail).as_ref(), Ok(&record));
-        // The last byte of the pad, and the first.
+        // The last byte of the pad, and the first one.
         for at in [0, tail.len() - 320_048 - 24 - 20 * 16 - 4 - 1] {
             tail[at] = 1;
             assert_eq!(Record::open_tail(&header, &key(2), total, &tail), Err(Unauthentic));
             tail[at] = 0;
         }
-        // Ten parts claimed for a content that has room for two.
+        // Ten parts are declared for a content that has space for two.
         let short = size::sealed_len(MIN).unwrap();
         assert_eq!(Record::open_tail(&header, &key(2), short, &tail), Err(Unauthentic));
     }
 }
 
-/// The tail of a record that a writer did not make by the rules is in `record.rs`; here the body
-/// does not fit to a record that is valid.
+/// `record.rs` tests records that do not follow the rules; here a valid record does not match the
+/// body.
 #[test]
 fn a_record_of_other_lengths_than_the_parts_is_refused() {
     let made = Multipart::new(&[(1, MIN), (2, MIN + 100)], |_| false);

@@ -1,4 +1,4 @@
-//! Encrypted names.
+//! Encrypted names of objects.
 
 use endseal_s3_format::Unauthentic;
 use endseal_s3_format::names::{NameError, NameSecret, Names};
@@ -43,7 +43,7 @@ fn keys_of_a_folder_begin_with_the_folder() {
     for key in ["photos/2024/a", "photos/2024/b/c", "photos/2024/"] {
         assert!(names.seal_key(key).unwrap().starts_with(&folder));
     }
-    // The same component in another folder, bucket, or under another secret, is another name.
+    // The same component in another folder or bucket, or under another secret, has another name.
     let component =
         |names: &Names, key| names.seal_key(key).unwrap().rsplit('/').next().unwrap().to_owned();
     let here = component(&names, "photos/a");
@@ -71,7 +71,7 @@ fn other_keys_are_refused() {
     let names = names();
     let sealed = names.seal_key("folder/name").unwrap();
     for at in 0..sealed.len() {
-        // Another character of the alphabet, or a slash in its place.
+        // Replaced by another character of the alphabet, or by a slash.
         for other in ["A", "B", "_", "/"] {
             let changed = [&sealed[..at], other, &sealed[at + 1..]].concat();
             if changed != sealed {
@@ -92,7 +92,7 @@ fn other_keys_are_refused() {
         "plain".to_owned(),
         "\u{e9}".to_owned(),
         "A".repeat(1_025),
-        // A ciphertext of nothing, where an empty component stays empty.
+        // The ciphertext of an empty component, which must stay empty instead.
         "A".repeat(22),
     ] {
         assert_eq!(names.open_key(&key), Err(Unauthentic), "{key}");
@@ -104,7 +104,7 @@ fn other_keys_are_refused() {
 #[test]
 fn keys_without_room_are_refused() {
     let names = names();
-    // 752 bytes take 1,024 characters.
+    // A component of 752 bytes takes 1,024 characters.
     assert_eq!(names.seal_key(&"n".repeat(752)).map(|key| key.len()), Ok(1_024));
     assert_eq!(names.seal_key(&"n".repeat(753)), Err(NameError::TooLong));
     assert_eq!(names.seal_key(&"n/".repeat(100)), Err(NameError::TooLong));

@@ -1,4 +1,4 @@
-//! Ranges, against slices of the content.
+//! Ranges of objects, compared with slices of the content.
 
 use core::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::fixture::{Multipart, Reader, Seeded, Whole, key, read_plan};
 const MIN: u64 = size::MIN_PART;
 const CHUNK: u64 = 16_384;
 
-/// Every pair of places at which something begins or ends, and a few hundred others.
+/// Returns all pairs of positions at which something starts or ends, and a few hundred others.
 fn ranges(content: u64, edges: &[u64], seed: u64) -> Vec<Range<u64>> {
     let mut places: Vec<u64> = edges
         .iter()
@@ -60,7 +60,7 @@ fn ranges_of_whole_objects_are_slices() {
 
 #[test]
 fn ranges_of_multipart_objects_are_slices() {
-    // The first part ends with a chunk that is not full, the second with an empty one.
+    // The first part ends with a chunk that is not full, the second one with an empty chunk.
     let lengths = [(2, MIN + 100), (3, MIN), (7, MIN + 16_383), (8, 0)];
     let mut edges = vec![CHUNK, MIN - 1];
     let mut at = 0;
@@ -70,7 +70,7 @@ fn ranges_of_multipart_objects_are_slices() {
         edges.push(at);
     }
     for bound in [3, 1, 0] {
-        // All, some and none of the salts.
+        // All, some and none of the salts are bound.
         let made = Multipart::new(&lengths, |number| match bound {
             3 => true,
             1 => number == 3,
@@ -79,7 +79,7 @@ fn ranges_of_multipart_objects_are_slices() {
         let object = made.object();
         let mut fetched = 0;
         for (i, range) in ranges(at, &edges, 5).into_iter().enumerate() {
-            // Long ranges are slow, and alike.
+            // Long ranges are slow and similar, so only some are tested.
             if range.end - range.start > 300_000 && i % 9 != 0 {
                 continue;
             }
@@ -172,9 +172,9 @@ fn other_lengths_than_asked_for_are_refused() {
         assert_eq!(opened, Err(Unauthentic), "{len} bytes");
         assert!(whole.content[100..].starts_with(&read));
     }
-    // Another range's bytes of the same length.
+    // The bytes of another range of the same length.
     assert_eq!(open(&whole.object[16_400..16_400 + asked.len()]).1, Err(Unauthentic));
-    // An empty range wants nothing.
+    // An empty range needs no bytes.
     let empty = RangePlan::whole(3 * CHUNK, 5..5).unwrap();
     let mut opener = empty.opener(&whole.header, &whole.key, None).unwrap();
     assert_eq!(opener.open(&mut [0]), Err(Unauthentic));

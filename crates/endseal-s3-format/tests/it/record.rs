@@ -1,4 +1,4 @@
-//! Records: the rules, and tails that are sealed with the right key but do not obey them.
+//! Records: their rules, and tails that are sealed with the right key but do not follow the rules.
 
 use endseal_s3_format::{ChecksumAlgorithm, ContentChecksum};
 use endseal_s3_format::{Entry, Form, PartNumber, Record, RecordError, Unauthentic, size};
@@ -62,7 +62,7 @@ fn composite_checksums_are_kept() {
     }
 }
 
-/// The record of one part of 300 bytes, as the specification writes it.
+/// Returns the record of one part of 300 bytes, as the specification defines it.
 fn good_record(salt: &[u8]) -> Vec<u8> {
     let entry = [&[0, 1, 0, 0, 0, 0, 1, 44][..], salt].concat();
     [&[1, 2, 0][..], &[0; 32], &[0], &[0, 0, 0, 1], &300_u64.to_be_bytes(), &entry].concat()
@@ -138,10 +138,11 @@ fn entries_that_break_a_rule_are_refused() {
         &[(1, MIN - 1), (2, MIN + 1)],
         &[(1, MIN)],
         &[(1, MIN), (2, MIN), (3, 1)],
-        // Valid records of as much content, but not of this body: the pad would be elsewhere.
+        // Valid records for as much content, but for another body: the pad would be at another
+        // position.
         &[(1, 2 * MIN)],
         &[(1, MIN), (2, MIN), (3, 0)],
-        // As many as there is no room for.
+        // One part more than there is space for.
         &[(1, MIN), (2, MIN), (3, 0), (4, 0)],
     ] {
         assert_eq!(open(parts), Err(Unauthentic), "{parts:?}");
@@ -168,7 +169,7 @@ fn a_record_of_the_other_form_is_refused() {
     let mut longer = record(1);
     longer[47] ^= 1;
     assert_eq!(open(Form::Whole, &longer), Err(Unauthentic), "another P");
-    // A record with an entry, for which 80 bytes of pad would leave room.
+    // A record with an entry that 80 bytes of pad would leave space for.
     let entry = good_record(&[7; 24]);
     assert_eq!(open(Form::Whole, &entry), Err(Unauthentic));
 }
@@ -197,7 +198,8 @@ fn a_length_that_no_record_has_is_refused() {
     }
 }
 
-/// The same as reading it all, for who wants the checksum only.
+/// Opening the record alone gives the same result as reading everything, for readers that need only
+/// the checksum.
 #[test]
 fn the_record_of_a_whole_object_opens_alone() {
     let checksum = ContentChecksum::new(ChecksumAlgorithm::Sha256, &[3; 32]);

@@ -1,4 +1,4 @@
-//! Upload ids.
+//! Encrypted upload ids.
 
 use endseal_s3_format::{Binding, Header, Place, Unauthentic, UploadId, UploadIdError};
 
@@ -50,8 +50,8 @@ fn it_opens_for_its_place_and_key_alone() {
 #[test]
 fn every_flipped_byte_is_refused() {
     let good = base64_decode(&good());
-    // Version, length, and what the key commits to in the header; the rest of the header is what
-    // the provider binds. Then all of the sealed id.
+    // Version, length, and the bytes that the key commits to in the header; the provider binds the
+    // rest of the header. Then the whole sealed id.
     let header = 3 + base64_decode(&header().encode()).len();
     for at in (0..5).chain(6..3 + 67).chain(header..good.len()) {
         for bit in 0..8 {

@@ -1,4 +1,5 @@
-//! `vectors/s3-object/*.json`: opened in every way there is, and sealed again to the same bytes.
+//! Runs `vectors/s3-object/*.json`: each is opened in every way, and sealed again to the same
+//! bytes.
 
 use std::fs;
 
@@ -89,7 +90,7 @@ fn array<const N: usize>(value: &Value) -> [u8; N] {
     unhex(value).try_into().unwrap()
 }
 
-/// Byte i of all content is i mod 251.
+/// Returns content of which byte i is i mod 251.
 fn pattern(start: u64, len: u64) -> Vec<u8> {
     (start..start + len).map(|i| (i % 251) as u8).collect()
 }
@@ -100,7 +101,7 @@ fn md5_of(content: &[u8]) -> [u8; 16] {
     md5.finish()
 }
 
-/// Gives the salts that it was given.
+/// A random source that returns the given salts.
 struct Script(Vec<[u8; 24]>);
 
 impl Script {
@@ -116,7 +117,7 @@ impl Random for Script {
     }
 }
 
-/// The key ring of the vectors.
+/// Unwraps a content key with the key ring of the vectors.
 fn unwrap_key(test: &Value, header: &Header) -> Option<ContentKey> {
     let place = Place::new(text(test, "bucket"), text(test, "key")).unwrap();
     let demanded = match test.get("demanded-binding").map_or(2, |byte| byte.as_u64().unwrap()) {
@@ -181,7 +182,7 @@ fn open_object(name: &str, test: &Value) -> Option<()> {
     Some(())
 }
 
-/// The object itself, or as the vector says to seal it.
+/// Returns the object itself, or seals it as the vector describes.
 fn body(name: &str, test: &Value, key: &ContentKey) -> Vec<u8> {
     let Some(parts) = test.get("parts") else { return unhex(&test["body"]) };
     let mut out = BytesMut::new();
@@ -199,7 +200,7 @@ fn body(name: &str, test: &Value, key: &ContentKey) -> Vec<u8> {
     out.to_vec()
 }
 
-/// In one piece, in small pieces, and by ranges.
+/// Reads an object in one piece, in small pieces, and by ranges.
 fn read_whole(
     name: &str,
     header: &Header,
@@ -209,7 +210,7 @@ fn read_whole(
     let (content, opened) = open_whole(header, key, object, 1 << 20);
     let (pieces, opened_pieces) = open_whole(header, key, object, 99);
     assert_eq!(opened_pieces, opened, "{name}: in pieces");
-    // What came with bytes that are refused does not leave.
+    // Content from bytes that are refused must not be released.
     assert!(pieces == content || opened.is_err(), "{name}: in pieces");
     let record = opened.ok()?;
     assert_eq!(open_record(header, key, object), Ok(record.clone()), "{name}: its tail");
@@ -239,7 +240,7 @@ fn read_multipart(
     Some((content, record))
 }
 
-/// With the same salts, the sealers write the same bytes.
+/// With the same salts, the sealers must write the same bytes.
 fn seal_again(name: &str, test: &Value, key: &ContentKey, record: &Record, object: &[u8]) {
     let read = Header::parse(text(test, "header")).unwrap();
     let (id, wrapped) = (read.key_id(), read.wrapped_key());

@@ -1,4 +1,4 @@
-//! Whole objects.
+//! Whole objects, which are uploaded in one request.
 
 use bytes::BytesMut;
 use endseal_s3_format::{Binding, Header, HeaderError, SealError, Unauthentic, WholeOpener, size};
@@ -46,7 +46,7 @@ fn pieces_of_any_size_give_the_same_bytes() {
     let mut sizes = Seeded::new(3);
     for round in 0..60 {
         let whole = Whole::new(sizes.below(5 * CHUNK));
-        // Small pieces, large ones, and those around a chunk.
+        // Small pieces, large ones, and pieces of about one chunk.
         let most = [40, 3_000, 16_385, 70_000][round % 4];
         let mut pieces = |bytes: &[u8], each: &mut dyn FnMut(&[u8])| {
             let mut at = 0;
@@ -75,7 +75,7 @@ fn pieces_of_any_size_give_the_same_bytes() {
     }
 }
 
-/// Byte by byte, so that what was released can be compared with what had come.
+/// Pushes single bytes, so that the released bytes can be compared with those that had arrived.
 #[test]
 fn nothing_is_released_before_it_is_authentic() {
     let whole = Whole::new(2 * CHUNK + 5);
@@ -141,11 +141,12 @@ fn chunks_dropped_doubled_and_swapped_are_refused() {
     }
 }
 
-/// A shorter object made of the same chunks: the length that the header promises is in the context.
+/// A shorter object of the same chunks is refused, because the length in the header is part of the
+/// context.
 #[test]
 fn a_shorter_object_of_the_same_chunks_is_refused() {
     let whole = Whole::new(2 * CHUNK);
-    // The header's length comes behind version, form and binding.
+    // The header's length follows version, form and binding.
     let mut bytes = base64_decode(&whole.header.encode());
     bytes[3..11].copy_from_slice(&CHUNK.to_be_bytes());
     let shorter = Header::parse(&base64_encode(&bytes)).unwrap();
@@ -160,7 +161,7 @@ fn another_objects_bytes_header_or_key_are_refused() {
     assert_eq!(one.open(&other.object), Err(Unauthentic));
     assert_eq!(WholeOpener::new(&one.header, &other.key).err(), Some(Unauthentic));
     assert_eq!(WholeOpener::new(&other.header, &one.key).err(), Some(Unauthentic));
-    // The same key, which a writer must not use twice, and the other body's tail.
+    // The same key, which a writer must not use twice, with the tail of the other body.
     let again = Whole::with(1, 40_001, None);
     assert_eq!(one.open(&again.object), Err(Unauthentic));
     let spliced = [&one.object[..40_048], &again.object[40_049..]].concat();
@@ -214,7 +215,7 @@ fn other_content_than_announced_is_not_sealed() {
 fn without_randomness_nothing_is_sealed() {
     let made = Header::whole(&key(1), 5, Binding::None, "k", b"w", &mut Broken);
     assert_eq!(made.err(), Some(HeaderError::Random));
-    // Nor where there is some for the header, and none for the record.
+    // The source also fails when there is randomness for the header, but none for the record.
     let made = Header::whole(&key(1), 5, Binding::None, "k", b"w", &mut Breaks(1));
     assert_eq!(made.err(), Some(HeaderError::Random));
     let (_, sealer) = Header::whole(&key(1), 5, Binding::None, "k", b"w", &mut Breaks(2)).unwrap();

@@ -1,4 +1,4 @@
-//! Headers that are refused, before objects that would open.
+//! Vectors of headers that must be refused. Their objects would open otherwise.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use super::{base64, flipped, header, record_head, replaced, vector, whole_object
 pub(super) fn write(dir: &Path) {
     let good = header(1, 2, 9);
     let with = |at, field: &[u8]| replaced(&good, at, field);
-    // Version to commitment, then the key id with its length, then the wrapped key with its.
+    // The fields from version to commitment, then the key id and the wrapped key, each with its
+    // length.
     let (fixed, wrapped) = (&good[..67], &good[74..]);
     let key_id = |id: &[u8]| [fixed, &[u8::try_from(id.len()).unwrap()], id, wrapped].concat();
     let multipart = header(2, 2, 0);

@@ -1,4 +1,4 @@
-//! The MD5 of the content beside an object.
+//! Vectors of the MD5 of the content, which is stored beside an object.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn sealed(plain: &[u8]) -> Vec<u8> {
     salted(&MD5_SALT, &context("md5", &[]), plain)
 }
 
-/// A whole object with that entry beside it.
+/// Returns a whole object with that entry beside it.
 fn object(scenario: &str, comment: &str, expect: &str, len: u64, text: &str) -> Vector {
     vector(scenario, comment, expect)
         .with("header", &base64(&header(1, 2, len)))
@@ -94,7 +94,7 @@ pub(super) fn write(dir: &Path) {
     }
 }
 
-/// No writer may put it there, and no reader looks for it.
+/// A multipart object has no such entry: writers must not add one, and readers must ignore it.
 fn beside_multipart(dir: &Path) {
     let (len, salt) = (100, [0xa1; 24]);
     let content = pattern(0, len);

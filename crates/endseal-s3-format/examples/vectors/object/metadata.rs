@@ -1,4 +1,4 @@
-//! Encrypted user metadata.
+//! Vectors of encrypted user metadata.
 
 use std::path::Path;
 

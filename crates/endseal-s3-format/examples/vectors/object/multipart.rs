@@ -1,4 +1,4 @@
-//! Multipart objects.
+//! Vectors of multipart objects.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::{
 
 const NONE: [u8; 24] = [0; 24];
 
-/// A part of an object: number, where its content begins in the pattern, its length and salt.
+/// A part of an object: number, start of its content in the pattern, length and salt.
 #[derive(Clone, Copy)]
 struct Part(u16, u64, u64, [u8; 24]);
 
@@ -50,7 +50,7 @@ pub(super) fn write(dir: &Path) {
     long(dir);
 }
 
-/// One part, so short that the object fits into a file.
+/// Writes objects of one part, which are short enough for a file.
 fn short(dir: &Path) {
     let part = Part(3, 0, 100, salt(0xa1));
     let body = part.sealed();
@@ -111,7 +111,7 @@ fn short(dir: &Path) {
         .write(dir);
 }
 
-/// Records that are sealed as they stand, so that nothing but the field is wrong.
+/// Writes records that are sealed as they are, so that only the field is wrong.
 fn records(dir: &Path) {
     let part = Part(3, 0, 100, salt(0xa1));
     let body = part.sealed();
@@ -138,7 +138,7 @@ fn records(dir: &Path) {
     }
 }
 
-/// Two parts; the vector says how to seal them.
+/// Writes objects of two parts, which the vector describes how to seal.
 fn long(dir: &Path) {
     let first = Part(1, 0, MIN + 5, salt(0xb1));
     let last = Part(7, MIN + 5, 1_000, salt(0xb7));

@@ -1,4 +1,4 @@
-//! Files of name secrets.
+//! Vectors of files with a name secret.
 
 use std::path::Path;
 

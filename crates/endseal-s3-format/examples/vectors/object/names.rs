@@ -1,4 +1,4 @@
-//! Encrypted names.
+//! Vectors of encrypted names.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn name_key(bucket: &str) -> SivKey {
     SivKey::try_init_with(|key| hkdf::expand(&SECRET, &[&info], key)).unwrap()
 }
 
-/// A component behind what is encrypted already.
+/// Returns the encrypted name of a component in a folder, which is encrypted already.
 fn component(bucket: &str, folder: &str, name: &[u8]) -> String {
     base64(&aes_siv::seal(&name_key(bucket), folder.as_bytes(), name))
 }

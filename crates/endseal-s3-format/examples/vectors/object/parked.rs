@@ -1,4 +1,4 @@
-//! Description of the upload in a parked part.
+//! Vectors of the description of an upload in a parked part.
 
 use std::path::Path;
 

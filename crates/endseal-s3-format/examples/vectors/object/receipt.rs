@@ -1,4 +1,4 @@
-//! Receipts of parts.
+//! Vectors of receipts of parts.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const LENGTH: u64 = 100_000;
 const TAG: &str = "0123456789abcdef0123456789abcdef";
 const MOST: u64 = 5 << 40;
 
-/// A checksum and its kind, as a record has them.
+/// An absent checksum and its kind, as a record has them.
 const NO_CHECKSUM: [u8; 33] = [0; 33];
 
 fn message(version: u8, salt: &[u8; 24], length: u64, digest: &[u8], tag: &[u8]) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Upload ids that are recorded, and the uploads of a list that they are to be shown for.
+//! Vectors of recorded upload ids, and of the uploads in a list that they are shown for.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ pub(super) fn write(dir: &Path) {
         ("recorded-id-other-key", "the id of an upload of another key", BUCKET, "folder/key2"),
         ("recorded-id-other-bucket", "the id of an upload in another bucket", "bucket2", KEY),
     ] {
-        // The object is bound to nothing, so that only the id tells the place.
+        // The object is bound to nothing, so that only the id identifies bucket and key.
         let text = base64(&make(0, &place(2, bucket, key), BACKEND));
         vector(scenario, comment, "unauthentic", BACKEND, &text)
             .with_json("demanded-binding", "0")

@@ -1,4 +1,4 @@
-//! "Sizes".
+//! Vectors of the section "Sizes".
 
 use std::path::Path;
 
@@ -16,7 +16,8 @@ pub(super) fn write(dir: &Path) {
     lengths.dedup();
     let pairs: Vec<String> =
         lengths.iter().map(|len| format!("    [{len}, {}]", sealed_len(*len))).collect();
-    // Below the shortest, between two values where a chunk or a slot begins, beyond the longest.
+    // Lengths below the shortest, between two values at which a chunk or a slot starts, and above
+    // the longest.
     let mut none = vec![0, 1, 187, sealed_len(5 << 40) + 1, u64::MAX];
     for edge in [16_384, 32_768, MIN, 2 * MIN, 9_999 * MIN, 10_000 * MIN] {
         let (before, behind) = (sealed_len(edge - 1), sealed_len(edge));

@@ -1,4 +1,4 @@
-//! Upload ids.
+//! Vectors of upload ids.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub(super) fn write(dir: &Path) {
     }
     let head = header(2, 2, 0);
     let good = make(1, &head, BACKEND.as_bytes());
-    // The object is bound to nothing, so that only the upload id tells the place.
+    // The object is bound to nothing, so that only the upload id identifies bucket and key.
     let unbound = header(2, 0, 0);
     let other = |bucket, key| upload_id(1, &unbound, &place(2, bucket, key), BACKEND.as_bytes());
     for (scenario, comment, bytes) in [

@@ -1,4 +1,4 @@
-//! Whole objects.
+//! Vectors of whole objects.
 
 use std::path::Path;
 
@@ -53,8 +53,8 @@ fn successes(dir: &Path) {
     }
 }
 
-/// Folder markers, whose keys are bound to nothing here: the vectors' wrapped key is that of
-/// another key.
+/// Writes folder markers. Their keys are bound to nothing here, because the vectors' wrapped key
+/// belongs to another key.
 fn markers(dir: &Path) {
     let marker = |scenario: &str, comment: &str, expect: &str, key: &str| {
         endseal_testing::Vector::new(scenario, comment, expect)
@@ -112,7 +112,7 @@ fn bodies(dir: &Path) {
             .with_hex("body", &body)
             .write(dir);
     }
-    // T of the backend's length is right, but of another content.
+    // T of the backend's length is right, but it is that of another content.
     vector("body-shorter-content", "the body of 9 bytes under the header of 10", "unauthentic")
         .with("header", &base64(&header(1, 2, 10)))
         .with_hex("body", &whole_object(9, &record_head(1, 0, 9)))
@@ -143,7 +143,7 @@ fn bodies(dir: &Path) {
     }
 }
 
-/// Records that are sealed as they stand, so that nothing but the field is wrong.
+/// Writes records that are sealed as they are, so that only the field is wrong.
 fn tails(dir: &Path) {
     let good = record_head(1, 0, 9);
     let with = |at, field: &[u8]| replaced(&good, at, field);
