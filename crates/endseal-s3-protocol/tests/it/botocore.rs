@@ -1,5 +1,5 @@
-//! Requests that botocore signed (`generate.py`): every one is verified, and none when it is
-//! altered.
+//! Requests that botocore signed (`generate.py`): each must verify, and must be refused after any
+//! change.
 
 use base64ct::{Base64, Encoding as _};
 use endseal_s3_protocol::aws_chunked::{Decoder, Limits};
@@ -68,7 +68,8 @@ fn every_request_is_verified() {
         if case.kind == "presigned" {
             continue;
         }
-        // A request to complete an upload speaks of the object, this one has no such header.
+        // In a request to complete an upload such a header describes the object; this request has
+        // none.
         let digests = Digests::of_request(&request.headers, verified.payload.sha256());
         let mut digests = digests.unwrap_or_else(|error| panic!("{}: {error:?}", case.name));
         let decoder = Decoder::of_request(&verified.payload, &request.headers, Limits::default());
@@ -154,7 +155,7 @@ fn altered_requests_are_refused() {
     }
 }
 
-/// Our own signer makes what botocore made, when it signs the same headers.
+/// Our own signer must make the same signature as botocore for the same headers.
 #[test]
 fn the_signer_agrees_with_botocore() {
     let mut agreed = 0;
@@ -178,7 +179,7 @@ fn the_signer_agrees_with_botocore() {
         let list = |text: &str| {
             text.split_once("SignedHeaders=").unwrap().1.split_once(',').unwrap().0.to_owned()
         };
-        // botocore signs some headers more, and paths as they are.
+        // botocore signs more headers, and does not normalise paths.
         if list(ours) == list(&theirs) && !case.name.starts_with("odd") {
             assert_eq!(signature(ours), signature(&theirs), "{}", case.name);
             agreed += 1;
@@ -205,7 +206,7 @@ fn every_form_is_verified_and_no_altered_one() {
         let expired = verifier.verify_form("bucket", &case.fields, end);
         assert_eq!(expired.err(), Some(SignatureError::PolicyExpired));
         for i in 0..case.fields.len() {
-            // `${filename}` lets in any key that begins as the condition says.
+            // A condition with `${filename}` allows any key that starts like the condition.
             let mut fields = case.fields.clone();
             fields[i].1.insert(0, 'x');
             let altered = verifier.verify_form("bucket", &fields, now);

@@ -1,4 +1,4 @@
-//! Chunked uploads: every cut of the input, every flipped byte, and what must be refused.
+//! Chunked uploads: every split of the input, every flipped byte, and uploads that must be refused.
 
 use endseal_s3_protocol::aws_chunked::{Form, Limits};
 use endseal_s3_protocol::sigv4::{ChunkSigner, Payload, PayloadHash, Signer};
@@ -20,7 +20,7 @@ fn seed() -> ChunkSigner {
     }
 }
 
-/// Content in chunks of these lengths, signed if there is a signer.
+/// Encodes content in chunks of these lengths, signed if there is a signer.
 fn encode(mut signer: Option<&mut ChunkSigner>, content: &[u8], lens: &[usize]) -> Vec<u8> {
     let mut body = Vec::new();
     let mut rest = content;
@@ -44,7 +44,7 @@ fn encode(mut signer: Option<&mut ChunkSigner>, content: &[u8], lens: &[usize]) 
 
 type MakeDecoder = Box<dyn Fn(Limits) -> Decoder>;
 
-/// The four forms over the same content, each with a decoder of it.
+/// Returns the four forms of the same content, each with a decoder for it.
 fn forms() -> Vec<(Vec<u8>, MakeDecoder)> {
     let content: Vec<u8> = (0..200_u8).collect();
     let lens = [1, 64, 100, 35];
@@ -81,7 +81,7 @@ fn many_pairs_of_cuts_give_the_same() {
     cut_twice(7);
 }
 
-/// Cuts at each byte, and behind it at each `step`th one.
+/// Splits the input at each byte, and again at each `step`th byte after it.
 fn cut_twice(step: usize) {
     let content: Vec<u8> = (0..200_u8).collect();
     for (body, decoder) in forms() {
@@ -127,7 +127,7 @@ fn every_flipped_byte_of_a_signed_upload_is_found() {
 #[test]
 fn every_truncation_is_found() {
     for (body, decoder) in forms() {
-        // The empty line behind the end may be missing.
+        // The empty line after the end may be missing.
         for len in 0..body.len() - 2 {
             assert!(decode(decoder(Limits::default()), &body[..len], &[]).is_err(), "{len}");
         }
@@ -154,7 +154,8 @@ fn swapped_and_repeated_chunks_are_found() {
     assert_eq!(decode(decoder(50), &dropped, &[]), Err(ChunkError::SignatureMismatch));
 }
 
-/// A chunk longer than the limit passes, but its end waits for the signature.
+/// The content of a chunk longer than the limit is released early, but its end waits for the
+/// signature.
 #[test]
 fn the_end_of_a_long_chunk_waits_for_its_signature() {
     let content = vec![b'x'; 100_000];
@@ -172,15 +173,15 @@ fn the_end_of_a_long_chunk_waits_for_its_signature() {
         released = out.iter().map(Bytes::len).sum();
     }
     assert_eq!(error, Some(ChunkError::SignatureMismatch));
-    // Kept are the limit, what cannot be cut (16,384 bytes at most), and a piece.
+    // The decoder keeps the limit, bytes that cannot be split (at most 16,384), and one piece.
     assert!((72_616..=90_000).contains(&released), "{released}");
     assert_eq!(out.iter().map(Bytes::len).sum::<usize>(), released);
-    // It stays refused.
+    // After an error the decoder refuses everything.
     assert_eq!(decoder.push(Bytes::from_static(b"x"), &mut out), error.map_or(Ok(()), Err));
     assert_eq!(decoder.finish().err(), error);
 }
 
-/// Within the limit, nothing leaves before the signature is right.
+/// Nothing of a chunk within the limit is released before its signature is verified.
 #[test]
 fn a_short_chunk_is_released_as_a_whole() {
     let body = encode(Some(&mut seed()), &[b'x'; 5_000], &[5_000]);
@@ -280,7 +281,7 @@ fn trailers_are_those_announced() {
     let good = run(&[CRC, sha.clone()], "x-amz-checksum-sha1: b \r\nX-AMZ-Checksum-CRC32:a\n\r\n");
     let good = good.unwrap();
     assert_eq!((good[CRC].as_bytes(), good[sha.clone()].as_bytes()), (&b"a"[..], &b"b"[..]));
-    // Some clients end with an empty line too many.
+    // Some clients end with an additional empty line.
     assert!(run(&[CRC], "x-amz-checksum-crc32:a\n\r\n\r\n").is_ok());
     assert!(run(&[], "").is_ok() && run(&[], "\r\n").is_ok());
     let long = format!("x-amz-checksum-crc32:{}\r\n\r\n", "a".repeat(5_000));
@@ -318,7 +319,7 @@ fn signed_trailers_are_checked() {
     };
     let of = |signer: &mut ChunkSigner, text: &str| hex(&signer.trailer(text.as_bytes()));
     let text = "x-amz-checksum-crc32:a\n";
-    // As the documentation writes it, and as minio-go does.
+    // The spelling of the documentation, and that of minio-go.
     for (between, end) in [("", "\r\n\r\n"), ("\r\n", "\r\n\r\n"), ("", "\r\n")] {
         let good = run(&[CRC], &|it| {
             format!("{text}{between}x-amz-trailer-signature:{}{end}", of(it, text))
@@ -372,7 +373,7 @@ fn requests_say_what_comes() {
     assert!(matches!(verified.payload, Payload::StreamingSigned { trailer: true, .. }));
 }
 
-/// A client that sends a byte in each chunk takes no more memory than it sends.
+/// A client that sends one byte in each chunk takes no more memory than it sends.
 #[test]
 fn the_content_of_tiny_chunks_shares_memory() {
     let content: Vec<u8> = (0..=250).cycle().take(40_000).collect();
@@ -388,7 +389,7 @@ fn the_content_of_tiny_chunks_shares_memory() {
         let mut out = VecDeque::new();
         decoder.push(Bytes::from(body), &mut out).unwrap();
         assert_eq!(out.iter().flatten().copied().collect::<Vec<_>>(), content);
-        // Each signed chunk is given up by itself, when its signature was verified.
+        // Each signed chunk is released separately, after its signature was verified.
         assert!(most.is_none_or(|most| out.len() <= most), "{}", out.len());
         let follows = |pair: &[&Bytes]| pair[0].as_ptr_range().end == pair[1].as_ptr();
         let slices: Vec<&Bytes> = out.iter().collect();

@@ -1,4 +1,4 @@
-//! Policies of forms, condition by condition.
+//! Policies of browser forms, condition by condition.
 
 use base64ct::{Base64, Encoding as _};
 use endseal_s3_protocol::sigv4::{FormAccess, Policy, Signer, VerifiedForm};
@@ -8,7 +8,7 @@ use super::*;
 
 type Fields = Vec<(String, String)>;
 
-/// A signed form whose policy has these conditions beside those of the signature.
+/// Builds a signed form whose policy has these conditions in addition to those for the signature.
 fn form(conditions: &str, more: &[(&str, &str)]) -> Fields {
     let secret = SecretKey::new(SECRET_KEY.to_owned());
     let signer = Signer::new(ACCESS_KEY.into(), secret, "us-east-1".into());

@@ -1,4 +1,4 @@
-//! Random and half-right input: an error or not, but no panic and no memory.
+//! Random and nearly valid input may be refused, but must neither panic nor take memory.
 
 use endseal_s3_protocol::aws_chunked::{Form, Limits};
 use endseal_s3_protocol::sigv4::Policy;
@@ -61,7 +61,8 @@ fn mutated_requests_are_never_let_in() {
                 refused += 1;
                 assert!(!error.code().is_empty() && !error.to_string().contains(SECRET_KEY));
             }
-            // What decodes to the same target and authorization is the same request.
+            // A request whose target and authorization decode to the same values is the same
+            // request.
             Ok(Access::Signed(_)) if round % 2 == 0 => {
                 assert!(
                     request.headers["authorization"].to_str().unwrap().contains("f0e8bdb87c96")
@@ -88,7 +89,7 @@ fn mutated_uploads_are_never_taken() {
     let mut numbers = SplitMix64::new(2);
     let (request, body) = chunked_with_trailer();
     let payload = request.verify().unwrap().payload;
-    // Both ends of the body; the middle is one letter.
+    // Both ends of the body; its middle is one repeated letter.
     let (head, tail) = (&body[..200], &body[body.len() - 400..]);
     for round in 0..20_000 {
         let mut input = if round % 2 == 0 { head.to_vec() } else { tail.to_vec() };
@@ -104,7 +105,7 @@ fn mutated_uploads_are_never_taken() {
     }
 }
 
-/// Nothing but the length and the trailer holds an unsigned upload together; those do.
+/// An unsigned upload is protected only by its length and its trailer, which must hold.
 #[test]
 fn mutated_unsigned_uploads_keep_their_length() {
     let words: [&[u8]; 6] = [b"\r\n", b"\n", b"5\r\nabcde\r\n", b"0\r\n", b"fffffffffffff", b":"];
@@ -125,7 +126,7 @@ fn mutated_unsigned_uploads_keep_their_length() {
     assert!(taken > 100, "{taken}");
 }
 
-/// Whatever the lengths that a chunk claims, the decoder keeps no more than the limit and a push.
+/// Whatever length a chunk declares, the decoder keeps no more than the limit and one push.
 #[test]
 fn a_long_chunk_in_single_bytes_stays_within_the_limit() {
     let (request, body) = chunked_with_trailer();
@@ -160,7 +161,7 @@ fn read_policies(count: usize) {
     for _ in 0..count {
         let mut policy = published::POLICY.as_bytes().to_vec();
         mutate(&mut numbers, &mut policy, &words);
-        // No panic is what counts; most are refused.
+        // Only the absence of a panic is tested; most inputs are refused.
         let _ = Policy::parse(&Base64::encode_string(&policy));
     }
 }

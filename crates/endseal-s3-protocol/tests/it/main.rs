@@ -1,5 +1,5 @@
-//! Signatures, chunks and checksums as others make them: AWS's published examples, botocore's, and
-//! what an attacker makes of them.
+//! Signatures, chunks and checksums as other programs make them: AWS's published examples,
+//! botocore's requests, and changes by an attacker.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core, reason = "as in the crate")]
 
@@ -46,7 +46,7 @@ fn at(seconds: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap())
 }
 
-/// A request that owns its pieces, so that they can be altered.
+/// A request that owns its parts, so that they can be changed.
 #[derive(Clone, Debug)]
 struct Request {
     method: String,
@@ -73,8 +73,7 @@ impl Request {
     }
 }
 
-/// All content of a chunked upload that is pushed in pieces of these lengths, the last for the
-/// rest.
+/// Decodes a chunked upload that is pushed in pieces of these lengths; the last piece has the rest.
 fn decode(
     mut decoder: Decoder,
     body: &[u8],

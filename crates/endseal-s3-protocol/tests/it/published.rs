@@ -145,7 +145,7 @@ fn body(signatures: [&str; 3]) -> Vec<u8> {
     body
 }
 
-/// The request, its content in chunks, and how it is taken.
+/// Returns the request and its content in chunks, as they are sent.
 pub(crate) fn chunked() -> (Request, Vec<u8>) {
     let mut pairs = COMMON.to_vec();
     pairs.push(("x-amz-content-sha256", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"));

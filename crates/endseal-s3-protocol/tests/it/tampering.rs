@@ -1,4 +1,4 @@
-//! Requests that are refused, each with its error.
+//! Requests that must be refused, each with its error.
 
 use endseal_s3_protocol::sigv4::{Payload, PayloadHash, Signer};
 
@@ -21,7 +21,7 @@ fn without(request: &Request, name: &str) -> Request {
     request
 }
 
-/// The request with a piece of its authorization replaced.
+/// Returns the request with a piece of its authorization replaced.
 fn altered(request: &Request, from: &str, to: &str) -> Request {
     let header = request.headers["authorization"].to_str().unwrap();
     assert!(header.contains(from), "{from}");
@@ -95,7 +95,7 @@ fn what_is_signed_cannot_be_changed() {
     ] {
         assert_eq!(refused(&changed), SignatureError::Mismatch);
     }
-    // One path, written in another way, is still the same.
+    // Another spelling of the same path is still accepted.
     let same = Request { target: "/%74est%2Etxt".into(), ..request.clone() };
     same.verify().unwrap();
     let header = with(&request, "range", "  bytes=0-9  ");
@@ -209,7 +209,7 @@ fn malformed_queries_are_refused() {
     assert_eq!(refused(&broken), SignatureError::InvalidUri);
     let broken = Request { target: "/%".into(), ..get_object() };
     assert_eq!(refused(&broken), SignatureError::InvalidUri);
-    // The order of parameters and the case of digits are not signed.
+    // The order of parameters and the case of hexadecimal digits are not signed.
     queried(&request, "AKIAIOSFODNN7EXAMPLE%2F", "AKIAIOSFODNN7EXAMPLE%2f").verify().unwrap();
 }
 
@@ -296,8 +296,8 @@ fn nobody_is_reported_as_nobody() {
     assert_eq!(signed.err(), Some(SignatureError::UnsignedSeed));
 }
 
-/// `%2F` in a path, `+` and unsorted pairs in a query: both ways to sign them are taken, and
-/// neither lets one request pass for another.
+/// `%2F` in a path, `+` and unsorted pairs in a query: both ways to sign them are accepted, and
+/// neither lets a request pass for another one.
 #[test]
 fn both_ways_to_sign_a_target_are_taken() {
     let signer = |target: &str| {
