@@ -24,7 +24,8 @@ fn main() {
     }
 }
 
-/// Bytes that are the same every time: a store that is made anew has the key of the one before.
+/// A random source with the same bytes every time, so that a new store has the key of the previous
+/// one.
 struct Counting(u8);
 
 impl Random for Counting {
@@ -37,16 +38,16 @@ impl Random for Counting {
     }
 }
 
-/// Copies the store that is kept, and gives its key. It cannot be made again with the same bytes:
-/// pages have random initialisation vectors. If the format changes, remove its directory; a new one
-/// is made.
+/// Copies the committed store and returns its key. The store cannot be created again with the same
+/// bytes, because pages have random initialisation vectors. If the format changes, remove its
+/// directory, and a new one is created.
 fn kept_store(folder: &Path, version: &str) -> Zeroizing<[u8; 48]> {
     let to = &folder.join(version);
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/store").join(version);
     if !kept.exists() {
         fill(&mut Store::create(&kept, Protection::None, &mut Counting(0)).unwrap());
-        // What is left once it is closed are the database, the key file and files that are not
-        // kept.
+        // After closing, the log and other files that are not committed are removed, so that the
+        // database and the key file remain.
         fs::remove_file(kept.join("store.db-wal")).unwrap();
         fs::remove_file(kept.join("lock")).unwrap();
     }
@@ -59,7 +60,7 @@ fn kept_store(folder: &Path, version: &str) -> Zeroizing<[u8; 48]> {
     open_key_file(&fs::read(to.join("key")).unwrap(), Unlock::None).unwrap()
 }
 
-/// One row in every table, and more where there is something to tell apart.
+/// Writes one row to every table, and several where they must be distinguished.
 fn fill(store: &mut Store) {
     let transaction = store.begin().unwrap();
     transaction.put_record(1, b"", b"account").unwrap();
@@ -116,7 +117,7 @@ impl Vector {
     }
 }
 
-/// Key files of the store that is kept: where `expect` is `ok`, they open it.
+/// Returns key files of the committed store. They open it if `expect` is `ok`.
 fn key_files(key: &[u8; 48]) -> Vec<(String, Vector)> {
     let outer = [7; 32];
     let passphrase = b"correct horse battery staple";
@@ -183,14 +184,14 @@ fn key_files(key: &[u8; 48]) -> Vec<(String, Vector)> {
         let comment = format!("byte {at} changed");
         add(&name, &comment, no, "passphrase", passphrase, &file);
     }
-    // Not authenticated differently, but a second way to write the same.
+    // This is not an authentication error: it would be a second encoding of the same values.
     for (name, at) in [("memory", 17), ("passes", 21), ("lanes", 25), ("salt", 41)] {
         let mut file = none.clone();
         file[at] = 1;
         let name = format!("unused_{name}");
         add(&name, "a field that the protection does not use is not zero", no, "none", b"", &file);
     }
-    // The work is refused before it is done.
+    // The cost is refused before anything is computed.
     let work = |memory: u32, passes: u32, lanes: u8| {
         let mut file = minimum.clone();
         file[17..21].copy_from_slice(&memory.to_le_bytes());

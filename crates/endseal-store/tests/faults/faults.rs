@@ -1,10 +1,10 @@
-//! Media that fail and power that goes, below a program that knows nothing of it.
+//! Media faults and power cuts for a program that does not know of them.
 //!
-//! A worker is a child process with `shim.c` preloaded: it either gets errors at a chosen
-//! operation, or leaves a log of all that it did to its directory. From the log, [`Medium`] makes
-//! the directories that a power cut could have left.
+//! A worker is a child process with `shim.c` preloaded. It either gets an error at a chosen
+//! operation, or leaves a log of everything that it did to its directory. From the log, [`Medium`]
+//! computes the directories that a power cut could have left.
 //!
-//! Other crates whose state lives in a store include this by path.
+//! Other crates that keep their state in a store include this module by its path.
 #![allow(dead_code, unused_imports, reason = "not every crate that includes this uses all of it")]
 #![allow(clippy::std_instead_of_alloc, reason = "nor names alloc")]
 

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::record::Action;
 
-/// A directory on a medium that keeps what was synchronised, and of the rest what chance wants.
+/// A directory on a medium that keeps everything that was fsynced, and a random part of the rest.
 #[derive(Clone, Default)]
 pub(crate) struct Medium {
     files: BTreeMap<u64, File>,
-    /// Contents behind paths, and the paths that are directories, as far as the system knows.
+    /// Inodes by path, and the paths that are directories, as the running system sees them.
     names: Names,
-    /// Contents behind paths on the medium, and the changes that it does not know yet, in their
-    /// order.
+    /// Inodes by path on the medium, and the changes that are not on it yet, in their order.
     durable: Names,
     pending: Vec<Action>,
 }
@@ -27,12 +26,12 @@ struct Names {
 #[derive(Clone, Default)]
 struct File {
     content: Vec<u8>,
-    /// Writes and truncations since the last synchronisation.
+    /// Writes and truncations since the last fsync.
     pending: Vec<Action>,
 }
 
 impl Medium {
-    /// A medium with the files of a directory on it, all synchronised.
+    /// Returns a medium with the files of a directory, all of them fsynced.
     pub(crate) fn of(directory: &Path) -> Self {
         use std::os::unix::fs::MetadataExt as _;
         let mut medium = Self::default();
@@ -52,14 +51,15 @@ impl Medium {
         medium
     }
 
-    /// One more thing happened.
+    /// Applies the next action.
     pub(crate) fn apply(&mut self, action: &Action) {
         match action {
             Action::Write { inode, .. } | Action::Truncate { inode, .. } => {
                 self.files.entry(*inode).or_default().pending.push(action.clone());
             }
             Action::Sync { inode } if self.names.directories.contains(inode) => {
-                // Journals keep the order of changes of names, so the earlier ones are kept, too.
+                // Journals keep the order of changes of names, so the earlier ones are durable,
+                // too.
                 for change in self.pending.drain(..) {
                     self.durable.apply(&change);
                 }
@@ -71,14 +71,15 @@ impl Medium {
                 }
             }
             Action::FailedSync { inode } => {
-                // The kernel takes for clean what it could not write, so no later synchronisation
-                // writes it: it is in memory until it is written again or the power goes.
+                // The kernel treats pages that it could not write as clean, so no later fsync
+                // writes them: they stay in memory until they are written again or the power is
+                // cut.
                 self.files.entry(*inode).or_default().pending.clear();
             }
             Action::Name { inode, path, .. } => {
-                // Opening what is known changes nothing.
+                // Opening a known file changes nothing.
                 if self.names.inodes.get(path) != Some(inode) {
-                    // An inode that had another name before and lost it is a new file.
+                    // An inode that has lost its only name before is a new file.
                     if !self.names.inodes.values().any(|known| known == inode) {
                         self.files.insert(*inode, File::default());
                     }
@@ -95,8 +96,8 @@ impl Medium {
         self.pending.push(action.clone());
     }
 
-    /// Cuts the power: writes what is left of `directory` to `place`. `dice` gives numbers below
-    /// its argument: it decides which of what was not synchronised is kept, and where it is torn.
+    /// Cuts the power: writes the remains of `directory` to `place`. `dice` returns numbers below
+    /// its argument, which decide which of the unsynced changes are kept, and where one is torn.
     pub(crate) fn cut(&self, directory: &Path, place: &Path, dice: &mut dyn FnMut(usize) -> usize) {
         let mut names = self.durable.clone();
         for change in &self.pending[..dice(self.pending.len() + 1)] {
@@ -148,7 +149,8 @@ impl Names {
 impl File {
     fn cut(&self, dice: &mut dyn FnMut(usize) -> usize) -> Vec<u8> {
         let mut content = self.content.clone();
-        // All, none, a prefix, or any of them, each of which may be torn; or any sectors of each.
+        // Keep all, none, a prefix, or any of them, each of which may be torn; or any sectors of
+        // each.
         let (way, len) = (dice(WAYS), self.pending.len());
         let end = if way == 2 { dice(len + 1) } else { len };
         for (i, write) in self.pending.iter().enumerate() {
@@ -171,11 +173,11 @@ impl File {
     }
 }
 
-/// Ways of losing what was not synchronised.
+/// Number of ways in which unsynced changes can be lost.
 pub(crate) const WAYS: usize = 5;
 
-/// Any of the sectors of a write. What it did not write of a file that grew is zeros, or what the
-/// medium had there before: garbage.
+/// Writes any of the sectors of a write. Missing sectors of a file that grew are zeros, or garbage
+/// that was on the medium before.
 fn apply_sectors(content: &mut Vec<u8>, write: &Action, dice: &mut dyn FnMut(usize) -> usize) {
     let Action::Write { offset, bytes, .. } = write else {
         if dice(2) == 0 {
@@ -204,7 +206,7 @@ fn apply_sectors(content: &mut Vec<u8>, write: &Action, dice: &mut dyn FnMut(usi
     }
 }
 
-/// At most `most` bytes of a write.
+/// Applies at most `most` bytes of a write.
 fn apply(content: &mut Vec<u8>, write: &Action, most: usize) {
     match write {
         Action::Write { offset, bytes, .. } => {

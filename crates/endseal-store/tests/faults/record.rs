@@ -1,30 +1,30 @@
-//! The log that the shim writes.
+//! Reads the log that the shim writes.
 
 use std::path::{Path, PathBuf};
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _};
 
-/// One thing that the worker did.
+/// One action of the worker.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
-    /// Bytes at an offset of a file, which is named by its inode.
+    /// Bytes were written at an offset of a file, which is identified by its inode.
     Write { inode: u64, offset: usize, bytes: Vec<u8> },
     /// A file got another length.
     Truncate { inode: u64, len: usize },
-    /// A file or directory was synchronised.
+    /// A file or directory was fsynced.
     Sync { inode: u64 },
-    /// The system said that it could not synchronise a file or a directory.
+    /// An fsync of a file or directory returned an error.
     FailedSync { inode: u64 },
-    /// A path names a file or a directory: it was made or opened.
+    /// A file or directory was created or opened under this path.
     Name { inode: u64, path: PathBuf, is_directory: bool },
     /// A path was renamed.
     Rename { from: PathBuf, to: PathBuf },
     /// A path was removed.
     Unlink { path: PathBuf },
-    /// The worker said so.
+    /// The worker reported this text.
     Ack(Vec<u8>),
 }
 
-/// Reads a log.
+/// Reads all actions of a log.
 pub(crate) fn read_log(path: &Path) -> Vec<Action> {
     let log = fs::read(path).unwrap();
     let mut rest = log.as_slice();

@@ -1,11 +1,11 @@
-//! Compiling the shim and starting workers above it.
+//! Compiles the shim, and starts workers with it preloaded.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs, process};
 
-/// Kind of operation that is counted.
+/// Kind of operation that is counted and can fail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     Write,
@@ -16,20 +16,20 @@ pub(crate) enum Kind {
     /// Opening files and making directories.
     Open,
     Close,
-    /// All of the above.
+    /// All kinds above.
     All,
-    /// Allocations of SQLite.
+    /// Memory allocations of SQLite.
     Memory,
 }
 
-/// Which operation fails, and how.
+/// The operation that fails, and the way in which it fails.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
-    /// Counted from 1.
+    /// Number of the operation, counted from 1.
     pub(crate) at: u64,
     pub(crate) kind: Kind,
     pub(crate) errno: i32,
-    /// True if all later ones fail as well.
+    /// True if all later operations fail as well.
     pub(crate) sticky: bool,
 }
 
@@ -45,7 +45,8 @@ impl Fault {
 pub(crate) struct Shim(PathBuf);
 
 impl Shim {
-    /// Compiles it with the system's C compiler, which this workspace needs to be built at all.
+    /// Compiles the shim with the system's C compiler, which building this workspace needs in any
+    /// case.
     pub(crate) fn compile() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -60,13 +61,12 @@ impl Shim {
         Self(library)
     }
 
-    /// Runs `worker` to its end with everything below `directory` observed: a record of it in
-    /// `log`.
+    /// Runs `worker` to its end and records everything that it does below `directory` to `log`.
     pub(crate) fn record(&self, worker: &mut Command, directory: &Path, log: &Path) -> Output {
         self.above(worker, directory).env("FAULT_LOG", log).output().unwrap()
     }
 
-    /// Runs `worker` to its end with a fault, and a record in `log`.
+    /// Runs `worker` to its end with a fault, and records it to `log`.
     pub(crate) fn fail_and_record(
         &self,
         worker: &mut Command,
@@ -78,7 +78,8 @@ impl Shim {
         self.fail(worker, directory, fault, &log.with_extension("count")).0
     }
 
-    /// Runs `worker` to its end with a fault; and how many operations it did, failed ones included.
+    /// Runs `worker` to its end with a fault. Returns how many operations it did, including failed
+    /// ones.
     pub(crate) fn fail(
         &self,
         worker: &mut Command,

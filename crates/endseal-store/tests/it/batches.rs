@@ -1,5 +1,5 @@
-//! A workload that shows what is there and what is not: batches of messages, each with the state of
-//! the session that it left behind and an answer to be sent, in one transaction.
+//! A workload that shows which data is there: batches of messages, each in one transaction with the
+//! new state of the session and an answer in the outbox.
 
 use core::time::Duration;
 use std::fs::{File, OpenOptions as FileOptions};
@@ -13,24 +13,24 @@ use endseal_store::hazmat::with_housekeeping;
 use endseal_store::{Depth, OpenOptions, Protection, SessionRow, SessionStatus, Store, StoreError};
 use endseal_store::{OpenStoreError, Unlock};
 
-/// Environment variable of a worker: the store, the batches, the messages of each.
+/// Environment variable of a worker: the store, the number of batches, and the messages of each.
 pub(crate) const WORK: &str = "ENDSEAL_STORE_TEST_WORK";
 
-/// The store in which a [`sleeper`] sleeps.
+/// Environment variable of a [`sleeper`]: its store.
 pub(crate) const SLEEP: &str = "ENDSEAL_STORE_TEST_SLEEP";
 
-/// A worker says so if the store says that it is damaged.
+/// Line by which a worker reports that the store is damaged.
 const DAMAGED: &[u8] = b"damaged\n";
 
-/// Returns true if a worker was told of damage.
+/// Returns true if a worker reported damage.
 pub(crate) fn met_damage(ack: &str) -> bool {
     ack.contains("damaged\n")
 }
 
-/// The process ended because the medium failed for good, and said so.
+/// Exit code of a worker that reported a permanent failure of the medium.
 pub(crate) const GAVE_UP: i32 = 3;
 
-/// The worker: this test binary as a child process, or nothing.
+/// The worker: this test binary as a child process; without the variable it does nothing.
 #[test]
 fn worker() {
     let Ok(work) = env::var(WORK) else { return };
@@ -46,7 +46,7 @@ fn worker() {
     }
 }
 
-/// A command that runs [`worker`].
+/// Returns a command that runs [`worker`].
 pub(crate) fn command(directory: &Path, batches: u64, len: u64) -> process::Command {
     let mut command = process::Command::new(env::current_exe().unwrap());
     command.args(["batches::worker", "--exact", "--nocapture", "--test-threads=1"]);
@@ -54,16 +54,16 @@ pub(crate) fn command(directory: &Path, batches: u64, len: u64) -> process::Comm
     command
 }
 
-/// [`command`] for a store that does work of its own at the begin of nearly every transaction: its
-/// log and its recent messages are beyond their limits then.
+/// Returns a [`command`] for a store that does maintenance at the start of nearly every
+/// transaction, because its log and its recent messages are above their limits then.
 pub(crate) fn busy_command(directory: &Path, batches: u64, len: u64) -> process::Command {
     let mut command = command(directory, batches, len);
     command.env(WORK, format!("{} {batches} {len} busy", directory.display()));
     command
 }
 
-/// A worker that opens the store, says "open" and is in the middle of a transaction until it is
-/// killed.
+/// A worker that opens the store, reports "open" and stays in the middle of a transaction until it
+/// is killed.
 #[test]
 fn sleeper() {
     let Ok(directory) = env::var(SLEEP) else { return };
@@ -75,7 +75,7 @@ fn sleeper() {
     thread::sleep(Duration::from_secs(60));
 }
 
-/// Some attempts at everything, as a program that does not give up at once would.
+/// Does all batches, with some attempts for each, as a program would that does not give up at once.
 fn work_through(
     directory: &Path,
     batches: u64,
@@ -98,7 +98,7 @@ fn work_through(
             let may_be = matches!(written, Err(StoreError::Damaged(_) | StoreError::Io(_)));
             assert!(store.is_uncertain() == is_uncertain || may_be, "{written:?}");
             match written {
-                // It happened, although the commit did not say so.
+                // The batch was committed, although the commit returned an error.
                 Ok(()) | Err(StoreError::Duplicate) => Ok(()),
                 Err(StoreError::Damaged(_)) => {
                     ack.write_all(DAMAGED).unwrap();
@@ -134,7 +134,7 @@ fn open_or_create(directory: &Path, options: OpenOptions, ack: &mut File) -> Res
     }
 }
 
-/// One batch in one transaction.
+/// Writes one batch in one transaction.
 pub(crate) fn write(store: &mut Store, batch: u64, len: u64) -> Result<(), StoreError> {
     let transaction = store.begin()?;
     let conversation = transaction.conversation_ref(b"here")?;
@@ -157,8 +157,7 @@ pub(crate) fn write(store: &mut Store, batch: u64, len: u64) -> Result<(), Store
     transaction.commit()
 }
 
-/// Returns the number of batches in a store. Every one of them must be there whole, and nothing
-/// else.
+/// Returns the number of batches in a store. Each must be complete, and there must be nothing else.
 pub(crate) fn count(store: &mut Store, len: u64) -> u64 {
     assert_eq!(store.check(Depth::ReadData).unwrap(), []);
     let transaction = store.read().unwrap();
@@ -185,8 +184,8 @@ pub(crate) fn count(store: &mut Store, len: u64) -> u64 {
     batches
 }
 
-/// Returns the number of batches that the lines of a worker report as done; none if not even the
-/// store was open.
+/// Returns the number of batches that a worker reported as done; `None` if it did not even open the
+/// store.
 pub(crate) fn acknowledged(ack: &str) -> Option<u64> {
     ack.contains("open\n").then(|| ack.matches("batch ").count() as u64)
 }

@@ -1,4 +1,4 @@
-//! Backups, older copies, export, figures.
+//! Backups, restoring older copies, export, and statistics.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn standings(store: &mut Store) -> Vec<SessionStatus> {
     sessions.iter().map(|session| session.standing).collect()
 }
 
-/// Three sessions, of which one may send, and a group.
+/// Creates three sessions, of which one may send, and a group.
 fn fill(store: &mut Store) {
     let transaction = store.begin().unwrap();
     let address = transaction.address_ref(&[1; 32], 1).unwrap();
@@ -36,7 +36,8 @@ fn fill(store: &mut Store) {
     transaction.commit().unwrap();
 }
 
-/// Resets what waits for it: `restored` is over with the last.
+/// Resets every conversation that waits for it. The store is no longer `restored` after the last
+/// one.
 fn reset(store: &mut Store) {
     use SessionStatus::{Active, NeedsReset, ReceiveOnly};
     assert!(store.is_restored());
@@ -46,7 +47,7 @@ fn reset(store: &mut Store) {
     let address = transaction.address_ref(&[1; 32], 1).unwrap();
     transaction.set_session_standing(address, &[1; 8], ReceiveOnly).unwrap();
     assert!(transaction.remove_session(address, &[3; 8]).unwrap());
-    // A new one may send, whatever the others wait for.
+    // A new session may send, even if others wait for a reset.
     let state = Zeroizing::new(vec![8; 100]);
     let row = SessionRow { tag: [4; 8], engine: 1, standing: Active, used: 2, state };
     transaction.put_session(address, &row).unwrap();
@@ -59,7 +60,7 @@ fn reset_group(store: &mut Store) {
     let mut group = transaction.group(b"team").unwrap().unwrap();
     group.standing = SessionStatus::Active;
     transaction.put_group(b"team", &group).unwrap();
-    // Dropped, nothing is over.
+    // A dropped transaction changes nothing.
     drop(transaction);
     assert!(store.is_restored());
     let transaction = store.begin().unwrap();
@@ -77,7 +78,7 @@ fn an_older_copy_does_not_send_until_it_was_reset() {
     let database = place.store().join("store.db");
     let older = fs::read(&database).unwrap();
 
-    // Once more opened, and the copy is older.
+    // After another opening, the copy is an older one.
     let store = place.open();
     assert!(!store.is_restored());
     let generation = store.generation();
@@ -88,7 +89,7 @@ fn an_older_copy_does_not_send_until_it_was_reset() {
     reset(&mut store);
     store.close().unwrap();
 
-    // Opened again, the new session still sends and the group still waits.
+    // After reopening, the new session still sends and the group still waits.
     let mut store = place.open();
     assert!(store.is_restored());
     assert!(standings(&mut store).contains(&SessionStatus::Active));
@@ -99,8 +100,8 @@ fn an_older_copy_does_not_send_until_it_was_reset() {
     assert!(standings(&mut store).contains(&SessionStatus::Active));
 }
 
-/// Files of a store that is in use are copied, it goes on and its process is killed; then the copy
-/// is put in place, beside the latest `lock`.
+/// Files of a store in use are copied, the store is used further and its process is killed; then
+/// the copy is put in place, beside the latest `lock`.
 #[test]
 fn an_older_copy_of_an_opening_that_was_killed_does_not_send_until_it_was_reset() {
     let place = Place::new();
@@ -120,7 +121,7 @@ fn an_older_copy_of_an_opening_that_was_killed_does_not_send_until_it_was_reset(
         } else {
             put(store.begin().unwrap());
         }
-        // Copied and not closed, as a process that is killed leaves it.
+        // Copied without closing, as a process that is killed leaves it.
         let killed = place.path().join(format!("killed-{unsynced}"));
         fs::create_dir(&killed).unwrap();
         for file in ["store.db", "store.db-wal", "key", "lock"] {
@@ -183,7 +184,7 @@ fn a_backup_is_the_store_but_does_not_send() {
         fs::read_dir(&backup).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.len() == 2 && names.iter().all(|name| name == "key" || name == "store.db"));
     assert!(matches!(store.backup(&backup), Err(BackupError::Exists)));
-    // The store itself goes on as before.
+    // The original store continues as before.
     assert!(!store.is_restored());
     assert_eq!(standings(&mut store)[0], SessionStatus::Active);
     write(&mut store, 1, 100).unwrap();
@@ -221,7 +222,7 @@ fn a_damaged_backup_is_refused_and_leaves_nothing() {
         damaged[page * 4096 + 100] ^= 1;
         fs::write(&database, &damaged).unwrap();
         let refused = Store::restore(&backup, &restored, Unlock::None);
-        // A page that nothing refers to is found by reading all data.
+        // Damage of a page that nothing refers to is only found by reading all data.
         match refused {
             Err(RestoreError::Backup(error)) => assert_eq!(error.code(), "damaged"),
             Err(error) => panic!("{error:?}"),
@@ -232,7 +233,7 @@ fn a_damaged_backup_is_refused_and_leaves_nothing() {
             }
         }
         assert!(!restored.exists());
-        // It is not the damage of a store that is open.
+        // The damage is not in the store that is open.
         drop(store.read().unwrap());
         assert!(!store.is_uncertain(), "page {page}");
     }
@@ -244,7 +245,7 @@ fn a_damaged_backup_is_refused_and_leaves_nothing() {
     assert!(!restored.exists());
 }
 
-/// A process that is killed in restoring leaves the key and the database beside their place.
+/// A process that is killed while restoring leaves the key and the database under temporary names.
 #[test]
 fn remains_of_a_killed_restoration_are_removed_by_the_next_one() {
     let place = Place::new();
@@ -265,7 +266,7 @@ fn remains_of_a_killed_restoration_are_removed_by_the_next_one() {
     ] {
         copy_plainly(&place.store(), &beside(name));
     }
-    // One that another process is making, and one that is no store.
+    // One that another process is creating, and one that is not a store.
     let made = beside("restored.new-1111111111111111");
     let being_made = Store::create(&made, Protection::None, &mut OsRandom).unwrap();
     fs::create_dir(beside("restored.new-2222222222222222")).unwrap();
@@ -295,14 +296,14 @@ fn remains_of_a_killed_restoration_are_removed_by_the_next_one() {
     assert_eq!(left, expected);
     being_made.close().unwrap();
 
-    // A backup and a new store do so, too.
+    // Making a backup or a new store removes remains as well.
     open(&place.store()).unwrap().backup(&beside("other")).unwrap();
     Store::create(&beside("without"), Protection::None, &mut OsRandom).unwrap();
     assert!(!beside("other.new-0123456789abcdef").exists());
     assert!(!beside("without.new-0123456789abcdef").exists());
 }
 
-/// Copies the files of a directory one by one, as a program for backups does.
+/// Copies the files of a directory one by one, as a backup program does.
 fn copy_plainly(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for file in fs::read_dir(from).unwrap() {
@@ -331,7 +332,7 @@ fn a_plain_copy_of_a_store_in_use_keeps_its_log_and_does_not_send() {
     let mut store_of_copy = open(&restored).unwrap();
     assert_eq!(standings(&mut store_of_copy), [SessionStatus::NeedsReset]);
     assert_eq!(count(&mut store_of_copy, 10), 4);
-    // The copy is as it was, and the store goes on.
+    // The copy is unchanged, and the store continues.
     assert_eq!(fs::read_dir(&copy).unwrap().count(), 4);
     assert_eq!(standings(&mut store), [SessionStatus::Active]);
 }
@@ -359,7 +360,7 @@ fn each_restoration_is_counted() {
     assert_eq!(place.open().restorations(), 0);
     let mut before = 0;
     for n in 0..3 {
-        // Nothing in it sends, so that nothing waits for a reset.
+        // The copy has no session that sends, so nothing waits for a reset.
         let restored = place.path().join(n.to_string());
         let store = Store::restore(&backup, &restored, Unlock::None).unwrap();
         assert!(store.restorations() > 0 && !store.is_restored());
@@ -367,7 +368,7 @@ fn each_restoration_is_counted() {
         before = open(&restored).unwrap().restorations();
     }
     assert!(before > 0);
-    // An older copy of the database counts, too.
+    // An older copy of the database counts as restored, too.
     let database = place.store().join("store.db");
     let older = fs::read(&database).unwrap();
     place.open().close().unwrap();
@@ -400,7 +401,7 @@ fn a_log_whose_commits_do_not_read_is_refused() {
         assert!(!restored.exists());
         assert!(fs::read(&log).unwrap() == damaged, "byte {at}: the copy was changed");
     }
-    // A commit that was being written when the copy was made is none yet.
+    // A commit that was being written during the copy does not count.
     fs::write(&log, &whole[..whole.len() - 100]).unwrap();
     let mut store = Store::restore(&copy, &restored, Unlock::None).unwrap();
     assert_eq!(count(&mut store, 10), 3);
@@ -474,7 +475,7 @@ fn a_checkpoint_empties_the_log_and_nothing_is_in_the_clear() {
     for name in ["store.db", "store.db-wal"] {
         assert!(!in_the_clear(&place.store().join(name)), "{name}");
     }
-    // The log did not grow beyond its limit and one batch.
+    // The log did not grow above its limit and one batch.
     let log = fs::metadata(place.store().join("store.db-wal")).unwrap().len();
     assert!(log < (4 << 20) + (1 << 20), "{log}");
     store.checkpoint().unwrap();

@@ -1,4 +1,4 @@
-//! Stores that were damaged: found, refused, and left as they are.
+//! Damaged stores: damage is found, refused, and not changed.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::place::{Place, open};
 
 const FILES: [&str; 4] = ["store.db", "store.db-wal", "key", "lock"];
 
-/// A store with some pages in each of its larger tables; closed.
+/// Returns a closed store with some pages in each of its larger tables.
 fn filled() -> Place {
     let place = Place::quick();
     let mut store = place.create();
@@ -26,7 +26,7 @@ fn read_all(directory: &Path) -> Vec<Option<Vec<u8>>> {
     FILES.iter().map(|name| fs::read(directory.join(name)).ok()).collect()
 }
 
-/// Reads all that the workload wrote.
+/// Reads everything that the workload wrote.
 fn read_through(store: &mut Store) -> Result<(), StoreError> {
     let transaction = store.begin()?;
     let inbox = transaction.inbox(0, usize::MAX)?;
@@ -48,7 +48,7 @@ fn changed_bytes_are_found_and_left_as_they_are() {
     let (mut dice, mut refused, mut found) = (SplitMix64::new(2), 0, 0);
     for case in 0..300 {
         let mut damaged = whole[0].clone().unwrap();
-        // A byte, some in a row, or a page of zeros.
+        // Changes a byte, several bytes, or a page to zeros.
         let at = dice.below(damaged.len());
         match dice.below(3) {
             0 => damaged[at] ^= 1 << dice.below(8),
@@ -73,7 +73,7 @@ fn changed_bytes_are_found_and_left_as_they_are() {
                 let findings = store.check(Depth::ReadData).unwrap();
                 assert_ne!(findings, [], "case {case}: byte {at}");
                 drop(store);
-                // And without a check, what is read is either right or an error.
+                // Without a check, each read returns right data or an error.
                 for (name, content) in FILES.iter().zip(&whole) {
                     fs::write(place.store().join(name), content.as_ref().unwrap()).unwrap();
                 }
@@ -105,7 +105,7 @@ fn damage_that_was_met_is_looked_for_until_a_check_is_good() {
         let at = page * 4096 + 1_000;
         flip(at);
         let Ok(mut store) = open(&place.store()) else {
-            // It is found in opening.
+            // The damage is found when the store is opened.
             flip(at);
             continue;
         };
@@ -114,7 +114,7 @@ fn damage_that_was_met_is_looked_for_until_a_check_is_good() {
         let opened = open(&place.store());
         assert_eq!(opened.is_err(), damaged, "page {page}");
         drop(opened);
-        // As it was, the store opens, and again without a look at all of it.
+        // After restoring the byte the store opens, and the next opening does not read all of it.
         flip(at);
         let mut store = open(&place.store()).unwrap();
         assert_eq!(store.check(Depth::ReadData).unwrap(), []);
@@ -127,7 +127,8 @@ fn damage_that_was_met_is_looked_for_until_a_check_is_good() {
     assert!(met > 10, "{met}");
 }
 
-/// Two stores of one thread are in transactions at once.
+/// Two stores of one thread have transactions at the same time, and damage is reported only for the
+/// damaged one.
 #[test]
 fn damage_is_that_of_the_store_that_met_it() {
     let (place, other) = (filled(), filled());
@@ -203,7 +204,7 @@ fn a_cut_log_gives_what_was_committed_before() {
     for batch in 0..5 {
         write(&mut store, batch, 50).unwrap();
     }
-    // As if the process had died here: the files as they are, in another place.
+    // The state that a process leaves that is killed here: the files are copied as they are.
     let whole = read_all(&place.store());
     drop(store);
     let mut dice = SplitMix64::new(4);
@@ -262,14 +263,14 @@ fn files_that_are_missing_or_something_else_are_refused() {
         fs::rename(&aside, &path).unwrap();
         assert_eq!(code(), "ok");
     }
-    // Without its lock the store opens: nothing is known of later generations.
+    // Without its lock the store opens, because later generations are unknown.
     fs::remove_file(place.store().join("lock")).unwrap();
     assert_eq!(code(), "ok");
-    // Nor does a damaged lock matter, as long as it says less.
+    // A damaged lock is ignored as well, as long as it names no later generation.
     fs::write(place.store().join("lock"), b"\0\0\0").unwrap();
     assert_eq!(code(), "ok");
 
-    // Another store's database.
+    // The database of another store.
     let other = filled();
     let (path, aside) = (place.store().join("store.db"), place.path().join("aside"));
     fs::rename(&path, &aside).unwrap();

@@ -1,4 +1,4 @@
-//! Durability of transactions that make no fsync of their own.
+//! Durability of transactions without an fsync of their own.
 
 use std::fs::{File, OpenOptions as FileOptions};
 use std::io::Write as _;
@@ -14,8 +14,8 @@ use crate::place::Place;
 /// Environment variable of a worker: its case and the store.
 const WORK: &str = "ENDSEAL_STORE_TEST_DURABILITY";
 
-/// The worker: this test binary as a child process, or nothing. It writes without an fsync, makes
-/// that durable as its case says, and then says so.
+/// The worker: this test binary as a child process; without the variable it does nothing. It writes
+/// without an fsync, makes that durable as its case demands, and then reports it.
 #[test]
 fn worker() {
     let Ok(work) = env::var(WORK) else { return };
@@ -30,7 +30,7 @@ fn worker() {
     if make_durable(case, &mut store, &mut ack).is_ok() {
         ack.write_all(b"durable\n").unwrap();
     }
-    // As if it were killed: closing makes everything durable.
+    // Ends as if it were killed, because closing makes everything durable.
     process::exit(0);
 }
 
@@ -63,8 +63,8 @@ fn command(case: &str, place: &Place) -> Command {
     command
 }
 
-/// Cuts the power when the worker says that its record is durable, so that of what had no fsync
-/// there is nothing, all, or some. Returns true if the worker said so.
+/// Cuts the power when the worker reports that its record is durable; of the changes without an
+/// fsync the medium keeps none, all, or some. Returns true if the worker reported it.
 fn cut(place: &Place, log: &Path, mut medium: Medium) -> bool {
     let mut durable = false;
     for action in read_log(log) {
@@ -88,7 +88,7 @@ fn cut(place: &Place, log: &Path, mut medium: Medium) -> bool {
     durable
 }
 
-/// `lock` at the largest number: the numbers that commits write do not rise any more.
+/// A `lock` with the largest number: the numbers that commits write no longer increase.
 const LAST: [u8; 8] = [0xff; 8];
 
 #[test]
@@ -111,7 +111,7 @@ fn a_sync_makes_unsynced_commits_durable() {
 }
 
 /// An fsync fails in a checkpoint, and the next one of the same file succeeds, although the kernel
-/// has dropped what it could not write.
+/// has dropped the pages that it could not write.
 #[test]
 fn a_sync_after_a_checkpoint_that_failed_makes_unsynced_commits_durable() {
     let shim = Shim::compile();

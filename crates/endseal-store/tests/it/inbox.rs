@@ -1,4 +1,4 @@
-//! Messages lie in packs of about a page. Only the time that operations take shows it.
+//! Messages of the inbox are stored in packs of about a page. Only the time of operations shows it.
 
 use alloc::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use endseal_testing::SplitMix64;
 
 use crate::place::Place;
 
-/// Content of the inbox, by number: id and plaintext.
+/// Expected content of the inbox, by number: id and plaintext.
 type Model = BTreeMap<u64, (Vec<u8>, Vec<u8>)>;
 
 fn id(n: u64) -> Vec<u8> {
@@ -19,7 +19,7 @@ fn id(n: u64) -> Vec<u8> {
         .collect()
 }
 
-/// Lengths from nothing to more than a page, and around a page.
+/// Returns a plaintext whose length is between zero and more than a page, often about a page.
 fn plaintext(n: u64) -> Vec<u8> {
     let len = match n % 50 {
         7 => 9_000,
@@ -36,7 +36,7 @@ fn places(transaction: &WriteTransaction<'_>) -> [ConversationRef; 3] {
     NAMES.map(|name| transaction.conversation_ref(name).unwrap())
 }
 
-/// Delivers `count` messages after those below `next`.
+/// Delivers `count` messages with numbers from `next` on.
 fn deliver(transaction: &WriteTransaction<'_>, model: &mut Model, next: &mut u64, count: u64) {
     let places = places(transaction);
     let senders = [1, 2].map(|n| transaction.address_ref(&[n; 32], 1).unwrap());
@@ -89,7 +89,7 @@ fn messages_are_consumed_in_any_order_and_the_others_stay() {
     for step in 0..120 {
         let transaction = store.begin().unwrap();
         let kept = (model.clone(), next);
-        // Deliveries and consumptions in one transaction, by turns.
+        // Deliveries and consumptions alternate in one transaction.
         for _ in 0..1 + dice.below(4) {
             match dice.below(4) {
                 0 => {
@@ -97,7 +97,7 @@ fn messages_are_consumed_in_any_order_and_the_others_stay() {
                     deliver(&transaction, &mut model, &mut next, count);
                 }
                 1 => {
-                    // In order, as an application does.
+                    // In order, as applications do.
                     let some: Vec<_> = model.keys().copied().take(dice.below(60)).collect();
                     for seq in some {
                         assert!(transaction.consume(seq).unwrap());
@@ -147,7 +147,8 @@ fn messages_are_consumed_in_any_order_and_the_others_stay() {
     assert_sound(&mut store, &Model::new());
 }
 
-/// As a process that is killed leaves it: the files as they are, opened in another place.
+/// Packs that are partly written are unchanged after a process was killed: the files are copied as
+/// they are and opened there.
 #[test]
 fn packs_in_part_are_what_they_were_after_a_kill() {
     let place = Place::quick();
@@ -167,7 +168,7 @@ fn packs_in_part_are_what_they_were_after_a_kill() {
         transaction.consume(seq).unwrap();
     }
     deliver(&transaction, &mut model.clone(), &mut next.clone(), 90);
-    // The transaction above is in memory, and perhaps in part in files.
+    // The transaction above is in memory, and perhaps partly in files.
     let left = Place::quick();
     std::fs::create_dir(left.store()).unwrap();
     for name in ["store.db", "store.db-wal", "key"] {
@@ -221,7 +222,7 @@ fn what_is_written_ahead_of_the_commit_is_there_after_it_and_not_before() {
         let last = next - 1;
         assert!(transaction.consume(last).unwrap());
         model.remove(&last);
-        // As a process that is killed here leaves it.
+        // The state that a process leaves that is killed here.
         let left = Place::quick();
         std::fs::create_dir(left.store()).unwrap();
         for name in ["store.db", "store.db-wal", "key"] {

@@ -1,4 +1,4 @@
-//! Making, opening, closing; transactions as a whole.
+//! Creating, opening and closing a store; transactions are applied completely or not at all.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -54,7 +54,7 @@ fn a_dropped_transaction_leaves_nothing() {
     let sender = transaction.address_ref(&[1; 32], 1).unwrap();
     let mut messages = transaction.messages().unwrap();
     assert_eq!(messages.seen(conversation, b"m").unwrap(), None);
-    // The number was not given out, because no other party has seen it.
+    // The number is used again, because no other party has seen it.
     assert_eq!(messages.deliver(conversation, b"m", sender, 0, &[0; 16], b"text").unwrap(), 1);
 }
 
@@ -98,7 +98,7 @@ fn a_store_is_made_where_nothing_is() {
     place.create().close().unwrap();
     let make = || Store::create(&place.store(), Protection::None, &mut OsRandom);
     assert!(matches!(make(), Err(CreateStoreError::Exists)));
-    // Nor with its key elsewhere.
+    // The store does not open either if its key file has been moved.
     fs::rename(place.store().join("key"), place.path().join("key")).unwrap();
     assert!(matches!(make(), Err(CreateStoreError::Exists)));
     assert_eq!(code(open(&place.store())), "missing");

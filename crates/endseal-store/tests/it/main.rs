@@ -1,4 +1,4 @@
-//! The crate from outside.
+//! Tests of the crate's public interface.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::expect_used,

@@ -1,11 +1,12 @@
-//! Many messages at once are like one after the other, whichever statements that takes.
+//! Many messages at once have the same result as one after the other, whichever statements are
+//! used.
 
 use endseal_store::limit::{MAX_BODY_LEN, MAX_NAME_LEN};
 use endseal_store::{InboxRow, NewMessage, Seen, Store, StoreError, WriteTransaction};
 
 use crate::place::Place;
 
-/// Below, at and beyond the messages of one statement, and with some left over.
+/// Numbers below, at and above the messages of one statement, and with a remainder.
 const COUNTS: [usize; 8] = [0, 1, 15, 16, 17, 32, 47, 100];
 
 struct Message {
@@ -14,7 +15,7 @@ struct Message {
     digest: [u8; 16],
 }
 
-/// Messages of all lengths, whose ids are in no order.
+/// Returns messages of all lengths, whose ids are in random order.
 fn messages(count: usize) -> Vec<Message> {
     (0..count)
         .map(|n| {
@@ -25,7 +26,7 @@ fn messages(count: usize) -> Vec<Message> {
         .collect()
 }
 
-/// Number, kind, id and plaintext of what is in the inbox.
+/// Number, kind, id and plaintext of the messages in the inbox.
 type Rows = Vec<(u64, u8, Vec<u8>, Vec<u8>)>;
 
 fn rows(transaction: &WriteTransaction<'_>) -> Rows {
@@ -33,7 +34,7 @@ fn rows(transaction: &WriteTransaction<'_>) -> Rows {
     transaction.inbox(0, usize::MAX >> 1).unwrap().into_iter().map(row).collect()
 }
 
-/// Delivers to two conversations by turns; what is in the store then.
+/// Delivers to two conversations alternately. Returns the contents of the store.
 fn deliver(
     store: &mut Store,
     all: &[Message],
@@ -43,7 +44,7 @@ fn deliver(
     let places = [b"here", b"away"].map(|name| transaction.conversation_ref(name).unwrap());
     let sender = transaction.address_ref(&[1; 32], 1).unwrap();
     let mut messages = transaction.messages().unwrap();
-    // Something was delivered before.
+    // A message was delivered before.
     messages.deliver(places[1], b"before", sender, 0, &[9; 16], b"").unwrap();
     let new: Vec<_> = all
         .iter()
@@ -137,7 +138,7 @@ fn one_that_was_delivered_before_ends_the_transaction_and_leaves_nothing() {
         drop(transaction);
         let transaction = store.begin().unwrap();
         assert_eq!(rows(&transaction).len(), 1, "{repeated}");
-        // The numbers were not given out.
+        // The numbers were not used.
         let mut messages = transaction.messages().unwrap();
         let others = new.iter().enumerate().filter(|(n, _)| *n != repeated);
         let others: Vec<_> = others.map(|(_, it)| *it).collect();

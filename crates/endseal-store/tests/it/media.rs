@@ -1,4 +1,4 @@
-//! Media that fail, and power that goes.
+//! Media faults and power cuts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,49 +15,49 @@ use crate::place::Place;
 
 const LEN: u64 = 200;
 
-/// Operations of a store's life that fail, one life for each.
+/// Operations that fail during a run of the workload; each failure has a run of its own.
 #[derive(Clone, Copy)]
 enum Which {
     Each,
-    /// One in so many.
+    /// One in this number of operations.
     Some(usize),
 }
 
 impl Which {
-    /// One in ten, which takes seconds instead of minutes.
+    /// One in ten operations, which takes seconds instead of minutes.
     const FEW: Self = Self::Some(10);
 }
 
-/// Fails writes of a store's life.
+/// Fails writes during a run.
 fn fail_writes(which: Which) {
     fail(LEN, which, |at| Fault { at, kind: Kind::Write, errno: Fault::EIO, sticky: false });
 }
 
-/// The medium is full at a write of a store's life, and has room again.
+/// Fills the medium at a write, and frees space again.
 fn fill_and_free(which: Which) {
     fail(LEN, which, |at| Fault { at, kind: Kind::Write, errno: Fault::ENOSPC, sticky: false });
 }
 
-/// The medium is full from a write on.
+/// Fills the medium from a write on.
 fn fill(which: Which) {
     fail(LEN, which, |at| Fault { at, kind: Kind::Write, errno: Fault::ENOSPC, sticky: true });
 }
 
-/// Fails fsyncs of a store's life, once or with all that come after it.
+/// Fails fsyncs during a run: one, or one and all later ones.
 fn fail_fsyncs(which: Which) {
     for sticky in [false, true] {
         fail(LEN, which, |at| Fault { at, kind: Kind::Sync, errno: Fault::EIO, sticky });
     }
 }
 
-/// The medium is gone after an operation of a store's life.
+/// Removes the medium after an operation.
 fn lose_the_medium(which: Which) {
     fail(LEN, which, |at| Fault { at, kind: Kind::Any, errno: Fault::EIO, sticky: true });
 }
 
-/// Fails reads, openings and closings of files in a store's life.
+/// Fails reads, and opening and closing files.
 fn fail_reads_and_openings(which: Which) {
-    // SQLite takes EIO in reading for damage, and other errors for such of the medium.
+    // SQLite reports EIO of a read as damage, and other errors as errors of the medium.
     for (kind, errno) in [
         (Kind::Read, Fault::EIO),
         (Kind::Read, Fault::ESTALE),
@@ -68,12 +68,12 @@ fn fail_reads_and_openings(which: Which) {
     }
 }
 
-/// From an operation on nothing is done any more, reads included.
+/// From an operation on everything fails, reads included.
 fn answer_nothing(which: Which) {
     fail(LEN, which, |at| Fault { at, kind: Kind::All, errno: Fault::EIO, sticky: true });
 }
 
-/// SQLite gets no memory, once or from then on.
+/// Refuses memory to SQLite, once or from then on.
 fn fail_allocations(which: [Which; 2]) {
     for (sticky, which) in [false, true].into_iter().zip(which) {
         fail(20, which, |at| Fault { at, kind: Kind::Memory, errno: Fault::ENOMEM, sticky });
@@ -178,7 +178,7 @@ fn a_failure_in_sorting_in_leaves_whole_batches_and_what_was_promised() {
     }
 }
 
-/// A store's life for each operation that fails, up to the last one.
+/// Runs the workload for each operation that fails, up to the last one.
 fn fail(len: u64, which: Which, fault: impl Fn(u64) -> Fault) {
     match which {
         Which::Each => fail_some(len, 1.., fault),
@@ -186,14 +186,14 @@ fn fail(len: u64, which: Which, fault: impl Fn(u64) -> Fault) {
     }
 }
 
-/// A store's life with one batch of `len` messages, for each operation that fails, up to the last
+/// Runs the workload with one batch of `len` messages for each operation that fails, up to the last
 /// one.
 fn fail_some(len: u64, operations: impl Iterator<Item = u64>, fault: impl Fn(u64) -> Fault) {
     let shim = Shim::compile();
     const BATCHES: u64 = 1;
     for at in operations {
         let fault = fault(at);
-        // The name of the directory that the shim watches is the place's.
+        // The shim watches the directory by its name, so the name must be that of the place.
         let place = Place::quick();
         let count_file = Place::quick();
         let mut worker = command(&place.store(), BATCHES, len);
@@ -203,13 +203,13 @@ fn fail_some(len: u64, operations: impl Iterator<Item = u64>, fault: impl Fn(u64
         let end = output.status.code();
         let lock = fs::read(place.store().join("lock")).unwrap_or_default();
         let context = format!("{fault:?}, {said:?}, {}", String::from_utf8_lossy(&output.stderr));
-        // SQLite takes EIO in reading for damage; nothing else is.
+        // Only EIO of a read may be reported as damage.
         let reads = matches!(fault.kind, Kind::Read | Kind::All) && fault.errno == Fault::EIO;
         assert!(reads || !met_damage(&said) && lock.get(8) != Some(&1), "{context}");
         assert!(end == Some(0) || end == Some(GAVE_UP), "{end:?}: {context}");
         if !fault.sticky {
-            // All that has to be tried again is, once, except closing, and except the
-            // initialisation of SQLCipher, without whose memory there is no store at all.
+            // Every operation is retried once, except for closing, and for the initialisation of
+            // SQLCipher, without whose memory there is no store.
             let done = acknowledged(&said).is_some_and(|batches| batches == BATCHES);
             let has_no_library = matches!(fault.kind, Kind::Memory) && said.is_empty();
             assert!(done || has_no_library, "{context}");
@@ -233,14 +233,14 @@ fn fail_some(len: u64, operations: impl Iterator<Item = u64>, fault: impl Fn(u64
     }
 }
 
-/// The power goes after every single thing that a store's life does to the medium.
+/// Cuts the power after every action of a run on the medium.
 #[test]
 fn power_cuts_leave_whole_batches_and_what_was_promised() {
     cut_each(1, LEN, command);
 }
 
-/// The same where transactions begin with a log and recent messages beyond their limits: what the
-/// store does before them leaves them durable.
+/// The same with transactions that start with a log and recent messages above their limits:
+/// maintenance before them makes its results durable.
 #[test]
 fn power_cuts_after_housekeeping_leave_what_was_promised() {
     cut_each(1, 30, busy_command);
@@ -253,7 +253,8 @@ fn each_power_cut_leaves_whole_batches_whatever_the_medium_keeps() {
     cut_each(4, 30, busy_command);
 }
 
-/// Cuts the power after each action, with so many choices of what the medium keeps.
+/// Cuts the power after each action, with this number of choices of the changes that the medium
+/// keeps.
 fn cut_each(choices: u64, len: u64, command: fn(&Path, u64, u64) -> Command) {
     let batches = 6;
     let shim = Shim::compile();
@@ -284,12 +285,12 @@ fn cut_each(choices: u64, len: u64, command: fn(&Path, u64, u64) -> Command) {
             cuts[usize::from(opened)] += 1;
         }
     }
-    // Both before there is a store and after.
+    // There were cuts both before the store existed and after.
     assert!(cuts[0] > 2 * choices && cuts[1] > 25 * choices, "{cuts:?}");
 }
 
-/// A synchronisation fails, the store is opened again and finds in the kernel's memory what the
-/// medium never got; then the power goes.
+/// An fsync fails, and the store is reopened and reads pages from the kernel's memory that the
+/// medium never got; then the power is cut.
 #[test]
 fn what_a_failed_fsync_left_in_memory_alone_is_not_promised() {
     cut_after_failed_fsyncs(4);
@@ -301,7 +302,7 @@ fn what_any_failed_fsync_left_in_memory_alone_is_not_promised() {
     cut_after_failed_fsyncs(1);
 }
 
-/// Fails every `step`th fsync of a store's life.
+/// Fails every `step`th fsync of a run.
 fn cut_after_failed_fsyncs(step: usize) {
     let shim = Shim::compile();
     let mut dice = SplitMix64::new(5);
@@ -333,14 +334,14 @@ fn cut_after_failed_fsyncs(step: usize) {
     }
 }
 
-/// Returns true if there was a store.
+/// Opens the store after a power cut and checks it. Returns true if there was a store.
 fn open_cut(directory: &Path, len: u64, promised: Option<u64>, context: &str) -> bool {
     match Store::open(directory, Unlock::None, OpenOptions::new()) {
         Ok(mut store) => {
             let there = count(&mut store, len);
             assert!(there >= promised.unwrap_or(0), "{there}: {context}");
             assert!(!store.is_restored(), "{context}");
-            // And it goes on.
+            // The store can still be written to.
             write(&mut store, there, len).unwrap();
             store.close().unwrap();
             true
@@ -353,7 +354,7 @@ fn open_cut(directory: &Path, len: u64, promised: Option<u64>, context: &str) ->
     }
 }
 
-/// A medium without a power cut is the directory itself: the model of it is right.
+/// Without a power cut the model must have the same contents as the directory.
 #[test]
 fn the_model_of_the_medium_is_that_of_the_system() {
     let shim = Shim::compile();
@@ -365,7 +366,7 @@ fn the_model_of_the_medium_is_that_of_the_system() {
     assert_eq!(output.status.code(), Some(0));
     read_log(&log).iter().for_each(|action| medium.apply(action));
     let left = Place::quick();
-    // The highest number keeps all changes of names; 0 all writes.
+    // The highest number keeps all changes of names; 0 keeps all writes.
     medium.cut(place.path(), left.path(), &mut |below| if below == WAYS { 0 } else { below - 1 });
     let files =
         ["store.db", "store.db-wal", "key", "lock"].map(|name| PathBuf::from("store").join(name));

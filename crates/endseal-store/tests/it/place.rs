@@ -7,7 +7,7 @@ use std::{env, fs, process};
 use endseal_crypto::random::OsRandom;
 use endseal_store::{OpenOptions, Protection, Store, Unlock};
 
-/// A directory that is gone afterwards.
+/// A temporary directory that is removed when this is dropped.
 pub(crate) struct Place(PathBuf);
 
 impl Place {
@@ -15,7 +15,8 @@ impl Place {
         Self::below(&env::temp_dir())
     }
 
-    /// In memory, where there is such a place: what is tested is not whether a disk keeps its word.
+    /// Creates a directory in memory, if the system has such a place: these tests do not depend on
+    /// a disk.
     pub(crate) fn quick() -> Self {
         let memory = Path::new("/dev/shm");
         if memory.is_dir() { Self::below(memory) } else { Self::new() }

@@ -1,4 +1,4 @@
-//! Two processes and one store; a process that dies; a medium that is full.
+//! Two processes with one store; a process that is killed; a medium that is full.
 
 use core::time::Duration;
 use std::io::{BufRead as _, BufReader};
@@ -13,7 +13,7 @@ use endseal_store::{OpenOptions, OpenStoreError, Store, Unlock};
 use crate::batches::{self, SLEEP};
 use crate::place::{Place, open};
 
-/// A process that has the store open, in the middle of a transaction.
+/// Starts a process that has the store open, in the middle of a transaction.
 fn sleeper(directory: &Path) -> Child {
     let mut child = Command::new(env::current_exe().unwrap())
         .args(["batches::sleeper", "--exact", "--nocapture", "--test-threads=1"])
@@ -39,7 +39,7 @@ fn a_second_process_is_refused_or_waits_and_sees_what_was_committed() {
     assert!(matches!(waited, Err(OpenStoreError::Locked)));
     assert!(start.elapsed() >= Duration::from_millis(200));
 
-    // SIGKILL: the kernel gives up the lock, and the transaction is gone.
+    // SIGKILL: the kernel releases the lock, and the transaction is lost.
     let waiting = thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let options = OpenOptions::new().wait(Duration::from_secs(50));
@@ -56,7 +56,7 @@ fn a_second_process_is_refused_or_waits_and_sees_what_was_committed() {
     assert!(!store.is_restored());
 }
 
-/// Bytes that this thread has read by system calls.
+/// Returns the bytes that this thread has read by system calls.
 #[cfg(target_os = "linux")]
 fn read_so_far() -> u64 {
     let io = fs::read_to_string("/proc/thread-self/io").unwrap();
@@ -99,7 +99,7 @@ fn killed_again_and_again_it_keeps_what_was_promised() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // Each at another moment; the first must have got somewhere.
+        // Each is killed at another moment; the first one must have made progress.
         let patience = Instant::now();
         let got = || batches::said(&place.store()).matches("batch ").count() > before;
         while !got() && patience.elapsed() < Duration::from_secs(60) {
@@ -110,7 +110,7 @@ fn killed_again_and_again_it_keeps_what_was_promised() {
         child.wait().unwrap();
         let said = batches::said(&place.store());
         fs::remove_file(place.path().join("ack")).unwrap();
-        // Batches are counted from the beginning by every worker.
+        // Every worker counts batches from the start.
         let mut store = place.open();
         let there = batches::count(&mut store, 20);
         let promised = batches::acknowledged(&said).unwrap();
@@ -121,7 +121,7 @@ fn killed_again_and_again_it_keeps_what_was_promised() {
     }
 }
 
-/// The limit of a file's size stands for a full medium, with another error than that: EFBIG.
+/// A limit of the file size stands in for a full medium. Its error is EFBIG.
 #[test]
 fn a_file_that_may_not_grow_leaves_whole_batches() {
     for blocks in [1, 50, 150, 300, 600, 900] {
@@ -129,7 +129,7 @@ fn a_file_that_may_not_grow_leaves_whole_batches() {
         place.create().close().unwrap();
         let worker = batches::command(&place.store(), 50, 200);
         let mut shell = Command::new("sh");
-        // 512 bytes a block; the signal is ignored, so that the write fails instead.
+        // A block has 512 bytes. The signal is ignored, so that the write fails instead.
         shell.args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""), "sh"]);
         shell.arg(worker.get_program()).args(worker.get_args());
         shell.envs(worker.get_envs().filter_map(|(name, value)| Some((name, value?))));

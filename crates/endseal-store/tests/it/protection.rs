@@ -1,4 +1,4 @@
-//! Changing what protects a store.
+//! Changing the protection of a store.
 
 use std::path::Path;
 use std::{env, fs, process};
@@ -56,7 +56,7 @@ fn an_open_store_knows_the_secret_that_opens_it() {
     assert!(store.authenticate(Unlock::OuterKey(&outer)).is_ok());
     let old = store.authenticate(Unlock::Passphrase(b"one"));
     assert!(matches!(old, Err(OpenStoreError::Authentication)));
-    // A key file that opens under the secret, but of another store.
+    // A key file that opens under the secret, but belongs to another store.
     let other = Place::new();
     let protection = Protection::OuterKey(&outer);
     drop(Store::create(&other.store(), protection, &mut OsRandom).unwrap());
@@ -83,12 +83,13 @@ fn a_key_file_elsewhere_is_protected_anew_there() {
     Store::open(&place.store(), Unlock::OuterKey(&outer), options).unwrap();
 }
 
-/// The store that a worker protects anew.
+/// Environment variable of a worker: the store whose protection it changes.
 const WORK: &str = "ENDSEAL_STORE_TEST_PROTECT";
 
 const NEW: [u8; 32] = [5; 32];
 
-/// The worker: this test binary as a child process, or nothing. It says which error it got.
+/// The worker: this test binary as a child process; without the variable it does nothing. It
+/// reports the error that it got.
 #[test]
 fn worker() {
     let Ok(directory) = env::var(WORK) else { return };
@@ -101,10 +102,10 @@ fn worker() {
     process::exit(0);
 }
 
-/// Every operation of it fails, and the power goes when it has said so.
+/// Every operation of a change fails, and the power is cut after the worker has reported it.
 #[test]
 fn a_protection_that_failed_is_the_old_one_or_said_to_be_either() {
-    // Each remainder of a division by five is among them.
+    // These numbers include each remainder of a division by five.
     fail_protections((0..25).step_by(6));
 }
 
@@ -114,7 +115,7 @@ fn a_protection_that_failed_is_one_of_the_two_whatever_the_medium_keeps() {
     fail_protections(0..25);
 }
 
-/// Fails each operation of a new protection, and cuts the power in these ways.
+/// Fails each operation of a change, and cuts the power in these ways.
 fn fail_protections(ways: impl Iterator<Item = usize> + Clone) {
     let shim = Shim::compile();
     let mut seen = [0; 3];
@@ -134,7 +135,7 @@ fn fail_protections(ways: impl Iterator<Item = usize> + Clone) {
                 let Action::Ack(line) = action else { return None };
                 Some(String::from_utf8(line).unwrap())
             }) else {
-                // The store did not open.
+                // The store did not open, so there is nothing to compare.
                 continue;
             };
             let new = &OuterKey::from_bytes(&NEW);
@@ -148,7 +149,7 @@ fn fail_protections(ways: impl Iterator<Item = usize> + Clone) {
             for way in ways.clone() {
                 let left = Place::quick();
                 let left = left.path().join("cut");
-                // Whether names that had no fsync are kept, and what is kept of files.
+                // Decides whether unsynced names are kept, and which part of the files.
                 let mut roll = |below| if below == 5 { way % 5 } else { way % below };
                 medium.cut(place.path(), &left, &mut roll);
                 let opened = expected.iter().any(|&secret| {

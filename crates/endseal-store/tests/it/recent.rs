@@ -1,5 +1,5 @@
-//! Messages that were delivered last lie in packs until they are many. Only the time that
-//! operations take shows it.
+//! Recently delivered messages are stored in packs until there are many. Only the time of
+//! operations shows it.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::{
@@ -9,11 +9,11 @@ use endseal_store::{
 
 use crate::place::Place;
 
-/// More than lie in packs after a checkpoint.
+/// More messages than remain in packs after a checkpoint.
 const MANY: usize = 16_500;
 
 fn id(n: usize) -> [u8; 8] {
-    // In no order.
+    // The ids are in random order.
     (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()
 }
 
@@ -21,7 +21,7 @@ fn digest(n: usize) -> [u8; 16] {
     u128::try_from(n).unwrap().to_le_bytes()
 }
 
-/// Delivers messages, to two conversations by turns.
+/// Delivers messages to two conversations alternately.
 fn deliver(transaction: &WriteTransaction<'_>, numbers: core::ops::Range<usize>) {
     let places = places(transaction);
     let sender = transaction.address_ref(&[1; 32], 1).unwrap();
@@ -38,7 +38,7 @@ fn deliver(transaction: &WriteTransaction<'_>, numbers: core::ops::Range<usize>)
         })
         .collect();
     let mut messages = transaction.messages().unwrap();
-    // Half of them were asked for, as the layer above does it.
+    // Half of them were looked up before, as the layer above does.
     let half: Vec<&[u8]> = all.iter().take(all.len() / 2).map(|it| it.message).collect();
     for place in places {
         let seen = messages.seen_many(place, &half).unwrap();
@@ -51,7 +51,8 @@ fn places(transaction: &WriteTransaction<'_>) -> [ConversationRef; 2] {
     [b"here", b"away"].map(|name| transaction.conversation_ref(name).unwrap())
 }
 
-/// The messages below `count` are known, one at a time and together, and nothing else is.
+/// Asserts that the messages below `count` are known, one at a time and together, and nothing else
+/// is.
 fn assert_known(store: &mut Store, count: usize) {
     let transaction = store.begin().unwrap();
     let places = places(&transaction);
@@ -82,7 +83,7 @@ fn what_was_delivered_is_known_wherever_it_lies() {
     let place = Place::quick();
     let mut store = place.create();
     let mut count = 0;
-    // One pack and many, some sorted in and some not, with the store opened anew in between.
+    // One pack and many, some of them sorted in, with the store reopened in between.
     for (step, some) in [1, 7, 100, 5_000, 3, MANY, 40, 2].into_iter().enumerate() {
         let transaction = store.begin().unwrap();
         deliver(&transaction, count..count + some);
@@ -155,7 +156,7 @@ fn nothing_is_delivered_twice_wherever_it_lies() {
         let again = messages.deliver_many(&many);
         assert!(matches!(again, Err(StoreError::Duplicate)), "{again:?}");
         drop(messages);
-        // Some of them are there, and must not stay.
+        // Some of them are duplicates, so nothing of the transaction must remain.
         let ended = transaction.commit();
         assert!(matches!(ended, Err(StoreError::Ended)), "{ended:?}");
         assert_known(&mut store, known + count);
@@ -184,7 +185,7 @@ fn what_was_forgotten_can_be_delivered_again() {
         drop(messages);
         transaction.commit().unwrap();
         assert_eq!(store.check(Depth::Structure).unwrap(), []);
-        // Taken back, it is known as it was.
+        // After a rollback it is known as before.
         let transaction = store.begin().unwrap();
         assert!(transaction.consume(4).unwrap());
         assert_eq!(transaction.prune_seen(5, None, usize::MAX).unwrap().removed, 1);
@@ -263,8 +264,8 @@ fn rows_to_which_nothing_refers_are_removed_and_no_others() {
     transaction.commit().unwrap();
     assert_eq!(store.check(Depth::Structure).unwrap(), []);
 
-    // Once everything is consumed, pruned and sent, the rest goes. References are not given out
-    // again.
+    // After everything is consumed, pruned and sent, the rest is removed. References are not
+    // reused.
     let transaction = store.begin().unwrap();
     (1..=4).for_each(|seq| assert!(transaction.consume(seq).unwrap()));
     assert_eq!(transaction.prune_seen(5, None, 100).unwrap().removed, 4);

@@ -1,4 +1,4 @@
-//! Every table does what its methods say.
+//! Every table behaves as its methods document.
 
 use endseal_crypto::secret::Zeroizing;
 use endseal_store::limit::{MAX_BODY_LEN, MAX_NAME_LEN, MAX_STATE_LEN};
@@ -168,7 +168,7 @@ fn a_message_is_delivered_once() {
     assert_eq!((seen.seq, seen.digest), (1, [3; 16]));
     let again = messages.deliver(here, b"m", sender, 0, &[3; 16], b"text");
     assert!(matches!(again, Err(StoreError::Duplicate)), "{again:?}");
-    // The number of the refused one is given out.
+    // The refused delivery has used no number.
     assert_eq!(messages.deliver(here, b"n", sender, 0, &[5; 16], b"more").unwrap(), 3);
     drop(messages);
     transaction.commit().unwrap();
@@ -186,7 +186,7 @@ fn a_message_is_delivered_once() {
     assert!(transaction.inbox(3, 10).unwrap().is_empty());
     assert!(transaction.inbox(u64::MAX, 10).unwrap().is_empty());
 
-    // Consumed, it is known all the same, and its number is not given out again.
+    // A consumed message is still known, and its number is not used again.
     assert!(transaction.consume(1).unwrap() && transaction.consume(3).unwrap());
     assert!(!transaction.consume(1).unwrap());
     assert_eq!(transaction.inbox_len().unwrap(), 1);
@@ -195,7 +195,7 @@ fn a_message_is_delivered_once() {
     assert_eq!(messages.deliver(here, b"o", sender, 0, &[5; 16], b"").unwrap(), 4);
     drop(messages);
 
-    // Forgotten are those that were consumed, below that number.
+    // Only consumed messages below that number are forgotten.
     assert_eq!(transaction.prune_seen(3, None, 10).unwrap().removed, 1);
     let mut messages = transaction.messages().unwrap();
     assert_eq!(messages.seen(here, b"m").unwrap(), None);
@@ -213,7 +213,7 @@ fn parked_ciphertexts_keep_the_order_of_arrival() {
     for (epoch, message) in [(2, b"c"), (1, b"b"), (1, b"a")] {
         messages.park(here, &parked(message, epoch)).unwrap();
     }
-    // The same message for another reason keeps its place.
+    // The same message, parked for another reason, keeps its position.
     messages.park(here, &parked(b"c", 5)).unwrap();
     let waiting = messages.parked(here).unwrap();
     assert_eq!(waiting, [parked(b"c", 5), parked(b"b", 1), parked(b"a", 1)]);
@@ -250,7 +250,7 @@ fn held_ciphertexts_are_sent_when_their_change_is_accepted() {
     assert_eq!(listed(), [text, change]);
     assert_eq!(transaction.decide_outbox(here, true).unwrap(), 2);
     assert_eq!(listed(), [text, change, held]);
-    // What was accepted is not taken back with the next one.
+    // An accepted entry is not undone by the next one.
     push(here, OutboxState::Proposes);
     push(here, OutboxState::Held);
     assert_eq!(transaction.decide_outbox(here, false).unwrap(), 2);

@@ -1,4 +1,4 @@
-//! The test vectors of docs/spec/store.md.
+//! Runs the test vectors of docs/spec/store.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/store")
 }
 
-/// The store of a version without its key file.
+/// Copies the committed store of a version, without its key file.
 fn kept(version: &str) -> Place {
     let place = Place::new();
     fs::create_dir(place.store()).unwrap();
