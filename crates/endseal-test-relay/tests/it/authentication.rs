@@ -1,4 +1,4 @@
-//! NIP-42: several keys on one connection.
+//! NIP-42 authentication with several keys on one connection.
 
 use endseal_relay::address::Address;
 use endseal_relay::auth::{self, SignedEvent};

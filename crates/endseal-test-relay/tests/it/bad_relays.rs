@@ -1,4 +1,4 @@
-//! Relays that break the rules, written frame by frame.
+//! Relays that violate the protocol, written frame by frame.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::fixture::*;
 
 pub(crate) struct BadRelay(TcpListener);
 
-/// A connection of a relay that the test plays.
+/// A connection of a relay that the test simulates.
 pub(crate) struct Peer(WebSocketStream<TcpStream>);
 
 pub(crate) async fn listen() -> (String, BadRelay) {
@@ -23,7 +23,7 @@ pub(crate) async fn listen() -> (String, BadRelay) {
 }
 
 impl BadRelay {
-    /// A connection before its handshake.
+    /// Returns a connection before its handshake.
     pub(crate) async fn raw(&mut self) -> TcpStream {
         in_time(self.0.accept()).await.unwrap().0
     }
@@ -55,7 +55,7 @@ impl Peer {
     }
 }
 
-/// A frame of a server: first byte and payload, of less than 64 KiB.
+/// Builds a frame of a server from its first byte and a payload of less than 64 KiB.
 fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![first];
     match u16::try_from(payload.len()).unwrap() {
@@ -118,7 +118,7 @@ async fn fragments_are_joined() {
     let mut client = Client::start(settings(&url));
     let mut peer = relay.accept().await;
     let text = r#"["NOTICE","fragments: é"]"#.as_bytes();
-    // Cut within a character too, with a ping in between.
+    // Split within a character as well, with a ping in between.
     for (number, piece) in text.iter().enumerate() {
         let first = if number == 0 { 0x01 } else { 0x00 };
         let last = if number + 1 == text.len() { 0x80 } else { 0x00 };
@@ -150,7 +150,7 @@ async fn a_message_above_the_limit_ends_the_connection_before_it_is_read() {
     let mut peer = relay.accept().await;
     peer.say(&text(1_000)).await;
     assert_eq!(notice(&mut client).await.len(), 256);
-    // The head of a frame alone.
+    // Only the head of a frame.
     peer.raw(&[0x81, 126, 0x03, 0xe9]).await;
     assert!(matches!(reason(&mut client).await, Disconnect::MessageTooLarge));
     // In fragments, each of which is small.
@@ -210,7 +210,7 @@ async fn pings_without_end_do_not_fill_memory() {
     let mut client = Client::start(settings);
     let mut peer = relay.accept().await;
     let ping = frame(0x89, &[0; 125]);
-    // It reads no pong. When the way back is full, the client stops to read.
+    // The peer reads no pongs. When its receive buffer is full, the client stops reading.
     let flood = async { while peer.0.get_mut().write_all(&ping.repeat(1_000)).await.is_ok() {} };
     let ((), reason) = in_time(async { tokio::join!(flood, reason(&mut client)) }).await;
     assert!(matches!(reason, Disconnect::Stalled), "{reason}");

@@ -1,4 +1,4 @@
-//! The client behind each fault of the relay.
+//! The client's reaction to each fault of the relay.
 
 use std::time::Duration;
 
@@ -126,7 +126,7 @@ async fn an_event_that_is_too_large_is_reported_or_suspect() {
         })
         .await;
     assert_eq!(suspect, Some(large.id));
-    // It is not sent again, and what follows is.
+    // The event is not sent again, but the following one is sent.
     let small = message_to("bob", "small");
     bob.publish(&small);
     assert!(bob.result(&small).await.0);

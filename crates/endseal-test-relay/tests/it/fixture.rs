@@ -1,4 +1,4 @@
-//! Keys, events, clients and relays.
+//! Keys, events, clients and relays for the tests.
 
 use std::future::Future;
 use std::time::Duration;
@@ -15,9 +15,9 @@ pub(crate) use endseal_testing::hex;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-/// Time that no test waits unless it fails.
+/// Time limit of waiting, which is reached only if a test fails.
 pub(crate) const LATE: Duration = Duration::from_secs(60);
-/// Time in which nothing arrives if nothing should.
+/// Time in which nothing must arrive.
 pub(crate) const SOON: Duration = Duration::from_millis(300);
 
 pub(crate) fn key(label: &str) -> SigningKey {
@@ -32,7 +32,7 @@ pub(crate) fn now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// An event of `author` with any tags.
+/// Creates an event of `author` with any tags.
 pub(crate) fn event_of(
     author: &str,
     kind: u16,
@@ -45,7 +45,7 @@ pub(crate) fn event_of(
     SignedEvent::from(&template.sign(&key(author), &[0; 32]).unwrap())
 }
 
-/// A message of remote signing to `receiver`.
+/// Creates a message of remote signing to `receiver`.
 pub(crate) fn message_to(receiver: &str, content: &str) -> SignedEvent {
     event_of("sender", 24_133, now(), &[&["p", &public(receiver)]], content)
 }
@@ -67,7 +67,7 @@ pub(crate) async fn server_with(settings: ServerSettings) -> Server {
     Server::bind("127.0.0.1:0".parse().unwrap(), settings).await.unwrap()
 }
 
-/// Settings with short waits.
+/// Returns settings with short waiting times.
 pub(crate) fn settings(url: &str) -> Settings {
     let mut settings = Settings::new(Address::parse(url).unwrap());
     settings.timing.first_wait = Duration::from_millis(20);
@@ -91,7 +91,7 @@ impl Client {
         Self { relay: Relay::start(settings, 7, sender), notifications }
     }
 
-    /// A client that receives what is for `receivers`.
+    /// Connects a client that subscribes to events for `receivers`.
     pub(crate) async fn subscribed(server: &Server, receivers: &[&str]) -> Self {
         let before = server.subscriptions();
         let mut client = Self::start(settings(&server.url()));
@@ -108,7 +108,7 @@ impl Client {
         notification
     }
 
-    /// Passes notifications until `wanted` returns a value.
+    /// Reads notifications until `wanted` returns a value.
     pub(crate) async fn find<T>(
         &mut self,
         mut wanted: impl FnMut(&Notification) -> Option<T>,
@@ -125,7 +125,7 @@ impl Client {
             .await;
     }
 
-    /// Number of the subscription that the relay confirms next.
+    /// Returns the number of the next subscription that the relay confirms.
     pub(crate) async fn subscribed_to(&mut self) -> u64 {
         self.find(|notification| match notification {
             Notification::Subscribed(number) => Some(*number),
@@ -134,7 +134,7 @@ impl Client {
         .await
     }
 
-    /// JSON of the next event.
+    /// Returns the JSON of the next event.
     pub(crate) async fn event(&mut self) -> Vec<u8> {
         self.find(|notification| match notification {
             Notification::Event(json) => Some(json.to_vec()),
@@ -143,7 +143,7 @@ impl Client {
         .await
     }
 
-    /// Fate of an event.
+    /// Waits for the relay's answer to an event.
     pub(crate) async fn result(&mut self, event: &SignedEvent) -> (bool, String) {
         self.find(|notification| match notification {
             Notification::Result { id, accepted, reason } if *id == event.id => {
@@ -154,7 +154,7 @@ impl Client {
         .await
     }
 
-    /// Contents of `count` events.
+    /// Returns the contents of the next `count` events.
     pub(crate) async fn contents(&mut self, count: usize) -> Vec<String> {
         let mut contents = Vec::new();
         for _ in 0..count {
@@ -163,7 +163,7 @@ impl Client {
         contents
     }
 
-    /// Fails if an event arrives soon.
+    /// Fails if an event arrives within a short time.
     pub(crate) async fn hears_nothing(&mut self) {
         let event = timeout(SOON, self.event()).await;
         assert!(event.is_err(), "{}", String::from_utf8_lossy(&event.unwrap()));
@@ -174,7 +174,7 @@ impl Client {
     }
 }
 
-/// Waits until a condition holds.
+/// Waits until a condition is true.
 pub(crate) async fn until(condition: impl AsyncFn() -> bool) {
     let wait = async {
         while !condition().await {

@@ -1,4 +1,4 @@
-//! Bounds of both sides.
+//! Limits of client and relay.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use tokio_websockets::{ClientBuilder, Message, WebSocketStream};
 use super::bad_relays::listen;
 use super::fixture::*;
 
-/// A client that the test plays.
+/// Connects a client that the test simulates.
 async fn raw_client(url: &str) -> WebSocketStream<TcpStream> {
     let stream = TcpStream::connect(url.strip_prefix("ws://").unwrap()).await.unwrap();
     let builder = ClientBuilder::new().uri(url).unwrap();
@@ -42,13 +42,13 @@ async fn a_caller_that_reads_nothing_stops_the_relay() {
     let text = message::deliver(subscription, &event.json);
     let text = str::from_utf8(&text).unwrap();
     peer.text().await;
-    // Buffers of the system take some megabytes, the client four events.
+    // The system's buffers hold some megabytes, the client holds four events.
     let mut written = 0;
     while timeout(SOON, peer.say(text)).await.is_ok() {
         written += 1;
         assert!(written < 2_000, "100 MB are written without a reader");
     }
-    // Nothing is lost: it goes on when the caller does.
+    // Nothing is lost: the client continues when its caller does.
     for _ in 0..written {
         assert_eq!(client.event().await, event.json);
     }
@@ -153,7 +153,7 @@ async fn hostile_requests_get_an_answer_or_an_end() {
         ("GET / HTTP/1.1\r\naccept: application/nostr+json\r\n\r\n", "HTTP/1.1 200 OK"),
         ("POST / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n", "HTTP/1.1 426 "),
         ("GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n", "HTTP/1.1 400 "),
-        // Without a check it makes tokio-websockets panic.
+        // Without a check it would make tokio-websockets panic.
         (
             "GET /<> HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n\r\n",
@@ -180,7 +180,7 @@ async fn dropping_the_handle_ends_the_connection() {
     let client = Client::subscribed(&server, &["bob"]).await;
     drop(client);
     until(async || server.connections() == 0).await;
-    // So does dropping the other end of the channel.
+    // Dropping the other end of the channel ends the client as well.
     let client = Client::subscribed(&server, &["bob"]).await;
     drop(client.notifications);
     until(async || server.connections() == 0).await;

@@ -1,4 +1,4 @@
-//! Messages as bytes.
+//! Parsing and writing of messages.
 
 use endseal_nostr::event::Event;
 use endseal_relay::message::{
@@ -73,7 +73,7 @@ fn messages_of_relays_are_read_as_they_were_written() {
     ] {
         assert_eq!(RelayMessage::parse(&message), Ok(expected));
     }
-    // Relays in use leave the reason out, add elements and put spaces in.
+    // Relays in use omit the reason, add elements and insert spaces.
     let id = hex(&event.id);
     let short = format!(" [ \"OK\" , \"{id}\" , true ] ");
     let expected = RelayMessage::Result { id: event.id, accepted: true, reason: "".into() };
@@ -167,8 +167,8 @@ fn filters_match_what_they_say() {
     }
 }
 
-/// Whatever bytes arrive, parsers return, and what they accept means the same when it is written
-/// again.
+/// Parsers must return for any bytes, and an accepted message must keep its meaning when it is
+/// written again.
 #[test]
 fn changed_messages_are_refused_or_mean_what_they_say() {
     let mut random = SplitMix64::new(30);

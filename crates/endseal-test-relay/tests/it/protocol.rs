@@ -33,7 +33,7 @@ async fn the_subscription_changes_while_it_runs() {
     let mut client = Client::subscribed(&server, &["bob"]).await;
     client.relay.subscribe(Some(filter(&["carol"])));
     let sender = Client::start(settings(&server.url()));
-    // The relay may see the new request after the first messages.
+    // The relay may receive the new request after the first messages.
     let heard = async {
         for number in 0.. {
             sender.publish(&message_to("carol", &number.to_string()));
@@ -49,7 +49,7 @@ async fn the_subscription_changes_while_it_runs() {
     until(async || server.subscriptions() == 0).await;
 }
 
-/// The next request of a subscription, or the id of one that ends.
+/// Returns the next request of a subscription, or the id of one that is closed.
 async fn asked(peer: &mut Peer) -> (String, bool) {
     let text = peer.text().await;
     match ClientMessage::parse(text.as_bytes()).unwrap() {
@@ -70,7 +70,7 @@ async fn a_subscription_ends_when_its_successor_is_confirmed() {
     assert_eq!(client.subscribed_to().await, 1);
     assert_eq!(client.relay.subscribe(Some(filter(&["bob", "carol"]))), 2);
     assert_eq!(asked(&mut peer).await, ("2".into(), true));
-    // Events arrive on both. What the relay says of the first confirms nothing.
+    // Events arrive on both subscriptions. A message about the first one confirms nothing.
     peer.say(r#"["EVENT","1",{"a":1}]"#).await;
     peer.say(r#"["EOSE","1"]"#).await;
     peer.say(r#"["EVENT","2",{"a":2}]"#).await;
@@ -204,7 +204,7 @@ async fn a_stop_sends_what_is_queued() {
     sender.relay.stop(LATE).await;
     let expected: Vec<_> = (0..50).map(|number| number.to_string()).collect();
     assert_eq!(bob.contents(50).await, expected);
-    // The relay says goodbye.
+    // The relay sends a close message.
     server.stop().await;
     let code = bob
         .find(|notification| match notification {

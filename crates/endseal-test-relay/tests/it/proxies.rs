@@ -1,4 +1,4 @@
-//! SOCKS5, with a proxy that the test plays.
+//! SOCKS5, with a proxy that the test simulates.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,10 +12,10 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::fixture::*;
 
-/// Requests that a proxy saw: user name, kind of address, address and port.
+/// Requests that a proxy received: user name, type of address, address and port.
 type Seen = Arc<Mutex<Vec<(String, u8, Vec<u8>)>>>;
 
-/// A proxy that connects everything to `target`, or refuses with a reply other than 0.
+/// Starts a proxy that connects everything to `target`, or refuses with a reply other than 0.
 async fn proxy(target: SocketAddr, reply: u8) -> (SocketAddr, Seen) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -109,7 +109,7 @@ async fn refusals_of_a_proxy_have_their_cause() {
     settings.proxy = Some(Proxy { address, isolation: Some("x".repeat(256)) });
     let error = failure(&mut Client::start(settings.clone())).await;
     assert!(matches!(error, ConnectError::Proxy(SocksError::Length)), "{error}");
-    // What speaks another protocol.
+    // A server that speaks another protocol.
     let server = server().await;
     settings.proxy = Some(Proxy { address: server.address(), isolation: None });
     settings.timing.connect = SOON;

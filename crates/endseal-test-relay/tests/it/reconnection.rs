@@ -1,4 +1,4 @@
-//! Loss of the connection.
+//! Loss of the connection, and reconnecting.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ async fn a_relay_that_comes_back_on_its_port_is_subscribed_to_again() {
         })
         .await;
         assert_eq!(server.connections(), 0);
-        // It waits in the queue until there is a connection.
+        // The event waits in the queue until there is a connection.
         let event = message_to("bob", &round.to_string());
         bob.publish(&event);
         server.resume().await.unwrap();
@@ -73,7 +73,7 @@ async fn requests_ask_for_the_overlap() {
         }
     };
     let mut peer = relay.accept().await;
-    // The caller's time counts for the first request.
+    // The start time that the caller passed applies to the first request.
     assert_eq!(asked(&mut peer).await, 5);
     peer.say(r#"["NOTICE","hello"]"#).await;
     drop(peer);
@@ -130,7 +130,7 @@ async fn a_silent_relay_is_left_and_one_that_answers_pings_is_not() {
     let mut silent = Client::start(silent);
     lively.connected().await;
     let began = Instant::now();
-    // It reads nothing, so it answers nothing.
+    // The relay reads nothing, so it answers nothing.
     let _peer = relay.accept().await;
     silent
         .find(|notification| match notification {

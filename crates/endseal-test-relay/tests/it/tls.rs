@@ -1,4 +1,5 @@
-//! TLS in front of the relay. The certificates are made for these tests, for a hundred years.
+//! TLS in front of the relay. The certificates were made for these tests and are valid for a
+//! hundred years.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ const AUTHORITY: &[u8] = include_bytes!("tls/ca.pem");
 const SERVER: &[u8] = include_bytes!("tls/server.pem");
 const KEY: &[u8] = include_bytes!("tls/server.key");
 
-/// Ends TLS and passes on to `target`; returns its port.
+/// Starts a proxy that terminates TLS and forwards to `target`. Returns its port.
 async fn terminate(target: SocketAddr) -> u16 {
     let chain = CertificateDer::pem_slice_iter(SERVER).map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
