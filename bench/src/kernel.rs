@@ -16,7 +16,7 @@ type Fault = Box<dyn core::error::Error + Send + Sync>;
 pub(crate) fn run(arguments: &[OsString]) -> Result<String, Fault> {
     let texts: Option<Vec<&str>> = arguments.iter().map(|it| it.to_str()).collect();
     let Some([suite, subject, case, params, iterations]) = texts.as_deref() else {
-        return Err("wanted: SUITE SUBJECT CASE PARAMS ITERATIONS".into());
+        return Err("usage: SUITE SUBJECT CASE PARAMS ITERATIONS".into());
     };
     let station = Station::find(suite).ok_or("there is no such suite")?;
     let mut subjects = station.subjects();

@@ -68,7 +68,7 @@ const BUN: &str = if cfg!(target_arch = "aarch64") {
 pub const PEERS: &[PeerProgram] = &[
     PeerProgram {
         name: "node",
-        about: "the seed's method on @noble and on node:crypto; libsignal; libsodium; CoreCrypto; \
+        about: "the published method on @noble and on node:crypto; libsignal; libsodium; CoreCrypto; \
                 nostr-tools",
         kind: Kind::Protocol(Speaker {
             program: "node",
@@ -81,7 +81,7 @@ pub const PEERS: &[PeerProgram] = &[
     },
     PeerProgram {
         name: "bun",
-        about: "the seed's method in Bun, the runtime of its published figures",
+        about: "the published method in Bun, the runtime of its published figures",
         kind: Kind::Protocol(Speaker {
             program: BUN,
             arguments: &["main.mjs"],
@@ -93,8 +93,8 @@ pub const PEERS: &[PeerProgram] = &[
     },
     PeerProgram {
         name: "rust",
-        about: "age, HPKE, a straight build of curve25519-dalek and aws-lc-rs; codecs, and the seed's \
-                three layers of JSON",
+        about: "age, HPKE, a straight build of curve25519-dalek and aws-lc-rs; codecs, and the \
+                published three layers of JSON",
         kind: Kind::Protocol(Speaker {
             program: "target/release/endseal-peers",
             arguments: &[],

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `sink` | a backend that drops what it gets, or keeps it in memory |
 //! | `pass` | a proxy that passes on, without cryptography and signatures |
-//! | `seed` | the seed's shape of an encrypting proxy |
+//! | `seed` | the published baseline's shape of an encrypting proxy |
 //!
 //! Each runs as a program of its own, started by `process`, so that CPU time and memory are those
 //! of one subject alone. They end with the process that started them.

@@ -123,7 +123,7 @@ impl fmt::Display for SubjectError {
         match self {
             Self::Failed(why) => write!(f, "failed: {why}"),
             Self::Lost(why) => write!(f, "was lost: {why}"),
-            Self::Protocol(why) => write!(f, "spoke out of protocol: {why}"),
+            Self::Protocol(why) => write!(f, "violated the protocol: {why}"),
             Self::Unsupported(why) => write!(f, "does not do this: {why}"),
         }
     }

@@ -55,7 +55,7 @@ impl Comparison {
             Some(floor) => write!(out, " (noise floors up to {floor}, drifts {drift})"),
             None => {
                 let undecided = self.count(Verdict::Undecided);
-                write!(out, ", {undecided} undecided for want of a noise floor")
+                write!(out, ", {undecided} undecided without a noise floor")
             }
         };
         let _ = writeln!(

@@ -77,9 +77,9 @@ fn info(way: Way) -> SubjectInfo {
         ),
         Way::SeedCtr => (
             SEED,
-            "the seed's method, written anew: AES-256-CTR in segments of 12 MB, an HMAC over the object \
-             that is compared when all has been given out, parts of 5 MB of which 3 are on their way; no \
-             ranges",
+            "the published method, implemented again: AES-256-CTR in segments of 12 MB, an HMAC over \
+             the object that is compared when all has been sent, parts of 5 MB of which 3 are sent at \
+             the same time; no ranges",
             "",
             &["confidential"],
         ),
@@ -181,7 +181,7 @@ fn counters(sink: SocketAddr) -> Result<Counters, Failure> {
     let text = String::from_utf8(text)?;
     let of = |name: &str| -> Result<f64, Failure> {
         let line = text.lines().find_map(|line| line.strip_prefix(name));
-        Ok(line.ok_or("the sink does not tell")?.trim().parse()?)
+        Ok(line.ok_or("the sink does not report this counter")?.trim().parse()?)
     };
     Ok(Counters { requests: of("requests ")?, bytes_out: of("bytes_out ")? })
 }

@@ -16,14 +16,14 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
             "Nowhere in this run: no subject was faster, smaller or leaner than endseal in any case \
              that both were measured in, beyond the noise floor."
         } else {
-            "This run has nobody to lose to: only endseal was measured."
+            "This run has nothing to compare with: only endseal was measured."
         });
         return;
     }
     document.paragraph(
-        "Every case in which somebody was ahead of endseal beyond the noise floor, the worst first. \
-         A factor below 1 is how fast endseal was beside the other; in italics beside other properties. \
-         Of several sizes, the worst and the best are shown.",
+        "Every case in which another subject was ahead of endseal beyond the noise floor, the worst \
+         first. A factor below 1 means that endseal is slower; a factor in italics compares \
+         different properties. Of several sizes, the worst and the best are shown.",
     );
     let mut table = Table::new("", &["What", "by how much", "beside whom", "why"]);
     table.prose = true;

@@ -79,14 +79,14 @@ fn case_of(skip: &Skip) -> Option<Case> {
 
 fn subjects(document: &mut Document, figures: &Figures<'_>) {
     let mut table = Table::new(
-        "Who was measured",
+        "Subjects that were measured",
         &["Subject", "what it is", "runs in", "made of", "configured after", "properties"],
     );
     table.prose = true;
     for subject in figures.subjects() {
         let infos = figures.infos(subject);
         if infos.is_empty() {
-            table.row(vec![subject.into(), "says nothing of itself".into()]);
+            table.row(vec![subject.into(), "no description".into()]);
         }
         for info in infos {
             let made_of: Vec<String> =
@@ -107,7 +107,7 @@ fn subjects(document: &mut Document, figures: &Figures<'_>) {
         }
     }
     if table.rows.is_empty() {
-        document.paragraph("Nobody.");
+        document.paragraph("No subject was measured.");
     }
     document.table(table);
 }

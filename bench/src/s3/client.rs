@@ -262,7 +262,7 @@ impl Connection {
         let len = match headers.get("content-length") {
             Some(len) => len.to_str()?.parse()?,
             None if status == 204 => 0,
-            None => return Err("an answer does not tell its length".into()),
+            None => return Err("an answer has no length".into()),
         };
         self.used = Instant::now();
         Ok(Answer { status, headers, len, start: end + 4, end: filled })

@@ -81,7 +81,7 @@ impl Process {
 pub(crate) fn memory(process: u32, name: &str) -> Result<u64, Failure> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(name));
-    let kib = line.ok_or("the kernel does not tell")?.trim().trim_end_matches(" kB");
+    let kib = line.ok_or("the kernel does not report it")?.trim().trim_end_matches(" kB");
     Ok(kib.parse::<u64>()? * 1024)
 }
 
@@ -126,7 +126,7 @@ impl CpuClock {
             let thread = thread?;
             // The thread may end between the two calls.
             let Ok(text) = fs::read_to_string(thread.path().join("schedstat")) else { continue };
-            let spent = text.split(' ').next().ok_or("the kernel does not tell")?.parse()?;
+            let spent = text.split(' ').next().ok_or("the kernel does not report it")?.parse()?;
             self.threads.insert(thread.file_name().to_string_lossy().into_owned(), spent);
         }
         let by_thread: u64 = self.threads.values().sum();
@@ -136,10 +136,10 @@ impl CpuClock {
         // Fallback for a kernel without these files.
         let stat = fs::read_to_string(self.folder.join("stat"))?;
         // The name in brackets may contain any character.
-        let (_, fields) = stat.rsplit_once(") ").ok_or("the kernel does not tell")?;
+        let (_, fields) = stat.rsplit_once(") ").ok_or("the kernel does not report it")?;
         let mut fields = fields.split(' ').skip(11);
         let mut next = || -> Result<u64, Failure> {
-            Ok(fields.next().ok_or("the kernel does not tell")?.parse()?)
+            Ok(fields.next().ok_or("the kernel does not report it")?.parse()?)
         };
         Ok((next()? + next()?) as f64 * 1e9 / ticks_a_second())
     }

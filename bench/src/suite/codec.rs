@@ -20,7 +20,7 @@ const SIZED: &str = "wire_size";
 /// The cases and rules of the suite `codec`.
 pub(crate) static SUITE: Suite = Suite {
     name: "codec",
-    about: "a message encoded, sealed and framed, and back; station 2",
+    about: "a message encoded, sealed and framed, and back; component 2",
     cases,
     sized: &[SIZED],
     untimed: &[SIZED],
@@ -33,7 +33,7 @@ pub(crate) static SUITE: Suite = Suite {
 };
 
 const BORROWED: &str = "Strings and byte strings are slices of what was decoded, or, above layer 1, of \
-     what was opened. Whoever lacks such a decoder is not here.";
+     what was opened. Subjects without such a decoder are left out.";
 
 fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = Vec::new();

@@ -27,7 +27,7 @@ pub(crate) const DELAYS_MS: [u64; 2] = [50, 200];
 /// The cases and rules of the suite `envelope`.
 pub(crate) static SUITE: Suite = Suite {
     name: "envelope",
-    about: "one sender, a message or file sealed to a group; station 1",
+    about: "one sender, a message or file sealed to a group; component 1",
     cases,
     sized: &["seal"],
     untimed: &[BREAKDOWN, RELAY],

@@ -41,7 +41,7 @@ const SIZED: [&str; 2] = ["nip04_encrypt", "nip44_encrypt"];
 /// The cases and rules of the suite `nostr`.
 pub(crate) static SUITE: Suite = Suite {
     name: "nostr",
-    about: "encryption, signatures and a signer's whole answer in Nostr; station 4",
+    about: "encryption, signatures and a signer's whole answer in Nostr; component 4",
     cases,
     sized: &SIZED,
     untimed: &[MCU, BUNKER_IDLE],

@@ -60,7 +60,7 @@ pub(crate) const MEMORY_SIZES: [u64; 3] = [10 * MB, 1024 * MB, 5_000 * MB];
 /// The cases and rules of the suite `s3`.
 pub(crate) static SUITE: Suite = Suite {
     name: "s3",
-    about: "objects of an S3 server behind a proxy that seals them; station 3",
+    about: "objects of an S3 server behind a proxy that seals them; component 3",
     cases,
     sized: &[],
     untimed: &[MEMORY],

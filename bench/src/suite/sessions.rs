@@ -35,7 +35,7 @@ pub(crate) const DEFAULT_CHUNK: u64 = 256;
 pub(crate) static SUITE: Suite = Suite {
     name: "sessions",
     about: "a backlog of conversations decrypted and kept, few or many messages a transaction; \
-            station 5",
+            component 5",
     cases,
     sized: &[DECRYPT],
     untimed: &[MEMORY, SEND],

@@ -19,7 +19,7 @@ const COLLECTED: u64 = 64 * KB;
 /// The cases and rules of the suite `transport`.
 pub(crate) static SUITE: Suite = Suite {
     name: "transport",
-    about: "two ends that know each other's keys, connected on one machine; station 2",
+    about: "two ends that know each other's keys, connected on one machine; component 2",
     cases,
     sized: &["wire_size", MESSAGE_SIZE],
     untimed: &["wire_size", MESSAGE_SIZE],

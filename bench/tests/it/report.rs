@@ -199,7 +199,7 @@ fn a_ratio_without_pairs_is_marked() {
 fn nothing_measured_is_a_report_too() {
     let text = words(&record(&empty()));
     assert!(text.contains("not measured in this run"));
-    assert!(text.contains("nobody to lose to"));
+    assert!(text.contains("nothing to compare with"));
     let mut strange = empty();
     strange["rows"] = json!([{"suite": "", "case": "", "params": {}, "subject": "", "metric":
         "time", "unit": "ns", "median": 0.0, "ci95": [0.0, 0.0], "n": 0}]);

@@ -18,7 +18,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Outcome, Failure> {
     let text = roles::serve(&args.arguments).map_err(|error| {
-        Failure::new(Kind::Environment, "the role was not played").because(&*error)
+        Failure::new(Kind::Environment, "this role of the benchmark failed").because(&*error)
     })?;
     Ok(Outcome { text, json: Value::Null })
 }

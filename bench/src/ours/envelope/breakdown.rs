@@ -48,7 +48,7 @@ impl Prepared for Breakdown {
     }
 
     fn run(&mut self, _: u32) -> Result<Elapsed, SubjectError> {
-        Err(SubjectError::Unsupported("its steps are told, not timed together".into()))
+        Err(SubjectError::Unsupported("its steps are reported, not timed together".into()))
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {

@@ -115,7 +115,7 @@ impl Prepared for OnTheWay {
     }
 
     fn run(&mut self, _: u32) -> Result<Elapsed, SubjectError> {
-        Err(SubjectError::Unsupported("its parts are told, not timed together".into()))
+        Err(SubjectError::Unsupported("its parts are reported, not timed together".into()))
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {

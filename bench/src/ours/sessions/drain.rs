@@ -37,7 +37,7 @@ pub(super) fn memory(world: &World) -> Result<Vec<Extra>, Failure> {
             .stderr(Stdio::null())
             .output()?;
         let text = String::from_utf8(output.stdout)?;
-        let grown = text.strip_prefix("rss_growth ").ok_or("the process told no memory")?;
+        let grown = text.strip_prefix("rss_growth ").ok_or("the process reported no memory")?;
         samples.push(grown.trim().parse()?);
     }
     Ok(vec![less("rss_growth", "B", samples)])
@@ -87,7 +87,7 @@ fn status(name: &str) -> Result<u64, Failure> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib: u64 =
-        line.ok_or("the kernel does not tell")?.trim().trim_end_matches(" kB").parse()?;
+        line.ok_or("the kernel does not report it")?.trim().trim_end_matches(" kB").parse()?;
     Ok(kib * 1024)
 }
 

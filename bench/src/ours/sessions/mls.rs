@@ -37,7 +37,7 @@ pub(super) fn meet(
     }
     let commit = group.add(packages.iter().map(Vec::as_slice), NOW_SINCE_1970)?;
     group.accept_pending()?;
-    let welcome = commit.welcome.first().ok_or("nobody was welcomed")?;
+    let welcome = commit.welcome.first().ok_or("the commit has no welcome message")?;
     receiver.transaction(|it| it.join_group(welcome))?;
     Ok(Box::new(Writer(group)))
 }

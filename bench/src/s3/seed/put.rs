@@ -55,7 +55,7 @@ async fn in_parts(
     let begun = proxy.send(Method::POST, &target, headers, Pieces::default()).await?;
     let (_, begun) = success(begun).await?;
     let begun = String::from_utf8(begun)?;
-    let id = element(&begun, "UploadId").ok_or("the backend told no upload")?.to_owned();
+    let id = element(&begun, "UploadId").ok_or("the backend returned no upload id")?.to_owned();
     let mut hmac = key.hmac();
     let mut parts = Parts::new(Arc::clone(proxy), path, &id);
     let mut segment = Vec::with_capacity(SEGMENT);

@@ -124,7 +124,7 @@ impl Carrier for Iroh {
         // stay.
         if connection.remote_id() != client {
             connection.close(0_u32.into(), b"stranger");
-            return Err("a stranger".into());
+            return Err("an unknown endpoint".into());
         }
         let pair = Pair::new(connection.accept_bi().await?);
         Ok((connection, pair))

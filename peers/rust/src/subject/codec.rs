@@ -193,8 +193,8 @@ mod tests {
         }
     }
 
-    /// Each layer contains the one below: in Base64 it is about four thirds as long, as lists of numbers
-    /// about three times.
+    /// Each layer contains the one below: in Base64 it is about four thirds as long, as lists of
+    /// numbers about three times.
     #[test]
     fn layers_of_the_seed_grow_as_their_encodings_of_bytes_do() {
         let length = |subject, layer| prepared(subject, layer, SIZES[2]).1[0].len();

@@ -30,7 +30,7 @@ use crate::message::{self, Message};
 
 pub(crate) const ARRAY: Codec = Codec {
     name: "seed-json-array",
-    about: "the seed's three layers of JSON, byte strings as lists of numbers: what its figures fit",
+    about: "three layers of JSON as published, byte strings as lists of numbers: fits its figures",
     crates: &["serde_json", "serde", "aws-lc-rs"],
     settings: "https://docs.rs/serde_json/1.0.154/serde_json/",
     properties: &["confidential", "authenticated"],
@@ -41,7 +41,7 @@ pub(crate) const ARRAY: Codec = Codec {
 
 pub(crate) const BASE64: Codec = Codec {
     name: "seed-json-base64",
-    about: "the seed's three layers of JSON, byte strings in Base64: what it says",
+    about: "three layers of JSON as published, byte strings in Base64: fits its text",
     crates: &["serde_json", "serde", "base64", "aws-lc-rs"],
     prepare: Pipeline::<Base64>::prepare,
     ..ARRAY

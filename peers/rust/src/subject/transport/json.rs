@@ -12,7 +12,7 @@ use crate::transport::{PINNED_POST_QUANTUM, Prepared, Transport};
 
 pub(super) const ARRAY: Transport = Transport {
     name: "quinn-json-array",
-    about: "the seed's three layers of JSON over plain quinn, byte strings as lists of numbers",
+    about: "three layers of JSON as published, over plain quinn, byte strings as lists of numbers",
     crates: CRATES,
     settings: SETTINGS,
     properties: PINNED_POST_QUANTUM,
@@ -21,7 +21,7 @@ pub(super) const ARRAY: Transport = Transport {
 
 pub(super) const BASE64: Transport = Transport {
     name: "quinn-json-base64",
-    about: "the seed's three layers of JSON over plain quinn, byte strings in Base64",
+    about: "three layers of JSON as published, over plain quinn, byte strings in Base64",
     prepare: |work, inputs| carry(&seed_json::BASE64, work, inputs),
     ..ARRAY
 };
