@@ -113,7 +113,7 @@ __attribute__((constructor)) static void start(void) {
     }
 }
 
-/* Whether the operation is to fail. */
+/* Returns true if this operation must fail. */
 static int fails(int is_counted) {
     char text[24];
     if (!is_counted) return 0;
@@ -123,8 +123,8 @@ static int fails(int is_counted) {
     return counted == at || (sticky && counted > at);
 }
 
-/* Where SQLite calls malloc and realloc: nobody else's allocations fail, because Rust ends the process
- * then. */
+/* Address ranges from which SQLite calls malloc and realloc. Only its allocations fail, because Rust
+ * ends the process when one of its own fails. */
 static struct { uintptr_t begin, end; } callers[2];
 
 static int program(struct dl_phdr_info *info, size_t size, void *base) {
