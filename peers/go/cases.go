@@ -72,7 +72,7 @@ func prepare(name, caseName string, params map[string]number, inputs number) (jo
 		if sealing && wanted.cached != subject.cached {
 			return job{}, unsupported("cached is not %v in this subject", wanted.cached)
 		}
-		// What does not depend on kept keys is measured once.
+		// Cases that do not depend on cached keys are measured once.
 		keeping := sealing || strings.HasPrefix(caseName, "nip04_") || caseName == "flow"
 		if subject.cached && !keeping {
 			return job{}, unsupported("no key is kept in the case %s", caseName)

@@ -140,7 +140,7 @@ func answered(signer *nip46.StaticKeySigner, request string) (string, error) {
 	if err := easyjson.Unmarshal([]byte(request), &event); err != nil {
 		return "", err
 	}
-	// The signer itself leaves that to whoever received the event.
+	// The signer itself leaves that to the caller that received the event.
 	if err := verified(event); err != nil {
 		return "", err
 	}

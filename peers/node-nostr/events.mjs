@@ -47,7 +47,7 @@ function entity({ expect, input, type, ...members }) {
   return fits && isDeepStrictEqual(again, found) ? undefined : `reads ${JSON.stringify(found)}`;
 }
 
-/** What was decoded, with the names of the vectors. */
+/** Returns the decoded fields, named as in the vectors. */
 function plain({ type, data }) {
   switch (type) {
     case 'npub':

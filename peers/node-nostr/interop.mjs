@@ -48,7 +48,7 @@ const operations = {
   wrap: ({ secret, public: other, event }) => ({
     event: JSON.stringify(wrapEvent(JSON.parse(event), bytes(secret), other)),
   }),
-  // The library leaves the wrap's own signature to whoever received it.
+  // The library leaves verifying the wrap's own signature to its caller.
   unwrap({ secret, event }) {
     const wrap = JSON.parse(event);
     if (!verifyEvent(wrap)) {
@@ -59,7 +59,7 @@ const operations = {
   },
 };
 
-/** What a request needs, all of it strings. */
+/** Fields that each request needs; all are strings. */
 const NEEDS = {
   describe: [],
   public_key: ['secret'],

@@ -121,7 +121,7 @@ function giftWrap({ expect, receiver_secret: secret, wrap, author, rumor }) {
     ?? (isDeepStrictEqual(found, JSON.parse(rumor)) ? undefined : 'another rumor');
 }
 
-/** Whether a name of the event is there twice, of which JSON.parse takes the last one. */
+/** True if the event has a name twice, of which JSON.parse would take the last one. */
 function isAmbiguous(wrap) {
   const names = wrap.match(/"(?:id|pubkey|created_at|kind|tags|content|sig)":/g) ?? [];
   return names.length > new Set(names).size;

@@ -248,7 +248,7 @@ const differs = (found, wanted) => (isDeepStrictEqual(found, wanted)
   ? undefined
   : `${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
 
-/** What is wrong if `work` does not refuse with the class that is expected. */
+/** Describes the error if `work` does not refuse with the expected class. */
 export function judged(expect, work) {
   let found = 'ok';
   let problem;

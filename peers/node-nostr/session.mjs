@@ -46,7 +46,7 @@ function attempt(work, otherwise) {
   }
 }
 
-/** What a reader keeps of a request. */
+/** Fields of a request that a reader keeps. */
 function readRequest(json) {
   const { id, method, params } = JSON.parse(json);
   if (typeof id !== 'string' || typeof method !== 'string') {
@@ -92,7 +92,7 @@ function opened(it, { id, result, error, client }) {
     ? nip04.decrypt(it.transport_secret, client, event.content)
     : nip44.decrypt(event.content, key);
   const cause = JSON.parse(text).error;
-  // The cause of a malformed request is told in the implementation's own words.
+  // The error text for a malformed request differs between implementations.
   return (it.expect === 'request'
     ? differs(Buffer.byteLength(cause) > 0 && Buffer.byteLength(cause) <= 96, true)
     : differs(own, it.plaintext))
@@ -159,7 +159,7 @@ function isConnect({ method, params }, secret) {
   return method === 'connect' && params[1] === secret;
 }
 
-/** Whether metadata are absent or an object of texts. */
+/** True if the metadata are absent or an object of texts. */
 function isObject(json) {
   try {
     const value = JSON.parse(json || '{}');

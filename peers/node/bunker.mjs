@@ -1,5 +1,5 @@
 // NDK's signer of NIP-46 for the case `bunker_sign`: `node bunker.mjs --relay URL` prints a line with
-// its URL and serves until standard input ends. Everybody may do everything.
+// its URL and serves until standard input ends. Every client may do everything.
 
 import { parseArgs } from 'node:util';
 import NDK, { NDKNip46Backend, NDKPrivateKeySigner } from '@nostr-dev-kit/ndk';

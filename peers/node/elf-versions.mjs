@@ -26,7 +26,7 @@ export function glibcWanted(library) {
   return wanted.sort(byRelease).at(-1) ?? '0';
 }
 
-/** Whether release `a` of glibc, such as `2.36`, is older than `b`. */
+/** True if release `a` of glibc, such as `2.36`, is older than `b`. */
 export function isOlder(a, b) {
   return byRelease(a, b) < 0;
 }

@@ -72,7 +72,7 @@ async function opening(subject, group, contents, { members, count }) {
   };
 }
 
-/** How often steps are timed, and how many times before that to let the runtime compile. */
+/** Number of timed runs of each step, and of runs before them in which the runtime compiles. */
 const STEP_ROUNDS = 15;
 const STEP_WARM_UP = 10;
 
@@ -81,7 +81,7 @@ function breakdown(subject, group, contents, { members }) {
   const sealed = sealing(subject, group, contents, { members });
   return {
     step() {
-      throw new Unsupported('its steps are told by check');
+      throw new Unsupported('its steps are reported by check');
     },
     async check() {
       const figures = {};

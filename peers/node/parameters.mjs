@@ -3,7 +3,7 @@
 /** A request that this subject cannot serve. */
 export class Unsupported extends Error {}
 
-/** Whether there are exactly these parameters, each within its limits. */
+/** True if there are exactly these parameters, each within its limits. */
 export function within(given, names, limits) {
   for (const name of Object.keys(given)) {
     if (!names.includes(name)) {

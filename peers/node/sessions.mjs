@@ -25,7 +25,7 @@ const CONTENT_BYTES = 100;
 /** The bit that `tamper` changes is in the last byte but so many. */
 const TAMPERED_FROM_END = 16;
 
-/** What the numbers of the protocol mean. */
+/** Meaning of the numbers in the protocol. */
 const ENGINES = ['pairwise', 'mls'];
 const NAMES =
   ['messages', 'conversations', 'per_commit', 'engine', 'threads', 'members', 'inputs'];
@@ -39,7 +39,7 @@ const LIMITS = {
   inputs: 4096,
 };
 const MESSAGE_LIMIT = 1 << 20;
-/** Members of all groups, whose keys and leaves somebody has to make. */
+/** Largest number of members of all groups. Their keys and leaves take time and memory. */
 const LEAF_LIMIT = 5000;
 
 /** Makes a case of the suite. */
@@ -65,7 +65,7 @@ export async function prepare({ sessions }, params, inputs) {
   return sessions.make({ ...params, engine }, inputs);
 }
 
-/** What is sent in one backlog. */
+/** The messages of one backlog. */
 export function someContents(messages) {
   return Array.from({ length: messages }, () => randomBytes(CONTENT_BYTES));
 }
@@ -122,7 +122,7 @@ async function plainly(world, messages, contents, perCommit) {
 }
 
 /**
- * Whether only the message in the middle is refused when one bit of it is changed. All are in one
+ * True if only the message in the middle is refused when one bit of it is changed. All are in one
  * transaction where there are any, because `check` has no more time than a run.
  */
 async function refusesOne(world, messages, contents) {
@@ -156,7 +156,7 @@ async function recovered(world, messages, contents) {
   }
 }
 
-/** What this process gave to the kernel for storage, where the kernel counts it. */
+/** Bytes that this process has written to storage, if the kernel counts them. */
 function storageBytes() {
   try {
     return Number(readFileSync('/proc/self/io', 'latin1').match(/^write_bytes: (\d+)$/m)[1]);

@@ -79,7 +79,7 @@ def times_eight(p):
 
 
 def is_low_order(p):
-    """Whether p is one of the eight points of the torsion subgroup."""
+    """Returns true if p is one of the eight points of the torsion subgroup."""
     return is_identity(times_eight(p))
 
 

@@ -62,7 +62,7 @@ KINDS = {
 
 
 def problem(vector):
-    """What is wrong with one vector, or None."""
+    """Returns a description of the error of one vector, or None."""
     try:
         result = KINDS[vector["kind"]](vector)
     except session.SessionError as error:

@@ -194,7 +194,7 @@ class Envelope(unittest.TestCase):
             self.refused("authentication", swapped, person)
 
     def insider(self, envelope, change):
-        """What a recipient who knows K can make: other plaintext under the same header."""
+        """Builds the envelope that a recipient with K can make: another plaintext with the same header."""
         h = ef.header_digest(envelope, CONTEXT)
         key, base, _ = ef.chunk_keys(rnd("key"), envelope[40:64], h)
         plaintext = ef.decrypt_chunks(key, base, envelope[136:])

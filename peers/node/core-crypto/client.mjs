@@ -76,7 +76,7 @@ export class Client {
     return this.#core.findCredentials(filters);
   }
 
-  /** What its files have together. */
+  /** Returns the total size of the client's files in bytes. */
   bytes() {
     const sizes = FILES.map((end) => statSync(this.#path + end, { throwIfNoEntry: false })?.size);
     return sizes.reduce((sum, size) => sum + (size ?? 0), 0);

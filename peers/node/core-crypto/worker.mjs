@@ -11,7 +11,7 @@ const operations = {
   async load() {
     ({ World } = await import('./world.mjs'));
   },
-  /** Where all worlds are: what is left of them is removed if nobody else can. */
+  /** Folder of all worlds. Its remains are removed here if no other process can do it. */
   own: (folder) => {
     root = folder;
   },

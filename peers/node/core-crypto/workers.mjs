@@ -31,12 +31,12 @@ export function folder() {
   return mkdtempSync(join(root, 'world-'));
 }
 
-/** Whether the next call comes to a process that has compiled nothing yet. */
+/** True if the next call goes to a process that has compiled nothing yet. */
 export function isFresh() {
   return worker === null || messages >= WORN_OUT;
 }
 
-/** Whether the library can be loaded; throws if not, with the reason. */
+/** Checks that the library can be loaded. Throws the reason if it cannot. */
 export async function probe() {
   try {
     await call(0, 'own', undefined);

@@ -1,10 +1,10 @@
-// What libsignal asks of its user: stores. These are in memory and hold objects.
+// The stores that libsignal needs from its user. These are in memory and hold objects.
 
 import * as signal from '@signalapp/libsignal-client';
 
 export const DEVICE = 1;
 
-/** What a member publishes, from its identity and prekeys that all of them may share. */
+/** Returns the keys that a member publishes: its identity, and prekeys that all members may share. */
 export function bundle({ secret, registration }, { ec, kem }) {
   const [ecPublic, kemPublic] = [ec.getPublicKey(), kem.getPublicKey()];
   return signal.PreKeyBundle.new(

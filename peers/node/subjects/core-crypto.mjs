@@ -13,7 +13,7 @@ import { rmSync } from 'node:fs';
 import { versions } from '../packages.mjs';
 import * as workers from '../core-crypto/workers.mjs';
 
-/** How many messages go through a fresh process before anything is timed. */
+/** Number of messages that a fresh process decrypts before anything is timed. */
 const WARM_UP = 1000;
 
 await workers.probe();

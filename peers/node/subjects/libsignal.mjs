@@ -107,7 +107,7 @@ async function readerState({ sender, distribution }) {
   return keys.record;
 }
 
-/** What the server hands to one recipient of a sent message. */
+/** Returns the part of a sent message that the server passes to one recipient. */
 function deliver({ readers }, index, sent, state) {
   const message = new SentMessage(sent);
   const recipient = message.recipientsByServiceIdString()[readers[index].address.name()];

@@ -61,7 +61,7 @@ final class Client implements AutoCloseable {
         return await(continuation -> proteus.decrypt(message, session, continuation));
     }
 
-    /** What its files have together. */
+    /** Returns the total size of the client's files in bytes. */
     long bytes() throws IOException {
         long sum = 0;
         for (String end : FILES) {

@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.OptionalLong;
 
-/** What this process used. */
+/** CPU time of this process, and the bytes that it has written to storage. */
 final class Clocks {
     private static final String STORAGE_COUNT = "write_bytes: ";
 

@@ -147,7 +147,7 @@ final class DecryptBatch {
         return contents;
     }
 
-    /** Whether only the message in the middle is refused when one bit of it is changed. */
+    /** Returns true if only the message in the middle is refused when one bit of it is changed. */
     private boolean refusesOne(World.Backlog backlog) throws Exception {
         int count = backlog.messages().size();
         int middle = count / 2;

@@ -14,7 +14,7 @@ public final class Main {
      * Answers line by line until the input ends.
      *
      * @param arguments none
-     * @throws IOException if nobody reads the answers
+     * @throws IOException if the answers cannot be written
      */
     public static void main(String[] arguments) throws IOException {
         OutputStream out = new FileOutputStream(FileDescriptor.out);

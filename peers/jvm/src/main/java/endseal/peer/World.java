@@ -32,7 +32,7 @@ final class World {
     /** In memory, where the system has a folder for that. */
     private final Path sender;
 
-    /** What was sent, and what lies before the receiver. */
+    /** Messages that were sent, and those that wait for the receiver. */
     record Backlog(List<byte[]> contents, List<byte[]> messages) {}
 
     World(int messages, int conversations, int backlogCount) throws Exception {
