@@ -157,7 +157,7 @@ def look_for(words, world):
     found, waiting = [], 0
     for sender, receiver in (("alice", "bob"), ("bob", "alice"), ("alice", "bob")):
         world.talk(sender, receiver)
-        # What waits is searched, and what is left when nothing does.
+        # The files are searched while messages wait, and again when none is left.
         waiting += world.hub.metric("waiting_frames")
         found += world.look()
         read = world.read(receiver)

@@ -46,7 +46,7 @@ class World:
         self.written = {name: [] for name in SENDERS}
 
     def fill(self, frames):
-        """Lets the senders write in turn until so many frames wait."""
+        """Lets the senders write alternately until that many frames wait."""
         each = frames // len(SENDERS)
         while any(len(written) < each for written in self.written.values()):
             for name, written in self.written.items():

@@ -58,7 +58,7 @@ class Network:
 
 
 class Follower:
-    """What `inbox --follow` shows, as it comes. It waits for `up`."""
+    """Reads the output of `inbox --follow` as it arrives. The command waits for `up`."""
 
     def __init__(self, person):
         self.texts = []
@@ -138,7 +138,7 @@ def send(binary, folder, network, loss, processes):
         hub.process.send_signal(how)
     follower.wait_for(TEXTS, begun + SECONDS)
     seconds = time.monotonic() - begun
-    # What comes twice would come with what a further text brings.
+    # A duplicate would arrive with the next text.
     alice.ok("say", "bob", "the last")
     follower.wait_for(TEXTS + 1, time.monotonic() + SECONDS)
     arrived = follower.texts

@@ -89,7 +89,7 @@ class App:
         return answer
 
     def result(self, do, **fields):
-        """What the signer answers; in time, and no error."""
+        """Returns the signer's answer. Fails if it is late or an error."""
         answer = self.ask(do, **fields)
         assert answer["ok"], f"{do}: {answer}"
         self.slowest = max(self.slowest, answer["ms"])

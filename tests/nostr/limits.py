@@ -1,4 +1,4 @@
-"""What a client or a signer of others does not do.
+"""Calls that clients and signers of other projects do not support.
 
 Such a test runs all the same and must fail: one that passes is an error.
 """

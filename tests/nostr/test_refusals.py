@@ -1,4 +1,4 @@
-"""What was not granted gets an error, in time, and costs the rest nothing."""
+"""Requests without a grant get an error in time, and do not affect other requests."""
 
 import secrets
 

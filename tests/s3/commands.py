@@ -5,7 +5,7 @@ import subprocess
 
 from children import clean_environment
 
-# What synchronisations are given: names and lengths.
+# Files that are synchronised: names and lengths.
 FILES = {
     "a.txt": 10,
     "empty": 0,

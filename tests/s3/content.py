@@ -1,4 +1,4 @@
-"""Contents that can be told apart, and their hashes."""
+"""Contents that differ from each other, and their hashes."""
 
 import hashlib
 import random
@@ -19,7 +19,7 @@ def sha256(data):
 
 
 def same(got, expected, what="content"):
-    """Compares by hash and names both lengths: a dump of 64 MiB helps nobody."""
+    """Compares by hash and names both lengths: a dump of 64 MiB would not help."""
     if sha256(got) != sha256(expected):
         at = next((i for i, (a, b) in enumerate(zip(got, expected)) if a != b), None)
         raise AssertionError(

@@ -3,7 +3,7 @@
 #
 #   tests/s3/install.sh [versitygw] [minio] [s3proxy] [clients]
 #
-# What cannot be installed is named on stderr and left out; the tests then show it as skipped. The
+# Programs that cannot be installed are named on stderr and left out; the tests then show it as skipped. The
 # Python clients and rclone are needed: without them this script fails. `clients` are those of --all.
 set -euo pipefail
 

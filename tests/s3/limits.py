@@ -1,4 +1,4 @@
-"""What servers are known not to do: server, test, reason.
+"""Known limits of servers: server, test, reason.
 
 These tests run all the same and are expected to fail (`xfail`, strict): one that passes is a failure, so
 that a line that is no longer true is found.
@@ -67,7 +67,7 @@ DIRECT = {
     "s3proxy": {
         "objects/metadata_above_the_limit_are_refused": "has no limit",
         "connections/an_upload_without_a_length_is_refused": "takes it",
-        "connections/virtual_host_style_is_understood": "is told no domain",
+        "connections/virtual_host_style_is_understood": "has no domain configured",
         "part_reading/parts_are_read_by_their_number": "cannot read parts",
         "part_reading/attributes_name_the_parts": "does not name parts",
         "ranges/a_range_that_is_none_gives_the_whole_object": "refuses it",
@@ -83,7 +83,7 @@ DIRECT = {
 }
 
 
-# What the proxy does not do, before every server.
+# Limits of the proxy itself, with every server.
 PROXY = {
     "checksums/a_wrong_checksum_of_a_part_in_the_list_is_refused": (
         "knows the checksum of a part only while it passes"
@@ -93,7 +93,7 @@ PROXY = {
 
 ORDER = "takes lists for sorted, which are in the order of encrypted names"
 
-# What clients and cases want of names that are not encrypted.
+# Clients and cases that need names that are not encrypted.
 NAMES = {
     "names/key_with[long]": "has no room once it is encrypted",
     "listings/both_versions_list_the_same": ORDER,

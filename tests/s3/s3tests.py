@@ -34,7 +34,7 @@ MARKS = "not (%s)" % " or ".join(
 SUITE = "s3tests/functional/test_s3.py"
 COMMIT = "8f0ae7b"
 
-# What passes directly and not through the proxy with its defaults; docs/design/s3-tests.md has the reasons.
+# Tests that pass directly and not through the proxy with its defaults; docs/design/s3-tests.md has the reasons.
 KNOWN = (
     "test_encrypt*",
     "test_post_object_*",
@@ -115,7 +115,7 @@ def suite(options, folder, port, chosen):
     config = os.path.join(folder, "s3tests.conf")
     configuration(config, port)
     results = os.path.join(folder, "results.xml")
-    # What pytest and the tests leave behind goes into a folder of ours.
+    # Files that pytest and the tests leave behind go into a folder of ours.
     copy = os.path.join(folder, "suite")
     shutil.copytree(options.checkout, copy, ignore=shutil.ignore_patterns(".git"))
     with open(os.path.join(folder, "pytest.log"), "wb") as log:

@@ -49,5 +49,5 @@ def must_fail(world, bucket, key, plaintext, safe, what, headers=None, start=0):
 
 
 def safe_before(position):
-    """How much of a whole object's plaintext lies in chunks before the one of a sealed position."""
+    """Returns the bytes of a whole object's plaintext in the chunks before that of a sealed position."""
     return position // SEALED_CHUNK * CHUNK

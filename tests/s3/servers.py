@@ -1,4 +1,4 @@
-"""S3 servers that nobody here wrote."""
+"""S3 servers of other projects."""
 
 import http.client
 import os
@@ -18,7 +18,7 @@ def cache():
 
 
 def answers(port, path="/", statuses=range(200, 500), authority=None):
-    """Whether a GET of the path is answered with one of the statuses, by TLS if there is an authority for it."""
+    """Returns true if a GET of the path has one of the statuses, by TLS if there is an authority for it."""
     if authority:
         context = ssl.create_default_context(cafile=authority)
         connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=5, context=context)

@@ -1,4 +1,4 @@
-"""What lies at the server: nothing that can be read, of the length that the specification says."""
+"""Objects at the server: unreadable, and of the length that the specification defines."""
 
 import os
 

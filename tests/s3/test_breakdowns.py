@@ -57,7 +57,7 @@ def test_one_upload_over_three_processes_while_one_is_killed(world):
     two.kill()
     no_success(exchange)
     found = clients[three].list_parts(Bucket=bucket, Key="k", UploadId=upload_id)["Parts"]
-    # A server may have kept what a dead process sent of part 2; nobody was given its tag.
+    # A server may have kept what a dead process sent of part 2; its tag was never returned.
     found = [(it["PartNumber"], it["Size"]) for it in found if it["PartNumber"] != 2]
     equal(found, [(1, PART), (3, PART + 9)], "parts")
     parts += [put(4, one), put(2, three)]
@@ -66,8 +66,8 @@ def test_one_upload_over_three_processes_while_one_is_killed(world):
 
 
 def without_parts(world, bucket, key):
-    """What MinIO itself makes of an upload if its client dies while it completes: it takes all parts out of their
-    list, sees that nobody waits any more, and does not go on to the object."""
+    """MinIO itself, with an upload whose client dies while it is completed: it takes all parts out of their
+    list, sees that the client has gone, and does not go on to the object."""
     equal(world.server.name, "minio", "the server that loses parts")
     (upload,) = [
         it

@@ -48,7 +48,7 @@ def test_head_has_no_body(world):
 
 
 def test_one_connection_serves_many_requests(world):
-    """Put, get, a miss and a refusal in turn on one socket: none may leave bytes for the next."""
+    """Put, get, a miss and a refusal, one after the other on one socket: none may leave bytes for the next."""
     bucket = world.bucket("keepalive")
     connection = http.client.HTTPConnection("127.0.0.1", world.wire.port, timeout=30)
 

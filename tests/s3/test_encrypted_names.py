@@ -46,7 +46,7 @@ def shows_the_mark(folder):
 
 
 def test_the_server_sees_no_name(world):
-    """Written, listed, copied, begun, parked, deleted in every way there is."""
+    """Objects are written, listed, copied, started as uploads, parked and deleted in every way."""
     s3, bucket = world.s3, world.bucket("names")
     key = f"{MARK}/one {MARK}"
     s3.put_object(Bucket=bucket, Key=key, Body=content(9), WebsiteRedirectLocation=f"/{MARK}")

@@ -131,7 +131,7 @@ def test_neither_redirects_nor_other_successes_pass(world):
 
 def test_neither_redirects_nor_other_successes_pass_to_it(world):
     with Before(world) as before:
-        # It follows redirects, and tries 502 again unless it is told not to.
+        # It follows redirects, and tries 502 again unless it is configured not to.
         pool = urllib3.PoolManager(retries=urllib3.Retry(total=3, status_forcelist=()))
         client = minio.Minio(
             before.host,

@@ -125,7 +125,7 @@ def test_pages_of_no_entries(world):
 
 
 def go_on_behind_parts(world, method):
-    """Short parts wait in the bucket, between the keys of clients: nobody sees them."""
+    """Short parts wait in the bucket, between the keys of clients: clients never see them."""
     s3 = world.s3
     written = ["-a", "-b/x", ".endseal-", "0", "z"]
     bucket = fill(world, written)

@@ -17,7 +17,7 @@ UNHEEDED = "ignores If-Match on copies"
 
 
 def rewrap(world, front, bucket, *options, expect=0):
-    """The report. A server that cannot compare is asked while nobody writes."""
+    """The report. A server without conditional copies needs `--while-nobody-writes`."""
     arguments = ["rewrap", "--config", front.configuration, "--bucket", bucket, *options]
     if not heeds(world, front):
         arguments.append("--while-nobody-writes")
@@ -25,7 +25,7 @@ def rewrap(world, front, bucket, *options, expect=0):
 
 
 def heeds(world, front):
-    """Whether the server compares what a copy would overwrite; asked once."""
+    """True if the server compares the object that a copy would overwrite; asked once."""
     if not hasattr(world, "heeds"):
         bucket = world.bucket("heeds")
         arguments = ["rewrap", "--config", front.configuration, "--bucket", bucket]

@@ -8,7 +8,7 @@ from content import GIB, MIB, Stream, equal
 from wire import quote
 
 SMALL = 10_000_000
-# What an allocator may differ by, from run to run.
+# Difference between runs that an allocator may cause.
 SLACK = 4 * MIB
 
 

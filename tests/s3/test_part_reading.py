@@ -104,7 +104,7 @@ def test_running_uploads_are_listed(world):
     equal([it["Key"] for it in found["Uploads"]], ["a/1", "b"], "keys")
     found = world.s3.list_multipart_uploads(Bucket=bucket, Prefix="a/")
     equal([it["Key"] for it in found["Uploads"]], ["a/1"], "keys")
-    # Whoever cleans up takes the id from the list.
+    # A program that cleans up takes the id from the list.
     for one in world.s3.list_multipart_uploads(Bucket=bucket)["Uploads"]:
         world.s3.abort_multipart_upload(Bucket=bucket, Key=one["Key"], UploadId=one["UploadId"])
     equal(world.back.list_multipart_uploads(Bucket=bucket).get("Uploads", []), [], "uploads left")

@@ -1,4 +1,4 @@
-"""rclone: it compares hashes where it is told some, and sizes always."""
+"""rclone: it compares hashes if the server reports them, and always sizes."""
 
 import json
 import os
@@ -44,7 +44,7 @@ class Rclone:
         return output(self.arguments(*arguments), **options)
 
     def transferred(self, *arguments):
-        """How many files it says it transferred."""
+        """Returns the number of files that rclone reports as transferred."""
         done = run(self.arguments(*arguments, "--use-json-log", "--stats", "0", "-v"))
         lines = [json.loads(it) for it in done.stderr.decode().split("\n") if it.startswith("{")]
         return sum(it["msg"].startswith("Copied") for it in lines)
@@ -168,11 +168,11 @@ def test_parts_are_sent_eight_at_a_time(world):
 
 
 def test_presigned_upload(world):
-    """Debian's rclone uploads what is not in parts by a presigned URL; newer ones when told."""
+    """Debian's rclone uploads what is not in parts by a presigned URL; newer ones if configured."""
     rclone, bucket = Rclone(world), world.bucket("rclone")
     data = content(40_000)
     path = write(rclone.folder, "up", data)
-    # The way a newer one is told; an older one does not read it.
+    # The setting of newer versions; older ones ignore it.
     told = {"RCLONE_S3_USE_PRESIGNED_REQUEST": "true"}
     arguments = rclone.arguments("copyto", "-vv", "--dump", "headers", path, f"it:{bucket}/k ö")
     done = run(arguments, environment=told)

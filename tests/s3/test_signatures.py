@@ -1,4 +1,4 @@
-"""Who may ask: signatures in headers, and all that is wrong with them."""
+"""Authentication: signatures in headers, and every error in them."""
 
 import pytest
 
@@ -140,7 +140,7 @@ def test_oversized_heads_are_refused(world):
 
 
 def test_twisted_paths_stay_in_their_bucket(world):
-    """What is asked for may be refused or missing; it is never the object of another bucket."""
+    """The requested object may be refused or missing; it is never that of another bucket."""
     bucket, other = a_bucket(world), world.bucket("sign")
     for path in (
         f"/{other}/../{bucket}/k",

@@ -1,4 +1,4 @@
-"""Clients and servers that are slow: bounded memory, and nobody else has to wait."""
+"""Clients and servers that are slow: bounded memory, and other clients do not have to wait."""
 
 import concurrent.futures
 import os

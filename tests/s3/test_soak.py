@@ -20,7 +20,7 @@ LONGEST = 64 * MIB
 PART = 5 * MIB
 # Objects of one thread at most.
 KEPT = 12
-# What the last quarter may have more than the second.
+# Amount by which the last quarter may exceed the second.
 GROWTH = 1.10
 WEIGHTS = {"put": 5, "get": 6, "part": 6, "listed": 2, "multipart": 2, "copied": 1, "deleted": 3}
 

@@ -1,4 +1,4 @@
-"""Objects that whoever stores them has altered: an error before the affected bytes leave."""
+"""Objects that the server has altered: an error before the affected bytes are sent."""
 
 import os
 
@@ -168,7 +168,7 @@ def test_plaintext_is_not_taken_for_an_object(world):
     refusal(world.wire.request("PUT", f"/{bucket}/copy", source), (400, 403, 409))
     with refused(404):
         world.s3.head_object(Bucket=bucket, Key="copy")
-    # It can be listed and removed: otherwise nobody would ever be rid of it.
+    # It can be listed and removed: otherwise it could never be removed.
     equal(world.s3.list_objects_v2(Bucket=bucket)["KeyCount"], 1, "keys")
     world.s3.delete_object(Bucket=bucket, Key="k")
 

@@ -102,7 +102,7 @@ class Signer:
 
 
 class Reply:
-    """What came back. `broken`: the connection ended before the length that was announced, or, with
+    """The answer. `broken`: the connection ended before the length that was announced, or, with
     status 0, before an answer began: its head goes out together with the first bytes."""
 
     def __init__(self, response=None):

@@ -1,4 +1,4 @@
-"""What a case is given: the endpoint under test, clients for it, and the server behind it."""
+"""Fixtures of a case: the endpoint under test, clients for it, and the server behind it."""
 
 import contextlib
 import copy
@@ -52,7 +52,7 @@ class World:
         self.ring = os.path.join(folder, "ring.key")
         # The file of the name secret, if names are encrypted.
         self.names = os.path.join(folder, "names.secret") if names else None
-        # What clients are to trust, if they ask by TLS.
+        # The authority that clients trust, if they use TLS.
         self.authority = None
         self._buckets = itertools.count(1)
         self._proxies = 0

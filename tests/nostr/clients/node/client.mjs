@@ -27,7 +27,7 @@ const library = await import(`./${process.argv[2]}.mjs`);
 let session;
 let waiting;
 
-/** What an order does; the result is what the signer said, as far as the library tells. */
+/** Runs an order. The result is the signer's answer, as far as the library returns it. */
 const orders = {
   async connect(order) {
     session = await library.connect(order);

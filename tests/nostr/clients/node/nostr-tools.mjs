@@ -28,7 +28,7 @@ export function uri({ relays, key, name }) {
   const secret = Math.random().toString(36).slice(2);
   const clientPubkey = getPublicKey(bytes(key));
   const link = createNostrConnectURI({ clientPubkey, relays, secret, name, perms: ['sign_event:1'] });
-  // The library listens from here on, and answers to the signer before anybody waits.
+  // The library listens from here on, and answers to the signer before a caller waits.
   const signer = BunkerSigner.fromURI(bytes(key), link, params(), 60_000);
   signer.catch(() => {});
   return { uri: link, wait: async () => sessionOf(await signer) };

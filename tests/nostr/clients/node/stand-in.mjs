@@ -63,7 +63,7 @@ backend.setStrategy('logout', {
     return 'ack';
   },
 });
-// The backend would close its connections when it has told its relays, though they stay the same.
+// The backend would close its connections after announcing its relays, although they are unchanged.
 backend.rpc.updateRelays = () => {};
 await backend.start();
 while (![...backend.rpc.pool.relays.values()].every((it) => it.connected)) {
