@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Elapsed {
-    /// Wall-clock time.
+    /// Wall-clock time in nanoseconds.
     pub wall_ns: f64,
     /// CPU time. `None` where the system has no clock for it.
     pub cpu_ns: Option<f64>,

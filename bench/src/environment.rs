@@ -14,7 +14,7 @@ pub struct Environment {
     pub endseal: String,
     /// Commit of the checkout in which the run was started, with `+` if it had changes.
     pub commit: String,
-    /// `debug` or `release`.
+    /// Profile that endseal was built with: `debug` or `release`.
     pub profile: String,
     /// Link-time optimisation with which endseal was linked: [`NO_LTO`], `thin` or `fat`. Empty in
     /// records without this field.

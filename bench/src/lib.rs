@@ -1,7 +1,7 @@
 //! The library of `endseal-bench`: workloads, subjects, statistics and report.
 //!
 //! The harness makes a figure believable, not the subjects: every subject is checked before it is
-//! timed, all subjects of a case take turns in shuffled rounds of short batches, a ratio is the
+//! timed, all subjects of a case are measured in shuffled rounds of short batches, a ratio is the
 //! median of the ratios of rounds with its interval, and a difference smaller than that of a
 //! subject from itself is called no difference.
 #![deny(unsafe_code)]

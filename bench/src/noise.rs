@@ -27,7 +27,7 @@ pub(crate) fn floor(case: &Case, extent: Extent, subjects: &mut [Box<dyn Subject
 /// preparation does not move.
 ///
 /// Rounds of one preparation agree with each other more than two runs do: keys, inputs and memory
-/// are the same in all of them. So the same work is prepared anew each time. The preparations
+/// are the same in all of them. So the same work is prepared again each time. The preparations
 /// follow each other at once, so that the machine's speed is nearly the same.
 fn of_case(subject: &mut dyn Subject, case: &Case, extent: Extent) -> Option<f64> {
     let mut times = Vec::new();

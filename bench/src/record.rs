@@ -36,7 +36,7 @@ pub struct Record {
     pub noise_floors: BTreeMap<String, f64>,
     /// Largest change of the calibration kernel during the run, relative to its start.
     pub drift: Option<f64>,
-    /// Time of the calibration kernel in ns: before the first case, then beside each.
+    /// Time of the calibration kernel in ns: before the first case, then in each case.
     pub calibrations: Vec<f64>,
     /// The subjects that were measured.
     pub subjects: Vec<SubjectInfo>,
@@ -93,7 +93,7 @@ pub struct SubjectInfo {
     /// The suite that this description is for; `None` for a peer's, which may support several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
-    /// Description for people.
+    /// Description of the subject for people.
     pub about: String,
     /// Name of the subject's runtime.
     pub runtime: String,
@@ -134,7 +134,7 @@ pub struct Row {
     /// 95 % interval of the median. Both bounds are the value if it is exact; `None` for fewer than
     /// six samples.
     pub ci95: Option<[f64; 2]>,
-    /// Number of samples.
+    /// Number of samples that the median is taken of.
     pub n: usize,
     /// The samples, one for each round, with three digits; empty where the value is exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

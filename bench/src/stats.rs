@@ -153,7 +153,7 @@ pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Exponent {
-    /// Fitted exponent.
+    /// Exponent fitted to all points.
     pub fitted: f64,
     /// Bootstrap interval of the exponent.
     pub ci95: [f64; 2],

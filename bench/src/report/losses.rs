@@ -25,7 +25,7 @@ pub(super) fn write(document: &mut Document, figures: &Figures<'_>) {
          first. A factor below 1 means that endseal is slower; a factor in italics compares \
          different properties. Of several sizes, the worst and the best are shown.",
     );
-    let mut table = Table::new("", &["What", "by how much", "beside whom", "why"]);
+    let mut table = Table::new("", &["Case", "factor", "other subject", "reason"]);
     table.prose = true;
     for (job, others) in lost {
         for (i, (other, lost)) in others.into_iter().enumerate() {

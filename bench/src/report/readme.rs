@@ -82,8 +82,9 @@ const BELOW: f64 = 0.995;
 /// Writes the table as Markdown. Each peer has its cost divided by endseal's, in bold if endseal
 /// costs more.
 pub(super) fn write(figures: &Figures<'_>) -> String {
-    let mut out =
-        String::from("| work | endseal | beside, with its cost in endseal's |\n|---|---|---|\n");
+    let mut out = String::from(
+        "| work | endseal | other programs, with their cost divided by endseal's |\n|---|---|---|\n",
+    );
     let content: Result<Content, _> = toml::from_str(include_str!("../../data/readme.toml"));
     for row in content.map(|content| content.rows).unwrap_or_default() {
         let scope = |subject: Option<&str>| Scope {

@@ -69,7 +69,7 @@ struct Counters {
     bytes_out: AtomicU64,
 }
 
-/// A kept object.
+/// An object that the sink keeps, with its headers.
 #[derive(Debug)]
 struct Object {
     /// Headers that were stored with the object and are returned with it.

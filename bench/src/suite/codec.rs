@@ -74,7 +74,7 @@ fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
     Case { suite: "codec", case, params }
 }
 
-/// Bytes of the raw fields beside text and blob, without an attachment and with one.
+/// Bytes of the raw fields other than text and blob, without an attachment and with one.
 #[cfg(test)]
 const FIELDS: [u64; 2] = [414, 441];
 

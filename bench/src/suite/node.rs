@@ -24,7 +24,7 @@ pub(crate) const MEMORY: &str = "memory";
 pub(crate) const SCENARIOS: [(u64, u64); 3] = [(1000, 5), (2000, 1), (5000, 6)];
 /// The backlog of a quick run.
 const SMALL: (u64, u64) = (200, 2);
-/// Sizes of groups beside their sender, as published.
+/// Numbers of members of a group without its sender, as published.
 pub(crate) const GROUPS: [u64; 5] = [5, 10, 25, 50, 100];
 /// Round-trip times between a node and the hub, in ms.
 pub(crate) const ROUND_TRIPS: [u64; 3] = [0, 50, 200];

@@ -46,7 +46,7 @@ pub(crate) struct Message {
     pub(crate) reply_to: Option<[u8; 16]>,
     #[n(9)]
     pub(crate) edits: Vec<Edit>,
-    /// Sorted by key.
+    /// Entries of the metadata, sorted by key.
     #[n(10)]
     pub(crate) metadata: Vec<Entry>,
 }

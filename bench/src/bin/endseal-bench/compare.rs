@@ -12,9 +12,9 @@ use crate::report::unreadable;
 /// Compare two runs, figure by figure, beyond the noise of both
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The earlier run.json
+    /// Record of the earlier run: run.json or run.json.gz
     first: PathBuf,
-    /// The later one
+    /// Record of the later run
     second: PathBuf,
 }
 

@@ -1,6 +1,7 @@
-//! `endseal-bench`: measures the cost of sealing on this machine, beside other programs.
+//! `endseal-bench`: measures the cost of sealing on this machine and compares it with other
+//! programs.
 //!
-//! Exit codes: 1 the answer is no, 2 usage, 3 environment.
+//! Exit codes: 1 if the answer is no, 2 for wrong usage, 3 for an error of the environment.
 #![forbid(unsafe_code)]
 #![allow(clippy::std_instead_of_alloc, reason = "there is nothing here without std")]
 
@@ -28,10 +29,10 @@ use crate::failure::{Failure, Kind};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// Measure the cost of sealing on this machine, beside other programs
+/// Measure the cost of sealing on this machine, and compare it with other programs
 ///
-/// Subjects take turns in short batches, ratios are paired and have intervals, and the report also
-/// lists each figure in which endseal is slower. Without a command it is `run`.
+/// Subjects are measured alternately in short batches, ratios are paired and have intervals, and
+/// the report also lists each figure in which endseal is slower. The default command is `run`.
 #[derive(Debug, Parser)]
 #[command(name = "endseal-bench", version, max_term_width = 100)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]

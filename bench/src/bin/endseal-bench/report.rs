@@ -9,7 +9,7 @@ use crate::Outcome;
 use crate::failure::{Failure, Kind};
 use crate::results::write_report;
 
-/// Write report.html anew from a run.json or run.json.gz
+/// Write report.html again from a run.json or run.json.gz
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Record of an earlier run

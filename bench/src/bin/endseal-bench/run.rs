@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// One row of each table, in a few minutes
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// Also what takes long beside slow peers
+    /// Also cases that take long with slow peers
     #[arg(long)]
     full: bool,
     /// Suites, separated by commas [default: all]
@@ -35,10 +35,10 @@ pub(crate) struct Args {
     /// Cases of them, separated by commas [default: all]
     #[arg(long, value_name = "C,...", value_delimiter = ',')]
     case: Vec<String>,
-    /// Peers to measure beside, separated by commas
+    /// Peers to compare with, separated by commas
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     peers: Vec<String>,
-    /// Subjects to measure, separated by commas, beside endseal itself [default: all]
+    /// Subjects to measure in addition to endseal, separated by commas [default: all]
     #[arg(long, value_name = "S,...", value_delimiter = ',')]
     subject: Vec<String>,
     /// Folder of the peers
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Folder of the results
     #[arg(short, long, value_name = "DIR", default_value = "bench-results")]
     out: PathBuf,
-    /// The shipped program, which s3 and nostr measure [default: endseal beside this program]
+    /// The shipped program, which s3 and nostr measure [default: endseal in this program's folder]
     #[arg(long, value_name = "PATH")]
     endseal: Option<PathBuf>,
     /// Fail if anything that was asked for is skipped: at once if a peer is missing

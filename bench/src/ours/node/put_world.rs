@@ -1,4 +1,4 @@
-//! A hub with nodes that put frames, and the insert loop beside it.
+//! A hub with nodes that put frames, and the insert loop for comparison.
 
 use endseal_codec::hub::{Request, Subscribe};
 use endseal_delivery::Credit;
@@ -36,7 +36,7 @@ pub(super) struct Ready {
     pub(super) request: Frame,
 }
 
-/// A hub with senders that are connected, and the insert loop beside it.
+/// A hub with senders that are connected, and the insert loop for comparison.
 pub(super) struct World {
     pub(super) shape: Shape,
     pub(super) runtime: Runtime,

@@ -18,7 +18,7 @@ mod decided;
 const CONNECT: u16 = 24_133;
 /// Number of conversations that a signer caches.
 const CLIENTS: usize = 16;
-/// Bytes of a response's plaintext beside the event's content.
+/// Bytes of a response's plaintext in addition to the event's content.
 const MARGIN: usize = 1024;
 
 /// Parses, verifies and decrypts a request event, parses the request, signs the event in it,

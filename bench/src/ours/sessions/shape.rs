@@ -5,7 +5,7 @@ use endseal_session::BatchOptions;
 use crate::record::Params;
 use crate::subject::SubjectError;
 
-/// Kind of sessions.
+/// Kind of sessions: between two devices, or of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
     Pairwise,

@@ -27,9 +27,9 @@ const ALPN: &[u8] = b"peer";
 /// Key exchange group and signature scheme.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strength {
-    /// X25519 and Ed25519.
+    /// X25519 for the key exchange and Ed25519 for signatures.
     Classical,
-    /// X25519MLKEM768 and ML-DSA-65.
+    /// X25519MLKEM768 for the key exchange and ML-DSA-65 for signatures.
     PostQuantum,
 }
 
