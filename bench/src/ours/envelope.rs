@@ -225,7 +225,7 @@ impl Material {
     /// the first `most` envelopes.
     fn views(&self, most: usize) -> Result<Vec<Vec<u8>>, SubjectError> {
         let sealer = self.sealer();
-        // Recipients are sorted, so the reader's position must be looked up.
+        // `Recipients` has an order of its own, so the reader's position must be looked up.
         let reader = self.reader.public().ed25519();
         let index = self.recipients.keys().position(|key| key == reader);
         let index = index.ok_or_else(|| failed("the reader is no recipient"))?;

@@ -214,7 +214,7 @@ fn combined(left: Option<Value>, operator: Operator, right: Option<Value>) -> Op
         Operator::Min => a.min(b),
         Operator::Or => a,
     };
-    // Only a difference of two figures has an interval; sizes and counts are exact.
+    // The difference may be zero if the two intervals overlap; sizes and counts have none.
     let reaches_zero = match (left.ci95, right.ci95) {
         (Some([low, _]), Some([_, high])) => low <= high,
         _ => false,

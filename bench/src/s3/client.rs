@@ -56,7 +56,7 @@ pub(crate) fn head(
     head_of(signer, authority, method, target, headers, len, PayloadHash::Unsigned)
 }
 
-/// Builds the head of a signed request whose signature covers a given hash of the body.
+/// Builds the head of a signed request. `hash` is the statement about the body that is signed.
 pub(crate) fn head_of(
     signer: &Signer,
     authority: SocketAddr,

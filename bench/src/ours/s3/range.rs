@@ -52,7 +52,7 @@ impl Prepared for Ready {
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
-        /// Number of fetched bytes.
+        /// Number of requests, each for one byte.
         const TRIES: u32 = 20;
         let before = super::counters(self.line.backend).map_err(super::failed)?;
         self.run(TRIES)?;

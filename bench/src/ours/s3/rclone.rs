@@ -106,7 +106,7 @@ impl Shop {
         Ok(Line::new(daemon.address, backend, Some(daemon.clock()), to))
     }
 
-    /// Returns the running process for a backend. `parts` sets the size of parts; without it
+    /// Starts a process for a backend. `parts` sets the size and number of parts; without it
     /// rclone's defaults are used.
     fn daemon(&self, backend: SocketAddr, parts: Option<&Shape>) -> Result<Process, Failure> {
         let address = process::free_address()?;
