@@ -89,8 +89,8 @@ impl Spread {
     }
 }
 
-/// Calls `key` for each key, which adds its runs. `runs` is their number where a tick of the counter
-/// is several instructions; where the counter is exact, one run is enough.
+/// Calls `key` for each key, which adds its runs. `runs` is their number where a tick of the
+/// counter is several instructions; where the counter is exact, one run is enough.
 fn compare(name: &str, runs: u32, mut key: impl FnMut(&mut Spread)) -> bool {
     let runs = if TICK == 1 { 1 } else { runs };
     let mut spread = Spread { runs, least: u64::MAX, most: 0 };

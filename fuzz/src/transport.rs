@@ -8,8 +8,8 @@ use endseal_transport::{Prefix, StreamType};
 
 use crate::choice;
 
-/// Fuzzes the prefix of a stream of each type: whole or in pieces it must have the same verdict,
-/// and it is written as it was read.
+/// Fuzzes the first bytes of a stream of each type. Cut short, they must be incomplete or have the
+/// same result; accepted ones are written as they were read.
 pub fn transport_prefix(data: &[u8]) {
     for expected in [StreamType::Control, StreamType::Message, StreamType::Exchange] {
         let whole = Prefix::decode(data, expected);

@@ -51,7 +51,7 @@ fn a_stuck_source_does_not_repeat_epoch_keys() {
         (1, draft("other", 9, 1, three())),
         (1, draft("team", 9, 1, vec![member("carol", 3)])),
         (2, draft("team", 9, 2, three())),
-        // The draft of one owner, signed by another one.
+        // The draft of one owner with the identity of another one.
         (2, first.clone()),
     ];
     let key = |owner, draft| EpochKey::generate(&mut Stuck, &identity(owner), draft).unwrap();

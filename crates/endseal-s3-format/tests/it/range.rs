@@ -9,7 +9,8 @@ use crate::fixture::{Multipart, Reader, Seeded, Whole, key, read_plan};
 const MIN: u64 = size::MIN_PART;
 const CHUNK: u64 = 16_384;
 
-/// Returns all pairs of positions at which something starts or ends, and a few hundred others.
+/// Returns all ranges between positions at which something starts or ends, and some hundred random
+/// ones.
 fn ranges(content: u64, edges: &[u64], seed: u64) -> Vec<Range<u64>> {
     let mut places: Vec<u64> = edges
         .iter()

@@ -36,8 +36,7 @@ fn fill(store: &mut Store) {
     transaction.commit().unwrap();
 }
 
-/// Resets every conversation that waits for it. The store is no longer `restored` after the last
-/// one.
+/// Resets the sessions that wait for it. The store stays `restored` until the group is reset, too.
 fn reset(store: &mut Store) {
     use SessionStatus::{Active, NeedsReset, ReceiveOnly};
     assert!(store.is_restored());

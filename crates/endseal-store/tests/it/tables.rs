@@ -250,7 +250,7 @@ fn held_ciphertexts_are_sent_when_their_change_is_accepted() {
     assert_eq!(listed(), [text, change]);
     assert_eq!(transaction.decide_outbox(here, true).unwrap(), 2);
     assert_eq!(listed(), [text, change, held]);
-    // An accepted entry is not undone by the next one.
+    // Rejecting a change removes no entry that was accepted before.
     push(here, OutboxState::Proposes);
     push(here, OutboxState::Held);
     assert_eq!(transaction.decide_outbox(here, false).unwrap(), 2);

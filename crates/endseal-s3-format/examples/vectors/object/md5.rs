@@ -94,7 +94,8 @@ pub(super) fn write(dir: &Path) {
     }
 }
 
-/// A multipart object has no such entry: writers must not add one, and readers must ignore it.
+/// A multipart object has no such entry: writers must not add one, and readers do not
+/// look for it.
 fn beside_multipart(dir: &Path) {
     let (len, salt) = (100, [0xa1; 24]);
     let content = pattern(0, len);
