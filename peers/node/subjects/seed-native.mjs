@@ -1,4 +1,4 @@
-// The seed's method as fast as the runtime can do it: X25519 and AES-GCM of node:crypto (OpenSSL) and
+// The published method as fast as the runtime can do it: X25519 and AES-GCM of node:crypto (OpenSSL) and
 // base64url of Buffer. Only the conversion of Ed25519 keys, which OpenSSL does not have, is
 // @noble's.
 //
@@ -78,7 +78,7 @@ export function sealInput(group, text) {
 export default {
   subject: 'seed-native',
   about:
-    "the seed's method on node:crypto, @noble/curves only to convert keys; an object, its JSON " +
+    "the published method on node:crypto, @noble/curves only to convert keys; an object, its JSON " +
     'not timed; many: one after the other, since node:crypto works in its one thread',
   versions: { ...CRYPTO, ...versions('@noble/curves') },
   settings: 'https://nodejs.org/docs/latest-v20.x/api/crypto.html',

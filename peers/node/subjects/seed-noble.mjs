@@ -1,4 +1,4 @@
-// The seed's method on what its client uses: @noble/curves in the version of its lock file, the
+// The published method on what its client uses: @noble/curves in the version of its lock file, the
 // AES-GCM of the runtime's Web Cryptography (a key is imported for each call), and base64url by way
 // of `btoa`, byte by byte.
 //
@@ -54,7 +54,7 @@ function gcm(iv, additionalData) {
 export default {
   subject: 'seed-noble',
   about:
-    "the seed's method, from its source: static X25519 keys and an AES-GCM wrap a member; " +
+    "the published method, from its source: static X25519 keys and an AES-GCM wrap a member; " +
     '@noble/curves and Web Cryptography; an object, its JSON not timed; many: Promise.all',
   versions: versions('@noble/curves'),
   settings:

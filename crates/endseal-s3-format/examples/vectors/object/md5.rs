@@ -94,8 +94,7 @@ pub(super) fn write(dir: &Path) {
     }
 }
 
-/// A multipart object has no such entry: writers must not add one, and readers do not
-/// look for it.
+/// A multipart object has no such entry: writers must not add one, and readers do not look for it.
 fn beside_multipart(dir: &Path) {
     let (len, salt) = (100, [0xa1; 24]);
     let content = pattern(0, len);
