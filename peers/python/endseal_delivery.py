@@ -1,6 +1,8 @@
 """Delivery, version 1: an independent reader of docs/spec/delivery.md and of vouched frames."""
 
 from blake3 import blake3
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 WINDOW = 1024
 SLOTS = (0, 36, 1124)
@@ -67,3 +69,12 @@ def window(sequences):
 
 def position_after(last, now):
     return max(last + 1, now)
+
+
+def recovery(identity, hub, peer, signature):
+    """Refuses a proof that the identity's key did not make for this hub and this peer."""
+    try:
+        key = Ed25519PublicKey.from_public_bytes(identity)
+        key.verify(signature, b"endseal/delivery@v1 recovery" + hub + peer)
+    except InvalidSignature:
+        raise Refused("certificate") from None

@@ -10,7 +10,7 @@ import vector_run
 from endseal.v1 import hub_pb2
 from google.protobuf.message import DecodeError
 
-FIRST = ("hello", "register", "put", "subscribe", "find", "publish", "take")
+FIRST = ("hello", "register", "put", "subscribe", "find", "publish", "take", "recover")
 
 
 def message(kind, vector, fault):
@@ -50,6 +50,10 @@ def found(vector):
         return {"id": delivery.message_id(sender, sequence).hex()}
     if kind == "window":
         delivery.window([int(number) for number in vector["sequences"].split()])
+        return {}
+    if kind == "recovery":
+        names = ("identity", "hub", "peer", "signature")
+        delivery.recovery(*(bytes.fromhex(vector[name]) for name in names))
         return {}
     if kind == "position":
         return {"next": str(delivery.position_after(int(vector["last"]), int(vector["now"])))}

@@ -11,6 +11,6 @@ pub use answer::{
 };
 pub use request::{
     Acknowledge, AcknowledgeView, By, ByView, Credit, CreditView, Find, FindView, Hello, HelloView,
-    HubRequest, HubRequestView, Publish, PublishView, Put, PutView, Register, RegisterView,
-    Request, RequestView, Subscribe, SubscribeView, Take, TakeView,
+    HubRequest, HubRequestView, Publish, PublishView, Put, PutView, Recover, RecoverView, Register,
+    RegisterView, Request, RequestView, Subscribe, SubscribeView, Take, TakeView,
 };

@@ -105,6 +105,7 @@ pub mod contract {
             hub::Find::contract(),
             hub::Publish::contract(),
             hub::Take::contract(),
+            hub::Recover::contract(),
             hub::HubAnswer::contract(),
             hub::Welcome::contract(),
             hub::Stored::contract(),

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{
     Acknowledge, Answer, By, CaughtUp, Code, Credit, Deliver, Find, Gap, GapReason, Hello,
-    HubAnswer, HubRequest, Person, Prekey, Publish, Put, Refused, Register, Request, Stored,
-    Subscribe, Take, Welcome,
+    HubAnswer, HubRequest, Person, Prekey, Publish, Put, Recover, Refused, Register, Request,
+    Stored, Subscribe, Take, Welcome,
 };
 use endseal_codec::{Codec as _, Message, Scheme, Sealed, SealedMessage};
+use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::{MessageId, payload_limits, stored_limits};
+use endseal_delivery::{MessageId, RecoveryProof, payload_limits, stored_limits};
 use endseal_testing::Vector;
 
 fn main() {
@@ -28,6 +29,32 @@ fn main() {
     windows(&dir);
     positions(&dir);
     targets(&dir);
+    recoveries(&dir);
+}
+
+/// Proofs of a root key, as a hub reads them.
+fn recoveries(dir: &Path) {
+    let root = SigningKey::from_seed(Seed::from_bytes(&[1; 32]));
+    let other = SigningKey::from_seed(Seed::from_bytes(&[2; 32]));
+    let (hub, peer) = (PeerId::from_bytes(&[3; 32]), PeerId::from_bytes(&[4; 32]));
+    let another = PeerId::from_bytes(&[5; 32]);
+    for (name, comment, expect, proof) in [
+        ("ok", "a root for this hub and this peer", "ok", RecoveryProof::sign(&root, &hub, &peer)),
+        ("key", "another key", "certificate", RecoveryProof::sign(&other, &hub, &peer)),
+        ("hub", "for another hub", "certificate", RecoveryProof::sign(&root, &another, &peer)),
+        ("peer", "for another peer", "certificate", RecoveryProof::sign(&root, &hub, &another)),
+        ("exchanged", "hub and peer exchanged", "certificate", {
+            RecoveryProof::sign(&root, &peer, &hub)
+        }),
+    ] {
+        Vector::new(&format!("recovery-{name}"), comment, expect)
+            .with("kind", "recovery")
+            .with_hex("identity", root.public_key().as_bytes())
+            .with_hex("hub", hub.as_bytes())
+            .with_hex("peer", peer.as_bytes())
+            .with_hex("signature", proof.as_bytes())
+            .write(dir);
+    }
 }
 
 fn sender() -> [u8; 32] {
@@ -63,7 +90,7 @@ fn requests(dir: &Path) {
             "register",
             "a registration, whose fields are verified later",
             Request::Register(Register {
-                token: [4; 32],
+                token: Some([4; 32]),
                 certificate: [5; 237].into(),
                 person: (*b"endseal roster v1\n").into(),
             }),
@@ -85,6 +112,20 @@ fn requests(dir: &Path) {
             }),
         ),
         ("take", "a prekey", Request::Take(Take { peer: [8; 32] })),
+        (
+            "register-known",
+            "a registration without a token",
+            Request::Register(Register {
+                token: None,
+                certificate: [5; 237].into(),
+                person: (*b"endseal roster v1\n").into(),
+            }),
+        ),
+        (
+            "recover",
+            "one's own person record, whose proof is verified later",
+            Request::Recover(Recover { identity: [6; 32], signature: [7; 64].into() }),
+        ),
     ] {
         Vector::new(&format!("request-{name}"), comment, "ok")
             .with("kind", "request")
@@ -150,6 +191,9 @@ fn answers(dir: &Path) {
                 prekeys: 80,
                 sequence: Some(7),
                 waiting: 5_000,
+                acknowledged: 1_790_000_000_000_001,
+                published: 120,
+                dropped: 3,
             }),
         ),
         ("stored", "frames are durable", Answer::Stored(Stored { sequence: 9 })),

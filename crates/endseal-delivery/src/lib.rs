@@ -8,6 +8,7 @@
 //! | take frames from a hub | [`node::Subscription`] |
 //! | recognise a delivery that comes again | [`MessageId`] |
 //! | number the frames of a mailbox | [`position_after`] |
+//! | prove a root key to a hub | [`RecoveryProof`] |
 //!
 //! Both sides are driven by their callers: the caller passes in a received payload, and executes
 //! the returned action before it passes in the next one. Nothing here waits.
@@ -22,11 +23,13 @@ pub mod node;
 mod credit;
 mod message_id;
 mod position;
+mod recovery;
 mod targets;
 
 pub use credit::Credit;
 pub use message_id::MessageId;
 pub use position::position_after;
+pub use recovery::RecoveryProof;
 pub use targets::{SlotLen, Targets, TargetsError};
 
 use endseal_codec::Limits;

@@ -52,6 +52,12 @@ message! {
         4 sequence: Optional<Uint64>,
         /// Number of frames in the mailbox of the node.
         5 waiting: Implicit<Uint64>,
+        /// Highest position that the node acknowledged, 0 if none.
+        6 acknowledged: Implicit<Uint64>,
+        /// Number of prekey bundles that the hub accepted from the node in all.
+        7 published: Implicit<Uint64>,
+        /// Number of frames of the node that were deleted before their receivers acknowledged them.
+        8 dropped: Implicit<Uint64>,
     }
 }
 
@@ -110,6 +116,8 @@ open_enum! {
         STORAGE = 13 "CODE_STORAGE",
         /// There is no such person, or no prekey.
         NONE = 14 "CODE_NONE",
+        /// The sequence was stored with another frame before.
+        USED = 15 "CODE_USED",
     }
 }
 
@@ -162,8 +170,8 @@ message! {
     pub struct Person, PersonView {
         /// Person record, 1 to 65,536 bytes.
         1 person: Required<Bytes<1, 65_536>>,
-        /// Certificates of 1 to 16 devices.
-        2 certificates: Repeated<Bytes<237, 237>, 1, 16>,
+        /// Certificates of at most 16 devices; none of a person whose devices are all revoked.
+        2 certificates: Repeated<Bytes<237, 237>, 0, 16>,
     }
 }
 

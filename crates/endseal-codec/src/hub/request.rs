@@ -6,7 +6,7 @@ message! {
     /// Payload of a frame of kind `control` from a node to a hub.
     pub struct HubRequest, HubRequestView {
         /// The request that the frame carries; it must be present.
-        1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 request: OneOf<Request, true>,
+        1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 request: OneOf<Request, true>,
     }
 }
 
@@ -31,6 +31,8 @@ oneof! {
         7 Publish publish: Nested<Publish>,
         /// Asks for a prekey of a device.
         8 Take take: Nested<Take>,
+        /// Asks for one's own person record, by the root key alone.
+        9 Recover recover: Nested<Recover>,
     }
 }
 
@@ -51,8 +53,9 @@ message! {
 message! {
     /// Registers the device of the connection.
     pub struct Register, RegisterView {
-        /// Token of the invitation by which the device registers.
-        1 token: Required<Fixed<32>>,
+        /// Token of the invitation by which the device registers; absent for a device of a person
+        /// that the hub knows.
+        1 token: Optional<Fixed<32>>,
         /// Certificate of the device, in its encoding.
         2 certificate: Required<Bytes<237, 237>>,
         /// Person record of the identity, 1 to 65,536 bytes.
@@ -140,5 +143,15 @@ message! {
     pub struct Take, TakeView {
         /// Peer id of the device.
         1 peer: Required<Fixed<32>>,
+    }
+}
+
+message! {
+    /// Asks for one's own person record, by the root key alone.
+    pub struct Recover, RecoverView {
+        /// Ed25519 public key of the identity.
+        1 identity: Required<Fixed<32>>,
+        /// Signature by that key over hub and peer of the connection.
+        2 signature: Required<Bytes<64, 64>>,
     }
 }

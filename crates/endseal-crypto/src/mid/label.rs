@@ -45,6 +45,8 @@ macro_rules! labels {
 labels! {
     /// Delivery: the id of a message from its sender and its number (docs/spec/delivery.md).
     DELIVERY_MESSAGE_ID = "endseal/delivery@v1 message id";
+    /// Delivery: prefix of the message by which a root asks a hub for its person record.
+    DELIVERY_RECOVERY = "endseal/delivery@v1 recovery";
     /// Delivery: digest by which a hub knows the token of an invitation.
     DELIVERY_TOKEN = "endseal/delivery@v1 token";
     /// Envelope: digest of the fixed header and the context (docs/spec/envelope.md, "Header

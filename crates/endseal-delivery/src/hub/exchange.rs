@@ -11,6 +11,7 @@ use super::kind::Kind;
 use super::standing::{Standing, allows};
 use crate::credit::Credit;
 use crate::limit::MAX_UNANSWERED;
+use crate::recovery::RecoveryProof;
 use crate::targets::Targets;
 use crate::{payload_limits, stored_limits};
 
@@ -38,6 +39,8 @@ pub enum Action<'a> {
     Publish(PublishView<'a>),
     /// Give a prekey of a device.
     Take(PeerId),
+    /// Give the person record of an identity, if its key signed for this peer.
+    Recover(&'a [u8; 32], RecoveryProof),
     /// Refuse the frame of a sequence, and go on.
     RefuseFrame(u64, Code),
     /// Refuse the request, and end the exchange.
@@ -138,6 +141,10 @@ impl Exchange {
             RequestView::Find(find) => Action::Find(find.by),
             RequestView::Publish(publish) => Action::Publish(publish),
             RequestView::Take(take) => Action::Take(PeerId::from_bytes(take.peer)),
+            RequestView::Recover(it) => match it.signature.try_into() {
+                Ok(proof) => Action::Recover(it.identity, RecoveryProof::from_bytes(proof)),
+                Err(_) => Action::Refuse(Code::REQUEST),
+            },
             _ => Action::Refuse(Code::REQUEST),
         }
     }

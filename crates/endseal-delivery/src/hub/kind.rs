@@ -20,11 +20,13 @@ pub enum Kind {
     Publish,
     /// `take`: takes a prekey bundle of another device.
     Take,
+    /// `recover`: asks for one's own person record with a proof of the root key.
+    Recover,
 }
 
 impl Kind {
     /// All kinds of exchanges, for tables and for counters.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Hello,
         Self::Register,
         Self::Put,
@@ -32,6 +34,7 @@ impl Kind {
         Self::Find,
         Self::Publish,
         Self::Take,
+        Self::Recover,
     ];
 
     /// The exchange that a request begins, if it begins one.
@@ -45,6 +48,7 @@ impl Kind {
             RequestView::Find(_) => Self::Find,
             RequestView::Publish(_) => Self::Publish,
             RequestView::Take(_) => Self::Take,
+            RequestView::Recover(_) => Self::Recover,
             _ => return None,
         })
     }

@@ -23,7 +23,7 @@ pub enum Standing {
 /// The code of the refusal.
 pub const fn allows(standing: Standing, kind: Kind) -> Result<(), Code> {
     match (standing, kind) {
-        (Standing::Registered, _) | (Standing::Unknown, Kind::Register) => Ok(()),
+        (Standing::Registered, _) | (Standing::Unknown, Kind::Register | Kind::Recover) => Ok(()),
         (Standing::Revoked, _) => Err(Code::REVOKED),
         (Standing::Unknown, _) => Err(Code::REGISTERED),
     }

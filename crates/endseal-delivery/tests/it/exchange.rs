@@ -2,7 +2,7 @@
 
 use endseal_codec::hub::{
     Acknowledge, Answer, By, CaughtUp, Code, Credit as More, Deliver, Find, Gap, GapReason, Hello,
-    Publish, Put, Refused, Register, Request, Stored, Subscribe, Take, Welcome,
+    Publish, Put, Recover, Refused, Register, Request, Stored, Subscribe, Take, Welcome,
 };
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::{Action, Exchange, Kind, Standing, allows};
@@ -18,7 +18,7 @@ fn first(kind: Kind) -> Vec<u8> {
     match kind {
         Kind::Hello => request(Request::Hello(Hello { version: 1 })),
         Kind::Register => request(Request::Register(Register {
-            token: [1; 32],
+            token: Some([1; 32]),
             certificate: [2; 237].into(),
             person: [3].into(),
         })),
@@ -27,6 +27,9 @@ fn first(kind: Kind) -> Vec<u8> {
         Kind::Find => request(Request::Find(Find { by: By::Identity([4; 32]) })),
         Kind::Publish => request(Request::Publish(Publish::default())),
         Kind::Take => request(Request::Take(Take { peer: [5; 32] })),
+        Kind::Recover => {
+            request(Request::Recover(Recover { identity: [6; 32], signature: [7; 64].into() }))
+        }
     }
 }
 
@@ -43,7 +46,13 @@ fn each_exchange_is_for_those_who_may() {
         for (standing, code) in [
             (Standing::Registered, None),
             (Standing::Revoked, Some(Code::REVOKED)),
-            (Standing::Unknown, Some(Code::REGISTERED).filter(|_| kind != Kind::Register)),
+            (
+                Standing::Unknown,
+                match kind {
+                    Kind::Register | Kind::Recover => None,
+                    _ => Some(Code::REGISTERED),
+                },
+            ),
         ] {
             assert_eq!(allows(standing, kind).err(), code, "{kind:?} {standing:?}");
             let payload = first(kind);

@@ -8,7 +8,7 @@ use endseal_codec::frame::{ReplayWindow, Replayed};
 use endseal_codec::hub::{AnswerView, HubAnswer};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::{Action, Exchange, Kind, Standing};
-use endseal_delivery::{MessageId, Targets, payload_limits, position_after};
+use endseal_delivery::{MessageId, RecoveryProof, Targets, payload_limits, position_after};
 use serde_json::{Value, json};
 
 /// Outputs of a vector, or the class of its error.
@@ -59,6 +59,16 @@ fn read(vector: &Value) -> Found {
                 Replayed::Old => "old",
             })
         }
+        "recovery" => {
+            let field = |name: &str| hex(&vector[name]);
+            let peer = |name| PeerId::from_bytes(&field(name).try_into().unwrap());
+            let proof = RecoveryProof::from_bytes(&field("signature").try_into().unwrap());
+            let identity = field("identity").try_into().unwrap();
+            match proof.verify(&identity, &peer("hub"), &peer("peer")) {
+                true => Ok(Vec::new()),
+                false => Err("certificate"),
+            }
+        }
         "position" => {
             let next = position_after(number(&vector["last"]), number(&vector["now"]));
             Ok(vec![("next", json!(next.unwrap().to_string()))])
@@ -87,6 +97,7 @@ fn request(vector: &Value) -> Found {
                 Kind::Find => "find",
                 Kind::Publish => "publish",
                 Kind::Take => "take",
+                Kind::Recover => "recover",
             }),
         )]),
     }
