@@ -32,7 +32,9 @@ pub(crate) enum Command {
     Find { by: By, answer: oneshot::Sender<Answer> },
     /// Hand out a prekey bundle of a device.
     Take { peer: PeerId, device: PeerId, answer: oneshot::Sender<Answer> },
-    /// Delete the frames that are older than the retention period.
+    /// Give the person record of an identity whose key has signed for that.
+    Recover { identity: [u8; 32], answer: oneshot::Sender<Answer> },
+    /// Delete what is older than the retention.
     Expire,
     /// Write to the database without changing anything, and report once the write is durable.
     Probe(oneshot::Sender<()>),
@@ -69,7 +71,8 @@ pub(crate) struct MailboxEnd {
 
 /// A registration whose parts have been parsed and verified.
 pub(crate) struct Registration {
-    pub(crate) token: [u8; 32],
+    /// Digest of the invitation's token. `None` for a device of a known person.
+    pub(crate) token: Option<[u8; 32]>,
     pub(crate) certificate: Certificate,
     pub(crate) person: PersonRecord,
 }
@@ -83,7 +86,7 @@ pub(crate) struct Publication {
     pub(crate) replace: bool,
 }
 
-/// How a request identifies a person.
+/// Key by which a request looks for a person.
 pub(crate) enum By {
     Identity([u8; 32]),
     Peer(PeerId),

@@ -12,9 +12,10 @@ use endseal_keyring::device::{Certificate, PrekeyKind};
 
 use crate::budget::Budget;
 use crate::command::{By, MailboxEnd, Publication, Put, Registration, refused};
+use crate::digest::short_digest;
 use crate::limits::HubLimits;
 use crate::metrics::Amount;
-use crate::store::{DeviceState, HubTransaction, StorageError};
+use crate::store::{DeviceRow, DeviceState, HubTransaction, StorageError};
 
 /// A device as the hub keeps it in memory.
 #[derive(Clone, Debug)]
@@ -121,15 +122,19 @@ impl<'t> Desk<'t> {
     }
 
     fn store(&mut self, put: &Put) -> Result<Result<(), Refused>, StorageError> {
-        let window = match self.registered(&put.sender) {
-            Ok(device) => device.state.window.clone(),
+        let (row, mut next_window) = match self.registered(&put.sender) {
+            Ok(device) => (device.state.row, device.state.window.clone()),
             Err(code) => return Ok(Err(refused(code))),
         };
-        let mut next_window = window;
+        let digest = short_digest(&put.frame);
         match next_window.accept(put.sequence) {
             Ok(()) => {}
-            // The answer was lost, or the sender repeated the frame before the answer arrived.
-            Err(Replayed::Seen) => return Ok(Ok(())),
+            // The answer was lost, or the frame is put again before it came.
+            Err(Replayed::Seen) => {
+                let noted = self.transaction.noted_put(row, put.sequence)?;
+                let is_same = noted.is_none_or(|noted| noted == digest);
+                return Ok(if is_same { Ok(()) } else { Err(refused(Code::USED)) });
+            }
             Err(Replayed::Old) => return Ok(Err(refused(Code::OLD))),
         }
         let slot_len = put.slots.len().checked_div(put.targets.len()).unwrap_or_default();
@@ -152,6 +157,7 @@ impl<'t> Desk<'t> {
             return Ok(Err(Refused { code: Code::RATE, wait, ..Refused::default() }));
         }
         sender.state.window = next_window;
+        self.transaction.note_put(row, put.sequence, &digest)?;
         let message = self.transaction.add_message(put.targets.len(), &put.frame)?;
         for (number, target) in put.targets.iter().enumerate() {
             let slot = put.slots.get(number * slot_len..(number + 1) * slot_len);
@@ -207,6 +213,9 @@ impl<'t> Desk<'t> {
         {
             device.state.frames = device.state.frames.saturating_sub(deleted.frames);
             device.state.bytes = device.state.bytes.saturating_sub(deleted.bytes);
+            if deleted.frames > 0 {
+                device.state.acknowledged = device.state.acknowledged.max(position);
+            }
             if is_told {
                 device.state.gap = (0, 0);
             }
@@ -223,7 +232,8 @@ impl<'t> Desk<'t> {
         let filled: Vec<_> = filled.iter().map(|it| (it.state.peer, it.state.row)).collect();
         let mut total = 0;
         for (peer, row) in filled {
-            // A position is never less than the time at which its frame arrived.
+            // A position is at least the time at which its frame came.
+            self.note_dropped(row, before)?;
             let deleted = self.transaction.delete_deliveries(row, before)?;
             if deleted.frames == 0 {
                 continue;
@@ -240,7 +250,17 @@ impl<'t> Desk<'t> {
         Ok(total)
     }
 
-    /// Returns what the hub knows about a device.
+    /// Counts frames that are about to be deleted before they were acknowledged, for their senders.
+    fn note_dropped(&mut self, mailbox: DeviceRow, up_to: u64) -> Result<(), StorageError> {
+        for (sender, frames) in self.transaction.senders(mailbox, up_to)? {
+            if let Some(sender) = self.change(&sender) {
+                sender.state.dropped += frames;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what there is of a node.
     pub(crate) fn hello(&mut self, peer: &PeerId) -> Result<Answer, StorageError> {
         let state = match self.registered(peer) {
             Ok(device) => device.state.clone(),
@@ -256,6 +276,9 @@ impl<'t> Desk<'t> {
             prekeys: u32::try_from(prekeys).unwrap_or(u32::MAX),
             sequence: state.window.highest(),
             waiting: state.frames,
+            acknowledged: state.acknowledged,
+            published: state.published,
+            dropped: state.dropped,
         }))
     }
 
@@ -286,6 +309,7 @@ impl<'t> Desk<'t> {
             None => {}
         }
         let identity = *person.identity().ed25519().as_bytes();
+        let is_known = self.transaction.person(&identity)?.is_some();
         if let Err(code) = self.check_person(person)? {
             return refuse(code);
         }
@@ -293,7 +317,11 @@ impl<'t> Desk<'t> {
         if self.is_number_taken(&identity, certificate) {
             return refuse(Code::CERTIFICATE);
         }
-        if !self.transaction.use_invitation(token, self.now)? {
+        let may_register = match token {
+            Some(token) => self.transaction.use_invitation(token, self.now)?,
+            None => is_known && !self.limits.invites_devices,
+        };
+        if !may_register {
             return refuse(Code::TOKEN);
         }
         self.put_person(person)?;
@@ -309,6 +337,9 @@ impl<'t> Desk<'t> {
             gap: (0, 0),
             frames: 0,
             bytes: 0,
+            acknowledged: 0,
+            published: 0,
+            dropped: 0,
         };
         self.changed.insert(*peer, Device::new(state, self.limits, self.now));
         self.hello(peer)
@@ -348,6 +379,7 @@ impl<'t> Desk<'t> {
                 continue;
             }
             let (row, last) = (device.state.row, device.state.last);
+            self.note_dropped(row, last)?;
             self.transaction.delete_deliveries(row, last)?;
             self.transaction.delete_bundles(row)?;
             if let Some(device) = self.change(&peer) {
@@ -389,6 +421,7 @@ impl<'t> Desk<'t> {
         }
         if let Some(device) = self.change(peer) {
             device.state.certificate = certificate.as_bytes().to_vec();
+            device.state.published += publication.bundles.len() as u64;
         }
         if publication.replace {
             self.transaction.delete_one_time_bundles(state.row)?;
@@ -412,19 +445,25 @@ impl<'t> Desk<'t> {
             By::Identity(identity) => Some(*identity),
             By::Peer(peer) => self.device(peer).map(|device| device.state.identity),
         };
-        let record = match identity {
-            Some(identity) => self.transaction.person(&identity)?,
-            None => None,
-        };
-        let Some(record) = record else { return Ok(Answer::Refused(refused(Code::NONE))) };
+        let person = identity.map(|it| self.person_with_devices(&it)).transpose()?.flatten();
+        let person = person.filter(|it| !it.certificates.is_empty());
+        Ok(person.map_or(Answer::Refused(refused(Code::NONE)), Answer::Person))
+    }
+
+    /// Gives the record of a person who has proved to be it, also one without a device.
+    pub(crate) fn recover(&mut self, identity: &[u8; 32]) -> Result<Answer, StorageError> {
+        let person = self.person_with_devices(identity)?;
+        Ok(person.map_or(Answer::Refused(refused(Code::NONE)), Answer::Person))
+    }
+
+    /// The record of a person and the certificates of its devices that are not revoked.
+    fn person_with_devices(&mut self, identity: &[u8; 32]) -> Result<Option<Person>, StorageError> {
+        let Some(record) = self.transaction.person(identity)? else { return Ok(None) };
         let unchanged = self.devices.iter().filter(|it| !self.changed.contains_key(it.0));
         let all = unchanged.map(|it| it.1).chain(self.changed.values()).map(|it| &it.state);
-        let own = all.filter(|it| Some(it.identity) == identity && !it.is_revoked);
-        let certificates: Vec<Box<[u8]>> = own.map(|it| it.certificate.as_slice().into()).collect();
-        if certificates.is_empty() {
-            return Ok(Answer::Refused(refused(Code::NONE)));
-        }
-        Ok(Answer::Person(Person { person: record.into(), certificates }))
+        let own = all.filter(|it| it.identity == *identity && !it.is_revoked);
+        let certificates = own.map(|it| it.certificate.as_slice().into()).collect();
+        Ok(Some(Person { person: record.into(), certificates }))
     }
 
     /// Hands out a prekey bundle of a device.

@@ -15,6 +15,7 @@
 mod budget;
 mod command;
 mod desk;
+mod digest;
 mod directory;
 mod error;
 mod limits;

@@ -23,6 +23,9 @@ pub struct HubLimits {
     pub bundle_interval: Duration,
     /// Maximum number of commands in a transaction. Default 1,000.
     pub commit_commands: usize,
+    /// True if a person whom the hub knows needs an invitation for each further device. Default
+    /// false: the root's signature on the person record suffices.
+    pub invites_devices: bool,
 }
 
 impl Default for HubLimits {
@@ -36,6 +39,7 @@ impl Default for HubLimits {
             bundles: 256,
             bundle_interval: Duration::from_secs(600),
             commit_commands: 1_000,
+            invites_devices: false,
         }
     }
 }

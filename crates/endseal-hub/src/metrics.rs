@@ -17,12 +17,22 @@ const TIMES: [u64; 10] =
 /// Upper bounds of the buckets for the number of frames in a transaction.
 const FRAMES: [u64; 10] = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500];
 
-/// The kinds of requests. The index of a kind is its row in the counters.
-const REQUESTS: [&str; 9] =
-    ["hello", "register", "put", "subscribe", "credit", "acknowledge", "find", "publish", "take"];
+/// Kinds of requests, as rows of the counters.
+const REQUESTS: [&str; 10] = [
+    "hello",
+    "register",
+    "put",
+    "subscribe",
+    "credit",
+    "acknowledge",
+    "find",
+    "publish",
+    "take",
+    "recover",
+];
 
-/// The refusal codes. The index of a code is its row in the counters.
-const CODES: [(Code, &str); 14] = [
+/// Codes of refusals, as rows of the counters.
+const CODES: [(Code, &str); 15] = [
     (Code::REQUEST, "request"),
     (Code::REGISTERED, "registered"),
     (Code::REVOKED, "revoked"),
@@ -37,6 +47,7 @@ const CODES: [(Code, &str); 14] = [
     (Code::RATE, "rate"),
     (Code::STORAGE, "storage"),
     (Code::NONE, "none"),
+    (Code::USED, "used"),
 ];
 
 /// A number of frames, and the bytes of these frames and their slots.
@@ -140,6 +151,7 @@ impl Metrics {
             Action::Find(_) => 6,
             Action::Publish(_) => 7,
             Action::Take(_) => 8,
+            Action::Recover(..) => 9,
             Action::Refuse(_) => return,
         };
         self.requests[row].fetch_add(1, Relaxed);

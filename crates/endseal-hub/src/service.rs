@@ -63,6 +63,8 @@ pub struct Hub {
 /// The state that all exchanges share.
 #[derive(Clone)]
 pub(crate) struct Office {
+    /// The hub's own peer id.
+    pub(crate) peer_id: PeerId,
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) reads: mpsc::Sender<Read>,
     pub(crate) metrics: Arc<Metrics>,
@@ -101,6 +103,7 @@ impl Hub {
         let reads = reader::start(store.reader()?)?;
         let commands = writer::start(store, limits, directory.clone(), Arc::clone(&metrics))?;
         let office = Office {
+            peer_id: key.peer_id(),
             commands,
             reads,
             metrics,

@@ -37,6 +37,12 @@ pub struct DeviceState {
     pub frames: u64,
     /// The bytes of frames and slots in the mailbox.
     pub bytes: u64,
+    /// Highest position that the device acknowledged and for which frames were deleted.
+    pub acknowledged: u64,
+    /// Prekey bundles that were accepted from the device in all.
+    pub published: u64,
+    /// Frames of the device that were deleted before their receivers acknowledged them.
+    pub dropped: u64,
 }
 
 /// A frame in a mailbox.
@@ -148,8 +154,40 @@ pub trait HubTransaction {
         slot: &[u8],
     ) -> Result<(), StorageError>;
 
-    /// Deletes the frames of a mailbox up to and including a position, and the messages that are in
-    /// no other mailbox.
+    /// Notes the digest of a frame that a device put, in the place of the one that left
+    /// its window.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    fn note_put(
+        &mut self,
+        device: DeviceRow,
+        sequence: u64,
+        digest: &[u8; 16],
+    ) -> Result<(), StorageError>;
+
+    /// The digest of the frame that a device put under a sequence of its window. `None` if it was
+    /// put before this was noted.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    fn noted_put(
+        &mut self,
+        device: DeviceRow,
+        sequence: u64,
+    ) -> Result<Option<[u8; 16]>, StorageError>;
+
+    /// Senders of the frames of a mailbox up to a position, each with the number of its frames.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    fn senders(
+        &mut self,
+        device: DeviceRow,
+        up_to: u64,
+    ) -> Result<Vec<(PeerId, u64)>, StorageError>;
+
+    /// Deletes the frames of a mailbox up to a position, and messages that are in no other one.
     ///
     /// # Errors
     /// [`StorageError`] if the database cannot be written.

@@ -126,6 +126,7 @@ fn execute(desk: &mut Desk<'_>, command: &Command) -> Result<Outcome, StorageErr
         }
         Command::Find { by, .. } => Outcome::Answer(desk.find(by)?),
         Command::Take { peer, device, .. } => Outcome::Answer(desk.take(peer, device)?),
+        Command::Recover { identity, .. } => Outcome::Answer(desk.recover(identity)?),
         Command::Expire => Outcome::Expired(desk.expire()?),
         Command::Probe(_) => {
             desk.probe()?;
@@ -162,7 +163,8 @@ fn reply(command: Command, outcome: Outcome, metrics: &Metrics) {
             | Command::Register { answer, .. }
             | Command::Publish { answer, .. }
             | Command::Find { answer, .. }
-            | Command::Take { answer, .. },
+            | Command::Take { answer, .. }
+            | Command::Recover { answer, .. },
             Outcome::Answer(said),
         ) => drop(answer.send(said)),
         (Command::Probe(answer), Outcome::Probed) => drop(answer.send(())),
@@ -185,7 +187,8 @@ fn refuse(command: Command) {
         | Command::Register { answer, .. }
         | Command::Publish { answer, .. }
         | Command::Find { answer, .. }
-        | Command::Take { answer, .. } => drop(answer.send(Answer::Refused(refusal()))),
+        | Command::Take { answer, .. }
+        | Command::Recover { answer, .. } => drop(answer.send(Answer::Refused(refusal()))),
         Command::Acknowledge { .. } | Command::Expire | Command::Probe(_) => {}
     }
 }

@@ -52,4 +52,10 @@ impl Answers {
     pub(super) async fn end(self) {
         let _ = self.sender.end().await;
     }
+
+    /// [`Self::end`], and waits until the node has received all of it: its connection is closed
+    /// then.
+    pub(super) async fn finish(self) {
+        let _ = self.sender.finish().await;
+    }
 }

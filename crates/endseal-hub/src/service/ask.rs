@@ -40,6 +40,10 @@ pub(super) async fn ask(action: Action<'_>, peer: PeerId, office: &Office) -> As
             Ok(Command::Find { by: By::Peer(PeerId::from_bytes(device)), answer })
         }
         Action::Take(device) => Ok(Command::Take { peer, device, answer }),
+        Action::Recover(identity, proof) => match proof.verify(identity, &office.peer_id, &peer) {
+            true => Ok(Command::Recover { identity: *identity, answer }),
+            false => Err((Code::CERTIFICATE, answer)),
+        },
         Action::Refuse(code) => Err((code, answer)),
         _ => Err((Code::REQUEST, answer)),
     };
@@ -53,7 +57,7 @@ pub(super) async fn ask(action: Action<'_>, peer: PeerId, office: &Office) -> As
 
 fn registration(register: &RegisterView<'_>) -> Option<Box<Registration>> {
     Some(Box::new(Registration {
-        token: JoinToken::from_bytes(register.token).digest(),
+        token: register.token.map(|token| JoinToken::from_bytes(token).digest()),
         certificate: Certificate::from_bytes(register.certificate).ok()?,
         person: PersonRecord::parse(register.person).ok()?,
     }))

@@ -26,7 +26,7 @@ pub(super) async fn serve_exchange(
     let is_too_long = standing == Standing::Unknown && frame.payload.len() > REGISTRATION_LEN;
     if frame.kind() != Kind::Control || is_too_long {
         let _ = answers.send(Answer::Refused(refused(Code::REQUEST))).await;
-        answers.end().await;
+        answers.finish().await;
         return;
     }
     let action = exchange.request(&frame.payload, &peer, standing);
@@ -48,7 +48,10 @@ pub(super) async fn serve_exchange(
             let answer = ask(action, peer, &office).await.answer().await;
             // The peer may have disconnected.
             let _ = answers.send(answer).await;
-            answers.end().await;
+            match standing {
+                Standing::Unknown => answers.finish().await,
+                _ => answers.end().await,
+            }
         }
     }
 }

@@ -5,7 +5,11 @@ CREATE TABLE person (identity BLOB PRIMARY KEY, record BLOB NOT NULL) WITHOUT RO
 CREATE TABLE device (id INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, identity BLOB NOT NULL,
     certificate BLOB NOT NULL, revoked INTEGER NOT NULL, seen BLOB, last INTEGER NOT NULL,
     gap_count INTEGER NOT NULL, gap_position INTEGER NOT NULL, frames INTEGER NOT NULL,
-    bytes INTEGER NOT NULL);
+    bytes INTEGER NOT NULL, acknowledged INTEGER NOT NULL, published INTEGER NOT NULL,
+    dropped INTEGER NOT NULL);
+-- Digests of the frames in a device's window, by their sequences modulo 1,025.
+CREATE TABLE put (device INTEGER NOT NULL, slot INTEGER NOT NULL, digest BLOB NOT NULL,
+    PRIMARY KEY (device, slot)) WITHOUT ROWID;
 CREATE TABLE message (id INTEGER PRIMARY KEY, mailboxes INTEGER NOT NULL, frame BLOB NOT NULL);
 CREATE TABLE delivery (device INTEGER NOT NULL, position INTEGER NOT NULL, message INTEGER NOT NULL,
     slot BLOB NOT NULL, PRIMARY KEY (device, position)) WITHOUT ROWID;

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use endseal_codec::frame::ReplayWindow;
-use endseal_crypto::hash;
 use endseal_crypto::peer_id::PeerId;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, Transaction, params};
+
+use crate::digest::short_digest;
 
 use super::{
     Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, StorageError,
@@ -18,7 +19,7 @@ use super::{
 /// The application id of the file: "ehub" in ASCII.
 const APPLICATION: i32 = 0x6568_7562;
 const VERSION: i32 = 1;
-/// How long to wait while another command on the same machine has locked the database.
+/// Longest wait for a lock that another command on the same machine holds on the database.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const SETTINGS: &str = "
@@ -157,7 +158,7 @@ impl HubStore for SqliteStore {
     fn devices(&mut self) -> Result<Vec<DeviceState>, StorageError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, peer, identity, certificate, revoked, seen, last, gap_count, gap_position,
-                frames, bytes FROM device",
+                frames, bytes, acknowledged, published, dropped FROM device",
         )?;
         let devices = statement.query_map([], |row| {
             let seen: Option<Vec<u8>> = row.get(5)?;
@@ -181,6 +182,9 @@ impl HubStore for SqliteStore {
                 gap: (unsigned(row, 7)?, unsigned(row, 8)?),
                 frames: unsigned(row, 9)?,
                 bytes: unsigned(row, 10)?,
+                acknowledged: unsigned(row, 11)?,
+                published: unsigned(row, 12)?,
+                dropped: unsigned(row, 13)?,
             })
         })?;
         Ok(devices.collect::<Result<_, _>>()?)
@@ -268,6 +272,46 @@ impl HubTransaction for Write<'_> {
         Ok(())
     }
 
+    fn note_put(
+        &mut self,
+        device: DeviceRow,
+        sequence: u64,
+        digest: &[u8; 16],
+    ) -> Result<(), StorageError> {
+        let sql = "INSERT INTO put (device, slot, digest) VALUES (?, ?, ?)
+            ON CONFLICT DO UPDATE SET digest = excluded.digest";
+        let slot = put_slot(sequence);
+        self.0.prepare_cached(sql)?.execute(params![device.0, slot, &digest[..]])?;
+        Ok(())
+    }
+
+    fn noted_put(
+        &mut self,
+        device: DeviceRow,
+        sequence: u64,
+    ) -> Result<Option<[u8; 16]>, StorageError> {
+        let sql = "SELECT digest FROM put WHERE device = ? AND slot = ?";
+        let slot = put_slot(sequence);
+        let mut statement = self.0.prepare_cached(sql)?;
+        Ok(statement.query_row(params![device.0, slot], |row| bytes(row, 0)).optional()?)
+    }
+
+    fn senders(
+        &mut self,
+        device: DeviceRow,
+        up_to: u64,
+    ) -> Result<Vec<(PeerId, u64)>, StorageError> {
+        // The sender of a stored frame is at offset 24 (docs/spec/frame.md).
+        let mut statement = self.0.prepare_cached(
+            "SELECT substr(frame, 25, 32), count(*) FROM delivery JOIN message ON id = message
+                WHERE device = ? AND position <= ? GROUP BY 1",
+        )?;
+        let senders = statement.query_map(params![device.0, signed(up_to)], |row| {
+            Ok((PeerId::from_bytes(&bytes(row, 0)?), unsigned(row, 1)?))
+        })?;
+        Ok(senders.collect::<Result<_, _>>()?)
+    }
+
     fn delete_deliveries(
         &mut self,
         device: DeviceRow,
@@ -304,7 +348,8 @@ impl HubTransaction for Write<'_> {
         certificate: &[u8],
     ) -> Result<DeviceRow, StorageError> {
         let sql = "INSERT INTO device (peer, identity, certificate, revoked, last, gap_count,
-            gap_position, frames, bytes) VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0)";
+            gap_position, frames, bytes, acknowledged, published, dropped)
+            VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0)";
         let mut statement = self.0.prepare_cached(sql)?;
         statement.execute(params![&peer.as_bytes()[..], &identity[..], certificate])?;
         Ok(DeviceRow(self.0.last_insert_rowid()))
@@ -312,7 +357,8 @@ impl HubTransaction for Write<'_> {
 
     fn update_device(&mut self, device: &DeviceState) -> Result<(), StorageError> {
         let sql = "UPDATE device SET certificate = ?, revoked = ?, seen = ?, last = ?,
-            gap_count = ?, gap_position = ?, frames = ?, bytes = ? WHERE id = ?";
+            gap_count = ?, gap_position = ?, frames = ?, bytes = ?, acknowledged = ?, published = ?,
+            dropped = ? WHERE id = ?";
         let seen = device.window.to_bytes();
         let mut statement = self.0.prepare_cached(sql)?;
         statement.execute(params![
@@ -324,6 +370,9 @@ impl HubTransaction for Write<'_> {
             signed(device.gap.1),
             signed(device.frames),
             signed(device.bytes),
+            signed(device.acknowledged),
+            signed(device.published),
+            signed(device.dropped),
             device.row.0,
         ])?;
         Ok(())
@@ -374,7 +423,7 @@ impl HubTransaction for Write<'_> {
         let sql = "INSERT INTO prekey (device, one_time, bundle) SELECT ?1, ?2, ?3
             WHERE NOT EXISTS (SELECT 1 FROM given WHERE device = ?1 AND digest = ?4)
             ON CONFLICT DO NOTHING";
-        let digest = digest(bundle);
+        let digest = short_digest(bundle);
         self.0.prepare_cached(sql)?.execute(params![device.0, is_one_time, bundle, digest])?;
         Ok(())
     }
@@ -411,7 +460,7 @@ impl HubTransaction for Write<'_> {
             if let Some(bundle) = bundle {
                 let sql = "INSERT OR IGNORE INTO given (device, digest) VALUES (?, ?)";
                 let mut statement = self.0.prepare_cached(sql)?;
-                statement.execute(params![device.0, digest(&bundle)])?;
+                statement.execute(params![device.0, short_digest(&bundle)])?;
                 let sql = "INSERT INTO taken (device, asker, time) VALUES (?, ?, ?)
                     ON CONFLICT DO UPDATE SET time = excluded.time";
                 let mut statement = self.0.prepare_cached(sql)?;
@@ -432,9 +481,8 @@ impl HubTransaction for Write<'_> {
     }
 }
 
-/// The first 16 bytes of a bundle's digest. They identify a bundle that was handed out.
-fn digest(bundle: &[u8]) -> [u8; 16] {
-    let mut name = [0; 16];
-    name.copy_from_slice(&hash::digest(bundle)[..16]);
-    name
+/// Slot of a sequence in the table `put`. A window holds the highest sequence and `SIZE` below it,
+/// of which no two share a slot.
+fn put_slot(sequence: u64) -> i64 {
+    signed(sequence % (ReplayWindow::SIZE + 1))
 }

@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use endseal_codec::hub::{
-    Answer, By, Code, Find, Hello, Person, Publish, Put, Register, Request, Subscribe, Take,
+    Answer, By, Code, Find, Hello, Person, Publish, Put, Recover, Register, Request, Subscribe,
+    Take,
 };
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
@@ -29,7 +30,7 @@ fn request(kind: Kind) -> Request {
     match kind {
         Kind::Hello => Request::Hello(Hello { version: 1 }),
         Kind::Register => Request::Register(Register {
-            token: [1; 32],
+            token: Some([1; 32]),
             certificate: [2; 237].into(),
             person: [3].into(),
         }),
@@ -40,6 +41,7 @@ fn request(kind: Kind) -> Request {
         Kind::Find => Request::Find(Find { by: By::Identity([4; 32]) }),
         Kind::Publish => Request::Publish(Publish::default()),
         Kind::Take => Request::Take(Take { peer: [5; 32] }),
+        Kind::Recover => Request::Recover(Recover { identity: [6; 32], signature: [7; 64].into() }),
     }
 }
 
@@ -52,7 +54,7 @@ async fn each_credential_gets_what_it_may() {
         // The first credential is none: the peer is not registered.
         let stranger = world.stranger(&root, 1).await;
         let expected = match kind {
-            Kind::Register => Code::CERTIFICATE,
+            Kind::Register | Kind::Recover => Code::CERTIFICATE,
             _ => Code::REGISTERED,
         };
         assert_eq!(code(&stranger.ask(request(kind)).await), Some(expected), "{kind:?}");
@@ -67,7 +69,7 @@ async fn each_credential_gets_what_it_may() {
         let answer = exchange.receive().await.unwrap();
         let expected = match kind {
             Kind::Hello | Kind::Publish | Kind::Subscribe => None,
-            Kind::Register => Some(Code::CERTIFICATE),
+            Kind::Register | Kind::Recover => Some(Code::CERTIFICATE),
             Kind::Put => Some(Code::FRAME),
             Kind::Find | Kind::Take => Some(Code::NONE),
         };

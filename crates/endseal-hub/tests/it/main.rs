@@ -9,4 +9,5 @@ mod mailboxes;
 mod metrics;
 mod puts;
 mod readiness;
+mod recovery;
 mod world;

@@ -1,4 +1,4 @@
-//! Metrics: the counters follow events and identify nobody, and the pages answer correctly.
+//! Metrics: the counters follow events and identify no peer, and the pages answer correctly.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -179,7 +179,7 @@ impl Node {
         person: &PersonRecord,
     ) -> Answer {
         self.ask(Request::Register(Register {
-            token: *token.expose_secret(),
+            token: Some(*token.expose_secret()),
             certificate: certificate.as_bytes()[..].into(),
             person: person.as_bytes().into(),
         }))
