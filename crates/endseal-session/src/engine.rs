@@ -124,6 +124,42 @@ impl<A: PairwiseAccount> Engine<A> {
         new: NewDevice<'_>,
         random: &mut impl Random,
     ) -> Result<Self, EngineError> {
+        let (account, groups) = Self::make_device(&new, random)?;
+        let restorations = store.restorations();
+        let transaction = store.begin()?;
+        if transaction.record(records::DEVICE, &[])?.is_some() {
+            return Err(EngineError::DeviceExists);
+        }
+        records::put_device(&transaction, &groups, &account.save(), restorations)?;
+        transaction.commit()?;
+        Self::open(store)
+    }
+
+    /// Gives the device new keys and a new number. Messages and records stay; sessions, groups and
+    /// ciphertexts are removed, and the device may send again if the store was restored.
+    ///
+    /// # Errors
+    /// [`EngineError`]; the store is as it was, and may be opened again.
+    pub fn renew(self, new: NewDevice<'_>, random: &mut impl Random) -> Result<Self, EngineError> {
+        let (account, groups) = Self::make_device(&new, random)?;
+        let mut store = self.store;
+        if store.is_uncertain() {
+            store.reopen().map_err(EngineError::Reopen)?;
+        }
+        let restorations = store.restorations();
+        let transaction = store.begin()?;
+        transaction.remove_device_state()?;
+        records::remove_of_device(&transaction)?;
+        records::put_device(&transaction, &groups, &account.save(), restorations)?;
+        transaction.commit()?;
+        Self::open(store)
+    }
+
+    /// Makes the keys of a device, and its certificate.
+    fn make_device(
+        new: &NewDevice<'_>,
+        random: &mut impl Random,
+    ) -> Result<(A, GroupDevice), EngineError> {
         let account = A::generate();
         let group_key = GroupKey::generate(random).map_err(|_| EngineError::Random)?;
         let keys = account.keys();
@@ -137,16 +173,7 @@ impl<A: PairwiseAccount> Engine<A> {
         let certificate = Certificate::issue(new.identity, &keys, new.now);
         let groups = GroupDevice::new(certificate, group_key)
             .map_err(|_| EngineError::Damaged("certificate"))?;
-        let restorations = store.restorations();
-        let transaction = store.begin()?;
-        if transaction.record(records::DEVICE, &[])?.is_some() {
-            return Err(EngineError::DeviceExists);
-        }
-        transaction.put_record(records::DEVICE, &[], &groups.to_bytes())?;
-        transaction.put_record(records::ACCOUNT, &[], &account.save())?;
-        records::Prekeys { restorations, lost: false }.put(&transaction)?;
-        transaction.commit()?;
-        Self::open(store)
+        Ok((account, groups))
     }
 
     /// Returns true if the store holds a device.
@@ -198,6 +225,33 @@ impl<A: PairwiseAccount> Engine<A> {
     fn load_account(transaction: &ReadTransaction<'_>) -> Result<A, EngineError> {
         let state = transaction.record(records::ACCOUNT, &[])?.ok_or(EngineError::NoDevice)?;
         A::load(&state).map_err(|_| EngineError::Damaged("account"))
+    }
+
+    /// Marks the store as restored ([`Store::mark_restored`]): the delivery service knows a later
+    /// state of this device. Sessions only receive from now on, and one-time keys are deleted.
+    ///
+    /// # Errors
+    /// [`EngineError`]; it may be called again.
+    pub fn mark_restored(&mut self) -> Result<(), EngineError> {
+        self.ready()?;
+        self.state_cache = None;
+        self.references = References::default();
+        self.store.mark_restored()?;
+        let restorations = self.store.restorations();
+        Self::drop_prekeys(&mut self.store, restorations)
+    }
+
+    /// Returns true if the store was restored after this device was made: numbers and keys that
+    /// come next may have been used, so that the device must not send.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn is_restored(&mut self) -> Result<bool, EngineError> {
+        let restorations = self.store.restorations();
+        let made = self.reading()?.record(records::RESTORATIONS, &[])?;
+        let made = made.map(|value| value.as_slice().try_into().map(u64::from_le_bytes));
+        let made = made.transpose().map_err(|_| EngineError::Damaged("restorations"))?;
+        Ok(restorations > made.unwrap_or_default())
     }
 
     /// Returns true if the store was restored and no bundle was

@@ -74,6 +74,17 @@ impl ReadTransaction<'_> {
     }
 }
 
+impl ReadTransaction<'_> {
+    /// The highest number that a ciphertext ever got, also one that was removed; 0 if none did.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn last_outbox_number(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'outbox'";
+        Ok(self.statement(sql)?.query_row([], |row| rows::number(row, 0))?)
+    }
+}
+
 impl WriteTransaction<'_> {
     /// Adds a ciphertext; the number that it gets. It may leave the machine once this is committed,
     /// together with the state that made it.

@@ -101,6 +101,20 @@ impl ReadTransaction<'_> {
 }
 
 impl WriteTransaction<'_> {
+    /// Removes all that belongs to the keys of one device: sessions, groups, ciphertexts that wait
+    /// to be sent or to be opened, and positions in queues. Messages and records stay, and numbers
+    /// of ciphertexts go on.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn remove_device_state(&self) -> Result<(), StoreError> {
+        self.note_standing();
+        for table in ["session", "mls_epoch", "mls_group", "outbox", "parked", "cursor"] {
+            self.connection()?.execute(&format!("DELETE FROM {table}"), [])?;
+        }
+        Ok(())
+    }
+
     /// Writes a session, in the place of the one with its tag.
     ///
     /// # Errors

@@ -228,6 +228,27 @@ impl Store {
         self.restorations
     }
 
+    /// Counts a restoration that the caller found out: another copy of this database was in use, so
+    /// that the next keys of its chains may have been used. Sessions and groups that may send wait
+    /// for a reset from now on, as after [`Self::restore`].
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing is marked then. A caller that holds states of the database in memory
+    /// MUST read them again.
+    pub fn mark_restored(&mut self) -> Result<(), StoreError> {
+        let transaction = self.begin()?;
+        let connection = transaction.connection()?;
+        meta::mark_restored(connection)?;
+        let waits = meta::waits_for_reset(connection)?;
+        if !waits {
+            meta::write(connection, meta::RESTORED, &[0])?;
+        }
+        let restorations = meta::number(connection, meta::RESTORATIONS)?;
+        transaction.commit()?;
+        (self.restored, self.restorations) = (waits, restorations);
+        Ok(())
+    }
+
     /// Returns true if the database was restored and some session or group still waits for a reset.
     #[must_use]
     pub fn is_restored(&self) -> bool {

@@ -68,7 +68,15 @@ impl<'a, A: PairwiseAccount> Outbox<'a, A> {
             .collect()
     }
 
-    /// Deletes a ciphertext that was sent. Returns true if it was there.
+    /// The highest number that this outbox ever gave to a ciphertext, 0 if none.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn last_number(&mut self) -> Result<u64, EngineError> {
+        Ok(self.0.reading()?.last_outbox_number()?)
+    }
+
+    /// Deletes a ciphertext that has arrived; returns true if it was there.
     ///
     /// # Errors
     /// [`EngineError`] if the store fails; the ciphertext is still there then.

@@ -48,7 +48,39 @@ const PENDING_KEY_PACKAGES: u32 = 10;
 /// Present if new sessions of unknown senders are refused. The value is empty.
 pub(super) const STRANGERS_REFUSED: u32 = 8;
 
-/// Value of a [`USED_KEY_PACKAGE`] record.
+/// Writes a device that was just made, for a store that was restored so many times.
+pub(super) fn put_device(
+    transaction: &WriteTransaction<'_>,
+    device: &GroupDevice,
+    account: &[u8],
+    restorations: u64,
+) -> Result<(), EngineError> {
+    transaction.put_record(DEVICE, &[], &device.to_bytes())?;
+    transaction.put_record(ACCOUNT, &[], account)?;
+    transaction.put_record(RESTORATIONS, &[], &restorations.to_le_bytes())?;
+    Prekeys { restorations, lost: false }.put(transaction)
+}
+
+/// Removes the records that belong to the keys of a device.
+pub(super) fn remove_of_device(transaction: &WriteTransaction<'_>) -> Result<(), EngineError> {
+    const KINDS: [u32; 7] = [
+        KEY_PACKAGE,
+        FORGOTTEN,
+        ENDING,
+        USED_KEY_PACKAGE,
+        ADDED_KEY_PACKAGE,
+        PENDING_KEY_PACKAGES,
+        PARKED,
+    ];
+    for kind in KINDS {
+        for (name, _) in transaction.records(kind)? {
+            transaction.remove_record(kind, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Value of [`USED_KEY_PACKAGE`].
 pub(super) struct UsedKeyPackage {
     /// End of the key package's lifetime, since 1970.
     pub(super) expiry: Duration,
@@ -106,7 +138,10 @@ pub(super) fn decide_key_packages(
     Ok(())
 }
 
-/// Restoration count of the store for which the prekeys were made.
+/// Restorations of the store when this device was made (8).
+pub(super) const RESTORATIONS: u32 = 18;
+
+/// Restoration of the store for which the prekeys were made.
 const PREKEYS: u32 = 6;
 
 /// Value of the [`PREKEYS`] record.
