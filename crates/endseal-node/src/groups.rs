@@ -145,6 +145,7 @@ impl Groups<'_> {
     /// Starts the next epoch of a group. It has a fresh epoch key, which only the members of the
     /// new epoch can open.
     ///
+    /// # Errors
     /// Returns [`GroupError`] if the group is unknown, `owner` does not own it, the change is not
     /// possible, or the roster cannot be sealed, signed or written.
     pub fn change(

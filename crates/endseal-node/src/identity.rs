@@ -59,6 +59,7 @@ impl Home {
     /// Writes the root's identity file. With [`Existing::Replace`], an existing file is kept under
     /// the path that is returned.
     ///
+    /// # Errors
     /// Returns [`IdentityError::File`] if the file exists and must be kept, or cannot be written.
     pub fn store_identity(
         &self,
@@ -76,7 +77,7 @@ impl Home {
     }
 }
 
-fn read(path: PathBuf) -> Result<IdentityFile, IdentityError> {
+pub(crate) fn read(path: PathBuf) -> Result<IdentityFile, IdentityError> {
     let Some(content) = read_private(&path, MAX_LEN)? else {
         return Err(IdentityError::Missing(path));
     };

@@ -33,8 +33,22 @@ pub struct NewIdentity<'a> {
     pub device_file: &'a IdentityFile,
     /// Number of this device; `None` chooses a random one.
     pub number: Option<DeviceId>,
-    /// Issue time of the certificate, in milliseconds since 1970.
+    /// The person record that the hub has, if it was asked: the next epoch follows it.
+    pub at_hub: Option<&'a PersonRecord>,
+    /// Devices that the person has already.
+    pub others: OtherDevices,
+    /// Milliseconds since 1970, for the certificate.
     pub now: u64,
+}
+
+/// Future of the devices that a person has when another one is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "there is nothing between")]
+pub enum OtherDevices {
+    /// They stay, beside the new one.
+    Keep,
+    /// They are revoked: the new one is the only device.
+    Revoke,
 }
 
 /// Result of [`Home::install`].
@@ -50,12 +64,12 @@ pub struct Installed {
 }
 
 impl Home {
-    /// Creates the device file, the store with its certificate, the person record and, last, the
-    /// identity file. If the identity file exists, the rest exists too. An existing identity is
-    /// replaced only with [`Existing::Replace`]. Files that are replaced, or that a killed process
-    /// left here, are kept under other names. If the root is the same as before, its newest person
-    /// record is followed by a next epoch that has this device alone.
+    /// Makes device file, store with certificate, person record and, last, identity file: where
+    /// that is, everything is. Replaces an identity only with [`Existing::Replace`]. Files that are
+    /// replaced, or were left by a process that was killed here, are kept under other names. If the
+    /// person has a record, here or at the hub, the newest one gets a next epoch with this device.
     ///
+    /// # Errors
     /// Returns [`InstallError`] if an identity exists and must be kept, a process uses the store,
     /// the device number is taken, or a file cannot be written.
     pub fn install(
@@ -71,15 +85,17 @@ impl Home {
         if matches!(LocalClient::find(self), Ok(Some(_))) {
             return Err(InstallError::InUse);
         }
-        let before = self.person().ok().filter(|it| it.identity() == new.root.public());
-        if let (Some(before), Some(number)) = (&before, new.number)
+        let here = self.person().ok().filter(|it| it.identity() == new.root.public());
+        let before = newest(here.as_ref(), new.at_hub);
+        if let (Some(before), Some(number)) = (before, new.number)
             && before.device(number.into()).is_some()
         {
             return Err(InstallError::NumberUsed(number));
         }
-        // Records of the same person stay. After a crash here, the next attempt continues from
-        // them.
-        let folder = before.is_none().then(|| self.file(person::FOLDER));
+        // Records of the same person stay: a later run goes on from them if this one is killed.
+        let is_of_chain =
+            before.is_some_and(|it| here.as_ref().is_some_and(|own| own.id() == it.id()));
+        let folder = (!is_of_chain).then(|| self.file(person::FOLDER));
         let old = [
             move_aside(&self.store_path(), lock)?,
             folder.map_or(Ok(None), |folder| move_aside(&folder, lock))?,
@@ -92,13 +108,15 @@ impl Home {
         closed.map_err(SessionsError::from)?;
 
         let device = new.device.public().clone();
-        let draft = match &before {
+        let draft = match before {
             None => PersonRecord::create(new.root, number.into(), device, &mut OsRandom),
             // The same person: a hub that knows the old record accepts the one that supersedes it.
             Some(before) => {
                 let mut changes = PersonChanges::new();
-                for (number, _) in before.devices() {
-                    changes.remove(number);
+                if new.others == OtherDevices::Revoke {
+                    for (number, _) in before.devices() {
+                        changes.remove(number);
+                    }
                 }
                 changes.add(number.into(), device);
                 before.next_epoch(new.root, &changes, &mut OsRandom)
@@ -111,7 +129,20 @@ impl Home {
     }
 }
 
-/// Reason why no root and device were installed.
+/// The record on which the next epoch is based: that of the hub, unless the one of this directory
+/// is a later one of the same chain.
+pub(crate) fn newest<'a>(
+    here: Option<&'a PersonRecord>,
+    at_hub: Option<&'a PersonRecord>,
+) -> Option<&'a PersonRecord> {
+    match (here, at_hub) {
+        (Some(here), Some(at_hub)) if here.supersedes(at_hub).is_err() => Some(at_hub),
+        (Some(here), _) => Some(here),
+        (None, at_hub) => at_hub,
+    }
+}
+
+/// Why a state directory has no new root and device.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum InstallError {

@@ -35,6 +35,7 @@ mod install;
 pub mod local;
 pub mod messages;
 pub mod person;
+mod renew;
 pub mod service;
 pub mod sessions;
 pub mod transfer;
@@ -48,4 +49,5 @@ pub use groups::{GroupError, Groups, ImportError, Imported, epoch_key, recipient
 pub use home::{HOME_VARIABLE, Home, HomeError, HomeLock, read_bounded, read_private, read_public};
 pub use identity::IdentityError;
 pub use inspect::{Inspection, check_start};
-pub use install::{InstallError, Installed, NewIdentity};
+pub use install::{InstallError, Installed, NewIdentity, OtherDevices};
+pub use renew::{NewDeviceKeys, RenewError};

@@ -2,7 +2,8 @@
 //!
 //! | to do this | use |
 //! |---|---|
-//! | register at a hub | [`join`] |
+//! | register at a hub | [`join`], [`register`] |
+//! | get one's own person record back | [`recover`] |
 //! | write a text | [`say`] |
 //! | send and receive | [`sync`], or [`service`](crate::service) |
 //! | read what arrived | [`unread`], [`mark_read`] |
@@ -16,6 +17,8 @@ mod arrived_letter;
 mod confirmation;
 mod conversation;
 pub(crate) mod conversation_text;
+mod device_change;
+mod devices;
 mod directory;
 mod drain;
 mod error;
@@ -34,8 +37,10 @@ mod problem;
 mod puts;
 mod receipt;
 mod records;
+mod recovery;
 mod report;
 mod requeue;
+mod resend;
 mod runs;
 mod send_turns;
 mod shared_engine;
@@ -50,6 +55,8 @@ mod undelivered;
 mod unsent;
 
 pub use conversation::Conversation;
+pub use device_change::{DeviceChange, device_changes, mark_changes_seen, unseen_changes};
+pub use devices::{Devices, devices};
 pub use error::{HubError, JoinError, SayError, SyncError};
 pub use history::HistoryRow;
 pub(crate) use history::history_page;
@@ -58,16 +65,18 @@ pub(crate) use inbox::unread_page;
 pub use inbox::{Unread, is_from_hub, mark_read, unread};
 pub use letter::{Letter, LetterHead};
 pub use letter_keys::LetterKeys;
-pub use membership::{Membership, join, membership};
+pub use membership::{Membership, join, membership, publish_person, register};
 pub use outbox::say;
 pub use payload::Payload;
 pub use problem::{Problem, ProblemClass, forget_problems, problems};
 pub use receipt::TextReceipt;
+pub use recovery::{PersonAtHub, recover};
 pub use report::{Lost, Skipped, SkippedReason, SyncReport};
+pub(crate) use resend::begin_anew;
 pub(crate) use shared_engine::SharedEngine;
 pub use status::{Status, status};
 pub(crate) use stay::{Stay, StayEvents};
-pub use sync::{may_sync, sync};
+pub use sync::sync;
 pub use text::{MAX_TEXT_LEN, Text};
 pub use text_delivery::TextDelivery;
 pub use undelivered::history;

@@ -7,9 +7,11 @@ use core::{error, fmt};
 use std::path::PathBuf;
 
 use endseal_crypto::identity::Identity;
+use endseal_crypto::random::OsRandom;
 use endseal_keyring::PersonRecord;
+use endseal_keyring::device::DeviceId;
 use endseal_keyring::person::{
-    ChangePersonError, MAX_LEN, OtherUser, ParsePersonError, PersonDraft,
+    ChangePersonError, MAX_LEN, OtherUser, ParsePersonError, PersonChanges, PersonDraft,
 };
 use endseal_keyring::roster::SignRosterError;
 
@@ -81,8 +83,24 @@ pub fn sign(draft: PersonDraft, root: &Identity) -> Result<PersonRecord, PersonE
     draft.sign(root, &sealed).map_err(PersonError::Sign)
 }
 
-/// Returns the user identity of a record, opened with a member's identity: a device or the root.
-/// Letters to the person in that epoch are sealed to the user identity.
+/// The next epoch of a person without some of the devices.
+///
+/// # Errors
+/// [`PersonError::Change`] if one of them is not there, or none would be left.
+pub fn without_devices(
+    record: &PersonRecord,
+    devices: &[DeviceId],
+    root: &Identity,
+) -> Result<PersonRecord, PersonError> {
+    let mut changes = PersonChanges::new();
+    for device in devices {
+        changes.remove((*device).into());
+    }
+    sign(record.next_epoch(root, &changes, &mut OsRandom)?, root)
+}
+
+/// The user identity of a record, which a member opens: a device or the root. Letters to the person
+/// in that epoch are sealed to it.
 ///
 /// # Errors
 /// [`PersonError::Key`] if `member` cannot open the epoch key, [`PersonError::OtherUser`] if the

@@ -90,16 +90,8 @@ impl Home {
         let engine = if <Engine>::is_in(&mut store)? {
             Engine::open(store)?
         } else {
-            let new = NewDevice {
-                identity: root.signing(),
-                device: match number {
-                    Some(number) => number,
-                    None => random_device()?,
-                },
-                peer_id: peer_id(device),
-                now,
-            };
-            Engine::create(store, new, &mut OsRandom)?
+            let number = number.map_or_else(random_device, Ok)?;
+            Engine::create(store, new_device(root, device, number, now), &mut OsRandom)?
         };
         let engine = own(engine, device)?;
         let there = engine.address();
@@ -136,13 +128,28 @@ pub fn is_verified(
 /// Checks that the certificate names this device. The key of the store already fits, but the
 /// content is verified independently.
 fn own(engine: Engine, device: &Identity) -> Result<Engine, SessionsError> {
-    if engine.certificate().keys().peer_id != peer_id(device) {
+    if !is_of(&engine, device) {
         return Err(EngineError::Damaged("the certificate is of another device").into());
     }
     Ok(engine)
 }
 
-fn outer_key(device: &Identity) -> OuterKey {
+/// Returns true if the sessions are those of a device.
+pub(crate) fn is_of(engine: &Engine, device: &Identity) -> bool {
+    engine.certificate().keys().peer_id == peer_id(device)
+}
+
+/// Facts for the certificate of a device.
+pub(crate) fn new_device<'a>(
+    root: &'a Identity,
+    device: &Identity,
+    number: DeviceId,
+    now: u64,
+) -> NewDevice<'a> {
+    NewDevice { identity: root.signing(), device: number, peer_id: peer_id(device), now }
+}
+
+pub(crate) fn outer_key(device: &Identity) -> OuterKey {
     OuterKey::from_bytes(device.store_key().expose_secret())
 }
 
@@ -150,7 +157,7 @@ fn peer_id(device: &Identity) -> PeerId {
     PeerId::of_spki(&device.transport_key().public_key().to_spki())
 }
 
-fn random_device() -> Result<DeviceId, SessionsError> {
+pub(crate) fn random_device() -> Result<DeviceId, SessionsError> {
     loop {
         let mut bytes = [0; 4];
         OsRandom.fill(&mut bytes).map_err(|_| EngineError::Random)?;

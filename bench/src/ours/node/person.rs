@@ -12,7 +12,7 @@ use endseal_keyring::device::DeviceId;
 use endseal_keyring::{IdentityFile, Invitation, JoinToken, PersonRecord};
 use endseal_node::messages::{self, Conversation, HubClient, LetterKeys, SyncReport, join, sync};
 use endseal_node::sessions::Texts;
-use endseal_node::{Existing, Home, NewIdentity};
+use endseal_node::{Existing, Home, NewIdentity, OtherDevices};
 use endseal_session::Engine;
 use endseal_transport::TransportKey;
 
@@ -45,6 +45,8 @@ impl Person {
             device: &device,
             device_file: &file(&device)?,
             number: DeviceId::new(1),
+            at_hub: None,
+            others: OtherDevices::Revoke,
             now: NOW,
         };
         home.install(&new, Existing::Keep, &home.lock()?)?;

@@ -4,13 +4,16 @@ use core::time::Duration;
 use std::io::Read;
 use std::path::PathBuf;
 
+use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
 use endseal_service::control::{ControlClient, ControlConnectError};
 
 use super::reply::{LocalReply, Secret, history_of, unread_of};
 use super::{LocalCallError, LocalError, LocalRequest, MAX_TEXTS_LEN, socket};
 use crate::home::Home;
-use crate::messages::{Conversation, HistoryRow, Problem, Status, SyncReport, Unread};
+use crate::messages::{
+    Conversation, DeviceChange, Devices, HistoryRow, Problem, Status, SyncReport, Unread,
+};
 
 /// Timeout for a reply. The process may be busy with a backlog for some time.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -151,8 +154,40 @@ impl LocalClient {
         }
     }
 
-    /// Subscribes to the unread messages after the number `after` in the inbox, and to those that
-    /// arrive later.
+    /// As [`devices`](crate::messages::devices).
+    ///
+    /// # Errors
+    /// [`LocalCallError`].
+    pub fn devices(&self, person: &PublicKey) -> Result<Devices, LocalCallError> {
+        match self.call(&LocalRequest::Devices { person: *person })? {
+            (LocalReply::Devices(devices), _) => Ok(devices),
+            _ => Err(LocalCallError::Unexpected),
+        }
+    }
+
+    /// As [`device_changes`](crate::messages::device_changes), without those that were seen.
+    ///
+    /// # Errors
+    /// [`LocalCallError`].
+    pub fn device_changes(&self) -> Result<Vec<DeviceChange>, LocalCallError> {
+        match self.call(&LocalRequest::DeviceChanges)? {
+            (LocalReply::DeviceChanges(changes), _) => Ok(changes),
+            _ => Err(LocalCallError::Unexpected),
+        }
+    }
+
+    /// As [`mark_changes_seen`](crate::messages::mark_changes_seen).
+    ///
+    /// # Errors
+    /// [`LocalCallError`].
+    pub fn mark_changes_seen(&self, last: u64) -> Result<(), LocalCallError> {
+        match self.call(&LocalRequest::MarkChangesSeen { last })? {
+            (LocalReply::Done, _) => Ok(()),
+            _ => Err(LocalCallError::Unexpected),
+        }
+    }
+
+    /// Texts behind the number `after` in the inbox, and those that arrive.
     ///
     /// # Errors
     /// Returns [`LocalCallError`] if the process cannot be reached.

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::messages::conversation_text;
 use crate::messages::{
-    Conversation, HistoryRow, Problem, Status, SyncReport, TextDelivery, Unread,
+    Conversation, DeviceChange, Devices, HistoryRow, Problem, Status, SyncReport, TextDelivery,
+    Unread,
 };
 use crate::wire_text;
 
@@ -41,6 +42,10 @@ pub(crate) enum LocalReply {
     History(Vec<HistoryEntry>),
     /// Stored problems, the oldest first.
     Problems(Vec<Problem>),
+    /// Devices of a person.
+    Devices(Devices),
+    /// Changes of devices.
+    DeviceChanges(Vec<DeviceChange>),
 }
 
 /// An unread message, without its plaintext.

@@ -1,9 +1,11 @@
 //! Requests of the local API.
 
+use endseal_crypto::ed25519::PublicKey;
 use serde::{Deserialize, Serialize};
 
 use crate::messages::Conversation;
 use crate::messages::conversation_text;
+use crate::wire_text;
 
 /// A request as it is sent over the socket.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,7 +53,20 @@ pub(crate) enum LocalRequest {
         /// Highest number to delete.
         last: u64,
     },
-    /// Sends unread messages, and later those that arrive, in a series of replies.
+    /// Devices of a person.
+    Devices {
+        /// The person.
+        #[serde(with = "wire_text::identity")]
+        person: PublicKey,
+    },
+    /// Changes of the devices of all persons that are not marked as seen.
+    DeviceChanges,
+    /// Notes that changes of devices were shown.
+    MarkChangesSeen {
+        /// Number of the last of them.
+        last: u64,
+    },
+    /// Texts that were not read, and those that arrive, in one reply after the other.
     Follow {
         /// Only messages with higher numbers are sent.
         after: u64,

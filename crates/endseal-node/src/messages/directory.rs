@@ -8,10 +8,12 @@ use endseal_keyring::PersonRecord;
 use endseal_keyring::device::{Address, Certificate, PrekeyBundle};
 use endseal_session::{Engine, EngineError};
 
+use super::device_change;
 use super::error::{HubError, SyncError};
 use super::hub::HubClient;
 use super::payload::{address, address_bytes};
 use super::records::{PEER, PERSON, Transaction};
+use super::resend::resend_to;
 use super::shared_engine::SharedEngine;
 
 /// Persons in one request, so that the answers take a few MiB at most.
@@ -108,11 +110,19 @@ fn take_in(
     let known = engine.transaction(|transaction| transaction.record(PERSON, name))?;
     if known.as_deref().map(Vec::as_slice) != Some(record.as_bytes()) {
         let known = known.and_then(|known| PersonRecord::parse(&known).ok());
-        if known.is_some_and(|known| record.supersedes(&known).is_err()) {
+        if known.as_ref().is_some_and(|known| record.supersedes(known).is_err()) {
             return Ok(Found::Refused);
         }
-        engine
-            .transaction(|transaction| transaction.put_record(PERSON, name, record.as_bytes()))?;
+        let own = engine.address().identity;
+        engine.transaction(|transaction| {
+            if let Some(known) = &known {
+                device_change::note(transaction, known, &record)?;
+                if *identity != own {
+                    resend_to(transaction, &own, identity)?;
+                }
+            }
+            transaction.put_record(PERSON, name, record.as_bytes())
+        })?;
     }
     let mut devices = Vec::new();
     for bytes in &person.certificates {

@@ -236,9 +236,10 @@ impl fmt::Display for SyncError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotJoined => f.write_str("this device is registered at no hub"),
-            Self::Restored => {
-                f.write_str("the store was restored from a copy, and must not send any more")
-            }
+            Self::Restored => f.write_str(
+                "this state directory is an earlier copy: the hub knows later messages of \
+                     this device. It receives, and does not send",
+            ),
             Self::Hub(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
         }

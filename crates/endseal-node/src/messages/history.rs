@@ -124,10 +124,19 @@ pub(crate) fn history_page(
     after: u64,
     limit: usize,
 ) -> Result<Vec<HistoryRow>, EngineError> {
+    engine.transaction(|transaction| page_in(transaction, conversation, after, limit))
+}
+
+/// [`history_page`] in a transaction.
+pub(super) fn page_in(
+    transaction: &Transaction<'_, '_>,
+    conversation: &Conversation,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<HistoryRow>, EngineError> {
     let from = HistoryRow::name(conversation, after);
     let prefix = &from[..from.len() - 8];
-    let page =
-        engine.transaction(|transaction| transaction.records_after(HISTORY, &from, limit))?;
+    let page = transaction.records_after(HISTORY, &from, limit)?;
     page.iter()
         .take_while(|(name, _)| name.starts_with(prefix))
         .map(|(name, value)| HistoryRow::read(name, value).ok_or(EngineError::Damaged("history")))

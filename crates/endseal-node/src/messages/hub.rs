@@ -5,6 +5,7 @@ use core::time::Duration;
 use bytes::Bytes;
 use endseal_codec::Codec as _;
 use endseal_codec::hub::{Answer, By, Code, Find, HubAnswer, HubRequest, Person, Request};
+use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::limit::MAX_PAYLOAD;
 use endseal_delivery::node::HubFault;
 use endseal_delivery::payload_limits;
@@ -36,7 +37,12 @@ impl<'c> HubClient<'c> {
         Self { connection, patience }
     }
 
-    /// Sends a request that has one answer, and waits for it.
+    /// The peer id of the hub, as the connection has proved it.
+    pub(super) fn peer(&self) -> PeerId {
+        self.connection.peer()
+    }
+
+    /// Asks something that has one answer.
     ///
     /// # Errors
     /// Returns [`HubError`] if the request fails. A refusal is an error too.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use endseal_crypto::identity::Identity;
 use endseal_keyring::roster::GroupId;
-use endseal_keyring::{Contacts, Name, Roster};
+use endseal_keyring::{Contacts, Name, PersonRecord, Roster};
 
 use crate::home::Home;
 use crate::person::{PersonError, user_identity};
@@ -64,6 +64,11 @@ impl<'a> LetterKeys<'a> {
             }
         }
         users
+    }
+
+    /// Keeps a later record of this person.
+    pub(super) fn keep_person(&self, record: &PersonRecord) -> Result<(), PersonError> {
+        self.home.store_person(record, &self.home.lock()?)
     }
 
     /// The contacts; none if they cannot be read.

@@ -1,15 +1,15 @@
 //! Registration of this device at a hub.
 
-use endseal_codec::hub::{Answer, Publish, Register, Request};
+use endseal_codec::hub::{Answer, Publish, Register, Request, Welcome};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::HubFault;
-use endseal_keyring::{Invitation, PersonRecord};
+use endseal_keyring::{Invitation, JoinToken, PersonRecord};
 use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
 use super::error::{HubError, JoinError};
 use super::hub::HubClient;
-use super::records::{self, HUB, Transaction};
+use super::records::{self, HUB, PUBLISHED, Transaction};
 use super::shared_engine::SharedEngine;
 use crate::wire_text;
 
@@ -78,8 +78,8 @@ pub(super) fn membership_in(
     Membership::read(&value).map(Some).ok_or(EngineError::Damaged("hub"))
 }
 
-/// Registers this device with the record of its person, and publishes prekeys. The call may be
-/// repeated.
+/// Registers this device with an invitation, and publishes prekeys. May be repeated. `person` is
+/// the newest record of its person.
 ///
 /// # Errors
 /// Returns [`JoinError`] if the device is registered at another hub, the hub refuses, or the store
@@ -90,29 +90,67 @@ pub async fn join(
     invitation: &Invitation,
     person: &PersonRecord,
 ) -> Result<(), JoinError> {
-    if membership(engine)?.is_some_and(|known| known.hub != invitation.hub()) {
+    let addresses = invitation.addresses().collect::<Vec<_>>().join(" ");
+    register(hub, engine, &addresses, Some(invitation.token()), person).await
+}
+
+/// [`join`] at the hub of a connection, which is at `addresses`, each `host:port`, with a space
+/// between two. Without a token the hub must know the person.
+///
+/// # Errors
+/// [`JoinError`].
+pub async fn register(
+    hub: &HubClient<'_>,
+    engine: &mut Engine,
+    addresses: &str,
+    token: Option<&JoinToken>,
+    person: &PersonRecord,
+) -> Result<(), JoinError> {
+    let at = hub.peer();
+    if membership(engine)?.is_some_and(|known| known.hub != at) {
         return Err(JoinError::OtherHub);
     }
     let engine = &SharedEngine::new(engine);
-    let certificate = engine.with(|it| it.certificate().as_bytes()[..].into());
-    let answer = hub.ask(Request::Register(Register {
-        token: *invitation.token().expose_secret(),
-        certificate,
-        person: person.as_bytes().into(),
-    }));
-    let Answer::Welcome(welcome) = answer.await? else {
-        return Err(HubError::Fault(HubFault::Unexpected).into());
-    };
-    let addresses = invitation.addresses().collect::<Vec<_>>().join(" ");
+    let welcome = register_device(hub, engine, token, person).await?;
     engine.transaction(|transaction| {
         let known = membership_in(transaction)?;
         let (sequence, time) = known.map_or((0, 0), |known| (known.sequence, known.time));
-        Membership { hub: invitation.hub(), addresses, sequence, time }.put(transaction)
+        Membership { hub: at, addresses: addresses.to_owned(), sequence, time }.put(transaction)
     })?;
     publish_prekeys(hub, engine, welcome.prekeys).await
 }
 
-/// Publishes prekeys until the hub has 100, if it has at most half of them or some were lost.
+/// Registers the device of the store.
+pub(super) async fn register_device(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    token: Option<&JoinToken>,
+    person: &PersonRecord,
+) -> Result<Welcome, HubError> {
+    let answer = hub.ask(Request::Register(Register {
+        token: token.map(|token| *token.expose_secret()),
+        certificate: engine.with(|it| it.certificate().as_bytes()[..].into()),
+        person: person.as_bytes().into(),
+    }));
+    match answer.await? {
+        Answer::Welcome(welcome) => Ok(welcome),
+        _ => Err(HubFault::Unexpected.into()),
+    }
+}
+
+/// Gives the hub the next record of this person, also one that revokes devices.
+///
+/// # Errors
+/// [`HubError`].
+pub async fn publish_person(hub: &HubClient<'_>, person: &PersonRecord) -> Result<(), HubError> {
+    let publish = Publish { person: person.as_bytes().into(), ..Publish::default() };
+    match hub.ask(Request::Publish(publish)).await? {
+        Answer::Welcome(_) => Ok(()),
+        _ => Err(HubFault::Unexpected.into()),
+    }
+}
+
+/// Publishes prekeys so that the hub has 100, if it has fewer than half.
 pub(super) async fn publish_prekeys<E: From<EngineError> + From<HubError>>(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
@@ -147,9 +185,12 @@ async fn publish<E: From<EngineError> + From<HubError>>(
         replace,
         ..Publish::default()
     };
-    // Recorded before the request: a process that is killed in between wastes prekeys, but never
-    // publishes one twice.
-    engine.transaction(|transaction| transaction.published(&bundles))?;
+    // Noted before: a process that is killed in between wastes prekeys, and gives none twice.
+    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        let published = records::counter(transaction, PUBLISHED)? + bundles.len() as u64;
+        transaction.put_record(PUBLISHED, &[], &published.to_le_bytes())?;
+        transaction.published(&bundles)
+    })?;
     match hub.ask(Request::Publish(publish)).await? {
         Answer::Welcome(_) => Ok(()),
         _ => Err(HubError::Fault(HubFault::Unexpected).into()),

@@ -236,6 +236,10 @@ impl Round<'_> {
                 self.refusal = self.refusal.max(Some(Duration::ZERO));
                 return Ok(());
             }
+            Code::USED => {
+                engine.mark_restored()?;
+                return Err(SyncError::Restored);
+            }
             Code::OLD => ProblemClass::OLD,
             Code::MAILBOX => ProblemClass::MAILBOX,
             code => return Err(HubError::Refused(code).into()),

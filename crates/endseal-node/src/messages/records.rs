@@ -27,30 +27,43 @@ pub(super) const UNSENT: u16 = 4;
 pub(super) const PROBLEM: u16 = 6;
 /// Letters that wait for a roster; the format is in [`parked_letter`](super::parked_letter).
 pub(super) const LETTER: u16 = 7;
-/// Numbers of the texts that arrived, by the device that wrote them.
+/// Texts that arrived, by their writer and series.
 pub(super) const ARRIVED: u16 = 8;
-/// Devices that are to receive a receipt.
+/// Receipts that are due: a device and a series.
 pub(super) const DUE: u16 = 9;
 /// Number in the inbox up to which texts were recorded as arrived.
 pub(super) const NOTED: u16 = 10;
 /// Id of the last text to a person.
 pub(super) const SAID: u16 = 11;
-/// Numbers of the texts that a device has confirmed.
+/// Texts that a person's devices have confirmed, by person and series.
 pub(super) const CONFIRMED: u16 = 12;
-/// Receipts in the outbox: the receiving device, by the number of the receipt.
+/// Receipts in the outbox, by their numbers: the device that gets it, and the series.
 pub(super) const RECEIPT: u16 = 13;
-/// Addresses of devices, by peer id.
+/// Last numbers of series of texts that ended, by person and series.
+pub(super) const SERIES: u16 = 18;
+/// See [`DeviceChange`](super::DeviceChange).
+pub(super) const DEVICE_CHANGE: u16 = 19;
+/// Frames of this device that the hub said to have deleted before their delivery.
+pub(super) const DROPPED: u16 = 20;
+/// Number of prekey bundles that were published to the hub.
+pub(super) const PUBLISHED: u16 = 17;
+/// Addresses of devices by their peer ids.
 pub(super) const PEER: u16 = 16;
 
 /// Queue of the engine whose cursor is the position in the mailbox.
 pub(super) const QUEUE: &[u8] = b"hub";
 
-/// Assigns the next number to a row.
+/// Reads a record that is one number; 0 if there is none.
+pub(super) fn counter(transaction: &Transaction<'_, '_>, kind: u16) -> Result<u64, EngineError> {
+    match transaction.record(kind, &[])? {
+        Some(value) => number(&value).ok_or(EngineError::Damaged("counter")),
+        None => Ok(0),
+    }
+}
+
+/// Gives a number to a row.
 pub(super) fn next_number(transaction: &Transaction<'_, '_>) -> Result<u64, EngineError> {
-    let last = match transaction.record(COUNTER, &[])? {
-        Some(value) => number(&value).ok_or(EngineError::Damaged("counter"))?,
-        None => 0,
-    };
+    let last = counter(transaction, COUNTER)?;
     let next = last.checked_add(1).ok_or(EngineError::Damaged("counter"))?;
     transaction.put_record(COUNTER, &[], &next.to_le_bytes())?;
     Ok(next)

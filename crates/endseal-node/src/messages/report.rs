@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conversation::Conversation;
 use super::conversation_text;
+use super::device_change::DeviceChange;
 use crate::wire_text;
 
 /// Results of a sync, even of one that failed.
@@ -35,6 +36,8 @@ pub struct SyncReport {
     /// Set if the hub has lost frames, because its database is an older copy: the time of its last
     /// acknowledgement, in milliseconds since 1970.
     pub hub_forgot: Option<u64>,
+    /// Devices that persons have newly, or have no more.
+    pub device_changes: Vec<DeviceChange>,
 }
 
 impl SyncReport {
@@ -51,6 +54,7 @@ impl SyncReport {
         self.skipped.extend(other.skipped);
         self.mailbox_full = other.mailbox_full;
         self.hub_forgot = self.hub_forgot.or(other.hub_forgot);
+        self.device_changes.extend(other.device_changes);
     }
 }
 

@@ -2,6 +2,7 @@
 //! and new texts are sent at once.
 
 use core::cell::Cell;
+use core::future::pending;
 use core::pin::pin;
 use core::time::Duration;
 
@@ -58,6 +59,8 @@ enum Next {
     Said(Option<Duration>),
     /// A timeout only, because the hub accepts nothing.
     After(Duration),
+    /// Not before this device has new keys.
+    Never,
 }
 
 impl Stay<'_, '_> {
@@ -73,7 +76,7 @@ impl Stay<'_, '_> {
         events: &impl StayEvents,
     ) -> Result<(), SyncError> {
         let mut report = SyncReport::default();
-        greet(self.hub, self.engine, self.person, &mut report).await?;
+        let may_send = greet(self.hub, self.engine, self.person, self.keys, &mut report).await?;
         let mut mailbox = Mailbox::subscribe(self.hub, self.engine, self.keys, &mut report).await?;
         let (turns, caught_up) = (SendTurns::new(), Cell::new(SyncReport::default()));
         let receiving = async {
@@ -102,7 +105,10 @@ impl Stay<'_, '_> {
         };
         let sending = async {
             let mut sent = SyncReport::default();
-            let mut ended = turns.send(&mut sent, async |report| self.send(report).await).await;
+            let mut ended = match may_send {
+                true => turns.send(&mut sent, async |report| self.send(report).await).await,
+                false => Err(SyncError::Restored),
+            };
             report.add(caught_up.take());
             let mut visit = Some(report);
             let mut again = pin!(again);
@@ -123,6 +129,11 @@ impl Stay<'_, '_> {
                             None => events.sent(&sent),
                         }
                         Next::Said(waits.then_some(self.retry))
+                    }
+                    Err(error @ SyncError::Restored) => {
+                        // It goes on receiving, so that texts can be read.
+                        events.refused(error);
+                        Next::Never
                     }
                     Err(error) if error.is_refusal_for_now() => {
                         match &mut visit {
@@ -162,6 +173,7 @@ impl Stay<'_, '_> {
             // The result does not matter: both mean that sending is possible.
             Next::Said(Some(retry)) => drop(timeout(retry, self.said.notified()).await),
             Next::After(wait) => sleep(wait).await,
+            Next::Never => pending().await,
         }
     }
 

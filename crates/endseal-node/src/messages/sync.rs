@@ -1,11 +1,12 @@
 //! One sync with the hub: receives what waits there, and sends what waits here.
 
-use endseal_codec::hub::{Answer, Hello, Publish, Request};
+use endseal_codec::hub::{Answer, Hello, Publish, Request, Welcome};
 use endseal_delivery::node::HubFault;
 use endseal_keyring::PersonRecord;
-use endseal_session::Engine;
+use endseal_session::{Engine, EngineError};
 
-use super::directory;
+use super::device_change;
+use super::directory::{self, Found};
 use super::drain::Mailbox;
 use super::error::SyncError;
 use super::hub::HubClient;
@@ -13,7 +14,9 @@ use super::letter_keys::LetterKeys;
 use super::membership::{Membership, membership, publish_prekeys, replace_prekeys};
 use super::problem::{self, ProblemClass};
 use super::puts::{put_receipts, put_texts};
+use super::records::{self, DROPPED, PUBLISHED, QUEUE, Transaction};
 use super::report::SyncReport;
+use super::resend::resend_all;
 use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
 use super::unconfirmed::encrypt_receipts;
@@ -39,7 +42,7 @@ pub async fn sync(
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
     let engine = &SharedEngine::new(engine);
-    greet(hub, engine, person, report).await?;
+    let may_send = greet(hub, engine, person, keys, report).await?;
     let mut mailbox = Mailbox::subscribe(hub, engine, keys, report).await?;
     let turns = SendTurns::new();
     let (mut received, mut sent) = (SyncReport::default(), SyncReport::default());
@@ -50,7 +53,10 @@ pub async fn sync(
         Ok::<_, SyncError>(())
     };
     let sending = async {
-        // A failure to send does not prevent receiving.
+        if !may_send {
+            return Ok(Err(SyncError::Restored));
+        }
+        // A failure does not keep what waits from being received.
         Ok(turns.send(&mut sent, async |report| send_all(hub, engine, keys, report).await).await)
     };
     let done = tokio::try_join!(receiving, sending);
@@ -59,28 +65,15 @@ pub async fn sync(
     done?.1
 }
 
-/// Returns the registration of this device, if the device may send.
-///
-/// # Errors
-/// Returns [`SyncError::NotJoined`] if it is not registered, [`SyncError::Restored`] if the store
-/// was restored from a copy, and [`SyncError::Engine`] if the store fails.
-pub fn may_sync(engine: &mut Engine) -> Result<Membership, SyncError> {
-    let membership = membership(engine)?.ok_or(SyncError::NotJoined)?;
-    if engine.store().restorations() > 0 {
-        return Err(SyncError::Restored);
-    }
-    Ok(membership)
-}
-
-/// Sends everything that waits here and can be sent. Replaces [`SyncReport::skipped`] with the
-/// receivers to which nothing was encrypted.
+/// Sends all that waits here and can be sent. Says newly to whom nothing was encrypted.
 pub(super) async fn send_all(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
     keys: &LetterKeys<'_>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
-    // Texts whose devices are gone return to the unsent texts, and are encrypted before later ones.
+    let before = engine.with(device_change::last_number)?;
+    // Texts whose devices are gone come back. They go before those that were written later.
     let mut full = put_texts(hub, engine, report).await?;
     for _ in 0..ROUNDS {
         report.skipped.clear();
@@ -94,22 +87,32 @@ pub(super) async fn send_all(
     if encrypt_receipts(hub, engine, keys).await? {
         put_receipts(hub, engine, full, report).await?;
     }
+    report.device_changes.extend(engine.with(|engine| device_change::after(engine, before))?);
     Ok(())
 }
 
-/// Compares the state of the hub with that of this device, and publishes missing data.
+/// Compares the state of the hub with that of this device, and publishes what it lacks. Returns
+/// false if this device must not send: its state went back in time.
 pub(super) async fn greet(
     hub: &HubClient<'_>,
     engine: &SharedEngine<'_>,
     person: &PersonRecord,
+    keys: &LetterKeys<'_>,
     report: &mut SyncReport,
-) -> Result<(), SyncError> {
-    let membership = engine.with(may_sync)?;
+) -> Result<bool, SyncError> {
+    let membership = engine.with(membership)?.ok_or(SyncError::NotJoined)?;
     directory::note_own(engine, person)?;
+    let before = engine.with(device_change::last_number)?;
     let hello = Request::Hello(Hello { version: VERSION });
     let Answer::Welcome(welcome) = hub.ask(hello).await? else {
         return Err(HubFault::Unexpected.into());
     };
+    if engine.with(|engine| is_older(engine, &welcome))? {
+        engine.with(Engine::mark_restored)?;
+    }
+    if engine.with(Engine::is_restored)? {
+        return Ok(false);
+    }
     let sequence = welcome.sequence.unwrap_or_default();
     if sequence < membership.sequence {
         report.hub_forgot = Some(membership.time);
@@ -118,9 +121,25 @@ pub(super) async fn greet(
         engine.transaction(|transaction| {
             problem::note(transaction, ProblemClass::FORGOT, &membership.hub, sequence)?;
             problem::forget_old(transaction)?;
+            resend_all(transaction, person.identity().ed25519())?;
             Membership { sequence, ..membership.clone() }.put(transaction)
         })?;
     }
+    let own = person.identity().ed25519();
+    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        let known = records::counter(transaction, DROPPED)?;
+        if welcome.dropped > known {
+            resend_all(transaction, own)?;
+        }
+        if welcome.dropped != known {
+            transaction.put_record(DROPPED, &[], &welcome.dropped.to_le_bytes())?;
+        }
+        Ok::<_, EngineError>(())
+    })?;
+    if welcome.epoch > person.epoch() {
+        learn_own(hub, engine, person, keys).await?;
+    }
+    report.device_changes.extend(engine.with(|engine| device_change::after(engine, before))?);
     if welcome.epoch < person.epoch() {
         let certificate = engine.with(|it| it.certificate().as_bytes()[..].into());
         let publish =
@@ -129,5 +148,38 @@ pub(super) async fn greet(
             return Err(HubFault::Unexpected.into());
         };
     }
-    publish_prekeys::<SyncError>(hub, engine, welcome.prekeys).await
+    publish_prekeys::<SyncError>(hub, engine, welcome.prekeys).await?;
+    Ok(true)
+}
+
+/// Takes over the record of this person that another of its devices has signed.
+async fn learn_own(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    person: &PersonRecord,
+    keys: &LetterKeys<'_>,
+) -> Result<(), SyncError> {
+    let own = person.identity().ed25519();
+    if let Found::Person(record, _) = directory::find(hub, engine, own).await? {
+        // What cannot be written now is fetched again with the next visit.
+        let _ = keys.keep_person(&record);
+    }
+    Ok(())
+}
+
+/// Returns true if the hub knows a number of this device that is above the device's own. Each is
+/// durable here before the hub can learn of it, so the state directory was restored from a copy, or
+/// another copy of it is in use.
+fn is_older(engine: &mut Engine, welcome: &Welcome) -> Result<bool, EngineError> {
+    let sequence = engine.outbox().last_number()?;
+    engine.transaction(|transaction| {
+        let position = match transaction.cursor(QUEUE)? {
+            Some(value) => records::number(&value).ok_or(EngineError::Damaged("cursor"))?,
+            None => 0,
+        };
+        let published = records::counter(transaction, PUBLISHED)?;
+        Ok(welcome.sequence.is_some_and(|known| known > sequence)
+            || welcome.acknowledged > position
+            || welcome.published > published)
+    })
 }

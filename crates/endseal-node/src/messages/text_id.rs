@@ -6,15 +6,17 @@ use endseal_session::EngineError;
 
 use super::conversation::Conversation;
 use super::error::SayError;
-use super::records::{SAID, Transaction};
+use super::records::{self, SAID, SERIES, Transaction};
 
+/// Persons that are read at once.
+const PAGE: usize = 256;
 /// Length of a series in bytes.
 pub(super) const SERIES_LEN: usize = 8;
 
 /// Id of a text to a person: series (8) || number (8), big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TextId {
-    /// Random bytes that all texts from one store to one person share.
+    /// Random bytes, the same for all texts of a device to a person.
     pub(super) series: [u8; SERIES_LEN],
     /// Number of the text in its series, counted from 1.
     pub(super) number: u64,
@@ -52,6 +54,47 @@ impl TextId {
         let id = value.try_into().ok().and_then(Self::read);
         id.ok_or(EngineError::Damaged("said"))
     }
+
+    /// The last number that was given in a series to a person, also in one that ended; `None` if
+    /// the series is of another device.
+    pub(super) fn last_in_series(
+        transaction: &Transaction<'_, '_>,
+        person: &PublicKey,
+        series: &[u8; SERIES_LEN],
+    ) -> Result<Option<u64>, EngineError> {
+        if let Some(last) = Self::last(transaction, person)?.filter(|it| it.series == *series) {
+            return Ok(Some(last.number));
+        }
+        let Some(value) = transaction.record(SERIES, &series_name(person, series))? else {
+            return Ok(None);
+        };
+        records::number(&value).map(Some).ok_or(EngineError::Damaged("series"))
+    }
+
+    /// Ends the series to each person: the next text begins another.
+    pub(super) fn end_series(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
+        loop {
+            let page = transaction.records_after(SAID, &[], PAGE)?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            for (person, value) in &page {
+                let last = Self::in_record(value)?;
+                let name = [person.as_slice(), &last.series].concat();
+                transaction.put_record(SERIES, &name, &last.number.to_le_bytes())?;
+                transaction.remove_record(SAID, person)?;
+            }
+        }
+    }
+}
+
+/// Name of a record of a series of texts to or from a person: identity (32) || series (8).
+pub(super) fn series_name(person: &PublicKey, series: &[u8; SERIES_LEN]) -> [u8; 40] {
+    let mut name = [0; PublicKey::LEN + SERIES_LEN];
+    let (identity, rest) = name.split_at_mut(PublicKey::LEN);
+    identity.copy_from_slice(person.as_bytes());
+    rest.copy_from_slice(series);
+    name
 }
 
 /// Assigns the id of a new text: the next one of the person's series, or a random one for a group.

@@ -16,12 +16,13 @@ use super::directory::{self, Found};
 use super::error::SyncError;
 use super::hub::HubClient;
 use super::letter_keys::LetterKeys;
+use super::payload::ADDRESS_LEN;
 use super::receipt::{MAX_RUNS, TextReceipt};
 use super::records::{self, ARRIVED, DUE, NOTED, RECEIPT, Transaction};
 use super::runs::Runs;
 use super::shared_engine::SharedEngine;
 use super::text::Text;
-use super::text_id::{SERIES_LEN, TextId};
+use super::text_id::{SERIES_LEN, TextId, series_name};
 use crate::frame_target::Target;
 
 /// Messages of the inbox that are read at once.
@@ -29,46 +30,82 @@ const PAGE: usize = 32;
 /// Limit on the receipts of a sync: a quarter of the frames that a hub accepts at once. The others
 /// leave with the next sync.
 const MAX_RECEIPTS: usize = 256;
+/// Series of a person that are remembered: one for each device, and for each time that it got new
+/// keys.
+const MAX_SERIES: usize = 64;
 
-/// Numbers of the texts from a device that arrived.
+/// Texts of a series that arrived.
 struct Arrived {
-    series: [u8; SERIES_LEN],
+    /// When the last one was noted, in milliseconds since 1970.
+    time: u64,
     runs: Runs,
-    has_changed: bool,
 }
 
 impl Arrived {
     fn of(
         transaction: &Transaction<'_, '_>,
-        writer: &Address,
+        writer: &PublicKey,
+        series: &[u8; SERIES_LEN],
     ) -> Result<Option<Self>, EngineError> {
-        let value = transaction.record(ARRIVED, &records::device_name(writer))?;
-        let Some(value) = value else { return Ok(None) };
-        let parts = value.split_first_chunk::<SERIES_LEN>();
-        let runs = parts.and_then(|(series, runs)| Some((*series, Runs::read(runs)?)));
-        let (series, runs) = runs.ok_or(EngineError::Damaged("arrived"))?;
-        Ok(Some(Self { series, runs, has_changed: false }))
+        let value = transaction.record(ARRIVED, &series_name(writer, series))?;
+        value.map(|value| Self::read(&value)).transpose()
     }
 
-    fn has(&self, id: TextId) -> bool {
-        self.series == id.series && self.runs.contains(id.number)
+    fn read(value: &[u8]) -> Result<Self, EngineError> {
+        let parts = value.split_first_chunk::<8>();
+        let found = parts.and_then(|(time, runs)| {
+            Some(Self { time: u64::from_le_bytes(*time), runs: Runs::read(runs)? })
+        });
+        found.ok_or(EngineError::Damaged("arrived"))
     }
 
-    fn add(&mut self, id: TextId) {
-        if id.series != self.series {
-            // The device has a new store with another series.
-            *self = Self { series: id.series, runs: Runs::default(), has_changed: false };
+    fn put(
+        &self,
+        transaction: &Transaction<'_, '_>,
+        writer: &PublicKey,
+        series: &[u8; SERIES_LEN],
+    ) -> Result<(), EngineError> {
+        let value = [&self.time.to_le_bytes()[..], &self.runs.to_bytes()].concat();
+        transaction.put_record(ARRIVED, &series_name(writer, series), &value)
+    }
+
+    /// Forgets the series of a person in which nothing arrived for longest, of more than
+    /// [`MAX_SERIES`].
+    fn forget_old(
+        transaction: &Transaction<'_, '_>,
+        writer: &PublicKey,
+    ) -> Result<(), EngineError> {
+        let prefix = writer.as_bytes();
+        let page = transaction.records_after(ARRIVED, prefix, MAX_SERIES + 1)?;
+        let own = page.iter().take_while(|(name, _)| name.starts_with(prefix));
+        let series = own.map(|(name, value)| Ok((Self::read(value)?.time, name)));
+        let series = series.collect::<Result<Vec<_>, EngineError>>()?;
+        if series.len() > MAX_SERIES
+            && let Some((_, oldest)) = series.into_iter().min()
+        {
+            transaction.remove_record(ARRIVED, oldest)?;
         }
-        self.has_changed |= self.runs.add(id.number, id.number, MAX_RUNS);
+        Ok(())
     }
+}
 
-    /// Writes the record, and marks a receipt as due.
-    fn put(&self, transaction: &Transaction<'_, '_>, writer: &Address) -> Result<(), EngineError> {
-        let name = records::device_name(writer);
-        let value = [&self.series[..], &self.runs.to_bytes()].concat();
-        transaction.put_record(ARRIVED, &name, &value)?;
-        transaction.put_record(DUE, &name, &[])
-    }
+/// Name of a receipt that is due: device (36) || series (8).
+type DueName = [u8; ADDRESS_LEN + SERIES_LEN];
+
+fn due_name(device: &Address, series: &[u8; SERIES_LEN]) -> DueName {
+    let mut name = [0; ADDRESS_LEN + SERIES_LEN];
+    let (address, rest) = name.split_at_mut(ADDRESS_LEN);
+    address.copy_from_slice(&records::device_name(device));
+    rest.copy_from_slice(series);
+    name
+}
+
+/// Device that gets a receipt, and the series that it confirms.
+type OfSeries = (Address, [u8; SERIES_LEN]);
+
+fn read_due(name: &[u8]) -> Option<OfSeries> {
+    let (device, series) = name.split_last_chunk()?;
+    Some((records::device_in_name(device)?, *series))
 }
 
 /// Records the texts that arrived in the inbox since the last call, and removes receipts and
@@ -82,7 +119,8 @@ pub(super) fn note(
         None => 0,
     };
     let mut after = noted;
-    let (mut arrived, mut receipts) = (HashMap::new(), HashMap::new());
+    let mut arrived = HashMap::<_, Arrived>::new();
+    let (mut due, mut receipts) = (HashSet::new(), HashMap::new());
     let mut count = 0;
     loop {
         let page = transaction.inbox(after, PAGE)?;
@@ -103,20 +141,21 @@ pub(super) fn note(
             } else if writer.identity == *own {
                 continue;
             } else if let Some(id) = id_of(&it.plaintext, &writer.identity, own) {
-                let known = match arrived.remove(&writer) {
+                let of = (writer.identity, id.series);
+                let known = match arrived.remove(&of) {
                     Some(known) => Some(known),
-                    None => Arrived::of(transaction, &writer)?,
+                    None => Arrived::of(transaction, &of.0, &of.1)?,
                 };
-                let new =
-                    || Arrived { series: id.series, runs: Runs::default(), has_changed: false };
-                let mut known = known.unwrap_or_else(new);
-                // It arrived again in another ciphertext: a hub may claim that the mailbox of a
-                // device does not exist, although it has delivered the text.
-                if known.has(id) {
+                let mut known = known.unwrap_or(Arrived { time: 0, runs: Runs::default() });
+                // It came in another ciphertext: its writer did not get the receipt, or has new
+                // keys, or a hub says that the mailbox of one that it has delivered does not exist.
+                if known.runs.contains(id.number) {
                     consumed.push(it.number);
                 }
-                known.add(id);
-                arrived.insert(writer, known);
+                known.runs.add(id.number, id.number, MAX_RUNS);
+                known.time = records::now();
+                arrived.insert(of, known);
+                due.insert(due_name(&writer, &id.series));
             }
         }
         drop(page);
@@ -124,8 +163,12 @@ pub(super) fn note(
             count += u64::from(transaction.consume(number)?);
         }
     }
-    for (writer, arrived) in arrived.iter().filter(|(_, it)| it.has_changed) {
-        arrived.put(transaction, writer)?;
+    for ((writer, series), arrived) in &arrived {
+        arrived.put(transaction, writer, series)?;
+        Arrived::forget_old(transaction, writer)?;
+    }
+    for name in &due {
+        transaction.put_record(DUE, name, &[])?;
     }
     for (from, receipts) in &receipts {
         confirmation::take(transaction, from, receipts)?;
@@ -164,11 +207,11 @@ pub(super) async fn encrypt_receipts(
     if due.is_empty() {
         return Ok(!engine.transaction(|it| receipts_that_wait(it))?.is_empty());
     }
-    let due = due.iter().map(|(name, _)| records::device_in_name(name));
+    let due = due.iter().map(|(name, _)| read_due(name));
     let due: Vec<_> = due.collect::<Option<_>>().ok_or(EngineError::Damaged("due"))?;
     let contacts = keys.contacts();
     let mut known = Vec::new();
-    for writer in &due {
+    for (writer, _) in &due {
         let person = &writer.identity;
         let is_known = contacts.name_of(person).is_some()
             || engine.transaction(|it| TextId::last(it, person))?.is_some();
@@ -192,27 +235,27 @@ pub(super) async fn encrypt_receipts(
         })?;
         let due: Vec<_> = due
             .into_iter()
-            .filter(|it| devices.get(it).is_none_or(|it| !busy.contains(&it.keys().peer_id)))
+            .filter(|(it, _)| devices.get(it).is_none_or(|it| !busy.contains(&it.keys().peer_id)))
             .collect();
-        for (number, writer) in receipts_that_wait(transaction)? {
-            if due.contains(&writer) {
+        for (number, of) in receipts_that_wait(transaction)? {
+            if due.contains(&of) {
                 forget_receipt(transaction, number)?;
             }
         }
-        for writer in &due {
+        for (writer, series) in &due {
             if let Some(device) = devices.get(writer) {
-                encrypt(transaction, &own, device)?;
+                encrypt(transaction, &own, device, *series)?;
             }
-            transaction.remove_record(DUE, &records::device_name(writer))?;
+            transaction.remove_record(DUE, &due_name(writer, series))?;
         }
         Ok::<_, EngineError>(!receipts_that_wait(transaction)?.is_empty())
     })?)
 }
 
-/// Returns the receipts in the outbox, each with the receiving device.
+/// Receipts in the outbox, each with the device that gets it and the series.
 fn receipts_that_wait(
     transaction: &Transaction<'_, '_>,
-) -> Result<Vec<(u64, Address)>, EngineError> {
+) -> Result<Vec<(u64, OfSeries)>, EngineError> {
     let (mut after, mut found) = (Vec::new(), Vec::new());
     loop {
         let page = transaction.records_after(RECEIPT, &after, PAGE)?;
@@ -220,9 +263,9 @@ fn receipts_that_wait(
         after.clone_from(last);
         for (name, device) in &page {
             let number = records::number_in_name(name).ok_or(EngineError::Damaged("receipt"))?;
-            let device = records::device_in_name(device).ok_or(EngineError::Damaged("receipt"))?;
+            let of = read_due(device).ok_or(EngineError::Damaged("receipt"))?;
             if Target::of(transaction, number)?.is_some() {
-                found.push((number, device));
+                found.push((number, of));
             } else {
                 // The receipt was sent.
                 transaction.remove_record(RECEIPT, name)?;
@@ -249,16 +292,16 @@ fn encrypt(
     transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
     device: &Certificate,
+    series: [u8; SERIES_LEN],
 ) -> Result<(), EngineError> {
     let writer = device.address();
-    let Some(Arrived { series, runs, .. }) = Arrived::of(transaction, &writer)? else {
-        return Ok(());
-    };
+    let arrived = Arrived::of(transaction, &writer.identity, &series)?;
+    let Some(Arrived { runs, .. }) = arrived else { return Ok(()) };
     let receipt = TextReceipt { series, runs }.plaintext(own, &writer.identity);
     let Some(plaintext) = receipt else { return Ok(()) };
     match transaction.encrypt(writer, &plaintext) {
         Ok(sequence) => {
-            let name = records::device_name(&writer);
+            let name = due_name(&writer, &series);
             transaction.put_record(RECEIPT, &sequence.to_be_bytes(), &name)?;
             Target::receipt(device.keys().peer_id).put(transaction, sequence)
         }

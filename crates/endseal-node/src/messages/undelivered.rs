@@ -1,6 +1,7 @@
 //! Texts that were written on this device and are not known to have arrived.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_session::{Engine, EngineError};
@@ -8,9 +9,10 @@ use endseal_session::{Engine, EngineError};
 use super::confirmation::confirmed;
 use super::conversation::Conversation;
 use super::history::{HistoryRow, history_page};
-use super::records::{SAID, Transaction, UNSENT};
+use super::records::{self, SAID, SERIES, Transaction, UNSENT};
+use super::runs::Runs;
 use super::text_delivery::TextDelivery;
-use super::text_id::TextId;
+use super::text_id::{SERIES_LEN, TextId};
 use crate::frame_target::Target;
 
 /// Persons whose texts are counted at once.
@@ -43,21 +45,10 @@ pub(crate) fn note_delivery(
     }
     let own = engine.address().identity;
     engine.transaction(|transaction| {
-        let person = match conversation {
-            Conversation::Person(person) => Some(person),
-            Conversation::Group(_) => None,
-        };
-        let last = person.map(|person| TextId::last(transaction, person)).transpose()?.flatten();
-        let confirmed = person.map(|person| confirmed(transaction, person)).transpose()?;
-        // `None` for a letter, and for a text without a number.
-        let is_confirmed = |row: &HistoryRow| {
-            let id = TextId::read(row.text(&own, conversation)?.id())?;
-            let is_counted = last.is_some_and(|last| last.series == id.series);
-            Some(confirmed.as_ref()?.contains(id.number)).filter(|_| is_counted)
-        };
+        let mut confirmations = Confirmations::of(own, conversation);
         let mut waiting = None;
         for row in rows.iter_mut().filter(|row| row.is_sent) {
-            let is_confirmed = is_confirmed(row);
+            let is_confirmed = confirmations.has(transaction, row)?;
             row.delivery = if is_unsent(transaction, row.number)? {
                 Some(TextDelivery::Unsent)
             } else if is_confirmed == Some(true) {
@@ -79,13 +70,55 @@ pub(crate) fn note_delivery(
     })
 }
 
+/// Confirmations of the texts of a conversation, each series read once.
+pub(super) struct Confirmations<'c> {
+    own: PublicKey,
+    conversation: &'c Conversation,
+    series: HashMap<[u8; SERIES_LEN], Option<Runs>>,
+}
+
+impl<'c> Confirmations<'c> {
+    /// `own` is this identity.
+    pub(super) fn of(own: PublicKey, conversation: &'c Conversation) -> Self {
+        Self { own, conversation, series: HashMap::new() }
+    }
+
+    /// Returns true if a device has confirmed the text of a row that was written here. `None` of a
+    /// letter, and of a text without a number of this device.
+    pub(super) fn has(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        row: &HistoryRow,
+    ) -> Result<Option<bool>, EngineError> {
+        let Conversation::Person(person) = self.conversation else { return Ok(None) };
+        let text = row.text(&self.own, self.conversation);
+        let Some(TextId { series, number }) = text.and_then(|it| TextId::read(it.id())) else {
+            return Ok(None);
+        };
+        let runs = match self.series.entry(series) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let is_own = TextId::last_in_series(transaction, person, &series)?.is_some();
+                let runs = is_own.then(|| confirmed(transaction, person, &series)).transpose()?;
+                new.insert(runs)
+            }
+        };
+        Ok(runs.as_ref().map(|runs| runs.contains(number)))
+    }
+}
+
 /// Returns true if a text is not encrypted yet.
-fn is_unsent(transaction: &Transaction<'_, '_>, number: u64) -> Result<bool, EngineError> {
+pub(super) fn is_unsent(
+    transaction: &Transaction<'_, '_>,
+    number: u64,
+) -> Result<bool, EngineError> {
     Ok(transaction.record(UNSENT, &number.to_be_bytes())?.is_some())
 }
 
-/// Returns the numbers of the rows that have a frame waiting for the hub.
-fn rows_that_wait(transaction: &Transaction<'_, '_>) -> Result<HashSet<u64>, EngineError> {
+/// Numbers of the rows of which a frame waits for the hub.
+pub(super) fn rows_that_wait(
+    transaction: &Transaction<'_, '_>,
+) -> Result<HashSet<u64>, EngineError> {
     let mut rows = HashSet::new();
     Target::each(transaction, &mut |_, target| {
         rows.insert(target.row);
@@ -95,21 +128,48 @@ fn rows_that_wait(transaction: &Transaction<'_, '_>) -> Result<HashSet<u64>, Eng
 
 /// Counts the encrypted texts to persons that no device has confirmed.
 pub(super) fn count(transaction: &Transaction<'_, '_>) -> Result<u64, EngineError> {
-    let (mut after, mut count) = (Vec::new(), 0_u64);
+    let mut count = 0_u64;
+    each_series(transaction, &mut |person, series, last| {
+        let confirmed = confirmed(transaction, &person, &series)?.count();
+        count = count.saturating_add(last.saturating_sub(confirmed));
+        Ok(())
+    })?;
+    Ok(count.saturating_sub(unsent_to_persons(transaction)?))
+}
+
+/// A series of texts to a person: person, series, and the last number that was given in it.
+type OfSeries<'w> = dyn FnMut(PublicKey, [u8; SERIES_LEN], u64) -> Result<(), EngineError> + 'w;
+
+/// Calls `work` with each series to each person, present and past.
+pub(super) fn each_series(
+    transaction: &Transaction<'_, '_>,
+    work: &mut OfSeries<'_>,
+) -> Result<(), EngineError> {
+    let person = |name: &[u8]| {
+        let key = name.first_chunk().and_then(|name| PublicKey::from_bytes(name).ok());
+        key.ok_or(EngineError::Damaged("said"))
+    };
+    let mut after = Vec::new();
     loop {
         let page = transaction.records_after(SAID, &after, PAGE)?;
         let Some((name, _)) = page.last() else { break };
         after.clone_from(name);
         for (name, value) in &page {
-            let person = name.as_slice().try_into().ok();
-            let person = person.and_then(|name| PublicKey::from_bytes(name).ok());
-            let person = person.ok_or(EngineError::Damaged("said"))?;
-            let last = TextId::in_record(value)?.number;
-            let confirmed = confirmed(transaction, &person)?.count();
-            count = count.saturating_add(last.saturating_sub(confirmed));
+            let last = TextId::in_record(value)?;
+            work(person(name)?, last.series, last.number)?;
         }
     }
-    Ok(count.saturating_sub(unsent_to_persons(transaction)?))
+    after.clear();
+    loop {
+        let page = transaction.records_after(SERIES, &after, PAGE)?;
+        let Some((name, _)) = page.last() else { return Ok(()) };
+        after.clone_from(name);
+        for (name, value) in &page {
+            let series = name.last_chunk().ok_or(EngineError::Damaged("series"))?;
+            let last = records::number(value).ok_or(EngineError::Damaged("series"))?;
+            work(person(name)?, *series, last)?;
+        }
+    }
 }
 
 /// Counts the texts to persons that are not encrypted yet.

@@ -13,8 +13,9 @@ use super::hub_state::HubState;
 use super::line;
 use crate::local::{LocalError, LocalReply, LocalRequest};
 use crate::messages::{
-    self, Conversation, HistoryRow, SayError, SharedEngine, Unread, forget_problems, history_page,
-    mark_read, note_delivery, problems, status, unread_page,
+    self, Conversation, HistoryRow, SayError, SharedEngine, Unread, devices, forget_problems,
+    history_page, mark_changes_seen, mark_read, note_delivery, problems, status, unread_page,
+    unseen_changes,
 };
 use crate::sessions::Texts;
 
@@ -107,6 +108,16 @@ fn answer(
         LocalRequest::Problems => plain(LocalReply::Problems(problems(engine).map_err(store)?)),
         LocalRequest::ForgetProblems { last } => {
             forget_problems(engine, *last).map_err(store)?;
+            plain(LocalReply::Done)
+        }
+        LocalRequest::Devices { person } => {
+            plain(LocalReply::Devices(devices(engine, person).map_err(store)?))
+        }
+        LocalRequest::DeviceChanges => {
+            plain(LocalReply::DeviceChanges(unseen_changes(engine).map_err(store)?))
+        }
+        LocalRequest::MarkChangesSeen { last } => {
+            mark_changes_seen(engine, *last).map_err(store)?;
             plain(LocalReply::Done)
         }
         LocalRequest::Sync { .. } => return Err(LocalError::Busy),

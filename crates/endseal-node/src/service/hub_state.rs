@@ -137,6 +137,9 @@ impl StayEvents for HubState<'_> {
     }
 
     fn refused(&self, error: SyncError) {
+        if matches!(error, SyncError::Restored) {
+            return self.failed(&error.into());
+        }
         self.tell(Told::Connected, || ServiceEvent::Connected);
         self.syncs.refused(&error.into());
     }

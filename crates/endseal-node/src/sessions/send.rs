@@ -119,6 +119,7 @@ pub fn waiting(engine: &mut Engine, conversation: &ConversationId) -> Result<u64
 /// Counts the welcomes of a group that wait in the outbox and may be sent, because their commit was
 /// accepted.
 ///
+/// # Errors
 /// Returns [`EngineError`] if the store fails.
 pub fn waiting_welcomes(
     engine: &mut Engine,
@@ -160,6 +161,7 @@ fn without_frames(engine: &mut Engine, page: &mut Vec<Pending>) -> Result<(), En
 /// (docs/spec/session-file.md), and returns their number. They are removed from the outbox when the
 /// file is durable under its name. After a failure they are still in the outbox.
 ///
+/// # Errors
 /// Returns [`WriteOutboxError`] if the store fails or the file cannot be written.
 pub fn write_outbox(
     engine: &mut Engine,

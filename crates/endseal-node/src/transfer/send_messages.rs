@@ -28,6 +28,7 @@ pub struct OutgoingMessage {
 /// peer has confirmed each of them. `own` is the Ed25519 key of the sender. Returns the number of
 /// texts.
 ///
+/// # Errors
 /// Returns [`SendError`] if not all of them are confirmed. [`SendError::Input`] reports an error
 /// from the channel, or a text that is too long.
 pub async fn send_messages(

@@ -12,7 +12,8 @@ use endseal_keyring::IdentityFile;
 use endseal_keyring::device::DeviceId;
 use endseal_node::sessions::SessionsError;
 use endseal_node::{
-    Existing, FileError, Home, IdentityError, InstallError, Installed, NewIdentity, person,
+    Existing, FileError, Home, IdentityError, InstallError, Installed, NewIdentity, OtherDevices,
+    person,
 };
 use endseal_testing::Scratch;
 
@@ -39,6 +40,8 @@ impl Pair {
             device: &self.device,
             device_file: &file(&self.device),
             number: DeviceId::new(7),
+            at_hub: None,
+            others: OtherDevices::Revoke,
             now: NOW,
         };
         home.install(&new, existing, &home.lock().unwrap())

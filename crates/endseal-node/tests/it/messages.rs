@@ -8,6 +8,7 @@ mod letter_faults;
 mod letter_waits;
 mod letters;
 mod liar;
+mod lives;
 mod lost_devices;
 mod prompt_visits;
 mod random_visits;

@@ -11,7 +11,7 @@ use endseal_codec::Codec as _;
 use endseal_codec::frame::StoredFrame;
 use endseal_codec::hub::{
     Answer, By, CaughtUp, Code, Deliver, Find, Gap, GapReason, HubAnswer, HubRequest,
-    Person as Found, Prekey, Publish, Refused, Register, Request, Stored, Take, Welcome,
+    Person as Found, Prekey, Refused, Request, Stored, Welcome,
 };
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
@@ -26,7 +26,7 @@ use endseal_node::messages::{
     HubClient, HubError, JoinError, SkippedReason, SyncError, join, problems, status,
 };
 use endseal_node::sessions::{waiting, write_outbox};
-use endseal_node::{AtomicFile, Existing, NewIdentity, Readers};
+use endseal_node::{AtomicFile, Existing, NewIdentity, OtherDevices, Readers};
 use endseal_session::ConversationId;
 use endseal_transport::{Connection, Frame, Kind, TransportKey};
 
@@ -56,6 +56,8 @@ pub(super) struct Memory {
     /// Waiting frames, by mailbox.
     pub(super) boxes: HashMap<[u8; 32], Vec<Vec<u8>>>,
     puts: usize,
+    /// Highest sequences, by sender.
+    sequences: HashMap<[u8; 32], u64>,
 }
 
 /// A hub in memory that lies.
@@ -71,7 +73,9 @@ pub(super) fn lying_hub(lies: Lies) -> (Liar, Arc<Mutex<Memory>>) {
 impl Memory {
     pub(super) fn answers(&mut self, peer: [u8; 32], request: Request, lies: &Lies) -> Vec<Answer> {
         let prekeys = u32::try_from(self.bundles.get(&peer).map_or(0, Vec::len)).unwrap();
-        let welcome = Answer::Welcome(Welcome { epoch: 1, prekeys, ..Welcome::default() });
+        let sequence = self.sequences.get(&peer).copied();
+        let welcome =
+            Answer::Welcome(Welcome { epoch: 1, prekeys, sequence, ..Welcome::default() });
         vec![match request {
             Request::Hello(_) => welcome,
             Request::Register(it) => {
@@ -114,6 +118,8 @@ impl Memory {
                         ..Refused::default()
                     })];
                 }
+                let highest = self.sequences.entry(peer).or_default();
+                *highest = sequence.max(*highest);
                 let target: [u8; 32] = put.targets[..].try_into().unwrap();
                 self.boxes.entry(target).or_default().push(put.frame.to_vec());
                 Answer::Stored(Stored { sequence })
@@ -214,6 +220,8 @@ async fn replaced(world: &World, bob: &Person) -> (Person, PersonRecord) {
         device: &second.device,
         device_file: &file(&second.device),
         number: DeviceId::new(1),
+        at_hub: None,
+        others: OtherDevices::Revoke,
         now: 1_790_000_100_000,
     };
     home.install(&new, Existing::Keep, &home.lock().unwrap()).unwrap();
@@ -433,59 +441,6 @@ async fn a_hub_that_lost_its_memory_is_told_of_after_a_death() {
     );
 }
 
-/// A node that was killed between the hub's answer to `publish` and its own commit could publish
-/// the same bundles again, after others had taken them.
-#[tokio::test(flavor = "multi_thread")]
-async fn who_dies_after_publishing_gives_no_prekey_twice() {
-    let mut limits = HubLimits::default();
-    (limits.burst, limits.rate) = (1_000_000, 1_000_000);
-    limits.bundle_interval = Duration::ZERO;
-    let world = World::with(limits);
-    let mut bob = world.person("bob");
-    let token = world.invitation();
-    {
-        let (_endpoint, connection) = world.connect(&bob.key()).await;
-        let certificate: Box<[u8]> = bob.engine.certificate().as_bytes()[..].into();
-        let person = bob.record.as_bytes().into();
-        let secret = *token.token().expose_secret();
-        let register = Register { token: secret, certificate, person };
-        let answer = ask(&connection, Request::Register(register)).await;
-        assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
-        let bundles = bob.engine.transaction(|it| it.prekey_bundles(100, 1_790_000_000_000));
-        let bundles = bundles.unwrap();
-        let bundles = bundles.iter().map(|it| it.as_bytes()[..].into()).collect();
-        let publish = Publish { bundles, ..Publish::default() };
-        let answer = ask(&connection, Request::Publish(publish)).await;
-        assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
-    }
-    // The process is killed here. The program continues like this when it is started again.
-    let mut bob = bob.restart();
-    bob.join(&world).await;
-
-    let (mut carol, mut dave) = (world.member("carol").await, world.member("dave").await);
-    let peer = *connection_peer(&bob).as_bytes();
-    carol.say(&bob.identity, "from carol");
-    carol.sync(&world).await;
-    let (_endpoint, connection) = world.connect(&dave.key()).await;
-    let take = async |count: u32| {
-        for _ in 0..count {
-            let answer = ask(&connection, Request::Take(Take { peer })).await;
-            assert!(matches!(answer, Answer::Prekey(_)), "{answer:?}");
-        }
-    };
-    // Other persons take bundles.
-    take(49).await;
-    bob.sync(&world).await;
-    take(50).await;
-    dave.say(&bob.identity, "from dave");
-    assert_eq!(dave.sync(&world).await.sent, 1);
-    bob.sync(&world).await;
-    let texts: Vec<_> = bob.read().into_iter().map(|(_, text)| text).collect();
-    let found = problems(&mut bob.engine).unwrap();
-    let classes: Vec<_> = found.iter().map(|it| it.class.to_string()).collect();
-    assert_eq!(texts, ["from carol", "from dave"], "{classes:?}");
-}
-
 /// Texts that were encrypted for the hub must not be written to a file: an MLS group may have the
 /// same id as a group of the hub.
 #[tokio::test(flavor = "multi_thread")]
@@ -527,6 +482,8 @@ async fn a_new_device_of_an_identity_can_join() {
         device: &device,
         device_file: &file(&device),
         number: None,
+        at_hub: None,
+        others: OtherDevices::Revoke,
         now: 1_790_000_100_000,
     };
     home.install(&new, Existing::Replace, &home.lock().unwrap()).unwrap();

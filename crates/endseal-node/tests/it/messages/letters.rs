@@ -15,7 +15,7 @@ use endseal_node::messages::{
     self, Conversation, Letter, LetterHead, SkippedReason, history, problems, status,
 };
 use endseal_node::sessions::Texts;
-use endseal_session::ConversationId;
+use endseal_session::{ConversationId, EngineError};
 use endseal_transport::{Frame, Kind};
 
 use super::world::{Person, World};
@@ -233,6 +233,10 @@ async fn a_device_that_is_gone_does_not_keep_a_letter_from_others() {
     assert_eq!(classes(&mut alice), ["mailbox"]);
     bob.sync(&world).await;
     assert_eq!(bob.read().last().unwrap().1, "waits");
+    // The text that bob, who does not know her, did not confirm is sent again.
+    assert_eq!(alice.sync(&world).await.sent, 1);
+    bob.sync(&world).await;
+    assert_eq!(bob.read(), []);
     assert_eq!(status(&mut alice.engine).unwrap().frames, 0);
 }
 
@@ -268,7 +272,17 @@ pub(super) fn waiting(person: &mut Person) -> Waiting {
     }
 }
 
-/// Puts letters for one device, as another person would.
+/// Has the outbox of a person give a number under which it sends nothing: the first one is 1.
+pub(super) fn used_number(person: &mut Person) {
+    let used = person.engine.transaction(|transaction| {
+        let number = transaction.post(&ConversationId::Group(vec![9; 16]), vec![0])?;
+        transaction.sent(number)?;
+        Ok::<_, EngineError>(())
+    });
+    used.unwrap();
+}
+
+/// Puts letters for one device, as another program of the sender would.
 pub(super) async fn put(
     world: &World,
     from: &Person,
@@ -329,12 +343,14 @@ async fn a_member_can_forward_and_not_forge() {
     ];
     let forged: Vec<_> =
         forged.iter().map(|(head, envelope, slot)| (*head, &envelope[..], &slot[..])).collect();
+    forged.iter().for_each(|_| used_number(&mut mallory));
     put(&world, &mallory, to, &forged).await;
     let report = bob.sync(&world).await;
     assert_eq!((report.received, report.problems), (0, 4));
     assert_eq!(classes(&mut bob), ["letter"; 4]);
     // What she forwards is alice's, and comes once.
     let mut outsider = world.member("outsider").await;
+    (0..2).for_each(|_| used_number(&mut outsider));
     put(&world, &outsider, to, &[(head, envelope, &slot), (head, envelope, &slot)]).await;
     assert_eq!(bob.sync(&world).await.received, 1);
     assert_eq!(alice.sync(&world).await.sent, 1);

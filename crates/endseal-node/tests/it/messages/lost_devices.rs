@@ -52,7 +52,7 @@ fn limits(mailbox_frames: u64) -> HubLimits {
     limits
 }
 
-/// Texts that wait for a lost device are sent to its replacement, in order.
+/// Texts that wait for a lost device, here or at the hub, are sent to its replacement, in order.
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_for_a_lost_device_go_to_the_next_one() {
     let world = World::with(limits(1));
@@ -62,7 +62,7 @@ async fn texts_for_a_lost_device_go_to_the_next_one() {
     }
     let report = alice.sync(&world).await;
     assert!((report.sent, report.mailbox_full) == (1, true), "{report:?}");
-    // The phone is lost, and the text "0" with it.
+    // The phone is lost, and the text "0" at the hub with it.
     let mut changes = PersonChanges::new();
     changes.remove(NonZeroU32::MIN);
     let (_, mut others) = devices(&world, &bob, 2, 1, &mut changes);
@@ -75,7 +75,7 @@ async fn texts_for_a_lost_device_go_to_the_next_one() {
         bob.sync(&world).await;
         arrived.extend(texts(&mut bob));
     }
-    assert_eq!(arrived, ["1", "2", "3"]);
+    assert_eq!(arrived, ["0", "1", "2", "3"]);
     let now = status(&mut alice.engine).unwrap();
     assert_eq!((now.unsent, now.frames), (0, 0));
 }

@@ -15,12 +15,12 @@ use endseal_node::messages::{
     sync, unread,
 };
 use endseal_node::sessions::Texts;
-use endseal_node::{Existing, Home, NewIdentity};
+use endseal_node::{Existing, Home, NewIdentity, OtherDevices};
 use endseal_session::Engine;
 use endseal_testing::Scratch;
 use endseal_transport::{Accept, Connection, Endpoint, Policy, TransportKey};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct World {
     pub(crate) folder: Scratch,
@@ -87,6 +87,8 @@ impl World {
             device: &device,
             device_file: &file(&device),
             number: DeviceId::new(1),
+            at_hub: None,
+            others: OtherDevices::Revoke,
             now: 1_790_000_000_000,
         };
         home.install(&new, Existing::Keep, &home.lock().unwrap()).unwrap();
