@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Seal(cmd::seal::Args),
     Open(cmd::open::Args),
     Join(cmd::join::Args),
+    Recover(cmd::recover::Args),
+    Devices(cmd::devices::Args),
     Say(cmd::say::Args),
     Sync(cmd::sync::Args),
     Up(cmd::up::Args),

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod contacts;
+pub(crate) mod devices;
 pub(crate) mod group;
 pub(crate) mod history;
 pub(crate) mod hub;
@@ -17,6 +18,7 @@ pub(crate) mod nostr;
 pub(crate) mod open;
 pub(crate) mod peers;
 pub(crate) mod ping;
+pub(crate) mod recover;
 pub(crate) mod s3;
 pub(crate) mod say;
 pub(crate) mod seal;

@@ -19,6 +19,8 @@ pub(crate) fn dispatch(command: Command, ctx: &mut Ctx) -> Result<Outcome, Failu
         Command::Seal(args) => cmd::seal::run(&args, ctx),
         Command::Open(args) => cmd::open::run(&args, ctx),
         Command::Join(args) => cmd::join::run(&args, ctx),
+        Command::Recover(args) => cmd::recover::run(&args, ctx),
+        Command::Devices(args) => cmd::devices::run(&args, ctx),
         Command::Say(args) => cmd::say::run(&args, ctx),
         Command::Sync(args) => cmd::sync::run(&args, ctx),
         Command::Up(args) => cmd::up::run(&args, ctx),

@@ -13,7 +13,7 @@ use endseal_keyring::identity_file::{OpenIdentityFileError, SealIdentityFileErro
 use endseal_node::person::PersonError;
 use endseal_node::{
     AddressBookError, FileError, GroupError, HomeError, IdentityError, ImportError, InstallError,
-    OpenFileError, SealFileError,
+    OpenFileError, RenewError, SealFileError,
 };
 
 use crate::hints;
@@ -245,6 +245,18 @@ impl From<IdentityError> for Failure {
                  --force",
             ),
             _ => failure,
+        }
+    }
+}
+
+impl From<RenewError> for Failure {
+    fn from(error: RenewError) -> Self {
+        match error {
+            RenewError::Person(error) => error.into(),
+            RenewError::Sessions(error) => error.into(),
+            RenewError::Engine(error) => error.into(),
+            _ => Self::of(Kind::Environment, &error)
+                .hint("nothing is lost; run endseal devices renew again"),
         }
     }
 }

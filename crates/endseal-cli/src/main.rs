@@ -11,6 +11,7 @@ mod config;
 #[cfg(test)]
 mod conventions;
 mod ctx;
+mod device_changes;
 mod dispatch;
 mod duration;
 mod exposed;

@@ -6,8 +6,9 @@ use std::io::Read;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_node::local::{Followed, LocalCallError, LocalClient, LocalError};
 use endseal_node::messages::{
-    Conversation, HistoryRow, Problem, SayError, Status, Unread, forget_problems, history,
-    mark_read, problems, say, status, unread,
+    Conversation, DeviceChange, Devices, HistoryRow, Problem, SayError, Status, Unread, devices,
+    forget_problems, history, mark_changes_seen, mark_read, problems, say, status, unread,
+    unseen_changes,
 };
 use endseal_node::sessions::Texts;
 use endseal_session::Engine;
@@ -123,6 +124,31 @@ impl NodeAccess<'_> {
             }
             Self::Store(engine) => Ok((status(engine)?, None)),
         }
+    }
+
+    /// Devices of a person.
+    pub(crate) fn devices(&mut self, person: &PublicKey) -> Result<Devices, Failure> {
+        Ok(match self {
+            Self::Running { client, .. } => client.devices(person)?,
+            Self::Store(engine) => devices(engine, person)?,
+        })
+    }
+
+    /// Changes of devices that were not shown.
+    pub(crate) fn unseen_changes(&mut self) -> Result<Vec<DeviceChange>, Failure> {
+        Ok(match self {
+            Self::Running { client, .. } => client.device_changes()?,
+            Self::Store(engine) => unseen_changes(engine)?,
+        })
+    }
+
+    /// Notes that changes of devices were shown, up to a number.
+    pub(crate) fn mark_changes_seen(&mut self, last: u64) -> Result<(), Failure> {
+        match self {
+            Self::Running { client, .. } => client.mark_changes_seen(last)?,
+            Self::Store(engine) => mark_changes_seen(engine, last)?,
+        }
+        Ok(())
     }
 
     pub(crate) fn problems(&mut self) -> Result<Vec<Problem>, Failure> {

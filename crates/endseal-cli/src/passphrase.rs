@@ -79,6 +79,11 @@ pub(crate) fn unlock_device(ctx: &mut Ctx, home: &Home) -> Result<Identity, Fail
     unlock_file(&home.device()?, "Passphrase of this device: ", ctx)
 }
 
+/// Opens the new keys of a device that an interrupted command has left.
+pub(crate) fn unlock_next_device(file: &IdentityFile, ctx: &mut Ctx) -> Result<Identity, Failure> {
+    unlock_file(file, "New passphrase of this device: ", ctx)
+}
+
 fn unlock_file(file: &IdentityFile, prompt: &str, ctx: &mut Ctx) -> Result<Identity, Failure> {
     match file.open_without_passphrase()? {
         Some(identity) => Ok(identity),

@@ -1,11 +1,12 @@
 //! `PEER@ADDRESS`: the peer to connect to, and its address.
 
+use core::fmt;
 use core::net::SocketAddr;
 use core::str::FromStr;
 use std::vec;
 
 use endseal_crypto::peer_id::PeerId;
-use endseal_keyring::{Name, PeerIdText, Peers};
+use endseal_keyring::{Invitation, Name, PeerIdText, Peers};
 use tokio::net::lookup_host;
 
 use crate::failure::{Failure, Kind};
@@ -107,6 +108,52 @@ impl FromStr for HostAddress {
             Some((text, _)) => return Err(format!("'{text}' is no port: 1 to 65535")),
         };
         Ok(Self { host: host.to_owned(), port })
+    }
+}
+
+/// A hub and the ways to it: `PEERID@HOST:PORT`, as `endseal status` prints it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HubAddress {
+    pub(crate) peer: PeerId,
+    pub(crate) hosts: Vec<HostAddress>,
+}
+
+impl HubAddress {
+    /// A hub at addresses that are separated by spaces.
+    pub(crate) fn new(peer: PeerId, addresses: &str) -> Result<Self, Failure> {
+        let hosts = addresses.split(' ').map(str::parse).collect::<Result<Vec<_>, String>>();
+        let hosts = hosts.map_err(|error| {
+            Failure::usage("the invitation names no address").because_text(error)
+        })?;
+        Ok(Self { peer, hosts })
+    }
+
+    /// The hub of an invitation.
+    pub(crate) fn of(invitation: &Invitation) -> Result<Self, Failure> {
+        Self::new(invitation.hub(), &invitation.addresses().collect::<Vec<_>>().join(" "))
+    }
+
+    /// The addresses, separated by spaces.
+    pub(crate) fn addresses(&self) -> String {
+        self.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl FromStr for HubAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let PeerAddress { peer: PeerArg::Id(peer), host } = text.parse()? else {
+            return Err("expected PEERID@HOST:PORT, as endseal status prints it".into());
+        };
+        Ok(Self { peer, hosts: Vec::from([host]) })
+    }
+}
+
+impl fmt::Display for HostAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port } = self;
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
     }
 }
 

@@ -10,7 +10,8 @@ use crate::address::Address;
 
 /// The kind of an event that answers a challenge.
 pub const KIND: u16 = 22_242;
-/// How many seconds such an event may be older or newer than the relay's clock (NIP-42).
+/// Greatest difference between the time of such an event and the relay's clock, in seconds
+/// (NIP-42).
 pub const MAX_AGE: u64 = 600;
 
 /// A signed event in the form in which it is sent.

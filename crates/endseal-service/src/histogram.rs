@@ -8,7 +8,7 @@ use core::time::Duration;
 #[derive(Debug)]
 pub struct Histogram<const N: usize> {
     bounds: [u64; N],
-    /// How many counted units make up one displayed unit.
+    /// Number of counted units in one displayed unit.
     unit: u64,
     classes: [AtomicU64; N],
     beyond: AtomicU64,

@@ -17,8 +17,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// How long to wait after a connection could not be accepted, for example because the process has
-/// no file descriptors left.
+/// Pause after a connection could not be accepted, for example because the process has no file
+/// descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// The limits of an HTTP server: connections, sizes and times.

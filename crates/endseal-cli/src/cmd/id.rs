@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use endseal_crypto::identity::Identity;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::{IdentityText, PaperText, SecretText};
 use endseal_node::{Existing, Readers, read_bounded, write_file};
@@ -64,8 +65,8 @@ enum Command {
     /// Import a secret identity that was exported, with a new device
     ///
     /// It has no 24 words: those that endseal id paper printed are another form of it.
-    /// Conversations, contacts and groups do not come with it. A hub that knows the person refuses
-    /// the device, unless the folder person of the former state directory is there: copy it before.
+    /// Conversations, contacts and groups do not come with it. A person who is registered at a hub
+    /// uses endseal recover --secret FILE instead.
     Import {
         #[command(flatten)]
         creation: Creation,
@@ -178,11 +179,20 @@ fn import(creation: Creation, file: Option<&Path>, ctx: &mut Ctx) -> Result<Outc
     if let Some(file) = file {
         exposed::warn(file, ctx);
     }
-    let input = Input::open(file, ctx)?;
-    let content = read_bounded(input.reader, &name, MAX_SECRET_LEN)?;
-    let text = core::str::from_utf8(content.trim_ascii()).unwrap_or_default();
-    let identity = SecretText::decode(text).map_err(|error| {
-        Failure::usage(format!("'{}' holds no secret identity", name.display())).because(&error)
-    })?;
+    let identity = read_secret(file, &name, ctx)?;
     init::store(&identity, creation, ctx)
+}
+
+/// Reads a secret identity that was exported.
+pub(super) fn read_secret(
+    file: Option<&Path>,
+    name: &Path,
+    ctx: &mut Ctx,
+) -> Result<Identity, Failure> {
+    let input = Input::open(file, ctx)?;
+    let content = read_bounded(input.reader, name, MAX_SECRET_LEN)?;
+    let text = core::str::from_utf8(content.trim_ascii()).unwrap_or_default();
+    SecretText::decode(text).map_err(|error| {
+        Failure::usage(format!("'{}' holds no secret identity", name.display())).because(&error)
+    })
 }

@@ -8,6 +8,7 @@ use endseal_node::messages::{Conversation, Unread};
 
 use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
+use crate::device_changes;
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::names::Names;
@@ -69,6 +70,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 show(&followed.next()?, node, ctx)?;
             }
         }
+        show_changes(args.keep, &own, &names, node, ctx)?;
         let mut after = 0;
         loop {
             let (page, next) = node.unread(after)?;
@@ -81,7 +83,23 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     })
 }
 
-/// Formats a message for people or for programs, with its line end.
+/// Prints the devices that persons have newly or no more. With --json, `devices list` has them.
+fn show_changes(
+    keep: bool,
+    own: &PublicKey,
+    names: &Names,
+    node: &mut NodeAccess<'_>,
+    ctx: &mut Ctx,
+) -> Result<(), Failure> {
+    let changes = node.unseen_changes()?;
+    let Some(last) = changes.last().map(|it| it.number) else { return Ok(()) };
+    for change in &changes {
+        ctx.note(&format!("note: {}", device_changes::line(change, own, names)));
+    }
+    if keep { Ok(()) } else { node.mark_changes_seen(last) }
+}
+
+/// A message for people or programs, with its line end.
 fn line(message: &Unread, own: &PublicKey, names: &Names, as_json: bool) -> Zeroizing<String> {
     let (from, text) = (message.from(), message.text(own));
     let id = match &message.conversation {

@@ -8,8 +8,12 @@ use endseal_crypto::identity::{Identity, RootSeed};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, RandomError};
 use endseal_crypto::secret::Zeroizing;
-use endseal_keyring::{IdentityFile, IdentityText, KdfParams, PaperText, Passphrase, PeerIdText};
-use endseal_node::{Existing, FileError, Home, IdentityError, NewIdentity, read_bounded};
+use endseal_keyring::{
+    IdentityFile, IdentityText, KdfParams, PaperText, Passphrase, PeerIdText, PersonRecord,
+};
+use endseal_node::{
+    Existing, FileError, Home, IdentityError, NewIdentity, OtherDevices, read_bounded,
+};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
@@ -31,9 +35,8 @@ pub(crate) struct Args {
     creation: Creation,
     /// Make the identity of 24 words on standard input again, with a new device
     ///
-    /// The words open sealed files. They bring back neither conversations, contacts nor groups. A
-    /// hub that knows the person refuses the device, unless the folder person of the former state
-    /// directory is there: copy it before.
+    /// The words open sealed files. They bring back neither conversations, contacts nor groups. If
+    /// the person is registered at a hub, use endseal recover in the place of this.
     #[arg(long)]
     paper: bool,
 }
@@ -79,8 +82,8 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     store(&Identity::from_root_seed(seed), args.creation, ctx)
 }
 
-/// Reads 24 words from the terminal, without showing them, or from standard input.
-fn of_paper(ctx: &mut Ctx) -> Result<RootSeed, Failure> {
+/// Reads 24 words: from a terminal without showing them, or else from standard input.
+pub(super) fn of_paper(ctx: &mut Ctx) -> Result<RootSeed, Failure> {
     let words = if ctx.stdin_is_terminal {
         let typed = Terminal::open().and_then(|terminal| terminal.ask("24 words, in a line: "));
         typed.map_err(|error| match error.kind() {
@@ -121,54 +124,102 @@ pub(crate) fn store(
     creation: Creation,
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
-    let passphrase = if creation.no_passphrase { None } else { Some(passphrase::choose(ctx)?) };
-    let root_file = seal(root, passphrase.as_ref())?;
-    let passphrase = match passphrase {
-        Some(passphrase) if creation.protect_device => {
-            Some(passphrase::choose_for_device(passphrase, ctx)?)
-        }
-        _ => None,
+    let keys = Keys::make(root, creation, ctx)?;
+    keys.install(root, creation, None, OtherDevices::Revoke, ctx)
+}
+
+/// Files of a new identity and device, sealed and not yet in the state directory.
+pub(super) struct Keys {
+    root_file: IdentityFile,
+    pub(super) device: Identity,
+    device_file: IdentityFile,
+}
+
+/// The file of a new device under the passphrase that its owner chooses, or under none.
+pub(super) fn make_device(
+    protect: bool,
+    ctx: &mut Ctx,
+) -> Result<(Identity, IdentityFile), Failure> {
+    let passphrase = match protect {
+        true => Some(passphrase::choose_for("Passphrase for this device: ", ctx)?),
+        false => None,
     };
     let device = Identity::generate(&mut OsRandom).map_err(|error| no_random(&error))?;
-    let device_file = seal(&device, passphrase.as_ref())?;
-    drop(passphrase);
-    if creation.no_passphrase {
-        ctx.note(
-            "warning: without a passphrase, anyone who can read the identity file has the identity",
-        );
+    let file = seal(&device, passphrase.as_ref())?;
+    Ok((device, file))
+}
+
+impl Keys {
+    /// Chooses passphrases and makes a device.
+    pub(super) fn make(
+        root: &Identity,
+        creation: Creation,
+        ctx: &mut Ctx,
+    ) -> Result<Self, Failure> {
+        let passphrase = if creation.no_passphrase { None } else { Some(passphrase::choose(ctx)?) };
+        let root_file = seal(root, passphrase.as_ref())?;
+        let passphrase = match passphrase {
+            Some(passphrase) if creation.protect_device => {
+                Some(passphrase::choose_for_device(passphrase, ctx)?)
+            }
+            _ => None,
+        };
+        let device = Identity::generate(&mut OsRandom).map_err(|error| no_random(&error))?;
+        let device_file = seal(&device, passphrase.as_ref())?;
+        drop(passphrase);
+        if creation.no_passphrase {
+            ctx.note(
+                "warning: without a passphrase, whoever can read the identity file has the identity",
+            );
+        }
+        Ok(Self { root_file, device, device_file })
     }
-    let new = NewIdentity {
-        root,
-        root_file: &root_file,
-        device: &device,
-        device_file: &device_file,
-        number: creation.device.map(Into::into),
-        now: ctx.now,
-    };
-    let home = Home::create(&ctx.home_path()?)?;
-    let existing = if creation.force { Existing::Replace } else { Existing::Keep };
-    let made = home.install(&new, existing, &home.lock()?)?;
-    let path = home.identity_path();
-    ctx.note(&format!("identity in '{}', device {} beside it", path.display(), made.number));
-    for aside in made.old_identity.iter().chain(&made.old) {
-        ctx.note(&format!("the old one is kept as '{}'", aside.display()));
+
+    /// Puts the files into the state directory, and says so. `at_hub` is the person record that the
+    /// hub has.
+    pub(super) fn install(
+        &self,
+        root: &Identity,
+        creation: Creation,
+        at_hub: Option<&PersonRecord>,
+        others: OtherDevices,
+        ctx: &mut Ctx,
+    ) -> Result<Outcome, Failure> {
+        let new = NewIdentity {
+            root,
+            root_file: &self.root_file,
+            device: &self.device,
+            device_file: &self.device_file,
+            number: creation.device.map(Into::into),
+            at_hub,
+            others,
+            now: ctx.now,
+        };
+        let home = Home::create(&ctx.home_path()?)?;
+        let existing = if creation.force { Existing::Replace } else { Existing::Keep };
+        let made = home.install(&new, existing, &home.lock()?)?;
+        let path = home.identity_path();
+        ctx.note(&format!("identity in '{}', device {} beside it", path.display(), made.number));
+        for aside in made.old_identity.iter().chain(&made.old) {
+            ctx.note(&format!("the old one is kept as '{}'", aside.display()));
+        }
+        if !creation.protect_device && !creation.no_passphrase {
+            ctx.note(
+                "note: the device's file has no passphrase, so that its mode protects it; with \
+                 --protect-device it has one",
+            );
+        }
+        ctx.note("the line below is public: give it to those who seal to you");
+        let long = IdentityText::from(root.public().clone());
+        let short = long.short().to_string();
+        let json = json::object([
+            ("identity", short.clone().into()),
+            ("identity_pq", long.to_string().into()),
+            ("device", made.number.number().into()),
+            ("peer_id", peer_id(&self.device).into()),
+            ("file", path.display().to_string().into()),
+            ("old_file", made.old_identity.map(|aside| aside.display().to_string()).into()),
+        ]);
+        Ok(Outcome::new(short + "\n", json))
     }
-    if !creation.protect_device && !creation.no_passphrase {
-        ctx.note(
-            "note: the device's file has no passphrase, so that its mode protects it; with \
-             --protect-device it has one",
-        );
-    }
-    ctx.note("the line below is public: give it to those who seal to you");
-    let long = IdentityText::from(root.public().clone());
-    let short = long.short().to_string();
-    let json = json::object([
-        ("identity", short.clone().into()),
-        ("identity_pq", long.to_string().into()),
-        ("device", made.number.number().into()),
-        ("peer_id", peer_id(&device).into()),
-        ("file", path.display().to_string().into()),
-        ("old_file", made.old_identity.map(|aside| aside.display().to_string()).into()),
-    ]);
-    Ok(Outcome::new(short + "\n", json))
 }

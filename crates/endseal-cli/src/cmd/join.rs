@@ -25,8 +25,8 @@ const MAX_LEN: usize = 4_096;
 ///
 /// The hub keeps messages for this device while it is away. It learns which devices a person has,
 /// who writes to whom or to which group and when, and never what. An invitation is a secret until
-/// it was used: it is read from a file or standard input. A hub that knows a person takes a new
-/// device only from a state directory that has the person's records (the folder person).
+/// it was used: it is read from a file or standard input. A person whom the hub knows comes back
+/// with a new device by endseal recover.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// File with the invitation [default: standard input]
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(Outcome::done(format!("this device is registered at {hub}"), json))
 }
 
-fn read(file: Option<&Path>, ctx: &mut Ctx) -> Result<Invitation, Failure> {
+pub(super) fn read(file: Option<&Path>, ctx: &mut Ctx) -> Result<Invitation, Failure> {
     let name = file.unwrap_or(Path::new("standard input")).to_owned();
     let input = Input::open(file, ctx)?;
     let content: Zeroizing<Vec<u8>> = read_bounded(input.reader, &name, MAX_LEN)?;

@@ -12,7 +12,7 @@ use crate::node_access::with_node;
 
 /// Show the hub of this device, waiting messages, and if endseal up runs
 ///
-/// hub: its address, or none.
+/// hub: its peer id and address, which endseal recover takes, or none.
 /// unread: texts that endseal inbox prints, and those of endseal session group inbox.
 /// unsent: texts that are not encrypted yet; endseal sync or endseal up does that, once the hub
 /// knows a device of the person.
@@ -35,7 +35,11 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let up = connected.map(|connected| if connected { "connected" } else { "not connected" });
     let hub = status.membership.as_ref();
     let mut text = String::new();
-    let _ = writeln!(text, "hub          {}", hub.map_or("none", |hub| &hub.addresses));
+    let address = hub.map(|hub| {
+        let first = hub.addresses.split(' ').next().unwrap_or_default();
+        format!("{}@{first}", PeerIdText::from(hub.hub))
+    });
+    let _ = writeln!(text, "hub          {}", address.as_deref().unwrap_or("none"));
     let _ = writeln!(text, "unread       {}", status.unread);
     let _ = writeln!(text, "unsent       {}", status.unsent);
     let _ = writeln!(text, "waiting      {}", status.frames);

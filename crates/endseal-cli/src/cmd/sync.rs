@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 use std::collections::HashSet;
 
+use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::random::OsRandom;
 use endseal_node::local::LocalClient;
 use endseal_node::messages::{
@@ -14,6 +15,7 @@ use endseal_transport::{Backoff, Failures, TransportKey};
 use super::join::hosts;
 use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
+use crate::device_changes;
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::names::Names;
@@ -49,7 +51,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Some(client) => (client.sync(attempts)?, client.status()?.0),
         None => visit(args, attempts, ctx)?,
     };
-    tell(&report, &names, ctx);
+    let own = *home.person()?.identity().ed25519();
+    tell(&report, &own, &names, ctx);
     let mut text = format!("{} received, {} sent", report.received, report.sent);
     match waiting.unsent + waiting.frames {
         0 => {}
@@ -109,8 +112,8 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
     })
 }
 
-/// Prints warnings and notes about the messages that were not received or sent.
-fn tell(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
+/// Tells what did not go as people expect.
+fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mut Ctx) {
     for lost in &report.gaps {
         ctx.note(&match (lost.is_expired, lost.count) {
             (true, count) => {
@@ -126,6 +129,9 @@ fn tell(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
             "warning: the hub has lost messages that it accepted until {time}: some of them may \
              not have arrived"
         ));
+    }
+    for change in &report.device_changes {
+        ctx.note(&format!("note: {}", device_changes::line(change, own, names)));
     }
     let mut told = HashSet::new();
     for skipped in &report.skipped {
@@ -194,7 +200,7 @@ impl From<SyncError> for Failure {
             SyncError::NotJoined => Self::of(Kind::Configuration, &error)
                 .hint("ask the hub's owner for an invitation, then: endseal join FILE"),
             SyncError::Restored => Self::of(Kind::Refused, &error)
-                .hint("make a new device: endseal init --paper --force, then: endseal join FILE"),
+                .hint("close other copies of it, then: endseal devices renew"),
             _ => Self::of(Kind::Refused, &error),
         }
     }

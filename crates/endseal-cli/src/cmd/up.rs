@@ -2,7 +2,7 @@
 
 use endseal_keyring::PeerIdText;
 use endseal_node::local::LocalClient;
-use endseal_node::messages::{LetterKeys, hub_limits, may_sync};
+use endseal_node::messages::{LetterKeys, SyncError, hub_limits, membership};
 use endseal_node::service::{
     BindServiceError, DialError, Dialed, Service, ServiceEvent, ServiceOptions,
 };
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let as_json = ctx.global.json;
     let level = if ctx.global.quiet { Level::Off } else { args.log };
     work_and_close(engine, ctx, |engine, ctx| {
-        let known = may_sync(engine)?;
+        let known = membership(engine)?.ok_or(SyncError::NotJoined)?;
         let hosts = hosts(known.addresses.split(' '))?;
         let _log = log::start(level).map_err(|error| {
             Failure::new(Kind::Environment, "the log cannot be written").because(&error)

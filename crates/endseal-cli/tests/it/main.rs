@@ -6,6 +6,7 @@
 mod bad_input;
 mod config;
 mod confirmations;
+mod devices;
 mod exit_codes;
 mod files;
 mod groups;

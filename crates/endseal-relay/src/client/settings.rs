@@ -23,7 +23,7 @@ pub struct Settings {
     pub limits: Limits,
     /// The timeouts and intervals of the connection.
     pub timing: Timing,
-    /// Whether to fetch the information document (NIP-11). This takes a separate connection.
+    /// True to fetch the information document (NIP-11), over a connection of its own.
     pub information: bool,
 }
 
@@ -81,7 +81,7 @@ pub struct Timing {
     pub lasted: Duration,
     /// Age at which an unsent event is dropped.
     pub keep_unsent: Duration,
-    /// How far before the last frame a new subscription starts asking for events.
+    /// Time before the last frame from which on a new subscription asks for events.
     pub overlap: Duration,
     /// Time within which a relay confirms an authentication. Some relays never do.
     pub confirm: Duration,

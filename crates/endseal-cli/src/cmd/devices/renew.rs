@@ -1,0 +1,75 @@
+//! `endseal devices renew`
+
+use core::time::Duration;
+
+use endseal_node::NewDeviceKeys;
+use endseal_node::messages::{HubClient, hub_limits, membership, register};
+use endseal_transport::TransportKey;
+
+use super::super::init::make_device;
+use super::super::recover::ask;
+use super::hub_of;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::network::{self, Destination, Timeouts};
+use crate::sessions::{not_opened, work_and_close};
+use crate::{json, passphrase};
+
+/// Give this device new keys, after its state directory was restored from a copy
+///
+/// The identity, history, contacts and groups stay. Texts that no device has confirmed are sent
+/// again. Another copy of this directory gets and sends nothing any more. Needs the passphrase of
+/// the identity.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub(crate) struct Args {
+    /// Protect the device's keys and store by a passphrase
+    #[arg(long)]
+    protect_device: bool,
+}
+
+pub(super) fn run(
+    args: Args,
+    wait: Duration,
+    timeouts: Timeouts,
+    ctx: &mut Ctx,
+) -> Result<Outcome, Failure> {
+    let home = ctx.home()?;
+    let before = passphrase::unlock_device(ctx, &home)?;
+    let (device, device_file) = match home.next_device()? {
+        Some(file) => (passphrase::unlock_next_device(&file, ctx)?, file),
+        None => make_device(args.protect_device, ctx)?,
+    };
+    let at = {
+        let engine = home.sessions_to_renew(&before, &device, wait);
+        let engine = engine.map_err(|error| not_opened(error, &home))?;
+        work_and_close(engine, ctx, |engine, _| hub_of(membership(engine)?))?
+    };
+    let root = passphrase::unlock(ctx, &home)?;
+    let key = TransportKey::new(&device);
+    let to = Destination { peer: at.peer, hosts: &at.hosts, timeouts, limits: hub_limits() };
+    let at_hub = ask(&root, &key, &to, ctx)?;
+    let new = NewDeviceKeys {
+        root: &root,
+        before: &before,
+        device: &device,
+        device_file: &device_file,
+        at_hub: &at_hub.record,
+        now: ctx.now,
+    };
+    let number = home.renew_device(&new, &home.lock()?)?;
+    let (person, addresses) = (home.person()?, at.addresses());
+    let engine = home.sessions(&device, wait).map_err(|error| not_opened(error, &home))?;
+    let as_json = ctx.global.json;
+    work_and_close(engine, ctx, |engine, _| {
+        network::run(as_json, async |mut interrupt| {
+            let registered = interrupt.with_connection(&key, &to, async |connection| {
+                let hub = HubClient::new(connection, timeouts.idle);
+                Ok(register(&hub, engine, &addresses, None, &person).await?)
+            });
+            registered.await
+        })
+    })?;
+    let number = number.number();
+    let json = json::object([("device", number.into())]);
+    Ok(Outcome::done(format!("this is device {number} now; endseal sync sends what waits"), json))
+}

@@ -1,0 +1,21 @@
+//! Lines about devices that persons have newly, or have no more.
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_node::messages::DeviceChange;
+
+use crate::names::Names;
+use crate::time::rfc3339;
+
+/// A line for people: "bob has a new device 7 since TIME".
+pub(crate) fn line(change: &DeviceChange, own: &PublicKey, names: &Names) -> String {
+    let DeviceChange { device, is_new, time, .. } = *change;
+    let (subject, has) = match change.person == *own {
+        true => ("you".to_owned(), "have"),
+        false => (names.person(&change.person, None), "has"),
+    };
+    let time = rfc3339(time);
+    match is_new {
+        true => format!("{subject} {has} a new device {device} since {time}"),
+        false => format!("{subject} {has} revoked device {device} since {time}"),
+    }
+}

@@ -1,0 +1,147 @@
+//! Devices of a person: `recover`, `devices list`, `devices revoke`, `devices renew`.
+
+use std::fs;
+use std::path::Path;
+
+use endseal_testing::Scratch;
+
+use crate::messages::{Hub, members, texts};
+use crate::people::Person;
+
+/// The hub as `recover` takes it.
+fn address(person: &Person<'_>) -> String {
+    let status = person.run(&["--json", "status"]).ok().json();
+    let text = |name: &str| status[name].as_str().unwrap().to_owned();
+    format!("{}@{}", text("hub_peer_id"), text("hub"))
+}
+
+fn words(person: &Person<'_>) -> Vec<u8> {
+    person.run(&["id", "paper", "--force"]).ok().out
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    fs::set_permissions(to, fs::metadata(from).unwrap().permissions()).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() { copy(&path, &to) } else { drop(fs::copy(path, to).unwrap()) }
+    }
+}
+
+/// Alice and Bob, who have written to each other.
+fn friends<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2] {
+    let [alice, bob] = members(scratch, hub);
+    alice.run(&["say", "bob", "hello"]).ok();
+    bob.run(&["say", "alice", "hi"]).ok();
+    for person in [&alice, &bob, &alice, &bob] {
+        person.run(&["sync"]).ok();
+        person.run(&["inbox"]).ok();
+    }
+    [alice, bob]
+}
+
+#[test]
+fn a_stolen_laptop_is_switched_off_by_the_words() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = friends(&scratch, &hub);
+    let (hub_address, words) = (address(&bob), words(&bob));
+    fs::rename(scratch.path("bob"), scratch.path("thief")).unwrap();
+    let thief = Person { name: "thief", scratch: &scratch };
+
+    // The other devices are not forgotten by accident.
+    let recover = ["recover", "--no-passphrase", &hub_address];
+    let ran = bob.feed(&recover, &words);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("--revoke-others"), "{}", ran.err);
+    let recover = ["recover", "--no-passphrase", "--revoke-others", &hub_address];
+    let ran = bob.feed(&recover, &words).ok();
+    assert!(ran.err.ends_with("; 1 device revoked\n"), "{}", ran.err);
+    // An identity is not replaced.
+    bob.feed(&recover, &words).fails(2, "is there already");
+    thief.run(&["sync"]).fails(1, "this device was revoked");
+
+    alice.run(&["say", "bob", "the new door code"]).ok();
+    let ran = alice.run(&["sync"]).ok();
+    assert!(ran.err.contains("note: bob has a new device "), "{}", ran.err);
+    assert!(ran.err.contains("note: bob has revoked device "), "{}", ran.err);
+    bob.knows(&alice);
+    bob.run(&["sync"]).ok();
+    assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice> the new door code"]);
+    // The change is told where texts are read, once.
+    assert!(alice.run(&["inbox"]).ok().err.contains("bob has a new device "));
+    assert_eq!(alice.run(&["inbox"]).ok().err, "");
+    let listed = alice.run(&["--json", "devices", "list", "bob"]).ok().json();
+    let states: Vec<_> = listed["devices"].as_array().unwrap().iter().collect();
+    let revoked: Vec<_> = states.iter().map(|it| it["is_revoked"].as_bool().unwrap()).collect();
+    assert_eq!(revoked, [false, true], "{listed}");
+}
+
+#[test]
+fn a_device_is_revoked_from_another_and_not_by_itself() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [_, bob] = friends(&scratch, &hub);
+    let (hub_address, words) = (address(&bob), words(&bob));
+    fs::rename(scratch.path("bob"), scratch.path("laptop")).unwrap();
+    let laptop = Person { name: "laptop", scratch: &scratch };
+    let recover = ["recover", "--no-passphrase", "--keep-others", &hub_address];
+    bob.feed(&recover, &words).ok();
+    laptop.run(&["sync"]).ok();
+    let listed = bob.run(&["--json", "devices", "list"]).ok().json();
+    let [this, other] = [true, false].map(|is_this| {
+        let mut devices = listed["devices"].as_array().unwrap().iter();
+        devices.find(|it| it["is_this"] == is_this).unwrap()["device"].to_string()
+    });
+    bob.run(&["devices", "revoke", &this]).fails(2, "the device that you are using");
+    bob.run(&["devices", "revoke", &other]).ok();
+    laptop.run(&["sync"]).fails(1, "this device was revoked");
+    bob.run(&["sync"]).ok();
+}
+
+#[test]
+fn words_of_another_person_recover_nothing() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, _] = members(&scratch, &hub);
+    let carol = Person::new("carol", &scratch);
+    let words = words(&carol);
+    let dave = Person { name: "dave", scratch: &scratch };
+    let hub_address = address(&alice);
+    let recover = ["recover", "--no-passphrase", "--keep-others", &hub_address];
+    dave.feed(&recover, &words).fails(1, "the hub does not know this identity");
+    assert!(!scratch.path("dave/identity.endseal").exists());
+    // A hub that is away.
+    let address = hub.stop();
+    let (peer, _) = hub_address.split_once('@').unwrap();
+    let away = format!("{peer}@{address}");
+    let recover = ["recover", "--no-passphrase", "--keep-others", "--timeout", "1s", &away];
+    dave.feed(&recover, &words).fails(3, "no answer");
+}
+
+#[test]
+fn a_directory_from_a_backup_is_noticed_and_renewed() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = friends(&scratch, &hub);
+    let (home, backup) = (scratch.path("alice"), scratch.path("backup"));
+    copy(&home, &backup);
+    alice.run(&["say", "bob", "since the backup"]).ok();
+    alice.run(&["sync"]).ok();
+    fs::remove_dir_all(&home).unwrap();
+    copy(&backup, &home);
+    alice.run(&["say", "bob", "after the restore"]).ok();
+    let ran = alice.run(&["sync"]).fails(1, "earlier copy");
+    assert!(ran.err.contains("endseal devices renew"), "{}", ran.err);
+    alice.run(&["devices", "renew"]).ok();
+    alice.run(&["sync"]).ok();
+    bob.run(&["sync"]).ok();
+    let expected = ["alice> since the backup", "alice> after the restore"];
+    assert_eq!(texts(&bob.run(&["inbox"]).ok()), expected);
+    let rows = alice.run(&["history", "bob"]).ok();
+    assert_eq!(texts(&rows).last().unwrap(), &"me (not delivered)> after the restore");
+    alice.run(&["sync"]).ok();
+    let rows = alice.run(&["history", "bob"]).ok();
+    assert_eq!(texts(&rows).last().unwrap(), &"me> after the restore");
+}

@@ -1,0 +1,385 @@
+"""Lives of people: a lost laptop, a folder from a backup, two copies of one folder, a hub that went back.
+
+Each life says texts, and at its end every text is where it belongs, once, or its sender sees that it
+is not delivered.
+"""
+
+import json
+import shutil
+import traceback
+
+from processes import Hub, NoKiller, Person
+
+LIVES = []
+
+
+def life(*arguments):
+    """A life for each of the arguments, or one without."""
+
+    def add(function):
+        for argument in arguments or [None]:
+            LIVES.append((function, argument))
+        return function
+
+    return add
+
+
+class Life:
+    """A hub, people, and what they have said and read."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.folder = binary, folder
+        folder.mkdir()
+        self.hub = Hub(binary, folder, NoKiller())
+        self.owner = Person(binary, folder, "owner", NoKiller())
+        self.people, self.words = {}, {}
+        self.said, self.read = [], []
+        self.locked_out = []
+
+    def person(self, name):
+        """A person with 24 words, who has joined and knows all others."""
+        person = self.people[name] = Person(self.binary, self.folder, name, NoKiller())
+        person.ok("init", "--no-passphrase")
+        self.words[name] = person.ok("id", "paper", "--force").out.encode()
+        person.ok("join", self.invite(name))
+        for other, known in self.people.items():
+            if other != name:
+                self.knows(person, other, known)
+                self.knows(known, name, person)
+        return person
+
+    def knows(self, person, name, other):
+        person.ok("contacts", "add", name, other.ok("id", "show", "--pq").out.strip())
+
+    def friends(self):
+        """Alice and Bob, who have written to each other."""
+        alice, bob = self.person("alice"), self.person("bob")
+        self.say("alice", "bob", "hello")
+        self.say("bob", "alice", "hi")
+        self.visits()
+        self.visits()
+        return alice, bob
+
+    def invite(self, name):
+        file = self.folder / f"{name}.invite"
+        self.owner.ok("hub", "invite", name, "--at", self.hub.address, "-o", file)
+        return file
+
+    def address(self):
+        line = next(iter(self.people.values())).ok("--json", "status").out
+        status = json.loads(line)
+        return f"{status['hub_peer_id']}@{status['hub']}"
+
+    def say(self, sender, receiver, *texts):
+        for text in texts:
+            self.people[sender].ok("say", receiver, text)
+            self.said.append((sender, receiver, text))
+
+    def sync(self, name, home=None):
+        """A visit, and everything that it brought is read. False if the program refuses to send."""
+        person = self.people[home or name]
+        ran = person.run("--json", "sync")
+        for row in person.ok("--json", "inbox").lines():
+            self.read.append((row["name"], name, row["text"]))
+        assert ran.code in (0, 1), ran.err
+        return ran.code == 0
+
+    def visits(self):
+        for name in list(self.people):
+            self.sync(name)
+
+    def copy(self, name, to):
+        shutil.copytree(self.folder / name, self.folder / to, ignore=shutil.ignore_patterns("*.sock"))
+
+    def put_back(self, name, copy):
+        shutil.rmtree(self.folder / name)
+        self.copy(copy, name)
+
+    def recover(self, name, *choice):
+        """A new machine with the words of a person."""
+        person = self.people[name]
+        recover = ("recover", "--no-passphrase", *choice, self.address_of_hub)
+        ran = person.run(*recover, stdin=self.words[name])
+        if ran.code != 0:
+            self.locked_out.append((name, ran.err))
+        for other, known in self.people.items():
+            if other != name:
+                self.knows(person, other, known)
+        return person
+
+    def restart_hub(self, database=None):
+        self.hub.stop()
+        if database:
+            for end in ("", "-wal", "-shm"):
+                (self.hub.database().parent / f"hub.db{end}").unlink(missing_ok=True)
+            shutil.copy(database, self.hub.database())
+        self.hub = Hub(self.binary, self.folder, NoKiller(), self.hub.address)
+
+    def back_up_hub(self):
+        file = self.folder / "hub.backup"
+        self.owner.ok("hub", "backup", file)
+        return file
+
+    def outcome(self):
+        """Texts that were lost in silence, shown twice, and falsely shown as delivered."""
+        silent, twice, false = [], [], []
+        for sender, receiver, text in self.said:
+            times = self.read.count((sender, receiver, text))
+            if times == 1:
+                continue
+            rows = self.people[sender].ok("--json", "history", receiver).lines()
+            shown = [row["delivery"] for row in rows if row["text"] == text and row["sent"]]
+            if times > 1:
+                twice.append((sender, receiver, text))
+            elif "delivered" in shown:
+                false.append((sender, receiver, text))
+            elif not shown:
+                silent.append((sender, receiver, text))
+            elif not {"unsent", "undelivered"} & set(shown):
+                silent.append((sender, receiver, text))
+        return silent, twice, false
+
+
+def numbered(word, count):
+    return [f"{word} {number}" for number in range(count)]
+
+
+@life("--revoke-others", "--keep-others")
+def lost_laptop(life, choice):
+    alice, bob = life.friends()
+    life.address_of_hub = life.address()
+    life.say("alice", "bob", "before")
+    life.sync("alice")
+    shutil.move(life.folder / "bob", life.folder / "thief")
+    life.recover("bob", choice)
+    life.say("alice", "bob", "the new door code")
+    life.visits()
+    life.visits()
+    life.visits()
+    thief = Person(life.binary, life.folder, "thief", NoKiller())
+    ran = thief.run("sync")
+    inbox = thief.ok("inbox").out
+    if choice == "--revoke-others":
+        assert ran.code == 1 and "revoked" in ran.err, ran.err
+        assert "door code" not in inbox, inbox
+    else:
+        assert "door code" in inbox, inbox
+
+
+@life()
+def words_of_someone_else(life, _):
+    life.friends()
+    life.address_of_hub = life.address()
+    life.person("carol")
+    stranger = Person(life.binary, life.folder, "stranger", NoKiller())
+    stranger.ok("init", "--no-passphrase")
+    words = stranger.ok("id", "paper", "--force").out.encode()
+    other = Person(life.binary, life.folder, "other", NoKiller())
+    ran = other.run("recover", "--no-passphrase", "--keep-others", life.address_of_hub, stdin=words)
+    assert ran.code == 1 and "does not know" in ran.err, ran.err
+    assert not (life.folder / "other" / "identity.endseal").exists()
+
+
+@life(1, 10)
+def a_sender_from_a_backup(life, count):
+    life.friends()
+    life.copy("alice", "backup")
+    life.say("alice", "bob", *numbered("lost life", count))
+    life.visits()
+    life.put_back("alice", "backup")
+    # What was said since is only in the other's inbox.
+    life.said = [it for it in life.said if "lost life" not in it[2]]
+    life.say("alice", "bob", *numbered("second life", count))
+    life.say("bob", "alice", "an answer")
+    life.sync("bob")
+    assert not life.sync("alice")
+    life.people["alice"].ok("devices", "renew")
+    for _ in range(3):
+        life.visits()
+    lost = [text for _, _, text in life.read if "lost life" in text]
+    assert lost == numbered("lost life", count), lost
+
+
+@life(1, 10)
+def a_receiver_from_a_backup(life, count):
+    life.friends()
+    life.copy("bob", "backup")
+    life.say("alice", "bob", *numbered("text", count))
+    life.sync("alice")
+    life.put_back("bob", "backup")
+    # They wait, and a directory that is older than nothing at the hub is no older one.
+    assert life.sync("bob")
+    life.visits()
+
+
+@life(1, 10)
+def a_receiver_from_a_backup_after_reading(life, count):
+    life.friends()
+    life.copy("bob", "backup")
+    life.say("alice", "bob", *numbered("read", count))
+    life.visits()
+    life.put_back("bob", "backup")
+    life.say("alice", "bob", *numbered("unread", count))
+    life.sync("alice")
+    assert not life.sync("bob")
+    life.people["bob"].ok("devices", "renew")
+    for _ in range(3):
+        life.visits()
+
+
+@life()
+def a_backup_without_anything_since(life, _):
+    life.friends()
+    life.copy("alice", "backup")
+    life.put_back("alice", "backup")
+    life.say("alice", "bob", "after")
+    assert life.sync("alice")
+    life.visits()
+
+
+@life()
+def two_copies_in_turns(life, _):
+    life.friends()
+    life.copy("alice", "clone")
+    clone = life.people["clone"] = Person(life.binary, life.folder, "clone", NoKiller())
+    life.say("alice", "bob", "from the first")
+    life.sync("alice")
+    ran = clone.ok("say", "bob", "from the second")
+    ran = clone.run("sync")
+    assert ran.code == 1 and "earlier copy" in ran.err, ran.err
+    clone.ok("devices", "renew")
+    del life.people["clone"]
+    clone.ok("sync")
+    ran = life.people["alice"].run("sync")
+    assert ran.code == 1 and "revoked" in ran.err, ran.err
+    life.sync("bob")
+    texts = [text for _, name, text in life.read if name == "bob"]
+    assert texts == ["hello", "from the first", "from the second"], texts
+
+
+@life()
+def a_phone_that_is_changed_twice(life, _):
+    life.friends()
+    life.address_of_hub = life.address()
+    for number in (1, 2):
+        shutil.move(life.folder / "bob", life.folder / f"phone{number}")
+        life.say("alice", "bob", f"to phone {number}")
+        life.sync("alice")
+        life.recover("bob", "--revoke-others")
+        life.visits()
+        life.visits()
+
+
+@life()
+def a_device_is_revoked_by_another(life, _):
+    life.friends()
+    life.address_of_hub = life.address()
+    shutil.move(life.folder / "bob", life.folder / "laptop")
+    laptop = Person(life.binary, life.folder, "laptop", NoKiller())
+    life.recover("bob", "--keep-others")
+    laptop.ok("sync")
+    rows = json.loads(life.people["bob"].ok("--json", "devices", "list").out)["devices"]
+    others = [str(row["device"]) for row in rows if not row["is_this"] and not row["is_revoked"]]
+    life.sync("bob")
+    life.people["bob"].ok("devices", "revoke", *others)
+    ran = laptop.run("sync")
+    assert ran.code == 1 and "revoked" in ran.err, ran.err
+    life.say("alice", "bob", "after the sale")
+    life.visits()
+    life.visits()
+
+
+@life()
+def two_devices_of_a_person(life, _):
+    life.friends()
+    life.address_of_hub = life.address()
+    shutil.move(life.folder / "bob", life.folder / "laptop")
+    laptop = Person(life.binary, life.folder, "laptop", NoKiller())
+    life.recover("bob", "--keep-others")
+    life.say("alice", "bob", "to both")
+    life.visits()
+    laptop.ok("sync")
+    assert "to both" in laptop.ok("inbox").out
+    life.visits()
+
+
+@life(1, 10)
+def a_hub_from_a_backup(life, count):
+    life.friends()
+    backup = life.back_up_hub()
+    life.say("alice", "bob", *numbered("forgotten", count))
+    life.sync("alice")
+    life.restart_hub(backup)
+    for _ in range(3):
+        life.visits()
+
+
+@life()
+def a_hub_and_a_sender_from_a_backup(life, _):
+    life.friends()
+    backup = life.back_up_hub()
+    life.copy("alice", "backup")
+    life.say("alice", "bob", "in both lives")
+    life.visits()
+    life.restart_hub(backup)
+    life.put_back("alice", "backup")
+    life.said = [it for it in life.said if it[2] != "in both lives"]
+    life.say("alice", "bob", "after both")
+    for _ in range(3):
+        life.visits()
+
+
+@life()
+def a_renewal_twice(life, _):
+    life.friends()
+    for number in (1, 2):
+        life.say("alice", "bob", f"before {number}")
+        life.people["alice"].ok("devices", "renew")
+        life.say("alice", "bob", f"after {number}")
+        life.visits()
+        life.visits()
+
+
+@life()
+def a_renamed_contact_with_a_new_device(life, _):
+    life.friends()
+    life.address_of_hub = life.address()
+    shutil.move(life.folder / "bob", life.folder / "old")
+    life.recover("bob", "--revoke-others")
+    life.people["alice"].ok("contacts", "rename", "bob", "robert")
+    life.people["alice"].ok("contacts", "rename", "robert", "bob")
+    life.say("alice", "bob", "to a new phone")
+    life.visits()
+    life.visits()
+
+
+def run(binary, folder, only=None):
+    """Plays all lives, or as many, spread evenly."""
+    lives = LIVES if only is None else LIVES[:: max(1, len(LIVES) // only)][:only]
+    failed, silent, false, twice, locked_out = 0, 0, 0, 0, 0
+    for number, (function, argument) in enumerate(lives):
+        name = function.__name__ + ("" if argument is None else f" {argument}")
+        life = None
+        try:
+            life = Life(binary, folder / f"life{number}")
+            function(life, argument)
+            lost, doubled, claimed = life.outcome()
+            assert not (lost or doubled or claimed or life.locked_out), (
+                f"lost {lost}, twice {doubled}, falsely delivered {claimed}, {life.locked_out}"
+            )
+            print(f"{name}: passed", flush=True)
+        except Exception:
+            failed += 1
+            traceback.print_exc()
+            print(f"{name}: FAILED", flush=True)
+        finally:
+            if life:
+                lost, doubled, claimed = life.outcome()
+                silent, twice = silent + len(lost), twice + len(doubled)
+                false, locked_out = false + len(claimed), locked_out + len(life.locked_out)
+                life.hub.stop()
+    print(
+        f"{len(lives)} lives, {silent} texts lost in silence, {twice} shown twice, {false} false "
+        f"delivered, {locked_out} persons locked out; {len(lives) - failed} passed, {failed} failed"
+    )
+    return failed
