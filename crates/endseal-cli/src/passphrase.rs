@@ -33,9 +33,25 @@ pub(crate) fn choose(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
 
 /// Returns a new passphrase: a given one, or one that is typed twice.
 pub(crate) fn choose_for(prompt: &str, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
-    if let Some(given) = given(ctx)? {
-        return Ok(given);
+    match given(ctx)? {
+        Some(given) => Ok(given),
+        None => ask_twice(prompt),
     }
+}
+
+/// Reads the passphrase that takes the place of another, which may be given: asked for twice.
+pub(crate) fn type_new(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
+    ctx.detail("the new passphrase from the terminal");
+    ask_twice("New passphrase: ")
+}
+
+/// Reads the passphrase that takes the place of another from the first line of a file.
+pub(crate) fn new_in(file: &Path, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
+    exposed::warn(file, ctx);
+    from_file(file, ctx)
+}
+
+fn ask_twice(prompt: &str) -> Result<Passphrase, Failure> {
     let terminal = terminal()?;
     let first = ask(&terminal, prompt)?;
     let passphrase = checked(&first)?;

@@ -56,6 +56,33 @@ impl Home {
         Ok(aside)
     }
 
+    /// Replaces the identity file by one of the same identity under another passphrase. The file
+    /// before is not kept: it would open with the old passphrase.
+    ///
+    /// # Errors
+    /// [`IdentityError::File`] if it cannot be written; the file is the old one then.
+    pub fn reseal_identity(
+        &self,
+        identity: &IdentityFile,
+        _lock: &HomeLock,
+    ) -> Result<(), IdentityError> {
+        let path = self.identity_path();
+        Ok(write_file(&path, identity.as_bytes(), Existing::Replace, Readers::Owner)?)
+    }
+
+    /// [`Self::reseal_identity`] for the device file.
+    ///
+    /// # Errors
+    /// [`IdentityError::File`] if it cannot be written; the file is the old one then.
+    pub fn reseal_device(
+        &self,
+        device: &IdentityFile,
+        _lock: &HomeLock,
+    ) -> Result<(), IdentityError> {
+        let path = self.device_path();
+        Ok(write_file(&path, device.as_bytes(), Existing::Replace, Readers::Owner)?)
+    }
+
     /// Writes the root's identity file. With [`Existing::Replace`], an existing file is kept under
     /// the path that is returned.
     ///

@@ -44,9 +44,9 @@ pub struct NewDeviceKeys<'a> {
 
 impl Home {
     /// Gives this device new keys and a new number under the same identity. History, inbox,
-    /// contacts and groups stay. The next epoch of the person record has the new device in the place
-    /// of the old one; the caller MUST register it. Texts that no device confirmed are sent again
-    /// then.
+    /// contacts and groups stay. The next epoch of the person record has the new device in the
+    /// place of the old one; the caller MUST register it. Texts that no device confirmed are sent
+    /// again then.
     ///
     /// May be called again with the same keys if it was interrupted.
     ///

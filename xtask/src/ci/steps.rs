@@ -156,7 +156,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             ["deploy/s3/check", "deploy/signer/check", "deploy/hub/check"].map(program).to_vec()
         })),
         after_build(run("node", "people write over a hub; kills lose nothing", 25, NODE, {
-            ["", " --kill 20", " --blind"]
+            ["", " --lives 10", " --kill 12", " --blind"]
                 .map(|mode| program(&format!("tests/node/run{mode} --endseal {PROGRAM}")))
                 .to_vec()
         })),

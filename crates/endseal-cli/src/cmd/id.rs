@@ -62,11 +62,26 @@ enum Command {
         #[arg(short, long)]
         force: bool,
     },
+    /// Change the passphrase of the identity, or of this device
+    ///
+    /// The present one is asked for or given as for every command, and the new one is typed twice,
+    /// or given in a file. Copies of the file that were made before still open with the old one.
+    Passphrase {
+        /// Change that of this device, by which its keys and its store open
+        #[arg(long)]
+        of_device: bool,
+        /// Take the new one from the first line of a file
+        #[arg(long, value_name = "FILE", conflicts_with = "no_passphrase")]
+        new_passphrase_file: Option<PathBuf>,
+        /// Use no passphrase: anyone who can read the file has what is in it
+        #[arg(long)]
+        no_passphrase: bool,
+    },
     /// Import a secret identity that was exported, with a new device
     ///
     /// It has no 24 words: those that endseal id paper printed are another form of it.
     /// Conversations, contacts and groups do not come with it. A person who is registered at a hub
-    /// uses endseal recover --secret FILE instead.
+    /// uses endseal recover --exported FILE instead.
     Import {
         #[command(flatten)]
         creation: Creation,
@@ -81,6 +96,13 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Show { pq, .. } => show(pq, ctx),
         Command::Export { secret: _, output, force } => export(output.as_deref(), force, ctx),
         Command::Paper { force } => paper(force, ctx),
+        Command::Passphrase { of_device, new_passphrase_file, no_passphrase } => {
+            let new = match no_passphrase {
+                true => NewPassphrase::None,
+                false => new_passphrase_file.map_or(NewPassphrase::Typed, NewPassphrase::File),
+            };
+            change_passphrase(of_device, &new, ctx)
+        }
         Command::Import { creation, file } => import(creation, file.as_deref(), ctx),
     }
 }
@@ -140,6 +162,46 @@ fn paper(force: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     );
     ctx.stdout.write_all(text.as_bytes()).map_err(|error| failure::standard(&error))?;
     Ok(Outcome { data_on_stdout: true, ..Outcome::default() })
+}
+
+/// Source of the passphrase that takes the place of the present one.
+enum NewPassphrase {
+    Typed,
+    File(PathBuf),
+    None,
+}
+
+fn change_passphrase(
+    of_device: bool,
+    new: &NewPassphrase,
+    ctx: &mut Ctx,
+) -> Result<Outcome, Failure> {
+    let home = ctx.home()?;
+    let identity = match of_device {
+        true => passphrase::unlock_device(ctx, &home)?,
+        false => passphrase::unlock(ctx, &home)?,
+    };
+    let new = match new {
+        NewPassphrase::Typed => Some(passphrase::type_new(ctx)?),
+        NewPassphrase::File(file) => Some(passphrase::new_in(file, ctx)?),
+        NewPassphrase::None => None,
+    };
+    let file = init::seal(&identity, new.as_ref())?;
+    let (lock, path) = (
+        home.lock()?,
+        match of_device {
+            true => home.device_path(),
+            false => home.identity_path(),
+        },
+    );
+    match of_device {
+        true => home.reseal_device(&file, &lock)?,
+        false => home.reseal_identity(&file, &lock)?,
+    }
+    let path = path.display().to_string();
+    let json = json::object([("file", path.clone().into()), ("protected", new.is_some().into())]);
+    let text = if new.is_some() { "has a new passphrase" } else { "has no passphrase any more" };
+    Ok(Outcome::done(format!("'{path}' {text}"), json))
 }
 
 fn export(output: Option<&Path>, force: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {

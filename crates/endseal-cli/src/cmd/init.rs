@@ -105,7 +105,10 @@ pub(super) fn peer_id(device: &Identity) -> String {
     PeerIdText::from(PeerId::of_spki(&key.public_key().to_spki())).to_string()
 }
 
-fn seal(identity: &Identity, passphrase: Option<&Passphrase>) -> Result<IdentityFile, Failure> {
+pub(super) fn seal(
+    identity: &Identity,
+    passphrase: Option<&Passphrase>,
+) -> Result<IdentityFile, Failure> {
     Ok(match passphrase {
         Some(passphrase) => {
             IdentityFile::seal(identity, passphrase, KdfParams::RECOMMENDED, &mut OsRandom)?

@@ -37,9 +37,9 @@ pub(crate) struct Args {
     /// Keep the other devices
     #[arg(long)]
     keep_others: bool,
-    /// Take the identity from a file of endseal id export instead of words
+    /// Take the identity from an exported file (endseal id export) instead of words
     #[arg(long, value_name = "FILE")]
-    secret: Option<PathBuf>,
+    exported: Option<PathBuf>,
     #[command(flatten)]
     creation: Creation,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         (None, Some(invitation)) => HubAddress::of(invitation)?,
         (None, None) => return Err(Failure::usage("no hub is named")),
     };
-    let root = read_root(args.secret.as_deref(), ctx)?;
+    let root = read_root(args.exported.as_deref(), ctx)?;
     let keys = Keys::make(&root, args.creation, ctx)?;
     let key = TransportKey::new(&keys.device);
     let to = Destination {

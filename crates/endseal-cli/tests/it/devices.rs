@@ -25,7 +25,10 @@ fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() { copy(&path, &to) } else { drop(fs::copy(path, to).unwrap()) }
+        match path.is_dir() {
+            true => copy(&path, &to),
+            false => assert!(fs::copy(path, to).is_ok()),
+        }
     }
 }
 
@@ -59,7 +62,7 @@ fn a_stolen_laptop_is_switched_off_by_the_words() {
     let ran = bob.feed(&recover, &words).ok();
     assert!(ran.err.ends_with("; 1 device revoked\n"), "{}", ran.err);
     // An identity is not replaced.
-    bob.feed(&recover, &words).fails(2, "is there already");
+    bob.feed(&recover, &words).fails(2, "exists already");
     thief.run(&["sync"]).fails(1, "this device was revoked");
 
     alice.run(&["say", "bob", "the new door code"]).ok();
@@ -117,7 +120,7 @@ fn words_of_another_person_recover_nothing() {
     let (peer, _) = hub_address.split_once('@').unwrap();
     let away = format!("{peer}@{address}");
     let recover = ["recover", "--no-passphrase", "--keep-others", "--timeout", "1s", &away];
-    dave.feed(&recover, &words).fails(3, "no answer");
+    dave.feed(&recover, &words).fails(3, "did not answer in time");
 }
 
 #[test]

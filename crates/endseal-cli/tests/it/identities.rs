@@ -341,3 +341,33 @@ fn contacts_that_are_added_at_the_same_time_are_all_there() {
     }
     assert_eq!(alice.run(&["contacts", "list"]).ok().text().lines().count(), others.len());
 }
+
+#[test]
+fn a_passphrase_is_changed_in_place() {
+    let scratch = Scratch::new();
+    let alice = Person { name: "alice", scratch: &scratch };
+    for (file, word) in [("old", "correct horse\n"), ("new", "battery staple\n")] {
+        scratch.write(file, word.as_bytes());
+    }
+    alice.run(&["--passphrase-file", "old", "init"]).ok();
+    let identity = alice.run(&["id", "show"]).ok().out;
+    let change = ["--passphrase-file", "old", "id", "passphrase", "--new-passphrase-file", "new"];
+    alice.run(&change).ok();
+    let words = |file| alice.run(&["--passphrase-file", file, "id", "paper", "--force"]);
+    words("old").fails(1, "passphrase is wrong");
+    words("new").ok();
+    assert_eq!(alice.run(&["id", "show"]).ok().out, identity);
+    // The wrong one changes nothing, and no copy under the old one stays.
+    alice.run(&change).fails(1, "passphrase is wrong");
+    assert!(!scratch.path("alice/identity.endseal.old-1").exists());
+
+    // The device, which had none; its store opens as before.
+    let of_device = ["id", "passphrase", "--of-device", "--new-passphrase-file", "new"];
+    alice.run(&of_device).ok();
+    alice.run(&["session", "list"]).fails(2, "a passphrase is needed");
+    alice.run(&["--passphrase-file", "new", "session", "list"]).ok();
+    let off = ["--passphrase-file", "new", "id", "passphrase", "--of-device", "--no-passphrase"];
+    alice.run(&off).ok();
+    alice.run(&["session", "list"]).ok();
+    alice.run(&["id", "passphrase", "--of-device"]).fails(2, "no terminal");
+}

@@ -17,12 +17,13 @@ use crate::signer_running::{Running, waiting};
 
 const DOCUMENT: &str = include_str!("../../../../docs/json.md");
 
-const FILES: [&str; 20] = [
+const FILES: [&str; 21] = [
     "init",
     "id show",
     "id paper",
     "id export",
     "id import",
+    "id passphrase",
     "contacts add",
     "contacts remove",
     "contacts rename",
@@ -115,7 +116,19 @@ const SIGNER: [&str; 18] = [
 ];
 const HUB: [&str; 6] =
     ["hub serve", "hub invite", "hub people", "hub stats", "hub backup", "hub check"];
-const MESSAGES: [&str; 7] = ["join", "say", "sync", "up", "inbox", "history", "status"];
+const MESSAGES: [&str; 11] = [
+    "join",
+    "say",
+    "sync",
+    "up",
+    "inbox",
+    "history",
+    "status",
+    "recover",
+    "devices list",
+    "devices revoke",
+    "devices renew",
+];
 const OTHERS: [&str; 2] = ["man", "an error"];
 
 /// Returns the words in backticks, without those in parentheses.
@@ -256,6 +269,7 @@ fn fields_of_files_and_people_are_documented() {
     seen.run(&alice, &["id", "show", "--peer"]);
     seen.run(&alice, &["id", "paper", "--force"]);
     seen.run(&alice, &["id", "export", "--secret"]);
+    seen.run(&alice, &["id", "passphrase", "--no-passphrase"]);
     seen.run(&alice, &["id", "export", "--secret", "-o", "secret"]);
     let carol = Person { name: "carol", scratch: &scratch };
     seen.run(&carol, &["id", "import", "--no-passphrase", "secret"]);
@@ -504,6 +518,19 @@ fn fields_of_conversations_are_documented() {
     seen.run(&bob, &["history", "alice"]);
     seen.run(&bob, &["status"]);
     seen.lines("up", &Running::of(bob.command(&["--json", "up", "--log", "off"])).first);
+    let status = alice.run(&["--json", "status"]).ok().json();
+    let text = |name: &str| status[name].as_str().unwrap().to_owned();
+    let address = format!("{}@{}", text("hub_peer_id"), text("hub"));
+    let words = alice.run(&["id", "paper", "--force"]).ok().out;
+    std::fs::rename(scratch.path("alice"), scratch.path("old")).unwrap();
+    let recover = ["--json", "recover", "--no-passphrase", "--keep-others", &address];
+    seen.ran(&["recover"], alice.feed(&recover, &words).ok());
+    seen.run(&alice, &["devices", "list"]);
+    let listed = alice.run(&["--json", "devices", "list"]).ok().json();
+    let mut devices = listed["devices"].as_array().unwrap().iter();
+    let other = devices.find(|it| it["is_this"] == false).unwrap()["device"].to_string();
+    seen.run(&alice, &["devices", "revoke", &other]);
+    seen.run(&alice, &["devices", "renew"]);
     let _hub = hub.restored("empty.db");
     seen.run(&bob, &["sync"]);
     seen.run(&bob, &["inbox", "--problems"]);

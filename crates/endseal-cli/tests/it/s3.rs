@@ -379,10 +379,10 @@ fn sighup_reads_the_configuration_again() {
     // The address was an argument, and stays. The limit is not read again.
     let limited = format!("{changed}[limits]\nconnections = 7\n");
     for (text, told) in [
-        (good.clone(), &["serves by"][..]),
+        (good.clone(), &["was reloaded"][..]),
         (format!("{good}nonsense"), &["s3.toml"]),
         (good.replace("objects", "others"), &["backend.folder"]),
-        (limited, &["limits.connections", "serves by"]),
+        (limited, &["limits.connections", "was reloaded"]),
     ] {
         scratch.write("s3.toml", text);
         signal("-HUP");

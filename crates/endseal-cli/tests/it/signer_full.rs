@@ -43,7 +43,7 @@ fn a_full_medium_is_told_to_apps_and_loses_nothing() {
         for _ in 0..3 {
             assert_eq!(app.sign(1), "the signer cannot write");
         }
-        ask(&alice, &["grant", "mail", "--allow", "sign:7"]).fails(3, "not written");
+        ask(&alice, &["grant", "mail", "--allow", "sign:7"]).fails(3, "could not be written");
         let answer = app.ask("ping", &json!([]));
         assert!(answer["result"] == "pong" || answer["error"] == "the signer cannot write");
         limit(None);

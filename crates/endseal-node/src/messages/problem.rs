@@ -13,6 +13,8 @@ use crate::wire_text;
 
 /// Limit on the problems that are stored.
 const KEPT: u64 = 1_000;
+/// Problems that are read at once: those that are kept of both kinds, and those of one batch.
+const MOST: usize = 16_384;
 
 /// A failure with one message, stored for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +95,18 @@ impl Problem {
             class: ProblemClass(class.into()),
         })
     }
+
+    /// True if texts were lost or may have been lost, or a text that was sent cannot arrive.
+    fn is_loss(&self) -> bool {
+        matches!(
+            self.class.as_str(),
+            ProblemClass::EXPIRED
+                | ProblemClass::RESTORED
+                | ProblemClass::FORGOT
+                | ProblemClass::OLD
+                | ProblemClass::MAILBOX
+        )
+    }
 }
 
 /// Stores a problem. The caller MUST call [`forget_old`] in the same transaction.
@@ -108,12 +122,21 @@ pub(super) fn note(
     transaction.put_record(PROBLEM, &number.to_be_bytes(), &value)
 }
 
-/// Deletes the oldest problems beyond 1,000.
+/// Deletes the oldest problems beyond 1,000 that tell of losses, and beyond 1,000 others: what a
+/// peer can cause at will evicts no notice of a loss.
 pub(super) fn forget_old(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
-    let old = records::count(transaction, PROBLEM)?.saturating_sub(KEPT);
-    let old = usize::try_from(old).unwrap_or(usize::MAX);
-    for (name, _) in transaction.records_after(PROBLEM, &[], old)? {
-        transaction.remove_record(PROBLEM, &name)?;
+    if records::count(transaction, PROBLEM)? <= KEPT {
+        return Ok(());
+    }
+    let all = transaction.records_after(PROBLEM, &[], MOST)?;
+    let (losses, others): (Vec<_>, Vec<_>) = all
+        .iter()
+        .partition(|(name, value)| Problem::read(name, value).is_some_and(|it| it.is_loss()));
+    for kind in [losses, others] {
+        let old = kind.len().saturating_sub(usize::try_from(KEPT).unwrap_or(usize::MAX));
+        for (name, _) in &kind[..old] {
+            transaction.remove_record(PROBLEM, name)?;
+        }
     }
     Ok(())
 }
@@ -123,8 +146,7 @@ pub(super) fn forget_old(transaction: &Transaction<'_, '_>) -> Result<(), Engine
 /// # Errors
 /// Returns [`EngineError`] if the store fails.
 pub fn problems(engine: &mut Engine) -> Result<Vec<Problem>, EngineError> {
-    let limit = usize::try_from(KEPT).unwrap_or(usize::MAX);
-    let found = engine.transaction(|transaction| transaction.records_after(PROBLEM, &[], limit))?;
+    let found = engine.transaction(|transaction| transaction.records_after(PROBLEM, &[], MOST))?;
     let known = engine.correspondents()?;
     // A certificate does not prove possession of the key: a certificate of another person may name
     // the same peer id.
@@ -150,9 +172,8 @@ pub fn problems(engine: &mut Engine) -> Result<Vec<Problem>, EngineError> {
 /// # Errors
 /// Returns [`EngineError`] if the store fails. Nothing was deleted then.
 pub fn forget_problems(engine: &mut Engine, last: u64) -> Result<(), EngineError> {
-    let limit = usize::try_from(KEPT).unwrap_or(usize::MAX);
     engine.transaction(|transaction| {
-        for (name, _) in transaction.records_after(PROBLEM, &[], limit)? {
+        for (name, _) in transaction.records_after(PROBLEM, &[], MOST)? {
             if records::number_in_name(&name).is_some_and(|number| number <= last) {
                 transaction.remove_record(PROBLEM, &name)?;
             }

@@ -172,6 +172,8 @@ async fn of_a_flood_a_thousand_problems_are_kept() {
     let (mut alice, bob) = (world.member("alice").await, world.person("bob"));
     let frame = junk(&bob, 1);
     let mut flood: Vec<_> = (1..=FLOOD).map(|position| deliver(position, &frame)).collect();
+    // The notice of a loss comes first, and is kept.
+    flood.insert(0, Answer::Gap(Gap { count: 1, reason: GapReason::EXPIRED, position: 0 }));
     flood.push(Answer::CaughtUp(CaughtUp { position: FLOOD }));
     let hub = Liar::new(move |_, request| match request {
         Request::Subscribe(_) => Some(flood.clone()),
@@ -179,9 +181,10 @@ async fn of_a_flood_a_thousand_problems_are_kept() {
     });
     let (report, result) = hub.visit(&mut alice).await;
     result.unwrap();
-    assert_eq!((report.received, report.problems), (0, FLOOD));
+    assert_eq!((report.received, report.problems), (0, FLOOD + 1));
     let kept = problems(&mut alice.engine).unwrap();
-    assert_eq!((kept.len(), kept[999].position), (1_000, FLOOD));
+    assert_eq!((kept.len(), kept[1_000].position), (1_001, FLOOD));
+    assert_eq!(kept[0].class.as_str(), "gap-expired");
 }
 
 #[tokio::test(flavor = "multi_thread")]
