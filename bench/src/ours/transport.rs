@@ -263,7 +263,7 @@ impl Carrier for Endseal {
         let own = if who == Who::Stranger { &self.stranger } else { &self.client };
         let meant = if who == Who::Misled { &self.stranger } else { &self.server };
         let endpoint =
-            Endpoint::bind_with(HERE, own, self.policy, Accept::nobody(), self.limits.clone())?;
+            Endpoint::bind_with(HERE, own, self.policy, Accept::none(), self.limits.clone())?;
         Ok(Dialer { endpoint, server: meant.peer_id() })
     }
 

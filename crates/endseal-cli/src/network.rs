@@ -152,7 +152,7 @@ pub(crate) async fn dial(
         };
         let here = SocketAddr::new(here, 0);
         let bound =
-            Endpoint::bind_with(here, key, Policy::default(), Accept::nobody(), limits.clone());
+            Endpoint::bind_with(here, key, Policy::default(), Accept::none(), limits.clone());
         // If one address family is missing on this machine, the other may work.
         let endpoint = bound.map_err(|error| bind(here, &error));
         attempts.spawn(async move {

@@ -25,7 +25,7 @@
 //! let (here, policy) = ("127.0.0.1:0".parse()?, Policy::default());
 //!
 //! let server = Endpoint::bind(here, &bob, policy, Accept::pinned([alice.peer_id()]))?;
-//! let client = Endpoint::bind(here, &alice, policy, Accept::nobody())?;
+//! let client = Endpoint::bind(here, &alice, policy, Accept::none())?;
 //! let address = server.local_address()?;
 //! let (asked, taken) = tokio::join!(client.connect(bob.peer_id(), address), server.accept());
 //! let (asked, taken) = (asked?, taken.ok_or("closed")?);

@@ -26,7 +26,7 @@ enum Rule {
 impl Accept {
     /// Accepts no peer: the endpoint can only make outgoing connections.
     #[must_use]
-    pub fn nobody() -> Self {
+    pub fn none() -> Self {
         Self::pinned([])
     }
 

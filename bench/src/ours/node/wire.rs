@@ -24,7 +24,7 @@ pub(super) struct Link {
 /// Connects to the hub, or to a relay in front of it.
 pub(super) async fn connect(key: &TransportKey, hub: SocketAddr) -> Result<Link, Failure> {
     let policy = Policy::default();
-    let endpoint = Endpoint::bind_with(HERE, key, policy, Accept::nobody(), hub_limits())?;
+    let endpoint = Endpoint::bind_with(HERE, key, policy, Accept::none(), hub_limits())?;
     let connection = endpoint.connect(Server::peer(), hub).await?;
     Ok(Link { endpoint, connection })
 }

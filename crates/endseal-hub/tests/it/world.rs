@@ -108,7 +108,7 @@ impl World {
         let mut limits = Limits::default();
         limits.frame = endseal_delivery::limit::MAX_PAYLOAD;
         let policy = Policy::default();
-        let endpoint = Endpoint::bind_with(here, &key, policy, Accept::nobody(), limits).unwrap();
+        let endpoint = Endpoint::bind_with(here, &key, policy, Accept::none(), limits).unwrap();
         let connection = endpoint.connect(self.peer, self.address).await?;
         Ok(Node { endpoint, connection, peer: key.peer_id(), device, certificate, person })
     }

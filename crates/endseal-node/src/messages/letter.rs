@@ -94,7 +94,7 @@ impl<'a> Letter<'a> {
         })
     }
 
-    /// The id under which a letter is delivered once, whoever brings it: key of the device that
+    /// The id under which a letter is delivered once, by whichever peer: key of the device that
     /// signed it (32) || message id of the envelope (16).
     #[must_use]
     pub fn id(device: &PublicKey, message_id: &[u8; 16]) -> [u8; ID_LEN] {

@@ -92,7 +92,7 @@ impl LetterRecipients {
                 Err(_) => return Ok(None),
             }
         };
-        // One secret key opens for A and -A: whoever has it is one recipient, and the other is
+        // One secret key opens for A and -A: its owner is one recipient, and the other is
         // left out.
         let keys: HashSet<_> = recipients.keys().copied().collect();
         devices.retain(|(_, user, member)| {

@@ -25,7 +25,7 @@ impl Pair {
         let (asking, taking) = (key(), key());
         let here = "127.0.0.1:0".parse().unwrap();
         let accept = Accept::pinned([asking.peer_id()]);
-        let asks = Endpoint::bind_with(here, &asking, Policy::default(), Accept::nobody(), limits);
+        let asks = Endpoint::bind_with(here, &asking, Policy::default(), Accept::none(), limits);
         let takes = Endpoint::bind(here, &taking, Policy::default(), accept);
         Self { asking: asks.unwrap(), taking: takes.unwrap() }
     }

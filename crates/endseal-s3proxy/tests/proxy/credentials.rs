@@ -282,7 +282,7 @@ async fn an_endless_answer_of_a_source_is_cut() {
         bytes
     });
     let told = with_sts(&sts.await).await;
-    assert!(told.contains("breaks off or is too long"), "{told}");
+    assert!(told.contains("is incomplete or too long"), "{told}");
 }
 
 #[tokio::test]
@@ -301,7 +301,7 @@ async fn a_redirect_of_a_source_is_not_followed() {
 #[tokio::test]
 async fn garbage_of_a_source_is_an_error_and_stays_out_of_the_log() {
     for (document, cause) in [
-        ("{\"Code\":\"Success\",[\"SecretInGarbage\"]}", "cannot be read"),
+        ("{\"Code\":\"Success\",[\"SecretInGarbage\"]}", "cannot be parsed"),
         // The library's error contains these words.
         ("{\"Code\":\"Failed\",\"Message\":\"SecretInGarbage\"}", "a source failed"),
     ] {

@@ -47,7 +47,7 @@ async fn a_folder_alone_is_enough_and_stays_what_it_is() {
     }
     fs::remove_file(folder.join("keys.ring")).unwrap();
     let error = set_up(&folder, None).err().unwrap();
-    assert!(error.to_string().contains("would not open"), "{error}");
+    assert!(error.to_string().contains("could not open"), "{error}");
     assert!(!folder.join("keys.ring").exists());
 }
 

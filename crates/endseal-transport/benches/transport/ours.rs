@@ -17,8 +17,7 @@ pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub(crate) fn endpoints(ip: IpAddr, policy: Policy, limits: &Limits) -> [Endpoint; 2] {
     let here = SocketAddr::new(ip, 0);
     let accept = Accept::pinned([key(1, policy).peer_id()]);
-    let client =
-        Endpoint::bind_with(here, &key(1, policy), policy, Accept::nobody(), limits.clone());
+    let client = Endpoint::bind_with(here, &key(1, policy), policy, Accept::none(), limits.clone());
     let server = Endpoint::bind_with(here, &key(2, policy), policy, accept, limits.clone());
     [client.unwrap(), server.unwrap()]
 }

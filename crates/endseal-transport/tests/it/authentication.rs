@@ -49,7 +49,7 @@ async fn a_client_that_is_not_pinned_is_refused_by_the_server() {
         let pair = Pair::new(Policy::Hybrid, limits());
         let here = HERE.parse().unwrap();
         let stranger = key(9, Policy::Hybrid);
-        let stranger = Endpoint::bind(here, &stranger, Policy::Hybrid, Accept::nobody()).unwrap();
+        let stranger = Endpoint::bind(here, &stranger, Policy::Hybrid, Accept::none()).unwrap();
         // The server decides after the client's last flight, so either call may return the refusal.
         let told = match stranger.connect(pair.server.peer_id(), pair.address()).await {
             Err(error) if was_reset(&error) => None,
@@ -90,7 +90,7 @@ async fn a_callback_decides_as_a_set_does() {
     let here = HERE.parse().unwrap();
     let accept = Accept::when(move |peer| *peer == wanted);
     let server = Endpoint::bind(here, &two, Policy::Hybrid, accept).unwrap();
-    let client = Endpoint::bind(here, &one, Policy::Hybrid, Accept::nobody()).unwrap();
+    let client = Endpoint::bind(here, &one, Policy::Hybrid, Accept::none()).unwrap();
     let pair = Pair { client, server };
     let (asked, _taken) = pair.connect(pair.address()).await;
     assert_eq!(asked.confirmed().await, Ok(()));
@@ -121,7 +121,7 @@ async fn a_key_must_fit_its_policy() {
     for (key_of, policy) in
         [(Policy::Hybrid, Policy::Classical), (Policy::Classical, Policy::Hybrid)]
     {
-        let made = Endpoint::bind(here, &key(1, key_of), policy, Accept::nobody());
+        let made = Endpoint::bind(here, &key(1, key_of), policy, Accept::none());
         assert!(matches!(made.err(), Some(BindError::Key)));
     }
 }

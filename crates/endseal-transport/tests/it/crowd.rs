@@ -39,7 +39,7 @@ async fn half_open(pair: &Pair, source: &str, count: usize, proves: bool) -> Cro
 fn pinned(limits: Limits) -> Endpoint {
     let elsewhere = "127.0.1.1:0".parse().unwrap();
     let one = key(1, Policy::Hybrid);
-    Endpoint::bind_with(elsewhere, &one, Policy::Hybrid, Accept::nobody(), limits).unwrap()
+    Endpoint::bind_with(elsewhere, &one, Policy::Hybrid, Accept::none(), limits).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -363,7 +363,7 @@ async fn who_is_accepted_no_more_cannot_resume() {
         let accept = Accept::when(move |_| asked_for.load(Ordering::Relaxed));
         let server = Endpoint::bind_with(here, &two, Policy::Hybrid, accept, early()).unwrap();
         let client =
-            Endpoint::bind_with(here, &one, Policy::Hybrid, Accept::nobody(), early()).unwrap();
+            Endpoint::bind_with(here, &one, Policy::Hybrid, Accept::none(), early()).unwrap();
         let pair = Pair { client, server };
         meet(&pair, pair.address()).await;
         welcome.store(false, Ordering::Relaxed);

@@ -51,7 +51,7 @@ fn the_other_side_learns_of_a_death_and_nothing_looks_complete() {
         });
         let sending = of_client.spawn(async move {
             let client =
-                Endpoint::bind_with(here, &one, Policy::Hybrid, Accept::nobody(), hasty).unwrap();
+                Endpoint::bind_with(here, &one, Policy::Hybrid, Accept::none(), hasty).unwrap();
             let asked = client.connect(two.peer_id(), address).await.unwrap();
             let mut messages = asked.open_messages().await.unwrap();
             let one = frame(1, 60_000);
@@ -113,7 +113,7 @@ async fn a_link_does_not_insist_where_it_is_not_wanted() {
     let stranger = key(9, Policy::Hybrid);
     let here = HERE.parse().unwrap();
     let stranger =
-        Endpoint::bind_with(here, &stranger, Policy::Hybrid, Accept::nobody(), limits()).unwrap();
+        Endpoint::bind_with(here, &stranger, Policy::Hybrid, Accept::none(), limits()).unwrap();
     let (peer, address) = (pair.server.peer_id(), pair.address());
     // On a busy machine a refusal may be there before the client looks; it does not count then.
     let mut backoff = Backoff::default();

@@ -45,7 +45,7 @@ impl Pair {
         let here = HERE.parse().unwrap();
         let accept = Accept::pinned([one.peer_id()]);
         let server = Endpoint::bind_with(here, &two, policy, accept, limits.clone()).unwrap();
-        let client = Endpoint::bind_with(here, &one, policy, Accept::nobody(), limits).unwrap();
+        let client = Endpoint::bind_with(here, &one, policy, Accept::none(), limits).unwrap();
         Self { client, server }
     }
 

@@ -45,7 +45,7 @@ fn limits(mailbox_frames: u64) -> HubLimits {
     limits
 }
 
-/// The record of a person with a user identity of somebody else: no reader can tell.
+/// The record of a person with a user identity of another person: no reader can tell.
 fn with_user(person: &Person, user: &PublicIdentity) -> PersonRecord {
     let group = name("person");
     let id = GroupId::generate(&mut OsRandom, &person.root, &group).unwrap();
@@ -159,7 +159,7 @@ async fn a_slot_that_is_too_long_stops_no_later_visit() {
     assert!(second.is_ok() && third.is_ok(), "{first:?} {second:?} {third:?}");
 }
 
-/// Persons whose mailboxes are full keep texts from nobody else.
+/// Persons whose mailboxes are full keep no text from others.
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_full_mailboxes_keep_no_text_from_others() {
     let world = World::with(limits(1));
@@ -186,7 +186,7 @@ async fn ten_full_mailboxes_keep_no_text_from_others() {
     assert_eq!(texts(&mut bob), ["for bob"], "{results:?}");
 }
 
-/// Letters of groups that nobody has must not cost the reading of all rosters, each.
+/// Letters of groups that no one has must not cost the reading of all rosters, each.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "nightly: measures time"]
 async fn invented_groups_cost_no_reading_of_all_rosters() {
@@ -494,7 +494,7 @@ async fn a_visit_that_ends_amid_the_division_keeps_the_order() {
     );
 }
 
-/// Letters of a stranger take no room from letters of contacts.
+/// Letters of an unknown sender take no place of letters of contacts.
 #[tokio::test(flavor = "multi_thread")]
 async fn invented_letters_keep_no_letter_away() {
     let world = World::new();
@@ -578,7 +578,7 @@ async fn a_letter_that_comes_back_to_its_device_is_not_shown() {
 }
 
 /// docs/spec/letter.md, "Opening", step 5: a receiver that does not know the device asks the hub
-/// before. Whoever names an invented device keeps it from asking again in the visit.
+/// before. A member who names an invented device keeps it from asking again in the visit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_device_that_joins_during_a_visit_is_asked_for() {
     let world = World::new();

@@ -70,7 +70,7 @@ async fn a_letter_waits_while_a_person_record_cannot_be_read() {
     assert_eq!(texts(&mut bob), ["text"]);
 }
 
-/// Arrivals of a stranger do not put off the time at which waiting letters are tried again.
+/// Arrivals of an unknown sender do not put off the time at which waiting letters are tried again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_keeps_no_letter_waiting() {
     const RETRY: Duration = Duration::from_millis(500);

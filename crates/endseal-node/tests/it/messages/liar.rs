@@ -97,7 +97,7 @@ impl Liar {
     /// Connects a device to the hub.
     pub(crate) async fn connect(&self, key: &TransportKey) -> (Endpoint, Connection) {
         let here = "127.0.0.1:0".parse().unwrap();
-        let accept = Accept::nobody();
+        let accept = Accept::none();
         let endpoint = Endpoint::bind_with(here, key, Policy::default(), accept, hub_limits());
         let endpoint = endpoint.unwrap();
         let connection = endpoint.connect(self.peer, self.address).await.unwrap();

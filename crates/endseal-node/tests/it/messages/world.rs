@@ -108,7 +108,7 @@ impl World {
         let here = "127.0.0.1:0".parse().unwrap();
         let policy = Policy::default();
         let endpoint =
-            Endpoint::bind_with(here, key, policy, Accept::nobody(), hub_limits()).unwrap();
+            Endpoint::bind_with(here, key, policy, Accept::none(), hub_limits()).unwrap();
         let connection = endpoint.connect(self.hub(), self.address).await.unwrap();
         (endpoint, connection)
     }

@@ -478,7 +478,7 @@ impl History {
     }
 
     /// Restores an older copy of the store. It sends nothing until the sessions and the group have
-    /// been begun again.
+    /// been started again.
     fn restore(&mut self) {
         let Some(model) = self.backup.take() else { return self.back_up() };
         self.device.restore();
