@@ -20,9 +20,23 @@ pub(crate) fn with<T>(
     work: impl FnOnce(&mut Engine, &mut Ctx) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let (home, device) = unlock(ctx)?;
-    let engine = home.sessions(&device, wait).map_err(|error| not_opened(error, &home))?;
+    let engine = open(&home, &device, wait)?;
     drop(device);
     work_and_close(engine, ctx, work)
+}
+
+/// Opens the sessions. Waits for another command that has the store open, and not for `endseal up`,
+/// which keeps it.
+pub(crate) fn open(home: &Home, device: &Identity, wait: Duration) -> Result<Engine, Failure> {
+    home.sessions(device, wait_of(home, wait)).map_err(|error| not_opened(error, home))
+}
+
+/// Time for which a command waits for the store: none while `endseal up` has it.
+pub(crate) fn wait_of(home: &Home, wait: Duration) -> Duration {
+    match LocalClient::find(home) {
+        Ok(Some(_)) => Duration::ZERO,
+        _ => wait,
+    }
 }
 
 /// Makes the failure for a store that was not opened. It names `endseal up` if that uses the store.

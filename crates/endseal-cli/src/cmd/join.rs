@@ -16,7 +16,7 @@ use crate::json;
 use crate::network::{self, Destination, Timeouts};
 use crate::output::Input;
 use crate::peer_address::HostAddress;
-use crate::sessions::{not_opened, unlock, work_and_close};
+use crate::sessions::{open, unlock, work_and_close};
 
 /// Limit on the length of an invitation in bytes.
 const MAX_LEN: usize = 4_096;
@@ -46,8 +46,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (home, device) = unlock(ctx)?;
     let person = home.person()?;
     let key = TransportKey::new(&device);
-    let engine = home.sessions(&device, args.store.wait);
-    let engine = engine.map_err(|error| not_opened(error, &home))?;
+    let engine = open(&home, &device, args.store.wait)?;
     drop(device);
     let as_json = ctx.global.json;
     work_and_close(engine, ctx, |engine, _| {

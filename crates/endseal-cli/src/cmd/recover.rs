@@ -1,5 +1,6 @@
 //! `endseal recover`
 
+use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
@@ -16,7 +17,7 @@ use crate::failure::{Failure, Kind};
 use crate::network::{self, Destination, Timeouts};
 use crate::peer_address::HubAddress;
 use crate::printable::plural;
-use crate::sessions::{not_opened, work_and_close};
+use crate::sessions::{open, work_and_close};
 
 /// Come back to a hub with the 24 words, on a new machine
 ///
@@ -75,8 +76,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let made = keys.install(&root, args.creation, Some(&at_hub.record), others, ctx)?;
     let home = ctx.home()?;
     let record = home.person()?;
-    let engine = home.sessions(&keys.device, core::time::Duration::ZERO);
-    let engine = engine.map_err(|error| not_opened(error, &home))?;
+    let engine = open(&home, &keys.device, Duration::ZERO)?;
     let token = invitation.as_ref().map(endseal_keyring::Invitation::token);
     let as_json = ctx.global.json;
     let addresses = hub.addresses();

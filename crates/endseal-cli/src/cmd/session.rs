@@ -40,7 +40,7 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(crate) struct StoreArgs {
     /// Wait for another process that has the store open, at most this time
-    #[arg(long, global = true, value_name = "TIME", default_value = "0s")]
+    #[arg(long, global = true, value_name = "TIME", default_value = "30s")]
     #[arg(value_parser = duration::between(Duration::ZERO, WEEK))]
     pub(crate) wait: Duration,
 }

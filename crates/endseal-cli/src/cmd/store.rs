@@ -16,7 +16,7 @@ use crate::output::{AtTerminal, Output};
 use crate::passphrase;
 use crate::printable::plural;
 use crate::progress::Progress;
-use crate::sessions::not_opened;
+use crate::sessions::{not_opened, wait_of};
 
 /// Check, copy and measure the store of sessions and their messages
 #[derive(clap::Args, Debug)]
@@ -51,9 +51,8 @@ enum Command {
     ///
     /// No store may exist. The write-ahead log of a plain copy is applied; if a commit in it is
     /// damaged, nothing is restored. Sessions only receive until they are reset, because their next
-    /// keys may have been used after the copy was made. Over a hub, nothing is received or sent
-    /// until there is a new device (endseal init --paper --force), which gets neither what waits at
-    /// the hub for this one nor the history.
+    /// keys may have been used after the copy was made. Over a hub, texts are received, and nothing
+    /// is sent until this device has new keys (endseal devices renew). History and inbox stay.
     Restore {
         /// The folder of the backup or copy
         dir: PathBuf,
@@ -105,7 +104,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 fn open(wait: Duration, ctx: &mut Ctx) -> Result<Store, Failure> {
     let home = ctx.home()?;
     let device = passphrase::unlock_device(ctx, &home)?;
-    home.store(&device, wait).map_err(|error| not_opened(error, &home))
+    home.store(&device, wait_of(&home, wait)).map_err(|error| not_opened(error, &home))
 }
 
 fn check(depth: Depth, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -134,10 +133,9 @@ fn restore(dir: &Path, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let waits = store.is_restored();
     store.close()?;
     ctx.note(
-        "the keys of the old store are not used again: to receive and send over a hub, make a new \
-         device (endseal init --paper --force), which loses the messages that wait there for this \
-         one; to send to a session group, have this device added again with a new key package \
-         (endseal session group key-package)",
+        "the keys of the old store are not used again: to send over a hub, give this device new keys \
+         (endseal devices renew); to send to a session group, have it added again with a new key \
+         package (endseal session group key-package)",
     );
     let path = home.store_path().display().to_string();
     let json = json::object([("store", path.clone().into()), ("awaits_reset", waits.into())]);

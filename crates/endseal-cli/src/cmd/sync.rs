@@ -21,7 +21,7 @@ use crate::json::{self, Value};
 use crate::names::Names;
 use crate::network::{self, Destination, Timeouts};
 use crate::printable::{plural, printable};
-use crate::sessions::{not_opened, unlock, work_and_close};
+use crate::sessions::{open, unlock, work_and_close};
 use crate::time::rfc3339;
 use crate::typed::redacted;
 
@@ -68,8 +68,7 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
     let (home, device) = unlock(ctx)?;
     let person = home.person()?;
     let key = TransportKey::new(&device);
-    let engine = home.sessions(&device, args.store.wait);
-    let engine = engine.map_err(|error| not_opened(error, &home))?;
+    let engine = open(&home, &device, args.store.wait)?;
     let keys = LetterKeys::new(&home, &device);
     let as_json = ctx.global.json;
     work_and_close(engine, ctx, |engine, ctx| {

@@ -16,7 +16,7 @@ use crate::json;
 use crate::log::{self, Level};
 use crate::network::{self, Destination, Timeouts};
 use crate::passphrase;
-use crate::sessions::{not_opened, work_and_close};
+use crate::sessions::{open, work_and_close};
 
 /// Send and receive at once, until ^C
 ///
@@ -44,8 +44,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let device = passphrase::unlock_device(ctx, &home)?;
     let person = home.person()?;
     let key = TransportKey::new(&device);
-    let engine = home.sessions(&device, args.store.wait);
-    let engine = engine.map_err(|error| not_opened(error, &home))?;
+    let engine = open(&home, &device, args.store.wait)?;
     let keys = LetterKeys::new(&home, &device);
     let as_json = ctx.global.json;
     let level = if ctx.global.quiet { Level::Off } else { args.log };

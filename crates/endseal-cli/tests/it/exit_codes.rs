@@ -98,7 +98,8 @@ fn a_store_that_another_process_uses_has_one_code() {
     alice.knows(&bob);
     let (_writer, _stdin) = has_the_store(&alice);
     for args in [&["session", "list"][..], &["store", "check"], &["store", "backup", "copy"]] {
-        let ran = alice.run(args).fails(3, "another process has the store open");
+        let now = [args, &["--wait", "0s"]].concat();
+        let ran = alice.run(&now).fails(3, "another process has the store open");
         assert!(ran.err.contains("hint: "), "{}", ran.err);
     }
     // An open store is not a valid backup.

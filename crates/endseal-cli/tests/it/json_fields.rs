@@ -522,7 +522,7 @@ fn fields_of_conversations_are_documented() {
     let text = |name: &str| status[name].as_str().unwrap().to_owned();
     let address = format!("{}@{}", text("hub_peer_id"), text("hub"));
     let words = alice.run(&["id", "paper", "--force"]).ok().out;
-    std::fs::rename(scratch.path("alice"), scratch.path("old")).unwrap();
+    fs::rename(scratch.path("alice"), scratch.path("old")).unwrap();
     let recover = ["--json", "recover", "--no-passphrase", "--keep-others", &address];
     seen.ran(&["recover"], alice.feed(&recover, &words).ok());
     seen.run(&alice, &["devices", "list"]);

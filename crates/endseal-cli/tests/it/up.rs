@@ -291,8 +291,10 @@ fn one_process_has_the_store() {
     // Another command that has the store open prevents it from starting.
     let mut say = alice.command(&["say", "bob", "-", "--wait", "1m"]);
     let mut say = say.stdin(Stdio::piped()).spawn().unwrap();
-    wait_until("the store to be in use", || alice.run(&["store", "stats"]).code == 3);
-    alice.run(&UP).fails(3, "because");
+    wait_until("the store to be in use", || {
+        alice.run(&["store", "stats", "--wait", "0s"]).code == 3
+    });
+    alice.run(&[&UP[..], &["--wait", "0s"]].concat()).fails(3, "because");
     drop(say.stdin.take());
     assert!(say.wait().unwrap().success());
     assert_eq!(status(&bob)["up"], Value::Null);

@@ -12,7 +12,7 @@ use super::hub_of;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::network::{self, Destination, Timeouts};
-use crate::sessions::{not_opened, work_and_close};
+use crate::sessions::{not_opened, open, work_and_close};
 use crate::{json, passphrase};
 
 /// Give this device new keys, after its state directory was restored from a copy
@@ -58,7 +58,7 @@ pub(super) fn run(
     };
     let number = home.renew_device(&new, &home.lock()?)?;
     let (person, addresses) = (home.person()?, at.addresses());
-    let engine = home.sessions(&device, wait).map_err(|error| not_opened(error, &home))?;
+    let engine = open(&home, &device, wait)?;
     let as_json = ctx.global.json;
     work_and_close(engine, ctx, |engine, _| {
         network::run(as_json, async |mut interrupt| {

@@ -9,7 +9,7 @@ use crate::duration::{self, DAY, WEEK};
 use crate::failure::Failure;
 use crate::json;
 use crate::printable::plural;
-use crate::sessions::{unlock, work_and_close};
+use crate::sessions::{open, unlock, work_and_close};
 
 /// Delete old notes of received messages, parked messages and key packages
 ///
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     let now = Duration::from_millis(ctx.now);
     let policy = PrunePolicy::new(now).tombstones(args.older_than).strangers(args.strangers);
     let (home, device) = unlock(ctx)?;
-    let mut engine = home.sessions(&device, wait)?;
+    let mut engine = open(&home, &device, wait)?;
     drop(device);
     let ended = engine.expire(ctx.now)? as u64;
     let all = work_and_close(engine, ctx, |engine, _| {
