@@ -2,6 +2,7 @@
 
 pub mod aes_cbc;
 pub mod base64;
+pub mod bech32;
 pub(crate) mod buffer;
 pub mod hkdf_sha256;
 pub mod random;

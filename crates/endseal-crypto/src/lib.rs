@@ -15,6 +15,7 @@
 //! | speak a protocol that wants SHA-256, HMAC or HKDF with it | [`sha256`], [`hkdf_sha256`] |
 //! | the same with SHA-512, SHA-1 or MD5 | `sha512`, `legacy_hash` (feature `std`) |
 //! | speak a protocol that wants AES-CBC, or Base64 of what is public | [`aes_cbc`], [`base64`] |
+//! | write keys as text with a checksum | [`bech32`] |
 //! | speak a protocol that wants ChaCha20 and authenticates by other means | [`chacha20`] |
 //! | read a format in XChaCha20-Poly1305 | `xchacha20poly1305` (feature `std`) |
 //! | turn a passphrase into a key | [`argon2id`]; `scrypt` where a format asks for it |
@@ -31,8 +32,8 @@
 //!   RSA-OAEP, SHA-512 and older hashes exist. Without it RustCrypto and dalek do the same work for
 //!   `no_std`. Equal arguments, randomness among them, give equal bytes in both.
 //! * `alloc` (`std` implies it): all that allocates. Without it the crate links where there is no
-//!   allocator, and has [`aes_cbc`], [`base64`], [`chacha20`], [`hkdf_sha256`], [`random`],
-//!   [`secp256k1`], [`secret`] and [`sha256`].
+//!   allocator, and has [`aes_cbc`], [`base64`], [`bech32`], [`chacha20`], [`hkdf_sha256`],
+//!   [`random`], [`secp256k1`], [`secret`] and [`sha256`].
 //!
 //! # What is not promised
 //! Secrets are wiped when dropped, but copies that the compiler made in registers or on the stack
@@ -54,7 +55,7 @@ mod mid;
 mod unhex;
 
 pub use high::buffer::BufferTooSmall;
-pub use high::{aes_cbc, base64, hkdf_sha256, random, secp256k1, secret, sha256};
+pub use high::{aes_cbc, base64, bech32, hkdf_sha256, random, secp256k1, secret, sha256};
 #[cfg(feature = "alloc")]
 pub use high::{
     aes_siv, argon2id, ed25519, hazmat, hkdf, identity, key_wrap, mldsa65, mlkem768, peer_id,

@@ -127,11 +127,7 @@ impl Form {
     }
 
     fn encode(self, payload: &[u8]) -> String {
-        let mut text = String::with_capacity(self.text_len());
-        text.push_str(self.prefix());
-        text.push('1');
-        bech32m::encode(self.prefix(), payload, Case::Lower, &mut text);
-        text
+        bech32m::encode(self.prefix(), payload, Case::Lower)
     }
 }
 
@@ -230,8 +226,7 @@ mod tests {
 
     fn parse(key: &PublicIdentity, kem: &[u8], signature: &[u8]) -> Result<(), ParseIdentityError> {
         let payload = [&key.ed25519().as_bytes()[..], kem, signature].concat();
-        let mut text = String::from("endsealpq1");
-        bech32m::encode("endsealpq", &payload, Case::Lower, &mut text);
+        let text = bech32m::encode("endsealpq", &payload, Case::Lower);
         text.parse::<IdentityText>().map(drop)
     }
 

@@ -74,7 +74,7 @@ impl Invitation {
         let mut payload = Zeroizing::new(vec![0; len]);
         bech32m::decode(PREFIX, data, Case::Lower, &mut payload).map_err(|error| match error {
             DecodeError::Checksum => ParseInvitationError::Checksum,
-            DecodeError::Length(_) => ParseInvitationError::Length,
+            DecodeError::Length => ParseInvitationError::Length,
             DecodeError::Padding => ParseInvitationError::Padding,
             DecodeError::Case | DecodeError::Character(_) => ParseInvitationError::Character,
         })?;
@@ -107,12 +107,7 @@ impl Invitation {
         payload.extend_from_slice(self.hub.as_bytes());
         payload.extend_from_slice(self.token.expose_secret());
         payload.extend_from_slice(self.addresses.as_bytes());
-        let len = PREFIX.len() + 1 + bech32m::data_len(payload.len());
-        let mut text = Zeroizing::new(String::with_capacity(len));
-        text.push_str(PREFIX);
-        text.push('1');
-        bech32m::encode(PREFIX, &payload, Case::Lower, &mut text);
-        text
+        Zeroizing::new(bech32m::encode(PREFIX, &payload, Case::Lower))
     }
 
     /// The peer id of the hub that issued the invitation.

@@ -1,6 +1,5 @@
 //! The text form of a peer id (docs/spec/identity.md, "Peer id").
 
-use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
@@ -55,7 +54,7 @@ impl FromStr for PeerIdText {
             DecodeError::Case => ParsePeerIdError::UpperCase,
             DecodeError::Character(at) => ParsePeerIdError::Character { at: PREFIX.len() + 1 + at },
             DecodeError::Checksum => ParsePeerIdError::Checksum,
-            DecodeError::Length(_) => ParsePeerIdError::Length { actual: text.len() },
+            DecodeError::Length => ParsePeerIdError::Length { actual: text.len() },
             DecodeError::Padding => ParsePeerIdError::Padding,
         })?;
         Ok(Self(PeerId::from_bytes(&id)))
@@ -64,11 +63,7 @@ impl FromStr for PeerIdText {
 
 impl fmt::Display for PeerIdText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::with_capacity(Self::LEN);
-        text.push_str(PREFIX);
-        text.push('1');
-        bech32m::encode(PREFIX, self.0.as_bytes(), Case::Lower, &mut text);
-        f.write_str(&text)
+        f.write_str(&bech32m::encode(PREFIX, self.0.as_bytes(), Case::Lower))
     }
 }
 

@@ -5,7 +5,7 @@ use alloc::string::String;
 use core::fmt;
 
 use endseal_crypto::identity::Identity;
-use endseal_crypto::secret::{Zeroize, Zeroizing};
+use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::{ed25519, mlkem768};
 
 use crate::bech32m::{self, Case, DecodeError};
@@ -57,12 +57,8 @@ impl SecretText {
     /// The text of an identity.
     #[must_use]
     pub fn encode(identity: &Identity) -> Self {
-        // Never reallocated, so that no copy stays behind.
-        let mut text = Zeroizing::new(String::with_capacity(TEXT_LEN));
-        text.push_str(MARK);
         let payload = SecretPayload::of(identity);
-        bech32m::encode(PREFIX, payload.expose_secret(), Case::Upper, &mut text);
-        Self(text)
+        Self(Zeroizing::new(bech32m::encode(PREFIX, payload.expose_secret(), Case::Upper)))
     }
 
     /// The identity of a text, which the caller MUST wipe.
@@ -75,10 +71,8 @@ impl SecretText {
                 text.get(..MARK.len()).is_some_and(|head| head.eq_ignore_ascii_case(MARK));
             if other_case { ParseSecretError::Character } else { ParseSecretError::Prefix }
         })?;
-        let payload = SecretPayload::try_init_with(|out| {
-            let decoded = bech32m::decode(PREFIX, data, Case::Upper, out);
-            decoded.inspect_err(|_| out.zeroize())
-        })?;
+        let payload =
+            SecretPayload::try_init_with(|out| bech32m::decode(PREFIX, data, Case::Upper, out))?;
         Ok(payload.to_identity())
     }
 
@@ -110,7 +104,7 @@ impl From<DecodeError> for ParseSecretError {
         match error {
             DecodeError::Case | DecodeError::Character(_) => Self::Character,
             DecodeError::Checksum => Self::Checksum,
-            DecodeError::Length(_) => Self::Length,
+            DecodeError::Length => Self::Length,
             DecodeError::Padding => Self::Padding,
         }
     }

@@ -15,9 +15,9 @@ use endseal_crypto::scrypt;
 use endseal_crypto::secret_bytes;
 use endseal_crypto::xchacha20poly1305::{self as aead, NONCE_LEN, TAG_LEN};
 
-use crate::bech32::{self, Bech32Error, Encoder};
+use crate::bech32::{self, Bech32Error};
 use crate::key::SecretKey;
-use crate::output::OutputTooSmall;
+use crate::output::{Output, OutputTooSmall};
 
 mod password;
 
@@ -166,14 +166,16 @@ impl EncryptedKey {
     /// # Errors
     /// [`OutputTooSmall`].
     pub fn write_text<'o>(&self, out: &'o mut [u8]) -> Result<&'o str, OutputTooSmall> {
-        let mut encoder = Encoder::new(PREFIX, out);
+        let mut out = Output::new(out);
+        let mut encoder = bech32::encoder(PREFIX, &mut out);
         encoder.put(&[VERSION, self.log_n]);
         encoder.put(&self.salt);
         encoder.put(&self.nonce);
         encoder.put(&[self.handling.to_byte()]);
         encoder.put(&self.ciphertext);
         encoder.put(&self.tag);
-        encoder.finish()
+        encoder.finish();
+        out.finish_text()
     }
 
     fn from_bytes(bytes: &[u8; LEN]) -> Result<Self, ParseError> {

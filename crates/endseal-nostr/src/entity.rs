@@ -6,9 +6,11 @@ mod records;
 
 use core::fmt;
 
-use crate::bech32::{self, Bech32Error, Encoder};
+use endseal_crypto::bech32::Encoder;
+
+use crate::bech32::{self, Bech32Error};
 use crate::key::{self, PublicKey};
-use crate::output::OutputTooSmall;
+use crate::output::{Output, OutputTooSmall};
 use crate::relays::{RELAY, Relays, is_relay};
 use records::{AUTHOR, CheckedRecords, KIND, SPECIAL};
 
@@ -118,7 +120,8 @@ impl<'a> Entity<'a> {
     /// # Errors
     /// [`EncodeError`]; `out` is then undefined.
     pub fn encode<'o>(&self, out: &'o mut [u8]) -> Result<&'o str, EncodeError> {
-        let mut encoder = Encoder::new(self.prefix(), out);
+        let mut out = Output::new(out);
+        let mut encoder = bech32::encoder(self.prefix(), &mut out);
         match self {
             Self::PublicKey(key) => encoder.put(&key.to_bytes()),
             Self::Note(id) => encoder.put(id),
@@ -143,7 +146,8 @@ impl<'a> Entity<'a> {
                 record(&mut encoder, KIND, &u32::from(address.kind).to_be_bytes())?;
             }
         }
-        let text = encoder.finish().map_err(EncodeError::Output)?;
+        encoder.finish();
+        let text = out.finish_text().map_err(EncodeError::Output)?;
         if text.len() > bech32::MAX_LEN { Err(EncodeError::Length) } else { Ok(text) }
     }
 
@@ -195,7 +199,7 @@ fn public_key(bytes: &[u8]) -> Result<PublicKey, EntityError> {
     PublicKey::from_bytes(bytes).map_err(|_| EntityError::Key)
 }
 
-fn relays(encoder: &mut Encoder<'_>, relays: Relays<'_>) -> Result<(), EncodeError> {
+fn relays(encoder: &mut Encoder<impl FnMut(u8)>, relays: Relays<'_>) -> Result<(), EncodeError> {
     for relay in relays.iter() {
         if !is_relay(relay.as_bytes()) {
             return Err(EncodeError::Relay);
@@ -205,7 +209,11 @@ fn relays(encoder: &mut Encoder<'_>, relays: Relays<'_>) -> Result<(), EncodeErr
     Ok(())
 }
 
-fn record(encoder: &mut Encoder<'_>, kind: u8, value: &[u8]) -> Result<(), EncodeError> {
+fn record(
+    encoder: &mut Encoder<impl FnMut(u8)>,
+    kind: u8,
+    value: &[u8],
+) -> Result<(), EncodeError> {
     let len = u8::try_from(value.len()).map_err(|_| EncodeError::Length)?;
     encoder.put(&[kind, len]);
     encoder.put(value);

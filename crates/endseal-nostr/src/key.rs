@@ -8,9 +8,9 @@ use core::fmt;
 pub use endseal_crypto::secp256k1::{PublicKey, SecretKey, SigningKey};
 use endseal_crypto::secret::Zeroizing;
 
-use crate::bech32::{self, Bech32Error, Encoder};
+use crate::bech32::{self, Bech32Error};
 use crate::hex;
-use crate::output::OutputTooSmall;
+use crate::output::{Output, OutputTooSmall};
 
 /// Prefix of a public key in bech32.
 pub(crate) const NPUB: &str = "npub";
@@ -109,14 +109,17 @@ fn from_bech32(prefix: &str, text: &str, out: &mut [u8; 32]) -> Result<(), KeyEr
     bech32::decode(text, out).map(drop).map_err(KeyError::Bech32)
 }
 
-fn to_bech32<'o>(
+/// Writes the text of a key with a prefix to the front of `out`.
+pub(crate) fn to_bech32<'o>(
     prefix: &str,
     bytes: &[u8; 32],
     out: &'o mut [u8],
 ) -> Result<&'o str, OutputTooSmall> {
-    let mut encoder = Encoder::new(prefix, out);
+    let mut out = Output::new(out);
+    let mut encoder = bech32::encoder(prefix, &mut out);
     encoder.put(bytes);
-    encoder.finish()
+    encoder.finish();
+    out.finish_text()
 }
 
 /// Cause why a text is no key.

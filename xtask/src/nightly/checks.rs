@@ -44,6 +44,7 @@ const INTERPRETED: &[Interpreted] = &[
             "high::key_wrap",
             "segment::tests::within",
             "base64::tests::pieces",
+            "bech32::tests",
         ],
     },
     Interpreted {
@@ -54,14 +55,7 @@ const INTERPRETED: &[Interpreted] = &[
     Interpreted {
         package: "endseal-keyring",
         features: "",
-        words: &[
-            "numerals",
-            "bip_350",
-            "bech32_without_m",
-            "padding_must",
-            "name::",
-            "identity_text",
-        ],
+        words: &["numerals", "bech32m", "name::", "identity_text"],
     },
     Interpreted { package: "endseal-envelope", features: "", words: &["prelude"] },
 ];

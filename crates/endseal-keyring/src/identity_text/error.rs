@@ -91,7 +91,7 @@ impl ParseIdentityError {
                 Self::Character { at: prefix + at }
             }
             DecodeError::Checksum => Self::Checksum,
-            DecodeError::Length(_) => Self::Length { expected, actual: text.len() },
+            DecodeError::Length => Self::Length { expected, actual: text.len() },
             DecodeError::Padding => Self::Padding,
         }
     }

@@ -4,7 +4,6 @@ use core::fmt;
 
 use super::rule::{Bound, Kinds, Subject};
 use super::{Effect, Rule};
-use crate::bech32::Encoder;
 use crate::connect::{HTTP_AUTH, RELAY_AUTH, Scope, ScopeError};
 use crate::hex;
 use crate::key::{self, BECH32_LEN, KeyError, NPUB};
@@ -137,9 +136,8 @@ impl fmt::Display for Pattern {
             Bound::None => Ok(()),
             Bound::Peer(peer) => {
                 let mut buffer = [0; BECH32_LEN];
-                let mut encoder = Encoder::new(NPUB, &mut buffer);
-                encoder.put(peer);
-                write!(f, ":{}", encoder.finish().map_err(|_| fmt::Error)?)
+                let text = key::to_bech32(NPUB, peer, &mut buffer).map_err(|_| fmt::Error)?;
+                write!(f, ":{text}")
             }
             Bound::Scope(scope) => {
                 write!(f, ":{DIGEST_MARK}")?;
