@@ -159,7 +159,7 @@ impl Inbox for Printer {
         if !self.json {
             return self.line(|| format!("{peer}> {}", printable(body)), Value::Null);
         }
-        let id: String = message.id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let id = base16ct::lower::encode_string(message.id);
         let json = json::object([
             ("event", "message".into()),
             ("peer", peer.into()),

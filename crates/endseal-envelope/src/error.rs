@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use base16ct::HexDisplay;
 use endseal_crypto::ed25519;
 use endseal_crypto::random::RandomError;
 use endseal_crypto::segment::Unauthentic;
@@ -31,11 +32,11 @@ pub enum RecipientsError {
 impl fmt::Display for RecipientsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ConflictingKeys(key) => {
-                f.write_str("two recipients have the Ed25519 key ")?;
-                key.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-                f.write_str(" and different ML-KEM-768 keys")
-            }
+            Self::ConflictingKeys(key) => write!(
+                f,
+                "two recipients have the Ed25519 key {:x} and different ML-KEM-768 keys",
+                HexDisplay(key.as_bytes())
+            ),
             Self::Empty => f.write_str("there is no recipient"),
             Self::Key { index, reason } => write!(f, "recipient {index}: {reason}"),
             Self::TooMany => write!(f, "more than {} recipients", MAX_SLOTS),

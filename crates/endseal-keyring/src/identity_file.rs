@@ -209,14 +209,9 @@ const fn sealed_len(secret_len: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::numerals::push_hex;
+    use base16ct::lower::encode_string as hex;
 
-    fn hex(bytes: &[u8]) -> String {
-        let mut out = String::new();
-        push_hex(&mut out, bytes);
-        out
-    }
+    use super::*;
 
     /// The intermediate values of docs/spec/identity.md, "Test vectors", which were computed a
     /// second time with the reference implementations of Argon2 and BLAKE3.

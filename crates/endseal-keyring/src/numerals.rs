@@ -1,8 +1,5 @@
 //! Numbers and digests as text, in one form only.
 
-use alloc::string::String;
-use core::fmt::Write as _;
-
 /// A decimal number without sign and leading zeros.
 pub(crate) fn decimal(text: &str) -> Option<u64> {
     if is_decimal(text.as_bytes()) { text.parse().ok() } else { None }
@@ -19,28 +16,9 @@ pub(crate) fn is_decimal(text: &[u8]) -> bool {
 
 /// Lower-case hexadecimal of exactly N bytes.
 pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digit = |c: u8| match c {
-        b'0'..=b'9' => Some(c - b'0'),
-        b'a'..=b'f' => Some(c - b'a' + 10),
-        _ => None,
-    };
-    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
-    if pairs.len() != N {
-        return None;
-    }
     let mut out = [0; N];
-    for (byte, pair) in out.iter_mut().zip(pairs) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(out)
-}
-
-/// Appends the bytes as lower-case hexadecimal digits.
-pub(crate) fn push_hex(out: &mut String, bytes: &[u8]) {
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(out, "{byte:02x}");
-    }
+    let len = base16ct::lower::decode(text, &mut out).ok()?.len();
+    (len == N).then_some(out)
 }
 
 #[cfg(test)]
@@ -62,8 +40,5 @@ mod tests {
         for bad in ["", "00", "00f", "00FF", "00ff00", "0x00", "00 f"] {
             assert_eq!(from_hex::<2>(bad), None, "{bad:?}");
         }
-        let mut out = String::new();
-        push_hex(&mut out, &[0, 0x1f, 255]);
-        assert_eq!(out, "001fff");
     }
 }

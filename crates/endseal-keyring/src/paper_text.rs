@@ -131,10 +131,10 @@ fn list() -> [&'static str; LIST_LEN] {
 
 #[cfg(test)]
 mod tests {
+    use base16ct::lower::encode_string;
     use endseal_crypto::hash;
 
     use super::*;
-    use crate::numerals::push_hex;
 
     #[test]
     fn the_list_is_that_of_bip_39() {
@@ -143,8 +143,7 @@ mod tests {
         assert!(list.is_sorted_by(|a, b| a < b));
         assert!(list.iter().all(|word| (3..=LONGEST_WORD).contains(&word.len())));
         assert!(list.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_lowercase())));
-        let mut digest = String::new();
-        push_hex(&mut digest, &hash::digest(LIST.as_bytes()));
+        let digest = encode_string(&hash::digest(LIST.as_bytes()));
         assert_eq!(digest, "43afe08c75f902534cfd2a694bef11db381f4804cd3ef76cd05a8ad0d7199122");
     }
 

@@ -93,9 +93,8 @@ pub fn public_to_npub<'o>(key: &PublicKey, out: &'o mut [u8]) -> Result<&'o str,
 }
 
 fn write_hex(bytes: &[u8; 32], out: &mut [u8; HEX_LEN]) {
-    for (pair, byte) in out.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
-        *pair = hex::encode(*byte);
-    }
+    // The buffer has the length of the digits.
+    let _ = base16ct::lower::encode(bytes, out);
 }
 
 fn from_bech32(prefix: &str, text: &str, out: &mut [u8; 32]) -> Result<(), KeyError> {

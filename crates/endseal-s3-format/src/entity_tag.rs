@@ -7,8 +7,7 @@
 //! Where the tag of an object is the MD5 of its content, some objects have this second name, which
 //! [`Named`] translates into the first one.
 
-use core::fmt::Write as _;
-
+use base16ct::lower::{decode, encode_string};
 use endseal_crypto::segment::SALT_LEN;
 
 use crate::Unauthentic;
@@ -75,14 +74,6 @@ fn split(list: &str) -> impl Iterator<Item = &str> {
     tags.map(str::trim).filter(|tag| !tag.is_empty())
 }
 
-/// Adds bytes in lower-case hexadecimal.
-fn push_hex(out: &mut String, bytes: &[u8]) {
-    for byte in bytes {
-        // Writing into a string cannot fail.
-        let _ = write!(out, "{byte:02x}");
-    }
-}
-
 /// The entity tag of a part: the backend's, and which upload of the part it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartTag {
@@ -116,13 +107,8 @@ impl PartTag {
     /// quotes.
     #[must_use]
     pub fn encode(&self) -> String {
-        let mut out = format!("\"{}-", self.backend);
-        match self.salt {
-            None => out.push('0'),
-            Some(salt) => push_hex(&mut out, &salt),
-        }
-        out.push('"');
-        out
+        let salt = self.salt.map_or_else(|| "0".to_owned(), |salt| encode_string(&salt));
+        format!("\"{}-{salt}\"", self.backend)
     }
 
     /// The backend's tag, without quotes.
@@ -140,20 +126,9 @@ impl PartTag {
 
 /// 48 digits in lower case; zeros are no salt.
 fn salt(text: &str) -> Option<[u8; SALT_LEN]> {
-    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
     let mut out = [0; SALT_LEN];
-    if pairs.len() != out.len() {
-        return None;
-    }
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    for (byte, [high, low]) in out.iter_mut().zip(pairs) {
-        *byte = digit(*high)? << 4 | digit(*low)?;
-    }
-    (out != [0; SALT_LEN]).then_some(out)
+    let len = decode(text, &mut out).ok()?.len();
+    (len == SALT_LEN && out != [0; SALT_LEN]).then_some(out)
 }
 
 /// Returns true if the tag ends as those of multipart objects do.

@@ -1,7 +1,6 @@
 //! Places of parts that can only be the last ones of their uploads, and the names of these uploads.
 
-use core::fmt::Write as _;
-
+use base16ct::lower::encode_string;
 use endseal_crypto::hash;
 use endseal_crypto::label::{Label, S3_PARKED};
 
@@ -35,12 +34,7 @@ pub(super) fn folder_id(backend_upload_id: &str) -> String {
 pub(super) fn short_digest(label: Label, text: &str) -> String {
     let mut digest = [0; 16];
     hash::derive_into(label, &[text.as_bytes()], &mut digest);
-    let mut out = String::with_capacity(32);
-    for byte in digest {
-        // Writing into a string cannot fail.
-        let _ = write!(out, "{byte:02x}");
-    }
-    out
+    encode_string(&digest)
 }
 
 /// The key of the object, in the upload's bucket, that part `number` is parked as: the number in

@@ -9,6 +9,7 @@ mod path;
 
 use core::time::Duration;
 
+use base16ct::lower::encode_string as hex;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::connect::{
@@ -17,7 +18,7 @@ use endseal_nostr::connect::{
 };
 use endseal_nostr::event::{Event, Tags, Template};
 use endseal_nostr::json::unescape;
-use endseal_nostr::key::{PublicKey, SigningKey, public_to_hex};
+use endseal_nostr::key::{PublicKey, SigningKey};
 use endseal_nostr::nip44::{Conversation, Lengths, payload_len};
 use endseal_nostr::output::OutputTooSmall;
 use endseal_relay::address::Address;
@@ -85,7 +86,7 @@ impl<'u> RemoteSigner<'u> {
         let filter = Filter {
             authors: Some(vec![bunker.signer.to_bytes()]),
             kinds: Some(vec![KIND]),
-            tags: vec![('p', vec![hex(key.public_key())])],
+            tags: vec![('p', vec![hex(&key.public_key().to_bytes())])],
             // The signer's clock may be behind.
             since: Some(now.saturating_sub(MAX_SKEW)),
             ..Filter::default()
@@ -126,7 +127,7 @@ impl<'u> RemoteSigner<'u> {
         secret: Option<ConnectSecret>,
         now: u64,
     ) -> Result<(), RemoteError> {
-        let signer = hex(&self.signer);
+        let signer = hex(&self.signer.to_bytes());
         let metadata = Metadata { name: Some("endseal".into()), ..Metadata::default() };
         let connect =
             Connect { signer: &signer, secret, permissions: Permissions::default(), metadata };
@@ -166,7 +167,7 @@ impl<'u> RemoteSigner<'u> {
     ) -> Result<Zeroizing<String>, RemoteError> {
         let mut id = [0; 16];
         OsRandom.fill(&mut id)?;
-        let id = crate::engine::hex(&id);
+        let id = hex(&id);
         let begin = Instant::now();
         let mut deadline = begin + self.patience;
         // Pairing is idempotent, so only `connect` is sent again. For other requests a signer might
@@ -249,7 +250,7 @@ impl<'u> RemoteSigner<'u> {
         let len = payload_len(json.len(), Lengths::Extended).map_err(|_| RemoteError::Length)?;
         let mut payload = vec![0; len];
         let payload = self.conversation.seal(json, &random[0], Lengths::Extended, &mut payload);
-        let signer = hex(&self.signer);
+        let signer = hex(&self.signer.to_bytes());
         let template = Template {
             pubkey: None,
             created_at: now,
@@ -303,9 +304,4 @@ enum Outcome {
 fn is_page(url: &str) -> bool {
     let is_web = url.starts_with("https://") || url.starts_with("http://");
     is_web && url.len() <= MAX_PAGE && url.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-fn hex(key: &PublicKey) -> String {
-    // Hexadecimal digits are valid UTF-8.
-    String::from_utf8_lossy(&public_to_hex(key)).into_owned()
 }

@@ -16,7 +16,6 @@ mod view;
 mod waiting;
 
 pub(crate) use self::command::check_relays;
-pub(crate) use self::view::hex;
 pub(crate) use self::waiting::PATIENCE as PERSON;
 
 use alloc::sync::Arc;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use base16ct::lower::encode_string;
 use endseal_crypto::ed25519;
 use endseal_crypto::identity::PublicIdentity;
 use endseal_envelope::Policy;
@@ -55,8 +56,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let sender = Sender::new(incoming.sender(), &contacts, identity.public());
     let at = incoming.time();
     let sent = if at == 0 { None } else { Some(time::rfc3339(at)) };
-    let message_id: String =
-        incoming.message_id().iter().map(|byte| format!("{byte:02x}")).collect();
+    let message_id = encode_string(incoming.message_id());
     let dated = sent.as_ref().map(|sent| format!(", dated {sent}")).unwrap_or_default();
     let suite = incoming.suite().name();
     ctx.note(&format!("sealed by {}{dated}, suite {suite}", sender.text()));

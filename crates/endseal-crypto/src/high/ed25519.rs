@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
+use base16ct::HexDisplay;
 use curve25519_dalek::edwards::EdwardsPoint;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -174,9 +175,7 @@ impl PublicKey {
 
 impl fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ed25519::PublicKey(")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str(")")
+        write!(f, "ed25519::PublicKey({:x})", HexDisplay(&self.0))
     }
 }
 

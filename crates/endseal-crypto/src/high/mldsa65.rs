@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use base16ct::HexDisplay;
 use zeroize::ZeroizeOnDrop;
 
 use crate::mid::{backend, mldsa65_sign::MlDsa65Secret};
@@ -197,9 +198,7 @@ impl PublicKey {
 
 impl fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("mldsa65::PublicKey(")?;
-        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str("…)")
+        write!(f, "mldsa65::PublicKey({:x}…)", HexDisplay(&self.0[..8]))
     }
 }
 
@@ -223,9 +222,7 @@ impl Signature {
 
 impl fmt::Debug for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("mldsa65::Signature(")?;
-        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str("…)")
+        write!(f, "mldsa65::Signature({:x}…)", HexDisplay(&self.0[..8]))
     }
 }
 

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
+use base16ct::HexDisplay;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::mid::backend;
@@ -147,9 +148,7 @@ impl Eq for PublicKey {}
 
 impl fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("mlkem768::PublicKey(")?;
-        self.bytes[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str("…)")
+        write!(f, "mlkem768::PublicKey({:x}…)", HexDisplay(&self.bytes[..8]))
     }
 }
 

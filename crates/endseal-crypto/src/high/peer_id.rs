@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use base16ct::HexDisplay;
+
 use crate::mid::{hash, label};
 
 /// `BLAKE3-derive("endseal/peer@v1 id", SPKI)`: a digest of the key with which a peer authenticates
@@ -35,8 +37,6 @@ impl PeerId {
 
 impl fmt::Debug for PeerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PeerId(")?;
-        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str("…)")
+        write!(f, "PeerId({:x}…)", HexDisplay(&self.0[..8]))
     }
 }

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use base16ct::HexDisplay;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::mid::{backend, x25519_batch};
@@ -148,9 +149,7 @@ impl PublicKey {
 
 impl fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("x25519::PublicKey(")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str(")")
+        write!(f, "x25519::PublicKey({:x})", HexDisplay(&self.0))
     }
 }
 

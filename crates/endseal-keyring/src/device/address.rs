@@ -3,6 +3,7 @@
 use core::fmt;
 use core::num::NonZeroU32;
 
+use base16ct::HexDisplay;
 use endseal_crypto::ed25519;
 
 /// One device of one identity. Its order is that of the bytes: identity, then device.
@@ -20,8 +21,7 @@ pub struct Address {
 /// for that.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.identity.as_bytes()[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        write!(f, "/{}", self.device)
+        write!(f, "{:x}/{}", HexDisplay(&self.identity.as_bytes()[..8]), self.device)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Random id of a group and digest of a roster: names that are not chosen by a person.
 
-use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
+use base16ct::lower::encode_string;
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::{hash, label};
@@ -52,7 +52,7 @@ impl GroupId {
 
 impl fmt::Display for GroupId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(&self.0, f)
+        f.pad(&encode_string(&self.0))
     }
 }
 
@@ -87,7 +87,7 @@ impl RosterDigest {
 
 impl fmt::Display for RosterDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(&self.0, f)
+        f.pad(&encode_string(&self.0))
     }
 }
 
@@ -111,9 +111,3 @@ impl fmt::Display for InvalidHex {
 }
 
 impl core::error::Error for InvalidHex {}
-
-fn hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let mut out = String::with_capacity(2 * bytes.len());
-    numerals::push_hex(&mut out, bytes);
-    f.pad(&out)
-}

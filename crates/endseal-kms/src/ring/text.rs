@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Write as _};
 
+use base16ct::HexDisplay;
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::argon2id::InvalidKdfParams;
 use endseal_crypto::key_wrap::WrappingKey;
@@ -44,9 +45,10 @@ impl Ring {
         for RingKey { id, created, key } in &self.keys {
             let mut buffer = Zeroizing::new([0; 44]);
             let encoded = Base64::encode(key.expose_secret(), &mut buffer[..]).unwrap_or_default();
-            let check = Hex(&check(key, *created, id));
+            let check = check(key, *created, id);
+            let check = HexDisplay(&check);
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{KEY}{id} {created} {encoded} {check}");
+            let _ = writeln!(text, "{KEY}{id} {created} {encoded} {check:x}");
         }
     }
 }
@@ -174,21 +176,11 @@ fn is_decimal(text: &[u8]) -> bool {
     }
 }
 
-struct Hex<'a>(&'a [u8]);
-
-impl fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
 /// Lower-case hexadecimal of a check.
 fn from_hex(text: &str) -> Option<[u8; CHECK_LEN]> {
-    let own = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    if text.len() != 2 * CHECK_LEN || !text.bytes().all(own) {
-        return None;
-    }
-    u64::from_str_radix(text, 16).ok().map(u64::to_be_bytes)
+    let mut check = [0; CHECK_LEN];
+    let len = base16ct::lower::decode(text, &mut check).ok()?.len();
+    (len == CHECK_LEN).then_some(check)
 }
 
 /// Reason why bytes are not a key ring.

@@ -5,7 +5,6 @@
 //! among it, is written as it is.
 
 use super::{Piece, Text, special};
-use crate::hex;
 use crate::output::Sink;
 
 /// Writes a string with its quotes.
@@ -39,11 +38,8 @@ pub fn integer(sink: &mut impl Sink, value: u64) {
 pub fn hex(sink: &mut impl Sink, bytes: &[u8]) {
     sink.put(b"\"");
     for piece in bytes.chunks(32) {
-        let mut digits = [0; 64];
-        for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(piece) {
-            *pair = hex::encode(*byte);
-        }
-        sink.put(&digits[..2 * piece.len()]);
+        // The buffer has the length of the digits.
+        sink.put(base16ct::lower::encode(piece, &mut [0; 64]).unwrap_or_default());
     }
     sink.put(b"\"");
 }
@@ -82,8 +78,9 @@ fn escape(sink: &mut impl Sink, mut bytes: &[u8]) {
             b'\r' => b'r',
             b'"' | b'\\' => *byte,
             _ => {
-                let [high, low] = hex::encode(*byte);
-                sink.put(&[b'\\', b'u', b'0', b'0', high, low]);
+                let mut escape = *b"\\u0000";
+                let _ = base16ct::lower::encode(&[*byte], &mut escape[4..]);
+                sink.put(&escape);
                 continue;
             }
         };

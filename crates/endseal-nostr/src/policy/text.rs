@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use base16ct::HexDisplay;
+
 use super::rule::{Bound, Kinds, Subject};
 use super::{Effect, Rule};
 use crate::connect::{HTTP_AUTH, RELAY_AUTH, Scope, ScopeError};
@@ -139,10 +141,7 @@ impl fmt::Display for Pattern {
                 let text = key::to_bech32(NPUB, peer, &mut buffer).map_err(|_| fmt::Error)?;
                 write!(f, ":{text}")
             }
-            Bound::Scope(scope) => {
-                write!(f, ":{DIGEST_MARK}")?;
-                scope.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-            }
+            Bound::Scope(scope) => write!(f, ":{DIGEST_MARK}{:x}", HexDisplay(scope)),
         }
     }
 }

@@ -1,15 +1,13 @@
 //! "MD5 as entity tag": the second name of an object, and the way back to the first.
 
-use super::{Quoted, push_hex, split, to_client};
+use base16ct::lower::encode_string;
+
+use super::{Quoted, split, to_client};
 
 /// Returns the tag that clients see for an object by the MD5 of its content, with quotes.
 #[must_use]
 pub fn of_md5(md5: &[u8; 16]) -> String {
-    let mut out = String::with_capacity(2 * md5.len() + 2);
-    out.push('"');
-    push_hex(&mut out, md5);
-    out.push('"');
-    out
+    format!("\"{}\"", encode_string(md5))
 }
 
 /// Returns true if a list of tags has one that may be an [MD5](of_md5), with or without quotes and

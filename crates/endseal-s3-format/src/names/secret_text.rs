@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Write as _};
 
+use base16ct::lower::encode_string;
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::hash;
 use endseal_crypto::label::S3_NAME_SECRET_CHECK;
@@ -24,12 +25,7 @@ impl NameSecret {
     pub fn check(&self) -> String {
         let mut out = [0; CHECK_LEN];
         hash::derive_into(S3_NAME_SECRET_CHECK, &[self.expose_secret()], &mut out);
-        let mut text = String::with_capacity(2 * CHECK_LEN);
-        for byte in out {
-            // Writing into a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        text
+        encode_string(&out)
     }
 
     /// The file of this secret. The caller MUST write it to a place that only its owner reads.

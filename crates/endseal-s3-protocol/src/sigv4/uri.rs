@@ -163,7 +163,7 @@ fn decode(text: &str, plus_is_space: bool) -> Result<Cow<'_, [u8]>, InvalidEncod
     Ok(Cow::Owned(out))
 }
 
-pub(super) const fn digit(byte: u8) -> Option<u8> {
+const fn digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),
         b'a'..=b'f' => Some(byte - b'a' + 10),

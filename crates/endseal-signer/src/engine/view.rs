@@ -1,5 +1,6 @@
 //! Conversion of records and rules into the views that commands return.
 
+use base16ct::lower::encode_string as hex;
 use endseal_nostr::key::PublicKey;
 use endseal_nostr::policy::{Effect, Rule};
 
@@ -10,14 +11,6 @@ use crate::control::{
 use crate::records::app::{AppState, Flow};
 use crate::records::line::{LogLine, LogMethod, LogVerdict, Matter};
 use crate::state::AppRules;
-
-/// Encodes bytes in lowercase hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let mut text = Vec::with_capacity(2 * bytes.len());
-    endseal_nostr::json::write::hex(&mut text, bytes);
-    // The writer puts the digits between quotation marks.
-    String::from_utf8_lossy(&text).trim_matches('"').to_owned()
-}
 
 fn some_hex(bytes: &[u8; 32]) -> Option<String> {
     (*bytes != [0; 32]).then(|| hex(bytes))

@@ -2,6 +2,7 @@
 
 use core::mem;
 
+use base16ct::lower::encode_string as hex;
 use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::connect::{Answer, Call, MAX_CONTENT, Refusal, Request, Scope, sanitise};
 use endseal_nostr::event::{Tag, Template};
@@ -402,7 +403,7 @@ fn view(id: u32, app: &str, call: &Call<'_>, action: &Action) -> WaitingView {
         app: app.to_owned(),
         method: call.method().name().to_owned(),
         kind: action.kind(),
-        peer: action.peer().map(|peer| super::view::hex(peer)),
+        peer: action.peer().map(|peer| hex(peer)),
         scope: scope.map(|it| sanitise(it.to_string().as_str(), MAX_CONTENT).to_string()),
         content: sanitise(content, MAX_CONTENT).to_string(),
         created_at: template.map(|it| it.created_at),

@@ -5,6 +5,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use std::time::Instant;
 
+use base16ct::lower::encode_string as hex;
 use endseal_nostr::connect::{KIND, MAX_EVENT};
 use endseal_relay::Proxy;
 use endseal_relay::address::{Address, Reach};
@@ -230,7 +231,7 @@ impl Relays {
 
 /// Returns the filter of requests to these keys.
 fn filter(keys: &BTreeSet<[u8; 32]>, now: u64) -> Filter {
-    let values = keys.iter().map(|key| crate::engine::hex(key)).collect();
+    let values = keys.iter().map(|key| hex(key)).collect();
     Filter {
         kinds: Some(vec![KIND]),
         tags: vec![('p', values)],

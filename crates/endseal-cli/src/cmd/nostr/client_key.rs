@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 
+use base16ct::lower::encode_string as hex;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
 use endseal_node::{AtomicFile, Existing, FileError, Home, Readers, read_private};
 use endseal_nostr::key::{self, PublicKey, SecretKey, SigningKey};
 
-use super::peer::hex;
 use crate::ctx::Ctx;
 use crate::failure::{Failure, Kind};
 

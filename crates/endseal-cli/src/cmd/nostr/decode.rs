@@ -1,10 +1,11 @@
 //! `endseal nostr decode`: shows the content of a NIP-19 text.
 
+use base16ct::lower::encode_string as hex;
 use endseal_nostr::Relays;
 use endseal_nostr::entity::{Entity, MAX_DATA};
 use endseal_nostr::key::PublicKey;
 
-use super::peer::{self, hex};
+use super::peer;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use base16ct::lower::encode_string as hex;
 use clap::Subcommand;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_crypto::secret::Zeroizing;
@@ -11,7 +12,7 @@ use endseal_nostr::output::OutputTooSmall;
 
 use super::content::{self, Destination};
 use super::holder::{Holder, HolderArgs};
-use super::peer::{hex, npub};
+use super::peer::npub;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::{json, time};

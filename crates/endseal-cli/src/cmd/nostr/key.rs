@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use base16ct::lower::encode_string as hex;
 use clap::Subcommand;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
@@ -12,7 +13,7 @@ use endseal_nostr::encrypted_key::{
 };
 use endseal_nostr::key::{self, BECH32_LEN, PublicKey, SecretKey};
 
-use super::peer::{hex, npub};
+use super::peer::npub;
 use super::secret::KeyFile;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{self, Failure, Kind};

@@ -47,8 +47,3 @@ pub(in crate::cmd) fn npub(key: &PublicKey) -> String {
 pub(in crate::cmd) fn npub_of(hex: &str) -> String {
     key::public_from_hex(hex).map_or_else(|_| hex.to_owned(), |key| npub(&key))
 }
-
-/// Formats bytes as hexadecimal digits.
-pub(in crate::cmd) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}

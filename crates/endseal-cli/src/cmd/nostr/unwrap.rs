@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use base16ct::lower::encode_string as hex;
 use endseal_nostr::gift_wrap;
 
 use super::content::{self, Destination};
 use super::event;
-use super::peer::hex;
 use super::secret::KeyFile;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::path::PathBuf;
 
+use base16ct::lower::encode_string as hex;
 use endseal_crypto::random::OsRandom;
 use endseal_nostr::event::Template;
 use endseal_nostr::gift_wrap::{
@@ -13,7 +14,7 @@ use endseal_nostr::nip44::{Lengths, payload_len};
 
 use super::content::{self, Destination};
 use super::event;
-use super::peer::{self, hex};
+use super::peer;
 use super::secret::KeyFile;
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, SECOND, WEEK};

@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use base16ct::lower::encode_string;
 use endseal_crypto::secret::Zeroizing;
 use endseal_node::{AtomicFile, Existing, FileError, Readers};
 use endseal_signer::control::{Command, Reply};
@@ -101,7 +102,7 @@ fn write(mut file: AtomicFile, text: &str) -> Result<(), Failure> {
 
 /// Parses the public key of a user into hexadecimal digits.
 pub(super) fn user(typed: Option<&str>) -> Result<Option<String>, Failure> {
-    typed.map(|typed| Ok(peer::hex(&peer::read(typed)?.to_bytes()))).transpose()
+    typed.map(|typed| Ok(encode_string(&peer::read(typed)?.to_bytes()))).transpose()
 }
 
 /// Prints the next steps for a new app.

@@ -1,5 +1,6 @@
 //! Creation of apps, by invitation or from a client's URI.
 
+use base16ct::lower::encode_string as hex;
 use endseal_crypto::secret::Zeroizing;
 use endseal_nostr::Relays;
 use endseal_nostr::connect::{
@@ -12,7 +13,7 @@ use super::rules::patterns;
 use super::{Outcome, addresses};
 use crate::control::{CommandError, Grant, Reply, SecretText};
 use crate::engine::batch::Batch;
-use crate::engine::{self, answer, entry_of, is_live, view};
+use crate::engine::{self, answer, entry_of, is_live};
 use crate::error::{StateError, StateLimit};
 use crate::records::app::App;
 use crate::records::line::Matter;
@@ -96,7 +97,7 @@ impl Batch<'_> {
             return Ok(Err(error));
         }
         let greeting = self.transaction.app(&name).and_then(|entry| {
-            let id = view::hex(&fresh_id(&mut self.parts.random)?);
+            let id = hex(&fresh_id(&mut self.parts.random)?);
             let secret = Answer::Text(client.secret.expose_secret());
             answer::write(entry.app(), &id, &secret, self.parts, self.now)
         });
@@ -137,7 +138,7 @@ impl Batch<'_> {
     fn random_secret(&mut self) -> Result<ConnectSecret, CommandError> {
         let bytes = fresh_id(&mut self.parts.random)
             .ok_or_else(|| CommandError::Store("the system has no randomness".to_owned()))?;
-        let text = Zeroizing::new(view::hex(&bytes));
+        let text = Zeroizing::new(hex(&bytes));
         ConnectSecret::new(&text).map_err(|error| CommandError::Invalid(error.to_string()))
     }
 }

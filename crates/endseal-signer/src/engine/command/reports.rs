@@ -1,5 +1,6 @@
 //! Commands that only read: status, apps, log lines, log verification and reasons of a decision.
 
+use base16ct::lower::encode_string as hex;
 use endseal_nostr::policy::{Action, Bound, Pattern, Subject, decide, explain};
 
 use super::{Outcome, find};
@@ -74,7 +75,7 @@ impl Engine {
             }
             Err(error) => return Some(Err(CommandError::Store(error.to_string()))),
         };
-        Some(Ok(Reply::Verified { lines: head.number, hash: view::hex(&head.hash) }))
+        Some(Ok(Reply::Verified { lines: head.number, hash: hex(&head.hash) }))
     }
 }
 

@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use base16ct::lower::encode_string as hex;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::Contacts;
 use endseal_keyring::device::Address;
@@ -173,12 +174,4 @@ fn notice(message: &Received, contacts: &Contacts) -> String {
 /// Returns the id of a group as text if it is UTF-8, or else in hexadecimal.
 pub(crate) fn group_name(id: &[u8]) -> String {
     core::str::from_utf8(id).map_or_else(|_| hex(id), printable)
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -3,13 +3,14 @@
 use core::fmt::Write as _;
 use core::time::Duration;
 
+use base16ct::lower::encode_string as hex;
 use endseal_keyring::Contacts;
 use endseal_keyring::device::Address;
 use endseal_session::{EngineError, GroupSummary};
 use endseal_store::SessionStatus;
 
 use super::Known;
-use super::inbox::{group_name, hex};
+use super::inbox::group_name;
 use crate::cmd::session::called;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;

@@ -5,12 +5,13 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use base16ct::lower::encode_string as hex;
 use endseal_keyring::Contacts;
 use endseal_keyring::device::Address;
 use endseal_node::sessions::{Reception, Tally};
 use endseal_session::{BatchOptions, JoinedGroup};
 
-use super::inbox::{group_name, hex};
+use super::inbox::group_name;
 use super::list::{device, member_json};
 use crate::cmd::session::called;
 use crate::ctx::{Ctx, Outcome};
