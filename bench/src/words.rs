@@ -1,5 +1,7 @@
 //! Formats numbers for people: three significant digits, a unit, an interval in the same unit.
 
+use time::UtcDateTime;
+
 /// Units of time in ns, the next larger one for values from 1,000 on.
 const TIMES: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
 
@@ -152,17 +154,9 @@ fn fixed(value: f64, decimals: usize) -> String {
 
 /// Formats a time in seconds since 1970 as day and time, in UTC.
 pub(crate) fn date(seconds: u64) -> String {
-    // Days are counted from 1 March of the year 0, so that a leap day is the last of its year.
-    let days = seconds / 86_400 + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = era * 400 + year + carry;
-    let (hour, minute) = (seconds / 3600 % 24, seconds / 60 % 60);
-    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    let time = UtcDateTime::from_unix_timestamp(seconds).unwrap_or(UtcDateTime::MAX);
+    format!("{} {:02}:{:02} UTC", time.date(), time.hour(), time.minute())
 }
 
 /// Formats a duration in whole seconds.
