@@ -1,14 +1,13 @@
 //! base64url (RFC 4648, section 5) without padding, in the one encoding that a value has.
 //!
-//! Only for public values: it uses tables, and its time depends on the value.
+//! Only for public values: its time depends on the value.
 
-use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64_URL;
+use endseal_crypto::base64::URL_SAFE_NO_PAD;
 
 use crate::Unauthentic;
 
 pub(super) fn encode(bytes: &[u8]) -> String {
-    BASE64_URL.encode(bytes)
+    URL_SAFE_NO_PAD.encode_to_string(bytes)
 }
 
 /// Decodes `text`, if that is `max` bytes at most: padding, other characters and bits set behind
@@ -17,7 +16,7 @@ pub(super) fn decode(text: &str, max: usize) -> Result<Vec<u8>, Unauthentic> {
     if text.len() > encoded_len(max) {
         return Err(Unauthentic);
     }
-    BASE64_URL.decode(text).map_err(|_| Unauthentic)
+    URL_SAFE_NO_PAD.decode_to_vec(text).map_err(|_| Unauthentic)
 }
 
 /// Characters for that many bytes.

@@ -6,6 +6,8 @@
 
 use core::fmt;
 
+/// base64url (section 5) without padding, canonical or refused, for callers with an allocator.
+pub use base64_simd::URL_SAFE_NO_PAD;
 use base64_simd::{AsOut as _, STANDARD};
 
 use super::buffer::BufferTooSmall;
