@@ -28,8 +28,18 @@ pub(crate) struct Cli {
 pub(crate) fn parse<T: Into<OsString> + Clone>(
     arguments: impl IntoIterator<Item = T>,
 ) -> Result<Cli, clap::Error> {
-    let matches = tree().try_get_matches_from(arguments)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut tree()))
+    let mut tree = tree();
+    let matches = tree.try_get_matches_from_mut(arguments)?;
+    let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut tree))?;
+    let (mut command, mut matches) = (&tree, &matches);
+    while let Some((name, below)) = matches.subcommand()
+        && let Some(found) = command.find_subcommand(name)
+    {
+        (command, matches) = (found, below);
+    }
+    let long = |argument: &Arg| argument.get_long().map(str::to_owned);
+    cli.global.options = command.get_arguments().filter_map(long).collect();
+    Ok(cli)
 }
 
 /// Builds the tree of commands. The short help of subcommands leaves the global options out.

@@ -1,6 +1,8 @@
 //! Conventions that all commands follow, tested on the tree of commands.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use clap::{Arg, Command};
 
@@ -143,4 +145,81 @@ fn every_command_documents_its_json() {
     });
     assert!(missing.is_empty(), "{missing:?}");
     assert!(PAYLOAD.iter().all(|name| !rows.contains(name)));
+}
+
+/// Words that follow "endseal" in sentences and are no commands.
+const PROSE: [&str; 10] =
+    ["envelope", "forbid", "identity", "in", "itself", "made", "may", "msgs", "or", "roster"];
+/// Options of other programs, aws and cargo.
+const FOREIGN: [&str; 2] = ["endpoint-url", "quick"];
+
+fn has_option(command: &Command, long: &str) -> bool {
+    command.get_arguments().any(|argument| argument.get_long() == Some(long))
+}
+
+/// Returns true if a command or one below it has the option.
+fn knows_option(command: &Command, long: &str) -> bool {
+    let mut below = command.get_subcommands();
+    has_option(command, long) || below.any(|below| knows_option(below, long))
+}
+
+/// Returns the commands and long options in a text that do not exist. An option behind a command,
+/// as in `endseal init --force`, must be one of that command.
+fn unknown(text: &str, all: &Command) -> Vec<String> {
+    let is_mark = |c: char| !c.is_ascii_alphanumeric() && c != '-';
+    let longs = text.split(is_mark).filter_map(|word| word.strip_prefix("--"));
+    let longs = longs.filter(|long| long.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let longs = longs.filter(|long| !knows_option(all, long) && !FOREIGN.contains(long));
+    let mut unknown: Vec<_> = longs.map(str::to_owned).collect();
+    for clause in text.split("endseal ").skip(1) {
+        let mut command = all;
+        for word in clause.split_whitespace() {
+            let name = word.split(is_mark).next().unwrap_or_default();
+            let is_word = name.starts_with(|c: char| c.is_ascii_lowercase());
+            if let Some(below) = command.find_subcommand(name) {
+                command = below;
+            } else if is_word && PROSE.contains(&name) {
+                break;
+            } else if is_word && command.has_subcommands()
+                || name.strip_prefix("--").is_some_and(|long| !has_option(command, long))
+            {
+                unknown.push(format!("{} {name}", command.get_name()));
+            }
+            if name != word {
+                break;
+            }
+        }
+    }
+    unknown
+}
+
+/// Passes each source file of the program to `check`, without comments and tests.
+fn each_source(folder: &Path, check: &mut impl FnMut(&Path, &str)) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            each_source(&path, check);
+        } else if !path.ends_with("conventions.rs") {
+            let source = fs::read_to_string(&path).unwrap().replace("\\\n", " ");
+            let source = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+            let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+            check(&path, &code.collect::<Vec<_>>().join("\n"));
+        }
+    }
+}
+
+#[test]
+fn texts_name_commands_and_options_that_exist() {
+    let (all, mut wrong) = (all(), Vec::new());
+    each_source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut |path, source| {
+        wrong.extend(unknown(source, &all).iter().map(|it| format!("{}: {it}", path.display())));
+    });
+    each(&all, "", &mut |name, command| {
+        let help = command.clone().render_long_help().to_string();
+        wrong.extend(unknown(&help, &all).iter().map(|it| format!("help of {name}: {it}")));
+    });
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(unknown("replace it with --force", &all), [""; 0]);
+    assert_eq!(unknown("or with: endseal listen --force", &all), ["listen --force"]);
+    assert_eq!(unknown("(endseal session group resett)", &all), ["group resett"]);
 }

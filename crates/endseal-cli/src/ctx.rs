@@ -15,7 +15,6 @@ use rustix::io::Errno;
 use crate::config::{self, Config};
 use crate::failure::{self, Failure, Kind};
 use crate::global::Global;
-use crate::hints;
 use crate::json::{self, Value};
 use crate::printable::printable;
 use crate::style::{Color, styled};
@@ -108,7 +107,7 @@ impl Ctx {
         }
         match command(self).and_then(|outcome| self.tell(outcome)) {
             Ok(code) => code,
-            Err(failure) => self.fail(&failure),
+            Err(failure) => self.fail(failure),
         }
     }
 
@@ -132,8 +131,8 @@ impl Ctx {
     }
 
     /// Reports a failure on standard error. Returns the exit code.
-    pub(crate) fn fail(&mut self, failure: &Failure) -> u8 {
-        failure.check();
+    pub(crate) fn fail(&mut self, failure: Failure) -> u8 {
+        let failure = failure.for_command(&self.global);
         if failure.kind != Kind::Closed {
             let text = match self.global.json {
                 true => json::line(&failure.json()),
@@ -160,7 +159,7 @@ impl Ctx {
         if !error.use_stderr() {
             return match self.print(text.as_bytes()) {
                 Ok(()) => 0,
-                Err(failure) => self.fail(&failure),
+                Err(failure) => self.fail(failure),
             };
         }
         // An argument with a line end would start a line of its own.
@@ -171,7 +170,7 @@ impl Ctx {
         let text: String = text.split_inclusive('\n').map(printable_line).collect();
         if std::env::args_os().any(|argument| argument == "--json") {
             self.global.json = true;
-            return self.fail(&Failure::usage(message(&text, kind)).hint("endseal --help"));
+            return self.fail(Failure::usage(message(&text, kind)).hint("endseal --help"));
         }
         self.global.color = Color::typed(std::env::args_os());
         let text = self.styled(text);
@@ -186,7 +185,6 @@ impl Ctx {
 
     /// Prints a note on standard error, except with `--quiet` or `--json`.
     pub(crate) fn note(&mut self, text: &str) {
-        debug_assert!(hints::fit(text), "{text}");
         if !self.global.quiet && !self.global.json {
             let text = self.styled(text.to_owned());
             let _ = writeln!(self.stderr, "{text}");

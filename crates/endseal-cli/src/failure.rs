@@ -16,7 +16,7 @@ use endseal_node::{
     OpenFileError, RenewError, SealFileError,
 };
 
-use crate::hints;
+use crate::global::Global;
 use crate::json::{self, Value};
 use crate::printable::printable;
 use crate::typed::redacted;
@@ -70,11 +70,13 @@ pub(crate) struct Failure {
     message: String,
     causes: Vec<String>,
     hint: Option<String>,
+    /// A long option, and the hint for commands that have it.
+    option_hint: Option<(&'static str, &'static str)>,
 }
 
 impl Failure {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), hint: None }
+        Self { kind, message: message.into(), causes: Vec::new(), hint: None, option_hint: None }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -116,13 +118,21 @@ impl Failure {
     }
 
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self { hint: Some(hint.into()), option_hint: None, ..self }
     }
 
-    /// Panics in a debug build if the hint names an option that the running command does not have.
-    pub(crate) fn check(&self) {
-        let hint = self.hint.as_deref().unwrap_or_default();
-        debug_assert!(hints::fit(hint), "{hint}");
+    /// Adds the hint for commands that have a long option. Other commands keep the hint that was
+    /// set before.
+    pub(crate) fn hint_with(self, option: &'static str, hint: &'static str) -> Self {
+        Self { option_hint: Some((option, hint)), ..self }
+    }
+
+    /// Chooses the hint for a command with these options.
+    pub(crate) fn for_command(self, global: &Global) -> Self {
+        match self.option_hint {
+            Some((option, hint)) if global.has_option(option) => self.hint(hint),
+            _ => self,
+        }
     }
 
     /// Formats the failure for people. File names are untrusted text: control characters are
@@ -171,9 +181,9 @@ impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
         let failure = Self::of(Kind::Environment, &error);
         match &error {
-            FileError::Exists(_) if hints::has("--force") => Self { kind: Kind::Usage, ..failure }
-                .hint("choose another name, or replace it with --force"),
-            FileError::Exists(_) => Self { kind: Kind::Usage, ..failure }.hint(MOVE),
+            FileError::Exists(_) => Self { kind: Kind::Usage, ..failure }
+                .hint(MOVE)
+                .hint_with("force", "choose another name, or replace it with --force"),
             FileError::Loose { path, mode } => {
                 let safe = if mode & 0o111 == 0 { "600" } else { "700" };
                 let kind = Kind::Configuration;

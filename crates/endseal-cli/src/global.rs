@@ -33,4 +33,14 @@ pub(crate) struct Global {
     /// Take the passphrase from the first line of an open file descriptor
     #[arg(long, global = true, value_name = "N")]
     pub(crate) passphrase_fd: Option<u32>,
+    /// Long options that the running command has.
+    #[arg(skip)]
+    pub(crate) options: Vec<String>,
+}
+
+impl Global {
+    /// Returns true if the running command has this long option.
+    pub(crate) fn has_option(&self, long: &str) -> bool {
+        self.options.iter().any(|option| option == long)
+    }
 }

@@ -19,7 +19,6 @@ mod failure;
 mod found;
 mod global;
 mod harden;
-mod hints;
 mod inbox;
 mod interrupt;
 mod json;

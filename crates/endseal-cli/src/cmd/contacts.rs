@@ -10,7 +10,6 @@ use endseal_node::{GroupError, Home};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
-use crate::hints;
 use crate::json::{self, Value};
 use crate::recipients;
 
@@ -155,10 +154,9 @@ fn change(
     change(&mut contacts).map_err(|error| {
         let failure = Failure::usage("the contacts were not changed").because(&error);
         match error {
-            ChangeBookError::DuplicateName if hints::has("--force") => {
-                failure.hint("replace the identity with --force, or choose another name")
-            }
-            ChangeBookError::DuplicateName => failure.hint("choose another name"),
+            ChangeBookError::DuplicateName => failure
+                .hint("choose another name")
+                .hint_with("force", "replace the identity with --force, or choose another name"),
             ChangeBookError::Unknown => failure.hint("endseal contacts list shows all names"),
             _ => failure,
         }

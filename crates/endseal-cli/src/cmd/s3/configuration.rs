@@ -13,7 +13,6 @@ use crate::config;
 use crate::ctx::Ctx;
 use crate::exposed;
 use crate::failure::{Failure, Kind};
-use crate::hints;
 
 /// Returns the path of the configuration: the given file, the configured one, or the default file.
 ///
@@ -31,7 +30,7 @@ pub(super) fn path(given: Option<&Path>, ctx: &Ctx) -> Result<PathBuf, Failure> 
         return Ok(default.clone());
     }
     let mut hint = String::from("give --config FILE");
-    if hints::has("--dir") {
+    if ctx.global.has_option("dir") {
         hint.push_str(", or --dir DIR to keep the objects in a folder");
     }
     if let Some(default) = default {

@@ -7,7 +7,6 @@ use endseal_signer::{CreateSignerError, OpenSignerError, RunError, UnlockError};
 use endseal_store::{CreateStoreError, OpenStoreError};
 
 use crate::failure::{Failure, Kind};
-use crate::hints;
 
 /// Hint for commands that need a running signer.
 const START: &str = "start it with: endseal signer run";
@@ -96,11 +95,10 @@ impl From<CommandError> for Failure {
                 of(Kind::Usage).hint("endseal signer waiting shows those that wait")
             }
             CommandError::NameTaken(_) => of(Kind::Usage).hint("choose another name"),
-            CommandError::User(_) if hints::has("--user") => {
-                of(Kind::Usage).hint("name one with --user; endseal signer status shows all")
-            }
-            CommandError::Credential(_) if hints::has("--for") => of(Kind::Usage)
-                .hint("name the relay, or the method and its URL, and add: --for 10m"),
+            CommandError::User(_) => of(Kind::Usage)
+                .hint_with("user", "name one with --user; endseal signer status shows all"),
+            CommandError::Credential(_) => of(Kind::Usage)
+                .hint_with("for", "name the relay, or the method and its URL, and add: --for 10m"),
             CommandError::NoRelays => of(Kind::Usage).hint("name one with --relay URL"),
             CommandError::Passphrase | CommandError::Broken(..) => of(Kind::Refused),
             CommandError::Running => of(Kind::Environment).hint("stop it first"),
