@@ -1,6 +1,5 @@
 //! The HTTP client that providers ask a key server through.
 
-use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 
@@ -23,14 +22,7 @@ pub trait HttpClient: Send + Sync {
 
 /// The server gave no complete response: the connection failed, it was too slow, or its response
 /// breaks off or is too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(clippy::exhaustive_structs, reason = "causes are the client's to log")]
+#[error("the key server gave no response")]
 pub struct HttpFailure;
-
-impl fmt::Display for HttpFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the key server gave no response")
-    }
-}
-
-impl core::error::Error for HttpFailure {}

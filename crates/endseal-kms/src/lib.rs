@@ -20,7 +20,6 @@
 
 extern crate alloc;
 
-use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::time::Duration;
@@ -132,37 +131,26 @@ impl ProviderKind {
 }
 
 /// Reason why a provider gave no key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProviderError {
     /// The wrapped key was changed, or belongs to another context or key. One error for all of
     /// them.
+    #[error("the wrapped key is not authentic")]
     Unauthentic,
     /// No key of that id is here: it was removed, or the object was sealed elsewhere.
+    #[error("the provider does not have the wrapping key")]
     UnknownKey,
     /// The provider cannot be connected to or is overloaded. Nothing is known about the key.
+    #[error("the key provider is not available, try in {retry_after:?}")]
     Unavailable {
         /// Time to wait before the next attempt.
         retry_after: Duration,
     },
     /// The provider does not permit the request: the token lacks a right, or the key can only wrap.
+    #[error("the key provider refused")]
     Refused,
 }
-
-impl fmt::Display for ProviderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unauthentic => f.write_str("the wrapped key is not authentic"),
-            Self::UnknownKey => f.write_str("the provider does not have the wrapping key"),
-            Self::Unavailable { retry_after } => {
-                write!(f, "the key provider is not available, try in {retry_after:?}")
-            }
-            Self::Refused => f.write_str("the key provider refused"),
-        }
-    }
-}
-
-impl core::error::Error for ProviderError {}
 
 /// Checks that a provider works: it unwraps the key that it wrapped, and refuses it under another
 /// context. For the start of a server, and for its readiness.

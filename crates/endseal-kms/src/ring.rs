@@ -3,8 +3,6 @@
 //! A ring that is sealed under a passphrase is the provider "passphrase" as well: there is no key
 //! made of a passphrase alone, because such a key could not be rotated.
 
-use core::fmt;
-
 use endseal_crypto::key_wrap::WrappingKey;
 use endseal_crypto::random::{Random, RandomError};
 
@@ -140,12 +138,14 @@ impl RingKey {
 }
 
 /// Reason why a ring got no new key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddKeyError {
     /// The ring has [`MAX_KEYS`] keys already.
+    #[error("the key ring has {MAX_KEYS} keys already")]
     Full,
     /// The source of randomness failed.
+    #[error("the source of randomness failed")]
     Random,
 }
 
@@ -155,34 +155,14 @@ impl From<RandomError> for AddKeyError {
     }
 }
 
-impl fmt::Display for AddKeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Full => write!(f, "the key ring has {MAX_KEYS} keys already"),
-            Self::Random => f.write_str("the source of randomness failed"),
-        }
-    }
-}
-
-impl core::error::Error for AddKeyError {}
-
 /// Reason why a key was not removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoveKeyError {
     /// The ring has no key of that id.
+    #[error("the key ring has no key of that id")]
     Unknown,
     /// The key is the wrapping key: add another one first.
+    #[error("the key wraps; add another one first")]
     Wraps,
 }
-
-impl fmt::Display for RemoveKeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unknown => "the key ring has no key of that id",
-            Self::Wraps => "the key wraps; add another one first",
-        })
-    }
-}
-
-impl core::error::Error for RemoveKeyError {}

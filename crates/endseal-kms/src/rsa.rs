@@ -3,7 +3,7 @@
 //! A proxy with the public key alone seals, and opens nothing: [`ProviderError::Refused`].
 
 use alloc::sync::Arc;
-use core::fmt::{self, Write as _};
+use core::fmt::Write as _;
 
 use endseal_crypto::rsa_oaep::{InvalidRsaKey, PrivateKey, PublicKey};
 use endseal_crypto::secret::Zeroizing;
@@ -156,16 +156,20 @@ impl KeyProvider for RsaProvider {
 }
 
 /// Reason why bytes are not an RSA key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadRsaKeyError {
     /// A private key under a passphrase: convert it.
+    #[error("the private key is encrypted; convert it with `openssl pkcs8 -topk8 -nocrypt`")]
     Encrypted,
     /// No RSA key of 2,048 to 4,096 bits.
+    #[error("{0}")]
     Invalid(InvalidRsaKey),
     /// A private key in the old form, `RSA PRIVATE KEY`: convert it to PKCS#8.
+    #[error("the private key is not PKCS#8; convert it with `openssl pkcs8 -topk8 -nocrypt`")]
     Pkcs1,
     /// PEM of something else, or damaged.
+    #[error("not PEM of a private or public key")]
     Pem,
 }
 
@@ -174,23 +178,6 @@ impl From<InvalidRsaKey> for ReadRsaKeyError {
         Self::Invalid(error)
     }
 }
-
-impl fmt::Display for ReadRsaKeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Encrypted => f.write_str(
-                "the private key is encrypted; convert it with `openssl pkcs8 -topk8 -nocrypt`",
-            ),
-            Self::Invalid(error) => error.fmt(f),
-            Self::Pkcs1 => f.write_str(
-                "the private key is not PKCS#8; convert it with `openssl pkcs8 -topk8 -nocrypt`",
-            ),
-            Self::Pem => f.write_str("not PEM of a private or public key"),
-        }
-    }
-}
-
-impl core::error::Error for ReadRsaKeyError {}
 
 /// Content of a PEM file.
 struct Pem {

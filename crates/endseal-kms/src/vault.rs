@@ -16,7 +16,6 @@
 //! Content keys and tokens in our memory are wiped. The buffers of HTTP and TLS are not.
 
 use alloc::sync::Arc;
-use core::fmt;
 use core::time::Duration;
 
 use bytes::Bytes;
@@ -214,27 +213,16 @@ const DOWN_FOR: Duration = Duration::from_secs(1);
 const MAX_RETRY_AFTER: u64 = 60;
 
 /// Error: the settings of Vault are not usable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidVaultSettings {
     /// The name of the key: letters, digits, `-`, `_` and `.`.
+    #[error("the name of a transit key has letters, digits, '-', '_' and '.'")]
     Key,
     /// The path of the engine: the same, and `/` between.
+    #[error("the path of a transit engine has letters, digits, '-', '_', '.' and '/'")]
     Mount,
     /// The namespace cannot stand in a header.
+    #[error("the namespace has characters that no header has")]
     Namespace,
 }
-
-impl fmt::Display for InvalidVaultSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Key => "the name of a transit key has letters, digits, '-', '_' and '.'",
-            Self::Mount => {
-                "the path of a transit engine has letters, digits, '-', '_', '.' and '/'"
-            }
-            Self::Namespace => "the namespace has characters that no header has",
-        })
-    }
-}
-
-impl core::error::Error for InvalidVaultSettings {}

@@ -193,34 +193,25 @@ fn split_port(authority: &str, default: u16) -> Result<(&str, u16), AddressError
 }
 
 /// The reason why a text is not the URL of a relay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
     /// The URL is longer than [`MAX_LEN`] bytes.
+    #[error("the URL of the relay is too long")]
     Length,
     /// The scheme is neither `wss` nor `ws`.
+    #[error("the URL of the relay starts with neither 'wss://' nor 'ws://'")]
     Scheme,
     /// The host is neither a name of ASCII letters nor an address, or a user name precedes it.
+    #[error("the host of the relay is invalid")]
     Host,
     /// The port is not a number from 1 to 65535.
+    #[error("the port of the relay is invalid")]
     Port,
     /// The path contains characters that a URL cannot contain, or the URL has a fragment.
+    #[error("the path of the relay is invalid")]
     Path,
     /// The scheme is `ws://`, and the host is neither local nor in `.onion`.
+    #[error("a relay without TLS must be on this machine or have a .onion name")]
     Plain,
 }
-
-impl fmt::Display for AddressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Length => "the URL of the relay is too long",
-            Self::Scheme => "the URL of the relay starts with neither 'wss://' nor 'ws://'",
-            Self::Host => "the host of the relay is invalid",
-            Self::Port => "the port of the relay is invalid",
-            Self::Path => "the path of the relay is invalid",
-            Self::Plain => "a relay without TLS must be on this machine or have a .onion name",
-        })
-    }
-}
-
-impl core::error::Error for AddressError {}

@@ -1,7 +1,5 @@
 //! Events that answer a relay's challenge (NIP-42), and events that are ready to be sent.
 
-use core::fmt;
-
 use bytes::Bytes;
 use endseal_nostr::event::{Event, ParseError, Tags, Template};
 use endseal_nostr::key::{PublicKey, SigningKey};
@@ -97,31 +95,22 @@ pub fn verify(
 }
 
 /// The reason why an answer to a challenge is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
     /// The kind is not [`KIND`].
+    #[error("the event is not of kind 22242")]
     Kind,
     /// The event is older or newer than [`MAX_AGE`] allows.
+    #[error("the event is too old or too new")]
     Time,
     /// The event answers a challenge other than that of the connection.
+    #[error("the event answers another challenge")]
     Challenge,
     /// The event is for another relay.
+    #[error("the event is for another relay")]
     Relay,
     /// The id or the signature is wrong.
+    #[error("the event is not authentic")]
     Signature,
 }
-
-impl fmt::Display for AuthError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Kind => "the event is not of kind 22242",
-            Self::Time => "the event is too old or too new",
-            Self::Challenge => "the event answers another challenge",
-            Self::Relay => "the event is for another relay",
-            Self::Signature => "the event is not authentic",
-        })
-    }
-}
-
-impl core::error::Error for AuthError {}

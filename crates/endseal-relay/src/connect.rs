@@ -3,7 +3,6 @@
 mod socks5;
 mod upgrade;
 
-use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::io;
@@ -145,46 +144,37 @@ fn tls_error(error: io::Error) -> ConnectError {
 }
 
 /// The reason why no connection to a relay was made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The host name could not be resolved.
+    #[error("the relay's name was not resolved: {0}")]
     Resolve(io::Error),
     /// The address is not of the public Internet, but [`Reach::Public`] requires it.
+    #[error("the relay's address is not public")]
     NotPublic,
     /// `localhost` resolved to an address of another machine.
+    #[error("'localhost' is another machine")]
     NotLocal,
     /// The host is in `.onion`, but there is no proxy.
+    #[error("a .onion name needs a SOCKS5 proxy")]
     NeedsProxy,
     /// The TCP connection failed.
+    #[error("the connection failed: {0}")]
     Io(io::Error),
     /// The connection took longer than the timeout.
+    #[error("the connection took too long")]
     Timeout,
     /// The SOCKS5 proxy refused the connection.
+    #[error("{0}")]
     Proxy(SocksError),
     /// The host cannot be the name in a certificate.
+    #[error("the relay's name cannot be in a certificate")]
     Name,
     /// TLS failed: usually the certificate is invalid.
+    #[error("TLS failed: {0}")]
     Tls(rustls::Error),
     /// The relay does not support WebSocket, or not at this path.
+    #[error("the WebSocket handshake failed: {0}")]
     WebSocket(UpgradeError),
 }
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Resolve(error) => write!(f, "the relay's name was not resolved: {error}"),
-            Self::NotPublic => f.write_str("the relay's address is not public"),
-            Self::NotLocal => f.write_str("'localhost' is another machine"),
-            Self::NeedsProxy => f.write_str("a .onion name needs a SOCKS5 proxy"),
-            Self::Io(error) => write!(f, "the connection failed: {error}"),
-            Self::Timeout => f.write_str("the connection took too long"),
-            Self::Proxy(error) => error.fmt(f),
-            Self::Name => f.write_str("the relay's name cannot be in a certificate"),
-            Self::Tls(error) => write!(f, "TLS failed: {error}"),
-            Self::WebSocket(error) => write!(f, "the WebSocket handshake failed: {error}"),
-        }
-    }
-}
-
-impl core::error::Error for ConnectError {}

@@ -7,8 +7,6 @@ mod filter;
 mod from_client;
 mod from_relay;
 
-use core::fmt;
-
 use endseal_nostr::json::scan::Scanner;
 use endseal_nostr::json::{JsonError, Text};
 
@@ -28,22 +26,29 @@ pub const MAX_CHALLENGE_LEN: usize = 512;
 pub const MAX_REASON_LEN: usize = 256;
 
 /// The reason why a message is refused. The connection can continue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
     /// The text is not a JSON message.
+    #[error("{0}")]
     Json(JsonError),
     /// The array has fewer elements than its type of message needs.
+    #[error("the message is too short")]
     Short,
     /// An event id is not 64 lower-case hexadecimal digits.
+    #[error("an event id is not lower-case hexadecimal")]
     Id,
     /// A subscription id is empty or longer than [`MAX_SUBSCRIPTION_LEN`].
+    #[error("the subscription id is empty or too long")]
     Subscription,
     /// A challenge is longer than [`MAX_CHALLENGE_LEN`].
+    #[error("the challenge is too long")]
     Challenge,
     /// There are more than [`MAX_FILTERS`] filters, or more than [`MAX_VALUES`] values in a list.
+    #[error("the request has too many filters or values")]
     Limit,
     /// A member of a filter has a value that nothing can match.
+    #[error("a value of a filter is invalid")]
     Filter,
 }
 
@@ -52,22 +57,6 @@ impl From<JsonError> for MessageError {
         Self::Json(error)
     }
 }
-
-impl fmt::Display for MessageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Json(error) => error.fmt(f),
-            Self::Short => f.write_str("the message is too short"),
-            Self::Id => f.write_str("an event id is not lower-case hexadecimal"),
-            Self::Subscription => f.write_str("the subscription id is empty or too long"),
-            Self::Challenge => f.write_str("the challenge is too long"),
-            Self::Limit => f.write_str("the request has too many filters or values"),
-            Self::Filter => f.write_str("a value of a filter is invalid"),
-        }
-    }
-}
-
-impl core::error::Error for MessageError {}
 
 /// Returns a copy of a peer's text for people: without control characters and direction characters,
 /// and cut to [`MAX_REASON_LEN`] bytes.

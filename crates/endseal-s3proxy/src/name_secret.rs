@@ -1,6 +1,5 @@
 //! File with the secret that encrypts object names (docs/spec/s3-object.md, "Name secret").
 
-use core::fmt;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,14 +46,17 @@ impl NameSecretFile {
 }
 
 /// Reason why no file was created.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CreateNameSecretError {
     /// The path already exists and was not changed.
+    #[error("a file with this name already exists")]
     Exists,
     /// The file could not be written.
+    #[error("the name secret could not be written: {0}")]
     Io(io::Error),
     /// The operating system returned no random bytes.
+    #[error("the source of randomness failed")]
     Random,
 }
 
@@ -64,35 +66,14 @@ impl From<RandomError> for CreateNameSecretError {
     }
 }
 
-impl fmt::Display for CreateNameSecretError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exists => f.write_str("a file with this name already exists"),
-            Self::Io(error) => write!(f, "the name secret could not be written: {error}"),
-            Self::Random => f.write_str("the source of randomness failed"),
-        }
-    }
-}
-
-impl core::error::Error for CreateNameSecretError {}
-
 /// Reason why a secret could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadNameSecretError {
     /// The file could not be read.
+    #[error("the name secret could not be read: {0}")]
     Io(io::Error),
     /// The file contains no valid name secret.
+    #[error("{0}")]
     Parse(NameSecretError),
 }
-
-impl fmt::Display for LoadNameSecretError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(error) => write!(f, "the name secret could not be read: {error}"),
-            Self::Parse(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for LoadNameSecretError {}

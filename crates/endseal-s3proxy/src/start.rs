@@ -20,7 +20,8 @@ use crate::credentials::BackendSigner;
 use crate::upstream::{self, Client, Target, Trust};
 
 /// Reason why a proxy could not be started: a file or entry, and what is wrong with it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {why}")]
 pub struct StartError {
     what: String,
     why: String,
@@ -47,14 +48,6 @@ impl StartError {
         self.is_busy
     }
 }
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, self.why)
-    }
-}
-
-impl core::error::Error for StartError {}
 
 impl Proxy {
     /// Creates a proxy from its configuration. Reads its keys but opens no connection yet. Must be

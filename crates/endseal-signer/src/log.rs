@@ -105,12 +105,14 @@ impl Verification {
 pub(crate) const PAGE: usize = 1_024;
 
 /// Reason why the log could not be verified.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
     /// The store could not be read.
-    Store(StoreError),
+    #[error("{0}")]
+    Store(#[from] StoreError),
     /// The log was changed.
+    #[error("{0}")]
     Broken(LogBroken),
 }
 
@@ -150,30 +152,6 @@ impl LogFault {
             Self::Hash => "hash",
             Self::Head => "head",
             Self::Noted => "noted",
-        }
-    }
-}
-
-impl From<StoreError> for VerifyError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl fmt::Display for VerifyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Store(error) => error.fmt(f),
-            Self::Broken(broken) => broken.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for VerifyError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Store(error) => Some(error),
-            Self::Broken(_) => None,
         }
     }
 }

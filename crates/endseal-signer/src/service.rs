@@ -14,7 +14,6 @@ mod web;
 mod worker;
 
 use alloc::sync::Arc;
-use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::io;
@@ -47,40 +46,31 @@ const FIRST_RELAY: Duration = Duration::from_secs(10);
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// Reason why a signer could not start to serve, or stopped by itself.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The signer has no relays, or one is malformed.
+    #[error("{0}")]
     Relays(CommandError),
     /// The users' keys could not be decrypted.
+    #[error("{0}")]
     Keys(UnlockError),
     /// The signer cannot listen at this address.
+    #[error("cannot listen at {0}: {1}")]
     Listen(SocketAddr, io::Error),
     /// The control socket cannot be created.
+    #[error("the control socket cannot be created: {0}")]
     Socket(io::Error),
     /// The system has no free threads or sockets.
+    #[error("cannot start to serve: {0}")]
     System(io::Error),
     /// The callback that gets the listening addresses returned false.
+    #[error("the start was cancelled")]
     Untold,
     /// The engine's thread ended because of a bug.
+    #[error("the engine stopped unexpectedly: this is a bug")]
     Engine,
 }
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Relays(error) => error.fmt(f),
-            Self::Keys(error) => error.fmt(f),
-            Self::Listen(address, error) => write!(f, "cannot listen at {address}: {error}"),
-            Self::Socket(error) => write!(f, "the control socket cannot be created: {error}"),
-            Self::System(error) => write!(f, "cannot start to serve: {error}"),
-            Self::Untold => f.write_str("the start was cancelled"),
-            Self::Engine => f.write_str("the engine stopped unexpectedly: this is a bug"),
-        }
-    }
-}
-
-impl core::error::Error for RunError {}
 
 /// Serves until the future that `stop` returns on the runtime completes. `begun` is called once a
 /// relay is connected, at once if there is no app, or after ten seconds. The signer stops if it

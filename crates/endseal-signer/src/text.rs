@@ -55,14 +55,7 @@ impl<const MAX: usize> fmt::Display for BoundedText<MAX> {
 }
 
 /// Error of [`BoundedText::new`]: the text has more bytes than its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[error("the text is too long")]
 pub struct TextTooLong;
-
-impl fmt::Display for TextTooLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the text is too long")
-    }
-}
-
-impl core::error::Error for TextTooLong {}

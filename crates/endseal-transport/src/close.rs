@@ -84,22 +84,28 @@ impl fmt::Display for CloseCode {
 }
 
 /// Reason why a connection has ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Closed {
     /// This side closed the connection.
+    #[error("the connection was closed on this side")]
     Here,
     /// The peer closed the connection with this code. A [`CloseCode::Refused`] is reported as
     /// [`Self::Refused`].
+    #[error("the peer closed the connection: {0}")]
     ByPeer(CloseCode),
     /// No packet arrived during the idle timeout: the peer or the path is gone.
+    #[error("no packet arrived from the peer within the timeout")]
     TimedOut,
     /// The peer has no state for this connection (a stateless reset, RFC 9000, 10.3): it was
     /// restarted, or it closed the connection and its close message did not arrive in time.
+    #[error("the peer no longer knows the connection")]
     Reset,
     /// The peer does not accept this side's key.
+    #[error("the peer does not accept this key")]
     Refused,
     /// QUIC or TLS failed. The text describes the error and is not stable.
+    #[error("the connection failed: {0}")]
     Protocol(String),
 }
 
@@ -142,18 +148,3 @@ impl From<ConnectionError> for Closed {
         }
     }
 }
-
-impl fmt::Display for Closed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Here => f.write_str("the connection was closed on this side"),
-            Self::ByPeer(code) => write!(f, "the peer closed the connection: {code}"),
-            Self::TimedOut => f.write_str("no packet arrived from the peer within the timeout"),
-            Self::Reset => f.write_str("the peer no longer knows the connection"),
-            Self::Refused => f.write_str("the peer does not accept this key"),
-            Self::Protocol(reason) => write!(f, "the connection failed: {reason}"),
-        }
-    }
-}
-
-impl core::error::Error for Closed {}

@@ -1,6 +1,5 @@
 //! Errors, one enum for each operation. Each variant has a stable code.
 
-use core::fmt;
 use std::io;
 
 use endseal_codec::frame::FrameError;
@@ -9,14 +8,17 @@ use quinn::ConnectionError;
 use crate::close::{ALERT_ACCESS_DENIED, CloseCode, Closed};
 
 /// Error of opening an endpoint.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
     /// The address is in use, not one of this machine, or not allowed.
-    Socket(io::Error),
+    #[error("the socket cannot be opened: {0}")]
+    Socket(#[from] io::Error),
     /// The key has another signature algorithm than the policy requires.
+    #[error("the key is not of the signature algorithm of the policy")]
     Key,
     /// The TLS library lacks an algorithm of the policy: it was built with other features.
+    #[error("the TLS library lacks an algorithm that the policy needs")]
     Tls,
 }
 
@@ -32,51 +34,34 @@ impl BindError {
     }
 }
 
-impl fmt::Display for BindError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Socket(error) => write!(f, "the socket cannot be opened: {error}"),
-            Self::Key => f.write_str("the key is not of the signature algorithm of the policy"),
-            Self::Tls => f.write_str("the TLS library lacks an algorithm that the policy needs"),
-        }
-    }
-}
-
-impl core::error::Error for BindError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Socket(error) => Some(error),
-            Self::Key | Self::Tls => None,
-        }
-    }
-}
-
-impl From<io::Error> for BindError {
-    fn from(error: io::Error) -> Self {
-        Self::Socket(error)
-    }
-}
-
 /// Error of connecting to a peer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The side that answered has another id than the requested peer, or could not prove its key.
+    #[error("the side that answered is not the requested peer")]
     WrongPeer,
     /// The peer does not accept this side's key.
+    #[error("the peer does not accept this key")]
     Refused,
     /// The two sides have no key exchange, signature scheme or protocol in common, or the other
     /// side uses certificates.
+    #[error("the two sides have no key exchange or signature in common")]
     Policy,
     /// One of the sides has reached its limit of connections.
+    #[error("no more connections are accepted now; try again later")]
     Busy,
     /// The peer did not answer within the time for a handshake.
+    #[error("the peer did not answer in time")]
     TimedOut,
     /// The address is invalid: port 0, or an address family that the socket does not support.
+    #[error("the address is not valid for this socket")]
     Address,
     /// The endpoint was closed.
+    #[error("the endpoint is closed")]
     EndpointClosed,
     /// QUIC or TLS failed. The text describes the error and is not stable.
+    #[error("the handshake failed: {0}")]
     Protocol(String),
 }
 
@@ -105,25 +90,6 @@ impl ConnectError {
         !matches!(self, Self::Address | Self::EndpointClosed)
     }
 }
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::WrongPeer => f.write_str("the side that answered is not the requested peer"),
-            Self::Refused => f.write_str("the peer does not accept this key"),
-            Self::Policy => {
-                f.write_str("the two sides have no key exchange or signature in common")
-            }
-            Self::Busy => f.write_str("no more connections are accepted now; try again later"),
-            Self::TimedOut => f.write_str("the peer did not answer in time"),
-            Self::Address => f.write_str("the address is not valid for this socket"),
-            Self::EndpointClosed => f.write_str("the endpoint is closed"),
-            Self::Protocol(reason) => write!(f, "the handshake failed: {reason}"),
-        }
-    }
-}
-
-impl core::error::Error for ConnectError {}
 
 impl From<ConnectionError> for ConnectError {
     fn from(error: ConnectionError) -> Self {
@@ -169,14 +135,17 @@ impl From<ConnectionError> for ConnectError {
 
 /// Error of sending a frame. No part of the frame was sent, unless the error is [`Self::Closed`] or
 /// [`Self::Stopped`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
     /// The connection has ended.
-    Closed(Closed),
+    #[error("{0}")]
+    Closed(#[source] Closed),
     /// The peer has stopped reading this stream.
+    #[error("the peer stopped reading the stream: {0}")]
     Stopped(CloseCode),
     /// The payload is longer than the peer accepts.
+    #[error("a frame of {length} bytes is too long: the peer accepts {max}")]
     TooLarge {
         /// Length of the payload, in bytes.
         length: u64,
@@ -184,9 +153,11 @@ pub enum SendError {
         max: u32,
     },
     /// The frame cannot be encoded, for example after 2^62 frames on one stream.
-    Frame(FrameError),
+    #[error("{0}")]
+    Frame(#[source] FrameError),
     /// The early frames exceed [`Limits::early`](crate::Limits::early) in total, or one has a
     /// payload above 64 KiB.
+    #[error("the frame exceeds the limit of early data")]
     EarlyFull,
 }
 
@@ -204,44 +175,25 @@ impl SendError {
     }
 }
 
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed(closed) => closed.fmt(f),
-            Self::Stopped(code) => write!(f, "the peer stopped reading the stream: {code}"),
-            Self::TooLarge { length, max } => {
-                write!(f, "a frame of {length} bytes is too long: the peer accepts {max}")
-            }
-            Self::Frame(error) => error.fmt(f),
-            Self::EarlyFull => f.write_str("the frame exceeds the limit of early data"),
-        }
-    }
-}
-
-impl core::error::Error for SendError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Closed(closed) => Some(closed),
-            Self::Frame(error) => Some(error),
-            Self::EarlyFull | Self::Stopped(_) | Self::TooLarge { .. } => None,
-        }
-    }
-}
-
 /// Error of receiving a frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiveError {
     /// The connection has ended before the end of the stream: the received data is incomplete.
-    Closed(Closed),
+    #[error("{0}")]
+    Closed(#[source] Closed),
     /// The peer reset the stream: the received data is incomplete.
+    #[error("the peer reset the stream: {0}")]
     Reset(CloseCode),
     /// The received bytes are not a valid frame. The connection was closed.
-    Frame(FrameError),
+    #[error("{0}")]
+    Frame(#[source] FrameError),
     /// The peer opened a stream of a type that is not allowed at this place. The connection was
     /// closed.
+    #[error("a stream of type {0:#04x} is not expected there")]
     Stream(u8),
     /// The peer sent early data that is not idempotent. The connection was closed.
+    #[error("early data that is not idempotent")]
     Early,
 }
 
@@ -255,28 +207,6 @@ impl ReceiveError {
             Self::Frame(error) => error.class(),
             Self::Stream(_) => "stream",
             Self::Early => "early",
-        }
-    }
-}
-
-impl fmt::Display for ReceiveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed(closed) => closed.fmt(f),
-            Self::Reset(code) => write!(f, "the peer reset the stream: {code}"),
-            Self::Frame(error) => error.fmt(f),
-            Self::Stream(kind) => write!(f, "a stream of type {kind:#04x} is not expected there"),
-            Self::Early => f.write_str("early data that is not idempotent"),
-        }
-    }
-}
-
-impl core::error::Error for ReceiveError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Closed(closed) => Some(closed),
-            Self::Frame(error) => Some(error),
-            Self::Early | Self::Reset(_) | Self::Stream(_) => None,
         }
     }
 }

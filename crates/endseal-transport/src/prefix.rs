@@ -114,14 +114,17 @@ fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, PrefixError> {
 }
 
 /// Error of decoding the prefix of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrefixError {
     /// The type is unknown, or not allowed at this place.
+    #[error("a stream of type {0:#04x} is not expected there")]
     Type(u8),
     /// A number is not in its shortest form, or not below 2^62.
+    #[error("a number at the start of a stream is malformed")]
     Varint,
     /// The announced largest payload is out of bounds.
+    #[error("the announced largest payload, {0} bytes, is out of bounds")]
     Maximum(u64),
 }
 
@@ -136,17 +139,3 @@ impl PrefixError {
         }
     }
 }
-
-impl core::fmt::Display for PrefixError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Type(kind) => write!(f, "a stream of type {kind:#04x} is not expected there"),
-            Self::Varint => f.write_str("a number at the start of a stream is malformed"),
-            Self::Maximum(max) => {
-                write!(f, "the announced largest payload, {max} bytes, is out of bounds")
-            }
-        }
-    }
-}
-
-impl core::error::Error for PrefixError {}

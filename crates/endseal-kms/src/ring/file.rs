@@ -1,6 +1,5 @@
 //! A ring on the disk.
 
-use core::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -178,127 +177,82 @@ fn lock(path: &Path) -> io::Result<File> {
 }
 
 /// Reason why there is no new file.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CreateRingError {
     /// Something of that name is there. It was not touched.
+    #[error("there is a file of that name already")]
     Exists,
     /// Writing the file failed.
+    #[error("the key ring could not be written: {0}")]
     Io(io::Error),
     /// The ring could not be sealed.
+    #[error("{0}")]
     Seal(SealRingError),
 }
 
-impl fmt::Display for CreateRingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exists => f.write_str("there is a file of that name already"),
-            Self::Io(error) => write!(f, "the key ring could not be written: {error}"),
-            Self::Seal(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for CreateRingError {}
-
 /// Reason why a ring could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadRingError {
     /// Reading the file failed.
+    #[error("the key ring could not be read: {0}")]
     Io(io::Error),
     /// A passphrase was given for a ring that is not sealed.
+    #[error("the key ring should be sealed and is not")]
     NotSealed,
     /// The ring is sealed and does not open.
+    #[error("{0}")]
     Open(OpenRingError),
     /// The file is not a key ring.
+    #[error("{0}")]
     Parse(ParseRingError),
     /// The ring is sealed, and no passphrase was given.
+    #[error("the key ring is sealed under a passphrase")]
     Sealed,
 }
 
-impl fmt::Display for LoadRingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(error) => write!(f, "the key ring could not be read: {error}"),
-            Self::NotSealed => f.write_str("the key ring should be sealed and is not"),
-            Self::Open(error) => error.fmt(f),
-            Self::Parse(error) => error.fmt(f),
-            Self::Sealed => f.write_str("the key ring is sealed under a passphrase"),
-        }
-    }
-}
-
-impl core::error::Error for LoadRingError {}
-
 /// Reason why a ring was not changed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChangeRingError<E> {
     /// The closure that changes the ring returned this error.
+    #[error("{0}")]
     Change(E),
     /// Reading or writing the file failed.
+    #[error("the key ring could not be written: {0}")]
     Io(io::Error),
     /// The ring could not be read.
+    #[error("{0}")]
     Load(LoadRingError),
     /// The ring could not be sealed.
+    #[error("{0}")]
     Seal(SealRingError),
 }
 
-impl<E: fmt::Display> fmt::Display for ChangeRingError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Change(error) => error.fmt(f),
-            Self::Io(error) => write!(f, "the key ring could not be written: {error}"),
-            Self::Load(error) => error.fmt(f),
-            Self::Seal(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: core::error::Error> core::error::Error for ChangeRingError<E> {}
-
 /// Reason why a key was not taken out.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RetireKeyError {
     /// The file could not be kept beside itself.
+    #[error("no copy of the key ring could be kept: {0}")]
     Keep(io::Error),
     /// The ring does not let go of it.
+    #[error("{0}")]
     Remove(RemoveKeyError),
 }
 
-impl fmt::Display for RetireKeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Keep(error) => write!(f, "no copy of the key ring could be kept: {error}"),
-            Self::Remove(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for RetireKeyError {}
-
 /// Reason why a file holds no passphrase.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadPassphraseError {
     /// Empty, too long, or more than one line.
+    #[error("{0}")]
     Invalid(InvalidPassphrase),
     /// Reading the file failed.
+    #[error("the passphrase could not be read: {0}")]
     Io(io::Error),
     /// The file is not UTF-8 text.
+    #[error("the passphrase is not UTF-8")]
     NotText,
 }
-
-impl fmt::Display for ReadPassphraseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Invalid(error) => error.fmt(f),
-            Self::Io(error) => write!(f, "the passphrase could not be read: {error}"),
-            Self::NotText => f.write_str("the passphrase is not UTF-8"),
-        }
-    }
-}
-
-impl core::error::Error for ReadPassphraseError {}

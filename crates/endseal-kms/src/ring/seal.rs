@@ -1,7 +1,5 @@
 //! A ring under a passphrase.
 
-use core::fmt;
-
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::argon2id::{KdfParams, NoMemory};
 use endseal_crypto::label;
@@ -56,30 +54,19 @@ impl SealedRing {
 }
 
 /// Reason why a sealed ring does not open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenRingError {
     /// The passphrase is wrong or the file was changed.
+    #[error("the passphrase is wrong or the key ring was changed")]
     Authentication,
     /// The memory that the file asks for could not be had.
+    #[error("not enough memory for Argon2id with these parameters")]
     NoMemory,
     /// The content that was sealed is no ring: its writer made a mistake.
+    #[error("in the sealed keys: {0}")]
     Parse(ParseRingError),
 }
-
-impl fmt::Display for OpenRingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Authentication => {
-                f.write_str("the passphrase is wrong or the key ring was changed")
-            }
-            Self::NoMemory => f.write_str(NO_MEMORY),
-            Self::Parse(error) => write!(f, "in the sealed keys: {error}"),
-        }
-    }
-}
-
-impl core::error::Error for OpenRingError {}
 
 impl From<Unauthentic> for OpenRingError {
     fn from(_: Unauthentic) -> Self {
@@ -126,12 +113,14 @@ impl Ring {
 }
 
 /// Reason why a ring could not be sealed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealRingError {
     /// The memory that the parameters ask for could not be had.
+    #[error("not enough memory for Argon2id with these parameters")]
     NoMemory,
     /// The source of randomness failed.
+    #[error("the source of randomness failed")]
     Random,
 }
 
@@ -146,16 +135,3 @@ impl From<RandomError> for SealRingError {
         Self::Random
     }
 }
-
-impl fmt::Display for SealRingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoMemory => NO_MEMORY,
-            Self::Random => "the source of randomness failed",
-        })
-    }
-}
-
-impl core::error::Error for SealRingError {}
-
-const NO_MEMORY: &str = "not enough memory for Argon2id with these parameters";

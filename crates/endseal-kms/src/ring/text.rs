@@ -1,6 +1,6 @@
 //! The text of a ring.
 
-use core::fmt::{self, Write as _};
+use core::fmt::Write as _;
 
 use base16ct::HexDisplay;
 use base64ct::{Base64, Encoding as _};
@@ -184,46 +184,37 @@ fn from_hex(text: &str) -> Option<[u8; CHECK_LEN]> {
 }
 
 /// Reason why bytes are not a key ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseRingError {
     /// The checksum of a key is wrong: the key was damaged.
+    #[error("line {line}: the key was damaged")]
     Check {
         /// Number of the line, from 1; in a sealed ring that of the key.
         line: usize,
     },
     /// Two keys have the same id.
+    #[error("line {line}: the second key of one id")]
     Duplicate {
         /// Number of the line of the second.
         line: usize,
     },
     /// The file is damaged, cut, extended, or no key ring at all.
+    #[error("line {line}: not a key ring")]
     Form {
         /// Number of the line, from 1.
         line: usize,
     },
     /// The work that the file asks for is out of bounds. None was done.
+    #[error("the key ring asks for {0}")]
     Kdf(InvalidKdfParams),
     /// No key, or more than [`MAX_KEYS`].
+    #[error("a key ring has 1 to {MAX_KEYS} keys")]
     KeyCount,
     /// The file is longer than [`MAX_LEN`](super::MAX_LEN) bytes.
+    #[error("too long for a key ring")]
     TooLong,
     /// Written by a newer version.
+    #[error("the key ring has an unknown version")]
     Version,
 }
-
-impl fmt::Display for ParseRingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Check { line } => write!(f, "line {line}: the key was damaged"),
-            Self::Duplicate { line } => write!(f, "line {line}: the second key of one id"),
-            Self::Form { line } => write!(f, "line {line}: not a key ring"),
-            Self::Kdf(error) => write!(f, "the key ring asks for {error}"),
-            Self::KeyCount => write!(f, "a key ring has 1 to {MAX_KEYS} keys"),
-            Self::TooLong => f.write_str("too long for a key ring"),
-            Self::Version => f.write_str("the key ring has an unknown version"),
-        }
-    }
-}
-
-impl core::error::Error for ParseRingError {}

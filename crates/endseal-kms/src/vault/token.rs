@@ -1,6 +1,5 @@
 //! Tokens with which requests to Vault authenticate.
 
-use core::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -107,14 +106,7 @@ fn read_file(path: &Path) -> Option<Token> {
 }
 
 /// Empty, too long, or with characters that no token has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[error("not a token: empty, too long, or with spaces inside")]
 pub struct InvalidToken;
-
-impl fmt::Display for InvalidToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a token: empty, too long, or with spaces inside")
-    }
-}
-
-impl core::error::Error for InvalidToken {}

@@ -1,6 +1,5 @@
 //! SOCKS5 (RFC 1928) with names that the proxy resolves, as Tor requires.
 
-use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -105,28 +104,19 @@ fn length(text: &str) -> Result<u8, ConnectError> {
 }
 
 /// The reason why a SOCKS5 proxy made no connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SocksError {
     /// The proxy does not speak SOCKS5, or requires another method of authentication.
+    #[error("the proxy does not speak SOCKS5 as asked")]
     Method,
     /// The proxy refused the user name.
+    #[error("the proxy refused the user name")]
     Authentication,
     /// The proxy did not connect. The number is the reply of RFC 1928, section 6.
+    #[error("the proxy did not connect (reply {0})")]
     Refused(u8),
     /// The user name or the host is empty or longer than 255 bytes.
+    #[error("a name for the proxy is empty or too long")]
     Length,
 }
-
-impl fmt::Display for SocksError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Method => f.write_str("the proxy does not speak SOCKS5 as asked"),
-            Self::Authentication => f.write_str("the proxy refused the user name"),
-            Self::Refused(reply) => write!(f, "the proxy did not connect (reply {reply})"),
-            Self::Length => f.write_str("a name for the proxy is empty or too long"),
-        }
-    }
-}
-
-impl core::error::Error for SocksError {}

@@ -1,8 +1,6 @@
 //! HTTP/1.1 requests to a relay (RFC 9112): to fetch a document, and to upgrade the connection to
 //! WebSocket (RFC 6455, section 4.1).
 
-use core::fmt;
-
 use base64ct::{Base64, Encoding as _};
 use endseal_crypto::legacy_hash::Sha1;
 use endseal_crypto::random::{OsRandom, Random as _, RandomError};
@@ -87,34 +85,25 @@ fn agrees(headers: &HeaderMap, key: &str) -> bool {
 }
 
 /// The reason why a relay does not upgrade to WebSocket.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpgradeError {
     /// The headers of the response are not those of a WebSocket server that read the request.
+    #[error("the headers of the answer are not those of WebSocket")]
     Headers,
     /// The response is not HTTP/1.1, or its head is longer than 16 KiB.
+    #[error("{0}")]
     Http(hyper::Error),
     /// The system has no random bytes for the key.
+    #[error("{0}")]
     Random(RandomError),
     /// The URL contains something that cannot be in a request.
+    #[error("{0}")]
     Request(http::Error),
     /// The relay answered with a status other than 101.
+    #[error("the relay answered {0}")]
     Status(StatusCode),
 }
-
-impl fmt::Display for UpgradeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Headers => f.write_str("the headers of the answer are not those of WebSocket"),
-            Self::Http(error) => error.fmt(f),
-            Self::Random(error) => error.fmt(f),
-            Self::Request(error) => error.fmt(f),
-            Self::Status(status) => write!(f, "the relay answered {status}"),
-        }
-    }
-}
-
-impl core::error::Error for UpgradeError {}
 
 #[cfg(test)]
 mod tests {

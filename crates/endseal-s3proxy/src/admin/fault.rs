@@ -1,13 +1,12 @@
 //! Fault of a maintenance operation.
 
-use core::fmt;
-
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::xml::XmlError;
 use http::StatusCode;
 
 /// Reason why an operation failed: an S3 error code of the backend or the proxy, and a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {message}")]
 pub struct Fault {
     status: StatusCode,
     code: String,
@@ -36,14 +35,6 @@ impl Fault {
         self.status
     }
 }
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
-    }
-}
-
-impl core::error::Error for Fault {}
 
 impl From<S3Error> for Fault {
     fn from(error: S3Error) -> Self {

@@ -1,6 +1,5 @@
 //! Proxy as a process: threads, sockets and signals.
 
-use core::fmt;
 use core::net::SocketAddr;
 use core::pin::pin;
 use std::io;
@@ -33,34 +32,25 @@ pub struct Listening {
 }
 
 /// Reason why a proxy could not start, or stopped by itself.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The configuration could not be applied.
+    #[error("the proxy cannot start: {0}")]
     Start(StartError),
     /// The certificate or key file cannot be used.
+    #[error("the TLS files cannot be used: {0}")]
     Tls(io::Error),
     /// The proxy cannot listen at this address.
+    #[error("cannot listen at {0}: {1}")]
     Listen(SocketAddr, io::Error),
     /// The system has no free threads or sockets.
+    #[error("cannot start to serve: {0}")]
     System(io::Error),
     /// The callback that gets the listening addresses returned false.
+    #[error("the start was cancelled")]
     Untold,
 }
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Start(error) => write!(f, "the proxy cannot start: {error}"),
-            Self::Tls(error) => write!(f, "the TLS files cannot be used: {error}"),
-            Self::Listen(address, error) => write!(f, "cannot listen at {address}: {error}"),
-            Self::System(error) => write!(f, "cannot start to serve: {error}"),
-            Self::Untold => f.write_str("the start was cancelled"),
-        }
-    }
-}
-
-impl core::error::Error for RunError {}
 
 /// Serves until the process gets SIGINT or SIGTERM, with one thread per CPU. `begun` is called with
 /// the listening addresses once signals are handled; if it returns false, the proxy stops. Returns

@@ -176,27 +176,13 @@ impl fmt::Debug for BodySender {
 }
 
 /// Error of [`BodySender::send`]: the request has ended before its body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[error("the request has ended before its body")]
 pub struct BodyUnwanted;
 
-impl fmt::Display for BodyUnwanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the request has ended before its body")
-    }
-}
-
-impl core::error::Error for BodyUnwanted {}
-
 /// Error of a body with fewer or more bytes than its announced length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[error("the body is shorter or longer than announced")]
 pub struct WrongLength;
-
-impl fmt::Display for WrongLength {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the body is shorter or longer than announced")
-    }
-}
-
-impl core::error::Error for WrongLength {}

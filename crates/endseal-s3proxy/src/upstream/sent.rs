@@ -121,13 +121,6 @@ impl http_body::Body for SentBody {
 }
 
 /// Failure that hyper gets. The reason is kept in [`Progress`].
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the source failed")]
 pub(super) struct SourceFailed;
-
-impl core::fmt::Display for SourceFailed {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the source failed")
-    }
-}
-
-impl core::error::Error for SourceFailed {}

@@ -1,7 +1,5 @@
 //! Server to which requests are sent.
 
-use core::fmt;
-
 use http::Uri;
 use http::uri::PathAndQuery;
 
@@ -102,31 +100,22 @@ impl Target {
 }
 
 /// Reason why a text is not the URL of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidTarget {
     /// The URL contains a user or password. Credentials have their own settings.
+    #[error("a server's URL must not contain credentials")]
     Credentials,
     /// The URL has a query or a fragment.
+    #[error("a server's URL must not have a query or fragment")]
     Rest,
     /// The scheme is neither `http` nor `https`.
+    #[error("a server's URL must start with http:// or https://")]
     Scheme,
     /// The text is not a URL.
+    #[error("not a URL")]
     Url,
 }
-
-impl fmt::Display for InvalidTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Credentials => "a server's URL must not contain credentials",
-            Self::Rest => "a server's URL must not have a query or fragment",
-            Self::Scheme => "a server's URL must start with http:// or https://",
-            Self::Url => "not a URL",
-        })
-    }
-}
-
-impl core::error::Error for InvalidTarget {}
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,5 @@
 //! Replies to the commands of [`super::Command`].
 
-use core::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::{GrantEffect, Rate, SecretText};
@@ -222,68 +220,59 @@ pub struct LineView {
 }
 
 /// Reason why a command failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CommandError {
     /// No app has this name or number.
+    #[error("there is no app '{0}'")]
     NoApp(String),
     /// The app has no rule with this number.
+    #[error("the app has no rule {0}")]
     NoRule(u32),
     /// No request with this number waits.
+    #[error("no request {0} waits for a decision")]
     NotWaiting(u32),
     /// Another app that has not ended has this name.
+    #[error("another app already has the name '{0}'")]
     NameTaken(String),
     /// The command must name a user, or the signer has no key of the named user.
+    #[error("{0}")]
     User(String),
     /// A text of the command is malformed: a rule, a URI, a relay, a name or an action.
+    #[error("{0}")]
     Invalid(String),
     /// A rule that allows kind 22242 or 27235 names no relay or URL, or lasts too long.
+    #[error("{0}")]
     Credential(String),
     /// A limit of the signer is reached; the text names it.
+    #[error("{0}")]
     Limit(String),
     /// The command names no relays, and the signer has none.
+    #[error("the signer has no relays: name at least one")]
     NoRelays,
     /// The signer is locked, so it has no keys to use.
+    #[error("the signer is locked: unlock it first")]
     Locked,
     /// The passphrase is wrong or is not UTF-8.
+    #[error("the passphrase is wrong")]
     Passphrase,
     /// The signer already has this user's key.
+    #[error("the key {0} is in the signer already")]
     Exists(String),
     /// The command needs a stopped signer.
+    #[error("the signer is running: stop it first")]
     Running,
     /// The queue of commands is full.
+    #[error("too many commands are waiting: try again later")]
     Busy,
     /// The command needs a running signer: only there requests wait and keys are unlocked.
+    #[error("the signer is not running: start it first")]
     NotRunning,
     /// The audit log fails verification: number of the line, and the reason.
+    #[error("{1}")]
     Broken(u64, String),
     /// The store could not be read or written.
+    #[error("the store failed: {0}")]
     Store(String),
 }
-
-impl fmt::Display for CommandError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoApp(name) => write!(f, "there is no app '{name}'"),
-            Self::NoRule(number) => write!(f, "the app has no rule {number}"),
-            Self::NotWaiting(id) => write!(f, "no request {id} waits for a decision"),
-            Self::NameTaken(name) => write!(f, "another app already has the name '{name}'"),
-            Self::User(cause)
-            | Self::Invalid(cause)
-            | Self::Credential(cause)
-            | Self::Limit(cause) => f.write_str(cause),
-            Self::NoRelays => f.write_str("the signer has no relays: name at least one"),
-            Self::Locked => f.write_str("the signer is locked: unlock it first"),
-            Self::Passphrase => f.write_str("the passphrase is wrong"),
-            Self::Exists(key) => write!(f, "the key {key} is in the signer already"),
-            Self::Running => f.write_str("the signer is running: stop it first"),
-            Self::Busy => f.write_str("too many commands are waiting: try again later"),
-            Self::NotRunning => f.write_str("the signer is not running: start it first"),
-            Self::Broken(_, cause) => f.write_str(cause),
-            Self::Store(cause) => write!(f, "the store failed: {cause}"),
-        }
-    }
-}
-
-impl core::error::Error for CommandError {}

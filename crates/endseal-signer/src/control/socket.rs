@@ -1,6 +1,5 @@
 //! Caller's side of the control socket of a running signer.
 
-use core::fmt;
 use core::time::Duration;
 use std::path::Path;
 
@@ -15,28 +14,19 @@ pub const SOCKET: &str = "signer.sock";
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Reason why a running signer gave no result.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
     /// No signer listens on the socket of this directory.
+    #[error("no signer runs with this directory")]
     NotRunning,
     /// The command could not be sent, or the reply could not be read.
+    #[error("{0}")]
     Frame(ControlFrameError),
     /// The signer executed the command and it failed.
+    #[error("{0}")]
     Command(CommandError),
 }
-
-impl fmt::Display for CallError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotRunning => f.write_str("no signer runs with this directory"),
-            Self::Frame(error) => error.fmt(f),
-            Self::Command(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for CallError {}
 
 /// Sends a command to the signer that runs with `directory` and waits at most two minutes for its
 /// reply.

@@ -1,7 +1,5 @@
 //! Records of apps.
 
-use core::fmt;
-
 use endseal_crypto::secret::{Zeroizing, constant_time_eq};
 use endseal_crypto::sha256;
 use endseal_nostr::connect::ConnectSecret;
@@ -89,17 +87,10 @@ codes! {
 }
 
 /// Error of [`App::pair`]: the app is already paired, or has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[error("the app is already paired or has ended")]
 pub struct NotInvited;
-
-impl fmt::Display for NotInvited {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the app is already paired or has ended")
-    }
-}
-
-impl core::error::Error for NotInvited {}
 
 impl App {
     pub(crate) const KIND: u32 = 3;
