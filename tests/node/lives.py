@@ -353,6 +353,87 @@ def a_renamed_contact_with_a_new_device(life, _):
     life.visits()
 
 
+@life()
+def a_hub_from_a_backup_with_newer_readers(life, _):
+    life.friends()
+    backup = life.back_up_hub()
+    life.say("alice", "bob", "since the backup")
+    life.say("bob", "alice", "since the backup, too")
+    life.visits()
+    life.visits()
+    life.restart_hub(backup)
+    for number in range(3):
+        life.say("alice", "bob", f"after {number}")
+        life.say("bob", "alice", f"back {number}")
+        for name in ("alice", "bob", "alice", "bob"):
+            assert life.sync(name), name
+
+
+@life()
+def a_text_that_waits_in_a_backup(life, _):
+    life.friends()
+    life.say("alice", "bob", "waits in the backup")
+    life.copy("alice", "backup")
+    life.visits()
+    life.put_back("alice", "backup")
+    life.say("alice", "bob", "of the second life")
+    assert not life.sync("alice")
+    life.people["alice"].ok("devices", "renew")
+    for _ in range(3):
+        life.visits()
+
+
+@life()
+def two_renewals_without_a_visit(life, _):
+    life.friends()
+    life.say("alice", "bob", "not confirmed yet")
+    life.sync("alice")
+    life.sync("bob")
+    for _ in range(2):
+        life.people["alice"].ok("devices", "renew")
+    life.say("alice", "bob", "after both")
+    for _ in range(3):
+        life.visits()
+    rows = json.loads(life.people["alice"].ok("--json", "devices", "list").out)["devices"]
+    assert sum(not row["is_revoked"] for row in rows) == 1, rows
+
+
+@life()
+def a_letter_that_waits_for_a_renewed_device(life, _):
+    alice, bob = life.friends()
+    alice.ok("group", "create", "team", "bob")
+    alice.ok("group", "export", "team", "-o", life.folder / "team.roster")
+    bob.ok("group", "import", life.folder / "team.roster")
+    alice.ok("say", "team", "a letter that waits")
+    alice.ok("sync")
+    bob.ok("devices", "renew")
+    alice.ok("say", "team", "a letter after it")
+    life.visits()
+    texts = [text for _, name, text in life.read if name == "bob" and "letter" in text]
+    assert texts == ["a letter that waits", "a letter after it"], texts
+
+
+@life()
+def a_recovery_that_the_hub_left(life, _):
+    life.friends()
+    life.address_of_hub = life.address()
+    shutil.move(life.folder / "bob", life.folder / "old")
+    life.say("alice", "bob", "to the next device")
+    life.sync("alice")
+    recover = ("recover", "--no-passphrase", "--revoke-others", life.address_of_hub)
+    # Whatever is killed, the same command goes on.
+    for milliseconds in (60, 120, 200, 300, 500):
+        bob = life.people["bob"]
+        bob.killed_after(milliseconds / 1000, *recover, stdin=life.words["bob"])
+        if (life.folder / "bob" / "identity.endseal").exists():
+            break
+    ran = bob.run(*recover, stdin=life.words["bob"])
+    assert ran.code == 0 or "exists already" in ran.err, ran.err
+    life.knows(bob, "alice", life.people["alice"])
+    for _ in range(3):
+        life.visits()
+
+
 def run(binary, folder, only=None):
     """Plays all lives, or as many, spread evenly."""
     lives = LIVES if only is None else LIVES[:: max(1, len(LIVES) // only)][:only]

@@ -97,6 +97,17 @@ class Person:
             raise
         return Ran(process, out, err)
 
+    def killed_after(self, seconds, *words, stdin=b""):
+        """Runs a command, and kills it after a time if it has not ended."""
+        command = [*self.inside, self.binary, "--home", self.folder / self.name, *words]
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen(command, cwd=self.folder, env=clean_environment(), **streams)
+        try:
+            process.communicate(stdin, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
     def ok(self, *words, stdin=b""):
         ran = self.run(*words, stdin=stdin)
         assert ran.code == 0, f"{self.name} {' '.join(map(str, words))}: {ran.code}: {ran.err}"

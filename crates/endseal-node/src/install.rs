@@ -86,7 +86,7 @@ impl Home {
             return Err(InstallError::InUse);
         }
         let here = self.person().ok().filter(|it| it.identity() == new.root.public());
-        let before = newest(here.as_ref(), new.at_hub);
+        let before = new.at_hub.or(here.as_ref());
         if let (Some(before), Some(number)) = (before, new.number)
             && before.device(number.into()).is_some()
         {
@@ -108,37 +108,27 @@ impl Home {
         closed.map_err(SessionsError::from)?;
 
         let device = new.device.public().clone();
-        let draft = match before {
-            None => PersonRecord::create(new.root, number.into(), device, &mut OsRandom),
-            // The same person: a hub that knows the old record accepts the one that supersedes it.
-            Some(before) => {
-                let mut changes = PersonChanges::new();
-                if new.others == OtherDevices::Revoke {
-                    for (number, _) in before.devices() {
-                        changes.remove(number);
-                    }
+        let next = self.next_person(new.root, new.at_hub, |before| {
+            let mut changes = PersonChanges::new();
+            if new.others == OtherDevices::Revoke {
+                for (number, _) in before.devices() {
+                    changes.remove(number);
                 }
-                changes.add(number.into(), device);
-                before.next_epoch(new.root, &changes, &mut OsRandom)
+            }
+            changes.add(number.into(), device.clone());
+            changes
+        });
+        let record = match next? {
+            // The same person: a hub that knows the record accepts the one that follows it.
+            Some(record) => record,
+            None => {
+                let draft = PersonRecord::create(new.root, number.into(), device, &mut OsRandom);
+                person::sign(draft.map_err(PersonError::from)?, new.root)?
             }
         };
-        let record = person::sign(draft.map_err(PersonError::from)?, new.root)?;
         self.store_person(&record, lock)?;
         let old_identity = self.store_identity(new.root_file, existing, lock)?;
         Ok(Installed { number, old_identity, old: old.into_iter().flatten().collect() })
-    }
-}
-
-/// The record on which the next epoch is based: that of the hub, unless the one of this directory
-/// is a later one of the same chain.
-pub(crate) fn newest<'a>(
-    here: Option<&'a PersonRecord>,
-    at_hub: Option<&'a PersonRecord>,
-) -> Option<&'a PersonRecord> {
-    match (here, at_hub) {
-        (Some(here), Some(at_hub)) if here.supersedes(at_hub).is_err() => Some(at_hub),
-        (Some(here), _) => Some(here),
-        (None, at_hub) => at_hub,
     }
 }
 

@@ -4,12 +4,12 @@
 //! identity.
 
 use core::{error, fmt};
+use std::fs;
 use std::path::PathBuf;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_keyring::PersonRecord;
-use endseal_keyring::device::DeviceId;
 use endseal_keyring::person::{
     ChangePersonError, MAX_LEN, OtherUser, ParsePersonError, PersonChanges, PersonDraft,
 };
@@ -18,7 +18,7 @@ use endseal_keyring::roster::SignRosterError;
 use crate::atomic::{Existing, Readers, write_file};
 use crate::error::FileError;
 use crate::groups::{self, GroupError, SUFFIX};
-use crate::home::{Home, HomeLock, read_private};
+use crate::home::{Home, HomeLock, keep_aside, read_private};
 
 /// Name of the folder with the records.
 pub(crate) const FOLDER: &str = "person";
@@ -55,15 +55,58 @@ impl Home {
         PersonRecord::parse(&content).map_err(|error| PersonError::Parse { path, error })
     }
 
-    /// Stores the record of a new epoch.
+    /// Makes the next record of the person: with the changes that `change` wants of the record
+    /// before. That is the one that the hub has, unless those of this directory continue it. The
+    /// epoch is above all that are here, also if they are of a fork that the hub does not have.
+    /// `None` if there is no record here or at the hub.
     ///
     /// # Errors
-    /// Returns [`FileError::Exists`] if there is a record of this epoch, and [`FileError::Io`] if
-    /// the file system refuses.
+    /// Returns [`PersonError`] if the devices cannot be so, or the record cannot be sealed or
+    /// signed.
+    pub fn next_person(
+        &self,
+        root: &Identity,
+        at_hub: Option<&PersonRecord>,
+        change: impl FnOnce(&PersonRecord) -> PersonChanges,
+    ) -> Result<Option<PersonRecord>, PersonError> {
+        let here = self.person().ok().filter(|it| it.identity() == root.public());
+        let continues = |here: &PersonRecord, at_hub: &PersonRecord| {
+            here.epoch() > at_hub.epoch()
+                && self.person_in_epoch(at_hub.epoch()).is_ok_and(|it| it == *at_hub)
+        };
+        let base = match (here.as_ref(), at_hub) {
+            (Some(here), Some(at_hub)) if !continues(here, at_hub) => at_hub,
+            (Some(here), _) => here,
+            (None, Some(at_hub)) => at_hub,
+            (None, None) => return Ok(None),
+        };
+        let next = |base: &PersonRecord, changes: &PersonChanges| {
+            sign(base.next_epoch(root, changes, &mut OsRandom)?, root)
+        };
+        let mut record = next(base, &change(base))?;
+        while here.as_ref().is_some_and(|here| here.epoch() >= record.epoch()) {
+            record = next(&record, &PersonChanges::new())?;
+        }
+        Ok(Some(record))
+    }
+
+    /// Keeps a record as the newest one. Other records of this or a later epoch, which the hub did
+    /// not take, are kept under other names.
+    ///
+    /// # Errors
+    /// Returns [`PersonError::File`] if the file system refuses.
     pub fn store_person(&self, record: &PersonRecord, _lock: &HomeLock) -> Result<(), PersonError> {
         self.folder(FOLDER)?;
+        for epoch in self.person_epochs()?.into_iter().filter(|it| *it >= record.epoch()) {
+            let path = self.person_path(epoch);
+            if read_private(&path, MAX_LEN)?.is_some_and(|it| *it == record.as_bytes()) {
+                continue;
+            }
+            keep_aside(&path)?;
+            fs::remove_file(&path).map_err(|source| FileError::io("replace", &path, source))?;
+        }
         let path = self.person_path(record.epoch());
-        Ok(write_file(&path, record.as_bytes(), Existing::Keep, Readers::Owner)?)
+        Ok(write_file(&path, record.as_bytes(), Existing::Replace, Readers::Owner)?)
     }
 
     fn person_path(&self, epoch: u64) -> PathBuf {
@@ -81,22 +124,6 @@ pub fn sign(draft: PersonDraft, root: &Identity) -> Result<PersonRecord, PersonE
     let sealed = groups::seal_epoch_key(root, key, draft.members(), &context);
     let sealed = sealed.map_err(PersonError::Key)?;
     draft.sign(root, &sealed).map_err(PersonError::Sign)
-}
-
-/// The next epoch of a person without some of the devices.
-///
-/// # Errors
-/// [`PersonError::Change`] if one of them is not there, or none would be left.
-pub fn without_devices(
-    record: &PersonRecord,
-    devices: &[DeviceId],
-    root: &Identity,
-) -> Result<PersonRecord, PersonError> {
-    let mut changes = PersonChanges::new();
-    for device in devices {
-        changes.remove((*device).into());
-    }
-    sign(record.next_epoch(root, &changes, &mut OsRandom)?, root)
 }
 
 /// The user identity of a record, which a member opens: a device or the root. Letters to the person

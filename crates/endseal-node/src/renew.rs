@@ -4,7 +4,7 @@ use core::time::Duration;
 use core::{error, fmt};
 use std::fs;
 
-use endseal_crypto::identity::Identity;
+use endseal_crypto::identity::{Identity, PublicIdentity};
 use endseal_crypto::random::OsRandom;
 use endseal_keyring::device::DeviceId;
 use endseal_keyring::person::PersonChanges;
@@ -16,8 +16,7 @@ use crate::atomic::{Existing, Readers, write_file};
 use crate::error::FileError;
 use crate::home::{Home, HomeLock};
 use crate::identity::{self, IdentityError};
-use crate::install::newest;
-use crate::messages::{self, SayError, SharedEngine};
+use crate::messages::{self, SharedEngine};
 use crate::person::{self, PersonError};
 use crate::sessions::{self, SessionsError};
 
@@ -58,34 +57,36 @@ impl Home {
         lock: &HomeLock,
     ) -> Result<DeviceId, RenewError> {
         let mut engine = self.sessions_to_renew(new.before, new.device, Duration::ZERO)?;
-        let here = self.person().ok().filter(|it| it.identity() == new.root.public());
-        let Some(base) = newest(here.as_ref(), Some(new.at_hub)) else {
-            return Err(PersonError::Missing(self.file(person::FOLDER)).into());
-        };
         let next = self.file(NEXT_DEVICE);
-        let mut changes = PersonChanges::new();
-        if !sessions::is_of(&engine, new.device) {
-            let old = engine.address().device;
-            if base.device(old.into()).is_some() {
-                changes.remove(old.into());
-            }
+        let former = if sessions::is_of(&engine, new.device) {
+            engine.transaction(|transaction| messages::former_keys(transaction))?
+        } else {
             // The file first: from here on, the new keys are on the disk.
             write_file(&next, new.device_file.as_bytes(), Existing::Replace, Readers::Owner)?;
-            messages::begin_anew(&SharedEngine::new(&mut engine))?;
+            let before = *new.before.public().ed25519();
+            let former = messages::begin_anew(&SharedEngine::new(&mut engine), &before)?;
             let number = sessions::random_device()?;
             let made = sessions::new_device(new.root, new.device, number, new.now);
             engine = engine.renew(made, &mut OsRandom)?;
-        }
+            former
+        };
         let number = engine.address().device;
+        let record = self.next_person(new.root, Some(new.at_hub), |base| {
+            let mut changes = PersonChanges::new();
+            let is_former = |key: &PublicIdentity| former.contains(key.ed25519());
+            for (number, _) in base.devices().filter(|(_, key)| is_former(key)) {
+                changes.remove(number);
+            }
+            if base.device(number.into()).is_none() {
+                changes.add(number.into(), new.device.public().clone());
+            }
+            changes
+        });
+        let record = record?.ok_or(PersonError::Missing(self.file(person::FOLDER)))?;
+        self.store_person(&record, lock)?;
         let key = sessions::outer_key(new.device);
         engine.store().reprotect(Protection::OuterKey(&key), &mut OsRandom)?;
         engine.into_store().close().map_err(EngineError::from)?;
-        if base.device(number.into()).is_none() {
-            changes.add(number.into(), new.device.public().clone());
-            let draft = base.next_epoch(new.root, &changes, &mut OsRandom);
-            let record = person::sign(draft.map_err(PersonError::from)?, new.root)?;
-            self.store_person(&record, lock)?;
-        }
         let path = self.device_path();
         fs::rename(&next, &path).map_err(|source| FileError::io("replace", &path, source))?;
         Ok(number)
@@ -137,8 +138,6 @@ pub enum RenewError {
     Engine(EngineError),
     /// The store cannot be put under the new key.
     Reprotect(ReprotectError),
-    /// A text that waits cannot be encoded again.
-    Text(SayError),
 }
 
 macro_rules! from {
@@ -156,8 +155,7 @@ from!(
     PersonError => Person,
     SessionsError => Sessions,
     EngineError => Engine,
-    ReprotectError => Reprotect,
-    SayError => Text
+    ReprotectError => Reprotect
 );
 
 impl fmt::Display for RenewError {
@@ -168,7 +166,6 @@ impl fmt::Display for RenewError {
             Self::Sessions(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
             Self::Reprotect(_) => f.write_str("cannot write the key file of the store"),
-            Self::Text(error) => error.fmt(f),
         }
     }
 }
@@ -181,7 +178,6 @@ impl error::Error for RenewError {
             Self::Sessions(error) => error.source(),
             Self::Engine(error) => error.source(),
             Self::Reprotect(error) => Some(error),
-            Self::Text(error) => error.source(),
         }
     }
 }

@@ -62,6 +62,11 @@ pub(crate) struct Creation {
 }
 
 impl Creation {
+    /// The same choices, for an identity that takes the place of another.
+    pub(super) fn forced(self) -> Self {
+        Self { force: true, ..self }
+    }
+
     /// Fails if there is an identity already, before the user is asked for a passphrase.
     pub(crate) fn check(self, ctx: &Ctx) -> Result<(), Failure> {
         let Ok(home) = Home::open(&ctx.home_path()?) else { return Ok(()) };

@@ -4,9 +4,8 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
-use endseal_keyring::PersonRecord;
-use endseal_node::OtherDevices;
-use endseal_node::messages::{HubClient, PersonAtHub, hub_limits, recover, register};
+use endseal_node::messages::{HubClient, PersonAtHub, hub_limits, membership, recover, register};
+use endseal_node::{Home, OtherDevices};
 use endseal_transport::TransportKey;
 
 use super::init::{self, Creation, Keys};
@@ -48,7 +47,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    args.creation.check(ctx)?;
     let invitation = match &args.invitation {
         Some(file) => {
             exposed::warn(file, ctx);
@@ -62,7 +60,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         (None, None) => return Err(Failure::usage("no hub is named")),
     };
     let root = read_root(args.exported.as_deref(), ctx)?;
-    let keys = Keys::make(&root, args.creation, ctx)?;
+    let creation = match is_unregistered(&root, ctx)? {
+        true => args.creation.forced(),
+        false => args.creation,
+    };
+    creation.check(ctx)?;
+    let keys = Keys::make(&root, creation, ctx)?;
     let key = TransportKey::new(&keys.device);
     let to = Destination {
         peer: hub.peer,
@@ -73,7 +76,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let at_hub = ask(&root, &key, &to, ctx)?;
     let others = if args.revoke_others { OtherDevices::Revoke } else { OtherDevices::Keep };
     let before = at_hub.record.devices().count();
-    let made = keys.install(&root, args.creation, Some(&at_hub.record), others, ctx)?;
+    let made = keys.install(&root, creation, Some(&at_hub.record), others, ctx)?;
     let home = ctx.home()?;
     let record = home.person()?;
     let engine = open(&home, &keys.device, Duration::ZERO)?;
@@ -89,13 +92,31 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             registered.await
         })
     })
-    .map_err(|failure| failure.hint("the identity is here; endseal join FILE registers it"))?;
+    .map_err(|failure| {
+        failure.hint(
+            "this device is not registered yet, and no other one is revoked: run the same \
+             endseal recover again",
+        )
+    })?;
     let revoked = if args.revoke_others { before } else { 0 };
     ctx.note(&format!(
         "this device is registered at {addresses}; {} revoked",
         plural(revoked as u64, "device")
     ));
     Ok(made)
+}
+
+/// Returns true if the identity is here with a device that was never registered, as an interrupted
+/// recovery leaves it.
+fn is_unregistered(root: &Identity, ctx: &mut Ctx) -> Result<bool, Failure> {
+    let Ok(home) = Home::open(&ctx.home_path()?) else { return Ok(false) };
+    let is_same = home.identity().is_ok_and(|it| it.public() == root.public());
+    let Ok(Some(device)) = home.device().map(|it| it.open_without_passphrase().ok().flatten())
+    else {
+        return Ok(false);
+    };
+    let sessions = home.sessions(&device, Duration::ZERO);
+    Ok(is_same && sessions.is_ok_and(|mut it| matches!(membership(&mut it), Ok(None))))
 }
 
 /// Reads the root from words, or from an exported secret.
@@ -129,12 +150,4 @@ pub(super) fn ask(
              endseal join FILE",
         )
     })
-}
-
-/// The later one of two records of a person.
-pub(super) fn later(here: Option<PersonRecord>, at_hub: PersonRecord) -> PersonRecord {
-    match here {
-        Some(here) if here.supersedes(&at_hub).is_ok() => here,
-        _ => at_hub,
-    }
 }

@@ -129,6 +129,12 @@ fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mut Ctx) {
              not have arrived"
         ));
     }
+    if report.record_conflict {
+        ctx.note(
+            "warning: another of your devices changed the list of devices at the same time; what \
+             this one changed is not in force: see endseal devices list, and repeat it",
+        );
+    }
     for change in &report.device_changes {
         ctx.note(&format!("note: {}", device_changes::line(change, own, names)));
     }

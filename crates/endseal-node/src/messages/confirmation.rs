@@ -23,9 +23,15 @@ pub(super) fn take(
     let mut is_device = None;
     for TextReceipt { series, runs } in receipts {
         let last = TextId::last_in_series(transaction, &from.identity, series)?;
-        if last.is_none_or(|last| runs.last() > last) {
-            continue;
-        }
+        let present = TextId::last(transaction, &from.identity)?;
+        let is_present = present.is_some_and(|it| it.series == *series);
+        // Of a series that ended when the state had gone back in time, more numbers have arrived
+        // than this state gave.
+        let known = last.and_then(|last| match runs.last() > last && is_present {
+            true => None,
+            false => runs.up_to(last),
+        });
+        let Some(runs) = known else { continue };
         let is_device = match is_device {
             Some(known) => known,
             None => *is_device.insert(
@@ -37,7 +43,7 @@ pub(super) fn take(
             return Ok(());
         }
         let mut confirmed = confirmed(transaction, &from.identity, series)?;
-        if confirmed.add_all(runs, MAX_RUNS) {
+        if confirmed.add_all(&runs, MAX_RUNS) {
             let name = series_name(&from.identity, series);
             transaction.put_record(CONFIRMED, &name, &confirmed.to_bytes())?;
         }
@@ -56,20 +62,6 @@ pub(super) fn confirmed(
         Some(value) => Runs::read(&value).ok_or(EngineError::Damaged("confirmation")),
         None => Ok(Runs::default()),
     }
-}
-
-/// Notes that no text has an id any more, so that none is missed under it.
-pub(super) fn forget_id(
-    transaction: &Transaction<'_, '_>,
-    person: &PublicKey,
-    id: TextId,
-) -> Result<(), EngineError> {
-    let mut confirmed = confirmed(transaction, person, &id.series)?;
-    if confirmed.add(id.number, id.number, MAX_RUNS) {
-        let name = series_name(person, &id.series);
-        transaction.put_record(CONFIRMED, &name, &confirmed.to_bytes())?;
-    }
-    Ok(())
 }
 
 /// Returns the newest stored record of a person.

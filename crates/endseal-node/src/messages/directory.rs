@@ -110,10 +110,13 @@ fn take_in(
     let known = engine.transaction(|transaction| transaction.record(PERSON, name))?;
     if known.as_deref().map(Vec::as_slice) != Some(record.as_bytes()) {
         let known = known.and_then(|known| PersonRecord::parse(&known).ok());
-        if known.as_ref().is_some_and(|known| record.supersedes(known).is_err()) {
+        let own = engine.address().identity;
+        // Of two records of one epoch that this person signed, the one at the hub counts.
+        let is_own_fork =
+            |known: &PersonRecord| *identity == own && known.epoch() == record.epoch();
+        if known.as_ref().is_some_and(|it| record.supersedes(it).is_err() && !is_own_fork(it)) {
             return Ok(Found::Refused);
         }
-        let own = engine.address().identity;
         engine.transaction(|transaction| {
             if let Some(known) = &known {
                 device_change::note(transaction, known, &record)?;

@@ -26,7 +26,7 @@ use super::membership::replace_prekeys;
 use super::parked_letter::Parked;
 use super::payload::{ADDRESS_LEN, Payload};
 use super::problem::{self, ProblemClass};
-use super::records::{self, QUEUE};
+use super::records::{self, ACKNOWLEDGED, QUEUE};
 use super::report::{Lost, SyncReport};
 use super::shared_engine::SharedEngine;
 use super::unconfirmed;
@@ -412,8 +412,12 @@ impl Backlog {
                 problem::note(transaction, class, peer, *position)?;
             }
             problem::forget_old(transaction)?;
-            let position = self.position.unwrap_or_default().to_le_bytes();
-            transaction.set_cursor(QUEUE, &position)
+            let position = self.position.unwrap_or_default();
+            // The cursor goes back with a hub that was restored, and this does not.
+            if position > records::counter(transaction, ACKNOWLEDGED)? {
+                transaction.put_record(ACKNOWLEDGED, &[], &position.to_le_bytes())?;
+            }
+            transaction.set_cursor(QUEUE, &position.to_le_bytes())
         })?;
         (self.frames, self.len, self.position) = (Vec::new(), 0, None);
         self.problems.clear();

@@ -45,6 +45,10 @@ pub(super) const SERIES: u16 = 18;
 pub(super) const DEVICE_CHANGE: u16 = 19;
 /// Frames of this device that the hub said to have deleted before their delivery.
 pub(super) const DROPPED: u16 = 20;
+/// Highest position that this device acknowledged.
+pub(super) const ACKNOWLEDGED: u16 = 21;
+/// Keys of this device before it was renewed.
+pub(super) const FORMER: u16 = 22;
 /// Number of prekey bundles that were published to the hub.
 pub(super) const PUBLISHED: u16 = 17;
 /// Addresses of devices by their peer ids.

@@ -36,6 +36,9 @@ pub struct SyncReport {
     /// Set if the hub has lost frames, because its database is an older copy: the time of its last
     /// acknowledgement, in milliseconds since 1970.
     pub hub_forgot: Option<u64>,
+    /// True if the hub has another record of this person of the same epoch: the change that this
+    /// device made of the devices is not in force.
+    pub record_conflict: bool,
     /// Devices that persons have newly, or have no more.
     pub device_changes: Vec<DeviceChange>,
 }
@@ -54,6 +57,7 @@ impl SyncReport {
         self.skipped.extend(other.skipped);
         self.mailbox_full = other.mailbox_full;
         self.hub_forgot = self.hub_forgot.or(other.hub_forgot);
+        self.record_conflict |= other.record_conflict;
         self.device_changes.extend(other.device_changes);
     }
 }

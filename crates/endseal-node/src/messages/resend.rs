@@ -9,15 +9,12 @@ use std::collections::HashSet;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_session::{ConversationId, Engine, EngineError};
 
-use super::confirmation;
 use super::conversation::Conversation;
-use super::error::SayError;
-use super::history::{HistoryRow, page_in};
+use super::history::page_in;
 use super::membership::membership_in;
-use super::records::{self, DROPPED, DUE, PUBLISHED, RECEIPT, Transaction, UNSENT};
+use super::records::{ACKNOWLEDGED, DROPPED, DUE, FORMER, PUBLISHED, RECEIPT, Transaction, UNSENT};
 use super::shared_engine::SharedEngine;
-use super::text;
-use super::text_id::{TextId, next_id};
+use super::text_id::TextId;
 use super::undelivered::{Confirmations, each_series, is_unsent, rows_that_wait};
 use crate::frame_target::{FRAME, Target};
 
@@ -75,19 +72,18 @@ pub(super) fn resend_all(
 }
 
 /// Prepares the store for new keys of this device: what was encrypted and not confirmed is unsent
-/// again, nothing of the hub's memory of this device is kept, and texts that were not sent get new
-/// ids. Numbers that another copy of this store gave are not met again.
+/// again under its id, later texts get ids of a new series, and nothing of the hub's memory of this
+/// device is kept. Notes `key`, that of the device until now, and returns all such keys.
 ///
 /// May be called again.
-pub(crate) fn begin_anew(engine: &SharedEngine<'_>) -> Result<(), SayError> {
+pub(crate) fn begin_anew(
+    engine: &SharedEngine<'_>,
+    key: &PublicKey,
+) -> Result<HashSet<PublicKey>, EngineError> {
     let own = engine.address().identity;
     let waiting = engine.with(texts_in_outbox)?;
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        let unsent = all_unsent(transaction)?;
         TextId::end_series(transaction)?;
-        for (number, to) in unsent {
-            renumber(transaction, &own, &to, number)?;
-        }
         for (row, to) in waiting {
             transaction.put_record(UNSENT, &row.to_be_bytes(), to.as_bytes())?;
         }
@@ -100,48 +96,33 @@ pub(crate) fn begin_anew(engine: &SharedEngine<'_>) -> Result<(), SayError> {
         for kind in [RECEIPT, DUE, FRAME] {
             remove_all(transaction, kind)?;
         }
-        transaction.remove_record(PUBLISHED, &[])?;
-        transaction.remove_record(DROPPED, &[])?;
+        for kind in [PUBLISHED, DROPPED, ACKNOWLEDGED] {
+            transaction.remove_record(kind, &[])?;
+        }
         if let Some(mut membership) = membership_in(transaction)? {
             (membership.sequence, membership.time) = (0, 0);
             membership.put(transaction)?;
         }
-        Ok(())
+        transaction.put_record(FORMER, key.as_bytes(), &[])?;
+        former_keys(transaction)
     })
 }
 
-/// Texts that are not encrypted yet.
-fn all_unsent(transaction: &Transaction<'_, '_>) -> Result<Vec<(u64, Conversation)>, EngineError> {
-    let (mut after, mut found) = (Vec::new(), Vec::new());
+/// Keys of this device before it was renewed. No person record lists them any more.
+pub(crate) fn former_keys(
+    transaction: &Transaction<'_, '_>,
+) -> Result<HashSet<PublicKey>, EngineError> {
+    let (mut after, mut keys) = (Vec::new(), HashSet::new());
     loop {
-        let page = transaction.records_after(UNSENT, &after, PAGE)?;
-        let Some((last, _)) = page.last() else { return Ok(found) };
+        let page = transaction.records_after(FORMER, &after, PAGE)?;
+        let Some((last, _)) = page.last() else { return Ok(keys) };
         after.clone_from(last);
-        for (name, to) in &page {
-            let number = records::number_in_name(name).ok_or(EngineError::Damaged("unsent"))?;
-            let to = Conversation::read(to).ok_or(EngineError::Damaged("unsent"))?;
-            found.push((number, to));
+        for (name, _) in &page {
+            let key = name.as_slice().try_into().ok();
+            let key = key.and_then(|key| PublicKey::from_bytes(key).ok());
+            keys.insert(key.ok_or(EngineError::Damaged("former key"))?);
         }
     }
-}
-
-/// Gives a text that did not leave another id: another copy of this store may have given its id to
-/// another text.
-fn renumber(
-    transaction: &Transaction<'_, '_>,
-    own: &PublicKey,
-    to: &Conversation,
-    number: u64,
-) -> Result<(), SayError> {
-    let row = HistoryRow::of(transaction, to, number)?;
-    let Some(text) = row.text(own, to) else { return Ok(()) };
-    if let (Conversation::Person(person), Some(old)) = (to, TextId::read(text.id())) {
-        confirmation::forget_id(transaction, person, old)?;
-    }
-    let id = next_id(transaction, to)?;
-    let plaintext = text::plaintext(id, own, to, text.time, text.text);
-    let plaintext = plaintext.ok_or(EngineError::Damaged("history"))?;
-    Ok(HistoryRow::new(number, true, row.writer, row.time, plaintext).put(transaction, to)?)
 }
 
 /// Rows of texts of which a ciphertext waits for the hub, with their conversations.

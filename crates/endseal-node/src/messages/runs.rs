@@ -33,6 +33,13 @@ impl Runs {
         self.0.last().map_or(0, |(_, last)| *last)
     }
 
+    /// The numbers that are not above `last`; `None` if there is none.
+    pub(super) fn up_to(&self, last: u64) -> Option<Self> {
+        let below = self.iter().filter(|(first, _)| *first <= last);
+        let runs: Vec<_> = below.map(|(first, end)| (first, end.min(last))).collect();
+        (!runs.is_empty()).then_some(Self(runs))
+    }
+
     pub(super) fn contains(&self, number: u64) -> bool {
         let at = self.0.partition_point(|(first, _)| *first <= number);
         // This is the last run that starts at or before the number.

@@ -14,7 +14,7 @@ use super::letter_keys::LetterKeys;
 use super::membership::{Membership, membership, publish_prekeys, replace_prekeys};
 use super::problem::{self, ProblemClass};
 use super::puts::{put_receipts, put_texts};
-use super::records::{self, DROPPED, PUBLISHED, QUEUE, Transaction};
+use super::records::{self, ACKNOWLEDGED, DROPPED, PUBLISHED, Transaction};
 use super::report::SyncReport;
 use super::resend::resend_all;
 use super::send_turns::SendTurns;
@@ -136,7 +136,9 @@ pub(super) async fn greet(
         }
         Ok::<_, EngineError>(())
     })?;
-    if welcome.epoch > person.epoch() {
+    let is_other = welcome.epoch == person.epoch() && welcome.digest != *person.digest().as_bytes();
+    if welcome.epoch > person.epoch() || is_other {
+        report.record_conflict |= is_other;
         learn_own(hub, engine, person, keys).await?;
     }
     report.device_changes.extend(engine.with(|engine| device_change::after(engine, before))?);
@@ -173,10 +175,7 @@ async fn learn_own(
 fn is_older(engine: &mut Engine, welcome: &Welcome) -> Result<bool, EngineError> {
     let sequence = engine.outbox().last_number()?;
     engine.transaction(|transaction| {
-        let position = match transaction.cursor(QUEUE)? {
-            Some(value) => records::number(&value).ok_or(EngineError::Damaged("cursor"))?,
-            None => 0,
-        };
+        let position = records::counter(transaction, ACKNOWLEDGED)?;
         let published = records::counter(transaction, PUBLISHED)?;
         Ok(welcome.sequence.is_some_and(|known| known > sequence)
             || welcome.acknowledged > position

@@ -55,6 +55,18 @@ impl TextId {
         id.ok_or(EngineError::Damaged("said"))
     }
 
+    /// Returns true if this device has ever written to a person.
+    pub(super) fn has_written_to(
+        transaction: &Transaction<'_, '_>,
+        person: &PublicKey,
+    ) -> Result<bool, EngineError> {
+        if Self::last(transaction, person)?.is_some() {
+            return Ok(true);
+        }
+        let page = transaction.records_after(SERIES, person.as_bytes(), 1)?;
+        Ok(page.iter().any(|(name, _)| name.starts_with(person.as_bytes())))
+    }
+
     /// The last number that was given in a series to a person, also in one that ended; `None` if
     /// the series is of another device.
     pub(super) fn last_in_series(

@@ -4,9 +4,11 @@
 //! of each transaction in which messages arrive or are read. If a process is killed before its
 //! scan, the next one scans the messages that it left.
 
+use alloc::collections::BTreeMap;
 use std::collections::{HashMap, HashSet};
 
 use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::hash;
 use endseal_keyring::device::{Address, Certificate};
 use endseal_session::{ConversationId, Engine, EngineError, ReceivedKind, SendError};
 
@@ -30,15 +32,22 @@ const PAGE: usize = 32;
 /// Limit on the receipts of a sync: a quarter of the frames that a hub accepts at once. The others
 /// leave with the next sync.
 const MAX_RECEIPTS: usize = 256;
+/// Texts of a series whose digests are remembered: as many as a hub's window has frames.
+const MAX_DIGESTS: usize = 1_024;
+/// Length of a digest in bytes.
+const DIGEST_LEN: usize = 8;
 /// Series of a person that are remembered: one for each device, and for each time that it got new
 /// keys.
 const MAX_SERIES: usize = 64;
 
 /// Texts of a series that arrived.
+#[derive(Default)]
 struct Arrived {
     /// When the last one was noted, in milliseconds since 1970.
     time: u64,
     runs: Runs,
+    /// Digests of the latest texts, by their numbers.
+    digests: BTreeMap<u64, [u8; DIGEST_LEN]>,
 }
 
 impl Arrived {
@@ -48,15 +57,49 @@ impl Arrived {
         series: &[u8; SERIES_LEN],
     ) -> Result<Option<Self>, EngineError> {
         let value = transaction.record(ARRIVED, &series_name(writer, series))?;
-        value.map(|value| Self::read(&value)).transpose()
+        value.map(|value| Self::read(&value).ok_or(EngineError::Damaged("arrived"))).transpose()
     }
 
-    fn read(value: &[u8]) -> Result<Self, EngineError> {
-        let parts = value.split_first_chunk::<8>();
-        let found = parts.and_then(|(time, runs)| {
-            Some(Self { time: u64::from_le_bytes(*time), runs: Runs::read(runs)? })
-        });
-        found.ok_or(EngineError::Damaged("arrived"))
+    fn read(value: &[u8]) -> Option<Self> {
+        let (time, rest) = value.split_first_chunk::<8>()?;
+        let (len, rest) = rest.split_first_chunk::<2>()?;
+        let (runs, digests) = rest.split_at_checked(usize::from(u16::from_le_bytes(*len)))?;
+        let (digests, []) = digests.as_chunks::<{ 8 + DIGEST_LEN }>() else { return None };
+        let digest = |it: &[u8; 8 + DIGEST_LEN]| {
+            let (number, digest) = it.split_first_chunk::<8>()?;
+            Some((u64::from_le_bytes(*number), digest.try_into().ok()?))
+        };
+        Some(Self {
+            time: u64::from_le_bytes(*time),
+            runs: Runs::read(runs)?,
+            digests: digests.iter().map(digest).collect::<Option<_>>()?,
+        })
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let runs = self.runs.to_bytes();
+        let len = u16::try_from(runs.len()).unwrap_or_default().to_le_bytes();
+        let mut value = [&self.time.to_le_bytes()[..], &len, &runs].concat();
+        for (number, digest) in &self.digests {
+            value.extend_from_slice(&number.to_le_bytes());
+            value.extend_from_slice(digest);
+        }
+        value
+    }
+
+    /// Adds a text. Returns false if it has arrived before. Another text under the number of one
+    /// that has arrived is new: its writer's state went back in time.
+    fn add(&mut self, number: u64, plaintext: &[u8]) -> bool {
+        let mut digest = [0; DIGEST_LEN];
+        digest.copy_from_slice(&hash::digest(plaintext)[..DIGEST_LEN]);
+        let before = self.digests.insert(number, digest);
+        if self.digests.len() > MAX_DIGESTS {
+            self.digests.pop_first();
+        }
+        let is_repeated =
+            self.runs.contains(number) && before.is_none_or(|before| before == digest);
+        self.runs.add(number, number, MAX_RUNS);
+        !is_repeated
     }
 
     fn put(
@@ -65,8 +108,7 @@ impl Arrived {
         writer: &PublicKey,
         series: &[u8; SERIES_LEN],
     ) -> Result<(), EngineError> {
-        let value = [&self.time.to_le_bytes()[..], &self.runs.to_bytes()].concat();
-        transaction.put_record(ARRIVED, &series_name(writer, series), &value)
+        transaction.put_record(ARRIVED, &series_name(writer, series), &self.to_bytes())
     }
 
     /// Forgets the series of a person in which nothing arrived for longest, of more than
@@ -78,8 +120,9 @@ impl Arrived {
         let prefix = writer.as_bytes();
         let page = transaction.records_after(ARRIVED, prefix, MAX_SERIES + 1)?;
         let own = page.iter().take_while(|(name, _)| name.starts_with(prefix));
-        let series = own.map(|(name, value)| Ok((Self::read(value)?.time, name)));
-        let series = series.collect::<Result<Vec<_>, EngineError>>()?;
+        let series = own.map(|(name, value)| Some((Self::read(value)?.time, name)));
+        let series: Option<Vec<_>> = series.collect();
+        let series = series.ok_or(EngineError::Damaged("arrived"))?;
         if series.len() > MAX_SERIES
             && let Some((_, oldest)) = series.into_iter().min()
         {
@@ -146,13 +189,12 @@ pub(super) fn note(
                     Some(known) => Some(known),
                     None => Arrived::of(transaction, &of.0, &of.1)?,
                 };
-                let mut known = known.unwrap_or(Arrived { time: 0, runs: Runs::default() });
+                let mut known = known.unwrap_or_default();
                 // It came in another ciphertext: its writer did not get the receipt, or has new
                 // keys, or a hub says that the mailbox of one that it has delivered does not exist.
-                if known.runs.contains(id.number) {
+                if !known.add(id.number, &it.plaintext) {
                     consumed.push(it.number);
                 }
-                known.runs.add(id.number, id.number, MAX_RUNS);
                 known.time = records::now();
                 arrived.insert(of, known);
                 due.insert(due_name(&writer, &id.series));
@@ -214,7 +256,7 @@ pub(super) async fn encrypt_receipts(
     for (writer, _) in &due {
         let person = &writer.identity;
         let is_known = contacts.name_of(person).is_some()
-            || engine.transaction(|it| TextId::last(it, person))?.is_some();
+            || engine.transaction(|it| TextId::has_written_to(it, person))?;
         if is_known && !known.contains(person) {
             known.push(*person);
         }

@@ -3,15 +3,19 @@
 use core::time::Duration;
 
 use endseal_node::NewDeviceKeys;
-use endseal_node::messages::{HubClient, hub_limits, membership, register};
+use endseal_node::messages::{
+    HubClient, LetterKeys, SyncReport, hub_limits, membership, register, sync,
+};
+use endseal_session::Engine;
 use endseal_transport::TransportKey;
 
 use super::super::init::make_device;
 use super::super::recover::ask;
 use super::hub_of;
 use crate::ctx::{Ctx, Outcome};
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::network::{self, Destination, Timeouts};
+use crate::peer_address::HubAddress;
 use crate::sessions::{not_opened, open, work_and_close};
 use crate::{json, passphrase};
 
@@ -42,7 +46,21 @@ pub(super) fn run(
     let at = {
         let engine = home.sessions_to_renew(&before, &device, wait);
         let engine = engine.map_err(|error| not_opened(error, &home))?;
-        work_and_close(engine, ctx, |engine, _| hub_of(membership(engine)?))?
+        work_and_close(engine, ctx, |engine, ctx| {
+            let at = hub_of(membership(engine)?)?;
+            let key = TransportKey::new(&before);
+            if engine.certificate().keys().peer_id == key.peer_id() {
+                take_what_waits(
+                    engine,
+                    &key,
+                    &at,
+                    &LetterKeys::new(&home, &before),
+                    timeouts,
+                    ctx,
+                )?;
+            }
+            Ok(at)
+        })?
     };
     let root = passphrase::unlock(ctx, &home)?;
     let key = TransportKey::new(&device);
@@ -72,4 +90,33 @@ pub(super) fn run(
     let number = number.number();
     let json = json::object([("device", number.into())]);
     Ok(Outcome::done(format!("this is device {number} now; endseal sync sends what waits"), json))
+}
+
+/// Receives what waits for the present keys, which the hub deletes with them. A device that was
+/// revoked gets nothing.
+fn take_what_waits(
+    engine: &mut Engine,
+    key: &TransportKey,
+    at: &HubAddress,
+    keys: &LetterKeys<'_>,
+    timeouts: Timeouts,
+    ctx: &mut Ctx,
+) -> Result<(), Failure> {
+    let person = ctx.home()?.person()?;
+    let to = Destination { peer: at.peer, hosts: &at.hosts, timeouts, limits: hub_limits() };
+    let mut report = SyncReport::default();
+    let visited = network::run(ctx.global.json, async |mut interrupt| {
+        let visit = interrupt.with_connection(key, &to, async |connection| {
+            let hub = HubClient::new(connection, timeouts.idle);
+            Ok(sync(&hub, engine, &person, keys, &mut report).await?)
+        });
+        visit.await
+    });
+    match visited {
+        Err(failure) if matches!(failure.kind, Kind::Interrupted | Kind::Environment) => {
+            Err(failure)
+        }
+        // It may not send, or is revoked: that is why it is renewed.
+        _ => Ok(()),
+    }
 }

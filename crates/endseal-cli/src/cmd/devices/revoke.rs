@@ -3,12 +3,11 @@
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use endseal_keyring::device::DeviceId;
+use endseal_keyring::person::PersonChanges;
 use endseal_node::messages::{HubClient, hub_limits, publish_person};
-use endseal_node::person::without_devices;
 use endseal_transport::TransportKey;
 
-use super::super::recover::{ask, later};
+use super::super::recover::ask;
 use super::hub;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
@@ -49,17 +48,23 @@ pub(super) fn run(
             .hint("revoke it from another one; endseal devices renew gives it new keys"));
     }
     let lock = home.lock()?;
-    let base = later(home.person().ok(), at_hub.record);
-    let devices: Vec<DeviceId> = args.devices.iter().map(|it| (*it).into()).collect();
-    let record = without_devices(&base, &devices, &root)?;
-    home.store_person(&record, &lock)?;
+    let record = home.next_person(&root, Some(&at_hub.record), |_| {
+        let mut changes = PersonChanges::new();
+        for device in &args.devices {
+            changes.remove(*device);
+        }
+        changes
+    });
+    let Some(record) = record? else { return Err(Failure::usage("there is no person record")) };
     network::run(ctx.global.json, async |mut interrupt| {
         let published = interrupt.with_connection(&key, &to, async |connection| {
             Ok(publish_person(&HubClient::new(connection, timeouts.idle), &record).await?)
         });
         published.await
     })
-    .map_err(|failure| failure.hint("endseal sync publishes the new record"))?;
+    .map_err(|failure| failure.hint("nothing was revoked, unless endseal devices list says so"))?;
+    // Only what the hub has is in force.
+    home.store_person(&record, &lock)?;
     let numbers: Vec<String> = args.devices.iter().map(ToString::to_string).collect();
     let json = json::object([("revoked", numbers.clone().into())]);
     Ok(Outcome::done(format!("revoked: {}", numbers.join(", ")), json))

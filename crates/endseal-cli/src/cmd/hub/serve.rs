@@ -34,6 +34,12 @@ pub(super) struct Args {
     #[arg(long, value_name = "FRAMES", default_value_t = HubLimits::default().rate)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate: u32,
+    /// Ask members for an invitation for each further device, and not for the first alone
+    ///
+    /// Without this, a device whose person record the root has signed registers by itself: a person
+    /// who lost a laptop comes back with the 24 words.
+    #[arg(long)]
+    invite_devices: bool,
     #[command(flatten)]
     place: Place,
     /// Least severe events that are logged on standard error
@@ -63,6 +69,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let url = metrics.as_ref().map(|(_, address)| format!("http://{address}/metrics"));
         let mut limits = HubLimits::default();
         limits.rate = args.rate;
+        limits.invites_devices = args.invite_devices;
         limits.burst = limits.burst.max(args.rate);
         let served = Hub::serve(args.listen, &key, Policy::default(), store, limits);
         let hub = served.map_err(|error| match error {

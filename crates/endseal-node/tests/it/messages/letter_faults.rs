@@ -134,10 +134,16 @@ async fn a_slot_that_is_too_long_stops_no_later_visit() {
     let stamp = Stamp { sequence: 1, timestamp: 0, sender };
     let frame = StoredFrame::vouched(&Letter::seal(head, vec![1; 300]), stamp, stored_limits());
     let frame = frame.unwrap();
+    let digest = *alice.record.digest().as_bytes();
     let hub = Liar::new(move |_, request| {
         Some(match request {
             Request::Hello(_) | Request::Publish(_) => {
-                vec![Answer::Welcome(Welcome { prekeys: 100, epoch: 1, ..Welcome::default() })]
+                vec![Answer::Welcome(Welcome {
+                    prekeys: 100,
+                    epoch: 1,
+                    digest,
+                    ..Welcome::default()
+                })]
             }
             Request::Subscribe(it) if it.after < 9 => vec![
                 Answer::Deliver(Deliver {
