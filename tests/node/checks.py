@@ -527,8 +527,8 @@ def a_hub_with_yesterdays_database_is_found_out(world):
         shutil.copy(copy, database)
 
     world.restart(restore)
-    assert "has lost messages" in world.alice.ok("sync").err
     assert "the hub was restored" in world.bob.ok("sync").err
+    assert "has lost messages" in world.alice.ok("sync").err
 
 
 @check
@@ -540,7 +540,8 @@ def that_is_told_once_and_kept(world):
 
 @check
 def texts_arrive_at_a_hub_that_lost_its_memory(world):
-    assert world.deliver("alice", "bob", "tomorrow") == [("alice", "tomorrow")]
+    # With the text that had been damaged: what no device confirmed is sent again.
+    assert world.deliver("alice", "bob", "tomorrow")[-1] == ("alice", "tomorrow")
 
 
 @check
@@ -554,7 +555,7 @@ def a_restored_store_does_not_send(world):
     world.deliver("carol", "bob", "after the backup")
     shutil.rmtree(world.folder / "carol" / "store")
     world.carol.ok("store", "restore", world.folder / "carol.backup")
-    fails(world.carol.run("sync"), 1, "restored from a copy")
+    fails(world.carol.run("sync"), 1, "earlier copy")
 
 
 @check
