@@ -4,14 +4,12 @@
 
 mod command;
 mod reply;
-mod secret_text;
 mod socket;
 
 pub use command::{Command, Grant, GrantEffect, Rate, Remember, Request};
 pub use reply::{
     AppState, AppView, CommandError, Flow, LineView, Reply, RuleView, Status, UserView, WaitingView,
 };
-pub use secret_text::SecretText;
 pub use socket::{CallError, SOCKET, call};
 
-pub use endseal_service::control::ControlFrameError;
+pub use endseal_service::control::{ControlFrameError, SecretText};

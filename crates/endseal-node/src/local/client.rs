@@ -216,7 +216,7 @@ impl LocalClient {
 }
 
 /// Subscription to unread messages, made by [`LocalClient::follow`].
-#[derive(Debug)]
+#[allow(missing_debug_implementations, reason = "it holds texts")]
 pub struct Followed(ControlClient);
 
 impl Followed {

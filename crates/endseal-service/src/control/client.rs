@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::frame::{self, ControlFrameError};
+use super::line::LineBuffer;
 
 /// The reason why the connection could not be made.
 #[derive(Debug)]
@@ -34,8 +35,11 @@ impl fmt::Display for ControlConnectError {
 impl core::error::Error for ControlConnectError {}
 
 /// A connection to a process that listens at the socket.
-#[derive(Debug)]
-pub struct ControlClient(UnixStream);
+#[allow(missing_debug_implementations, reason = "it holds what may be secret")]
+pub struct ControlClient {
+    stream: UnixStream,
+    received: LineBuffer,
+}
 
 impl ControlClient {
     /// Connects to the socket of a service. `patience` is the timeout of each reply; without it a
@@ -55,7 +59,7 @@ impl ControlClient {
         let stream = UnixStream::connect(socket).map_err(failed)?;
         stream.set_read_timeout(patience).map_err(failed)?;
         stream.set_write_timeout(patience).map_err(failed)?;
-        Ok(Self(stream))
+        Ok(Self { stream, received: LineBuffer::default() })
     }
 
     /// Sends the call. It succeeds even if the process has already ended the connection:
@@ -65,9 +69,17 @@ impl ControlClient {
     /// # Errors
     /// [`ControlFrameError`] if the call is too long, or cannot be encoded or sent.
     pub fn send(&mut self, json: &impl Serialize, secret: &[u8]) -> Result<(), ControlFrameError> {
-        match frame::write(&mut self.0, json, secret) {
-            Err(ControlFrameError::Io(error)) if has_ended(&error) => Ok(()),
-            result => result,
+        self.send_line(&frame::to_bytes(json, secret)?)
+    }
+
+    /// Like [`Self::send`], with the bytes of a line.
+    ///
+    /// # Errors
+    /// [`ControlFrameError`] if the line cannot be sent.
+    pub fn send_line(&mut self, line: &[u8]) -> Result<(), ControlFrameError> {
+        match self.stream.write_all(line) {
+            Err(error) if !has_ended(&error) => Err(error.into()),
+            _ => Ok(()),
         }
     }
 
@@ -78,7 +90,24 @@ impl ControlClient {
     pub fn receive<T: DeserializeOwned>(
         &mut self,
     ) -> Result<(T, Zeroizing<Vec<u8>>), ControlFrameError> {
-        frame::read(&mut self.0)
+        frame::read(&mut self.stream)
+    }
+
+    /// Receives a line, without its end.
+    ///
+    /// # Errors
+    /// [`ControlFrameError`] if no line arrives within the timeout, or it is too long.
+    pub fn receive_line(&mut self) -> Result<Zeroizing<Vec<u8>>, ControlFrameError> {
+        let mut piece = Zeroizing::new([0; 1 << 16]);
+        loop {
+            if let Some(line) = self.received.next()? {
+                return Ok(line);
+            }
+            match self.stream.read(&mut *piece)? {
+                0 => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                len => self.received.write_all(&piece[..len])?,
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The encoding of messages on the socket.
 
 use core::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 use endseal_crypto::secret::Zeroizing;
 use serde::Serialize;
@@ -18,7 +18,8 @@ pub const MAX_CONTROL_FRAME: usize = 4 << 20;
 pub enum ControlFrameError {
     /// Reading from or writing to the socket failed.
     Io(io::Error),
-    /// A length is above [`MAX_CONTROL_FRAME`].
+    /// A length is above [`MAX_CONTROL_FRAME`], or a line is longer than
+    /// [`MAX_CONTROL_LINE`](super::MAX_CONTROL_LINE).
     Length,
     /// The JSON is malformed or does not have the expected structure.
     Json(serde_json::Error),
@@ -61,15 +62,6 @@ pub(crate) fn to_bytes(
         bytes.extend_from_slice(part);
     }
     Ok(bytes)
-}
-
-/// Writes a message to a blocking stream.
-pub(crate) fn write(
-    stream: &mut impl Write,
-    json: &impl Serialize,
-    secret: &[u8],
-) -> Result<(), ControlFrameError> {
-    Ok(stream.write_all(&to_bytes(json, secret)?)?)
 }
 
 /// Reads a message and its secret from a blocking stream.

@@ -3,35 +3,28 @@
 #[cfg(test)]
 mod tests;
 
-use core::convert::Infallible;
 use core::future::Future;
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::{Mutex, PoisonError};
 
 use endseal_crypto::secret::Zeroizing;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
 
 use super::frame::{self, ControlFrameError};
+use super::idle::{Accepted, FIRST_FRAME, Idle, PATIENCE};
+use super::lines::ControlLines;
 
 /// Maximum number of calls that are served at the same time.
 const CONNECTIONS: usize = 16;
-/// Minimum time that a connection has to send its JSON when others wait for a permit.
-const GRACE: Duration = Duration::from_millis(100);
-/// Maximum time until a connection has sent its JSON.
-const FIRST_FRAME: Duration = Duration::from_secs(1);
-/// Maximum time for receiving the secret, and for sending the reply.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A socket with mode 0600 that serves only its owner.
 #[derive(Debug)]
@@ -71,12 +64,38 @@ impl ControlSocket {
         busy: &(impl Serialize + Sync),
         handle: impl Fn(ControlCall) -> F + Clone + Send + 'static,
     ) {
+        let busy = frame::to_bytes(busy, &[]).unwrap_or_default();
+        let handle = move |accepted: Accepted| {
+            let handle = handle.clone();
+            async move {
+                if let Some(call) = receive(accepted).await {
+                    handle(call).await;
+                }
+            }
+        };
+        self.accept(&busy, handle).await;
+    }
+
+    /// Like [`Self::serve`], with lines in place of calls. A connection that has sent no byte since
+    /// it was made, or since its last line, may receive `busy`, which is a line with its end.
+    pub async fn serve_lines<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        busy: &[u8],
+        handle: impl Fn(ControlLines) -> F + Clone + Send + 'static,
+    ) {
+        self.accept(busy, move |accepted| handle(ControlLines::of(accepted))).await;
+    }
+
+    async fn accept<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        busy: &[u8],
+        handle: impl Fn(Accepted) -> F,
+    ) {
         let free = Arc::new(Semaphore::new(CONNECTIONS));
         let idle = Arc::new(Idle::default());
-        let busy: Arc<[u8]> =
-            frame::to_bytes(busy, &[]).map(|it| it[..].into()).unwrap_or_default();
+        let busy: Arc<[u8]> = busy.into();
         let own = fs::metadata("/proc/self").map(|it| it.uid()).ok();
-        for number in 0_u64.. {
+        loop {
             let Ok((stream, _)) = self.listener.accept().await else {
                 sleep(Duration::from_millis(20)).await;
                 continue;
@@ -88,12 +107,11 @@ impl ControlSocket {
                 continue;
             }
             let Some(permit) = idle.permit(&free).await else { return };
-            let asked_to_end = idle.add(number);
-            let (handle, idle, busy) = (handle.clone(), Arc::clone(&idle), Arc::clone(&busy));
+            let silent = idle.add();
+            let (idle, busy) = (Arc::clone(&idle), Arc::clone(&busy));
+            let handled = handle(Accepted { stream, silent, idle, busy });
             tokio::spawn(async move {
-                if let Some(call) = idle.call(number, stream, asked_to_end, &busy).await {
-                    handle(call).await;
-                }
+                handled.await;
                 drop(permit);
             });
         }
@@ -107,77 +125,17 @@ impl Drop for ControlSocket {
     }
 }
 
-/// The connections that have not sent the JSON of their call yet, in the order in which they
-/// arrived.
-#[derive(Default)]
-struct Idle(Mutex<BTreeMap<u64, Connected>>);
-
-/// A connection that has not sent its JSON yet.
-struct Connected {
-    since: Instant,
-    /// Dropping this makes the connection end.
-    _end: oneshot::Sender<Infallible>,
-}
-
-impl Idle {
-    fn with<T>(&self, work: impl FnOnce(&mut BTreeMap<u64, Connected>) -> T) -> T {
-        // A poisoned lock is safe to use: no change leaves the map half updated.
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Adds a connection. The returned receiver completes when the connection must end.
-    fn add(&self, number: u64) -> oneshot::Receiver<Infallible> {
-        let (end, asked_to_end) = oneshot::channel();
-        let connected = Connected { since: Instant::now(), _end: end };
-        self.with(|idle| idle.insert(number, connected));
-        asked_to_end
-    }
-
-    /// Waits for a permit. Connections that send nothing cannot block other calls for long, but
-    /// each has at least [`GRACE`] to send its call.
-    async fn permit(&self, free: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
-        loop {
-            let first = self.with(|idle| idle.first_key_value().map(|(_, first)| first.since));
-            let permit = Arc::clone(free).acquire_owned();
-            let Some(since) = first else { return permit.await.ok() };
-            match timeout_at(since + GRACE, permit).await {
-                Ok(permit) => return permit.ok(),
-                // The oldest connection ends, unless its call has just arrived.
-                Err(_) => {
-                    drop(self.with(BTreeMap::pop_first));
-                    let permit = Arc::clone(free).acquire_owned();
-                    if let Ok(permit) = timeout(GRACE, permit).await {
-                        return permit.ok();
-                    }
-                }
-            }
-        }
-    }
-
-    /// Reads the call of a connection. A connection that is ended before its JSON has arrived gets
-    /// `busy`: no part of its call was executed.
-    async fn call(
-        &self,
-        number: u64,
-        mut stream: UnixStream,
-        asked_to_end: oneshot::Receiver<Infallible>,
-        busy: &[u8],
-    ) -> Option<ControlCall> {
-        let json = tokio::select! {
-            biased;
-            json = timeout(FIRST_FRAME, frame::receive(&mut stream)) => Some(json.ok().flatten()),
-            _ = asked_to_end => None,
-        };
-        self.with(|idle| idle.remove(&number));
-        let Some(json) = json else {
-            // The caller may have disconnected. The socket buffer has room for these few bytes.
-            let _ = stream.try_write(busy);
-            return None;
-        };
-        let json = json?;
-        let secret = timeout(PATIENCE, frame::receive(&mut stream)).await.ok()??;
-        Some(ControlCall { stream, json, secret })
-    }
+/// Reads the call of a connection. A connection that is ended before its JSON has arrived gets
+/// `busy`: no part of its call was executed.
+async fn receive(Accepted { mut stream, silent, idle, busy }: Accepted) -> Option<ControlCall> {
+    let Some(json) = idle.first(silent, FIRST_FRAME, frame::receive(&mut stream)).await else {
+        // The caller may have disconnected. The socket buffer has room for these few bytes.
+        let _ = stream.try_write(&busy);
+        return None;
+    };
+    let json = json?;
+    let secret = timeout(PATIENCE, frame::receive(&mut stream)).await.ok()??;
+    Some(ControlCall { stream, json, secret })
 }
 
 /// A call that was received, and its connection.

@@ -7,7 +7,8 @@ use endseal_testing::Scratch;
 use tokio::runtime::Builder;
 
 use super::*;
-use crate::control::{ControlClient, ControlConnectError, MAX_CONTROL_FRAME};
+use crate::control::idle::GRACE;
+use crate::control::{ControlClient, ControlConnectError, MAX_CONTROL_FRAME, MAX_CONTROL_LINE};
 
 /// The reply to a caller whose call is not served.
 const BUSY: &str = "busy";
@@ -140,4 +141,72 @@ fn a_burst_of_calls_is_handled_or_refused() {
     let of = |reply: &str| replies.iter().filter(|it| it.as_deref() == Ok(reply)).count();
     assert_eq!(of("served") + of(BUSY), CALLERS, "{replies:?}");
     assert_eq!(of("served"), handled.load(Ordering::SeqCst));
+}
+
+/// Serves lines, each of which is sent back.
+fn with_line_echo(work: impl AsyncFnOnce(&Path)) {
+    let scratch = Scratch::new();
+    let path = scratch.path("socket");
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let socket = ControlSocket::bind(&path).unwrap();
+        tokio::spawn(async move {
+            let echo = async |mut caller: ControlLines| {
+                while let Some(line) = caller.next().await {
+                    caller.send(&[&line[..], b"\n"].concat()).await.unwrap();
+                }
+            };
+            socket.serve_lines(b"busy\n", echo).await;
+        });
+        work(&path).await;
+    });
+}
+
+/// Sends bytes and receives as many.
+async fn echoed(stream: &mut UnixStream, bytes: &[u8]) {
+    let mut reply = vec![0; bytes.len()];
+    let (mut read, mut write) = stream.split();
+    let both = async { tokio::join!(write.write_all(bytes), read.read_exact(&mut reply)) };
+    let (sent, received) = timeout(Duration::from_secs(8), both).await.expect("it is sent back");
+    sent.and(received).unwrap();
+    assert!(reply == bytes);
+}
+
+#[test]
+fn lines_are_served_one_after_the_other_on_a_connection() {
+    with_line_echo(async |path| {
+        let mut stream = connect(path).await;
+        echoed(&mut stream, b"one\n").await;
+        echoed(&mut stream, b"two\n\nthree\n").await;
+        sleep(FIRST_FRAME + GRACE).await;
+        echoed(&mut stream, &[&vec![b'x'; MAX_CONTROL_LINE - 1][..], b"\nfour\n"].concat()).await;
+        // The end of the connection is no end of a line.
+        stream.write_all(b"part").await.unwrap();
+        stream.shutdown().await.unwrap();
+        assert!(ask(&mut stream, b"").await.is_empty());
+    });
+}
+
+#[test]
+fn a_line_above_the_limit_ends_a_connection() {
+    with_line_echo(async |path| {
+        assert!(ask(&mut connect(path).await, &vec![b'x'; MAX_CONTROL_LINE + 1]).await.is_empty());
+    });
+}
+
+#[test]
+fn connections_that_wait_between_lines_keep_no_other_out() {
+    with_line_echo(async |path| {
+        let mut kept = Vec::new();
+        for _ in 0..CONNECTIONS {
+            let mut stream = connect(path).await;
+            echoed(&mut stream, b"first\n").await;
+            kept.push(stream);
+        }
+        // The one that used its connection last is not the oldest any more.
+        echoed(&mut kept[0], b"second\n").await;
+        echoed(&mut connect(path).await, b"another\n").await;
+        assert_eq!(ask(&mut kept[1], b"").await, b"busy\n");
+        echoed(&mut kept[0], b"third\n").await;
+    });
 }
