@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use endseal_crypto::identity::Identity;
 use endseal_node::Home;
-use endseal_node::local::LocalClient;
+use endseal_node::api::Client;
 use endseal_node::sessions::SessionsError;
 use endseal_session::Engine;
 use endseal_store::OpenStoreError;
@@ -42,7 +42,7 @@ pub(crate) fn wait_of(home: &Home, wait: Duration) -> Duration {
 /// Makes the failure for a store that was not opened. It names `endseal up` if that uses the store.
 pub(crate) fn not_opened(error: SessionsError, home: &Home) -> Failure {
     let is_locked = matches!(error, SessionsError::Open { error: OpenStoreError::Locked, .. });
-    if is_locked && matches!(LocalClient::find(home), Ok(Some(_))) {
+    if is_locked && matches!(Client::find(home), Ok(Some(_))) {
         return Failure::new(Kind::Environment, "endseal up uses the store").hint(STOP_UP);
     }
     if matches!(home.next_device(), Ok(Some(_))) {

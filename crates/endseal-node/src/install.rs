@@ -11,11 +11,11 @@ use endseal_keyring::person::PersonChanges;
 use endseal_keyring::{IdentityFile, PersonRecord};
 use endseal_session::EngineError;
 
+use crate::api;
 use crate::atomic::Existing;
 use crate::error::FileError;
 use crate::home::{Home, HomeLock, move_aside};
 use crate::identity::IdentityError;
-use crate::local::LocalClient;
 use crate::person::{self, PersonError};
 use crate::sessions::SessionsError;
 
@@ -82,7 +82,7 @@ impl Home {
         if matches!(existing, Existing::Keep) && path.symlink_metadata().is_ok() {
             return Err(FileError::Exists(path).into());
         }
-        if matches!(LocalClient::find(self), Ok(Some(_))) {
+        if matches!(api::Client::find(self), Ok(Some(_))) {
             return Err(InstallError::InUse);
         }
         let here = self.person().ok().filter(|it| it.identity() == new.root.public());

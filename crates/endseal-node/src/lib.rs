@@ -14,7 +14,7 @@
 //! | keep sessions, and carry their messages in files | [`sessions`] |
 //! | write, send, receive and read over a hub | [`messages`] |
 //! | keep a connection to the hub, and serve local requests | [`service`] |
-//! | send requests to such a process | [`local`] |
+//! | carry out requests, here or in such a process | [`api`] |
 //!
 //! All input has a length limit. Data that could be a key is never deleted or overwritten: rosters
 //! are added, and a replaced identity file is kept under another name.
@@ -23,8 +23,10 @@
 extern crate alloc;
 
 mod address_book;
+pub mod api;
 mod atomic;
 mod error;
+mod error_line;
 mod file;
 mod frame_target;
 mod groups;
@@ -32,7 +34,6 @@ mod home;
 mod identity;
 mod inspect;
 mod install;
-pub mod local;
 pub mod messages;
 pub mod person;
 mod renew;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | register at a hub | [`join`], [`register`] |
 //! | get one's own person record back | [`recover`] |
-//! | write a text | [`say`] |
+//! | write a text | [`say`], [`read_texts`] |
 //! | send and receive | [`sync`], or [`service`](crate::service) |
 //! | read what arrived | [`unread`], [`mark_read`] |
 //! | read what was written and read | [`history`] |
@@ -66,7 +66,7 @@ pub use inbox::{Unread, is_from_hub, mark_read, unread};
 pub use letter::{Letter, LetterHead};
 pub use letter_keys::LetterKeys;
 pub use membership::{Membership, join, membership, publish_person, register};
-pub use outbox::say;
+pub use outbox::{read_texts, say};
 pub use payload::Payload;
 pub use problem::{Problem, ProblemClass, forget_problems, problems};
 pub use receipt::TextReceipt;

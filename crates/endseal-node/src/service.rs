@@ -1,5 +1,5 @@
 //! A process that stays connected to the hub, and serves local requests over a socket
-//! (docs/spec/node.md, "Local API").
+//! (docs/spec/node-api.md).
 //!
 //! One task serves the store, the hub and the requests. It uses the store in pieces of work that do
 //! not wait for the network and may block its thread. Each connection of the socket has a task of
@@ -31,8 +31,8 @@ use self::calls::{maintain, serve_calls};
 use self::handler::{Handler, LONG_CALLS};
 use self::hub_state::HubState;
 use self::hub_task::stay_connected;
+use crate::api;
 use crate::home::Home;
-use crate::local::{self, LocalError, LocalReply};
 use crate::messages::{LetterKeys, SharedEngine};
 
 pub use self::dialer::{DialError, Dialed};
@@ -99,7 +99,7 @@ impl Service {
     /// # Panics
     /// Panics outside a tokio runtime with I/O.
     pub fn bind(home: &Home, options: ServiceOptions) -> Result<Self, BindServiceError> {
-        let path = local::socket(home);
+        let path = api::socket(home);
         match ControlSocket::bind(&path) {
             Ok(socket) => Ok(Self { socket, options }),
             Err(source) => Err(BindServiceError { path, source }),
@@ -128,8 +128,8 @@ impl Service {
         let (under_way, mut all_replied) = mpsc::channel::<()>(1);
         let handler = Handler::new(calls, engine.arrivals(), stopped, under_way);
         let accepted = tokio::spawn(async move {
-            let busy: Result<LocalReply, LocalError> = Err(LocalError::Busy);
-            socket.serve(&busy, move |call| handler.clone().handle(call)).await;
+            let busy = api::answer(None, &Err(api::Error::busy()));
+            socket.serve_lines(&busy, move |caller| handler.clone().handle(caller)).await;
         });
         tokio::select! {
             () = stop => {}
@@ -147,21 +147,6 @@ impl Service {
             let _ = timeout(FAREWELL, endpoint.close(CloseCode::Done)).await;
         }
     }
-}
-
-/// Formats an error and its causes in one line.
-fn line(error: &dyn Error) -> String {
-    let mut causes = vec![error.to_string()];
-    let mut next = error.source();
-    while let Some(error) = next {
-        let cause = error.to_string();
-        // Skips a wrapper that repeats the text of its source.
-        if causes.last() != Some(&cause) {
-            causes.push(cause);
-        }
-        next = error.source();
-    }
-    causes.join(": ")
 }
 
 const _: () = assert!(LONG_CALLS < 16, "the rest of the socket's calls is for short ones");

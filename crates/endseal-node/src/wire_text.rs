@@ -1,4 +1,4 @@
-//! Text forms of identities, devices and peer ids in messages of the local API.
+//! Text forms of identities, devices and peer ids in messages of the node API.
 
 pub(crate) mod identity {
     //! Text form of an identity.

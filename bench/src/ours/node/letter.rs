@@ -7,10 +7,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_keyring::roster::GroupId;
-use endseal_node::local::LocalClient;
+use endseal_node::api::{Client, Reply, Request, SecretText};
 use endseal_node::messages::Conversation;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::runtime::Runtime;
@@ -101,14 +100,13 @@ impl Letter {
         let (connected, are_connected) = channel();
         let people: Vec<_> = team.members.drain(..self.members).collect();
         for (person, relay) in people.into_iter().zip(&self.relays[1..]) {
-            let own = *person.identity();
             let running = start(person, relay.address(), connected.clone())?;
             let (client, arrived) = (running.client.clone(), arrived.clone());
             self.others.push(running);
             let after = last_number(&client)?;
             // The thread ends with the service.
             let inbox = thread::Builder::new().name("inbox".to_owned());
-            inbox.spawn(move || follow(&client, after, &own, &arrived))?;
+            inbox.spawn(move || follow(&client, after, &arrived))?;
         }
         let sender = team.sender.take().ok_or("the sender's service runs")?;
         self.sender = Some(start(sender, self.relays[0].address(), connected)?);
@@ -127,7 +125,8 @@ impl Letter {
         let to = Conversation::Group(self.group);
         let before = self.count()?;
         let begin = Instant::now();
-        sender.client.say(&to, text.as_bytes(), false)?;
+        let texts = vec![SecretText::new(text.clone())];
+        sender.client.call(&Request::Say { to, texts })?;
         let (mut last, mut texts) = (begin, Vec::new());
         while texts.len() < self.members {
             let Arrived { at, text } = self.arrivals.recv_timeout(PATIENCE).map_err(|_| {
@@ -169,12 +168,14 @@ impl Drop for Letter {
 }
 
 /// Returns the number of the last text in an inbox.
-fn last_number(client: &LocalClient) -> Result<u64, Failure> {
+fn last_number(client: &Client) -> Result<u64, Failure> {
     let (mut last, mut after) = (0, 0);
     loop {
-        let (page, next) = client.unread(after)?;
-        last = page.last().map_or(last, |it| it.number);
-        match next {
+        let Reply::Texts(page) = client.call(&Request::Unread { after })? else {
+            return Err("unread gave another reply".into());
+        };
+        last = page.rows.last().map_or(last, |it| it.number);
+        match page.next {
             Some(next) => after = next,
             None => return Ok(last),
         }
@@ -182,12 +183,12 @@ fn last_number(client: &LocalClient) -> Result<u64, Failure> {
 }
 
 /// Reports each text that arrives in the inbox, until the service ends.
-fn follow(client: &LocalClient, after: u64, own: &PublicKey, arrived: &Sender<Arrived>) {
+fn follow(client: &Client, after: u64, arrived: &Sender<Arrived>) {
     let Ok(mut followed) = client.follow(after) else { return };
     while let Ok(texts) = followed.next() {
         let at = Instant::now();
         for it in texts {
-            let text = it.text(own).map(|it| it.text.to_owned()).unwrap_or_default();
+            let text = it.text.map(|it| it.expose_secret().to_owned()).unwrap_or_default();
             if arrived.send(Arrived { at, text }).is_err() {
                 return;
             }

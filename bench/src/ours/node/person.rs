@@ -11,7 +11,6 @@ use endseal_hub::{HubStore as _, SqliteStore};
 use endseal_keyring::device::DeviceId;
 use endseal_keyring::{IdentityFile, Invitation, JoinToken, PersonRecord};
 use endseal_node::messages::{self, Conversation, HubClient, LetterKeys, SyncReport, join, sync};
-use endseal_node::sessions::Texts;
 use endseal_node::{Existing, Home, NewIdentity, OtherDevices};
 use endseal_session::Engine;
 use endseal_transport::TransportKey;
@@ -103,7 +102,8 @@ impl Person {
 /// Stores the lines of a text as messages to a person, to be sent by the next visit.
 pub(super) fn say(engine: &mut Engine, to: &PublicKey, lines: &str) -> Result<u64, Failure> {
     let to = Conversation::Person(*to);
-    Ok(messages::say(engine, &to, Texts::lines(lines.as_bytes()))?)
+    let texts: Vec<&str> = lines.lines().collect();
+    Ok(messages::say(engine, &to, &texts)?)
 }
 
 /// Creates an invitation to the hub that many devices may use.

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 
-use endseal_node::local::LocalClient;
+use endseal_node::api::Client;
 use endseal_node::messages::LetterKeys;
 use endseal_node::service::{DialError, Dialed, Service, ServiceEvent, ServiceOptions};
 use tokio::runtime::Builder;
@@ -16,7 +16,7 @@ use crate::ours::sessions::folder::Failure;
 
 /// A running service. [`Self::stop`] returns the person.
 pub(super) struct Running {
-    pub(super) client: LocalClient,
+    pub(super) client: Client,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<Person, String>>,
 }
@@ -62,7 +62,7 @@ pub(super) fn start(
     // Nothing is ever sent on this channel: it closes when the socket exists or the thread has
     // ended.
     let _ = is_bound.recv();
-    match LocalClient::find(&home)? {
+    match Client::find(&home)? {
         Some(client) => Ok(Running { client, stop, thread }),
         None => Err(match thread.join() {
             Ok(Err(why)) => why.into(),

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 
 /// The hub at which this device is registered.
 fn hub(wait: Duration, ctx: &mut Ctx) -> Result<HubAddress, Failure> {
-    hub_of(with_node(wait, ctx, |node, _| node.status())?.0.membership)
+    hub_of(with_node(wait, ctx, |node, _| node.status())?.status.membership)
 }
 
 fn hub_of(membership: Option<Membership>) -> Result<HubAddress, Failure> {

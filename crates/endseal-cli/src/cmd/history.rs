@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use endseal_node::messages::{Conversation, HistoryRow, TextDelivery};
+use endseal_node::api::{CallError, Page, Reply, Request, SecretText, TextRow};
+use endseal_node::messages::{Conversation, TextDelivery};
 
 use super::inbox::shown;
 use super::say::conversation;
@@ -12,11 +13,11 @@ use crate::failure::Failure;
 use crate::json;
 use crate::names::Names;
 use crate::names::identity_text;
-use crate::node_access::with_node;
+use crate::node_access::{NodeAccess, with_node};
 use crate::time::rfc3339;
 
 /// Rows that are read at once.
-const PAGE: usize = 256;
+const PAGE: u64 = 256;
 
 /// Print what was written to a person or a group, and what was read
 ///
@@ -47,15 +48,15 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         .collect();
     with_node(args.store.wait, ctx, |node, ctx| {
         let own = node.own();
-        let matches = |row: &HistoryRow| {
+        let matches = |row: &TextRow| {
             if words.is_empty() {
                 return true;
             }
-            let text = row.text(&own, &other).map(|it| it.text.to_lowercase());
+            let text = row.text.as_ref().map(|it| it.expose_secret().to_lowercase());
             text.is_some_and(|text| words.iter().all(|word| text.contains(word)))
         };
-        let print = |row: &HistoryRow, ctx: &mut Ctx| {
-            let (text, writer) = (row.text(&own, &other), row.writer.identity);
+        let print = |row: &TextRow, ctx: &mut Ctx| {
+            let writer = row.from;
             if ctx.global.json {
                 let member = match other {
                     Conversation::Person(_) => None,
@@ -66,9 +67,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                     ("sent", row.is_sent.into()),
                     ("from", identity_text(writer).into()),
                     ("member_name", member.into()),
-                    ("device", row.writer.device.number().into()),
-                    ("time", text.map(|it| rfc3339(it.time)).into()),
-                    ("text", text.map(|it| it.text).into()),
+                    ("device", row.device.into()),
+                    ("time", row.time.map(rfc3339).into()),
+                    ("text", row.text.as_ref().map(SecretText::expose_secret).into()),
                     ("delivery", row.delivery.map(delivery_name).into()),
                 ]);
                 return ctx.print(format!("{object}\n").as_bytes());
@@ -82,14 +83,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 Conversation::Person(_) => name.clone(),
                 Conversation::Group(id) => names.person(&writer, Some(&id)),
             };
-            ctx.print(shown(&name, text).as_bytes())
+            ctx.print(shown(&name, row).as_bytes())
         };
         let (mut after, mut last) = (0, VecDeque::new());
         loop {
-            let page = node.history(&other, after, PAGE)?;
-            let Some(end) = page.last() else { break };
-            after = end.number;
-            for row in page.into_iter().filter(&matches) {
+            let page = rows(node, other, after, PAGE)?;
+            for row in page.rows.into_iter().filter(&matches) {
                 match args.last {
                     None => print(&row, ctx)?,
                     Some(count) => {
@@ -100,15 +99,31 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                     }
                 }
             }
+            match page.next {
+                Some(next) => after = next,
+                None => break,
+            }
         }
         // Rows may be long, so that only the numbers are kept.
         for number in last {
-            for row in node.history(&other, number - 1, 1)? {
+            for row in rows(node, other, number - 1, 1)?.rows {
                 print(&row, ctx)?;
             }
         }
         Ok(Outcome::default())
     })
+}
+
+fn rows(
+    node: &mut NodeAccess<'_>,
+    with: Conversation,
+    after: u64,
+    limit: u64,
+) -> Result<Page<TextRow>, Failure> {
+    match node.call(Request::History { with, after, limit })? {
+        Reply::Texts(page) => Ok(page),
+        _ => Err(CallError::Unexpected.into()),
+    }
 }
 
 fn delivery_name(delivery: TextDelivery) -> &'static str {

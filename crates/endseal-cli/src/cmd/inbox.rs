@@ -3,8 +3,8 @@
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::PeerIdText;
-use endseal_node::local::LocalClient;
-use endseal_node::messages::{Conversation, Unread};
+use endseal_node::api::{CallError, Client, Reply, Request, SecretText, TextRow};
+use endseal_node::messages::Conversation;
 
 use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
@@ -49,23 +49,30 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if args.problems {
         return list_problems(args, ctx);
     }
-    if args.follow && LocalClient::find(&ctx.home()?)?.is_none() {
-        return Err(Failure::new(Kind::Environment, "endseal up is not running")
-            .hint("start it, in another terminal: endseal up"));
-    }
+    let followed = match Client::find(&ctx.home()?)? {
+        Some(client) if args.follow => Some(client.follow(0)?),
+        None if args.follow => {
+            return Err(Failure::new(Kind::Environment, "endseal up is not running")
+                .hint("start it, in another terminal: endseal up"));
+        }
+        _ => None,
+    };
     let names = Names::load(&ctx.home()?)?;
     with_node(args.store.wait, ctx, |node, ctx| {
         let own = node.own();
-        let show = |page: &[Unread], node: &mut NodeAccess<'_>, ctx: &mut Ctx| {
+        let show = |page: &[TextRow], node: &mut NodeAccess<'_>, ctx: &mut Ctx| {
             for message in page {
                 let line = line(message, &own, &names, ctx.global.json);
                 ctx.print(line.as_bytes())?;
             }
             // Print before marking as read: after a crash a text is shown twice, but never lost.
-            if args.keep { Ok(()) } else { node.mark_read(page) }
+            if !args.keep {
+                let numbers = page.iter().map(|it| it.number).collect();
+                node.call(Request::MarkRead { numbers })?;
+            }
+            Ok::<_, Failure>(())
         };
-        if args.follow {
-            let mut followed = node.follow()?;
+        if let Some(mut followed) = followed {
             loop {
                 show(&followed.next()?, node, ctx)?;
             }
@@ -73,9 +80,11 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         show_changes(args.keep, &own, &names, node, ctx)?;
         let mut after = 0;
         loop {
-            let (page, next) = node.unread(after)?;
-            show(&page, node, ctx)?;
-            match next {
+            let Reply::Texts(page) = node.call(Request::Unread { after })? else {
+                return Err(CallError::Unexpected.into());
+            };
+            show(&page.rows, node, ctx)?;
+            match page.next {
                 Some(next) => after = next,
                 None => return Ok(Outcome::default()),
             }
@@ -91,17 +100,22 @@ fn show_changes(
     node: &mut NodeAccess<'_>,
     ctx: &mut Ctx,
 ) -> Result<(), Failure> {
-    let changes = node.unseen_changes()?;
-    let Some(last) = changes.last().map(|it| it.number) else { return Ok(()) };
-    for change in &changes {
+    let Reply::DeviceChanges(changes) = node.call(Request::DeviceChanges {})? else {
+        return Err(CallError::Unexpected.into());
+    };
+    let Some(last) = changes.rows.last().map(|it| it.number) else { return Ok(()) };
+    for change in &changes.rows {
         ctx.note(&format!("note: {}", device_changes::line(change, own, names)));
     }
-    if keep { Ok(()) } else { node.mark_changes_seen(last) }
+    if !keep {
+        node.call(Request::MarkChangesSeen { last })?;
+    }
+    Ok(())
 }
 
 /// A message for people or programs, with its line end.
-fn line(message: &Unread, own: &PublicKey, names: &Names, as_json: bool) -> Zeroizing<String> {
-    let (from, text) = (message.from(), message.text(own));
+fn line(message: &TextRow, own: &PublicKey, names: &Names, as_json: bool) -> Zeroizing<String> {
+    let from = &message.from;
     let id = match &message.conversation {
         Conversation::Person(_) => None,
         Conversation::Group(id) => Some(id),
@@ -114,35 +128,33 @@ fn line(message: &Unread, own: &PublicKey, names: &Names, as_json: bool) -> Zero
             ("name", names.contact(from).into()),
             ("member_name", id.and_then(|id| names.member(from, Some(id))).into()),
             ("group", group.into()),
-            ("device", message.writer.device.number().into()),
-            ("time", text.map(|it| rfc3339(it.time)).into()),
-            ("text", text.map(|it| it.text).into()),
+            ("device", message.device.into()),
+            ("time", message.time.map(rfc3339).into()),
+            ("text", message.text.as_ref().map(SecretText::expose_secret).into()),
         ]);
         return Zeroizing::new(format!("{object}\n"));
     }
     let name = if from == own { "me".to_owned() } else { names.person(from, id) };
     match group {
-        Some(group) => shown(&format!("{name} in {group}"), text),
-        None => shown(&name, text),
+        Some(group) => shown(&format!("{name} in {group}"), message),
+        None => shown(&name, message),
     }
 }
 
 /// Formats a text for people, with its line end.
-pub(super) fn shown(
-    name: &str,
-    text: Option<endseal_node::messages::Text<'_>>,
-) -> Zeroizing<String> {
-    let len = text.map_or(0, |it| it.text.len());
+pub(super) fn shown(name: &str, row: &TextRow) -> Zeroizing<String> {
+    let text = row.text.as_ref().map(SecretText::expose_secret);
+    let len = text.map_or(0, str::len);
     let mut line = Zeroizing::new(String::with_capacity(2 * len + 128));
-    match text {
-        Some(text) => {
-            line.push_str(&rfc3339(text.time));
+    match (row.time, text) {
+        (Some(time), Some(text)) => {
+            line.push_str(&rfc3339(time));
             line.push(' ');
             line.push_str(name);
             line.push_str("> ");
-            indent(text.text, &mut line);
+            indent(text, &mut line);
         }
-        None => {
+        _ => {
             line.push_str(name);
             line.push_str("> (a message that this version cannot show)");
         }
@@ -155,8 +167,10 @@ fn list_problems(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let names = Names::load(&ctx.home()?)?;
     with_node(args.store.wait, ctx, |node, ctx| {
         let (mut text, mut list) = (String::new(), Vec::new());
-        let found = node.problems()?;
-        for problem in &found {
+        let Reply::Problems(found) = node.call(Request::Problems {})? else {
+            return Err(CallError::Unexpected.into());
+        };
+        for problem in &found.rows {
             let (time, class) = (rfc3339(problem.time), problem.class.as_str());
             let peer = PeerIdText::from(problem.peer).to_string();
             let from = problem.device.map(|device| device.identity);
@@ -176,7 +190,7 @@ fn list_problems(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             ]));
         }
         let json = json::object([("problems", Value::Array(list))]);
-        let Some(last) = found.last().filter(|_| args.clear) else {
+        let Some(last) = found.rows.last().filter(|_| args.clear) else {
             return Ok(Outcome::new(text, json));
         };
         // Print before deleting: after a crash a problem is shown twice, but never lost.
@@ -184,7 +198,7 @@ fn list_problems(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             true => ctx.print(format!("{json}\n").as_bytes())?,
             false => ctx.print(text.as_bytes())?,
         }
-        node.forget_problems(last.number)?;
+        node.call(Request::ForgetProblems { last: last.number })?;
         Ok(Outcome::default())
     })
 }

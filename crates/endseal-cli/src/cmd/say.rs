@@ -1,10 +1,12 @@
 //! `endseal say`: writes a text to a person or a group.
 
-use std::io::Cursor;
+use std::io::{Cursor, Read as _};
 
 use endseal_keyring::Name;
 use endseal_node::GroupError;
-use endseal_node::messages::{Conversation, SayError};
+use endseal_node::api::{CallError, Reply, Request};
+use endseal_node::messages::{Conversation, SayError, read_texts};
+use endseal_node::sessions::Texts;
 
 use super::session::{Partner, StoreArgs};
 use crate::ctx::{Ctx, Outcome};
@@ -44,7 +46,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         text => Box::new(Cursor::new(text.as_bytes().to_vec())),
     };
     let (count, sender) = with_node(args.store.wait, ctx, |node, _| {
-        Ok((node.say(&to, reader, args.lines)?, node.sender()))
+        let reader = reader.take(node.max_input());
+        let input = if args.lines { Texts::lines(reader) } else { Texts::whole(reader) };
+        match node.call(Request::Say { to, texts: read_texts(input)? })? {
+            Reply::Said(said) => Ok((said.texts, node.sender())),
+            _ => Err(CallError::Unexpected.into()),
+        }
     })?;
     let text = format!("{} for {name} wait for {sender}", plural(count, "text"));
     let text = if count == 1 { text.replacen(" wait ", " waits ", 1) } else { text };

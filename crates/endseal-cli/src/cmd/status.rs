@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 
 use endseal_keyring::PeerIdText;
+use endseal_node::api::NodeStatus;
 
 use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
@@ -31,7 +32,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let (status, connected) = with_node(args.store.wait, ctx, |node, _| node.status())?;
+    let NodeStatus { status, connected, .. } =
+        with_node(args.store.wait, ctx, |node, _| node.status())?;
     let up = connected.map(|connected| if connected { "connected" } else { "not connected" });
     let hub = status.membership.as_ref();
     let mut text = String::new();

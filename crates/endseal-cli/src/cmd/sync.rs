@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::random::OsRandom;
-use endseal_node::local::LocalClient;
+use endseal_node::api::{CallError, Client, Reply, Request};
 use endseal_node::messages::{
     Conversation, HubClient, HubError, LetterKeys, SkippedReason, Status, SyncError, SyncReport,
     hub_limits, membership, status, sync,
@@ -47,8 +47,15 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let attempts = if args.once { 1 } else { ATTEMPTS };
     let home = ctx.home()?;
     let names = Names::load(&home)?;
-    let (report, waiting) = match LocalClient::find(&home)? {
-        Some(client) => (client.sync(attempts)?, client.status()?.0),
+    let (report, waiting) = match Client::find(&home)? {
+        Some(client) => {
+            let replies =
+                (client.call(&Request::Sync { attempts })?, client.call(&Request::Status {})?);
+            let (Reply::Report(report), Reply::Status(now)) = replies else {
+                return Err(CallError::Unexpected.into());
+            };
+            (report, now.status)
+        }
         None => visit(args, attempts, ctx)?,
     };
     let own = *home.person()?.identity().ed25519();

@@ -1,7 +1,7 @@
 //! `endseal up`: stays connected to the hub.
 
 use endseal_keyring::PeerIdText;
-use endseal_node::local::LocalClient;
+use endseal_node::api::Client;
 use endseal_node::messages::{LetterKeys, SyncError, hub_limits, membership};
 use endseal_node::service::{
     BindServiceError, DialError, Dialed, Service, ServiceEvent, ServiceOptions,
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
     // Check before the user types a passphrase.
-    if LocalClient::find(&home)?.is_some() {
+    if Client::find(&home)?.is_some() {
         let message = format!("endseal up runs already in '{}'", home.path().display());
         return Err(Failure::new(Kind::Environment, message).hint("endseal status shows it"));
     }

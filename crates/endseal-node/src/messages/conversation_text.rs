@@ -1,4 +1,4 @@
-//! Text form of a conversation in messages of the local API: an identity for a person, and the
+//! Text form of a conversation in messages of the node API: an identity for a person, and the
 //! hexadecimal id for a group.
 
 use endseal_crypto::identity::PublicIdentity;

@@ -2,16 +2,15 @@
 
 use tokio::sync::oneshot;
 
-use crate::local::{LocalError, LocalReply, LocalRequest, Secret};
+use crate::api::{Error, Reply, Request};
 
-/// A reply and its concatenated plaintexts.
-pub(super) type Answer = Result<(LocalReply, Secret), LocalError>;
-/// Channel that returns the reply to the connection.
+/// Result of a request.
+pub(super) type Answer = Result<Reply, Error>;
+/// Channel that returns the result to the connection.
 pub(super) type Answering = oneshot::Sender<Answer>;
 
-/// A request with its secret and the channel for the reply.
+/// A request with the channel for its result.
 pub(super) struct Call {
-    pub(super) request: LocalRequest,
-    pub(super) secret: Secret,
+    pub(super) request: Request,
     pub(super) reply: Answering,
 }

@@ -1,13 +1,12 @@
-//! Connections of the local socket: each has one request and its replies.
+//! Connections of the local socket.
 
 use alloc::sync::Arc;
 
-use endseal_crypto::secret::Zeroizing;
-use endseal_service::control::{ControlCall, ControlFrameError};
+use endseal_service::control::ControlLines;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use super::call::{Answer, Call};
-use crate::local::{LocalError, LocalReply, LocalRequest, Secret};
+use crate::api::{self, Error, Id, Reply, Request};
 
 /// Limit on concurrent requests that wait for messages or for the hub.
 pub(super) const LONG_CALLS: usize = 8;
@@ -34,90 +33,81 @@ impl Handler {
         Self { calls, arrivals, stopped, long_calls, _under_way: under_way }
     }
 
-    pub(super) async fn handle(self, mut call: ControlCall) {
-        let request = match call.parse::<LocalRequest>() {
-            Ok(request) => request,
-            Err(error) => {
-                return reply(&mut call, Err(LocalError::Invalid(error.to_string()))).await;
+    /// Serves the requests of a connection until either side ends it.
+    pub(super) async fn handle(mut self, mut caller: ControlLines) {
+        loop {
+            let line = tokio::select! {
+                line = caller.next() => line,
+                _ = self.stopped.wait_for(|it| *it) => None,
+            };
+            let Some(line) = line else { return };
+            let (id, answer) = match Request::read(&line) {
+                Ok((id, Request::Follow { after })) => {
+                    return self.follow(&mut caller, &id, after).await;
+                }
+                Ok((id, request)) => match caller.until_closed(self.execute(request)).await {
+                    Some(answer) => (Some(id), answer),
+                    None => return,
+                },
+                Err((id, error)) => (id, Err(error)),
+            };
+            drop(line);
+            if caller.send(&api::answer(id.as_ref(), &answer)).await.is_err() {
+                return;
             }
-        };
-        let secret = core::mem::take(&mut call.secret);
-        match request {
-            LocalRequest::Follow { after } => self.follow(&mut call, after).await,
-            request @ LocalRequest::Sync { .. } => {
-                let Ok(_permit) = self.long_calls.try_acquire() else {
-                    return reply(&mut call, Err(LocalError::Busy)).await;
-                };
-                self.reply_to(&mut call, request, secret).await;
-            }
-            request => self.reply_to(&mut call, request, secret).await,
         }
     }
 
-    /// Executes a request and replies, unless the caller closes the connection first.
-    async fn reply_to(&self, call: &mut ControlCall, request: LocalRequest, secret: Secret) {
-        if let Some(answer) = call.until_closed(self.ask(request, secret)).await {
-            reply(call, answer).await;
-        }
+    async fn execute(&self, request: Request) -> Answer {
+        let is_long = matches!(request, Request::Sync { .. });
+        let permit = is_long.then(|| self.long_calls.try_acquire()).transpose();
+        let _permit = permit.map_err(|_| Error::busy())?;
+        self.ask(request).await
     }
 
     /// Sends the unread texts, and later those that arrive, until the caller or the service stops.
-    async fn follow(mut self, call: &mut ControlCall, mut after: u64) {
+    async fn follow(mut self, caller: &mut ControlLines, id: &Id, mut after: u64) {
         let long_calls = Arc::clone(&self.long_calls);
-        let Ok(_permit) = long_calls.try_acquire() else {
-            return reply(call, Err(LocalError::Busy)).await;
-        };
-        loop {
+        let permit = long_calls.try_acquire().map_err(|_| Error::busy());
+        let answer = permit.as_ref().map(|_| Reply::Done {}).map_err(Clone::clone);
+        if caller.send(&api::answer(Some(id), &answer)).await.is_err() || permit.is_err() {
+            return;
+        }
+        let error = loop {
             self.arrivals.mark_unchanged();
-            loop {
-                let asked = self.ask(LocalRequest::Unread { after }, Zeroizing::default());
-                let Some(answer) = call.until_closed(asked).await else { return };
-                let Ok((LocalReply::Unread { rows, next }, _)) = &answer else {
-                    return reply(call, answer).await;
-                };
-                let (is_empty, next) = (rows.is_empty(), *next);
-                if !is_empty {
-                    tokio::select! {
-                        // The caller may be a pager that stops reading.
-                        sent = reply_at_leisure(call, answer) => if sent.is_err() { return },
-                        _ = self.stopped.wait_for(|it| *it) => return,
-                    }
+            let answer = caller.until_closed(self.ask(Request::Unread { after })).await;
+            let page = match answer {
+                Some(Ok(Reply::Texts(page))) => page,
+                Some(Err(error)) => break error,
+                _ => return,
+            };
+            let next = page.next;
+            if !page.rows.is_empty() {
+                let line = api::notification(&Ok(Reply::Texts(page)));
+                tokio::select! {
+                    // The caller may be a pager that stops reading.
+                    sent = caller.send_at_leisure(&line) => if sent.is_err() { return },
+                    _ = self.stopped.wait_for(|it| *it) => return,
                 }
-                let Some(next) = next else { break };
+            }
+            if let Some(next) = next {
                 after = next;
+                continue;
             }
             tokio::select! {
-                changed = self.arrivals.changed() => if changed.is_err() { break },
-                _ = self.stopped.wait_for(|it| *it) => break,
-                () = call.closed() => return,
+                changed = self.arrivals.changed() => if changed.is_err() { break Error::stopping() },
+                _ = self.stopped.wait_for(|it| *it) => break Error::stopping(),
+                () = caller.closed() => return,
             }
-        }
-        reply(call, Err(LocalError::Stopping)).await;
+        };
+        // The caller may be gone.
+        let _ = caller.send(&api::notification(&Err(error))).await;
     }
 
     /// Sends a request to the task that owns the store, and waits for the answer.
-    async fn ask(&self, request: LocalRequest, secret: Secret) -> Answer {
+    async fn ask(&self, request: Request) -> Answer {
         let (reply, answered) = oneshot::channel();
-        let stopping = |_| LocalError::Stopping;
-        self.calls.send(Call { request, secret, reply }).await.map_err(|_| LocalError::Stopping)?;
-        answered.await.map_err(stopping)?
-    }
-}
-
-/// Sends a reply. The caller may be gone, so that a failure is ignored.
-async fn reply(call: &mut ControlCall, answer: Answer) {
-    let (json, secret) = parts(answer);
-    let _ = call.reply(&json, &secret).await;
-}
-
-async fn reply_at_leisure(call: &mut ControlCall, answer: Answer) -> Result<(), ControlFrameError> {
-    let (json, secret) = parts(answer);
-    call.reply_at_leisure(&json, &secret).await
-}
-
-fn parts(answer: Answer) -> (Result<LocalReply, LocalError>, Secret) {
-    match answer {
-        Ok((reply, secret)) => (Ok(reply), secret),
-        Err(error) => (Err(error), Zeroizing::default()),
+        self.calls.send(Call { request, reply }).await.map_err(|_| Error::stopping())?;
+        answered.await.map_err(|_| Error::stopping())?
     }
 }

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 
 use super::event::ServiceEvent;
 use super::syncs::Syncs;
-use crate::local::LocalError;
+use crate::api::{Error, ErrorKind};
 use crate::messages::{StayEvents, SyncError, SyncReport};
 
 /// Connection state that was reported last.
@@ -63,8 +63,8 @@ impl<'n> HubState<'n> {
     }
 
     /// Reports a failed attempt.
-    pub(super) fn failed(&self, error: &LocalError) {
-        let is_refusal = matches!(error, LocalError::Hub { is_transient: false, .. });
+    pub(super) fn failed(&self, error: &Error) {
+        let is_refusal = error.kind == (ErrorKind::Hub { is_transient: false });
         let cause = error.to_string();
         if is_refusal {
             self.tell(Told::Refused, || ServiceEvent::Refused { cause });
@@ -104,7 +104,7 @@ impl<'n> HubState<'n> {
 
     /// Replies to the requests that still wait for a sync: the service is stopping.
     pub(super) fn end(&self) {
-        self.syncs.failed(&LocalError::Stopping);
+        self.syncs.failed(&Error::stopping());
     }
 
     fn note_full(&self, is_full: bool) {

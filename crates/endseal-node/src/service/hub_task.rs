@@ -9,8 +9,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::dialer::{DialError, Dialed};
 use super::hub_state::HubState;
-use super::{FAREWELL, ServiceOptions, line};
-use crate::local::LocalError;
+use super::{FAREWELL, ServiceOptions};
+use crate::api::{Error, ErrorKind};
+use crate::error_line::line;
 use crate::messages::{HubClient, LetterKeys, SharedEngine, Stay, SyncError};
 
 /// Age at which a connection counts as working. The next failure is then counted as the first one.
@@ -42,7 +43,9 @@ pub(super) async fn stay_connected(
                 }
                 ended
             }
-            Err(DialError { cause, is_transient }) => Err(LocalError::Hub { cause, is_transient }),
+            Err(DialError { cause, is_transient }) => {
+                Err(Error::new(ErrorKind::Hub { is_transient }, &cause))
+            }
         };
         let Err(error) = ended else { continue };
         state.failed(&error);
@@ -64,23 +67,24 @@ async fn stay(
     own: (&PersonRecord, &LetterKeys<'_>),
     options: &ServiceOptions,
     state: &HubState<'_>,
-) -> Result<(), LocalError> {
+) -> Result<(), Error> {
     let begin = Instant::now();
     let (person, keys) = own;
     let stay = Stay { hub, engine, person, keys, said: &state.said, retry: options.retry };
     while begin.elapsed() < RENEWED {
         state.syncs.begin();
         let again = state.syncs.asked();
-        stay.run(again, state).await.map_err(LocalError::from)?;
+        stay.run(again, state).await.map_err(Error::from)?;
     }
     Ok(())
 }
 
-impl From<SyncError> for LocalError {
+impl From<SyncError> for Error {
     fn from(error: SyncError) -> Self {
+        let is_transient = error.is_transient();
         match error {
-            SyncError::Engine(error) => Self::Store(line(&error)),
-            error => Self::Hub { cause: line(&error), is_transient: error.is_transient() },
+            SyncError::Engine(error) => error.into(),
+            error => Self::new(ErrorKind::Hub { is_transient }, &line(&error)),
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use core::cell::RefCell;
 
-use endseal_crypto::secret::Zeroizing;
 use tokio::sync::Notify;
 
 use super::call::Answering;
-use crate::local::{LocalError, LocalReply};
+use crate::api::{Error, ErrorKind, Reply};
 use crate::messages::SyncReport;
 
 /// A request that waits for a sync.
@@ -59,13 +58,13 @@ impl Syncs {
     pub(super) fn succeeded(&self, report: &SyncReport) {
         for Waiting { reply, .. } in self.present.take() {
             // The caller may be gone.
-            let _ = reply.send(Ok((LocalReply::Report(report.clone()), Zeroizing::default())));
+            let _ = reply.send(Ok(Reply::Report(report.clone())));
         }
     }
 
     /// Records that the hub temporarily accepts nothing. This counts as a failed attempt, but the
     /// sync continues.
-    pub(super) fn refused(&self, error: &LocalError) {
+    pub(super) fn refused(&self, error: &Error) {
         let mut present = self.present.borrow_mut();
         for mut waiting in present.split_off(0) {
             waiting.attempts = waiting.attempts.saturating_sub(1);
@@ -78,8 +77,8 @@ impl Syncs {
     }
 
     /// Records that an attempt failed.
-    pub(super) fn failed(&self, error: &LocalError) {
-        let is_transient = matches!(error, LocalError::Hub { is_transient: true, .. });
+    pub(super) fn failed(&self, error: &Error) {
+        let is_transient = error.kind == (ErrorKind::Hub { is_transient: true });
         let mut waiting = self.present.take();
         waiting.append(&mut self.next.borrow_mut());
         for Waiting { reply, attempts } in waiting {

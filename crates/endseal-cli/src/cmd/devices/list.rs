@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 use core::time::Duration;
 
+use endseal_node::api::{CallError, Reply, Request};
 use endseal_node::messages::DeviceChange;
 
 use super::super::session::Partner;
@@ -31,7 +32,8 @@ pub(super) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     let record = home.person()?;
     let own = record.devices().find(|(_, it)| *it.ed25519() == own).map(|(number, _)| number);
     let own = own.filter(|_| *record.identity().ed25519() == person).map(|it| it.get());
-    let mut devices = with_node(wait, ctx, |node, _| node.devices(&person))?;
+    let reply = with_node(wait, ctx, |node, _| node.call(Request::Devices { person }))?;
+    let Reply::Devices(mut devices) = reply else { return Err(CallError::Unexpected.into()) };
     if *record.identity().ed25519() == person {
         // The store learns of it with the next visit.
         devices.numbers = record.devices().map(|(number, _)| number.get()).collect();

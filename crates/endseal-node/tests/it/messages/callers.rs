@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 
 use endseal_codec::hub::{Code, Request};
-use endseal_node::local::{LocalCallError, LocalClient, LocalError};
+use endseal_node::api::{CallError, ErrorKind, Id, Request as ApiRequest, SecretText};
 use endseal_node::messages::{Conversation, status};
 use endseal_node::service::{DialError, Dialed};
 use tokio::task::{JoinSet, spawn_blocking};
@@ -17,17 +17,11 @@ use tokio::time::sleep;
 use super::faults::{Lies, Memory};
 use super::hostile_hub::refused;
 use super::liar::Liar;
-use super::service::{ask, serving_at};
+use super::service::{Caller, ask, serving_at};
 use super::world::World;
 
 async fn no_hub() -> Result<Dialed, DialError> {
     Err(DialError { cause: "no hub".to_owned(), is_transient: true })
-}
-
-/// Encodes a request as bytes of the socket.
-fn request(json: &str, secret: &[u8]) -> Vec<u8> {
-    let len = |part: &[u8]| u32::try_from(part.len()).unwrap().to_le_bytes();
-    [&len(json.as_bytes())[..], json.as_bytes(), &len(secret), secret].concat()
 }
 
 /// Many callers at once: each is served, or refused before its text is stored.
@@ -38,19 +32,19 @@ async fn a_burst_of_texts_is_kept_or_refused() {
     let (mut alice, bob) = (world.person("alice"), world.person("bob"));
     let to = Conversation::Person(bob.identity);
     let ((kept, busy, others), _) =
-        serving_at(no_hub, Duration::from_secs(60), &mut alice, async |client: LocalClient| {
+        serving_at(no_hub, Duration::from_secs(60), &mut alice, async |client: Caller| {
             let mut callers = JoinSet::new();
             for _ in 0..CALLERS {
                 let client = client.clone();
                 // A long text is not received by the remote side at once.
-                let text = vec![b'x'; 400_000];
-                callers.spawn_blocking(move || client.say(&to, &text[..], false));
+                let text = "x".repeat(400_000);
+                callers.spawn_blocking(move || client.say(&to, &[&text]));
             }
             let (mut kept, mut busy, mut others) = (0, 0, Vec::new());
             while let Some(said) = callers.join_next().await {
                 match said.unwrap() {
                     Ok(count) => kept += count,
-                    Err(LocalCallError::Failed(LocalError::Busy)) => busy += 1,
+                    Err(CallError::Failed(error)) if error.kind == ErrorKind::Busy => busy += 1,
                     Err(error) => others.push(error.to_string()),
                 }
             }
@@ -68,15 +62,15 @@ async fn requests_of_callers_who_gave_up_are_not_done() {
     let world = World::new();
     let (mut alice, bob) = (world.person("alice"), world.person("bob"));
     let to = Conversation::Person(bob.identity);
-    let to_text = endseal_keyring::IdentityText::from(bob.root.public().clone()).to_string();
-    let say = request(&format!("{{\"say\":{{\"to\":\"{to_text}\",\"lines\":false}}}}"), b"gone");
+    let texts = vec![SecretText::new("gone".to_owned())];
+    let say = ApiRequest::Say { to, texts }.to_line(&Id::Number(1)).unwrap();
     let home = alice.home.clone();
-    let gone = async |client: LocalClient| {
+    let gone = async |client: Caller| {
         for _ in 0..10 {
             let mut caller = UnixStream::connect(home.path().join("node.sock")).unwrap();
             caller.write_all(&say).unwrap();
         }
-        ask(&client, move |it| it.say(&to, &b"there"[..], false)).await;
+        ask(&client, move |it| it.say(&to, &["there"])).await;
         ask(&client, |it| it.status()).await.0.unsent
     };
     let (unsent, _) = serving_at(no_hub, Duration::from_secs(60), &mut alice, gone).await;
@@ -104,10 +98,8 @@ async fn a_refusal_of_the_hub_is_no_success() {
     let ((), _) = serving_at(dial, retry, &mut alice, async move |client| {
         for attempts in [1, 3] {
             let failed = ask(&client, move |it| Ok(it.sync(attempts))).await;
-            let Err(LocalCallError::Failed(LocalError::Hub { is_transient, .. })) = failed else {
-                panic!("{attempts} attempts: {failed:?}")
-            };
-            assert!(is_transient);
+            let Err(CallError::Failed(error)) = failed else { panic!("{attempts} attempts") };
+            assert_eq!(error.kind, ErrorKind::Hub { is_transient: true });
         }
         let later = client.clone();
         let later = spawn_blocking(move || later.sync(100));
@@ -142,7 +134,7 @@ async fn what_is_said_does_not_shorten_the_wait_after_a_refusal() {
     let to = Conversation::Person(bob.identity);
     serving_at(dial, Duration::from_secs(60), &mut alice, async move |client| {
         for _ in 0..30 {
-            ask(&client, move |it| it.say(&to, &b"text"[..], false)).await;
+            ask(&client, move |it| it.say(&to, &["text"])).await;
             sleep(Duration::from_millis(20)).await;
         }
     })

@@ -14,7 +14,6 @@ use endseal_keyring::{Name, Roster};
 use endseal_node::messages::{
     self, Conversation, Letter, LetterHead, SkippedReason, history, problems, status,
 };
-use endseal_node::sessions::Texts;
 use endseal_session::{ConversationId, EngineError};
 use endseal_transport::{Frame, Kind};
 
@@ -56,7 +55,7 @@ pub(super) fn without(owner: &Person, member: &str) -> Roster {
 
 pub(super) fn write(person: &mut Person, group: &GroupId, text: &str) {
     let to = Conversation::Group(*group);
-    messages::say(&mut person.engine, &to, Texts::whole(text.as_bytes())).unwrap();
+    messages::say(&mut person.engine, &to, &[text]).unwrap();
 }
 
 pub(super) fn classes(person: &mut Person) -> Vec<String> {

@@ -5,8 +5,8 @@ use core::time::Duration;
 use std::sync::Mutex;
 
 use endseal_hub::HubLimits;
-use endseal_node::local::{LocalCallError, LocalClient, LocalError};
-use endseal_node::messages::{Conversation, LetterKeys, Unread, status};
+use endseal_node::api::{CallError, Client, Error, Followed, Reply, Request, SecretText, TextRow};
+use endseal_node::messages::{Conversation, LetterKeys, Status, SyncReport, status};
 use endseal_node::service::{DialError, Dialed, Service, ServiceEvent, ServiceOptions};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
@@ -16,11 +16,60 @@ use super::world::{Person, World};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A client whose calls return the result of their request.
+#[derive(Clone)]
+pub(super) struct Caller(Client);
+
+impl Caller {
+    /// Returns the counts of waiting messages, and true if the service is connected.
+    pub(super) fn status(&self) -> Result<(Status, bool), CallError> {
+        match self.0.call(&Request::Status {})? {
+            Reply::Status(now) => Ok((now.status, now.connected == Some(true))),
+            _ => Err(CallError::Unexpected),
+        }
+    }
+
+    pub(super) fn say(&self, to: &Conversation, texts: &[&str]) -> Result<u64, CallError> {
+        let texts = texts.iter().map(|text| SecretText::new((*text).to_owned())).collect();
+        match self.0.call(&Request::Say { to: *to, texts })? {
+            Reply::Said(said) => Ok(said.texts),
+            _ => Err(CallError::Unexpected),
+        }
+    }
+
+    pub(super) fn sync(&self, attempts: u32) -> Result<SyncReport, CallError> {
+        match self.0.call(&Request::Sync { attempts })? {
+            Reply::Report(report) => Ok(report),
+            _ => Err(CallError::Unexpected),
+        }
+    }
+
+    /// Returns a page of texts, and the number after which the next one starts.
+    fn texts(&self, request: &Request) -> Result<(Vec<TextRow>, Option<u64>), CallError> {
+        match self.0.call(request)? {
+            Reply::Texts(page) => Ok((page.rows, page.next)),
+            _ => Err(CallError::Unexpected),
+        }
+    }
+
+    fn mark_read(&self, numbers: &[u64]) -> Result<(), CallError> {
+        self.0.call(&Request::MarkRead { numbers: numbers.to_vec() }).map(drop)
+    }
+
+    pub(super) fn follow(&self, after: u64) -> Result<Followed, CallError> {
+        self.0.follow(after)
+    }
+}
+
+fn text_of(row: &TextRow) -> &str {
+    row.text.as_ref().unwrap().expose_secret()
+}
+
 /// Serves `person` while `work` runs. Returns the result of `work` and the events.
 pub(super) async fn serving<T: Send + 'static>(
     world: &World,
     person: &mut Person,
-    work: impl AsyncFnOnce(LocalClient) -> T,
+    work: impl AsyncFnOnce(Caller) -> T,
 ) -> (T, Vec<ServiceEvent>) {
     let key = person.key();
     let dial = async || match &world.hub {
@@ -38,12 +87,12 @@ pub(super) async fn serving_at<T: Send + 'static>(
     dial: impl AsyncFn() -> Result<Dialed, DialError>,
     retry: Duration,
     person: &mut Person,
-    work: impl AsyncFnOnce(LocalClient) -> T,
+    work: impl AsyncFnOnce(Caller) -> T,
 ) -> (T, Vec<ServiceEvent>) {
     let mut options = ServiceOptions::default();
     (options.retry, options.patience) = (retry, PATIENCE);
     let service = Service::bind(&person.home, options).unwrap();
-    let client = LocalClient::find(&person.home).unwrap().unwrap();
+    let client = Caller(Client::find(&person.home).unwrap().unwrap());
     let events = Mutex::new(Vec::new());
     let notify = |event| events.lock().unwrap().push(event);
     let Person { home, device, engine, record, .. } = person;
@@ -58,8 +107,8 @@ pub(super) async fn serving_at<T: Send + 'static>(
 
 /// Runs a request in a thread that may block.
 pub(super) async fn ask<T: Send + 'static>(
-    client: &LocalClient,
-    work: impl FnOnce(LocalClient) -> Result<T, LocalCallError> + Send + 'static,
+    client: &Caller,
+    work: impl FnOnce(Caller) -> Result<T, CallError> + Send + 'static,
 ) -> T {
     let client = client.clone();
     spawn_blocking(move || work(client)).await.unwrap().unwrap()
@@ -125,18 +174,18 @@ async fn long_texts_come_in_pages_and_move_to_the_history_whole() {
         bob.say(&alice.identity, &text(number).repeat(len));
     }
     bob.sync(&world).await;
-    let (own, from) = (alice.identity, bob.identity);
-    let is_whole = move |texts: &[Unread]| {
+    let from = bob.identity;
+    let is_whole = move |texts: &[TextRow]| {
         texts.len() == lens.len()
             && texts.iter().zip(lens).enumerate().all(|(number, (it, len))| {
-                *it.from() == from && it.text(&own).unwrap().text == text(number).repeat(len)
+                it.from == from && text_of(it) == text(number).repeat(len)
             })
     };
     serving(&world, &mut alice, async move |client| {
         ask(&client, |it| it.sync(1)).await;
         let (count, history) = ask(&client, move |client| {
             let (mut after, mut texts, mut pages) = (0, Vec::new(), 0);
-            while let (page, Some(next)) = client.unread(after)? {
+            while let (page, Some(next)) = client.texts(&Request::Unread { after })? {
                 (after, pages) = (next, pages + 1);
                 texts.extend(page);
             }
@@ -153,21 +202,20 @@ async fn long_texts_come_in_pages_and_move_to_the_history_whole() {
             client.mark_read(&numbers)?;
             let (mut after, mut rows) = (0, Vec::new());
             loop {
-                let page = client.history(&Conversation::Person(from), after, 256)?;
-                let Some(last) = page.last() else { break };
-                after = last.number;
+                let with = Conversation::Person(from);
+                let history = Request::History { with, after, limit: 256 };
+                let (page, next) = client.texts(&history)?;
                 rows.extend(page);
+                let Some(next) = next else { break };
+                after = next;
             }
-            Ok((client.unread(0)?.0.len(), rows))
+            Ok((client.texts(&Request::Unread { after: 0 })?.0.len(), rows))
         })
         .await;
         assert_eq!((count, history.len()), (0, lens.len()));
         for (row, (number, len)) in history.iter().zip(lens.into_iter().enumerate()) {
-            assert_eq!(
-                row.text(&own, &Conversation::Person(from)).unwrap().text,
-                text(number).repeat(len)
-            );
-            assert!(!row.is_sent && row.writer.identity == from);
+            assert_eq!(text_of(row), text(number).repeat(len));
+            assert!(!row.is_sent && row.from == from);
         }
     })
     .await;
@@ -183,11 +231,11 @@ async fn visits_fail_after_their_attempts_and_requests_go_on() {
     let ((), events) = serving(&world, &mut alice, async move |client| {
         for attempts in [1, 3] {
             let failed = ask(&client, move |it| Ok(it.sync(attempts))).await;
-            let is_no_hub = |it: &LocalError| it.to_string() == "no hub";
-            assert!(matches!(&failed, Err(LocalCallError::Failed(it)) if is_no_hub(it)));
+            let is_no_hub = |it: &Error| it.to_string() == "no hub";
+            assert!(matches!(&failed, Err(CallError::Failed(it)) if is_no_hub(it)));
         }
         let to = Conversation::Person(bob.identity);
-        assert_eq!(ask(&client, move |it| it.say(&to, &b"1\n2"[..], true)).await, 2);
+        assert_eq!(ask(&client, move |it| it.say(&to, &["1", "2"])).await, 2);
         let (status, connected) = ask(&client, |it| it.status()).await;
         assert_eq!((status.unsent, connected), (2, false));
         let own = ask(&client, |it| it.status()).await.0.membership.unwrap();
@@ -205,7 +253,6 @@ async fn a_letter_is_opened_when_its_roster_has_come() {
     write(&mut alice, roster.id(), "to the group");
     alice.sync(&world).await;
     let home = bob.home.clone();
-    let own = bob.identity;
     serving(&world, &mut bob, async move |client| {
         while ask(&client, |it| it.status()).await.0.parked == 0 {
             sleep(Duration::from_millis(20)).await;
@@ -214,7 +261,7 @@ async fn a_letter_is_opened_when_its_roster_has_come() {
         let followed = spawn_blocking(move || follow.follow(0).unwrap().next().unwrap());
         home.groups().import(roster.as_bytes(), None, |_| true, &home.lock().unwrap()).unwrap();
         let texts = followed.await.unwrap();
-        assert_eq!(texts[0].text(&own).unwrap().text, "to the group");
+        assert_eq!(text_of(&texts[0]), "to the group");
         assert_eq!(ask(&client, |it| it.status()).await.0.parked, 0);
     })
     .await;

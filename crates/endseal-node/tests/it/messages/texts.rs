@@ -169,7 +169,10 @@ fn texts_have_limits() {
     let world = World::new();
     let (mut alice, bob) = (world.person("alice"), world.person("bob"));
     let to = Conversation::Person(bob.identity);
-    let mut say = |bytes: &[u8]| messages::say(&mut alice.engine, &to, Texts::lines(bytes));
+    let mut say = |bytes: &[u8]| {
+        let texts = messages::read_texts(Texts::lines(bytes))?;
+        messages::say(&mut alice.engine, &to, &texts)
+    };
     assert_eq!(say(b"one\ntwo\n").unwrap(), 2);
     assert_eq!(say(&[b'x'; messages::MAX_TEXT_LEN]).unwrap(), 1);
     let mut long = b"short\n".to_vec();
@@ -177,7 +180,7 @@ fn texts_have_limits() {
     assert!(matches!(say(&long), Err(SayError::TooLong(2))));
     assert!(matches!(say(b"one\n\xff"), Err(SayError::NotUtf8(2))));
     let own = Conversation::Person(alice.identity);
-    let own = messages::say(&mut alice.engine, &own, Texts::whole(&b"x"[..]));
+    let own = messages::say(&mut alice.engine, &own, &["x"]);
     assert!(matches!(own, Err(SayError::Own)));
     // No text of a refused request was stored.
     assert_eq!(status(&mut alice.engine).unwrap().unsent, 3);

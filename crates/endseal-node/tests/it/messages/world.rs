@@ -14,7 +14,6 @@ use endseal_node::messages::{
     self, Conversation, HubClient, LetterKeys, SyncError, SyncReport, hub_limits, join, mark_read,
     sync, unread,
 };
-use endseal_node::sessions::Texts;
 use endseal_node::{Existing, Home, NewIdentity, OtherDevices};
 use endseal_session::Engine;
 use endseal_testing::Scratch;
@@ -136,7 +135,7 @@ impl Person {
 
     pub(crate) fn say(&mut self, to: &PublicKey, text: &str) {
         let to = Conversation::Person(*to);
-        let said = messages::say(&mut self.engine, &to, Texts::whole(text.as_bytes()));
+        let said = messages::say(&mut self.engine, &to, &[text]);
         assert_eq!(said.unwrap(), 1);
     }
 

@@ -1,0 +1,139 @@
+//! Errors of requests.
+
+use core::fmt;
+
+use endseal_session::EngineError;
+use endseal_store::StoreError;
+use serde::{Deserialize, Serialize};
+
+use crate::error_line::line;
+use crate::messages::SayError;
+
+/// Reason why a request was refused or failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "ErrorObject", from = "ErrorObject")]
+#[non_exhaustive]
+pub struct Error {
+    /// Reason for programs.
+    pub kind: ErrorKind,
+    /// Reason in one line, for people.
+    pub message: String,
+}
+
+/// Reason for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The line is not JSON.
+    Parse,
+    /// The JSON is not a request.
+    InvalidRequest,
+    /// There is no request of this name.
+    UnknownMethod,
+    /// Parameters are missing, unknown, or have another form.
+    InvalidParams,
+    /// A text is too long. No text was stored.
+    TooLong {
+        /// Number of the text, counted from 1.
+        text: u64,
+    },
+    /// The receiver is this identity itself.
+    Own,
+    /// The hub is unreachable or refused.
+    Hub {
+        /// True if another attempt may succeed.
+        is_transient: bool,
+    },
+    /// The store is damaged.
+    Damaged,
+    /// The file system of the store is full.
+    Full,
+    /// The store failed for another reason.
+    Store,
+    /// Too many requests are waiting.
+    Busy,
+    /// The process is stopping.
+    Stopping,
+    /// Only `endseal up` executes this request.
+    NeedsUp,
+}
+
+/// An error as it is sent.
+#[derive(Serialize, Deserialize)]
+struct ErrorObject {
+    code: i32,
+    message: String,
+    data: ErrorKind,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: &(impl fmt::Display + ?Sized)) -> Self {
+        Self { kind, message: message.to_string() }
+    }
+
+    pub(crate) fn busy() -> Self {
+        Self::new(ErrorKind::Busy, "too many requests are waiting; try again later")
+    }
+
+    pub(crate) fn stopping() -> Self {
+        Self::new(ErrorKind::Stopping, "the process is stopping")
+    }
+
+    /// Returns the code of JSON-RPC, which is -32000 for all errors that are not its own.
+    #[must_use]
+    pub fn code(&self) -> i32 {
+        match self.kind {
+            ErrorKind::Parse => -32700,
+            ErrorKind::InvalidRequest => -32600,
+            ErrorKind::UnknownMethod => -32601,
+            ErrorKind::InvalidParams => -32602,
+            _ => -32000,
+        }
+    }
+}
+
+impl From<Error> for ErrorObject {
+    fn from(error: Error) -> Self {
+        Self { code: error.code(), message: error.message, data: error.kind }
+    }
+}
+
+impl From<ErrorObject> for Error {
+    fn from(ErrorObject { message, data: kind, .. }: ErrorObject) -> Self {
+        Self { kind, message }
+    }
+}
+
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Self {
+        let kind = match &error {
+            EngineError::Damaged(_) | EngineError::Store(StoreError::Damaged(_)) => {
+                ErrorKind::Damaged
+            }
+            EngineError::Store(StoreError::Full) => ErrorKind::Full,
+            _ => ErrorKind::Store,
+        };
+        Self::new(kind, &line(&error))
+    }
+}
+
+impl From<SayError> for Error {
+    fn from(error: SayError) -> Self {
+        let kind = match error {
+            SayError::TooLong(text) => ErrorKind::TooLong { text },
+            SayError::Own => ErrorKind::Own,
+            SayError::Engine(error) => return error.into(),
+            _ => ErrorKind::Store,
+        };
+        Self::new(kind, &line(&error))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl core::error::Error for Error {}

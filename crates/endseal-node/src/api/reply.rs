@@ -1,0 +1,170 @@
+//! Replies, and the lines that carry them.
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::secret::Zeroizing;
+use endseal_service::control::to_line;
+use serde::{Deserialize, Serialize};
+
+use super::{Error, Id, Request, SecretText};
+use crate::messages::{
+    Conversation, DeviceChange, Devices, Problem, Status, SyncReport, TextDelivery,
+    conversation_text,
+};
+use crate::wire_text;
+
+/// Result of a request.
+#[derive(Serialize)]
+#[serde(untagged)]
+#[allow(missing_debug_implementations, reason = "it holds texts")]
+#[non_exhaustive]
+pub enum Reply {
+    /// The request succeeded and has no result.
+    Done {},
+    /// Result of `version`.
+    Version(Version),
+    /// Result of `status`.
+    Status(NodeStatus),
+    /// Result of `say`.
+    Said(Said),
+    /// Result of `sync`.
+    Report(SyncReport),
+    /// Result of `unread` and `history`.
+    Texts(Page<TextRow>),
+    /// Result of `problems`, the oldest first.
+    Problems(Page<Problem>),
+    /// Result of `devices`.
+    Devices(Devices),
+    /// Result of `device_changes`, the oldest first.
+    DeviceChanges(Page<DeviceChange>),
+}
+
+/// Version of the interface and of the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Version {
+    /// Version of the interface.
+    pub api: u32,
+    /// Name and version of the program.
+    pub program: String,
+}
+
+/// State of a node.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct NodeStatus {
+    /// Registration and counts of waiting messages.
+    #[serde(flatten)]
+    pub status: Status,
+    /// True if `endseal up` is connected to the hub; `None` if it is not running.
+    pub connected: Option<bool>,
+}
+
+/// Number of texts that were stored.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Said {
+    /// The number.
+    pub texts: u64,
+}
+
+/// Some rows of a longer list.
+#[derive(Serialize, Deserialize)]
+#[allow(missing_debug_implementations, reason = "it holds texts")]
+#[non_exhaustive]
+pub struct Page<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// The number after which the next page starts; `None` at the end of the list.
+    pub next: Option<u64>,
+}
+
+/// A text of the inbox or of the history.
+#[derive(Serialize, Deserialize)]
+#[allow(missing_debug_implementations, reason = "it holds a text")]
+#[non_exhaustive]
+pub struct TextRow {
+    /// Number in the inbox, or in the history. Later texts have higher numbers.
+    pub number: u64,
+    /// The remote person, or the group.
+    #[serde(with = "conversation_text")]
+    pub conversation: Conversation,
+    /// Identity of the author, authenticated by a session or a signature.
+    #[serde(with = "wire_text::identity")]
+    pub from: PublicKey,
+    /// Number of the author's device.
+    pub device: u32,
+    /// True if the text was written on this device.
+    pub is_sent: bool,
+    /// Time at which it was written, in milliseconds since 1970, as its author claims. `None` if
+    /// the message cannot be shown.
+    pub time: Option<u64>,
+    /// The text. `None` if the message cannot be shown.
+    pub text: Option<SecretText>,
+    /// Delivery of a text that was written here. `None` if it is not known: for texts that arrived,
+    /// and for texts to groups.
+    pub delivery: Option<TextDelivery>,
+}
+
+impl<T> Page<T> {
+    /// Makes a page that is the whole list.
+    pub(super) fn whole(rows: Vec<T>) -> Self {
+        Self { rows, next: None }
+    }
+}
+
+impl Reply {
+    /// Reads the result of a request.
+    pub(super) fn read(to: &Request, json: &str) -> Result<Self, serde_json::Error> {
+        use serde_json::from_str;
+        Ok(match to {
+            Request::Version {} => Self::Version(from_str(json)?),
+            Request::Status {} => Self::Status(from_str(json)?),
+            Request::Say { .. } => Self::Said(from_str(json)?),
+            Request::Sync { .. } => Self::Report(from_str(json)?),
+            Request::Unread { .. } | Request::History { .. } => Self::Texts(from_str(json)?),
+            Request::Problems {} => Self::Problems(from_str(json)?),
+            Request::Devices { .. } => Self::Devices(from_str(json)?),
+            Request::DeviceChanges {} => Self::DeviceChanges(from_str(json)?),
+            Request::MarkRead { .. }
+            | Request::ForgetProblems { .. }
+            | Request::MarkChangesSeen { .. }
+            | Request::Follow { .. } => Self::Done {},
+        })
+    }
+}
+
+/// A line that answers a request.
+#[derive(Serialize)]
+struct Answer<'a> {
+    jsonrpc: &'a str,
+    id: Option<&'a Id>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a Reply>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a Error>,
+}
+
+/// A line that no request is answered by.
+#[derive(Serialize)]
+struct Notification<'a, T> {
+    jsonrpc: &'a str,
+    method: &'a str,
+    params: &'a T,
+}
+
+/// Encodes the answer to a request, or an error of a request whose id is not known.
+pub(crate) fn answer(id: Option<&Id>, reply: &Result<Reply, Error>) -> Zeroizing<Vec<u8>> {
+    let (result, error) = (reply.as_ref().ok(), reply.as_ref().err());
+    // A reply is shorter than a line may be, because execute limits its rows.
+    to_line(&Answer { jsonrpc: "2.0", id, result, error }).unwrap_or_default()
+}
+
+/// Encodes texts that arrived (`unread`), or an error that ends the subscription (`ended`).
+pub(crate) fn notification(reply: &Result<Reply, Error>) -> Zeroizing<Vec<u8>> {
+    let jsonrpc = "2.0";
+    let line = match reply {
+        Ok(params) => to_line(&Notification { jsonrpc, method: "unread", params }),
+        Err(params) => to_line(&Notification { jsonrpc, method: "ended", params }),
+    };
+    line.unwrap_or_default()
+}

@@ -1,0 +1,179 @@
+//! Requests, and the lines that carry them.
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::secret::Zeroizing;
+use endseal_service::control::{ControlFrameError, to_line};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{Error, ErrorKind, SecretText};
+use crate::messages::{Conversation, conversation_text};
+use crate::wire_text;
+
+/// Names of all requests on the socket.
+const METHODS: [&str; 13] = [
+    "version",
+    "status",
+    "say",
+    "sync",
+    "unread",
+    "mark_read",
+    "history",
+    "problems",
+    "forget_problems",
+    "devices",
+    "device_changes",
+    "mark_changes_seen",
+    "follow",
+];
+/// Version of JSON-RPC.
+const JSONRPC: &str = "2.0";
+
+/// An operation and its parameters.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "method", content = "params", rename_all = "snake_case", deny_unknown_fields)]
+#[allow(missing_debug_implementations, reason = "it holds texts")]
+#[non_exhaustive]
+pub enum Request {
+    /// Returns the version of the interface and of the program.
+    Version {},
+    /// Returns the registration at a hub and the counts of waiting messages.
+    Status {},
+    /// Stores texts to be sent: all of them, or none.
+    Say {
+        /// The person or group that receives them.
+        #[serde(with = "conversation_text")]
+        to: Conversation,
+        /// The texts, each of at most 1,000,000 bytes.
+        texts: Vec<SecretText>,
+    },
+    /// Sends and receives everything that waits. Only `endseal up` executes it.
+    Sync {
+        /// Number of failed attempts after which the request fails.
+        attempts: u32,
+    },
+    /// Returns unread texts.
+    Unread {
+        /// Only texts with higher numbers are returned.
+        after: u64,
+    },
+    /// Moves texts that were shown from the inbox to the history. Texts that are no longer in the
+    /// inbox are skipped.
+    MarkRead {
+        /// Numbers of the texts in the inbox.
+        numbers: Vec<u64>,
+    },
+    /// Returns texts of a conversation that were written here or read, in ascending order.
+    History {
+        /// The person or group.
+        #[serde(with = "conversation_text")]
+        with: Conversation,
+        /// Only texts with higher numbers are returned.
+        after: u64,
+        /// Limit on the number of texts. A page may have fewer texts, but has at least one if any
+        /// exists.
+        limit: u64,
+    },
+    /// Returns the stored problems.
+    Problems {},
+    /// Deletes the problems up to a number.
+    ForgetProblems {
+        /// Highest number to delete.
+        last: u64,
+    },
+    /// Returns the devices of a person.
+    Devices {
+        /// The identity of the person.
+        #[serde(with = "wire_text::identity")]
+        person: PublicKey,
+    },
+    /// Returns the changes of devices that are not marked as seen.
+    DeviceChanges {},
+    /// Marks changes of devices as seen.
+    MarkChangesSeen {
+        /// Highest number to mark.
+        last: u64,
+    },
+    /// Returns unread texts now, and later those that arrive. Only `endseal up` executes it.
+    Follow {
+        /// Only texts with higher numbers are returned.
+        after: u64,
+    },
+}
+
+/// Id of a request, which its reply repeats.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[expect(clippy::exhaustive_enums, reason = "these are the ids of the specification")]
+pub enum Id {
+    /// A number without fraction.
+    Number(u64),
+    /// A text.
+    Text(String),
+}
+
+/// A line with a request.
+#[derive(Serialize)]
+struct Line<'a> {
+    jsonrpc: &'a str,
+    id: &'a Id,
+    #[serde(flatten)]
+    request: &'a Request,
+}
+
+/// A line with a request whose parameters were not read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLine<'a> {
+    jsonrpc: String,
+    id: Id,
+    method: String,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+}
+
+impl Request {
+    /// Reads a line, with or without its end.
+    ///
+    /// # Errors
+    /// Returns the error that the caller gets, and the id of the request if it could be read.
+    pub fn read(line: &[u8]) -> Result<(Id, Self), (Option<Id>, Error)> {
+        let parsed = serde_json::from_slice::<&RawValue>(line);
+        let refuse = |kind| move |error: serde_json::Error| (None, Error::new(kind, &error));
+        let json = parsed.map_err(refuse(ErrorKind::Parse))?.get();
+        let invalid = ErrorKind::InvalidRequest;
+        if !json.starts_with('{') {
+            return Err((None, Error::new(invalid, &"a request is an object")));
+        }
+        let line = serde_json::from_str::<RawLine<'_>>(json).map_err(refuse(invalid.clone()))?;
+        let RawLine { jsonrpc, id, method, params } = line;
+        if jsonrpc != JSONRPC {
+            return Err((None, Error::new(invalid, &"jsonrpc is not 2.0")));
+        }
+        if !METHODS.contains(&&*method) {
+            return Err((Some(id), Error::new(ErrorKind::UnknownMethod, &"unknown method")));
+        }
+        let params = params.map_or("{}", RawValue::get);
+        if !params.starts_with('{') {
+            let error = Error::new(ErrorKind::InvalidParams, &"params is not an object");
+            return Err((Some(id), error));
+        }
+        // With the name first the parameters are read without another copy of their texts.
+        let mut json = Zeroizing::new(String::with_capacity(64 + params.len()));
+        for part in ["{\"method\":\"", &method, "\",\"params\":", params, "}"] {
+            json.push_str(part);
+        }
+        match serde_json::from_str(&json) {
+            Ok(request) => Ok((id, request)),
+            Err(error) => Err((Some(id), Error::new(ErrorKind::InvalidParams, &error))),
+        }
+    }
+
+    /// Encodes the line of this request, with its end.
+    ///
+    /// # Errors
+    /// Returns [`ControlFrameError::Length`] if it is longer than [`MAX_LINE`](super::MAX_LINE).
+    pub fn to_line(&self, id: &Id) -> Result<Zeroizing<Vec<u8>>, ControlFrameError> {
+        to_line(&Line { jsonrpc: JSONRPC, id, request: self })
+    }
+}
