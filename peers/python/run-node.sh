@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs this implementation on vectors/node and vectors/letter.
+# Runs this implementation on vectors/node, vectors/node-api and vectors/letter.
 set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
@@ -13,4 +13,5 @@ trap 'rm -rf "$generated"' EXIT
     "$proto/endseal/v1/message.proto"
 export PYTHONPATH="$generated"
 "$here/.venv/bin/python" "$here/run_node.py" "$vectors/node"
+"$here/.venv/bin/python" "$here/run_node_api.py" "$vectors/node-api"
 "$here/.venv/bin/python" "$here/run_letter.py" "$vectors/letter"

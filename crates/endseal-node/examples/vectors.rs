@@ -1,4 +1,5 @@
-//! Writes the test vectors of docs/spec/letter.md, docs/spec/node.md and docs/spec/transfer.md:
+//! Writes the test vectors of docs/spec/letter.md, docs/spec/node.md, docs/spec/node-api.md and
+//! docs/spec/transfer.md:
 //! `cargo run -p endseal-node --example endseal-node-vectors -- vectors`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
@@ -6,6 +7,8 @@
 mod letter;
 #[path = "vectors/node.rs"]
 mod node;
+#[path = "vectors/node_api.rs"]
+mod node_api;
 #[path = "vectors/node_receipts.rs"]
 mod node_receipts;
 #[path = "vectors/node_records.rs"]
@@ -23,4 +26,5 @@ fn main() {
     node::write_all(&dir.join("node"));
     node_records::write_all(&dir.join("node"));
     node_receipts::write_all(&dir.join("node"));
+    node_api::write_all(&dir.join("node-api"));
 }

@@ -4,6 +4,7 @@
 
 extern crate alloc;
 
+mod api_vectors;
 mod atomic;
 mod both_ways;
 mod groups;
