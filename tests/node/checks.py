@@ -2,12 +2,13 @@
 
 import json
 import shutil
+import socket
 import sqlite3
 import subprocess
 import time
 import traceback
 
-from processes import Hub, NoKiller, Person
+from processes import PATIENCE, Hub, NoKiller, Person, clean_environment
 
 CHECKS = []
 CANARY = "canary in a text"
@@ -301,6 +302,85 @@ def texts_are_kept_unread(world):
     assert "kept" in world.bob.ok("inbox", "--keep").out
     assert world.status("bob", "unread") == 1
     assert world.inbox("bob") == [("alice", "kept")]
+
+
+class Api:
+    """A connection to a running node, as another program makes it (docs/spec/node-api.md)."""
+
+    def __init__(self, folder):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(str(folder / "node.sock"))
+        self.lines = self.socket.makefile("rb")
+
+    def send(self, method, **params):
+        request = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
+        self.socket.sendall(json.dumps(request).encode() + b"\n")
+
+    def receive(self):
+        return json.loads(self.lines.readline())
+
+    def call(self, method, **params):
+        self.send(method, **params)
+        answer = self.receive()
+        assert (answer["jsonrpc"], answer["id"]) == ("2.0", method), answer
+        return answer
+
+    def close(self):
+        self.lines.close()
+        self.socket.close()
+
+
+@check
+def another_program_uses_a_running_node(world):
+    command = [world.binary, "--home", world.folder / "alice", "up", "--log", "off"]
+    up = subprocess.Popen(command, env=clean_environment(), stdout=subprocess.PIPE)
+    try:
+        assert up.stdout.readline().startswith(b"endseal up runs")
+        api, text = Api(world.folder / "alice"), "by\u00e9 \U0001f511 \"api\"\n"
+        version = api.call("version")["result"]
+        assert version["api"] == 1 and version["program"].startswith("endseal "), version
+        with_bob = {"with": world.identities["bob"], "limit": 256}
+        before = api.call("history", after=0, **with_bob)["result"]
+        texts = {"to": world.identities["bob"], "texts": [text, ""]}
+        assert api.call("say", **texts)["result"] == {"texts": 2}
+        assert api.call("sync", attempts=3)["result"]["problems"] == 0
+        status = api.call("status")["result"]
+        assert (status["unsent"], status["connected"]) == (0, True), status
+        rows, after = [], before["next"]
+        while after is not None:
+            page = api.call("history", after=after, **with_bob)["result"]
+            rows, after = rows + page["rows"], page["next"]
+        assert [row["text"] for row in rows][-2:] == [text, ""], rows
+        assert rows[-1]["from"] == world.identities["alice"] and rows[-1]["is_sent"], rows
+        error = api.call("shout")["error"]
+        assert (error["code"], error["data"]) == (-32601, {"kind": "unknown_method"}), error
+        error = api.call("unread")["error"]
+        assert (error["code"], error["data"]["kind"]) == (-32602, "invalid_params"), error
+        error = api.call("say", to=world.identities["bob"], texts=["x", "x" * 1_000_001])["error"]
+        assert (error["code"], error["data"]) == (-32000, {"kind": "too_long", "text": 2}), error
+        # Two requests before the first answer, and texts as they arrive.
+        api.send("problems")
+        api.send("follow", after=0)
+        assert api.receive()["result"] == {"rows": [], "next": None}
+        assert api.receive() == {"jsonrpc": "2.0", "id": "follow", "result": {}}
+        world.sync("bob")
+        assert world.inbox("bob")[-2:] == [("alice", text), ("alice", "")]
+        world.bob.ok("say", "alice", "to the api")
+        world.sync("bob")
+        arrived = api.receive()
+        assert arrived["method"] == "unread", arrived
+        assert arrived["params"]["rows"][-1]["text"] == "to the api", arrived
+        up.terminate()
+        ended = api.receive()
+        assert (ended["method"], ended["params"]["data"]["kind"]) == ("ended", "stopping"), ended
+        api.close()
+        assert up.wait(PATIENCE) == 0
+    finally:
+        up.kill()
+        up.wait()
+        up.stdout.close()
+    assert world.inbox("alice") == [("bob", "to the api")]
 
 
 @check
