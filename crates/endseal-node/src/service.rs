@@ -129,7 +129,7 @@ impl Service {
         let handler = Handler::new(calls, engine.arrivals(), stopped, under_way);
         let accepted = tokio::spawn(async move {
             let busy = api::answer(None, &Err(api::Error::busy()));
-            socket.serve_lines(&busy, move |caller| handler.clone().handle(caller)).await;
+            socket.serve(&busy, move |caller| handler.clone().handle(caller)).await;
         });
         tokio::select! {
             () = stop => {}

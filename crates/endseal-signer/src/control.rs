@@ -12,4 +12,4 @@ pub use reply::{
 };
 pub use socket::{CallError, SOCKET, call};
 
-pub use endseal_service::control::{ControlFrameError, SecretText};
+pub use endseal_service::control::{ControlLineError, SecretText};

@@ -177,7 +177,7 @@ fn refused(dir: &Path) {
 fn write_refused(dir: &Path, class: &str, code: i32, lines: &[(&str, &str, String)]) {
     for (name, comment, line) in lines {
         let (id, error) = Request::read(line.as_bytes()).err().unwrap();
-        assert_eq!(error.code(), code, "{class} {name}");
+        assert_eq!(error.code, code, "{class} {name}");
         Vector::new(&format!("refused-{class}-{name}"), comment, &code.to_string())
             .with("line", line)
             .with("id", &serde_json::to_string(&id).unwrap())

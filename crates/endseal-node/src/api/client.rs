@@ -4,7 +4,7 @@ use core::time::Duration;
 use core::{error, fmt};
 use std::path::PathBuf;
 
-use endseal_service::control::{ControlClient, ControlConnectError, ControlFrameError};
+use endseal_service::control::{ControlClient, ControlConnectError, ControlLineError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -36,7 +36,7 @@ impl Client {
     /// Finds the process of a state directory. Returns `None` if none is running.
     ///
     /// # Errors
-    /// Returns [`CallError::Frame`] if the socket exists and cannot be used.
+    /// Returns [`CallError::Line`] if the socket exists and cannot be used.
     pub fn find(home: &Home) -> Result<Option<Self>, CallError> {
         let own = Self { socket: socket(home) };
         match own.connect(Some(PATIENCE)) {
@@ -73,17 +73,17 @@ impl Client {
         patience: Option<Duration>,
     ) -> Result<ControlClient, CallError> {
         let line = request.to_line(&Id::Number(1)).map_err(|error| match error {
-            ControlFrameError::Length => CallError::TooLong,
+            ControlLineError::Length => CallError::TooLong,
             error => error.into(),
         })?;
         let mut client = self.connect(patience)?;
-        client.send_line(&line)?;
+        client.send(&line)?;
         Ok(client)
     }
 
     fn connect(&self, patience: Option<Duration>) -> Result<ControlClient, CallError> {
         ControlClient::connect(&self.socket, patience).map_err(|error| match error {
-            ControlConnectError::Io(error) => CallError::Frame(error.into()),
+            ControlConnectError::Io(error) => CallError::Line(error.into()),
             _ => CallError::NotRunning,
         })
     }
@@ -94,12 +94,12 @@ fn receive<T>(
     client: &mut ControlClient,
     read: impl FnOnce(&Line<'_>) -> Option<T>,
 ) -> Result<T, CallError> {
-    let line = client.receive_line()?;
-    let line: Line<'_> = serde_json::from_slice(&line).map_err(ControlFrameError::from)?;
+    let line = client.receive()?;
+    let line: Line<'_> = serde_json::from_slice(&line).map_err(ControlLineError::from)?;
     match line {
         Line { error: Some(error), .. } => Err(CallError::Failed(error)),
         Line { method: Some("ended"), params: Some(error), .. } => {
-            let error = serde_json::from_str(error.get()).map_err(ControlFrameError::from)?;
+            let error = serde_json::from_str(error.get()).map_err(ControlLineError::from)?;
             Err(CallError::Failed(error))
         }
         line => read(&line).ok_or(CallError::Unexpected),
@@ -130,7 +130,7 @@ pub enum CallError {
     /// No process is listening on the socket.
     NotRunning,
     /// The request was not sent, or the reply was not read.
-    Frame(ControlFrameError),
+    Line(ControlLineError),
     /// The reply belongs to another kind of request: the process is of another version.
     Unexpected,
     /// The request is longer than [`MAX_LINE`].
@@ -139,9 +139,9 @@ pub enum CallError {
     Failed(Error),
 }
 
-impl From<ControlFrameError> for CallError {
-    fn from(error: ControlFrameError) -> Self {
-        Self::Frame(error)
+impl From<ControlLineError> for CallError {
+    fn from(error: ControlLineError) -> Self {
+        Self::Line(error)
     }
 }
 
@@ -149,7 +149,7 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotRunning => f.write_str("endseal up is not running"),
-            Self::Frame(error) => error.fmt(f),
+            Self::Line(error) => error.fmt(f),
             Self::Unexpected => f.write_str("unexpected reply: endseal up may be another version"),
             Self::TooLong => write!(f, "the request has more than {MAX_LINE} bytes"),
             Self::Failed(error) => error.fmt(f),

@@ -11,13 +11,15 @@ use crate::messages::SayError;
 
 /// Reason why a request was refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "ErrorObject", from = "ErrorObject")]
 #[non_exhaustive]
 pub struct Error {
-    /// Reason for programs.
-    pub kind: ErrorKind,
+    /// Code of JSON-RPC, which is -32000 for all errors that are not its own.
+    pub code: i32,
     /// Reason in one line, for people.
     pub message: String,
+    /// Reason for programs.
+    #[serde(rename = "data")]
+    pub kind: ErrorKind,
 }
 
 /// Reason for programs.
@@ -59,17 +61,16 @@ pub enum ErrorKind {
     NeedsUp,
 }
 
-/// An error as it is sent.
-#[derive(Serialize, Deserialize)]
-struct ErrorObject {
-    code: i32,
-    message: String,
-    data: ErrorKind,
-}
-
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: &(impl fmt::Display + ?Sized)) -> Self {
-        Self { kind, message: message.to_string() }
+        let code = match kind {
+            ErrorKind::Parse => -32700,
+            ErrorKind::InvalidRequest => -32600,
+            ErrorKind::UnknownMethod => -32601,
+            ErrorKind::InvalidParams => -32602,
+            _ => -32000,
+        };
+        Self { code, message: message.to_string(), kind }
     }
 
     pub(crate) fn busy() -> Self {
@@ -78,30 +79,6 @@ impl Error {
 
     pub(crate) fn stopping() -> Self {
         Self::new(ErrorKind::Stopping, "the process is stopping")
-    }
-
-    /// Returns the code of JSON-RPC, which is -32000 for all errors that are not its own.
-    #[must_use]
-    pub fn code(&self) -> i32 {
-        match self.kind {
-            ErrorKind::Parse => -32700,
-            ErrorKind::InvalidRequest => -32600,
-            ErrorKind::UnknownMethod => -32601,
-            ErrorKind::InvalidParams => -32602,
-            _ => -32000,
-        }
-    }
-}
-
-impl From<Error> for ErrorObject {
-    fn from(error: Error) -> Self {
-        Self { code: error.code(), message: error.message, data: error.kind }
-    }
-}
-
-impl From<ErrorObject> for Error {
-    fn from(ErrorObject { message, data: kind, .. }: ErrorObject) -> Self {
-        Self { kind, message }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Execution of requests on a store.
 
-use endseal_crypto::ed25519::PublicKey;
+use endseal_keyring::device::Address;
 use endseal_session::{Engine, EngineError};
 
 use super::{Error, ErrorKind, NodeStatus, Page, Reply, Request, Said, SecretText, TextRow};
@@ -79,7 +79,8 @@ fn unread(engine: &mut Engine, after: u64) -> Result<Page<TextRow>, EngineError>
                 // The next reply starts with this text.
                 return Ok(Page { rows, next: Some(text.number - 1) });
             }
-            rows.push(TextRow::of_inbox(&text, &own));
+            let Unread { number, conversation, writer, .. } = text;
+            rows.push(TextRow::new(number, conversation, writer, text.text(&own)));
         }
     }
     Ok(Page { rows, next: Some(at) })
@@ -108,40 +109,30 @@ fn history(
     note_delivery(engine, with, &mut found)?;
     let own = engine.address().identity;
     let next = found.last().map(|it| it.number);
-    Ok(Page { rows: found.iter().map(|it| TextRow::of_history(it, with, &own)).collect(), next })
+    let rows = found.iter().map(|row| TextRow {
+        is_sent: row.is_sent,
+        delivery: row.delivery,
+        ..TextRow::new(row.number, *with, row.writer, row.text(&own, with))
+    });
+    Ok(Page { rows: rows.collect(), next })
 }
 
 impl TextRow {
-    fn of_inbox(unread: &Unread, own: &PublicKey) -> Self {
+    fn new(
+        number: u64,
+        conversation: Conversation,
+        writer: Address,
+        text: Option<Text<'_>>,
+    ) -> Self {
         Self {
-            number: unread.number,
-            conversation: unread.conversation,
-            from: unread.writer.identity,
-            device: unread.writer.device.number(),
+            number,
+            conversation,
+            from: writer.identity,
+            device: writer.device.number(),
             is_sent: false,
-            time: None,
-            text: None,
+            time: text.map(|it| it.time),
+            text: text.map(|it| SecretText::new(it.text.to_owned())),
             delivery: None,
         }
-        .with(unread.text(own))
-    }
-
-    fn of_history(row: &HistoryRow, with: &Conversation, own: &PublicKey) -> Self {
-        Self {
-            number: row.number,
-            conversation: *with,
-            from: row.writer.identity,
-            device: row.writer.device.number(),
-            is_sent: row.is_sent,
-            time: None,
-            text: None,
-            delivery: row.delivery,
-        }
-        .with(row.text(own, with))
-    }
-
-    fn with(self, text: Option<Text<'_>>) -> Self {
-        let time = text.map(|it| it.time);
-        Self { time, text: text.map(|it| SecretText::new(it.text.to_owned())), ..self }
     }
 }

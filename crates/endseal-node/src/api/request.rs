@@ -2,7 +2,7 @@
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
-use endseal_service::control::{ControlFrameError, to_line};
+use endseal_service::control::{ControlLineError, to_line};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -172,8 +172,8 @@ impl Request {
     /// Encodes the line of this request, with its end.
     ///
     /// # Errors
-    /// Returns [`ControlFrameError::Length`] if it is longer than [`MAX_LINE`](super::MAX_LINE).
-    pub fn to_line(&self, id: &Id) -> Result<Zeroizing<Vec<u8>>, ControlFrameError> {
+    /// Returns [`ControlLineError::Length`] if it is longer than [`MAX_LINE`](super::MAX_LINE).
+    pub fn to_line(&self, id: &Id) -> Result<Zeroizing<Vec<u8>>, ControlLineError> {
         to_line(&Line { jsonrpc: JSONRPC, id, request: self })
     }
 }

@@ -30,7 +30,7 @@ fn every_line_is_read_as_its_vector_says() {
                 assert_eq!(request.to_line(&again).unwrap(), written, "{path:?}");
                 ("ok".to_owned(), Some(id), 5)
             }
-            Err((id, error)) => (error.code().to_string(), id, 4),
+            Err((id, error)) => (error.code.to_string(), id, 4),
         };
         assert_eq!(vector["expect"], expect, "{path:?}");
         assert_eq!(vector["id"], serde_json::to_string(&id).unwrap(), "{path:?}");

@@ -7,11 +7,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use endseal_crypto::secret::Zeroizing;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use super::frame::{self, ControlFrameError};
-use super::line::LineBuffer;
+use super::line::{ControlLineError, LineBuffer};
 
 /// The reason why the connection could not be made.
 #[derive(Debug)]
@@ -47,7 +44,6 @@ impl ControlClient {
     ///
     /// # Errors
     /// [`ControlConnectError`] if no process listens at the socket, or the connection fails.
-    /// [`ControlConnectError`].
     pub fn connect(socket: &Path, patience: Option<Duration>) -> Result<Self, ControlConnectError> {
         let failed = |error: io::Error| match error.kind() {
             // The path is too long for a socket, so no process can listen there.
@@ -62,42 +58,24 @@ impl ControlClient {
         Ok(Self { stream, received: LineBuffer::default() })
     }
 
-    /// Sends the call. It succeeds even if the process has already ended the connection:
+    /// Sends the bytes of a line. It succeeds even if the process has already ended the connection:
     /// [`Self::receive`] then returns the reply that the process sent, or an error if there is
     /// none.
     ///
     /// # Errors
-    /// [`ControlFrameError`] if the call is too long, or cannot be encoded or sent.
-    pub fn send(&mut self, json: &impl Serialize, secret: &[u8]) -> Result<(), ControlFrameError> {
-        self.send_line(&frame::to_bytes(json, secret)?)
-    }
-
-    /// Like [`Self::send`], with the bytes of a line.
-    ///
-    /// # Errors
-    /// [`ControlFrameError`] if the line cannot be sent.
-    pub fn send_line(&mut self, line: &[u8]) -> Result<(), ControlFrameError> {
+    /// [`ControlLineError`] if the line cannot be sent.
+    pub fn send(&mut self, line: &[u8]) -> Result<(), ControlLineError> {
         match self.stream.write_all(line) {
             Err(error) if !has_ended(&error) => Err(error.into()),
             _ => Ok(()),
         }
     }
 
-    /// Receives a reply and its secret.
-    ///
-    /// # Errors
-    /// [`ControlFrameError`] if no valid reply arrives within the timeout.
-    pub fn receive<T: DeserializeOwned>(
-        &mut self,
-    ) -> Result<(T, Zeroizing<Vec<u8>>), ControlFrameError> {
-        frame::read(&mut self.stream)
-    }
-
     /// Receives a line, without its end.
     ///
     /// # Errors
-    /// [`ControlFrameError`] if no line arrives within the timeout, or it is too long.
-    pub fn receive_line(&mut self) -> Result<Zeroizing<Vec<u8>>, ControlFrameError> {
+    /// [`ControlLineError`] if no line arrives within the timeout, or it is too long.
+    pub fn receive(&mut self) -> Result<Zeroizing<Vec<u8>>, ControlLineError> {
         let mut piece = Zeroizing::new([0; 1 << 16]);
         loop {
             if let Some(line) = self.received.next()? {

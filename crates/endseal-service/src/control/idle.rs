@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 /// Minimum time that a connection may be silent when others wait for a permit.
 pub(super) const GRACE: Duration = Duration::from_millis(100);
 /// Maximum time until a connection has sent its JSON, or the first byte of its first line.
-pub(super) const FIRST_FRAME: Duration = Duration::from_secs(1);
+pub(super) const FIRST_BYTE: Duration = Duration::from_secs(1);
 /// Maximum time for receiving the secret or the rest of a line, and for sending the reply.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -11,9 +11,8 @@ use tokio::net::UnixStream;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
-use super::frame::ControlFrameError;
-use super::idle::{Accepted, FIRST_FRAME, Idle, PATIENCE, Silent};
-use super::line::LineBuffer;
+use super::idle::{Accepted, FIRST_BYTE, Idle, PATIENCE, Silent};
+use super::line::{ControlLineError, LineBuffer};
 
 /// Maximum time between a reply and the first byte of the next line.
 const BETWEEN: Duration = Duration::from_secs(60);
@@ -43,7 +42,7 @@ impl ControlLines {
     pub async fn next(&mut self) -> Option<Zeroizing<Vec<u8>>> {
         if self.received.len() == 0 {
             let (silent, limit) = match self.silent.take() {
-                Some(silent) => (silent, FIRST_FRAME),
+                Some(silent) => (silent, FIRST_BYTE),
                 None => (self.idle.add(), BETWEEN),
             };
             let read = receive(&mut self.stream, &mut self.received);
@@ -69,9 +68,9 @@ impl ControlLines {
     /// Sends a line. The caller has 10 seconds to read it.
     ///
     /// # Errors
-    /// [`ControlFrameError`] if the line is not sent in time. The connection cannot be used
+    /// [`ControlLineError`] if the line is not sent in time. The connection cannot be used
     /// afterwards.
-    pub async fn send(&mut self, line: &[u8]) -> Result<(), ControlFrameError> {
+    pub async fn send(&mut self, line: &[u8]) -> Result<(), ControlLineError> {
         let late = |_| io::Error::from(io::ErrorKind::TimedOut);
         timeout(PATIENCE, self.send_at_leisure(line)).await.map_err(late)?
     }
@@ -79,8 +78,8 @@ impl ControlLines {
     /// Sends a line, however long the caller takes to read it.
     ///
     /// # Errors
-    /// [`ControlFrameError`] if the line cannot be sent. The connection cannot be used afterwards.
-    pub async fn send_at_leisure(&mut self, line: &[u8]) -> Result<(), ControlFrameError> {
+    /// [`ControlLineError`] if the line cannot be sent. The connection cannot be used afterwards.
+    pub async fn send_at_leisure(&mut self, line: &[u8]) -> Result<(), ControlLineError> {
         Ok(self.stream.write_all(line).await?)
     }
 

@@ -11,11 +11,46 @@ use super::SecretText;
 /// the key followed by the passphrase for [`Command::Import`], and empty for all others.
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 #[allow(clippy::exhaustive_structs, reason = "callers make them")]
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Request {
     /// Command to execute.
     pub command: Command,
-    /// Secret of the command, wiped when dropped.
+    /// Secret of the command, wiped when dropped. It is sent in hexadecimal.
+    #[serde(with = "secret_hex")]
     pub secret: Zeroizing<Vec<u8>>,
+}
+
+mod secret_hex {
+    //! Hexadecimal form of a secret.
+
+    use endseal_crypto::secret::Zeroizing;
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::SecretText;
+
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+    pub(super) fn serialize<S: Serializer>(secret: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        let mut text = String::with_capacity(2 * secret.len());
+        let digits = secret.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+        text.extend(digits.map(|digit| char::from(DIGITS[usize::from(digit)])));
+        SecretText::new(text).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Zeroizing<Vec<u8>>, D::Error> {
+        let text = SecretText::deserialize(from)?;
+        let (pairs, rest) = text.expose_secret().as_bytes().as_chunks::<2>();
+        let mut secret = Zeroizing::new(Vec::with_capacity(pairs.len()));
+        for pair in pairs {
+            let byte = str::from_utf8(pair).ok().and_then(|it| u8::from_str_radix(it, 16).ok());
+            secret.push(byte.ok_or_else(|| D::Error::custom("no hexadecimal digits"))?);
+        }
+        if rest.is_empty() { Ok(secret) } else { Err(D::Error::custom("half of a byte")) }
+    }
 }
 
 /// Command to a signer. The JSON form is the one of `docs/spec/signer.md`.

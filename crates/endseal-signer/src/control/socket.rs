@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::path::Path;
 
-use endseal_service::control::{ControlClient, ControlConnectError, ControlFrameError};
+use endseal_service::control::{ControlClient, ControlConnectError, ControlLineError, to_line};
 
 use super::{CommandError, Reply, Request};
 
@@ -22,7 +22,7 @@ pub enum CallError {
     NotRunning,
     /// The command could not be sent, or the reply could not be read.
     #[error("{0}")]
-    Frame(ControlFrameError),
+    Line(ControlLineError),
     /// The signer executed the command and it failed.
     #[error("{0}")]
     Command(CommandError),
@@ -36,10 +36,11 @@ pub enum CallError {
 pub fn call(directory: &Path, request: &Request) -> Result<Reply, CallError> {
     let client = ControlClient::connect(&directory.join(SOCKET), Some(PATIENCE));
     let mut client = client.map_err(|error| match error {
-        ControlConnectError::Io(error) => CallError::Frame(error.into()),
+        ControlConnectError::Io(error) => CallError::Line(error.into()),
         _ => CallError::NotRunning,
     })?;
-    client.send(&request.command, &request.secret).map_err(CallError::Frame)?;
-    let (reply, _) = client.receive::<Result<Reply, CommandError>>().map_err(CallError::Frame)?;
-    reply.map_err(CallError::Command)
+    client.send(&to_line(request).map_err(CallError::Line)?).map_err(CallError::Line)?;
+    let line = client.receive().map_err(CallError::Line)?;
+    let reply = serde_json::from_slice::<Result<Reply, CommandError>>(&line);
+    reply.map_err(|error| CallError::Line(error.into()))?.map_err(CallError::Command)
 }

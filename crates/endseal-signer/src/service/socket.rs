@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use endseal_service::control::{ControlCall, ControlFrameError, ControlSocket};
+use endseal_service::control::{ControlLines, ControlSocket, to_line};
 
 use super::handle::Handle;
 use crate::control::{CommandError, Reply, Request, SOCKET};
@@ -14,33 +14,27 @@ pub(super) fn listen(directory: &Path) -> io::Result<ControlSocket> {
     ControlSocket::bind(&directory.join(SOCKET))
 }
 
-/// Serves commands until the future is dropped.
+/// Serves commands, one on each connection, until the future is dropped.
 pub(super) async fn serve(socket: &ControlSocket, handle: Handle) {
     let busy: Result<Reply, CommandError> = Err(CommandError::Busy);
-    socket
-        .serve(&busy, move |call| {
-            let handle = handle.clone();
-            async move {
-                // If this fails, the caller sees that the connection closes.
-                let _ = answer(call, &handle).await;
-            }
-        })
-        .await;
+    let busy = to_line(&busy).unwrap_or_default();
+    socket.serve(&busy, |caller| answer(caller, handle.clone())).await;
 }
 
-async fn answer(mut call: ControlCall, handle: &Handle) -> Result<(), ControlFrameError> {
-    let secret = core::mem::take(&mut call.secret);
-    let reply: Result<Reply, CommandError> = match call.parse() {
-        Ok(command) => {
-            let replied = call.until_closed(handle.request(Request { command, secret })).await;
+async fn answer(mut caller: ControlLines, handle: Handle) {
+    let Some(line) = caller.next().await else { return };
+    let reply: Result<Reply, CommandError> = match serde_json::from_slice::<Request>(&line) {
+        Ok(request) => match caller.until_closed(handle.request(request)).await {
+            Some(reply) => reply,
             // The caller has disconnected. A command that has not started is not executed then.
-            let Some(reply) = replied else { return Ok(()) };
-            reply
-        }
-        Err(ControlFrameError::Json(error)) => Err(CommandError::Invalid(error.to_string())),
-        Err(error) => return Err(error),
+            None => return,
+        },
+        Err(error) => Err(CommandError::Invalid(error.to_string())),
     };
-    call.reply(&reply, &[]).await
+    if let Ok(line) = to_line(&reply) {
+        // If this fails, the caller sees that the connection closes.
+        let _ = caller.send(&line).await;
+    }
 }
 
 #[cfg(test)]
@@ -55,6 +49,10 @@ mod tests {
     use super::*;
     use crate::control::Command;
 
+    fn line(command: Command) -> Vec<u8> {
+        to_line(&Request { command, secret: Default::default() }).unwrap().to_vec()
+    }
+
     /// Callers of slow commands disconnect: the engine notices it, and others are served.
     #[tokio::test]
     async fn callers_who_gave_up_keep_no_place() {
@@ -68,12 +66,12 @@ mod tests {
         let mut waiting = Vec::new();
         for _ in 0..16 {
             let mut client = connect();
-            client.send(&Command::Verify, &[]).unwrap();
+            client.send(&line(Command::Verify)).unwrap();
             waiting.push(received.recv().await.unwrap());
             drop(client);
         }
         let mut client = connect();
-        client.send(&Command::Status, &[]).unwrap();
+        client.send(&line(Command::Status)).unwrap();
         let call = timeout(Duration::from_secs(5), received.recv()).await;
         let call = call.expect("the places are free").unwrap();
         assert!(matches!(call.request.command, Command::Status));

@@ -7,13 +7,16 @@ use endseal_testing::Scratch;
 use tokio::runtime::Builder;
 
 use super::*;
-use crate::control::idle::GRACE;
-use crate::control::{ControlClient, ControlConnectError, MAX_CONTROL_FRAME, MAX_CONTROL_LINE};
+use crate::control::idle::{FIRST_BYTE, GRACE, PATIENCE};
+use crate::control::{ControlClient, ControlConnectError, MAX_CONTROL_LINE};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
 
-/// The reply to a caller whose call is not served.
-const BUSY: &str = "busy";
+/// The reply to a caller whose line is not served.
+const BUSY: &[u8] = b"busy\n";
 
-/// Serves a socket in the scratch folder. Each reply repeats the text and the secret of its call.
+/// Serves lines, each of which is sent back.
 fn with_echo(work: impl AsyncFnOnce(&Path)) {
     let scratch = Scratch::new();
     let path = scratch.path("socket");
@@ -21,12 +24,12 @@ fn with_echo(work: impl AsyncFnOnce(&Path)) {
     runtime.block_on(async {
         let socket = ControlSocket::bind(&path).unwrap();
         tokio::spawn(async move {
-            let echo = async |mut call: ControlCall| {
-                let text: String = call.parse().unwrap_or_else(|error| error.to_string());
-                let secret = core::mem::take(&mut call.secret);
-                call.reply(&text, &secret).await.unwrap();
+            let echo = async |mut caller: ControlLines| {
+                while let Some(line) = caller.next().await {
+                    caller.send(&[&line[..], b"\n"].concat()).await.unwrap();
+                }
             };
-            socket.serve(&BUSY, echo).await;
+            socket.serve(BUSY, echo).await;
         });
         work(&path).await;
     });
@@ -56,34 +59,16 @@ fn connections_that_say_nothing_are_closed_and_keep_no_command_out() {
         }
         // These are more calls than are served at the same time.
         for _ in 0..CONNECTIONS + 2 {
-            let call = frame::to_bytes(&"a call", b"its secret").unwrap();
-            assert_eq!(ask(&mut connect(path).await, &call).await, *call);
+            echoed(&mut connect(path).await, b"a line\n").await;
         }
-        assert!(begin.elapsed() < FIRST_FRAME, "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < FIRST_BYTE, "{:?}", begin.elapsed());
         // One caller got the answer `BUSY`; the others have one second left.
-        let busy = frame::to_bytes(&BUSY, &[]).unwrap();
-        assert_eq!(ask(&mut silent.remove(0), b"").await, *busy);
+        assert_eq!(ask(&mut silent.remove(0), b"").await, BUSY);
         for mut stream in silent {
             let reply = ask(&mut stream, b"").await;
-            let is_in_time = begin.elapsed() >= FIRST_FRAME;
-            assert!(reply == *busy || reply.is_empty() && is_in_time, "{reply:?}");
+            let is_in_time = begin.elapsed() >= FIRST_BYTE;
+            assert!(reply == BUSY || reply.is_empty() && is_in_time, "{reply:?}");
         }
-    });
-}
-
-#[test]
-fn lengths_above_the_limit_end_a_connection() {
-    with_echo(async |path| {
-        let begin = Instant::now();
-        let above = u32::try_from(MAX_CONTROL_FRAME + 1).unwrap().to_le_bytes();
-        let behind_json = [&2_u32.to_le_bytes()[..], b"\"\"", &above].concat();
-        for bytes in [&above[..], &behind_json, &[b'a'; 100_000]] {
-            assert!(ask(&mut connect(path).await, bytes).await.is_empty());
-        }
-        assert!(begin.elapsed() < FIRST_FRAME, "{:?}", begin.elapsed());
-        let no_json = [&1_u32.to_le_bytes()[..], b"{", &0_u32.to_le_bytes()].concat();
-        let reply = ask(&mut connect(path).await, &no_json).await;
-        assert!(String::from_utf8_lossy(&reply).contains("malformed"));
     });
 }
 
@@ -122,44 +107,31 @@ fn a_burst_of_calls_is_handled_or_refused() {
         ControlSocket::bind(&path).unwrap()
     };
     runtime.spawn(async move {
-        let serve = move |mut call: ControlCall| {
-            count.fetch_add(1, Ordering::SeqCst);
-            async move { call.reply(&"served", &[]).await.unwrap() }
+        let serve = move |mut caller: ControlLines| {
+            let count = Arc::clone(&count);
+            async move {
+                if caller.next().await.is_some() {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    caller.send(b"served\n").await.unwrap();
+                }
+            }
         };
-        socket.serve(&BUSY, serve).await;
+        socket.serve(BUSY, serve).await;
     });
-    let secret = vec![1; 1 << 20];
+    let line = [&vec![b'x'; 1 << 20][..], b"\n"].concat();
     let replies: Vec<_> = std::thread::scope(|scope| {
         let call = || {
             let mut client = ControlClient::connect(&path, Some(PATIENCE)).unwrap();
-            client.send(&"call", &secret).unwrap();
-            client.receive::<String>().map(|(reply, _)| reply).map_err(|error| error.to_string())
+            client.send(&line).unwrap();
+            let reply = client.receive().map_err(|error| error.to_string())?;
+            Ok::<_, String>(String::from_utf8(reply.to_vec()).unwrap())
         };
         let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(call)).collect();
         callers.into_iter().map(|it| it.join().unwrap()).collect()
     });
     let of = |reply: &str| replies.iter().filter(|it| it.as_deref() == Ok(reply)).count();
-    assert_eq!(of("served") + of(BUSY), CALLERS, "{replies:?}");
+    assert_eq!(of("served") + of("busy"), CALLERS, "{replies:?}");
     assert_eq!(of("served"), handled.load(Ordering::SeqCst));
-}
-
-/// Serves lines, each of which is sent back.
-fn with_line_echo(work: impl AsyncFnOnce(&Path)) {
-    let scratch = Scratch::new();
-    let path = scratch.path("socket");
-    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let socket = ControlSocket::bind(&path).unwrap();
-        tokio::spawn(async move {
-            let echo = async |mut caller: ControlLines| {
-                while let Some(line) = caller.next().await {
-                    caller.send(&[&line[..], b"\n"].concat()).await.unwrap();
-                }
-            };
-            socket.serve_lines(b"busy\n", echo).await;
-        });
-        work(&path).await;
-    });
 }
 
 /// Sends bytes and receives as many.
@@ -174,11 +146,11 @@ async fn echoed(stream: &mut UnixStream, bytes: &[u8]) {
 
 #[test]
 fn lines_are_served_one_after_the_other_on_a_connection() {
-    with_line_echo(async |path| {
+    with_echo(async |path| {
         let mut stream = connect(path).await;
         echoed(&mut stream, b"one\n").await;
         echoed(&mut stream, b"two\n\nthree\n").await;
-        sleep(FIRST_FRAME + GRACE).await;
+        sleep(FIRST_BYTE + GRACE).await;
         echoed(&mut stream, &[&vec![b'x'; MAX_CONTROL_LINE - 1][..], b"\nfour\n"].concat()).await;
         // The end of the connection is no end of a line.
         stream.write_all(b"part").await.unwrap();
@@ -188,15 +160,15 @@ fn lines_are_served_one_after_the_other_on_a_connection() {
 }
 
 #[test]
-fn a_line_above_the_limit_ends_a_connection() {
-    with_line_echo(async |path| {
+fn lengths_above_the_limit_end_a_connection() {
+    with_echo(async |path| {
         assert!(ask(&mut connect(path).await, &vec![b'x'; MAX_CONTROL_LINE + 1]).await.is_empty());
     });
 }
 
 #[test]
 fn connections_that_wait_between_lines_keep_no_other_out() {
-    with_line_echo(async |path| {
+    with_echo(async |path| {
         let mut kept = Vec::new();
         for _ in 0..CONNECTIONS {
             let mut stream = connect(path).await;
@@ -206,7 +178,7 @@ fn connections_that_wait_between_lines_keep_no_other_out() {
         // The one that used its connection last is not the oldest any more.
         echoed(&mut kept[0], b"second\n").await;
         echoed(&mut connect(path).await, b"another\n").await;
-        assert_eq!(ask(&mut kept[1], b"").await, b"busy\n");
+        assert_eq!(ask(&mut kept[1], b"").await, BUSY);
         echoed(&mut kept[0], b"third\n").await;
     });
 }
