@@ -33,7 +33,7 @@ pub(crate) fn open(home: &Home, device: &Identity, wait: Duration) -> Result<Eng
 
 /// Time for which a command waits for the store: none while `endseal up` has it.
 pub(crate) fn wait_of(home: &Home, wait: Duration) -> Duration {
-    match LocalClient::find(home) {
+    match Client::find(home) {
         Ok(Some(_)) => Duration::ZERO,
         _ => wait,
     }
