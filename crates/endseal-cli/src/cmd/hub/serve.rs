@@ -34,7 +34,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FRAMES", default_value_t = HubLimits::default().rate)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate: u32,
-    /// Ask members for an invitation for each further device, and not for the first alone
+    /// Ask members for an invitation for each further device, too
     ///
     /// Without this, a device whose person record the root has signed registers by itself: a person
     /// who lost a laptop comes back with the 24 words.
