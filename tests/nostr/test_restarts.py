@@ -53,7 +53,7 @@ def test_client_goes_on_with_its_key(app):
 def test_known_client_connects_again_with_its_secret(app, cell):
     if cell.flow != "bunker":
         pytest.skip("secrets of nostrconnect:// are the client's")
-    app.result("connect", uri=app.uri, key=app.key)
+    app.connect(app.uri)
     app.sign()
 
 
