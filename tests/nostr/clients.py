@@ -72,6 +72,9 @@ class App:
             if answer.get("error") != "timeout":
                 break
             print(f"{self.cell.client}: no answer to connect", file=sys.stderr)
+            # Not at the same part of a second: most answers were lost at the end of one, where the
+            # subscription is for events of the next.
+            time.sleep(0.3)
         assert answer["ok"], f"connect: {answer}"
 
     def _nostrconnect(self, allow):
