@@ -22,34 +22,29 @@ pub struct Request {
 }
 
 mod secret_hex {
-    //! Hexadecimal form of a secret.
+    //! Hexadecimal form of a secret, in lower case. No branch and no address depends on its bytes.
 
+    use base16ct::lower::{decode, encode_str};
     use endseal_crypto::secret::Zeroizing;
     use serde::de::Error as _;
-    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+    use serde::ser::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
 
     use super::SecretText;
 
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-
     pub(super) fn serialize<S: Serializer>(secret: &[u8], to: S) -> Result<S::Ok, S::Error> {
-        let mut text = String::with_capacity(2 * secret.len());
-        let digits = secret.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
-        text.extend(digits.map(|digit| char::from(DIGITS[usize::from(digit)])));
-        SecretText::new(text).serialize(to)
+        let mut digits = Zeroizing::new(vec![0; 2 * secret.len()]);
+        to.serialize_str(encode_str(secret, &mut digits).map_err(S::Error::custom)?)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Zeroizing<Vec<u8>>, D::Error> {
         let text = SecretText::deserialize(from)?;
-        let (pairs, rest) = text.expose_secret().as_bytes().as_chunks::<2>();
-        let mut secret = Zeroizing::new(Vec::with_capacity(pairs.len()));
-        for pair in pairs {
-            let byte = str::from_utf8(pair).ok().and_then(|it| u8::from_str_radix(it, 16).ok());
-            secret.push(byte.ok_or_else(|| D::Error::custom("no hexadecimal digits"))?);
-        }
-        if rest.is_empty() { Ok(secret) } else { Err(D::Error::custom("half of a byte")) }
+        let mut secret = Zeroizing::new(vec![0; text.expose_secret().len() / 2]);
+        let decoded = decode(text.expose_secret(), &mut secret).map(drop);
+        decoded.map_err(|_| D::Error::custom("the secret is not lower-case hexadecimal"))?;
+        Ok(secret)
     }
 }
 
@@ -210,4 +205,36 @@ pub struct Rate {
 pub struct Remember {
     /// Seconds until the rule expires.
     pub lifetime: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Command, Request};
+    use endseal_crypto::secret::Zeroizing;
+
+    fn secret_of(text: &str) -> Result<Vec<u8>, String> {
+        let json = format!(r#"{{"command":"unlock","secret":"{text}"}}"#);
+        let request = serde_json::from_str::<Request>(&json);
+        request.map(|it| it.secret.to_vec()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_secret_survives_its_json() {
+        for secret in [vec![], (0..=255).collect::<Vec<u8>>()] {
+            let request =
+                Request { command: Command::Unlock, secret: Zeroizing::new(secret.clone()) };
+            let json = serde_json::to_string(&request).unwrap();
+            let read = serde_json::from_str::<Request>(&json).unwrap();
+            assert_eq!(*read.secret, secret);
+        }
+        assert_eq!(secret_of("00ff").unwrap(), [0, 255]);
+    }
+
+    #[test]
+    fn only_pairs_of_small_hexadecimal_digits_are_a_secret() {
+        for text in ["+f", "-0", "FF", "fF", "0", "000", "0g", " 0", "é"] {
+            let error = secret_of(text).expect_err(text);
+            assert!(error.starts_with("the secret is not lower-case hexadecimal"), "{error}");
+        }
+    }
 }
