@@ -1,6 +1,8 @@
-//! Requests to a running signer over its socket, and its replies (`docs/spec/signer.md`).
+//! Requests to a running signer over its socket, and its replies.
 //!
-//! Framing and connections are those of [`endseal_service::control`].
+//! [`endseal_service::control`] carries them: a request is one line of JSON, and so is its reply,
+//! which is a `Result` of [`Reply`] and [`CommandError`]. The JSON is what serde derives from the
+//! types here. It is not a stable format: caller and signer must be of the same version.
 
 mod command;
 mod reply;

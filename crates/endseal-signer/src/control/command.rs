@@ -48,7 +48,7 @@ mod secret_hex {
     }
 }
 
-/// Command to a signer. The JSON form is the one of `docs/spec/signer.md`.
+/// Command to a signer. A [`Request`] carries it over the socket, with its secret.
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

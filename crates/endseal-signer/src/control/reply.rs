@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{GrantEffect, Rate, SecretText};
 
-/// Reply to a command that succeeded. The JSON form is the one of `docs/spec/signer.md`.
+/// Reply to a command that succeeded, of the variant that belongs to the [`super::Command`].
 #[allow(missing_debug_implementations, reason = "it holds secrets")]
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
