@@ -166,8 +166,8 @@ pub trait HubTransaction {
         digest: &[u8; 16],
     ) -> Result<(), StorageError>;
 
-    /// The digest of the frame that a device put under a sequence of its window. `None` if it was
-    /// put before this was noted.
+    /// Returns the digest of the frame that a device put under a sequence of its window. `None` if
+    /// none is noted.
     ///
     /// # Errors
     /// [`StorageError`].

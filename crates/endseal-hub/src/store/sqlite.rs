@@ -18,7 +18,8 @@ use super::{
 
 /// The application id of the file: "ehub" in ASCII.
 const APPLICATION: i32 = 0x6568_7562;
-const VERSION: i32 = 1;
+/// Version of `schema.sql`, in `user_version`: raised with each change, as no other one is read.
+const VERSION: i32 = 2;
 /// Longest wait for a lock that another command on the same machine holds on the database.
 const PATIENCE: Duration = Duration::from_secs(10);
 

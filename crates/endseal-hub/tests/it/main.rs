@@ -10,4 +10,5 @@ mod metrics;
 mod puts;
 mod readiness;
 mod recovery;
+mod store;
 mod world;
