@@ -364,7 +364,8 @@ impl<'t> Desk<'t> {
         Ok(if is_right { Ok(()) } else { Err(Code::PERSON) })
     }
 
-    /// Stores a person record, and deletes the mailboxes of devices that it no longer contains.
+    /// Stores a person record. Devices that it no longer contains are revoked: their mailboxes are
+    /// deleted, and everything else that is stored about them but their rows.
     fn put_person(&mut self, person: &PersonRecord) -> Result<(), StorageError> {
         let identity = *person.identity().ed25519().as_bytes();
         self.transaction.put_person(&identity, person.as_bytes())?;
@@ -381,7 +382,7 @@ impl<'t> Desk<'t> {
             let (row, last) = (device.state.row, device.state.last);
             self.note_dropped(row, last)?;
             self.transaction.delete_deliveries(row, last)?;
-            self.transaction.delete_bundles(row)?;
+            self.transaction.clear_device(row)?;
             if let Some(device) = self.change(&peer) {
                 let state = &mut device.state;
                 (state.is_revoked, state.frames, state.bytes) = (true, 0, 0);

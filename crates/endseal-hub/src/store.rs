@@ -280,11 +280,12 @@ pub trait HubTransaction {
         now: u64,
     ) -> Result<Option<Vec<u8>>, StorageError>;
 
-    /// Deletes all bundles of a device.
+    /// Deletes what is stored about a revoked device besides its mailbox and its row: its bundles,
+    /// the records of bundles that were handed out to it or of it, and the digests of its frames.
     ///
     /// # Errors
     /// [`StorageError`] if the database cannot be written.
-    fn delete_bundles(&mut self, device: DeviceRow) -> Result<(), StorageError>;
+    fn clear_device(&mut self, device: DeviceRow) -> Result<(), StorageError>;
 }
 
 /// The error of a storage operation.

@@ -474,8 +474,13 @@ impl HubTransaction for Write<'_> {
         Ok(statement.query_row(params![device.0], |row| row.get(0)).optional()?)
     }
 
-    fn delete_bundles(&mut self, device: DeviceRow) -> Result<(), StorageError> {
-        for sql in ["DELETE FROM prekey WHERE device = ?", "DELETE FROM given WHERE device = ?"] {
+    fn clear_device(&mut self, device: DeviceRow) -> Result<(), StorageError> {
+        for sql in [
+            "DELETE FROM prekey WHERE device = ?1",
+            "DELETE FROM given WHERE device = ?1",
+            "DELETE FROM taken WHERE device = ?1 OR asker = ?1",
+            "DELETE FROM put WHERE device = ?1",
+        ] {
             self.0.prepare_cached(sql)?.execute(params![device.0])?;
         }
         Ok(())

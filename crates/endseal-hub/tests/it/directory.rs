@@ -206,7 +206,7 @@ async fn world_node(world: &World, node: &crate::world::Node) -> crate::world::N
     }
 }
 
-fn next_record(
+pub(crate) fn next_record(
     root: &Identity,
     held: &PersonRecord,
     remove: &[u32],

@@ -76,21 +76,10 @@ async fn what_expires_under_a_subscription_is_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bundle_that_was_given_is_not_given_again() {
     let world = World::new();
-    let (bob, signing) = {
-        let signing = identity();
-        let token = world.invite(1, u64::MAX / 4);
-        let mut bob = world.stranger(&identity(), 1).await;
-        let keys = endseal_keyring::device::DeviceKeys {
-            signing: *signing.public().ed25519(),
-            ..*bob.certificate.keys()
-        };
-        let root = identity();
-        bob.person = crate::world::person_record(&root, 1, &bob.device);
-        bob.certificate =
-            endseal_keyring::device::Certificate::issue(root.signing(), &keys, 1_790_000_000_000);
-        assert!(matches!(bob.register(&token).await, Answer::Welcome(_)));
-        (bob, signing)
-    };
+    let root = identity();
+    let mut bob = world.stranger(&root, 1).await;
+    let signing = bob.new_signing_key(&root);
+    assert!(matches!(bob.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
     let (alice, carol) = (world.registered().await, world.registered().await);
     let bundle = bob.bundle(PrekeyKind::OneTime, &signing);
     let publish = || Publish { bundles: vec![bundle.as_bytes()[..].into()], ..Publish::default() };

@@ -1,8 +1,16 @@
-//! Versions of the database.
+//! Versions of the database, and rows that must not stay in it.
 
+use endseal_codec::hub::{Answer, Publish, Request, Take};
+use endseal_crypto::identity::Identity;
 use endseal_hub::SqliteStore;
+use endseal_keyring::PersonRecord;
+use endseal_keyring::device::PrekeyKind;
 use endseal_testing::Scratch;
 use rusqlite::Connection;
+
+use crate::directory::next_record;
+use crate::puts::put_one;
+use crate::world::{Node, World, identity, put};
 
 #[test]
 fn a_database_of_another_version_is_refused() {
@@ -21,4 +29,85 @@ fn a_database_of_another_version_is_refused() {
         let error = SqliteStore::open(&path).unwrap_err().to_string();
         assert!(error.ends_with(cause), "{change}: {error}");
     }
+}
+
+/// Two devices of one person, and a device of another one that has exchanged frames and bundles
+/// with both.
+struct Team {
+    world: World,
+    root: Identity,
+    both: PersonRecord,
+    first: Node,
+    second: Node,
+}
+
+impl Team {
+    async fn new() -> Self {
+        let (world, root) = (World::new(), identity());
+        let (mut first, mut second) =
+            (world.stranger(&root, 1).await, world.stranger(&root, 2).await);
+        let (first_signing, signing) =
+            (first.new_signing_key(&root), second.new_signing_key(&root));
+        let token = world.invite(2, u64::MAX / 4);
+        assert!(matches!(first.register(&token).await, Answer::Welcome(_)));
+        let both = next_record(&root, &first.person, &[], &[(2, &second.device)]);
+        let answer = second.register_as(&token, &second.certificate, &both).await;
+        assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+
+        let other = identity();
+        let mut alice = world.stranger(&other, 1).await;
+        let alice_signing = alice.new_signing_key(&other);
+        assert!(matches!(alice.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
+        for (node, signing) in [(&first, &first_signing), (&second, &signing)] {
+            publish(node, signing, 2).await;
+            publish(&alice, &alice_signing, 1).await;
+            take(&alice, node).await;
+            take(node, &alice).await;
+            let answer = put_one(node, put(&[&alice], &node.frame(1, b"text"))).await;
+            assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
+        }
+        Self { world, root, both, first, second }
+    }
+}
+
+/// Returns the numbers of rows of each of [`TABLES`] for each device.
+fn rows(world: &World, devices: [&Node; 2]) -> [[i64; 4]; 2] {
+    let database = Connection::open(world.database()).unwrap();
+    let count = |node: &Node, table: &str| {
+        let own = "WITH own AS (SELECT id FROM device WHERE peer = ?)";
+        let sql = format!("{own} SELECT count(*) FROM {table}");
+        database.query_row(&sql, [&node.peer.as_bytes()[..]], |row| row.get(0)).unwrap()
+    };
+    devices.map(|node| TABLES.map(|table| count(node, table)))
+}
+
+/// Tables with rows of devices, and which rows are those of the devices `own`.
+const TABLES: [&str; 4] = [
+    "put WHERE device IN own",
+    "prekey WHERE device IN own",
+    "given WHERE device IN own",
+    "taken WHERE device IN own OR asker IN own",
+];
+
+async fn publish(node: &Node, signing: &Identity, count: usize) {
+    let bundle = || node.bundle(PrekeyKind::OneTime, signing).as_bytes()[..].into();
+    let bundles = (0..count).map(|_| bundle()).collect();
+    let answer = node.ask(Request::Publish(Publish { bundles, ..Publish::default() })).await;
+    assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+}
+
+async fn take(asker: &Node, device: &Node) {
+    let answer = asker.ask(Request::Take(Take { peer: *device.peer.as_bytes() })).await;
+    assert!(matches!(answer, Answer::Prekey(_)), "{answer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_a_revoked_device_stays_but_its_row() {
+    let Team { world, root, both, first, second } = Team::new().await;
+    assert_eq!(rows(&world, [&first, &second]), [[1, 1, 1, 2]; 2]);
+    let person = next_record(&root, &both, &[2], &[]).as_bytes().into();
+    let answer = first.ask(Request::Publish(Publish { person, ..Publish::default() })).await;
+    assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+    assert_eq!(rows(&world, [&first, &second]), [[1, 1, 1, 2], [0; 4]]);
+    assert!(world.store().check().unwrap().is_empty());
 }

@@ -186,6 +186,14 @@ impl Node {
         .await
     }
 
+    /// Gives the certificate a new key for the signatures of bundles, and returns this key.
+    pub(crate) fn new_signing_key(&mut self, root: &Identity) -> Identity {
+        let signing = identity();
+        let keys = DeviceKeys { signing: *signing.public().ed25519(), ..*self.certificate.keys() };
+        self.certificate = Certificate::issue(root.signing(), &keys, self.certificate.made_at());
+        signing
+    }
+
     /// Returns a frame of this node.
     pub(crate) fn frame(&self, sequence: u64, text: &[u8]) -> Vec<u8> {
         frame(self.peer, sequence, text)
