@@ -419,6 +419,10 @@ impl<'t> Desk<'t> {
                 return refuse(code);
             }
             self.put_person(person)?;
+            // The record may have revoked the device that published it.
+            if let Err(code) = self.registered(peer) {
+                return refuse(code);
+            }
         }
         if let Some(device) = self.change(peer) {
             device.state.certificate = certificate.as_bytes().to_vec();

@@ -1,6 +1,6 @@
 //! Versions of the database, and rows that must not stay in it.
 
-use endseal_codec::hub::{Answer, Publish, Request, Take};
+use endseal_codec::hub::{Answer, Code, Publish, Request, Take};
 use endseal_crypto::identity::Identity;
 use endseal_hub::SqliteStore;
 use endseal_keyring::PersonRecord;
@@ -39,6 +39,8 @@ struct Team {
     both: PersonRecord,
     first: Node,
     second: Node,
+    /// Key by which the second device signs bundles.
+    signing: Identity,
 }
 
 impl Team {
@@ -66,7 +68,7 @@ impl Team {
             let answer = put_one(node, put(&[&alice], &node.frame(1, b"text"))).await;
             assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
         }
-        Self { world, root, both, first, second }
+        Self { world, root, both, first, second, signing }
     }
 }
 
@@ -103,11 +105,23 @@ async fn take(asker: &Node, device: &Node) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_of_a_revoked_device_stays_but_its_row() {
-    let Team { world, root, both, first, second } = Team::new().await;
+    let Team { world, root, both, first, second, .. } = Team::new().await;
     assert_eq!(rows(&world, [&first, &second]), [[1, 1, 1, 2]; 2]);
     let person = next_record(&root, &both, &[2], &[]).as_bytes().into();
     let answer = first.ask(Request::Publish(Publish { person, ..Publish::default() })).await;
     assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
     assert_eq!(rows(&world, [&first, &second]), [[1, 1, 1, 2], [0; 4]]);
     assert!(world.store().check().unwrap().is_empty());
+}
+
+/// A device cannot leave bundles behind in the publication that revokes it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_that_revokes_itself_publishes_nothing() {
+    let Team { world, root, both, first, second, signing } = Team::new().await;
+    let bundles = vec![second.bundle(PrekeyKind::OneTime, &signing).as_bytes()[..].into()];
+    let person = next_record(&root, &both, &[2], &[]).as_bytes().into();
+    let publication = Publish { person, bundles, ..Publish::default() };
+    let answer = second.ask(Request::Publish(publication)).await;
+    assert!(matches!(&answer, Answer::Refused(it) if it.code == Code::REVOKED), "{answer:?}");
+    assert_eq!(rows(&world, [&first, &second]), [[1, 1, 1, 2], [0; 4]]);
 }
