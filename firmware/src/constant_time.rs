@@ -51,23 +51,40 @@ pub(crate) fn print() -> bool {
         mac[usize::from(at % 32)] ^= difference | 1;
         spread.add(|| _ = black_box(key.verify(&[&message], &mac)));
     });
-    let hex = compare("key_from_hex", SHORT_RUNS, |spread| {
+    let from_hex = compare("key_from_hex", SHORT_RUNS, |spread| {
         let mut digits = [0; key::HEX_LEN];
         key::secret_to_hex(&random.secret_key(), &mut digits);
         let digits = str::from_utf8(&digits).expect("digits are ASCII");
         spread.add(|| drop(black_box(key::secret_from_hex(digits).expect("a key"))));
     });
-    let nsec = compare("key_from_nsec", SHORT_RUNS, |spread| {
+    let to_hex = compare("key_to_hex", SHORT_RUNS, |spread| {
+        let key = random.secret_key();
+        spread.add(|| {
+            let mut digits = [0; key::HEX_LEN];
+            key::secret_to_hex(black_box(&key), &mut digits);
+            black_box(&digits);
+        });
+    });
+    let from_nsec = compare("key_from_nsec", SHORT_RUNS, |spread| {
         let mut text = [0; key::BECH32_LEN];
         let text = key::secret_to_nsec(&random.secret_key(), &mut text)
             .expect("the buffer is large enough");
         spread.add(|| drop(black_box(key::secret_from_nsec(text).expect("a key"))));
     });
+    let to_nsec = compare("key_to_nsec", SHORT_RUNS, |spread| {
+        let key = random.secret_key();
+        spread.add(|| {
+            let mut text = [0; key::BECH32_LEN];
+            let text = key::secret_to_nsec(black_box(&key), &mut text);
+            black_box(text.expect("the buffer is large enough"));
+        });
+    });
+    let texts = from_hex && to_hex && from_nsec && to_nsec;
     let curve = ecdh && public_key && sign;
     if !curve && CARRY_BRANCHES {
         say!("The curve is NOT constant-time here: the compiler branches on the carries of sums.");
     }
-    (curve || CARRY_BRANCHES) && hmac && hex && nsec
+    (curve || CARRY_BRANCHES) && hmac && texts
 }
 
 /// Least and largest number of instructions of a run.

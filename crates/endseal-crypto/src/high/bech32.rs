@@ -226,8 +226,9 @@ impl Checksum {
         let top = self.0 >> 25;
         self.0 = (self.0 & 0x01ff_ffff) << 5 ^ u32::from(value);
         for (i, generator) in GENERATOR.iter().enumerate() {
-            // A mask instead of a branch: the values may be secret.
-            self.0 ^= generator & (top >> i & 1).wrapping_neg();
+            // A mask instead of a branch, because the values may be secret. The black box keeps it
+            // a mask, as in `below`.
+            self.0 ^= generator & black_box((top >> i & 1).wrapping_neg());
         }
     }
 }
@@ -265,7 +266,7 @@ fn value(c: u8, case: Case) -> (u8, u8) {
     };
     let bit = |i: usize| (shifted(i) & 1).to_le_bytes()[0] << i;
     let value = black_box((0..DIGIT_BITS.len()).fold(0, |value, i| value | bit(i)));
-    (value & 31, case.mask(c) & (value >> 5).wrapping_neg())
+    (value & 31, case.mask(c) & black_box((value >> 5).wrapping_neg()))
 }
 
 /// Bit `value` of number i is bit i of the value's character, in lower case. Shifts take the same
