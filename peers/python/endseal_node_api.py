@@ -7,6 +7,8 @@ import endseal_identity
 
 PARSE, REQUEST, METHOD, PARAMS = -32700, -32600, -32601, -32602
 MAX_U32, MAX_U64 = (1 << 32) - 1, (1 << 64) - 1
+# Of an id that is a text, in bytes.
+MAX_ID_LEN = 1024
 
 
 class Refused(Exception):
@@ -83,6 +85,10 @@ def u64(value):
     return value if is_number(value, MAX_U64) else None
 
 
+def positive(value):
+    return u64(value) or None
+
+
 def text(value):
     return value if is_text(value) else None
 
@@ -119,7 +125,7 @@ METHODS = {
     "sync": {"attempts": u32},
     "unread": {"after": u64},
     "mark_read": {"numbers": each(u64)},
-    "history": {"with": conversation, "after": u64, "limit": u64},
+    "history": {"with": conversation, "after": u64, "limit": positive},
     "problems": {},
     "forget_problems": {"last": u64},
     "devices": {"person": person},
@@ -137,6 +143,7 @@ def request(line):
     check(line.get("jsonrpc") == "2.0", REQUEST)
     id, method = line.get("id"), line.get("method")
     check(is_text(id) or is_number(id, MAX_U64), REQUEST)
+    check(not is_text(id) or len(id.encode()) <= MAX_ID_LEN, REQUEST)
     check(is_text(method), REQUEST)
     check(method in METHODS, METHOD, id)
     params = line.get("params")

@@ -71,6 +71,7 @@ fn accepted(dir: &Path) {
                 .to_owned()
         }),
         ("id-text", "an id that is a text", with(r#""a\u00e9\n""#)),
+        ("id-long", "an id of 1,024 bytes", with(&format!("\"{}\"", "i".repeat(1_024)))),
         ("id-last", "the last id that is a number", with("18446744073709551615")),
     ] {
         let (id, request) = Request::read(line.as_bytes()).ok().unwrap();
@@ -110,6 +111,7 @@ fn refused(dir: &Path) {
         ("id-null", "no id, said by null", with("null")),
         ("id-negative", "a negative id", with("-1")),
         ("id-fraction", "an id with a fraction", with("1.0")),
+        ("id-long", "an id of 1,025 bytes", with(&format!("\"{}\"", "i".repeat(1_025)))),
         ("id-above", "2^64 as the id", with("18446744073709551616")),
         ("id-object", "an object as the id", with("{}")),
         ("id-surrogate", "half of a pair of surrogates", with(r#""\ud83d""#)),
@@ -148,6 +150,9 @@ fn refused(dir: &Path) {
         ("digits", "a number in quotes", unread(r#"{"after":"1"}"#)),
         ("boolean", "true as a number", unread(r#"{"after":true}"#)),
         ("null", "null as a number", unread(r#"{"after":null}"#)),
+        ("limit-zero", "a page without rows", {
+            line("history", &format!(r#"{{"with":"{person}","after":0,"limit":0}}"#))
+        }),
         ("attempts-above", "2^32 attempts", line("sync", r#"{"attempts":4294967296}"#)),
         ("numbers-text", "a text among numbers", line("mark_read", r#"{"numbers":[1,"2"]}"#)),
         ("surrogate-high", "the first half of a pair of surrogates", say(r#"["\ud83d"]"#)),

@@ -19,6 +19,8 @@ const ROWS: usize = 256;
 /// the next reply. JSON needs up to six bytes for one, and a row is shorter than 1 MiB, so that the
 /// reply fits into a line of 8 MiB.
 const BYTES: usize = 1 << 20;
+/// Limit on the changes of devices of a reply. Others follow when these are marked as seen.
+const CHANGES: usize = 1_024;
 /// Texts that are marked as read in one transaction.
 const MARKS: usize = 1_024;
 
@@ -47,13 +49,17 @@ pub fn execute(engine: &mut Engine, request: Request) -> Result<Reply, Error> {
         Request::History { with, after, limit } => {
             Reply::Texts(history(engine, &with, after, limit)?)
         }
-        Request::Problems {} => Reply::Problems(Page::whole(problems(engine)?)),
+        Request::Problems {} => Reply::Problems(Page::only(problems(engine)?)),
         Request::ForgetProblems { last } => {
             forget_problems(engine, last)?;
             Reply::Done {}
         }
         Request::Devices { person } => Reply::Devices(devices(engine, &person)?),
-        Request::DeviceChanges {} => Reply::DeviceChanges(Page::whole(unseen_changes(engine)?)),
+        Request::DeviceChanges {} => {
+            let mut rows = unseen_changes(engine)?;
+            rows.truncate(CHANGES);
+            Reply::DeviceChanges(Page::only(rows))
+        }
         Request::MarkChangesSeen { last } => {
             mark_changes_seen(engine, last)?;
             Reply::Done {}

@@ -106,8 +106,8 @@ pub struct TextRow {
 }
 
 impl<T> Page<T> {
-    /// Makes a page that is the whole list.
-    pub(super) fn whole(rows: Vec<T>) -> Self {
+    /// Makes the only page of a list.
+    pub(super) fn only(rows: Vec<T>) -> Self {
         Self { rows, next: None }
     }
 }
@@ -155,7 +155,7 @@ struct Notification<'a, T> {
 /// Encodes the answer to a request, or an error of a request whose id is not known.
 pub(crate) fn answer(id: Option<&Id>, reply: &Result<Reply, Error>) -> Zeroizing<Vec<u8>> {
     let (result, error) = (reply.as_ref().ok(), reply.as_ref().err());
-    // A reply is shorter than a line may be, because execute limits its rows.
+    // It is shorter than a line may be: ids and the rows of replies have limits.
     to_line(&Answer { jsonrpc: "2.0", id, result, error }).unwrap_or_default()
 }
 

@@ -26,6 +26,8 @@ const METHODS: [&str; 13] = [
     "mark_changes_seen",
     "follow",
 ];
+/// Limit on the length of an id that is a text, in bytes.
+const MAX_ID_LEN: usize = 1_024;
 /// Version of JSON-RPC.
 const JSONRPC: &str = "2.0";
 
@@ -71,7 +73,7 @@ pub enum Request {
         /// Only texts with higher numbers are returned.
         after: u64,
         /// Limit on the number of texts. A page may have fewer texts, but has at least one if any
-        /// exists.
+        /// exists. Not 0.
         limit: u64,
     },
     /// Returns the stored problems.
@@ -139,14 +141,23 @@ impl Request {
     /// Returns the error that the caller gets, and the id of the request if it could be read.
     pub fn read(line: &[u8]) -> Result<(Id, Self), (Option<Id>, Error)> {
         let parsed = serde_json::from_slice::<&RawValue>(line);
-        let refuse = |kind| move |error: serde_json::Error| (None, Error::new(kind, &error));
-        let json = parsed.map_err(refuse(ErrorKind::Parse))?.get();
+        // Messages of the parser repeat what was sent: texts, and characters of a terminal.
+        let parse = |error: serde_json::Error| {
+            let message = format!("the line is not JSON from column {} on", error.column());
+            (None, Error::new(ErrorKind::Parse, &message))
+        };
+        let json = parsed.map_err(parse)?.get();
         let invalid = ErrorKind::InvalidRequest;
         if !json.starts_with('{') {
             return Err((None, Error::new(invalid, &"a request is an object")));
         }
-        let line = serde_json::from_str::<RawLine<'_>>(json).map_err(refuse(invalid.clone()))?;
-        let RawLine { jsonrpc, id, method, params } = line;
+        let line = serde_json::from_str::<RawLine<'_>>(json);
+        let members = "a request has jsonrpc, id, method and perhaps params";
+        let RawLine { jsonrpc, id, method, params } =
+            line.map_err(|_| (None, Error::new(invalid.clone(), members)))?;
+        if matches!(&id, Id::Text(text) if text.len() > MAX_ID_LEN) {
+            return Err((None, Error::new(invalid, "the id is too long")));
+        }
         if jsonrpc != JSONRPC {
             return Err((None, Error::new(invalid, &"jsonrpc is not 2.0")));
         }
@@ -164,8 +175,12 @@ impl Request {
             json.push_str(part);
         }
         match serde_json::from_str(&json) {
+            // No page would have a row, and none would be the last.
+            Ok(Self::History { limit: 0, .. }) | Err(_) => {
+                let message = format!("these are not the parameters of {method}");
+                Err((Some(id), Error::new(ErrorKind::InvalidParams, &message)))
+            }
             Ok(request) => Ok((id, request)),
-            Err(error) => Err((Some(id), Error::new(ErrorKind::InvalidParams, &error))),
         }
     }
 

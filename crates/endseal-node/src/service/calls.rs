@@ -29,13 +29,17 @@ pub(super) async fn serve_calls(
             state.syncs.add(reply, attempts);
             continue;
         }
-        let is_work = matches!(request, Request::Say { .. } | Request::MarkRead { .. });
+        let is_said = matches!(request, Request::Say { .. } | Request::MarkRead { .. });
+        let is_work = is_said
+            || matches!(request, Request::ForgetProblems { .. } | Request::MarkChangesSeen { .. });
         let mut answer = engine.with(|engine| execute(engine, request));
         if let Ok(Reply::Status(status)) = &mut answer {
             status.connected = Some(state.is_connected());
         }
         if is_work {
             state.note_work();
+        }
+        if is_said {
             state.said.notify_one();
         }
         // The caller may be gone.
