@@ -7,7 +7,7 @@ use core::future::Future;
 use core::time::Duration;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,14 +36,16 @@ impl ControlSocket {
     ///
     /// # Errors
     /// Returns the error of the file system if the old socket cannot be removed or the new one
-    /// cannot be created.
+    /// cannot be created, and [`io::ErrorKind::AlreadyExists`] if there is no socket but a file.
     ///
     /// # Panics
     /// Panics outside a tokio runtime with I/O enabled.
     pub fn bind(path: &Path) -> io::Result<Self> {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        match fs::symlink_metadata(path) {
+            Ok(found) if found.file_type().is_socket() => fs::remove_file(path)?,
+            Ok(_) => return Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
         let listener = UnixListener::bind(path)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;

@@ -29,7 +29,11 @@ async fn answer(mut caller: ControlLines, handle: Handle) {
             // The caller has disconnected. A command that has not started is not executed then.
             None => return,
         },
-        Err(error) => Err(CommandError::Invalid(error.to_string())),
+        // The parser's message would repeat what was sent, as a passphrase in the wrong place.
+        Err(error) => {
+            let message = format!("no command, from column {} on", error.column());
+            Err(CommandError::Invalid(message))
+        }
     };
     if let Ok(line) = to_line(&reply) {
         // If this fails, the caller sees that the connection closes.
