@@ -60,27 +60,27 @@ impl Home {
     /// before is not kept: it would open with the old passphrase.
     ///
     /// # Errors
-    /// [`IdentityError::File`] if it cannot be written; the file is the old one then.
+    /// [`IdentityError`] if the file is of another identity now, or cannot be read or written; it
+    /// is the old one then.
     pub fn reseal_identity(
         &self,
         identity: &IdentityFile,
         _lock: &HomeLock,
     ) -> Result<(), IdentityError> {
-        let path = self.identity_path();
-        Ok(write_file(&path, identity.as_bytes(), Existing::Replace, Readers::Owner)?)
+        reseal(self.identity_path(), identity)
     }
 
     /// [`Self::reseal_identity`] for the device file.
     ///
     /// # Errors
-    /// [`IdentityError::File`] if it cannot be written; the file is the old one then.
+    /// [`IdentityError`] if the file is of another device now, or cannot be read or written; it is
+    /// the old one then.
     pub fn reseal_device(
         &self,
         device: &IdentityFile,
         _lock: &HomeLock,
     ) -> Result<(), IdentityError> {
-        let path = self.device_path();
-        Ok(write_file(&path, device.as_bytes(), Existing::Replace, Readers::Owner)?)
+        reseal(self.device_path(), device)
     }
 
     /// Writes the root's identity file. With [`Existing::Replace`], an existing file is kept under
@@ -104,6 +104,16 @@ impl Home {
     }
 }
 
+/// The caller has the lock, under which the file is compared: a renewal of the device, or another
+/// identity, may have taken its place while a passphrase was typed.
+fn reseal(path: PathBuf, file: &IdentityFile) -> Result<(), IdentityError> {
+    let present = read(path.clone())?;
+    if present.public() != file.public() {
+        return Err(IdentityError::Replaced(path));
+    }
+    Ok(write_file(&path, file.as_bytes(), Existing::Replace, Readers::Owner)?)
+}
+
 pub(crate) fn read(path: PathBuf) -> Result<IdentityFile, IdentityError> {
     let Some(content) = read_private(&path, MAX_LEN)? else {
         return Err(IdentityError::Missing(path));
@@ -119,6 +129,8 @@ pub enum IdentityError {
     File(FileError),
     /// There is no identity file at this path.
     Missing(PathBuf),
+    /// The file at this path is of another identity than before.
+    Replaced(PathBuf),
     /// The file is damaged, or not an identity file.
     Parse {
         /// Path of the damaged file.
@@ -139,6 +151,9 @@ impl fmt::Display for IdentityError {
         match self {
             Self::File(error) => error.fmt(f),
             Self::Missing(path) => write!(f, "there is no identity '{}'", path.display()),
+            Self::Replaced(path) => {
+                write!(f, "another command has replaced '{}' meanwhile", path.display())
+            }
             Self::Parse { path, .. } => write!(f, "cannot use '{}'", path.display()),
         }
     }
@@ -148,7 +163,7 @@ impl error::Error for IdentityError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Self::File(error) => error.source(),
-            Self::Missing(_) => None,
+            Self::Missing(_) | Self::Replaced(_) => None,
             Self::Parse { error, .. } => Some(error),
         }
     }

@@ -57,6 +57,23 @@ fn an_identity_is_stored_once_and_replaced_only_with_a_copy() {
 }
 
 #[test]
+fn a_new_passphrase_does_not_bring_a_former_identity_back() {
+    let scratch = Scratch::new();
+    let home = Home::create(&scratch.path("state")).unwrap();
+    let lock = home.lock().unwrap();
+    let [former, present] = [(); 2].map(|()| Identity::generate(&mut OsRandom).unwrap());
+    let file = |it| IdentityFile::seal_without_passphrase(it, &mut OsRandom).unwrap();
+    home.store_identity(&file(&present), Existing::Keep, &lock).unwrap();
+    let before = home.identity().unwrap();
+    let refused = home.reseal_identity(&file(&former), &lock);
+    assert!(matches!(refused, Err(IdentityError::Replaced(_))), "{refused:?}");
+    assert_eq!(home.identity().unwrap(), before);
+    let again = file(&present);
+    home.reseal_identity(&again, &lock).unwrap();
+    assert_eq!(home.identity().unwrap(), again);
+}
+
+#[test]
 fn a_lock_keeps_others_waiting() {
     let scratch = Scratch::new();
     let home = Home::create(&scratch.path("state")).unwrap();
