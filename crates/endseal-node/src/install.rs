@@ -87,8 +87,11 @@ impl Home {
         }
         let here = self.person().ok().filter(|it| it.identity() == new.root.public());
         let before = new.at_hub.or(here.as_ref());
-        if let (Some(before), Some(number)) = (before, new.number)
-            && before.device(number.into()).is_some()
+        if let Some(number) = new.number
+            && [new.at_hub, here.as_ref()]
+                .iter()
+                .flatten()
+                .any(|it| it.device(number.into()).is_some())
         {
             return Err(InstallError::NumberUsed(number));
         }
@@ -110,8 +113,10 @@ impl Home {
         let device = new.device.public().clone();
         let next = self.next_person(new.root, new.at_hub, |before| {
             let mut changes = PersonChanges::new();
-            if new.others == OtherDevices::Revoke {
-                for (number, _) in before.devices() {
+            // A device that the hub does not have is one of a recovery that was interrupted.
+            let is_known = |number| new.at_hub.is_none_or(|it| it.device(number).is_some());
+            for (number, _) in before.devices() {
+                if new.others == OtherDevices::Revoke || !is_known(number) {
                     changes.remove(number);
                 }
             }

@@ -72,7 +72,7 @@ pub use problem::{Problem, ProblemClass, forget_problems, problems};
 pub use receipt::TextReceipt;
 pub use recovery::{PersonAtHub, recover};
 pub use report::{Lost, Skipped, SkippedReason, SyncReport};
-pub(crate) use resend::{begin_anew, former_keys};
+pub(crate) use resend::{begin_anew, forget_hub_numbers, former_keys};
 pub(crate) use shared_engine::SharedEngine;
 pub use status::{Status, status};
 pub(crate) use stay::{Stay, StayEvents};

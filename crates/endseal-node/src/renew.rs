@@ -70,6 +70,7 @@ impl Home {
             engine = engine.renew(made, &mut OsRandom)?;
             former
         };
+        engine.transaction(|transaction| messages::forget_hub_numbers(transaction))?;
         let number = engine.address().device;
         let record = self.next_person(new.root, Some(new.at_hub), |base| {
             let mut changes = PersonChanges::new();

@@ -113,22 +113,24 @@ pub fn device_changes(
     engine: &mut Engine,
     person: Option<&PublicKey>,
 ) -> Result<Vec<DeviceChange>, EngineError> {
-    engine.transaction(|transaction| {
-        if let Some(person) = person {
-            return of_person(transaction, person);
-        }
-        let (mut after, mut found) = (Vec::new(), Vec::new());
-        loop {
-            let page = transaction.records_after(DEVICE_CHANGE, &after, PAGE)?;
-            let Some((last, _)) = page.last() else { break };
-            after.clone_from(last);
-            for (name, value) in &page {
-                found.push(read(name, value)?);
-            }
-        }
-        found.sort_unstable_by_key(|change: &DeviceChange| change.number);
-        Ok(found)
+    engine.transaction(|transaction| match person {
+        Some(person) => of_person(transaction, person),
+        None => of_all(transaction),
     })
+}
+
+fn of_all(transaction: &Transaction<'_, '_>) -> Result<Vec<DeviceChange>, EngineError> {
+    let (mut after, mut found) = (Vec::new(), Vec::new());
+    loop {
+        let page = transaction.records_after(DEVICE_CHANGE, &after, PAGE)?;
+        let Some((last, _)) = page.last() else { break };
+        after.clone_from(last);
+        for (name, value) in &page {
+            found.push(read(name, value)?);
+        }
+    }
+    found.sort_unstable_by_key(|change: &DeviceChange| change.number);
+    Ok(found)
 }
 
 /// Changes of devices that a person has not seen, the oldest first.
@@ -148,6 +150,10 @@ pub(super) fn last_number(engine: &mut Engine) -> Result<u64, EngineError> {
 
 /// Changes with a number above `after`.
 pub(super) fn after(engine: &mut Engine, after: u64) -> Result<Vec<DeviceChange>, EngineError> {
+    // Nothing has a number since then: this is called with each text that is sent.
+    if last_number(engine)? == after {
+        return Ok(Vec::new());
+    }
     let mut changes = device_changes(engine, None)?;
     changes.retain(|change| change.number > after);
     Ok(changes)
@@ -158,11 +164,12 @@ pub(super) fn after(engine: &mut Engine, after: u64) -> Result<Vec<DeviceChange>
 /// # Errors
 /// [`EngineError`].
 pub fn mark_changes_seen(engine: &mut Engine, last: u64) -> Result<(), EngineError> {
-    for change in device_changes(engine, None)? {
-        if change.number <= last && !change.is_seen {
-            let seen = DeviceChange { is_seen: true, ..change };
-            engine.transaction(|transaction| seen.put(transaction))?;
+    engine.transaction(|transaction| {
+        for change in of_all(transaction)? {
+            if change.number <= last && !change.is_seen {
+                DeviceChange { is_seen: true, ..change }.put(transaction)?;
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

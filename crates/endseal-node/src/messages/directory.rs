@@ -79,11 +79,19 @@ pub(super) async fn persons_of(
 }
 
 /// Stores the record of this person, so that an older one from the hub is refused.
-pub(super) fn note_own(engine: &SharedEngine<'_>, person: &PersonRecord) -> Result<(), SyncError> {
+pub(super) fn note_own(
+    engine: &SharedEngine<'_>,
+    person: &PersonRecord,
+) -> Result<(), EngineError> {
     let identity = person.identity().ed25519();
     let known = engine.with(|engine| known(engine, identity))?;
-    if known.is_none_or(|known| person.supersedes(&known).is_ok()) {
-        engine.transaction(|it| it.put_record(PERSON, identity.as_bytes(), person.as_bytes()))?;
+    if known.as_ref().is_none_or(|known| person.supersedes(known).is_ok()) {
+        engine.transaction(|transaction| {
+            if let Some(known) = &known {
+                device_change::note(transaction, known, person)?;
+            }
+            transaction.put_record(PERSON, identity.as_bytes(), person.as_bytes())
+        })?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use endseal_keyring::{Invitation, JoinToken, PersonRecord};
 use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
+use super::directory;
 use super::error::{HubError, JoinError};
 use super::hub::HubClient;
 use super::records::{self, HUB, PUBLISHED, Transaction};
@@ -112,6 +113,7 @@ pub async fn register(
     }
     let engine = &SharedEngine::new(engine);
     let welcome = register_device(hub, engine, token, person).await?;
+    directory::note_own(engine, person)?;
     engine.transaction(|transaction| {
         let known = membership_in(transaction)?;
         let (sequence, time) = known.map_or((0, 0), |known| (known.sequence, known.time));

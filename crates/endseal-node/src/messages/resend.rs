@@ -25,14 +25,23 @@ const PAGE: usize = 64;
 const MAX_RESENT: usize = 1_000;
 
 /// Marks the texts to a person that no device has confirmed as unsent. Those that wait here anyway
-/// stay as they are. Returns their number.
+/// stay as they are.
 pub(super) fn resend_to(
     transaction: &Transaction<'_, '_>,
     own: &PublicKey,
     person: &PublicKey,
-) -> Result<u64, EngineError> {
+) -> Result<(), EngineError> {
+    resend_unless(transaction, own, person, &rows_that_wait(transaction)?)
+}
+
+/// `waiting` are the rows of which a frame waits for the hub.
+fn resend_unless(
+    transaction: &Transaction<'_, '_>,
+    own: &PublicKey,
+    person: &PublicKey,
+    waiting: &HashSet<u64>,
+) -> Result<(), EngineError> {
     let conversation = Conversation::Person(*person);
-    let waiting = rows_that_wait(transaction)?;
     let mut confirmations = Confirmations::of(*own, &conversation);
     let (mut after, mut unconfirmed) = (0, VecDeque::new());
     loop {
@@ -48,32 +57,31 @@ pub(super) fn resend_to(
             }
         }
     }
-    let mut count = 0;
     for number in unconfirmed {
         if !is_unsent(transaction, number)? {
             transaction.put_record(UNSENT, &number.to_be_bytes(), person.as_bytes())?;
-            count += 1;
         }
     }
-    Ok(count)
+    Ok(())
 }
 
 /// [`resend_to`] for every person: the hub forgot or deleted frames of this device.
 pub(super) fn resend_all(
     transaction: &Transaction<'_, '_>,
     own: &PublicKey,
-) -> Result<u64, EngineError> {
+) -> Result<(), EngineError> {
     let mut persons = HashSet::new();
     each_series(transaction, &mut |person, _, _| {
         persons.insert(person);
         Ok(())
     })?;
-    persons.iter().try_fold(0, |count, person| Ok(count + resend_to(transaction, own, person)?))
+    let waiting = rows_that_wait(transaction)?;
+    persons.iter().try_for_each(|person| resend_unless(transaction, own, person, &waiting))
 }
 
 /// Prepares the store for new keys of this device: what was encrypted and not confirmed is unsent
-/// again under its id, later texts get ids of a new series, and nothing of the hub's memory of this
-/// device is kept. Notes `key`, that of the device until now, and returns all such keys.
+/// again under its id, and later texts get ids of a new series. Notes `key`, that of the device
+/// until now, and returns all such keys.
 ///
 /// May be called again.
 pub(crate) fn begin_anew(
@@ -96,16 +104,24 @@ pub(crate) fn begin_anew(
         for kind in [RECEIPT, DUE, FRAME] {
             remove_all(transaction, kind)?;
         }
-        for kind in [PUBLISHED, DROPPED, ACKNOWLEDGED] {
-            transaction.remove_record(kind, &[])?;
-        }
-        if let Some(mut membership) = membership_in(transaction)? {
-            (membership.sequence, membership.time) = (0, 0);
-            membership.put(transaction)?;
-        }
         transaction.put_record(FORMER, key.as_bytes(), &[])?;
         former_keys(transaction)
     })
+}
+
+/// Forgets what the hub knew of the device before it had new keys. Not earlier: under the former
+/// keys these numbers show that the state went back in time.
+///
+/// May be called again.
+pub(crate) fn forget_hub_numbers(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
+    for kind in [PUBLISHED, DROPPED, ACKNOWLEDGED] {
+        transaction.remove_record(kind, &[])?;
+    }
+    if let Some(mut membership) = membership_in(transaction)? {
+        (membership.sequence, membership.time) = (0, 0);
+        membership.put(transaction)?;
+    }
+    Ok(())
 }
 
 /// Keys of this device before it was renewed. No person record lists them any more.

@@ -86,7 +86,11 @@ impl Stay<'_, '_> {
                 events.noted(&report);
             }
             ended?;
-            caught_up.set(report);
+            // No send takes this over.
+            match may_send {
+                true => caught_up.set(report),
+                false => events.noted(&report),
+            }
             turns.end();
             let mut retry = Instant::now() + self.retry;
             loop {
@@ -132,6 +136,10 @@ impl Stay<'_, '_> {
                     }
                     Err(error @ SyncError::Restored) => {
                         // It goes on receiving, so that texts can be read.
+                        if let Some(visit) = visit.take() {
+                            events.noted(&visit);
+                        }
+                        events.noted(&sent);
                         events.refused(error);
                         Next::Never
                     }

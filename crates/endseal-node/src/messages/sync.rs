@@ -107,10 +107,11 @@ pub(super) async fn greet(
     let Answer::Welcome(welcome) = hub.ask(hello).await? else {
         return Err(HubFault::Unexpected.into());
     };
+    if engine.with(Engine::is_restored)? {
+        return Ok(false);
+    }
     if engine.with(|engine| is_older(engine, &welcome))? {
         engine.with(Engine::mark_restored)?;
-    }
-    if engine.with(Engine::is_restored)? {
         return Ok(false);
     }
     let sequence = welcome.sequence.unwrap_or_default();
