@@ -45,7 +45,7 @@ pub(crate) fn not_opened(error: SessionsError, home: &Home) -> Failure {
     if is_locked && matches!(Client::find(home), Ok(Some(_))) {
         return Failure::new(Kind::Environment, "endseal up uses the store").hint(STOP_UP);
     }
-    if matches!(home.next_device(), Ok(Some(_))) {
+    if !is_locked && matches!(home.next_device(), Ok(Some(_))) {
         return Failure::new(Kind::Environment, "a renewal of this device was interrupted")
             .because(&error)
             .hint("run it again: endseal devices renew");

@@ -107,7 +107,8 @@ fn show_changes(
     for change in &changes.rows {
         ctx.note(&format!("note: {}", device_changes::line(change, own, names)));
     }
-    if !keep {
+    // A notice that was not printed stays new.
+    if !keep && !ctx.global.json && !ctx.global.quiet {
         node.call(Request::MarkChangesSeen { last })?;
     }
     Ok(())

@@ -23,6 +23,8 @@ use crate::{json, passphrase};
 
 /// Limit in bytes on 24 words and the blanks between them.
 const MAX_WORDS_LEN: usize = 4096;
+/// Number of words of an identity.
+const WORDS: usize = 24;
 
 /// Make an identity with this device, and print its public half
 ///
@@ -90,8 +92,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 /// Reads 24 words: from a terminal without showing them, or else from standard input.
 pub(super) fn of_paper(ctx: &mut Ctx) -> Result<RootSeed, Failure> {
     let words = if ctx.stdin_is_terminal {
-        let typed = Terminal::open().and_then(|terminal| terminal.ask("24 words, in a line: "));
-        typed.map_err(|error| match error.kind() {
+        type_words().map_err(|error| match error.kind() {
             io::ErrorKind::Interrupted => Failure::new(Kind::Interrupted, "interrupted"),
             _ => Failure::new(Kind::Environment, "cannot ask for the words").because(&error),
         })?
@@ -102,6 +103,28 @@ pub(super) fn of_paper(ctx: &mut Ctx) -> Result<RootSeed, Failure> {
     };
     PaperText::decode(&words)
         .map_err(|error| Failure::usage("these are not the words of an identity").because(&error))
+}
+
+/// Asks for words until there are 24: people type them in lines, as endseal id paper prints them.
+fn type_words() -> io::Result<Zeroizing<String>> {
+    let terminal = Terminal::open()?;
+    // Never reallocated, so that no copy stays in memory.
+    let mut words = Zeroizing::new(String::with_capacity(2 * MAX_WORDS_LEN));
+    loop {
+        let count = words.split_whitespace().count();
+        if count >= WORDS || words.len() >= MAX_WORDS_LEN {
+            return Ok(words);
+        }
+        let line = match count {
+            0 => terminal.ask("24 words, in one line or several: ")?,
+            _ => terminal.ask(&format!("{count} of 24 words; the next ones: "))?,
+        };
+        if line.trim().is_empty() || words.len() + line.len() >= words.capacity() {
+            return Ok(words);
+        }
+        words.push_str(&line);
+        words.push(' ');
+    }
 }
 
 /// Formats the peer id of a device.

@@ -11,12 +11,12 @@ use endseal_transport::TransportKey;
 use super::init::{self, Creation, Keys};
 use super::{id, join};
 use crate::ctx::{Ctx, Outcome};
-use crate::exposed;
 use crate::failure::{Failure, Kind};
 use crate::network::{self, Destination, Timeouts};
 use crate::peer_address::HubAddress;
 use crate::printable::plural;
 use crate::sessions::{open, work_and_close};
+use crate::{exposed, passphrase};
 
 /// Come back to a hub with the 24 words, on a new machine
 ///
@@ -26,17 +26,10 @@ use crate::sessions::{open, work_and_close};
 /// and groups of other devices do not come with it.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The hub, as endseal status prints it: PEERID@HOST:PORT
-    hub: Option<HubAddress>,
-    /// A new invitation, which names the hub, too
-    #[arg(long, value_name = "FILE", conflicts_with = "hub", required_unless_present = "hub")]
-    invitation: Option<PathBuf>,
-    /// Revoke all other devices
-    #[arg(long, conflicts_with = "keep_others", required_unless_present = "keep_others")]
-    revoke_others: bool,
-    /// Keep the other devices
-    #[arg(long)]
-    keep_others: bool,
+    #[command(flatten)]
+    at: At,
+    #[command(flatten)]
+    others: Others,
     /// Take the identity from an exported file (endseal id export) instead of words
     #[arg(long, value_name = "FILE")]
     exported: Option<PathBuf>,
@@ -46,15 +39,36 @@ pub(crate) struct Args {
     timeouts: Timeouts,
 }
 
+#[derive(clap::Args, Debug)]
+#[group(required = true, multiple = false)]
+struct At {
+    /// The hub, as endseal status prints it: PEERID@HOST:PORT
+    hub: Option<HubAddress>,
+    /// A new invitation, which names the hub, too
+    #[arg(long, value_name = "FILE")]
+    invitation: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+#[group(required = true, multiple = false)]
+struct Others {
+    /// Revoke all other devices
+    #[arg(long)]
+    revoke_others: bool,
+    /// Keep the other devices
+    #[arg(long)]
+    keep_others: bool,
+}
+
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let invitation = match &args.invitation {
+    let invitation = match &args.at.invitation {
         Some(file) => {
             exposed::warn(file, ctx);
             Some(join::read(Some(file), ctx)?)
         }
         None => None,
     };
-    let hub = match (&args.hub, &invitation) {
+    let hub = match (&args.at.hub, &invitation) {
         (Some(hub), _) => hub.clone(),
         (None, Some(invitation)) => HubAddress::of(invitation)?,
         (None, None) => return Err(Failure::usage("no hub is named")),
@@ -74,7 +88,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         limits: hub_limits(),
     };
     let at_hub = ask(&root, &key, &to, ctx)?;
-    let others = if args.revoke_others { OtherDevices::Revoke } else { OtherDevices::Keep };
+    let others = if args.others.revoke_others { OtherDevices::Revoke } else { OtherDevices::Keep };
     let before = at_hub.record.devices().count();
     let made = keys.install(&root, creation, Some(&at_hub.record), others, ctx)?;
     let home = ctx.home()?;
@@ -94,11 +108,11 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     })
     .map_err(|failure| {
         failure.hint(
-            "this device is not registered yet, and no other one is revoked: run the same \
-             endseal recover again",
+            "the hub may have registered this device: run the same endseal recover again, and \
+             look at endseal devices list then",
         )
     })?;
-    let revoked = if args.revoke_others { before } else { 0 };
+    let revoked = if args.others.revoke_others { before } else { 0 };
     ctx.note(&format!(
         "this device is registered at {addresses}; {} revoked",
         plural(revoked as u64, "device")
@@ -110,13 +124,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 /// recovery leaves it.
 fn is_unregistered(root: &Identity, ctx: &mut Ctx) -> Result<bool, Failure> {
     let Ok(home) = Home::open(&ctx.home_path()?) else { return Ok(false) };
-    let is_same = home.identity().is_ok_and(|it| it.public() == root.public());
-    let Ok(Some(device)) = home.device().map(|it| it.open_without_passphrase().ok().flatten())
-    else {
+    if home.identity().is_ok_and(|it| it.public() != root.public()) || home.device().is_err() {
         return Ok(false);
-    };
+    }
+    let device = passphrase::unlock_device(ctx, &home)?;
     let sessions = home.sessions(&device, Duration::ZERO);
-    Ok(is_same && sessions.is_ok_and(|mut it| matches!(membership(&mut it), Ok(None))))
+    Ok(sessions.is_ok_and(|mut it| matches!(membership(&mut it), Ok(None))))
 }
 
 /// Reads the root from words, or from an exported secret.

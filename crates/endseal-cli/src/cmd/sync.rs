@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 use std::collections::HashSet;
 
+use endseal_codec::hub::Code;
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::random::OsRandom;
 use endseal_node::api::{CallError, Client, Reply, Request};
@@ -119,7 +120,7 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
 }
 
 /// Tells what did not go as people expect.
-fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mut Ctx) {
+pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mut Ctx) {
     for lost in &report.gaps {
         ctx.note(&match (lost.is_expired, lost.count) {
             (true, count) => {
@@ -221,6 +222,15 @@ impl From<SyncError> for Failure {
 impl From<HubError> for Failure {
     fn from(error: HubError) -> Self {
         let kind = if error.is_transient() { Kind::Environment } else { Kind::Refused };
-        Self::of(kind, &error)
+        let failure = Self::of(kind, &error);
+        match error {
+            HubError::Refused(Code::REVOKED) => failure.hint(
+                "if you did not revoke it yourself, ask who has your 24 words or your identity file",
+            ),
+            HubError::Refused(Code::PERSON) => failure
+                .hint("if you have devices at this hub, come back with: endseal recover"),
+            HubError::Refused(Code::TOKEN) => failure.hint("ask the hub's owner for a new one"),
+            _ => failure,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Devices of a person: `recover`, `devices list`, `devices revoke`, `devices renew`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use endseal_testing::Scratch;
@@ -72,7 +73,9 @@ fn a_stolen_laptop_is_switched_off_by_the_words() {
     bob.knows(&alice);
     bob.run(&["sync"]).ok();
     assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice> the new door code"]);
-    // The change is told where texts are read, once.
+    // A program that reads texts has not shown the notice to a person.
+    assert_eq!(alice.run(&["--json", "inbox"]).ok().err, "");
+    // The notice is printed where texts are read, once.
     assert!(alice.run(&["inbox"]).ok().err.contains("bob has a new device "));
     assert_eq!(alice.run(&["inbox"]).ok().err, "");
     let listed = alice.run(&["--json", "devices", "list", "bob"]).ok().json();
@@ -101,6 +104,24 @@ fn a_device_is_revoked_from_another_and_not_by_itself() {
     bob.run(&["devices", "revoke", &other]).ok();
     laptop.run(&["sync"]).fails(1, "this device was revoked");
     bob.run(&["sync"]).ok();
+    let listed = bob.run(&["--json", "devices", "list"]).ok().json();
+    let revoked = listed["devices"].as_array().unwrap().iter().find(|it| it["is_revoked"] == true);
+    assert_eq!(revoked.map(|it| it["device"].to_string()), Some(other.clone()), "{listed}");
+    bob.run(&["devices", "revoke", &other]).fails(2, "you have no device");
+}
+
+#[test]
+fn a_renewed_device_keeps_its_protection() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, _] = members(&scratch, &hub);
+    let secret = scratch.write("secret", "a passphrase\n");
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let secret = secret.to_str().unwrap();
+    alice.run(&["id", "passphrase", "--of-device", "--new-passphrase-file", secret]).ok();
+    alice.run(&["--passphrase-file", secret, "devices", "renew"]).ok();
+    alice.run(&["sync"]).fails(2, "a passphrase is needed");
+    alice.run(&["--passphrase-file", secret, "sync"]).ok();
 }
 
 #[test]

@@ -2,18 +2,21 @@
 
 use core::time::Duration;
 
+use endseal_codec::hub::Code;
 use endseal_node::NewDeviceKeys;
 use endseal_node::messages::{
-    HubClient, LetterKeys, SyncReport, hub_limits, membership, register, sync,
+    HubClient, HubError, LetterKeys, SyncError, SyncReport, hub_limits, membership, register, sync,
 };
 use endseal_session::Engine;
 use endseal_transport::TransportKey;
 
 use super::super::init::make_device;
 use super::super::recover::ask;
+use super::super::sync::tell;
 use super::hub_of;
 use crate::ctx::{Ctx, Outcome};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
+use crate::names::Names;
 use crate::network::{self, Destination, Timeouts};
 use crate::peer_address::HubAddress;
 use crate::sessions::{not_opened, open, work_and_close};
@@ -26,7 +29,7 @@ use crate::{json, passphrase};
 /// the identity.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(crate) struct Args {
-    /// Protect the device's keys and store by a passphrase
+    /// Protect the device's keys and store by a passphrase; if they have one, always
     #[arg(long)]
     protect_device: bool,
 }
@@ -41,7 +44,10 @@ pub(super) fn run(
     let before = passphrase::unlock_device(ctx, &home)?;
     let (device, device_file) = match home.next_device()? {
         Some(file) => (passphrase::unlock_next_device(&file, ctx)?, file),
-        None => make_device(args.protect_device, ctx)?,
+        None => {
+            let is_protected = home.device()?.open_without_passphrase()?.is_none();
+            make_device(args.protect_device || is_protected, ctx)?
+        }
     };
     let at = {
         let engine = home.sessions_to_renew(&before, &device, wait);
@@ -50,14 +56,8 @@ pub(super) fn run(
             let at = hub_of(membership(engine)?)?;
             let key = TransportKey::new(&before);
             if engine.certificate().keys().peer_id == key.peer_id() {
-                take_what_waits(
-                    engine,
-                    &key,
-                    &at,
-                    &LetterKeys::new(&home, &before),
-                    timeouts,
-                    ctx,
-                )?;
+                let keys = LetterKeys::new(&home, &before);
+                take_what_waits(engine, &key, &at, &keys, timeouts, ctx)?;
             }
             Ok(at)
         })?
@@ -86,14 +86,23 @@ pub(super) fn run(
             });
             registered.await
         })
+    })
+    .map_err(|failure| {
+        failure.hint(
+            "this device has its new keys, and is not registered yet: run endseal devices renew \
+             again, or with an invitation: endseal join FILE",
+        )
     })?;
     let number = number.number();
     let json = json::object([("device", number.into())]);
     Ok(Outcome::done(format!("this is device {number} now; endseal sync sends what waits"), json))
 }
 
-/// Receives what waits for the present keys, which the hub deletes with them. A device that was
-/// revoked gets nothing.
+/// Receives what waits for the present keys, which the hub deletes with them.
+///
+/// # Errors
+/// All failures but those that end with the renewal: the device must not send, or is not registered
+/// any more and gets nothing.
 fn take_what_waits(
     engine: &mut Engine,
     key: &TransportKey,
@@ -108,15 +117,18 @@ fn take_what_waits(
     let visited = network::run(ctx.global.json, async |mut interrupt| {
         let visit = interrupt.with_connection(key, &to, async |connection| {
             let hub = HubClient::new(connection, timeouts.idle);
-            Ok(sync(&hub, engine, &person, keys, &mut report).await?)
+            Ok(sync(&hub, engine, &person, keys, &mut report).await)
         });
         visit.await
-    });
+    })?;
+    let names = Names::load(&ctx.home()?)?;
+    tell(&report, person.identity().ed25519(), &names, ctx);
     match visited {
-        Err(failure) if matches!(failure.kind, Kind::Interrupted | Kind::Environment) => {
-            Err(failure)
-        }
-        // It may not send, or is revoked: that is why it is renewed.
-        _ => Ok(()),
+        Ok(())
+        | Err(
+            SyncError::Restored
+            | SyncError::Hub(HubError::Refused(Code::REVOKED | Code::REGISTERED)),
+        ) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }

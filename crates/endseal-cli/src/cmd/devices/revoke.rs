@@ -47,6 +47,10 @@ pub(super) fn run(
         return Err(Failure::usage("this is the device that you are using")
             .hint("revoke it from another one; endseal devices renew gives it new keys"));
     }
+    if let Some(other) = args.devices.iter().find(|it| at_hub.record.device(**it).is_none()) {
+        return Err(Failure::usage(format!("you have no device {other}"))
+            .hint("endseal devices list shows yours"));
+    }
     let lock = home.lock()?;
     let record = home.next_person(&root, Some(&at_hub.record), |_| {
         let mut changes = PersonChanges::new();
