@@ -132,6 +132,7 @@ METHODS = {
     "device_changes": {},
     "mark_changes_seen": {"last": u64},
     "follow": {"after": u64},
+    "backup": {},
 }
 
 

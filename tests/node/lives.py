@@ -66,7 +66,10 @@ class Life:
         return file
 
     def address(self):
-        line = next(iter(self.people.values())).ok("--json", "status").out
+        return self.address_of(next(iter(self.people.values())))
+
+    def address_of(self, person):
+        line = person.ok("--json", "status").out
         status = json.loads(line)
         return f"{status['hub_peer_id']}@{status['hub']}"
 

@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Open(cmd::open::Args),
     Join(cmd::join::Args),
     Recover(cmd::recover::Args),
+    Backup(cmd::backup::Args),
+    Restore(cmd::restore::Args),
     Devices(cmd::devices::Args),
     Say(cmd::say::Args),
     Sync(cmd::sync::Args),

@@ -1,5 +1,6 @@
 //! The commands, each in a module of its own.
 
+pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod contacts;
@@ -19,6 +20,7 @@ pub(crate) mod open;
 pub(crate) mod peers;
 pub(crate) mod ping;
 pub(crate) mod recover;
+pub(crate) mod restore;
 pub(crate) mod s3;
 pub(crate) mod say;
 pub(crate) mod seal;

@@ -20,6 +20,8 @@ pub(crate) fn dispatch(command: Command, ctx: &mut Ctx) -> Result<Outcome, Failu
         Command::Open(args) => cmd::open::run(&args, ctx),
         Command::Join(args) => cmd::join::run(&args, ctx),
         Command::Recover(args) => cmd::recover::run(&args, ctx),
+        Command::Backup(args) => cmd::backup::run(&args, ctx),
+        Command::Restore(args) => cmd::restore::run(&args, ctx),
         Command::Devices(args) => cmd::devices::run(&args, ctx),
         Command::Say(args) => cmd::say::run(&args, ctx),
         Command::Sync(args) => cmd::sync::run(&args, ctx),

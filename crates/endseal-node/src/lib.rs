@@ -6,6 +6,7 @@
 //! | find, make and check the state directory | [`Home`] |
 //! | write a file that appears whole or not at all | [`AtomicFile`] |
 //! | seal and open files of any length | [`seal`], [`Incoming`] |
+//! | write a backup, and make a state directory of it | [`write_archive`], [`Archive`] |
 //! | see what an observer without a key sees of a file | [`Inspection`] |
 //! | send files and messages to a peer, and receive them | [`transfer`] |
 //! | make root, device, store and person record | [`Home::install`] |
@@ -24,6 +25,7 @@ extern crate alloc;
 
 mod address_book;
 pub mod api;
+mod archive;
 mod atomic;
 mod error;
 mod error_line;
@@ -43,6 +45,10 @@ pub mod transfer;
 mod wire_text;
 
 pub use address_book::AddressBookError;
+pub use archive::{
+    Archive, ArchiveContent, ArchiveKeys, ArchiveKind, ReadArchiveError, WriteArchiveError,
+    write_archive,
+};
 pub use atomic::{AtomicFile, Existing, Readers, write_file};
 pub use error::FileError;
 pub use file::{FILE_CONTEXT, Incoming, OpenFileError, Progress, SealFileError, seal};

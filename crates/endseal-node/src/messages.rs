@@ -13,6 +13,7 @@
 //! A text is encrypted only when it can be sent, for the devices that the person has at that time.
 //! A text to a group is a letter, sealed to its members.
 
+mod archived;
 mod arrived_letter;
 mod confirmation;
 mod conversation;
@@ -54,6 +55,9 @@ mod unconfirmed;
 mod undelivered;
 mod unsent;
 
+pub(crate) use archived::{
+    ArchivedItem, each_archived, is_archived_item, restore_archived, settle_restored,
+};
 pub use conversation::Conversation;
 pub use device_change::{DeviceChange, device_changes, mark_changes_seen, unseen_changes};
 pub use devices::{Devices, devices};
@@ -65,14 +69,16 @@ pub(crate) use inbox::unread_page;
 pub use inbox::{Unread, is_from_hub, mark_read, unread};
 pub use letter::{Letter, LetterHead};
 pub use letter_keys::LetterKeys;
-pub use membership::{Membership, join, membership, publish_person, register};
+pub(crate) use membership::forget_hub_numbers;
+pub use membership::{Membership, join, membership, note_hub, publish_person, register};
 pub use outbox::{read_texts, say};
 pub use payload::Payload;
 pub use problem::{Problem, ProblemClass, forget_problems, problems};
 pub use receipt::TextReceipt;
+pub(crate) use records::now;
 pub use recovery::{PersonAtHub, recover};
 pub use report::{Lost, Skipped, SkippedReason, SyncReport};
-pub(crate) use resend::{begin_anew, forget_hub_numbers, former_keys};
+pub(crate) use resend::{begin_anew, former_keys, texts_in_outbox};
 pub(crate) use shared_engine::SharedEngine;
 pub use status::{Status, status};
 pub(crate) use stay::{Stay, StayEvents};

@@ -109,6 +109,20 @@ impl Home {
         Ok(write_file(&path, record.as_bytes(), Existing::Replace, Readers::Owner)?)
     }
 
+    /// Keeps a record of an earlier epoch, unless there is one of it.
+    pub(crate) fn keep_person(
+        &self,
+        record: &PersonRecord,
+        _lock: &HomeLock,
+    ) -> Result<(), PersonError> {
+        self.folder(FOLDER)?;
+        let path = self.person_path(record.epoch());
+        match write_file(&path, record.as_bytes(), Existing::Keep, Readers::Owner) {
+            Err(FileError::Exists(_)) => Ok(()),
+            written => Ok(written?),
+        }
+    }
+
     fn person_path(&self, epoch: u64) -> PathBuf {
         self.file(FOLDER).join(format!("{epoch}{SUFFIX}"))
     }

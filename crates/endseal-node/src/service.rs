@@ -5,6 +5,7 @@
 //! not wait for the network and may block its thread. Each connection of the socket has a task of
 //! its own, which sends requests to the main task through a channel.
 
+mod backup;
 mod call;
 mod calls;
 mod dialer;
@@ -133,7 +134,7 @@ impl Service {
         });
         tokio::select! {
             () = stop => {}
-            () = serve_calls(engine, &mut received, state) => {}
+            () = serve_calls(engine, keys, &mut received, state) => {}
             () = stay_connected(engine, (person, keys), &options, dial, state) => {}
             () = maintain(engine, state) => {}
         }

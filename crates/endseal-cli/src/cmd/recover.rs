@@ -4,8 +4,10 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
+use endseal_keyring::Invitation;
 use endseal_node::messages::{HubClient, PersonAtHub, hub_limits, membership, recover, register};
 use endseal_node::{Home, OtherDevices};
+use endseal_session::Engine;
 use endseal_transport::TransportKey;
 
 use super::init::{self, Creation, Keys};
@@ -23,7 +25,7 @@ use crate::{exposed, passphrase};
 /// Makes an identity of the words (standard input, or typed) with a new device, fetches the record
 /// of your devices from the hub, and registers the new device there. Say what becomes of the other
 /// devices: after a theft revoke them, and they get nothing from then on. Conversations, contacts
-/// and groups of other devices do not come with it.
+/// and groups of other devices do not come with it: endseal restore brings those of a backup.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -51,13 +53,26 @@ struct At {
 
 #[derive(clap::Args, Debug)]
 #[group(required = true, multiple = false)]
-struct Others {
+pub(super) struct Others {
     /// Revoke all other devices
     #[arg(long)]
     revoke_others: bool,
     /// Keep the other devices
     #[arg(long)]
     keep_others: bool,
+}
+
+impl Others {
+    pub(super) fn choice(&self) -> OtherDevices {
+        if self.revoke_others { OtherDevices::Revoke } else { OtherDevices::Keep }
+    }
+
+    /// Notes what became of the devices that the person had before.
+    pub(super) fn tell(&self, before: usize, addresses: &str, ctx: &mut Ctx) {
+        let revoked = if self.revoke_others { before } else { 0 };
+        let revoked = plural(revoked as u64, "device");
+        ctx.note(&format!("this device is registered at {addresses}; {revoked} revoked"));
+    }
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -88,41 +103,45 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         limits: hub_limits(),
     };
     let at_hub = ask(&root, &key, &to, ctx)?;
-    let others = if args.others.revoke_others { OtherDevices::Revoke } else { OtherDevices::Keep };
     let before = at_hub.record.devices().count();
-    let made = keys.install(&root, creation, Some(&at_hub.record), others, ctx)?;
-    let home = ctx.home()?;
-    let record = home.person()?;
-    let engine = open(&home, &keys.device, Duration::ZERO)?;
-    let token = invitation.as_ref().map(endseal_keyring::Invitation::token);
-    let as_json = ctx.global.json;
-    let addresses = hub.addresses();
-    work_and_close(engine, ctx, |engine, _| {
-        network::run(as_json, async |mut interrupt| {
-            let registered = interrupt.with_connection(&key, &to, async |connection| {
-                let hub = HubClient::new(connection, args.timeouts.idle);
-                Ok(register(&hub, engine, &addresses, token, &record).await?)
-            });
-            registered.await
+    let made = keys.install(&root, creation, Some(&at_hub.record), args.others.choice(), ctx)?;
+    let engine = open(&ctx.home()?, &keys.device, Duration::ZERO)?;
+    work_and_close(engine, ctx, |engine, ctx| {
+        register_here(engine, &key, &to, invitation.as_ref(), ctx).map_err(|failure| {
+            failure.hint(
+                "the hub may have registered this device: run the same endseal recover again, and \
+                 look at endseal devices list then",
+            )
         })
-    })
-    .map_err(|failure| {
-        failure.hint(
-            "the hub may have registered this device: run the same endseal recover again, and \
-             look at endseal devices list then",
-        )
     })?;
-    let revoked = if args.others.revoke_others { before } else { 0 };
-    ctx.note(&format!(
-        "this device is registered at {addresses}; {} revoked",
-        plural(revoked as u64, "device")
-    ));
+    args.others.tell(before, &hub.addresses(), ctx);
     Ok(made)
+}
+
+/// Registers the device of a store at the hub, with the newest person record of the state
+/// directory.
+pub(super) fn register_here(
+    engine: &mut Engine,
+    key: &TransportKey,
+    to: &Destination<'_>,
+    invitation: Option<&Invitation>,
+    ctx: &mut Ctx,
+) -> Result<(), Failure> {
+    let record = ctx.home()?.person()?;
+    let addresses = to.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    network::run(ctx.global.json, async |mut interrupt| {
+        let registered = interrupt.with_connection(key, to, async |connection| {
+            let hub = HubClient::new(connection, to.timeouts.idle);
+            let token = invitation.map(Invitation::token);
+            Ok(register(&hub, engine, &addresses, token, &record).await?)
+        });
+        registered.await
+    })
 }
 
 /// Returns true if the identity is here with a device that was never registered, as an interrupted
 /// recovery leaves it.
-fn is_unregistered(root: &Identity, ctx: &mut Ctx) -> Result<bool, Failure> {
+pub(super) fn is_unregistered(root: &Identity, ctx: &mut Ctx) -> Result<bool, Failure> {
     let Ok(home) = Home::open(&ctx.home_path()?) else { return Ok(false) };
     if home.identity().is_ok_and(|it| it.public() != root.public()) || home.device().is_err() {
         return Ok(false);
@@ -133,7 +152,7 @@ fn is_unregistered(root: &Identity, ctx: &mut Ctx) -> Result<bool, Failure> {
 }
 
 /// Reads the root from words, or from an exported secret.
-fn read_root(secret: Option<&Path>, ctx: &mut Ctx) -> Result<Identity, Failure> {
+pub(super) fn read_root(secret: Option<&Path>, ctx: &mut Ctx) -> Result<Identity, Failure> {
     match secret {
         Some(file) => {
             exposed::warn(file, ctx);

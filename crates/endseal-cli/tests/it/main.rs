@@ -7,6 +7,7 @@ mod bad_input;
 mod config;
 mod confirmations;
 mod devices;
+mod drill;
 mod exit_codes;
 mod files;
 mod groups;

@@ -57,6 +57,7 @@ fn accepted(dir: &Path) {
         ("mark-read", "numbers up to the last", {
             line("mark_read", r#"{"numbers":[0,1,18446744073709551615]}"#)
         }),
+        ("backup", "a backup", line("backup", "{}")),
         ("history", "a page of a conversation", {
             line("history", &format!(r#"{{"with":"{person}","after":0,"limit":256}}"#))
         }),

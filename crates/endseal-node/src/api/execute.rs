@@ -27,8 +27,9 @@ const MARKS: usize = 1_024;
 /// Carries out a request.
 ///
 /// # Errors
-/// Returns [`Error`] if the request is refused or the store fails. [`Request::Sync`] and
-/// [`Request::Follow`] are refused, because they need the connection of `endseal up`.
+/// Returns [`Error`] if the request is refused or the store fails. [`Request::Sync`],
+/// [`Request::Follow`] and [`Request::Backup`] are refused, because they need the connection or the
+/// keys of `endseal up`.
 pub fn execute(engine: &mut Engine, request: Request) -> Result<Reply, Error> {
     Ok(match request {
         Request::Version {} => {
@@ -64,7 +65,7 @@ pub fn execute(engine: &mut Engine, request: Request) -> Result<Reply, Error> {
             mark_changes_seen(engine, last)?;
             Reply::Done {}
         }
-        Request::Sync { .. } | Request::Follow { .. } => {
+        Request::Sync { .. } | Request::Follow { .. } | Request::Backup {} => {
             return Err(Error::new(ErrorKind::NeedsUp, "endseal up is not running"));
         }
     })

@@ -36,6 +36,8 @@ pub enum Reply {
     Devices(Devices),
     /// Result of `device_changes`, the oldest first.
     DeviceChanges(Page<DeviceChange>),
+    /// Result of `backup`.
+    Backup(Backup),
 }
 
 /// Version of the interface and of the program.
@@ -64,6 +66,17 @@ pub struct NodeStatus {
 #[non_exhaustive]
 pub struct Said {
     /// The number.
+    pub texts: u64,
+}
+
+/// A backup that was written into the state directory.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Backup {
+    /// Name of the file in the state directory. The next backup replaces it; the caller moves it to
+    /// another place.
+    pub file: String,
+    /// Number of texts in it.
     pub texts: u64,
 }
 
@@ -125,6 +138,7 @@ impl Reply {
             Request::Problems {} => Self::Problems(from_str(json)?),
             Request::Devices { .. } => Self::Devices(from_str(json)?),
             Request::DeviceChanges {} => Self::DeviceChanges(from_str(json)?),
+            Request::Backup {} => Self::Backup(from_str(json)?),
             Request::MarkRead { .. }
             | Request::ForgetProblems { .. }
             | Request::MarkChangesSeen { .. }

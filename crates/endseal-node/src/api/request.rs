@@ -11,7 +11,7 @@ use crate::messages::{Conversation, conversation_text};
 use crate::wire_text;
 
 /// Names of all requests on the socket.
-const METHODS: [&str; 13] = [
+const METHODS: [&str; 14] = [
     "version",
     "status",
     "say",
@@ -25,6 +25,7 @@ const METHODS: [&str; 13] = [
     "device_changes",
     "mark_changes_seen",
     "follow",
+    "backup",
 ];
 /// Limit on the length of an id that is a text, in bytes.
 const MAX_ID_LEN: usize = 1_024;
@@ -101,6 +102,9 @@ pub enum Request {
         /// Only texts with higher numbers are returned.
         after: u64,
     },
+    /// Writes a backup into the state directory. Only `endseal up` executes it: without it,
+    /// programs write one themselves.
+    Backup {},
 }
 
 /// Id of a request, which its reply repeats.

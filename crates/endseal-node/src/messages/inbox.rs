@@ -36,7 +36,7 @@ pub struct Unread {
 impl Unread {
     /// Converts a received message. Returns `None` if it did not arrive over a hub, or if it is a
     /// receipt, which the next sync removes.
-    fn of(received: Received) -> Option<Self> {
+    pub(super) fn of(received: Received) -> Option<Self> {
         let conversation = conversation(&received)?;
         if matches!(conversation, Conversation::Person(_))
             && TextReceipt::is_in(&received.plaintext)

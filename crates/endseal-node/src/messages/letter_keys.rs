@@ -32,8 +32,13 @@ impl<'a> LetterKeys<'a> {
         Self { home, device, rosters, users }
     }
 
+    /// Returns the state directory.
+    pub(crate) fn home(&self) -> &'a Home {
+        self.home
+    }
+
     /// The device, which signs letters.
-    pub(super) fn device(&self) -> &'a Identity {
+    pub(crate) fn device(&self) -> &'a Identity {
         self.device
     }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::directory;
 use super::error::{HubError, JoinError};
 use super::hub::HubClient;
-use super::records::{self, HUB, PUBLISHED, Transaction};
+use super::records::{self, ACKNOWLEDGED, DROPPED, HUB, PUBLISHED, Transaction};
 use super::shared_engine::SharedEngine;
 use crate::wire_text;
 
@@ -50,7 +50,12 @@ impl Membership {
         })
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
+    /// Returns the hub and its addresses, without the numbers of this device there.
+    pub(crate) fn without_numbers(&self) -> Self {
+        Self { sequence: 0, time: 0, ..self.clone() }
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(self.hub.as_bytes());
         bytes.extend_from_slice(&self.sequence.to_le_bytes());
@@ -72,11 +77,35 @@ pub fn membership(engine: &mut Engine) -> Result<Option<Membership>, EngineError
     engine.transaction(|transaction| membership_in(transaction))
 }
 
+/// Notes the hub of a backup in the store of a device that is not registered there yet. Until it
+/// is, the hub refuses its visits.
+///
+/// # Errors
+/// Returns [`EngineError`] if the store fails.
+pub fn note_hub(engine: &mut Engine, hub: &Membership) -> Result<(), EngineError> {
+    engine.transaction(|transaction| hub.without_numbers().put(transaction))
+}
+
 pub(super) fn membership_in(
     transaction: &Transaction<'_, '_>,
 ) -> Result<Option<Membership>, EngineError> {
     let Some(value) = transaction.record(HUB, &[])? else { return Ok(None) };
     Membership::read(&value).map(Some).ok_or(EngineError::Damaged("hub"))
+}
+
+/// Forgets what the hub knew of the device before it had new keys. Not earlier: under the former
+/// keys these numbers show that the state went back in time.
+///
+/// May be called again.
+pub(crate) fn forget_hub_numbers(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
+    for kind in [PUBLISHED, DROPPED, ACKNOWLEDGED] {
+        transaction.remove_record(kind, &[])?;
+    }
+    if let Some(mut membership) = membership_in(transaction)? {
+        (membership.sequence, membership.time) = (0, 0);
+        membership.put(transaction)?;
+    }
+    Ok(())
 }
 
 /// Registers this device with an invitation, and publishes prekeys. May be repeated. `person` is

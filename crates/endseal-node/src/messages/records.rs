@@ -113,7 +113,7 @@ pub(super) fn count(transaction: &Transaction<'_, '_>, kind: u16) -> Result<u64,
 }
 
 /// Returns the current time in milliseconds since 1970.
-pub(super) fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

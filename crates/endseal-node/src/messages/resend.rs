@@ -11,8 +11,7 @@ use endseal_session::{ConversationId, Engine, EngineError};
 
 use super::conversation::Conversation;
 use super::history::page_in;
-use super::membership::membership_in;
-use super::records::{ACKNOWLEDGED, DROPPED, DUE, FORMER, PUBLISHED, RECEIPT, Transaction, UNSENT};
+use super::records::{DUE, FORMER, RECEIPT, Transaction, UNSENT};
 use super::shared_engine::SharedEngine;
 use super::text_id::TextId;
 use super::undelivered::{Confirmations, each_series, is_unsent, rows_that_wait};
@@ -109,21 +108,6 @@ pub(crate) fn begin_anew(
     })
 }
 
-/// Forgets what the hub knew of the device before it had new keys. Not earlier: under the former
-/// keys these numbers show that the state went back in time.
-///
-/// May be called again.
-pub(crate) fn forget_hub_numbers(transaction: &Transaction<'_, '_>) -> Result<(), EngineError> {
-    for kind in [PUBLISHED, DROPPED, ACKNOWLEDGED] {
-        transaction.remove_record(kind, &[])?;
-    }
-    if let Some(mut membership) = membership_in(transaction)? {
-        (membership.sequence, membership.time) = (0, 0);
-        membership.put(transaction)?;
-    }
-    Ok(())
-}
-
 /// Keys of this device before it was renewed. No person record lists them any more.
 pub(crate) fn former_keys(
     transaction: &Transaction<'_, '_>,
@@ -141,8 +125,10 @@ pub(crate) fn former_keys(
     }
 }
 
-/// Rows of texts of which a ciphertext waits for the hub, with their conversations.
-fn texts_in_outbox(engine: &mut Engine) -> Result<Vec<(u64, Conversation)>, EngineError> {
+/// Returns the rows of texts of which a ciphertext waits for the hub, with their conversations.
+pub(crate) fn texts_in_outbox(
+    engine: &mut Engine,
+) -> Result<Vec<(u64, Conversation)>, EngineError> {
     let mut frames = Vec::new();
     engine.transaction(|transaction| {
         Target::each(transaction, &mut |sequence, target| frames.push((sequence, target.row)))

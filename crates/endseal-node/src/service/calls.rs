@@ -6,10 +6,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::backup::write_backup;
 use super::call::Call;
 use super::hub_state::HubState;
 use crate::api::{Reply, Request, execute};
-use crate::messages::SharedEngine;
+use crate::messages::{LetterKeys, SharedEngine};
 
 /// Interval of the maintenance.
 const TIDY: Duration = Duration::from_secs(60);
@@ -17,6 +18,7 @@ const TIDY: Duration = Duration::from_secs(60);
 /// Serves requests one after the other. Returns when all senders of the channel are gone.
 pub(super) async fn serve_calls(
     engine: &SharedEngine<'_>,
+    keys: &LetterKeys<'_>,
     calls: &mut mpsc::Receiver<Call>,
     state: &HubState<'_>,
 ) {
@@ -32,7 +34,10 @@ pub(super) async fn serve_calls(
         let is_said = matches!(request, Request::Say { .. } | Request::MarkRead { .. });
         let is_work = is_said
             || matches!(request, Request::ForgetProblems { .. } | Request::MarkChangesSeen { .. });
-        let mut answer = engine.with(|engine| execute(engine, request));
+        let mut answer = engine.with(|engine| match request {
+            Request::Backup {} => write_backup(keys, engine),
+            request => execute(engine, request),
+        });
         if let Ok(Reply::Status(status)) = &mut answer {
             status.connected = Some(state.is_connected());
         }

@@ -5,6 +5,7 @@
 extern crate alloc;
 
 mod api_vectors;
+mod archive;
 mod atomic;
 mod both_ways;
 mod groups;

@@ -1,0 +1,150 @@
+//! `endseal restore`: makes a device of a backup.
+
+use core::time::Duration;
+use std::fs::File;
+use std::io::Seek as _;
+use std::path::PathBuf;
+
+use endseal_node::messages::{hub_limits, note_hub};
+use endseal_node::{Archive, FileError, ReadArchiveError, WriteArchiveError};
+use endseal_transport::TransportKey;
+
+use super::init::{Creation, Keys};
+use super::join;
+use super::recover::{Others, ask, is_unregistered, read_root, register_here};
+use crate::ctx::{Ctx, Outcome};
+use crate::exposed;
+use crate::failure::{Failure, Kind};
+use crate::network::{Destination, Timeouts};
+use crate::peer_address::HubAddress;
+use crate::printable::plural;
+use crate::sessions::{open, work_and_close};
+use crate::time::rfc3339;
+
+/// Make a device of a backup, with the 24 words, and come back to the hub
+///
+/// Makes an identity of the words (standard input, or typed) with a new device, puts contacts,
+/// groups and conversations of the backup there, and registers the device at the hub that the
+/// backup names. Texts that were not confirmed when the backup was written are sent again with the
+/// next endseal sync. Texts that arrived later do not come back. The whole backup is verified
+/// before anything is made.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The backup, of endseal backup
+    file: PathBuf,
+    #[command(flatten)]
+    others: Others,
+    /// Do not connect to the hub: endseal devices renew registers this device later
+    #[arg(long, conflicts_with = "invitation")]
+    offline: bool,
+    /// A new invitation, if the hub asks known people for one
+    #[arg(long, value_name = "FILE")]
+    invitation: Option<PathBuf>,
+    /// Take the identity from an exported file (endseal id export) instead of words
+    #[arg(long, value_name = "FILE")]
+    exported: Option<PathBuf>,
+    #[command(flatten)]
+    creation: Creation,
+    #[command(flatten)]
+    timeouts: Timeouts,
+}
+
+pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let invitation = match &args.invitation {
+        Some(file) => {
+            exposed::warn(file, ctx);
+            Some(join::read(Some(file), ctx)?)
+        }
+        None => None,
+    };
+    let failed = |source| FileError::io("read", &args.file, source);
+    let mut file = File::open(&args.file).map_err(failed)?;
+    let root = read_root(args.exported.as_deref(), ctx)?;
+    let content = Archive::open(&root, &file)?.check()?;
+    let creation = match is_unregistered(&root, ctx)? {
+        true => args.creation.forced(),
+        false => args.creation,
+    };
+    creation.check(ctx)?;
+    let keys = Keys::make(&root, creation, ctx)?;
+    let key = TransportKey::new(&keys.device);
+    let hub = content.hub.as_ref();
+    let hub = hub.map(|it| HubAddress::new(it.hub, &it.addresses)).transpose()?;
+    let to = hub.as_ref().filter(|_| !args.offline).map(|hub| Destination {
+        peer: hub.peer,
+        hosts: &hub.hosts,
+        timeouts: args.timeouts,
+        limits: hub_limits(),
+    });
+    let at_hub = match &to {
+        Some(to) => Some(ask(&root, &key, to, ctx).map_err(|failure| {
+            failure.hint("nothing was made; --offline restores the backup without the hub")
+        })?),
+        None => None,
+    };
+    let newest = at_hub.as_ref().map_or(&content.person, |it| &it.record);
+    let before = newest.devices().count();
+    let made = keys.install(&root, creation, Some(newest), args.others.choice(), ctx)?;
+    let home = ctx.home()?;
+    let engine = open(&home, &keys.device, Duration::ZERO)?;
+    work_and_close(engine, ctx, |engine, ctx| {
+        file.rewind().map_err(failed)?;
+        Archive::open(&root, &file)?.restore(&home, engine, &home.lock()?)?;
+        match (&to, &content.hub) {
+            (Some(to), _) => {
+                register_here(engine, &key, to, invitation.as_ref(), ctx).map_err(|failure| {
+                    failure.hint(
+                        "the backup is restored, and this device is not registered yet: run the \
+                         same endseal restore again",
+                    )
+                })
+            }
+            (None, Some(hub)) => Ok(note_hub(engine, hub)?),
+            (None, None) => Ok(()),
+        }
+    })?;
+    let contacts = plural(content.contacts as u64, "contact");
+    let texts = plural(content.texts, "text");
+    ctx.note(&format!("{texts} and {contacts} of {} are here", rfc3339(content.time)));
+    match (&to, &hub) {
+        (Some(_), Some(hub)) => args.others.tell(before, &hub.addresses(), ctx),
+        (None, Some(_)) => ctx.note(
+            "this device is not registered at the hub: endseal devices renew does that, and \
+             endseal sync sends what waits then",
+        ),
+        _ => {}
+    }
+    Ok(made)
+}
+
+impl From<WriteArchiveError> for Failure {
+    fn from(error: WriteArchiveError) -> Self {
+        match error {
+            WriteArchiveError::AddressBook(error) => error.into(),
+            WriteArchiveError::Engine(error) => error.into(),
+            WriteArchiveError::Group(error) => error.into(),
+            WriteArchiveError::Person(error) => error.into(),
+            WriteArchiveError::Output(error) => crate::failure::standard(&error),
+            _ => Self::of(Kind::Environment, &error),
+        }
+    }
+}
+
+impl From<ReadArchiveError> for Failure {
+    fn from(error: ReadArchiveError) -> Self {
+        match error {
+            ReadArchiveError::AddressBook(error) => error.into(),
+            ReadArchiveError::Engine(error) => error.into(),
+            ReadArchiveError::File(error) => error.into(),
+            ReadArchiveError::Person(error) => error.into(),
+            ReadArchiveError::Roster(error) => error.into(),
+            ReadArchiveError::Input(_) => Self::of(Kind::Environment, &error),
+            ReadArchiveError::Version(_) => {
+                Self::of(Kind::Refused, &error).hint("install that version of endseal")
+            }
+            ReadArchiveError::Envelope(_) => Self::of(Kind::Refused, &error)
+                .hint("compare the words; a file that was changed or cut does not open"),
+            _ => Self::of(Kind::Refused, &error),
+        }
+    }
+}

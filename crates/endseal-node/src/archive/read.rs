@@ -1,0 +1,255 @@
+//! Reading of archives.
+
+use std::io::{BufReader, Read};
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::secret::Zeroizing;
+use endseal_envelope::{OpenReader, Opener, Policy};
+use endseal_keyring::{Contacts, Name, Peers, PersonRecord, Roster};
+use endseal_session::Engine;
+
+use super::entry::{Entry, tag};
+use super::error::ReadArchiveError;
+use super::{ArchiveContent, ArchiveKind, CONTEXT, VERSION, write};
+use crate::home::{Home, HomeLock};
+use crate::messages::{
+    ArchivedItem, Membership, is_archived_item, restore_archived, settle_restored,
+};
+
+/// Bytes of the buffer for the input.
+const BUFFER_LEN: usize = 256 * 1024;
+/// Items of the store that are written in one transaction.
+const PAGE: usize = 512;
+/// Bytes of items after which a transaction has enough.
+const PAGE_BYTES: usize = 8 << 20;
+
+/// An archive whose writer was verified, and whose content was not read yet.
+#[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
+pub struct Archive<R: Read> {
+    reader: OpenReader<'static, BufReader<R>>,
+    kind: ArchiveKind,
+    time: u64,
+    /// Person records, the oldest first.
+    persons: Vec<PersonRecord>,
+    /// First entry behind the person records.
+    next: Option<Entry>,
+    /// Tag of the last entry.
+    last: u8,
+}
+
+/// Interpreted entry behind the person records.
+enum Content {
+    Hub(Membership),
+    Contacts(Contacts),
+    Peers(Peers),
+    Roster(Name, Roster),
+    Unread(Zeroizing<Vec<u8>>),
+    Record { kind: u16, name: Vec<u8>, value: Zeroizing<Vec<u8>> },
+}
+
+impl<R: Read> Archive<R> {
+    /// Opens an archive that is sealed to `root`, and reads the person records in it. They say
+    /// whether its sender is a device of the person.
+    ///
+    /// # Errors
+    /// Returns [`ReadArchiveError`] if the input is not an archive for `root`, another than its
+    /// devices sealed it, or it has a later version.
+    pub fn open(root: &Identity, input: R) -> Result<Self, ReadArchiveError> {
+        let input = BufReader::with_capacity(BUFFER_LEN, input);
+        let mut reader = Opener::new(root, CONTEXT).reader(input, Policy::new())?;
+        let damaged = |what| ReadArchiveError::Damaged(what);
+        let head = Entry::read(&mut reader)?.filter(|it| it.tag == tag::HEAD);
+        let head = head.ok_or(damaged("head"))?;
+        let (version, rest) = head.value.split_first().ok_or(damaged("head"))?;
+        if *version != VERSION {
+            return Err(ReadArchiveError::Version(*version));
+        }
+        let (kind, time) = match rest.split_first() {
+            Some((&write::BACKUP, time)) => (ArchiveKind::Backup, time),
+            _ => return Err(damaged("purpose")),
+        };
+        let time = u64::from_le_bytes(time.try_into().map_err(|_| damaged("head"))?);
+        let mut persons = Vec::<PersonRecord>::new();
+        let next = loop {
+            let entry = match Entry::read(&mut reader)? {
+                Some(entry) if entry.tag == tag::PERSON => entry,
+                other => break other,
+            };
+            let record = PersonRecord::parse(&entry.value).map_err(|_| damaged("person record"))?;
+            let is_next = persons.last().is_none_or(|last| last.epoch() < record.epoch());
+            if record.identity() != root.public()
+                || entry.name != record.epoch().to_be_bytes()
+                || !is_next
+            {
+                return Err(damaged("person record"));
+            }
+            persons.push(record);
+        };
+        let newest = persons.last().ok_or(damaged("person record"))?;
+        let sender = reader.sender();
+        let is_device = newest.devices().any(|(_, it)| it.ed25519() == sender);
+        if !is_device && sender != root.public().ed25519() {
+            return Err(ReadArchiveError::Sender);
+        }
+        Ok(Self { reader, kind, time, persons, next, last: tag::PERSON })
+    }
+
+    /// Returns the newest person record of the archive.
+    #[must_use]
+    pub fn person(&self) -> &PersonRecord {
+        // `open` has read at least one.
+        &self.persons[self.persons.len() - 1]
+    }
+
+    /// Reads the archive to its end, verifies every byte, and changes nothing.
+    ///
+    /// # Errors
+    /// Returns [`ReadArchiveError`] if the archive was cut or changed, or is not valid.
+    pub fn check(mut self) -> Result<ArchiveContent, ReadArchiveError> {
+        let (mut hub, mut contacts, mut texts, mut rosters) = (None, 0, 0, 0);
+        while let Some(content) = self.next()? {
+            match content {
+                Content::Hub(membership) => hub = Some(membership),
+                Content::Contacts(book) => contacts = book.len(),
+                Content::Peers(_) => {}
+                Content::Roster(..) => rosters += 1,
+                Content::Unread(_) => texts += 1,
+                Content::Record { kind, name, value } => {
+                    let item = ArchivedItem::Record { kind, name: &name, value: &value };
+                    texts += u64::from(item.is_text());
+                }
+            }
+        }
+        let person = self.person().clone();
+        Ok(ArchiveContent {
+            kind: self.kind,
+            time: self.time,
+            person,
+            hub,
+            contacts,
+            texts,
+            rosters,
+        })
+    }
+
+    /// Puts the content into the state directory of a new device, whose sessions are open as
+    /// `engine`. The caller MUST have checked the whole archive with [`Self::check`], and MUST NOT
+    /// have registered the device yet. Texts that waited in the archive, or that no device had
+    /// confirmed, are sent with the next sync.
+    ///
+    /// # Errors
+    /// Returns [`ReadArchiveError`] if something cannot be read or written. The state directory is
+    /// incomplete then, and must be made anew.
+    pub fn restore(
+        mut self,
+        home: &Home,
+        engine: &mut Engine,
+        lock: &HomeLock,
+    ) -> Result<(), ReadArchiveError> {
+        for record in &self.persons {
+            home.keep_person(record, lock)?;
+        }
+        let groups = home.groups();
+        let mut items = Vec::new();
+        let mut bytes = 0;
+        while let Some(content) = self.next()? {
+            match content {
+                Content::Hub(_) => {}
+                Content::Contacts(contacts) => home.store_contacts(&contacts, lock)?,
+                Content::Peers(peers) => home.store_peers(&peers, lock)?,
+                Content::Roster(name, roster) => {
+                    groups.import(roster.as_bytes(), Some(name), |_| true, lock)?;
+                }
+                Content::Unread(value) => {
+                    bytes += value.len();
+                    items.push((None, value));
+                }
+                Content::Record { kind, name, value } => {
+                    bytes += value.len();
+                    items.push((Some((kind, name)), value));
+                }
+            }
+            if items.len() == PAGE || bytes > PAGE_BYTES {
+                put(engine, &mut items)?;
+                bytes = 0;
+            }
+        }
+        put(engine, &mut items)?;
+        Ok(settle_restored(engine)?)
+    }
+
+    fn next(&mut self) -> Result<Option<Content>, ReadArchiveError> {
+        let entry = match self.next.take() {
+            Some(entry) => entry,
+            None => match Entry::read(&mut self.reader)? {
+                Some(entry) => entry,
+                None => return Ok(None),
+            },
+        };
+        if entry.tag < self.last {
+            return Err(ReadArchiveError::Damaged("order of the entries"));
+        }
+        self.last = entry.tag;
+        Content::of(entry).map(Some)
+    }
+}
+
+/// Items of the store: kind and name of a record, or none of an unread text, and the value.
+type Items = Vec<(Option<(u16, Vec<u8>)>, Zeroizing<Vec<u8>>)>;
+
+fn put(engine: &mut Engine, items: &mut Items) -> Result<(), ReadArchiveError> {
+    engine.transaction(|transaction| {
+        for (of, value) in items.drain(..) {
+            let item = match &of {
+                Some((kind, name)) => ArchivedItem::Record { kind: *kind, name, value: &value },
+                None => ArchivedItem::Unread { number: 0, value: &value },
+            };
+            restore_archived(transaction, item)?;
+        }
+        Ok(())
+    })
+}
+
+impl Content {
+    fn of(entry: Entry) -> Result<Self, ReadArchiveError> {
+        let Entry { tag, name, value } = entry;
+        let damaged = |what| Err(ReadArchiveError::Damaged(what));
+        let content = match tag {
+            tag::HUB => Membership::read(&value).map(Self::Hub),
+            tag::CONTACTS => Contacts::parse(&value).ok().map(Self::Contacts),
+            tag::PEERS => Peers::parse(&value).ok().map(Self::Peers),
+            tag::ROSTER => {
+                let name = name.split_first_chunk::<8>().and_then(|(epoch, name)| {
+                    Some((u64::from_be_bytes(*epoch), Name::new(str::from_utf8(name).ok()?).ok()?))
+                });
+                let roster = Roster::parse(&value).ok();
+                name.zip(roster)
+                    .filter(|((epoch, _), roster)| *epoch == roster.epoch())
+                    .map(|((_, name), roster)| Self::Roster(name, roster))
+            }
+            tag::UNREAD => {
+                let number = name.as_slice().try_into().ok().map(u64::from_be_bytes);
+                let item = |number| ArchivedItem::Unread { number, value: &value };
+                let is_valid = number.is_some_and(|it| is_archived_item(&item(it)));
+                is_valid.then(|| Self::Unread(value))
+            }
+            tag::RECORD => {
+                let parts = name.split_first_chunk::<2>();
+                let parts = parts.map(|(kind, name)| (u16::from_be_bytes(*kind), name));
+                let is_valid = |(kind, name): &(u16, &[u8])| {
+                    is_archived_item(&ArchivedItem::Record { kind: *kind, name, value: &value })
+                };
+                let parts = parts.filter(is_valid).map(|(kind, name)| (kind, name.to_vec()));
+                parts.map(|(kind, name)| Self::Record { kind, name, value })
+            }
+            _ => return damaged("kind of an entry"),
+        };
+        content.ok_or(ReadArchiveError::Damaged(match tag {
+            tag::HUB => "hub",
+            tag::CONTACTS | tag::PEERS => "address book",
+            tag::ROSTER => "roster",
+            tag::UNREAD => "unread text",
+            _ => "record",
+        }))
+    }
+}

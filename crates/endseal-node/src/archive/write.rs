@@ -1,0 +1,82 @@
+//! Writing of archives.
+
+use std::io::{BufWriter, Write};
+
+use endseal_crypto::random::OsRandom;
+use endseal_envelope::{Recipients, Sealer};
+use endseal_session::Engine;
+
+use super::entry::{self, tag};
+use super::error::WriteArchiveError;
+use super::{ArchiveKeys, CONTEXT, VERSION};
+use crate::home::Home;
+use crate::messages::{ArchivedItem, each_archived, texts_in_outbox};
+
+/// Length of the buffer before the envelope, in bytes: more than a chunk of it.
+const BUFFER_LEN: usize = 64 * 1024;
+/// Number of a backup in the head.
+pub(super) const BACKUP: u8 = 1;
+
+/// Writes a backup: contacts, peers, groups, person records and conversations of a state directory,
+/// sealed to the root of its person and signed by the device. Neither keys nor sessions are in it.
+/// `now` is in milliseconds since 1970. Returns the number of texts.
+///
+/// The store is read in one transaction, so that no text is missing or in it twice.
+///
+/// # Errors
+/// Returns [`WriteArchiveError`] if something cannot be read, sealed or written.
+pub fn write_archive(
+    home: &Home,
+    keys: ArchiveKeys<'_>,
+    engine: &mut Engine,
+    now: u64,
+    output: impl Write,
+) -> Result<u64, WriteArchiveError> {
+    let to = Recipients::from_identities([keys.person.identity()])?;
+    let sealer = Sealer::new(keys.device, &to, CONTEXT).suite(to.suite()).time(now);
+    let writer = sealer.writer(output, &mut OsRandom)?;
+    let mut output = BufWriter::with_capacity(BUFFER_LEN, writer);
+    let mut head = vec![VERSION, BACKUP];
+    head.extend_from_slice(&now.to_le_bytes());
+    entry::write(&mut output, tag::HEAD, &[], &head)?;
+    for epoch in home.person_epochs()? {
+        let record = home.person_in_epoch(epoch)?;
+        if record.id() == keys.person.id() {
+            entry::write(&mut output, tag::PERSON, &epoch.to_be_bytes(), record.as_bytes())?;
+        }
+    }
+    let membership = crate::messages::membership(engine)?;
+    if let Some(hub) = &membership {
+        entry::write(&mut output, tag::HUB, &[], &hub.without_numbers().to_bytes())?;
+    }
+    entry::write(&mut output, tag::CONTACTS, &[], home.contacts()?.to_text().as_bytes())?;
+    entry::write(&mut output, tag::PEERS, &[], home.peers()?.to_text().as_bytes())?;
+    let groups = home.groups();
+    for group in groups.list()? {
+        for epoch in groups.epochs(&group)? {
+            let roster = groups.epoch(&group, epoch)?;
+            let name = [&epoch.to_be_bytes()[..], group.as_str().as_bytes()].concat();
+            entry::write(&mut output, tag::ROSTER, &name, roster.as_bytes())?;
+        }
+    }
+    let waiting = texts_in_outbox(engine)?;
+    let mut texts = 0;
+    engine.transaction(|transaction| {
+        each_archived(transaction, &waiting, &mut |item| {
+            texts += u64::from(item.is_text());
+            let written = match item {
+                ArchivedItem::Unread { number, value } => {
+                    entry::write(&mut output, tag::UNREAD, &number.to_be_bytes(), value)
+                }
+                ArchivedItem::Record { kind, name, value } => {
+                    let name = [&kind.to_be_bytes()[..], name].concat();
+                    entry::write(&mut output, tag::RECORD, &name, value)
+                }
+            };
+            Ok::<_, WriteArchiveError>(written?)
+        })
+    })?;
+    let writer = output.into_inner().map_err(|error| error.into_error())?;
+    writer.finish()?.flush()?;
+    Ok(texts)
+}
