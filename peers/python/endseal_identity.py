@@ -28,7 +28,8 @@ from endseal_envelope import (
 
 MLKEM_EK, MLKEM_Q = 1184, 3329
 SHORT, LONG, PEER, SECRET = "endseal", "endsealpq", "endsealpeer", "endseal-secret-"
-JOIN = "endsealjoin"
+JOIN, LINK = "endsealjoin", "endseallink"
+LINK_LEN = 1 + 32 + 32 + MLKEM_EK + 64 + 4 * 32
 PAYLOAD = {SHORT: 32, LONG: 32 + MLKEM_EK + 64, PEER: 32, SECRET: 96}
 MAX_BOOK, MAX_ENTRIES = 64 << 20, 65536
 MAX_FILE, SEALED = 4096, (104, 168)
@@ -187,6 +188,28 @@ def invitation(text):
     check(re.fullmatch(rb"%s( %s)*" % (each, each), addresses), "addresses")
     check(all(int(it.rsplit(b":", 1)[1]) < 65536 for it in addresses.split(b" ")), "addresses")
     return payload[1:33], payload[33:65], addresses.decode()
+
+
+def link(text):
+    """ "Link": secret, identity, peer id, three keys and the number that people compare."""
+    text = "".join(text.split())
+    if not text.startswith(LINK + "1"):
+        raise IdentityError("prefix")
+    payload = unbech32m(LINK, text, sizes={LINK_LEN})
+    check(payload[0] == 1, "version")
+    secret, key, rest = payload[1:33], payload[33:65], payload[65:]
+    ek, signature, rest = rest[:MLKEM_EK], rest[MLKEM_EK : MLKEM_EK + 64], rest[MLKEM_EK + 64 :]
+    check_ed25519(key)
+    check_mlkem768(ek)
+    check(ed.verify(key, signature, kem_key_message(ek)), "signature")
+    peer, agreement, signing, group = (rest[at : at + 32] for at in range(0, 128, 32))
+    check(int.from_bytes(agreement, "little") < 2**255 - 19, "key")
+    check_ed25519(signing)
+    check_ed25519(group)
+    material = blake3(payload, derive_key_context="endseal/link@v1 check number").digest(20)
+    groups = (int.from_bytes(material[at : at + 5], "big") % 100_000 for at in range(0, 20, 5))
+    number = " ".join(f"{it:05}" for it in groups)
+    return secret, Public(key, ek, signature), peer, agreement, signing, group, number
 
 
 def secret(text):

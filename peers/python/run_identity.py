@@ -46,6 +46,13 @@ def invitation(vector):
     return {"hub": hub.hex(), "token": token.hex(), "addresses": addresses}
 
 
+def link(vector):
+    secret, device, peer, agreement, signing, group, number = identity.link(vector["input"])
+    keys = {"peer_id": peer, "agreement": agreement, "signing": signing, "group": group}
+    values = {name: key.hex() for name, key in keys.items()}
+    return values | {"secret": secret.hex(), "ed25519": device.ed25519.hex(), "number": number}
+
+
 def peer_id(vector):
     found = identity.peer_id(vector["input"])
     pair = bytes.fromhex(vector["ed25519_seed"]), bytes.fromhex(vector["mlkem768_seed"])
@@ -89,6 +96,7 @@ KINDS = {
     "identity-file": identity_file,
     "peer-id": peer_id,
     "invitation": invitation,
+    "link": link,
     "contacts": lambda vector: {"output": identity.contacts(vector["input"])},
     "peers": lambda vector: {"output": identity.peers(vector["input"])},
     "roster": roster,

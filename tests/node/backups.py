@@ -106,7 +106,8 @@ def a_backup_that_was_changed(life, _):
 def a_restoration_while_the_hub_is_away(life, _):
     alice, bob = life.friends()
     life.say("bob", "alice", "read it before")
-    life.visits()
+    life.sync("bob")
+    life.sync("alice")
     alice.ok("backup", life.folder / "alice.backup")
     life.say("alice", "bob", "said after the backup")
     lose(life, "alice")

@@ -296,6 +296,11 @@ impl<'t> Desk<'t> {
     ) -> Result<Answer, StorageError> {
         let Registration { token, certificate, person } = registration;
         let refuse = |code| Ok(Answer::Refused(refused(code)));
+        // A registered device registers others of its person, too.
+        let own = self
+            .registered(peer)
+            .is_ok_and(|device| device.state.identity == *person.identity().ed25519().as_bytes());
+        let peer = if own { &certificate.keys().peer_id } else { peer };
         if !fits(peer, certificate, person) {
             return refuse(Code::CERTIFICATE);
         }

@@ -10,6 +10,8 @@ mod identity;
 mod identity_file;
 #[path = "vectors/invitation.rs"]
 mod invitation;
+#[path = "vectors/link.rs"]
+mod link;
 #[path = "vectors/paper.rs"]
 mod paper;
 #[path = "vectors/peer_id.rs"]
@@ -30,6 +32,7 @@ fn main() {
     identity::write(&dir.join("identity"));
     identity_file::write(&dir.join("identity"));
     invitation::write(&dir.join("identity"));
+    link::write(&dir.join("identity"));
     paper::write(&dir.join("identity"));
     peer_id::write(&dir.join("identity"));
     peer_id::write_peers(&dir.join("identity"));

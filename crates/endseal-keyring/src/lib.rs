@@ -9,6 +9,7 @@
 //! | keep a secret identity at rest | [`IdentityFile`] with a [`Passphrase`] |
 //! | move a secret identity by hand | [`SecretText`] |
 //! | keep a root seed on paper | [`PaperText`] |
+//! | ask a device of the same person to link a new one | [`LinkRequest`] |
 //! | keep the identities of others under names | [`Contacts`] |
 //! | the same with the machines that may connect | [`Peers`] |
 //! | say who belongs to a group, epoch by epoch | [`roster`] |
@@ -41,6 +42,7 @@ mod contacts;
 mod identity_text;
 mod invitation_text;
 mod lines;
+mod link_text;
 mod name;
 mod numerals;
 mod paper_text;
@@ -55,6 +57,7 @@ pub use identity_file::IdentityFile;
 pub use identity_text::{ForeignKey, IdentityText, ParseIdentityError};
 pub use invitation_text::{Invitation, JoinToken, ParseInvitationError};
 pub use lines::{LineProblem, Malformed};
+pub use link_text::{LinkRequest, LinkSecret, ParseLinkError};
 pub use name::{InvalidName, Name};
 pub use paper_text::{PaperText, ParsePaperError};
 pub use passphrase::{InvalidPassphrase, Passphrase};

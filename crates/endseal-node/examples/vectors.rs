@@ -1,8 +1,10 @@
-//! Writes the test vectors of docs/spec/letter.md, docs/spec/node.md, docs/spec/node-api.md and
-//! docs/spec/transfer.md:
+//! Writes the test vectors of docs/spec/archive.md, docs/spec/letter.md, docs/spec/node.md,
+//! docs/spec/node-api.md and docs/spec/transfer.md:
 //! `cargo run -p endseal-node --example endseal-node-vectors -- vectors`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a generator that fails may stop")]
 
+#[path = "vectors/archive.rs"]
+mod archive;
 #[path = "vectors/letter.rs"]
 mod letter;
 #[path = "vectors/node.rs"]
@@ -21,6 +23,7 @@ use std::path::PathBuf;
 
 fn main() {
     let dir = PathBuf::from(env::args_os().nth(1).expect("usage: vectors <directory>"));
+    archive::write_all(&dir.join("archive"));
     transfer::write_all(&dir.join("transfer"));
     letter::write_all(&dir.join("letter"));
     node::write_all(&dir.join("node"));

@@ -10,6 +10,7 @@
 //! | see what an observer without a key sees of a file | [`Inspection`] |
 //! | send files and messages to a peer, and receive them | [`transfer`] |
 //! | make root, device, store and person record | [`Home::install`] |
+//! | make a device that another one links | [`Home::prepare_link`] |
 //! | keep groups, epoch by epoch | [`Groups`] |
 //! | keep person records, and open them | [`person`] |
 //! | keep sessions, and carry their messages in files | [`sessions`] |
@@ -36,6 +37,7 @@ mod home;
 mod identity;
 mod inspect;
 mod install;
+mod link;
 pub mod messages;
 pub mod person;
 mod renew;
@@ -46,8 +48,8 @@ mod wire_text;
 
 pub use address_book::AddressBookError;
 pub use archive::{
-    Archive, ArchiveContent, ArchiveKeys, ArchiveKind, ReadArchiveError, WriteArchiveError,
-    write_archive,
+    Archive, ArchiveContent, ArchiveKeys, ArchiveKind, LinkGrant, LinkTarget, Linked,
+    ReadArchiveError, WriteArchiveError, write_archive,
 };
 pub use atomic::{AtomicFile, Existing, Readers, write_file};
 pub use error::FileError;

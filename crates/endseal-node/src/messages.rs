@@ -4,6 +4,7 @@
 //! |---|---|
 //! | register at a hub | [`join`], [`register`] |
 //! | get one's own person record back | [`recover`] |
+//! | link a new device | [`register_other`], [`send_archive`], [`receive_archive`] |
 //! | write a text | [`say`], [`read_texts`] |
 //! | send and receive | [`sync`], or [`service`](crate::service) |
 //! | read what arrived | [`unread`], [`mark_read`] |
@@ -13,6 +14,7 @@
 //! A text is encrypted only when it can be sent, for the devices that the person has at that time.
 //! A text to a group is a letter, sealed to its members.
 
+mod archive_part;
 mod archived;
 mod arrived_letter;
 mod confirmation;
@@ -30,6 +32,8 @@ mod letter;
 mod letter_inbox;
 mod letter_keys;
 mod letter_recipients;
+mod link;
+mod link_error;
 mod membership;
 mod outbox;
 mod parked_letter;
@@ -69,6 +73,8 @@ pub(crate) use inbox::unread_page;
 pub use inbox::{Unread, is_from_hub, mark_read, unread};
 pub use letter::{Letter, LetterHead};
 pub use letter_keys::LetterKeys;
+pub use link::{note_link, receive_archive, register_other, send_archive};
+pub use link_error::LinkError;
 pub(crate) use membership::forget_hub_numbers;
 pub use membership::{Membership, join, membership, note_hub, publish_person, register};
 pub use outbox::{read_texts, say};

@@ -153,11 +153,15 @@ pub(crate) fn outer_key(device: &Identity) -> OuterKey {
     OuterKey::from_bytes(device.store_key().expose_secret())
 }
 
-fn peer_id(device: &Identity) -> PeerId {
+pub(crate) fn peer_id(device: &Identity) -> PeerId {
     PeerId::of_spki(&device.transport_key().public_key().to_spki())
 }
 
-pub(crate) fn random_device() -> Result<DeviceId, SessionsError> {
+/// Returns a random number for a device, which no other device of the person is likely to have.
+///
+/// # Errors
+/// Returns [`SessionsError`] if the source of randomness fails.
+pub fn random_device() -> Result<DeviceId, SessionsError> {
     loop {
         let mut bytes = [0; 4];
         OsRandom.fill(&mut bytes).map_err(|_| EngineError::Random)?;

@@ -33,8 +33,8 @@ pub use binding::Binding;
 pub use engine::{
     BetweenCommits, ChunkReport, ConversationId, Correspondent, Engine, EngineTransaction,
     GroupSummary, Inbox, JoinedGroup, NewDevice, Notice, Outbox, Outgoing, OutgoingKind,
-    ParkedMessage, ParkedTotal, Pending, PrunePolicy, Pruned, Received, ReceivedKind, SentToAll,
-    UnknownSenders,
+    ParkedMessage, ParkedTotal, Pending, PreparedKeys, PrunePolicy, Pruned, Received, ReceivedKind,
+    SentToAll, UnknownSenders,
 };
 pub use envelope::{Envelope, MAX_ID_LEN, Origin};
 pub use error::{BatchError, BeginSessionError, EngineError, GroupChangeError, SendError};

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let person = home.person()?;
             let engine = open(&home, &device, args.store.wait)?;
             work_and_close(engine, ctx, |engine, ctx| {
-                let keys = ArchiveKeys { device: &device, person: &person };
+                let keys = ArchiveKeys { device: &device, person: &person, link: None };
                 Ok(write_archive(&home, keys, engine, ctx.now, &mut output)?)
             })?
         }

@@ -1,5 +1,7 @@
 //! `endseal devices`
 
+mod add;
+mod link;
 mod list;
 mod renew;
 mod revoke;
@@ -16,7 +18,7 @@ use crate::network::Timeouts;
 use crate::node_access::with_node;
 use crate::peer_address::HubAddress;
 
-/// Show and revoke the devices of a person, and renew this one
+/// Show, add and revoke the devices of a person, and renew this one
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -30,6 +32,8 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     List(list::Args),
+    Link(link::Args),
+    Add(add::Args),
     Revoke(revoke::Args),
     Renew(renew::Args),
 }
@@ -37,6 +41,8 @@ enum Command {
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match &args.command {
         Command::List(it) => list::run(it, args.store.wait, ctx),
+        Command::Link(it) => link::run(it, args.timeouts, ctx),
+        Command::Add(it) => add::run(it, args.store.wait, args.timeouts, ctx),
         Command::Revoke(it) => revoke::run(it, args.store.wait, args.timeouts, ctx),
         Command::Renew(it) => renew::run(*it, args.store.wait, args.timeouts, ctx),
     }

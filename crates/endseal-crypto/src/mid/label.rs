@@ -83,6 +83,10 @@ labels! {
     IDENTITY_FILE = "endseal/identity-file@v1 file key";
     /// Letter: prefix of the context of its envelope (docs/spec/letter.md).
     LETTER_ENVELOPE = "endseal/letter@v1 envelope";
+    /// Link: the number that people compare on both devices (docs/spec/identity.md, "Link").
+    LINK_CHECK = "endseal/link@v1 check number";
+    /// Link: the secret of a link text from the store key of the new device.
+    LINK_SECRET = "endseal/link@v1 secret";
     /// Peer: its id from the `SubjectPublicKeyInfo` of its key.
     PEER_ID = "endseal/peer@v1 id";
     /// Person record: the root seed of the user identity from the epoch key (docs/spec/roster.md).

@@ -15,7 +15,7 @@ use endseal_keyring::identity_file::{OpenIdentityFileError, ParseIdentityFileErr
 use endseal_keyring::person::{InvalidPerson, OtherUser, ParsePersonError};
 use endseal_keyring::roster::{EpochKey, InvalidMembers, ParseRosterError, RosterChainError};
 use endseal_keyring::{
-    IdentityFile, IdentityText, Invitation, JoinToken, PaperText, ParseIdentityError,
+    IdentityFile, IdentityText, Invitation, JoinToken, LinkRequest, PaperText, ParseIdentityError,
     ParsePaperError, ParsePeerIdError, ParseSecretError, Passphrase, PeerIdText, PersonRecord,
     Roster, SecretText,
 };
@@ -26,11 +26,12 @@ type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
 #[test]
 fn identity_vectors() {
-    run("identity", 142, |vector| match vector["kind"].as_str() {
+    run("identity", 158, |vector| match vector["kind"].as_str() {
         Some("public-text") => public_text(text(vector, "input")),
         Some("secret-text") => secret_text(text(vector, "input")),
         Some("paper") => paper(text(vector, "input")),
         Some("invitation") => invitation(text(vector, "input")),
+        Some("link") => link(text(vector, "input")),
         Some("identity-file") => {
             identity_file(text(vector, "input"), vector["passphrase"].as_str())
         }
@@ -188,6 +189,21 @@ fn invitation(input: &str) -> Outcome {
         ("hub", hex(invitation.hub().as_bytes())),
         ("token", hex(invitation.token().expose_secret())),
         ("addresses", json!(addresses.join(" "))),
+    ])
+}
+
+fn link(input: &str) -> Outcome {
+    let link = LinkRequest::parse(input).map_err(|error| error.code())?;
+    let plain: String = input.split_whitespace().collect();
+    assert_eq!(link.to_text().unwrap().as_str(), plain);
+    Ok(vec![
+        ("secret", hex(link.secret.expose_secret())),
+        ("ed25519", hex(link.device.ed25519().as_bytes())),
+        ("peer_id", hex(link.peer_id.as_bytes())),
+        ("agreement", hex(link.agreement.as_bytes())),
+        ("signing", hex(link.signing.as_bytes())),
+        ("group", hex(link.group.as_bytes())),
+        ("number", json!(link.check_number())),
     ])
 }
 

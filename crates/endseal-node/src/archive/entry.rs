@@ -18,6 +18,10 @@ pub(super) mod tag {
     pub(in super::super) const HEAD: u8 = 1;
     /// A person record, by its epoch. At least one.
     pub(in super::super) const PERSON: u8 = 2;
+    /// Root of the person, in a link.
+    pub(in super::super) const ROOT: u8 = 3;
+    /// Secret of the link text and certificate, in a link.
+    pub(in super::super) const LINK: u8 = 4;
     /// Registration at a hub.
     pub(in super::super) const HUB: u8 = 5;
     /// The contacts.

@@ -4,6 +4,7 @@ use core::{error, fmt};
 use std::io;
 
 use endseal_envelope::{OpenError, RecipientsError, SealError};
+use endseal_keyring::identity_file::SealIdentityFileError;
 use endseal_session::EngineError;
 
 use crate::address_book::AddressBookError;
@@ -27,6 +28,8 @@ pub enum WriteArchiveError {
     Person(PersonError),
     /// No envelope can be sealed to the keys of the identity.
     Recipients(RecipientsError),
+    /// The root cannot be encoded: the source of randomness failed.
+    Root(SealIdentityFileError),
     /// The envelope cannot be sealed.
     Seal(SealError),
 }
@@ -52,6 +55,8 @@ pub enum ReadArchiveError {
     Person(PersonError),
     /// A roster cannot be stored.
     Roster(ImportError),
+    /// The archive answers another link text than that of this device.
+    OtherLink,
     /// The sender is neither the identity nor a device in the person record of the archive.
     Sender,
     /// A later version of the program wrote the archive.
@@ -87,7 +92,8 @@ macro_rules! from {
 }
 
 from!(WriteArchiveError: AddressBookError => AddressBook, EngineError => Engine,
-    GroupError => Group, PersonError => Person, RecipientsError => Recipients);
+    GroupError => Group, PersonError => Person, RecipientsError => Recipients,
+    SealIdentityFileError => Root);
 from!(ReadArchiveError: AddressBookError => AddressBook, EngineError => Engine, FileError => File,
     PersonError => Person, ImportError => Roster);
 
@@ -99,7 +105,9 @@ impl fmt::Display for WriteArchiveError {
             Self::Group(error) => error.fmt(f),
             Self::Output(_) => f.write_str("cannot write the archive"),
             Self::Person(error) => error.fmt(f),
-            Self::Recipients(_) | Self::Seal(_) => f.write_str("cannot seal the archive"),
+            Self::Recipients(_) | Self::Root(_) | Self::Seal(_) => {
+                f.write_str("cannot seal the archive")
+            }
         }
     }
 }
@@ -115,6 +123,7 @@ impl fmt::Display for ReadArchiveError {
             Self::Input(_) => f.write_str("cannot read the archive"),
             Self::Person(error) => error.fmt(f),
             Self::Roster(error) => error.fmt(f),
+            Self::OtherLink => f.write_str("the archive answers another link text"),
             Self::Sender => f.write_str("no device of this identity has sealed the archive"),
             Self::Version(version) => {
                 write!(f, "a later version of endseal wrote the archive: format {version}")
@@ -132,6 +141,7 @@ impl error::Error for WriteArchiveError {
             Self::Output(error) => Some(error),
             Self::Person(error) => error.source(),
             Self::Recipients(error) => Some(error),
+            Self::Root(error) => Some(error),
             Self::Seal(error) => Some(error),
         }
     }
@@ -141,7 +151,7 @@ impl error::Error for ReadArchiveError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Self::AddressBook(error) => error.source(),
-            Self::Damaged(_) | Self::Sender | Self::Version(_) => None,
+            Self::Damaged(_) | Self::OtherLink | Self::Sender | Self::Version(_) => None,
             Self::Engine(error) => error.source(),
             Self::Envelope(error) => Some(error),
             Self::File(error) => error.source(),

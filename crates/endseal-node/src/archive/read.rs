@@ -1,20 +1,25 @@
 //! Reading of archives.
 
+use core::num::NonZeroU32;
 use std::io::{BufReader, Read};
 
-use endseal_crypto::identity::Identity;
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::identity::{Identity, PublicIdentity};
+use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::secret::Zeroizing;
 use endseal_envelope::{OpenReader, Opener, Policy};
-use endseal_keyring::{Contacts, Name, Peers, PersonRecord, Roster};
+use endseal_keyring::device::Certificate;
+use endseal_keyring::{Contacts, IdentityFile, LinkSecret, Name, Peers, PersonRecord, Roster};
 use endseal_session::Engine;
 
 use super::entry::{Entry, tag};
 use super::error::ReadArchiveError;
-use super::{ArchiveContent, ArchiveKind, CONTEXT, VERSION, write};
+use super::{ArchiveContent, ArchiveKind, CONTEXT, Linked, VERSION, write};
 use crate::home::{Home, HomeLock};
 use crate::messages::{
     ArchivedItem, Membership, is_archived_item, restore_archived, settle_restored,
 };
+use crate::sessions::peer_id;
 
 /// Bytes of the buffer for the input.
 const BUFFER_LEN: usize = 256 * 1024;
@@ -23,10 +28,11 @@ const PAGE: usize = 512;
 /// Bytes of items after which a transaction has enough.
 const PAGE_BYTES: usize = 8 << 20;
 
-/// An archive whose writer was verified, and whose content was not read yet.
+/// An archive whose writer was verified, and whose content was not read yet. `R` gives its
+/// plaintext.
 #[allow(missing_debug_implementations, reason = "holds keys and plaintext")]
 pub struct Archive<R: Read> {
-    reader: OpenReader<'static, BufReader<R>>,
+    reader: R,
     kind: ArchiveKind,
     time: u64,
     /// Person records, the oldest first.
@@ -35,6 +41,20 @@ pub struct Archive<R: Read> {
     next: Option<Entry>,
     /// Tag of the last entry.
     last: u8,
+    linked: Option<Linked>,
+}
+
+/// Identity of a device for which a link was made.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations, reason = "refers to a secret")]
+#[allow(clippy::exhaustive_structs, reason = "an answer is compared with these")]
+pub struct LinkTarget<'a> {
+    /// Identity of the device.
+    pub device: &'a PublicIdentity,
+    /// Peer id of the device.
+    pub peer_id: PeerId,
+    /// Secret of its link text.
+    pub secret: &'a LinkSecret,
 }
 
 /// Interpreted entry behind the person records.
@@ -47,16 +67,107 @@ enum Content {
     Record { kind: u16, name: Vec<u8>, value: Zeroizing<Vec<u8>> },
 }
 
-impl<R: Read> Archive<R> {
-    /// Opens an archive that is sealed to `root`, and reads the person records in it. They say
+impl<I: Read> Archive<OpenReader<'static, BufReader<I>>> {
+    /// Opens a backup that is sealed to `root`, and reads the person records in it. They say
     /// whether its sender is a device of the person.
     ///
     /// # Errors
-    /// Returns [`ReadArchiveError`] if the input is not an archive for `root`, another than its
+    /// Returns [`ReadArchiveError`] if the input is not a backup for `root`, another than its
     /// devices sealed it, or it has a later version.
-    pub fn open(root: &Identity, input: R) -> Result<Self, ReadArchiveError> {
-        let input = BufReader::with_capacity(BUFFER_LEN, input);
-        let mut reader = Opener::new(root, CONTEXT).reader(input, Policy::new())?;
+    pub fn open(root: &Identity, input: I) -> Result<Self, ReadArchiveError> {
+        let reader = open(root, input)?;
+        Self::of_backup(root.public(), &reader.sender().clone(), reader)
+    }
+
+    /// Opens the answer to the link text of a device, and reads the keys in it.
+    ///
+    /// # Errors
+    /// Returns [`ReadArchiveError`] if the input is not a link for `device`, has another secret
+    /// than the text, or its parts do not belong to this device and to each other.
+    pub fn open_link(
+        device: &Identity,
+        secret: &LinkSecret,
+        input: I,
+    ) -> Result<Self, ReadArchiveError> {
+        let reader = open(device, input)?;
+        let to = LinkTarget { device: device.public(), peer_id: peer_id(device), secret };
+        Self::of_link(to, &reader.sender().clone(), reader)
+    }
+}
+
+fn open<I: Read>(
+    identity: &Identity,
+    input: I,
+) -> Result<OpenReader<'static, BufReader<I>>, ReadArchiveError> {
+    let input = BufReader::with_capacity(BUFFER_LEN, input);
+    Ok(Opener::new(identity, CONTEXT).reader(input, Policy::new())?)
+}
+
+impl<R: Read> Archive<R> {
+    /// Reads the beginning of a backup from the plaintext of an envelope. The caller MUST have
+    /// opened the envelope, with `sender` as its sender; [`Archive::open`] does both.
+    ///
+    /// # Errors
+    /// Those of [`Archive::open`].
+    pub fn of_backup(
+        root: &PublicIdentity,
+        sender: &PublicKey,
+        plaintext: R,
+    ) -> Result<Self, ReadArchiveError> {
+        let archive = Self::begin(sender, plaintext)?;
+        if archive.kind != ArchiveKind::Backup {
+            return Err(ReadArchiveError::Damaged("purpose"));
+        }
+        match archive.person().identity() == root {
+            true => Ok(archive),
+            false => Err(ReadArchiveError::Damaged("person record")),
+        }
+    }
+
+    /// Reads the beginning of a link from the plaintext of an envelope, as [`Self::of_backup`].
+    ///
+    /// # Errors
+    /// Those of [`Archive::open_link`].
+    pub fn of_link(
+        to: LinkTarget<'_>,
+        sender: &PublicKey,
+        plaintext: R,
+    ) -> Result<Self, ReadArchiveError> {
+        let damaged = |what| ReadArchiveError::Damaged(what);
+        let mut archive = Self::begin(sender, plaintext)?;
+        if archive.kind != ArchiveKind::Link {
+            return Err(damaged("purpose"));
+        }
+        let root = archive.expect(tag::ROOT)?.ok_or(damaged("root"))?;
+        let root = IdentityFile::parse(&root).ok().map(|it| it.open_without_passphrase());
+        let root = root.and_then(|it| it.ok().flatten()).ok_or(damaged("root"))?;
+        let link = archive.expect(tag::LINK)?.ok_or(damaged("link"))?;
+        let (secret, certificate) = link.split_first_chunk().ok_or(damaged("link"))?;
+        if LinkSecret::from_bytes(secret) != *to.secret {
+            return Err(ReadArchiveError::OtherLink);
+        }
+        let certificate = Certificate::from_bytes(certificate).map_err(|_| damaged("link"))?;
+        let person = archive.person();
+        let number = NonZeroU32::new(certificate.address().device.number());
+        let listed = number.and_then(|number| person.device(number));
+        if root.public() != person.identity()
+            || certificate.address().identity != *root.public().ed25519()
+            || listed != Some(to.device)
+            || certificate.keys().peer_id != to.peer_id
+        {
+            return Err(damaged("link"));
+        }
+        archive.linked = Some(Linked { root, certificate });
+        Ok(archive)
+    }
+
+    /// Takes the keys of a link.
+    #[must_use]
+    pub fn linked(&mut self) -> Option<Linked> {
+        self.linked.take()
+    }
+
+    fn begin(sender: &PublicKey, mut reader: R) -> Result<Self, ReadArchiveError> {
         let damaged = |what| ReadArchiveError::Damaged(what);
         let head = Entry::read(&mut reader)?.filter(|it| it.tag == tag::HEAD);
         let head = head.ok_or(damaged("head"))?;
@@ -66,6 +177,7 @@ impl<R: Read> Archive<R> {
         }
         let (kind, time) = match rest.split_first() {
             Some((&write::BACKUP, time)) => (ArchiveKind::Backup, time),
+            Some((&write::LINK, time)) => (ArchiveKind::Link, time),
             _ => return Err(damaged("purpose")),
         };
         let time = u64::from_le_bytes(time.try_into().map_err(|_| damaged("head"))?);
@@ -76,22 +188,38 @@ impl<R: Read> Archive<R> {
                 other => break other,
             };
             let record = PersonRecord::parse(&entry.value).map_err(|_| damaged("person record"))?;
-            let is_next = persons.last().is_none_or(|last| last.epoch() < record.epoch());
-            if record.identity() != root.public()
-                || entry.name != record.epoch().to_be_bytes()
-                || !is_next
-            {
+            let is_next = persons.last().is_none_or(|last| {
+                last.identity() == record.identity() && last.epoch() < record.epoch()
+            });
+            if entry.name != record.epoch().to_be_bytes() || !is_next {
                 return Err(damaged("person record"));
             }
             persons.push(record);
         };
         let newest = persons.last().ok_or(damaged("person record"))?;
-        let sender = reader.sender();
         let is_device = newest.devices().any(|(_, it)| it.ed25519() == sender);
-        if !is_device && sender != root.public().ed25519() {
+        if !is_device && sender != newest.identity().ed25519() {
             return Err(ReadArchiveError::Sender);
         }
-        Ok(Self { reader, kind, time, persons, next, last: tag::PERSON })
+        Ok(Self { reader, kind, time, persons, next, last: tag::PERSON, linked: None })
+    }
+
+    /// Takes the next entry if it has this tag.
+    fn expect(&mut self, tag: u8) -> Result<Option<Zeroizing<Vec<u8>>>, ReadArchiveError> {
+        let entry = match self.next.take() {
+            Some(entry) => Some(entry),
+            None => Entry::read(&mut self.reader)?,
+        };
+        match entry {
+            Some(entry) if entry.tag == tag => {
+                self.last = tag;
+                Ok(Some(entry.value))
+            }
+            other => {
+                self.next = other;
+                Ok(None)
+            }
+        }
     }
 
     /// Returns the newest person record of the archive.
@@ -99,6 +227,11 @@ impl<R: Read> Archive<R> {
     pub fn person(&self) -> &PersonRecord {
         // `open` has read at least one.
         &self.persons[self.persons.len() - 1]
+    }
+
+    /// Returns the epochs of all person records in the archive.
+    pub fn epochs(&self) -> impl Iterator<Item = u64> {
+        self.persons.iter().map(PersonRecord::epoch)
     }
 
     /// Reads the archive to its end, verifies every byte, and changes nothing.
@@ -134,12 +267,12 @@ impl<R: Read> Archive<R> {
 
     /// Puts the content into the state directory of a new device, whose sessions are open as
     /// `engine`. The caller MUST have checked the whole archive with [`Self::check`], and MUST NOT
-    /// have registered the device yet. Texts that waited in the archive, or that no device had
-    /// confirmed, are sent with the next sync.
+    /// have sent anything yet. Texts that waited in a backup, or that no device had confirmed, are
+    /// sent with the next sync. May be called again.
     ///
     /// # Errors
     /// Returns [`ReadArchiveError`] if something cannot be read or written. The state directory is
-    /// incomplete then, and must be made anew.
+    /// incomplete then.
     pub fn restore(
         mut self,
         home: &Home,
@@ -158,6 +291,10 @@ impl<R: Read> Archive<R> {
                 Content::Contacts(contacts) => home.store_contacts(&contacts, lock)?,
                 Content::Peers(peers) => home.store_peers(&peers, lock)?,
                 Content::Roster(name, roster) => {
+                    let known = groups.epoch(&name, roster.epoch());
+                    if known.is_ok_and(|known| known == roster) {
+                        continue;
+                    }
                     groups.import(roster.as_bytes(), Some(name), |_| true, lock)?;
                 }
                 Content::Unread(value) => {
@@ -175,7 +312,7 @@ impl<R: Read> Archive<R> {
             }
         }
         put(engine, &mut items)?;
-        Ok(settle_restored(engine)?)
+        Ok(settle_restored(engine, self.kind == ArchiveKind::Backup)?)
     }
 
     fn next(&mut self) -> Result<Option<Content>, ReadArchiveError> {

@@ -3,23 +3,28 @@
 use std::io::{BufWriter, Write};
 
 use endseal_crypto::random::OsRandom;
+use endseal_crypto::secret::Zeroizing;
 use endseal_envelope::{Recipients, Sealer};
+use endseal_keyring::IdentityFile;
 use endseal_session::Engine;
 
 use super::entry::{self, tag};
 use super::error::WriteArchiveError;
-use super::{ArchiveKeys, CONTEXT, VERSION};
+use super::{ArchiveKeys, CONTEXT, LinkGrant, VERSION};
 use crate::home::Home;
-use crate::messages::{ArchivedItem, each_archived, texts_in_outbox};
+use crate::messages::{ArchivedItem, each_archived, membership, texts_in_outbox};
 
 /// Length of the buffer before the envelope, in bytes: more than a chunk of it.
 const BUFFER_LEN: usize = 64 * 1024;
 /// Number of a backup in the head.
 pub(super) const BACKUP: u8 = 1;
+/// Number of a link in the head.
+pub(super) const LINK: u8 = 2;
 
-/// Writes a backup: contacts, peers, groups, person records and conversations of a state directory,
-/// sealed to the root of its person and signed by the device. Neither keys nor sessions are in it.
-/// `now` is in milliseconds since 1970. Returns the number of texts.
+/// Writes an archive: contacts, peers, groups, person records and conversations of a state
+/// directory, signed by the device. A backup is sealed to the root of its person and has neither
+/// keys nor sessions; a link is sealed to a new device and has the root and its certificate. `now`
+/// is in milliseconds since 1970. Returns the number of texts.
 ///
 /// The store is read in one transaction, so that no text is missing or in it twice.
 ///
@@ -32,11 +37,12 @@ pub fn write_archive(
     now: u64,
     output: impl Write,
 ) -> Result<u64, WriteArchiveError> {
-    let to = Recipients::from_identities([keys.person.identity()])?;
+    let to = keys.link.map_or(keys.person.identity(), |link| link.to);
+    let to = Recipients::from_identities([to])?;
     let sealer = Sealer::new(keys.device, &to, CONTEXT).suite(to.suite()).time(now);
     let writer = sealer.writer(output, &mut OsRandom)?;
     let mut output = BufWriter::with_capacity(BUFFER_LEN, writer);
-    let mut head = vec![VERSION, BACKUP];
+    let mut head = vec![VERSION, if keys.link.is_some() { LINK } else { BACKUP }];
     head.extend_from_slice(&now.to_le_bytes());
     entry::write(&mut output, tag::HEAD, &[], &head)?;
     for epoch in home.person_epochs()? {
@@ -45,8 +51,13 @@ pub fn write_archive(
             entry::write(&mut output, tag::PERSON, &epoch.to_be_bytes(), record.as_bytes())?;
         }
     }
-    let membership = crate::messages::membership(engine)?;
-    if let Some(hub) = &membership {
+    if let Some(LinkGrant { secret, certificate, root, .. }) = keys.link {
+        let root = IdentityFile::seal_without_passphrase(root, &mut OsRandom)?;
+        entry::write(&mut output, tag::ROOT, &[], root.as_bytes())?;
+        let link = Zeroizing::new([secret.expose_secret(), &certificate.as_bytes()[..]].concat());
+        entry::write(&mut output, tag::LINK, &[], &link)?;
+    }
+    if let Some(hub) = &membership(engine)? {
         entry::write(&mut output, tag::HUB, &[], &hub.without_numbers().to_bytes())?;
     }
     entry::write(&mut output, tag::CONTACTS, &[], home.contacts()?.to_text().as_bytes())?;
@@ -59,10 +70,11 @@ pub fn write_archive(
             entry::write(&mut output, tag::ROSTER, &name, roster.as_bytes())?;
         }
     }
-    let waiting = texts_in_outbox(engine)?;
+    // What waits is sent by the device that stays.
+    let waiting = if keys.link.is_some() { None } else { Some(texts_in_outbox(engine)?) };
     let mut texts = 0;
     engine.transaction(|transaction| {
-        each_archived(transaction, &waiting, &mut |item| {
+        each_archived(transaction, waiting.as_deref(), &mut |item| {
             texts += u64::from(item.is_text());
             let written = match item {
                 ArchivedItem::Unread { number, value } => {

@@ -57,13 +57,17 @@ impl ArchivedItem<'_> {
     }
 }
 
+/// Kinds of [`KINDS`] by which a device sends what it has written. In a link they stay with it.
+const OF_SENDER: [u16; 3] = [UNSENT, SAID, SERIES];
+
 /// Calls `work` with every item. `waiting` are the rows of [`texts_in_outbox`]: their ciphertexts
-/// stay with the device, so that they count as unsent.
+/// stay with the device, so that they count as unsent. It is `None` for a link, whose writer goes
+/// on sending.
 ///
 /// [`texts_in_outbox`]: super::texts_in_outbox
 pub(crate) fn each_archived<E: From<EngineError>>(
     transaction: &Transaction<'_, '_>,
-    waiting: &[(u64, Conversation)],
+    waiting: Option<&[(u64, Conversation)]>,
     work: &mut dyn FnMut(ArchivedItem<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut after = 0;
@@ -78,7 +82,8 @@ pub(crate) fn each_archived<E: From<EngineError>>(
             }
         }
     }
-    for kind in KINDS {
+    let kinds = KINDS.into_iter().filter(|it| waiting.is_some() || !OF_SENDER.contains(it));
+    for kind in kinds {
         let mut after = Vec::new();
         // The name of the counter is empty, and no page has it.
         if let Some(value) = transaction.record(kind, &[])? {
@@ -93,7 +98,7 @@ pub(crate) fn each_archived<E: From<EngineError>>(
             }
         }
         if kind == UNSENT {
-            for (row, to) in waiting {
+            for (row, to) in waiting.unwrap_or_default() {
                 let (name, value) = (&row.to_be_bytes(), to.as_bytes());
                 work(ArchivedItem::Record { kind, name, value })?;
             }
@@ -161,9 +166,10 @@ pub(crate) fn restore_archived(
     }
 }
 
-/// Prepares the store of a new device whose items were restored: texts that no device has confirmed
-/// are unsent again under their ids, and later ones get ids of a new series.
-pub(crate) fn settle_restored(engine: &mut Engine) -> Result<(), EngineError> {
+/// Prepares the store of a new device whose items were restored. If it takes the place of the one
+/// that wrote them, texts that no device has confirmed are unsent again under their ids, and later
+/// ones get ids of a new series.
+pub(crate) fn settle_restored(engine: &mut Engine, takes_place: bool) -> Result<(), EngineError> {
     let own = engine.address().identity;
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         // The unread texts are noted in the records that were restored.
@@ -172,6 +178,9 @@ pub(crate) fn settle_restored(engine: &mut Engine) -> Result<(), EngineError> {
             last = next.number;
         }
         transaction.put_record(NOTED, &[], &last.to_le_bytes())?;
+        if !takes_place {
+            return Ok(());
+        }
         TextId::end_series(transaction)?;
         resend_all(transaction, &own)
     })

@@ -16,12 +16,14 @@ use endseal_session::{BatchOptions, Engine, EngineError, Envelope, Outcome};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::archive_part::ArchivePart;
 use super::arrived_letter::{ArrivedLetter, Verdict, open};
 use super::error::{HubError, SyncError};
 use super::hub::{HubClient, HubExchange};
 use super::letter::Letter;
 use super::letter_inbox::keep;
 use super::letter_keys::LetterKeys;
+use super::link::linked_by;
 use super::membership::replace_prekeys;
 use super::parked_letter::Parked;
 use super::payload::{ADDRESS_LEN, Payload};
@@ -86,7 +88,8 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         let Credit { frames, bytes } = CREDIT;
         exchange.send(Request::Subscribe(Subscribe { after, frames, bytes })).await?;
         let subscription = Subscription::new(after, CREDIT);
-        let (backlog, owed) = (Backlog::new(), Credit { frames: 0, bytes: 0 });
+        let linked_by = engine.transaction(|transaction| linked_by(transaction))?;
+        let (backlog, owed) = (Backlog::new(linked_by), Credit { frames: 0, bytes: 0 });
         let (due, gaps) = (None, 0);
         Ok(Self { hub, engine, keys, exchange, subscription, backlog, due, parked, gaps, owed })
     }
@@ -286,6 +289,10 @@ struct Backlog {
     position: Option<u64>,
     /// Cache of decoded addresses: decoding costs more than the rest of a frame.
     addresses: HashMap<[u8; ADDRESS_LEN], Option<Address>>,
+    /// Device that has linked this one. This one has taken its archive.
+    linked_by: Option<PeerId>,
+    /// Frames with parts of that archive.
+    parts: usize,
 }
 
 /// A ciphertext with the sender and the position that the hub states.
@@ -304,7 +311,7 @@ struct Problem {
 }
 
 impl Backlog {
-    fn new() -> Self {
+    fn new(linked_by: Option<PeerId>) -> Self {
         Self {
             frames: Vec::new(),
             letters: Vec::new(),
@@ -312,6 +319,8 @@ impl Backlog {
             problems: Vec::new(),
             position: None,
             addresses: HashMap::new(),
+            linked_by,
+            parts: 0,
         }
     }
 
@@ -327,6 +336,10 @@ impl Backlog {
         self.len += payload.len();
         self.position = Some(position);
         let peer = PeerId::from_bytes(&frame.stamp().sender);
+        if self.linked_by == Some(peer) && ArchivePart::read(frame.payload()).is_some() {
+            self.parts += 1;
+            return;
+        }
         if let Some(Letter { head, .. }) = Letter::read(frame.payload())
             && SLOT_LENS.contains(&slot.len())
         {
@@ -362,7 +375,7 @@ impl Backlog {
     }
 
     fn count(&self) -> usize {
-        self.frames.len() + self.letters.len() + self.problems.len()
+        self.frames.len() + self.letters.len() + self.problems.len() + self.parts
     }
 
     fn credit(&self) -> Credit {
@@ -419,7 +432,7 @@ impl Backlog {
             }
             transaction.set_cursor(QUEUE, &position.to_le_bytes())
         })?;
-        (self.frames, self.len, self.position) = (Vec::new(), 0, None);
+        (self.frames, self.len, self.position, self.parts) = (Vec::new(), 0, None, 0);
         self.problems.clear();
         self.addresses.clear();
         Ok(())

@@ -50,6 +50,13 @@ impl Membership {
         })
     }
 
+    /// Returns a registration at a hub that has stored nothing of this device. `addresses` are each
+    /// `host:port`, separated by spaces.
+    #[must_use]
+    pub fn at(hub: PeerId, addresses: &str) -> Self {
+        Self { hub, addresses: addresses.to_owned(), sequence: 0, time: 0 }
+    }
+
     /// Returns the hub and its addresses, without the numbers of this device there.
     pub(crate) fn without_numbers(&self) -> Self {
         Self { sequence: 0, time: 0, ..self.clone() }

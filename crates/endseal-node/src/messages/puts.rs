@@ -12,6 +12,7 @@ use endseal_keyring::roster::GroupId;
 use endseal_session::{ConversationId, Engine, EngineError, Pending};
 use tokio::time::sleep;
 
+use super::archive_part::ArchivePart;
 use super::error::{HubError, SyncError};
 use super::hub::{HubClient, HubExchange};
 use super::letter::{Letter, LetterHead};
@@ -335,6 +336,9 @@ fn put(engine: &Engine, pending: Pending, target: &Target) -> Result<Request, Hu
             let group = GroupId::from_bytes(id);
             let head = LetterHead::new(engine.address(), group, target.epoch);
             Letter::seal(head, pending.body)
+        }
+        ConversationId::Person(to) if to == engine.address().identity => {
+            ArchivePart::seal(pending.body)
         }
         _ => Payload::seal(&engine.address(), pending.body),
     };

@@ -49,6 +49,8 @@ pub(super) const DROPPED: u16 = 20;
 pub(super) const ACKNOWLEDGED: u16 = 21;
 /// Keys of this device before it was renewed.
 pub(super) const FORMER: u16 = 22;
+/// Device that has linked this one.
+pub(super) const LINKED: u16 = 23;
 /// Number of prekey bundles that were published to the hub.
 pub(super) const PUBLISHED: u16 = 17;
 /// Addresses of devices by their peer ids.

@@ -20,7 +20,7 @@ pub(super) fn write_backup(keys: &LetterKeys<'_>, engine: &mut Engine) -> Result
     let person = home.person().map_err(|error| failed(&error))?;
     let file = AtomicFile::create(&home.file(FILE), Existing::Replace, Readers::Owner);
     let mut file = file.map_err(|error| failed(&error))?;
-    let of = ArchiveKeys { device: keys.device(), person: &person };
+    let of = ArchiveKeys { device: keys.device(), person: &person, link: None };
     let texts = write_archive(home, of, engine, now(), &mut file).map_err(|error| match error {
         WriteArchiveError::Engine(error) => error.into(),
         other => failed(&other),

@@ -45,7 +45,7 @@ fn backup(person: &Person) -> Vec<u8> {
     let mut archive = Vec::new();
     let mut engine = person.home.sessions(&person.device, Duration::ZERO).unwrap();
     let record = person.home.person().unwrap();
-    let keys = ArchiveKeys { device: &person.device, person: &record };
+    let keys = ArchiveKeys { device: &person.device, person: &record, link: None };
     write_archive(&person.home, keys, &mut engine, 7, &mut archive).unwrap();
     engine.into_store().close().unwrap();
     archive

@@ -6,6 +6,7 @@ extern crate alloc;
 
 mod api_vectors;
 mod archive;
+mod archive_vectors;
 mod atomic;
 mod both_ways;
 mod groups;

@@ -138,6 +138,9 @@ pub(super) fn decide_key_packages(
     Ok(())
 }
 
+/// Keys of a device that has no certificate yet: seed of the group key (32), then the account.
+pub(super) const PREPARED: u32 = 19;
+
 /// Restorations of the store when this device was made (8).
 pub(super) const RESTORATIONS: u32 = 18;
 

@@ -1,0 +1,159 @@
+//! `endseal devices link`
+
+use core::time::Duration;
+use std::fs::{self, File, OpenOptions};
+use std::io::Seek as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use endseal_crypto::identity::Identity;
+use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::IdentityText;
+use endseal_node::messages::{HubClient, Membership, hub_limits, note_link, receive_archive};
+use endseal_node::{Archive, Existing, FileError, Home, Linked};
+use endseal_transport::TransportKey;
+use tokio::time::{Instant, sleep};
+
+use super::super::init::{make_device, seal};
+use crate::ctx::{Ctx, Outcome};
+use crate::duration::{self, DAY, SECOND};
+use crate::failure::{Failure, Kind};
+use crate::json;
+use crate::network::{self, Destination, Interrupt, Timeouts};
+use crate::passphrase;
+use crate::peer_address::HubAddress;
+use crate::printable::plural;
+use crate::sessions::work_and_close;
+
+/// Time between two visits while no device has answered.
+const PAUSE: Duration = Duration::from_secs(2);
+/// Name of the file into which the archive is received.
+const FILE: &str = "link.endseal";
+
+/// Make this a further device of yours, with contacts, groups and history
+///
+/// Prints a link text and a number, and waits. On a device that you have, endseal devices add takes
+/// the text: give it only there, and compare the numbers. The state directory must be new. The
+/// words are not needed. If the command is interrupted, run it again: the text stays the same.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The hub, as endseal status prints it on the other device: PEERID@HOST:PORT
+    hub: HubAddress,
+    /// Use no passphrase: anyone who can read the identity file has the identity
+    #[arg(long, conflicts_with_all = ["passphrase_file", "passphrase_fd"])]
+    no_passphrase: bool,
+    /// Protect the device's keys and store by a passphrase, too
+    #[arg(long, conflicts_with = "no_passphrase")]
+    protect_device: bool,
+    /// Time to wait for the other device
+    #[arg(long = "for", value_name = "TIME", default_value = "15m")]
+    #[arg(value_parser = duration::between(SECOND, DAY))]
+    limit: Duration,
+}
+
+pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let home = Home::create(&ctx.home_path()?)?;
+    let identity = home.identity_path();
+    if identity.symlink_metadata().is_ok() {
+        return Err(Failure::from(FileError::Exists(identity))
+            .hint("a further device needs a state directory of its own: --home DIR"));
+    }
+    let chosen = if args.no_passphrase { None } else { Some(passphrase::choose(ctx)?) };
+    let (device, device_file) = match home.device() {
+        Ok(file) => (passphrase::unlock_device(ctx, &home)?, file),
+        Err(_) => make_device(args.protect_device, ctx)?,
+    };
+    let request = home.prepare_link(&device, &device_file, &home.lock()?)?;
+    let Some(text) = request.to_text() else {
+        return Err(Failure::new(Kind::Configuration, "the device has no post-quantum key"));
+    };
+    ctx.print(format!("{}\n", &*text).as_bytes())?;
+    ctx.note(&format!(
+        "on a device that you have: endseal devices add -, with the line above; both show {}",
+        request.check_number()
+    ));
+    let path = home.path().join(FILE);
+    let mut file = create(&path)?;
+    let key = TransportKey::new(&device);
+    let to =
+        Destination { peer: args.hub.peer, hosts: &args.hub.hosts, timeouts, limits: hub_limits() };
+    let from = network::run(ctx.global.json, async |mut interrupt| {
+        receive(&mut interrupt, &key, &to, args.limit, &mut file).await
+    })?;
+    file.rewind().map_err(|source| FileError::io("read", &path, source))?;
+    let mut archive = Archive::open_link(&device, &request.secret, &file)?;
+    let keys = archive.linked();
+    let content = archive.check()?;
+    let Some(Linked { root, certificate, .. }) = keys else {
+        return Err(Failure::new(Kind::Refused, "the archive has no keys"));
+    };
+    file.rewind().map_err(|source| FileError::io("read", &path, source))?;
+    let mut engine = home.certified_sessions(&device, &certificate)?;
+    let lock = home.lock()?;
+    Archive::open_link(&device, &request.secret, &file)?.restore(&home, &mut engine, &lock)?;
+    let hub = content.hub.clone().filter(|it| it.hub == args.hub.peer);
+    let hub = hub.unwrap_or_else(|| Membership::at(args.hub.peer, &args.hub.addresses()));
+    work_and_close(engine, ctx, |engine, _| Ok(note_link(engine, &hub, from)?))?;
+    // Last: where the identity is, everything is.
+    let root_file = seal(&root, chosen.as_ref())?;
+    home.store_identity(&root_file, Existing::Keep, &lock)?;
+    fs::remove_file(&path).map_err(|source| FileError::io("remove", &path, source))?;
+    let number = certificate.keys().device.number();
+    let (texts, contacts) = (content.texts, content.contacts as u64);
+    ctx.note(&format!(
+        "this is device {number} of {}, with {} and {}; endseal sync gets what waits",
+        short(&root),
+        plural(texts, "text"),
+        plural(contacts, "contact")
+    ));
+    let json = json::object([
+        ("identity", short(&root).into()),
+        ("device", number.into()),
+        ("texts", texts.into()),
+        ("contacts", contacts.into()),
+    ]);
+    Ok(Outcome::new("", json))
+}
+
+fn short(root: &Identity) -> String {
+    IdentityText::from(root.public().clone()).short().to_string()
+}
+
+fn create(path: &Path) -> Result<File, Failure> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(true).mode(0o600);
+    Ok(options.open(path).map_err(|source| FileError::io("create", path, source))?)
+}
+
+/// Visits the hub until another device has put the archive there. Returns that device.
+async fn receive(
+    interrupt: &mut Interrupt,
+    key: &TransportKey,
+    to: &Destination<'_>,
+    limit: Duration,
+    file: &mut File,
+) -> Result<PeerId, Failure> {
+    let end = Instant::now() + limit;
+    loop {
+        let received = interrupt.with_connection(key, to, async |connection| {
+            let hub = HubClient::new(connection, to.timeouts.idle);
+            tokio::select! {
+                received = receive_archive(&hub, file) => Ok(Some(received)),
+                () = tokio::time::sleep_until(end) => Ok(None),
+            }
+        });
+        match received.await? {
+            Some(Ok(from)) => return Ok(from),
+            Some(Err(error)) if !error.is_unregistered() => return Err(error.into()),
+            _ => {}
+        }
+        if Instant::now() >= end {
+            return Err(Failure::new(Kind::Environment, "no other device has linked this one")
+                .hint("run the same command again: the link text stays the same"));
+        }
+        tokio::select! {
+            () = sleep(PAUSE) => {}
+            () = interrupt.wait() => return Err(network::interrupted()),
+        }
+    }
+}
