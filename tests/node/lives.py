@@ -196,7 +196,9 @@ def a_sender_from_a_backup(life, count):
     life.say("bob", "alice", "an answer")
     life.sync("bob")
     assert not life.sync("alice")
+    assert "restored" in life.people["alice"].ok("status").out
     life.people["alice"].ok("devices", "renew")
+    assert "restored" not in life.people["alice"].ok("status").out
     for _ in range(3):
         life.visits()
     lost = [text for _, _, text in life.read if "lost life" in text]

@@ -67,6 +67,7 @@ pub(super) fn all(root: &Path, fuzz_minutes: u64) -> Result<Vec<Check>, String> 
         check("ignored tests", 60, vec![ignored_tests()]),
         check("packages by themselves", 60, packages(root)?),
         check("node: killed at every fsync", 60, released(&[NODE_KILLS])),
+        check("node: all lives, and random ones", 120, released(&[NODE_LIVES, NODE_RANDOM])),
         check("node: memory while a backlog drains", 30, released(&[NODE_DRAIN])),
         check("node: datagrams lost", 30, released(&[NODE_NET])),
         check("signer: all Nostr clients", 60, released(&[SIGNER])),
@@ -87,6 +88,8 @@ pub(super) fn all(root: &Path, fuzz_minutes: u64) -> Result<Vec<Check>, String> 
 }
 
 const NODE_KILLS: &str = "tests/node/run --kill 0 --endseal {target}/release/endseal";
+const NODE_LIVES: &str = "tests/node/run --lives --endseal {target}/release/endseal";
+const NODE_RANDOM: &str = "tests/node/run --random 600 --endseal {target}/release/endseal";
 const NODE_DRAIN: &str = "tests/node/run --drain --endseal {target}/release/endseal";
 const NODE_NET: &str = "tests/node/run --net --endseal {target}/release/endseal";
 const SIGNER: &str = "tests/nostr/run --all --signer-bin {target}/release/endseal";

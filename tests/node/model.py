@@ -1,0 +1,237 @@
+"""A randomised model of people, their devices, kills, copies, restorations and links.
+
+Each run is a random sequence of steps with a seed. At its end everybody visits the hub until nothing
+moves, and every text is in the inbox of its receiver, once, or its sender sees that it did not
+arrive.
+"""
+
+import json
+import random
+import shutil
+import time
+import traceback
+
+from links import Link
+from lives import Life
+
+# Runs of steps, after which all visit.
+STEPS = 24
+# Visits of everybody at the end: sending again needs some.
+SETTLING = 5
+NAMES = ("alice", "bob")
+
+
+class Device:
+    """A state directory of a person, and how often its content was exchanged for another."""
+
+    def __init__(self, person, name):
+        self.person, self.name = person, name
+        self.lineage, self.copy, self.is_restored = 0, None, False
+
+
+class Run(Life):
+    def __init__(self, binary, folder, seed):
+        super().__init__(binary, folder)
+        self.random = random.Random(seed)
+        self.devices, self.backups, self.log = {}, {}, []
+        # A text: its sender's device and lineage, its receiver, and what was read where.
+        self.texts, self.reads, self.lineages = {}, [], 0
+        self.friends()
+        for name in NAMES:
+            self.devices[name] = [Device(self.people[name], name)]
+        self.address_of_hub = self.address()
+
+    def play(self):
+        steps = [
+            (self.step_say, 10),
+            (self.step_sync, 10),
+            (self.step_kill, 3),
+            (self.step_copy, 2),
+            (self.step_put_back, 2),
+            (self.step_backup, 2),
+            (self.step_restore, 1),
+            (self.step_recover, 1),
+            (self.step_link, 1),
+            (self.step_revoke, 1),
+            (self.step_hub, 1),
+        ]
+        for _ in range(STEPS):
+            step = self.random.choices(*zip(*steps))[0]
+            self.note(step.__name__[5:])
+            step(self.random.choice(NAMES))
+        for _ in range(SETTLING):
+            for name in NAMES:
+                for device in list(self.devices[name]):
+                    self.visit(name, device)
+
+    def note(self, what):
+        self.log.append(what)
+
+    def device(self, name):
+        return self.random.choice(self.devices[name])
+
+    def new_lineage(self, device):
+        self.lineages += 1
+        device.lineage, device.is_restored = self.lineages, False
+
+    def other(self, name):
+        return NAMES[1 - NAMES.index(name)]
+
+    # ---------------------------------------------------------------------------------- steps
+
+    def step_say(self, name):
+        device, text = self.device(name), f"{len(self.texts)} by {name}"
+        self.note(f"{device.name} says {text}")
+        device.person.ok("say", self.other(name), text)
+        self.texts[text] = (name, device, device.lineage)
+
+    def step_sync(self, name):
+        self.visit(name, self.device(name))
+
+    def step_kill(self, name):
+        device = self.device(name)
+        after = self.random.choice((0.01, 0.03, 0.06, 0.1, 0.2))
+        self.note(f"{device.name} is killed after {after}")
+        device.person.killed_after(after, "sync")
+
+    def step_copy(self, name):
+        device = self.device(name)
+        device.copy = f"{device.name}.copy{len(self.log)}"
+        self.copy(device.name, device.copy)
+
+    def step_put_back(self, name):
+        device = self.device(name)
+        if device.copy:
+            self.note(f"{device.name} is put back")
+            shutil.rmtree(self.folder / device.name)
+            shutil.copytree(self.folder / device.copy, self.folder / device.name)
+            self.new_lineage(device)
+
+    def step_backup(self, name):
+        device, file = self.device(name), self.folder / f"{name}.{len(self.log)}.backup"
+        device.person.ok("backup", file)
+        self.backups[name] = file
+
+    def step_restore(self, name):
+        if name in self.backups:
+            self.come_back(name, "restore", self.backups[name])
+
+    def step_recover(self, name):
+        self.come_back(name, "recover", self.address_of_hub)
+        other = self.other(name)
+        self.knows(self.people[name], other, self.people[other])
+
+    def come_back(self, name, command, argument):
+        """All devices of a person are lost. A new one is made of the words."""
+        self.note(f"{name} loses all and has {command}")
+        for device in self.devices[name]:
+            shutil.rmtree(self.folder / device.name)
+        device = Device(self.people[name], name)
+        self.new_lineage(device)
+        self.devices[name] = [device]
+        words = self.words[name]
+        ran = device.person.run(
+            command, "--no-passphrase", "--revoke-others", argument, stdin=words
+        )
+        assert ran.code == 0, f"{name} is locked out: {ran.err}"
+
+    def step_link(self, name):
+        if len(self.devices[name]) == 3:
+            return
+        old = self.device(name)
+        # A directory that went back must not send, and cannot put the history.
+        self.visit(name, old)
+        new = f"{name}{len(self.log)}"
+        self.note(f"{old.name} links {new}")
+        link = Link(self, new, self.address_of_hub)
+        ran = old.person.run("devices", "add", "--yes", "-", stdin=link.text)
+        assert ran.code == 0, ran.err
+        code, err = link.ended()
+        assert code == 0, err
+        device = Device(link.person, new)
+        self.new_lineage(device)
+        self.devices[name].append(device)
+
+    def step_revoke(self, name):
+        if len(self.devices[name]) < 2:
+            return
+        by, lost = self.random.sample(self.devices[name], 2)
+        if lost.name == name:
+            return
+        self.note(f"{by.name} revokes {lost.name}")
+        rows = json.loads(lost.person.ok("--json", "devices", "list").out)["devices"]
+        number = next((row["device"] for row in rows if row["is_this"]), None)
+        ran = by.person.run("devices", "revoke", str(number))
+        assert ran.code == 0 or "you have no device" in ran.err, ran.err
+        if ran.code == 0:
+            self.devices[name].remove(lost)
+
+    def step_hub(self, _):
+        self.note("the hub starts again")
+        self.restart_hub()
+
+    # ------------------------------------------------------------------------------- visits
+
+    def visit(self, name, device):
+        ran = device.person.run("--json", "sync")
+        if ran.code == 1 and "earlier copy" in ran.err:
+            self.note(f"{device.name} is renewed")
+            renewed = device.person.run("devices", "renew")
+            assert renewed.code == 0, renewed.err
+            ran = device.person.run("--json", "sync")
+        if ran.code == 1 and "revoked" in ran.err:
+            # A copy of a device that was renewed since comes back in the same way.
+            self.note(f"{device.name} was revoked and is renewed")
+            renewed = device.person.run("devices", "renew")
+            assert renewed.code == 0, renewed.err
+            ran = device.person.run("--json", "sync")
+        assert ran.code == 0, f"{device.name}: {ran.err}"
+        for row in device.person.ok("--json", "inbox").lines():
+            self.reads.append((row["text"], device.name, device.lineage))
+
+    # ------------------------------------------------------------------------------ outcome
+
+    def faults(self):
+        found = []
+        for text, (sender, device, lineage) in self.texts.items():
+            reads = [read for read in self.reads if read[0] == text]
+            if len(set(reads)) < len(reads):
+                found.append(f"'{text}' is shown twice: {reads}")
+            is_alive = device in self.devices[sender] and device.lineage == lineage
+            if reads or not is_alive:
+                continue
+            rows = device.person.ok("--json", "history", self.other(sender)).lines()
+            shown = [row["delivery"] for row in rows if row["text"] == text]
+            if shown == ["delivered"]:
+                found.append(f"'{text}' is shown as delivered, and nobody has read it")
+            elif not shown:
+                found.append(f"'{text}' is gone")
+            elif shown[0] not in ("unsent", "undelivered"):
+                found.append(f"'{text}' is {shown}, and nobody has read it")
+            else:
+                found.append(f"'{text}' still waits: {shown}")
+        return found
+
+
+def run(binary, folder, count, seed=None):
+    """Runs with the seeds from `seed` on, which is chosen by the clock if it is not given."""
+    first = int(time.time()) if seed is None else seed
+    failed = texts = 0
+    for seed in range(first, first + count):
+        case = None
+        try:
+            case = Run(binary, folder / f"run{seed}", seed)
+            case.play()
+            faults = case.faults()
+            texts += len(case.texts)
+            assert not faults, faults
+        except Exception:
+            failed += 1
+            traceback.print_exc()
+            print(f"seed {seed} FAILED after: {'; '.join(case.log) if case else ''}", flush=True)
+        finally:
+            if case:
+                case.hub.stop()
+                shutil.rmtree(case.folder)
+    print(f"{count} runs from seed {first}, {texts} texts; {count - failed} passed, {failed} failed")
+    return failed
