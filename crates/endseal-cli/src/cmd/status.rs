@@ -14,6 +14,8 @@ use crate::node_access::with_node;
 /// Show the hub of this device, waiting messages, and if endseal up runs
 ///
 /// hub: its peer id and address, which endseal recover takes, or none.
+/// state: current, or restored: the directory is an earlier copy, which receives and does not send
+/// until endseal devices renew.
 /// unread: texts that endseal inbox prints, and those of endseal session group inbox.
 /// unsent: texts that are not encrypted yet; endseal sync or endseal up does that, once the hub
 /// knows a device of the person.
@@ -42,6 +44,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         format!("{}@{first}", PeerIdText::from(hub.hub))
     });
     let _ = writeln!(text, "hub          {}", address.as_deref().unwrap_or("none"));
+    let state = if status.is_restored { "restored" } else { "current" };
+    let _ = writeln!(text, "state        {state}");
     let _ = writeln!(text, "unread       {}", status.unread);
     let _ = writeln!(text, "unsent       {}", status.unsent);
     let _ = writeln!(text, "waiting      {}", status.frames);
@@ -49,9 +53,13 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let _ = writeln!(text, "parked       {}", status.parked);
     let _ = writeln!(text, "problems     {}", status.problems);
     let _ = writeln!(text, "up           {}", up.unwrap_or("no"));
+    if status.is_restored {
+        ctx.note("hint: endseal devices renew gives this device new keys");
+    }
     let json = json::object([
         ("hub", hub.map(|hub| hub.addresses.clone()).into()),
         ("hub_peer_id", hub.map(|hub| PeerIdText::from(hub.hub).to_string()).into()),
+        ("restored", status.is_restored.into()),
         ("unread", status.unread.into()),
         ("unsent", status.unsent.into()),
         ("waiting", status.frames.into()),

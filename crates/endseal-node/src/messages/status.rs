@@ -14,6 +14,9 @@ use crate::frame_target::Target;
 pub struct Status {
     /// Registration of this device at a hub; `None` if it is not registered.
     pub membership: Option<Membership>,
+    /// True if the state directory went back in time: this device receives and does not send, until
+    /// it has new keys.
+    pub is_restored: bool,
     /// Messages that were not marked as read.
     pub unread: u64,
     /// Texts that are not encrypted yet.
@@ -37,10 +40,12 @@ pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
     // Receipts are not counted as unread messages.
     engine.transaction(|transaction| unconfirmed::note(transaction, &own))?;
     let unread = engine.inbox().len()?;
+    let is_restored = engine.is_restored()?;
     let parked: u64 = engine.parked()?.iter().map(|it| it.messages).sum();
     engine.transaction(|transaction| {
         Ok(Status {
             membership: membership_in(transaction)?,
+            is_restored,
             unread,
             unsent: records::count(transaction, UNSENT)?,
             frames: Target::count_texts(transaction)?,
