@@ -178,16 +178,27 @@ def peer_id(text):
 
 
 def invitation(text):
-    """ "Invitation": hub, token, addresses."""
+    """ "Invitation": hub, token, addresses, and name and identity of the inviter or None."""
     if not text.startswith(JOIN + "1"):
         refuse_prefix(text, (JOIN,))
-    payload = unbech32m(JOIN, text, sizes=range(65 + 3, 65 + 256))
+    payload = unbech32m(JOIN, text, sizes=range(66 + 3, 66 + 64 + 32 + 256))
     check(payload[0] == 1, "version")
-    addresses = payload[65:]
+    length, addresses, inviter = payload[65], payload[66:], None
+    if length:
+        check(len(addresses) >= length, "length")
+        name, rest = addresses[:length], addresses[length:]
+        check(name.isascii() and is_name(name.decode()), "inviter")
+        check(len(rest) >= 32, "length")
+        try:
+            check_ed25519(rest[:32])
+        except IdentityError:
+            raise IdentityError("inviter") from None
+        inviter, addresses = (name.decode(), rest[:32]), rest[32:]
+    check(len(addresses) <= 255, "length")
     each = rb"[!-~]+:0*[1-9][0-9]*"
     check(re.fullmatch(rb"%s( %s)*" % (each, each), addresses), "addresses")
     check(all(int(it.rsplit(b":", 1)[1]) < 65536 for it in addresses.split(b" ")), "addresses")
-    return payload[1:33], payload[33:65], addresses.decode()
+    return payload[1:33], payload[33:65], addresses.decode(), inviter
 
 
 def link(text):

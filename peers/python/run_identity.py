@@ -42,8 +42,11 @@ def paper(vector):
 
 
 def invitation(vector):
-    hub, token, addresses = identity.invitation(vector["input"])
-    return {"hub": hub.hex(), "token": token.hex(), "addresses": addresses}
+    hub, token, addresses, inviter = identity.invitation(vector["input"])
+    values = {"hub": hub.hex(), "token": token.hex(), "addresses": addresses}
+    if inviter:
+        values |= {"name": inviter[0], "identity": inviter[1].hex()}
+    return values
 
 
 def link(vector):

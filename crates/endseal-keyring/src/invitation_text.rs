@@ -7,14 +7,17 @@ use core::fmt;
 
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::secret::Zeroizing;
-use endseal_crypto::{hash, label};
+use endseal_crypto::{ed25519, hash, label};
 
 use crate::bech32m::{self, Case, DecodeError};
+use crate::name::Name;
 
 const PREFIX: &str = "endsealjoin";
 const VERSION: u8 = 1;
-/// Number of bytes before the addresses: version, peer id and token.
-const FIXED_LEN: usize = 1 + PeerId::LEN + 32;
+/// Number of bytes before the name of the inviter: version, peer id, token and its length.
+const FIXED_LEN: usize = 1 + PeerId::LEN + 32 + 1;
+/// Longest name of an inviter with the identity, in bytes.
+const MAX_INVITER: usize = Name::MAX_LEN + ed25519::PublicKey::LEN;
 /// Longest list of addresses in bytes.
 const MAX_ADDRESSES: usize = 255;
 
@@ -36,11 +39,22 @@ impl JoinToken {
     }
 }
 
-/// An invitation: the hub's peer id, the token, and the hub's addresses.
+/// Person who invites, as the joiner may add them to the contacts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "the fields of the format")]
+pub struct Inviter {
+    /// Name that the inviter proposes.
+    pub name: Name,
+    /// Identity of the inviter.
+    pub identity: ed25519::PublicKey,
+}
+
+/// An invitation: the hub's peer id, the token, perhaps the inviter, and the hub's addresses.
 #[allow(missing_debug_implementations, reason = "it holds a secret")]
 pub struct Invitation {
     hub: PeerId,
     token: JoinToken,
+    inviter: Option<Inviter>,
     addresses: String,
 }
 
@@ -51,7 +65,13 @@ impl Invitation {
     pub fn new(hub: PeerId, token: JoinToken, addresses: &[&str]) -> Option<Self> {
         let joined = addresses.join(" ");
         let is_right = is_list(&joined) && joined.split(' ').count() == addresses.len();
-        is_right.then_some(Self { hub, token, addresses: joined })
+        is_right.then_some(Self { hub, token, inviter: None, addresses: joined })
+    }
+
+    /// Adds the person who invites.
+    #[must_use]
+    pub fn by(self, inviter: Inviter) -> Self {
+        Self { inviter: Some(inviter), ..self }
     }
 
     /// Parses the text of an invitation.
@@ -68,7 +88,7 @@ impl Invitation {
             });
         }
         let len = bech32m::payload_len(data.len()).ok_or(ParseInvitationError::Length)?;
-        if !(FIXED_LEN + 3..=FIXED_LEN + MAX_ADDRESSES).contains(&len) {
+        if !(FIXED_LEN + 3..=FIXED_LEN + MAX_INVITER + MAX_ADDRESSES).contains(&len) {
             return Err(ParseInvitationError::Length);
         }
         let mut payload = Zeroizing::new(vec![0; len]);
@@ -78,12 +98,16 @@ impl Invitation {
             DecodeError::Padding => ParseInvitationError::Padding,
             DecodeError::Case | DecodeError::Character(_) => ParseInvitationError::Character,
         })?;
-        let Some((fixed, addresses)) = payload.split_first_chunk::<FIXED_LEN>() else {
+        let Some((fixed, rest)) = payload.split_first_chunk::<FIXED_LEN>() else {
             return Err(ParseInvitationError::Length);
         };
-        let (version, keys) = (fixed[0], &fixed[1..]);
+        let (version, keys, name_len) = (fixed[0], &fixed[1..FIXED_LEN - 1], fixed[FIXED_LEN - 1]);
         if version != VERSION {
             return Err(ParseInvitationError::Version);
+        }
+        let (inviter, addresses) = Inviter::read(usize::from(name_len), rest)?;
+        if addresses.len() > MAX_ADDRESSES {
+            return Err(ParseInvitationError::Length);
         }
         let addresses = str::from_utf8(addresses).map_err(|_| ParseInvitationError::Addresses)?;
         let ([hub, token], []) = keys.as_chunks::<32>() else {
@@ -95,6 +119,7 @@ impl Invitation {
         Ok(Self {
             hub: PeerId::from_bytes(hub),
             token: JoinToken::from_bytes(token),
+            inviter,
             addresses: addresses.to_string(),
         })
     }
@@ -102,10 +127,20 @@ impl Invitation {
     /// The text, which is a secret.
     #[must_use]
     pub fn to_text(&self) -> Zeroizing<String> {
-        let mut payload = Zeroizing::new(Vec::with_capacity(FIXED_LEN + MAX_ADDRESSES));
+        let len = FIXED_LEN + MAX_INVITER + MAX_ADDRESSES;
+        let mut payload = Zeroizing::new(Vec::with_capacity(len));
         payload.push(VERSION);
         payload.extend_from_slice(self.hub.as_bytes());
         payload.extend_from_slice(self.token.expose_secret());
+        match &self.inviter {
+            Some(Inviter { name, identity }) => {
+                // A name has at most MAX_NAME bytes.
+                payload.push(u8::try_from(name.as_str().len()).unwrap_or_default());
+                payload.extend_from_slice(name.as_str().as_bytes());
+                payload.extend_from_slice(identity.as_bytes());
+            }
+            None => payload.push(0),
+        }
         payload.extend_from_slice(self.addresses.as_bytes());
         Zeroizing::new(bech32m::encode(PREFIX, &payload, Case::Lower))
     }
@@ -122,9 +157,33 @@ impl Invitation {
         &self.token
     }
 
+    /// The person who invites, if the invitation says so.
+    #[must_use]
+    pub const fn inviter(&self) -> Option<&Inviter> {
+        self.inviter.as_ref()
+    }
+
     /// The addresses of the hub, each `host:port`.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         self.addresses.split(' ')
+    }
+}
+
+impl Inviter {
+    /// Reads name and identity from the bytes before the addresses, and returns what follows. A
+    /// length of 0 is no inviter.
+    fn read(len: usize, bytes: &[u8]) -> Result<(Option<Self>, &[u8]), ParseInvitationError> {
+        if len == 0 {
+            return Ok((None, bytes));
+        }
+        let name = bytes.split_at_checked(len);
+        let (name, rest) = name.ok_or(ParseInvitationError::Length)?;
+        let name = str::from_utf8(name).ok().and_then(|name| Name::new(name).ok());
+        let name = name.ok_or(ParseInvitationError::Inviter)?;
+        let (identity, rest) = rest.split_first_chunk().ok_or(ParseInvitationError::Length)?;
+        let identity = ed25519::PublicKey::from_bytes(identity);
+        let identity = identity.map_err(|_| ParseInvitationError::Inviter)?;
+        Ok((Some(Self { name, identity }), rest))
     }
 }
 
@@ -156,6 +215,8 @@ pub enum ParseInvitationError {
     Padding,
     /// Another version: the hub's program is newer.
     Version,
+    /// The name or the identity of the inviter is not valid.
+    Inviter,
     /// The addresses are no list of `host:port`.
     Addresses,
 }
@@ -171,6 +232,7 @@ impl ParseInvitationError {
             Self::Checksum => "checksum",
             Self::Padding => "padding",
             Self::Version => "version",
+            Self::Inviter => "inviter",
             Self::Addresses => "addresses",
         }
     }
@@ -185,6 +247,7 @@ impl fmt::Display for ParseInvitationError {
             Self::Checksum => "the invitation's checksum is wrong: a typing error?",
             Self::Padding => "the invitation's last character is not canonical",
             Self::Version => "the invitation is of another version of endseal",
+            Self::Inviter => "the invitation has an invalid name or identity of its writer",
             Self::Addresses => "the invitation names no address of a hub",
         })
     }

@@ -55,7 +55,7 @@ pub use contacts::Contacts;
 pub use endseal_crypto::argon2id::{InvalidKdfParams, KdfParams};
 pub use identity_file::IdentityFile;
 pub use identity_text::{ForeignKey, IdentityText, ParseIdentityError};
-pub use invitation_text::{Invitation, JoinToken, ParseInvitationError};
+pub use invitation_text::{Invitation, Inviter, JoinToken, ParseInvitationError};
 pub use lines::{LineProblem, Malformed};
 pub use link_text::{LinkRequest, LinkSecret, ParseLinkError};
 pub use name::{InvalidName, Name};

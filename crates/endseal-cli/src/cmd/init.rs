@@ -2,7 +2,7 @@
 
 use core::num::NonZeroU32;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::{Identity, RootSeed};
 use endseal_crypto::peer_id::PeerId;
@@ -64,6 +64,11 @@ pub(crate) struct Creation {
 }
 
 impl Creation {
+    /// The choices for a first identity.
+    pub(super) const fn new(no_passphrase: bool) -> Self {
+        Self { no_passphrase, protect_device: false, device: None, force: false }
+    }
+
     /// The same choices, for an identity that takes the place of another.
     pub(super) fn forced(self) -> Self {
         Self { force: true, ..self }
@@ -78,6 +83,19 @@ impl Creation {
         }
         Ok(())
     }
+}
+
+/// Returns true if the state directory has neither an identity nor a device.
+pub(super) fn is_new(ctx: &Ctx) -> Result<bool, Failure> {
+    let Ok(home) = Home::open(&ctx.home_path()?) else { return Ok(true) };
+    let exists = |path: PathBuf| path.symlink_metadata().is_ok();
+    Ok(!exists(home.identity_path()) && !exists(home.device_path()))
+}
+
+/// Makes a first identity, and prints nothing but notes.
+pub(super) fn store_new(creation: Creation, ctx: &mut Ctx) -> Result<(), Failure> {
+    let seed = RootSeed::generate(&mut OsRandom).map_err(|error| no_random(&error))?;
+    store(&Identity::from_root_seed(seed), creation, ctx).map(|_| ())
 }
 
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use endseal_crypto::identity::PublicIdentity;
 use endseal_crypto::secret::Zeroizing;
-use endseal_keyring::Invitation;
+use endseal_keyring::{IdentityText, Invitation, Inviter};
 use endseal_node::messages::{HubClient, JoinError, hub_limits, join};
-use endseal_node::read_bounded;
+use endseal_node::{Home, read_bounded};
 use endseal_transport::TransportKey;
 
+use super::init::{self, Creation};
 use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::exposed;
@@ -25,12 +27,16 @@ const MAX_LEN: usize = 4_096;
 ///
 /// The hub keeps messages for this device while it is away. It learns which devices a person has,
 /// who writes to whom or to which group and when, and never what. An invitation is a secret until
-/// it was used: it is read from a file or standard input. A person whom the hub knows comes back
-/// with a new device by endseal recover.
+/// it was used: it is read from a file or standard input. If there is no identity yet, one is made,
+/// as by endseal init. If the invitation names who invites, that person becomes a contact. A person
+/// whom the hub knows comes back with a new device by endseal recover.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// File with the invitation [default: standard input]
     file: Option<PathBuf>,
+    /// If there is no identity yet: make one without a passphrase
+    #[arg(long, conflicts_with_all = ["passphrase_file", "passphrase_fd"])]
+    no_passphrase: bool,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -43,6 +49,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
     let invitation = read(args.file.as_deref(), ctx)?;
     let hosts = hosts(invitation.addresses())?;
+    if init::is_new(ctx)? {
+        init::store_new(Creation::new(args.no_passphrase), ctx)?;
+    }
     let (home, device) = unlock(ctx)?;
     let person = home.person()?;
     let key = TransportKey::new(&device);
@@ -60,9 +69,34 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             joined.await
         })
     })?;
+    if let Some(inviter) = invitation.inviter() {
+        add_contact(inviter, &home, ctx)?;
+    }
     let hub = invitation.addresses().next().unwrap_or_default();
     let json = json::object([("hub", hub.into())]);
     Ok(Outcome::done(format!("this device is registered at {hub}"), json))
+}
+
+/// Adds the person who invites to the contacts, unless the name or the identity is there.
+fn add_contact(inviter: &Inviter, home: &Home, ctx: &mut Ctx) -> Result<(), Failure> {
+    let Inviter { name, identity } = inviter;
+    let lock = home.lock()?;
+    let mut contacts = home.contacts()?;
+    if contacts.name_of(identity).is_some() {
+        return Ok(());
+    }
+    let public = PublicIdentity::short(*identity);
+    let text = IdentityText::from(public.clone());
+    if contacts.add(name.clone(), public).is_err() {
+        ctx.note(&format!(
+            "note: you have another contact {name}; add who invited you: endseal contacts add NAME \
+             {text}"
+        ));
+        return Ok(());
+    }
+    home.store_contacts(&contacts, &lock)?;
+    ctx.note(&format!("{name} invited you, and is a contact now: {text}"));
+    Ok(())
 }
 
 pub(super) fn read(file: Option<&Path>, ctx: &mut Ctx) -> Result<Invitation, Failure> {

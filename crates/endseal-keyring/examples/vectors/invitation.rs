@@ -4,7 +4,7 @@ use std::path::Path;
 
 use endseal_testing::Vector;
 
-use crate::bech32m;
+use crate::{bech32m, owner};
 
 const PREFIX: &str = "endsealjoin";
 const ADDRESSES: &str = "hub.example.org:4433 192.0.2.7:4433 [2001:db8::7]:4433";
@@ -15,8 +15,39 @@ pub(crate) fn write(dir: &Path) {
         Vector::new(&scenario, comment, expect).with("kind", "invitation").with("input", text)
     };
     let payload = |version: u8, addresses: &[u8]| {
-        [&[version][..], &[0x11; 32], &[0x22; 32], addresses].concat()
+        [&[version][..], &[0x11; 32], &[0x22; 32], &[0], addresses].concat()
     };
+    let inviter = *owner(1).public().ed25519().as_bytes();
+    let by = |name: &[u8], identity: &[u8; 32], addresses: &[u8]| {
+        let len = [u8::try_from(name.len()).unwrap()];
+        let parts = [&[1][..], &[0x11; 32], &[0x22; 32], &len, name, identity, addresses];
+        bech32m::encode(PREFIX, &parts.concat())
+    };
+    for (scenario, comment, name) in [
+        ("by-alice", "the name and identity of who invites", "alice".to_owned()),
+        ("by-longest", "a name of 64 characters", "a".repeat(64)),
+    ] {
+        vector(scenario, comment, "ok", &by(name.as_bytes(), &inviter, b"h:1"))
+            .with_hex("hub", &[0x11; 32])
+            .with_hex("token", &[0x22; 32])
+            .with("name", &name)
+            .with_hex("identity", &inviter)
+            .with("addresses", "h:1")
+            .write(dir);
+    }
+    let low_order = {
+        let mut key = [0; 32];
+        key[0] = 1;
+        key
+    };
+    for (scenario, comment, expect, text) in [
+        ("by-capital", "a name with a capital", "inviter", by(b"Alice", &inviter, b"h:1")),
+        ("by-65", "a name of 65 characters", "inviter", by(&[b'a'; 65], &inviter, b"h:1")),
+        ("by-low-order", "the neutral element", "inviter", by(b"alice", &low_order, b"h:1")),
+        ("by-no-addresses", "nothing behind it", "addresses", by(b"alice", &inviter, b"")),
+    ] {
+        vector(scenario, comment, expect, &text).write(dir);
+    }
     let text = |addresses: &[u8]| bech32m::encode(PREFIX, &payload(1, addresses));
     let longest = format!("{}:1", "h".repeat(253));
     for (scenario, comment, addresses) in [

@@ -26,7 +26,7 @@ type Outcome = Result<Vec<(&'static str, Value)>, &'static str>;
 
 #[test]
 fn identity_vectors() {
-    run("identity", 158, |vector| match vector["kind"].as_str() {
+    run("identity", 164, |vector| match vector["kind"].as_str() {
         Some("public-text") => public_text(text(vector, "input")),
         Some("secret-text") => secret_text(text(vector, "input")),
         Some("paper") => paper(text(vector, "input")),
@@ -184,12 +184,21 @@ fn invitation(input: &str) -> Outcome {
     let addresses: Vec<&str> = invitation.addresses().collect();
     let token = JoinToken::from_bytes(invitation.token().expose_secret());
     let again = Invitation::new(invitation.hub(), token, &addresses).unwrap();
+    let again = match invitation.inviter() {
+        Some(inviter) => again.by(inviter.clone()),
+        None => again,
+    };
     assert_eq!(again.to_text().as_str(), input);
-    Ok(vec![
+    let mut outputs = vec![
         ("hub", hex(invitation.hub().as_bytes())),
         ("token", hex(invitation.token().expose_secret())),
         ("addresses", json!(addresses.join(" "))),
-    ])
+    ];
+    if let Some(inviter) = invitation.inviter() {
+        outputs.push(("name", json!(inviter.name.as_str())));
+        outputs.push(("identity", hex(inviter.identity.as_bytes())));
+    }
+    Ok(outputs)
 }
 
 fn link(input: &str) -> Outcome {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_crypto::secret::Zeroizing;
 use endseal_hub::HubStore as _;
-use endseal_keyring::{Invitation, JoinToken, Name};
+use endseal_keyring::{Invitation, Inviter, JoinToken, Name};
 use endseal_node::{AtomicFile, Existing, FileError, Readers};
 
 use super::place::{self, Place};
@@ -36,6 +36,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", default_value = "7d")]
     #[arg(value_parser = duration::between(MINUTE, 52 * WEEK))]
     valid: Duration,
+    /// Your name for the person, with your identity: joining makes you a contact there
+    #[arg(long, value_name = "NAME")]
+    from: Option<Name>,
     /// Write the text to a new file that only you can read [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -58,6 +61,13 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Failure::usage("an address is not HOST:PORT, or there are too many")
             .hint("--at hub.example.org:4433")
     })?;
+    let invitation = match &args.from {
+        Some(name) => {
+            let identity = *ctx.home()?.identity()?.public().ed25519();
+            invitation.by(Inviter { name: name.clone(), identity })
+        }
+        None => invitation,
+    };
     // The database stores microseconds.
     let valid = u64::try_from(args.valid.as_micros()).unwrap_or(u64::MAX);
     let expires = ctx.now.saturating_mul(1_000).saturating_add(valid);
