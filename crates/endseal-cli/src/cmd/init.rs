@@ -8,6 +8,7 @@ use endseal_crypto::identity::{Identity, RootSeed};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::{OsRandom, RandomError};
 use endseal_crypto::secret::Zeroizing;
+use endseal_keyring::device::DeviceId;
 use endseal_keyring::{
     IdentityFile, IdentityText, KdfParams, PaperText, Passphrase, PeerIdText, PersonRecord,
 };
@@ -259,16 +260,27 @@ impl Keys {
             );
         }
         ctx.note("the line below is public: give it to those who seal to you");
-        let long = IdentityText::from(root.public().clone());
-        let short = long.short().to_string();
-        let json = json::object([
-            ("identity", short.clone().into()),
-            ("identity_pq", long.to_string().into()),
-            ("device", made.number.number().into()),
-            ("peer_id", peer_id(&self.device).into()),
-            ("file", path.display().to_string().into()),
-            ("old_file", made.old_identity.map(|aside| aside.display().to_string()).into()),
-        ]);
-        Ok(Outcome::new(short + "\n", json))
+        Ok(identity_made(root, &self.device, made.number, &home, made.old_identity.as_deref()))
     }
+}
+
+/// Result of a command that makes a device of an identity.
+pub(super) fn identity_made(
+    root: &Identity,
+    device: &Identity,
+    number: DeviceId,
+    home: &Home,
+    old: Option<&Path>,
+) -> Outcome {
+    let long = IdentityText::from(root.public().clone());
+    let short = long.short().to_string();
+    let json = json::object([
+        ("identity", short.clone().into()),
+        ("identity_pq", long.to_string().into()),
+        ("device", number.number().into()),
+        ("peer_id", peer_id(device).into()),
+        ("file", home.identity_path().display().to_string().into()),
+        ("old_file", old.map(|aside| aside.display().to_string()).into()),
+    ]);
+    Outcome::new(short + "\n", json)
 }

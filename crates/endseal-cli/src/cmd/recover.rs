@@ -4,7 +4,8 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
-use endseal_keyring::Invitation;
+use endseal_keyring::device::DeviceId;
+use endseal_keyring::{Invitation, PersonRecord};
 use endseal_node::messages::{HubClient, PersonAtHub, hub_limits, membership, recover, register};
 use endseal_node::{Home, OtherDevices};
 use endseal_session::Engine;
@@ -89,23 +90,33 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         (None, None) => return Err(Failure::usage("no hub is named")),
     };
     let root = read_root(args.exported.as_deref(), ctx)?;
-    let creation = match is_unregistered(&root, ctx)? {
-        true => args.creation.forced(),
-        false => args.creation,
-    };
-    creation.check(ctx)?;
-    let keys = Keys::make(&root, creation, ctx)?;
-    let key = TransportKey::new(&keys.device);
     let to = Destination {
         peer: hub.peer,
         hosts: &hub.hosts,
         timeouts: args.timeouts,
         limits: hub_limits(),
     };
-    let at_hub = ask(&root, &key, &to, ctx)?;
-    let before = at_hub.record.devices().count();
-    let made = keys.install(&root, creation, Some(&at_hub.record), args.others.choice(), ctx)?;
-    let engine = open(&ctx.home()?, &keys.device, Duration::ZERO)?;
+    let unfinished = Unfinished::find(&root, &args.others, ctx)?;
+    let creation = match &unfinished {
+        Some(_) => args.creation.forced(),
+        None => args.creation,
+    };
+    creation.check(ctx)?;
+    let (device, before, made) = match unfinished {
+        Some(it) if it.follows(&ask(&root, &it.key(), &to, ctx)?.record, &args.others) => {
+            let made = it.outcome(&root, ctx)?;
+            (it.device, it.record.devices().count(), made)
+        }
+        _ => {
+            let keys = Keys::make(&root, creation, ctx)?;
+            let at_hub = ask(&root, &TransportKey::new(&keys.device), &to, ctx)?;
+            let others = args.others.choice();
+            let made = keys.install(&root, creation, Some(&at_hub.record), others, ctx)?;
+            (keys.device, at_hub.record.devices().count(), made)
+        }
+    };
+    let key = TransportKey::new(&device);
+    let engine = open(&ctx.home()?, &device, Duration::ZERO)?;
     work_and_close(engine, ctx, |engine, ctx| {
         register_here(engine, &key, &to, invitation.as_ref(), ctx).map_err(|failure| {
             failure.hint(
@@ -139,16 +150,54 @@ pub(super) fn register_here(
     })
 }
 
-/// Returns true if the identity is here with a device that was never registered, as an interrupted
-/// recovery leaves it.
-pub(super) fn is_unregistered(root: &Identity, ctx: &mut Ctx) -> Result<bool, Failure> {
-    let Ok(home) = Home::open(&ctx.home_path()?) else { return Ok(false) };
-    if home.identity().is_ok_and(|it| it.public() != root.public()) || home.device().is_err() {
-        return Ok(false);
+/// A device that an interrupted recovery has left: it has all its files, and was never registered,
+/// or does not know that it was.
+pub(super) struct Unfinished {
+    pub(super) device: Identity,
+    pub(super) record: PersonRecord,
+    number: DeviceId,
+}
+
+impl Unfinished {
+    /// Finds the device, if the state directory is of this root. `None` also if the other devices
+    /// were to have another future.
+    pub(super) fn find(
+        root: &Identity,
+        others: &Others,
+        ctx: &mut Ctx,
+    ) -> Result<Option<Self>, Failure> {
+        let Ok(home) = Home::open(&ctx.home_path()?) else { return Ok(None) };
+        let is_own = home.identity().is_ok_and(|it| it.public() == root.public());
+        let Some(record) = home.person().ok().filter(|_| is_own && home.device().is_ok()) else {
+            return Ok(None);
+        };
+        let device = passphrase::unlock_device(ctx, &home)?;
+        let Ok(mut engine) = home.sessions(&device, Duration::ZERO) else { return Ok(None) };
+        let number = engine.address().device;
+        let is_alone = record.devices().count() == 1;
+        let is_unregistered = matches!(membership(&mut engine), Ok(None));
+        let fits = is_unregistered
+            && record.device(number.into()) == Some(device.public())
+            && (is_alone || !others.revoke_others);
+        Ok(fits.then_some(Self { device, record, number }))
     }
-    let device = passphrase::unlock_device(ctx, &home)?;
-    let sessions = home.sessions(&device, Duration::ZERO);
-    Ok(sessions.is_ok_and(|mut it| matches!(membership(&mut it), Ok(None))))
+
+    pub(super) fn key(&self) -> TransportKey {
+        TransportKey::new(&self.device)
+    }
+
+    /// Returns true if the record of the hub is that of this device, or one that it follows with
+    /// the same choice.
+    pub(super) fn follows(&self, at_hub: &PersonRecord, others: &Others) -> bool {
+        let has = |(number, key)| self.record.device(number) == Some(key);
+        let is_chosen = others.revoke_others || at_hub.devices().all(has);
+        self.record == *at_hub || is_chosen && self.record.supersedes(at_hub).is_ok()
+    }
+
+    /// The result of the command that made the device.
+    pub(super) fn outcome(&self, root: &Identity, ctx: &Ctx) -> Result<Outcome, Failure> {
+        Ok(init::identity_made(root, &self.device, self.number, &ctx.home()?, None))
+    }
 }
 
 /// Reads the root from words, or from an exported secret.

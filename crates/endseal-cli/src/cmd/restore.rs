@@ -11,7 +11,7 @@ use endseal_transport::TransportKey;
 
 use super::init::{Creation, Keys};
 use super::join;
-use super::recover::{Others, ask, is_unregistered, read_root, register_here};
+use super::recover::{Others, Unfinished, ask, read_root, register_here};
 use crate::ctx::{Ctx, Outcome};
 use crate::exposed;
 use crate::failure::{Failure, Kind};
@@ -61,13 +61,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let mut file = File::open(&args.file).map_err(failed)?;
     let root = read_root(args.exported.as_deref(), ctx)?;
     let content = Archive::open(&root, &file)?.check()?;
-    let creation = match is_unregistered(&root, ctx)? {
-        true => args.creation.forced(),
-        false => args.creation,
+    let unfinished = Unfinished::find(&root, &args.others, ctx)?;
+    let creation = match &unfinished {
+        Some(_) => args.creation.forced(),
+        None => args.creation,
     };
     creation.check(ctx)?;
-    let keys = Keys::make(&root, creation, ctx)?;
-    let key = TransportKey::new(&keys.device);
     let hub = content.hub.as_ref();
     let hub = hub.map(|it| HubAddress::new(it.hub, &it.addresses)).transpose()?;
     let to = hub.as_ref().filter(|_| !args.offline).map(|hub| Destination {
@@ -76,17 +75,27 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         timeouts: args.timeouts,
         limits: hub_limits(),
     });
-    let at_hub = match &to {
-        Some(to) => Some(ask(&root, &key, to, ctx).map_err(|failure| {
+    let record = |key: &TransportKey, ctx: &Ctx| match &to {
+        Some(to) => ask(&root, key, to, ctx).map(|found| found.record).map_err(|failure| {
             failure.hint("nothing was made; --offline restores the backup without the hub")
-        })?),
-        None => None,
+        }),
+        None => Ok(content.person.clone()),
     };
-    let newest = at_hub.as_ref().map_or(&content.person, |it| &it.record);
-    let before = newest.devices().count();
-    let made = keys.install(&root, creation, Some(newest), args.others.choice(), ctx)?;
+    let (device, before, made) = match unfinished {
+        Some(it) if it.follows(&record(&it.key(), ctx)?, &args.others) => {
+            let made = it.outcome(&root, ctx)?;
+            (it.device, it.record.devices().count(), made)
+        }
+        _ => {
+            let keys = Keys::make(&root, creation, ctx)?;
+            let newest = record(&TransportKey::new(&keys.device), ctx)?;
+            let made = keys.install(&root, creation, Some(&newest), args.others.choice(), ctx)?;
+            (keys.device, newest.devices().count(), made)
+        }
+    };
+    let key = TransportKey::new(&device);
     let home = ctx.home()?;
-    let engine = open(&home, &keys.device, Duration::ZERO)?;
+    let engine = open(&home, &device, Duration::ZERO)?;
     work_and_close(engine, ctx, |engine, ctx| {
         file.rewind().map_err(failed)?;
         Archive::open(&root, &file)?.restore(&home, engine, &home.lock()?)?;
