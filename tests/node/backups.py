@@ -144,6 +144,25 @@ def a_second_machine_from_a_backup(life, choice):
 
 
 @life()
+def a_text_to_a_receiver_who_is_renewed_later(life, _):
+    life.friends()
+    life.say("bob", "alice", "read before")
+    life.visits()
+    life.copy("alice", "backup")
+    life.visits()
+    life.say("alice", "bob", "after the copy")
+    life.visits()
+    life.put_back("alice", "backup")
+    life.say("bob", "alice", "to a device that cannot open it")
+    life.sync("bob")
+    # It takes what waits with the keys of the copy, and is renewed. Bob writes nothing more.
+    life.sync("alice")
+    life.people["alice"].ok("devices", "renew")
+    for _ in range(3):
+        life.visits()
+
+
+@life()
 def a_group_in_a_backup(life, _):
     alice, bob = life.friends()
     alice.ok("group", "create", "team", "bob")

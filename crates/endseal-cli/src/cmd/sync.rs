@@ -180,8 +180,9 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
     if report.parked > 0 {
         let parked = plural(report.parked, "message");
         ctx.note(&format!(
-            "note: {parked} cannot be opened yet: others, or the roster of a group (endseal group \
-             import), are missing; if that stays, the sender runs: endseal session reset"
+            "note: {parked} cannot be opened yet; of a group: ask its owner for the newest roster, \
+             and endseal group import; of a person: if it stays, that person runs endseal session \
+             reset"
         ));
     }
     if report.problems > 0 {
@@ -225,7 +226,8 @@ impl From<HubError> for Failure {
         let failure = Self::of(kind, &error);
         match error {
             HubError::Refused(Code::REVOKED) => failure.hint(
-                "if you did not revoke it yourself, ask who has your 24 words or your identity file",
+                "a copy of this directory that was renewed revokes it: endseal devices renew; if you \
+                 did not do either, someone has your 24 words or your identity file",
             ),
             HubError::Refused(Code::PERSON) => failure
                 .hint("if you have devices at this hub, come back with: endseal recover"),

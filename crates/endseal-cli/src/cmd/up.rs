@@ -89,7 +89,11 @@ fn note(event: ServiceEvent) {
         ServiceEvent::Disconnected { cause } => {
             tracing::warn!(target: "node", cause, "not connected");
         }
-        ServiceEvent::Refused { cause } => tracing::warn!(target: "node", cause, "refused"),
+        ServiceEvent::Refused { cause } => tracing::warn!(
+            target: "node",
+            cause,
+            "refused: endseal sync says what helps; endseal devices renew, if this directory is a copy"
+        ),
         ServiceEvent::MailboxFull(true) => {
             tracing::warn!(target: "node", "a mailbox is full; its texts wait here");
         }

@@ -237,8 +237,8 @@ impl fmt::Display for SyncError {
         match self {
             Self::NotJoined => f.write_str("this device is registered at no hub"),
             Self::Restored => f.write_str(
-                "this state directory is an earlier copy: the hub knows later messages of \
-                     this device. It receives, and does not send",
+                "this state directory is an earlier copy, or another copy of it is in use: the hub \
+                 knows later messages of this device. It receives, and does not send",
             ),
             Self::Hub(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),

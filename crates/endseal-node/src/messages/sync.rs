@@ -20,12 +20,16 @@ use super::resend::resend_all;
 use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
 use super::unconfirmed::encrypt_receipts;
+use super::undelivered;
 use super::unsent::encrypt_unsent;
 
 const VERSION: u32 = 1;
 /// Limit on the times that texts are encrypted because their devices are gone. An honest hub needs
 /// one time less.
 const ROUNDS: usize = 2;
+
+/// Persons about whom a visit asks because they have not confirmed all texts to them.
+const MAX_ASKED: usize = 256;
 
 /// Receives everything that waits at the hub, and sends everything that waits here. `person` is the
 /// newest record of this identity, and `keys` belong to the same state directory. After a failure,
@@ -142,7 +146,6 @@ pub(super) async fn greet(
         report.record_conflict |= is_other;
         learn_own(hub, engine, person, keys).await?;
     }
-    report.device_changes.extend(engine.with(|engine| device_change::after(engine, before))?);
     if welcome.epoch < person.epoch() {
         let certificate = engine.with(|it| it.certificate().as_bytes()[..].into());
         let publish =
@@ -152,6 +155,10 @@ pub(super) async fn greet(
         };
     }
     publish_prekeys::<SyncError>(hub, engine, welcome.prekeys).await?;
+    // What was sent to devices that a person does not have any more is sent again.
+    let persons = engine.transaction(|transaction| undelivered::persons(transaction, MAX_ASKED))?;
+    directory::find_many(hub, engine, &persons).await?;
+    report.device_changes.extend(engine.with(|engine| device_change::after(engine, before))?);
     Ok(true)
 }
 

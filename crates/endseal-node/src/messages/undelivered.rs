@@ -137,6 +137,22 @@ pub(super) fn count(transaction: &Transaction<'_, '_>) -> Result<u64, EngineErro
     Ok(count.saturating_sub(unsent_to_persons(transaction)?))
 }
 
+/// Returns persons who have not confirmed all texts to them, at most `limit`. Their devices may have
+/// changed without a text that was sent to them since.
+pub(super) fn persons(
+    transaction: &Transaction<'_, '_>,
+    limit: usize,
+) -> Result<Vec<PublicKey>, EngineError> {
+    let mut persons = HashSet::new();
+    each_series(transaction, &mut |person, series, last| {
+        if persons.len() < limit && confirmed(transaction, &person, &series)?.count() < last {
+            persons.insert(person);
+        }
+        Ok(())
+    })?;
+    Ok(persons.into_iter().collect())
+}
+
 /// A series of texts to a person: person, series, and the last number that was given in it.
 type OfSeries<'w> = dyn FnMut(PublicKey, [u8; SERIES_LEN], u64) -> Result<(), EngineError> + 'w;
 
