@@ -137,8 +137,8 @@ pub(super) fn count(transaction: &Transaction<'_, '_>) -> Result<u64, EngineErro
     Ok(count.saturating_sub(unsent_to_persons(transaction)?))
 }
 
-/// Returns persons who have not confirmed all texts to them, at most `limit`. Their devices may have
-/// changed without a text that was sent to them since.
+/// Returns persons who have not confirmed all texts to them, at most `limit`. Their devices may
+/// have changed without a text that was sent to them since.
 pub(super) fn persons(
     transaction: &Transaction<'_, '_>,
     limit: usize,
