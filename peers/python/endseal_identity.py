@@ -7,6 +7,7 @@ time, and nothing is wiped: it must not be used to protect anything.
 import base64
 import binascii
 import re
+import unicodedata
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -346,10 +347,14 @@ def identity_file(text, passphrase):
     if passphrase is None:
         check((m, t, p) == (8192, 1, 1), "authentication")
         passphrase = NO_PASSPHRASE
-    argon2id = Argon2id(salt=salt, length=32, iterations=t, lanes=p, memory_cost=m)
-    stretched = argon2id.derive(passphrase.encode())
-    key = derive("endseal/identity-file@v1 file key", stretched + header.encode())
-    chunk_key, base, commitment = chunk_keys(key, sealed[:24], b"")
+    normal = unicodedata.normalize("NFKC", passphrase)
+    for form in dict.fromkeys((normal, passphrase)):
+        argon2id = Argon2id(salt=salt, length=32, iterations=t, lanes=p, memory_cost=m)
+        stretched = argon2id.derive(form.encode())
+        key = derive("endseal/identity-file@v1 file key", stretched + header.encode())
+        chunk_key, base, commitment = chunk_keys(key, sealed[:24], b"")
+        if commitment == sealed[24:56]:
+            break
     check(commitment == sealed[24:56], "authentication")
     try:
         seeds = decrypt_chunks(chunk_key, base, sealed[56:])

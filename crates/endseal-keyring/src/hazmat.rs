@@ -7,7 +7,7 @@ use endseal_crypto::identity::{Identity, PublicIdentity};
 use endseal_crypto::segment::{self, InputKey};
 
 use crate::identity_file::{IdentityFile, SealIdentityFileError};
-use crate::passphrase::Passphrase;
+use crate::passphrase::{InvalidPassphrase, Passphrase};
 use crate::protection::{self, Protection};
 
 /// [`IdentityFile::seal`] with given salts, which MUST be random and never used before, and with a
@@ -24,6 +24,14 @@ pub fn seal_identity_file(
     chunk_salt: &[u8; segment::SALT_LEN],
 ) -> Result<IdentityFile, SealIdentityFileError> {
     IdentityFile::seal_with(identity, public, passphrase, params, salt, chunk_salt)
+}
+
+/// [`Passphrase::new`] without the normal form, as a program has it that does not normalise.
+///
+/// # Errors
+/// Those of [`Passphrase::new`].
+pub fn passphrase_as_entered(text: &str) -> Result<Passphrase, InvalidPassphrase> {
+    Passphrase::as_entered(text)
 }
 
 /// [`Protection::generate`] with a given salt, which MUST be random and never used before.

@@ -8,7 +8,6 @@ use base64ct::{Base64, Encoding as _};
 use endseal_crypto::identity::{Identity, PublicIdentity, RootSeed};
 use endseal_crypto::label;
 use endseal_crypto::random::Random;
-use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment;
 
 use crate::identity_text::{self, Unchecked};
@@ -151,15 +150,16 @@ impl IdentityFile {
     }
 
     /// Opens the file with its passphrase. The time and the memory that it takes follow from
-    /// [`Self::params`].
+    /// [`Self::params`], twice if the passphrase was not entered in its normal form and the file
+    /// does not open under that.
     ///
     /// # Errors
     /// [`OpenIdentityFileError::Authentication`] for a wrong passphrase as for a damaged file: the
     /// two cannot be distinguished.
     pub fn open(&self, passphrase: &Passphrase) -> Result<Identity, OpenIdentityFileError> {
         let header = &self.text[..self.header_len];
-        let key = self.protection.file_key(passphrase, label::IDENTITY_FILE, header)?;
-        let payload = Zeroizing::new(segment::open(&key, &[], &self.sealed)?);
+        let label = label::IDENTITY_FILE;
+        let payload = self.protection.open_secret(passphrase, label, header, &self.sealed)?;
         let payload = payload.as_slice();
         let identity = if let Ok(seed) = payload.try_into() {
             Identity::from_root_seed(RootSeed::from_bytes(seed))
@@ -222,7 +222,7 @@ mod tests {
         let text = rest.split_once('"').unwrap().0.replace("\\n", "\n");
         let file = IdentityFile::parse(text.as_bytes()).unwrap();
         let passphrase = Passphrase::new("correct horse battery staple").ok().unwrap();
-        let stretched = file.protection.stretch(&passphrase).ok().unwrap();
+        let stretched = file.protection.stretch(passphrase.expose_secret()).ok().unwrap();
         let header = &file.text[..file.header_len];
         let key = file.protection.file_key(&passphrase, label::IDENTITY_FILE, header).ok().unwrap();
         assert_eq!(hex(stretched.expose_secret()), STRETCHED);

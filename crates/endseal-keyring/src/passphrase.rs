@@ -1,26 +1,34 @@
-//! Passphrases: bounded in length, and wiped when dropped.
+//! Passphrases: normalised, bounded in length, and wiped when dropped.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use core::fmt;
 
 use endseal_crypto::secret::Zeroizing;
+use icu_normalizer::ComposingNormalizerBorrowed;
 
 /// Passphrase of a person, under which an identity file is encrypted. Wiped when dropped.
 ///
-/// The bytes are those of the text in UTF-8 and are not normalised: where a keyboard gives `ö` as
-/// one character and another one as two, the passphrase differs. Strength is not judged here.
+/// Secrets are sealed under the text in Unicode's form NFKC: one keyboard gives `ö` as one
+/// character and another one as two, and both are the same passphrase. The text as it was entered
+/// is kept beside, for secrets that a program has sealed without normalising. Strength is not
+/// judged here, but [`Self::chars`] helps to judge it.
 ///
 /// ```compile_fail,E0277
 /// println!("{:?}", endseal_keyring::Passphrase::new("correct horse").unwrap());
 /// ```
 #[allow(missing_debug_implementations, reason = "a secret prints nothing at all")]
-pub struct Passphrase(Zeroizing<Box<[u8]>>);
+pub struct Passphrase {
+    normalised: Zeroizing<Box<[u8]>>,
+    /// Text as it was entered, if it differs.
+    entered: Option<Zeroizing<Box<[u8]>>>,
+}
 
 impl Passphrase {
-    /// Greatest length of a passphrase in bytes.
+    /// Greatest length of a passphrase in bytes, as it was entered and in its normal form.
     pub const MAX_LEN: usize = 1024;
 
-    /// Copies the passphrase from `text`, which the caller MUST wipe.
+    /// Copies the passphrase from `text`, which the caller MUST wipe, and normalises it.
     ///
     /// # Errors
     /// [`InvalidPassphrase`] if it is empty, too long or holds control characters.
@@ -34,13 +42,53 @@ impl Passphrase {
         if text.bytes().any(|byte| byte.is_ascii_control()) {
             return Err(InvalidPassphrase::ControlCharacter);
         }
-        Ok(Self(Zeroizing::new(text.as_bytes().into())))
+        // Never reallocated, so that no copy stays in memory.
+        let normalised = Zeroizing::new(String::with_capacity(Self::MAX_LEN));
+        let mut normalised = Bounded(normalised);
+        ComposingNormalizerBorrowed::new_nfkc()
+            .normalize_to(text, &mut normalised)
+            .map_err(|_| InvalidPassphrase::TooLong)?;
+        let bytes = |text: &str| Zeroizing::new(text.as_bytes().into());
+        let entered = (*normalised.0 != text).then(|| bytes(text));
+        Ok(Self { normalised: bytes(&normalised.0), entered })
     }
 
-    /// The bytes. The caller MUST NOT print, log or compare them with `==`.
+    /// [`Self::new`] without the normal form, exported under `hazmat`.
+    pub(crate) fn as_entered(text: &str) -> Result<Self, InvalidPassphrase> {
+        let Self { normalised, entered } = Self::new(text)?;
+        Ok(Self { normalised: entered.unwrap_or(normalised), entered: None })
+    }
+
+    /// The bytes of the normal form, in UTF-8. The caller MUST NOT print, log or compare them with
+    /// `==`.
     #[must_use]
     pub fn expose_secret(&self) -> &[u8] {
-        &self.0
+        &self.normalised
+    }
+
+    /// The bytes to try when a secret is opened: those of the normal form, and then those that were
+    /// entered if they differ. [`Self::expose_secret`] says what the caller MUST NOT do with them.
+    pub fn expose_forms(&self) -> impl Iterator<Item = &[u8]> {
+        core::iter::once(&**self.normalised).chain(self.entered.iter().map(|entered| &***entered))
+    }
+
+    /// Number of characters of the normal form.
+    #[must_use]
+    pub fn chars(&self) -> usize {
+        core::str::from_utf8(&self.normalised).map_or(0, |text| text.chars().count())
+    }
+}
+
+/// Text of at most [`Passphrase::MAX_LEN`] bytes.
+struct Bounded(Zeroizing<String>);
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > Passphrase::MAX_LEN {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
     }
 }
 
@@ -52,7 +100,7 @@ pub enum InvalidPassphrase {
     ControlCharacter,
     /// The passphrase is empty; it has at least one character.
     Empty,
-    /// The passphrase has more than [`Passphrase::MAX_LEN`] bytes.
+    /// The passphrase has more than [`Passphrase::MAX_LEN`] bytes, or its normal form has.
     TooLong,
 }
 
@@ -85,5 +133,21 @@ mod tests {
         assert_eq!(why(&"x".repeat(1025)), Some(InvalidPassphrase::TooLong));
         assert_eq!(why(&"x".repeat(1024)), None);
         assert_eq!(why("b\u{e4}r \u{1f43b}"), None);
+    }
+    fn forms(text: &str) -> alloc::vec::Vec<String> {
+        let passphrase = Passphrase::new(text).ok().unwrap();
+        let text = |form: &[u8]| core::str::from_utf8(form).unwrap().into();
+        passphrase.expose_forms().map(text).collect()
+    }
+
+    #[test]
+    fn the_normal_form_is_tried_first() {
+        assert_eq!(forms("caf\u{e9} 1"), ["caf\u{e9} 1"]);
+        assert_eq!(forms("cafe\u{301} 1"), ["caf\u{e9} 1", "cafe\u{301} 1"]);
+        assert_eq!(forms("\u{ff41}\u{fb01}"), ["afi", "\u{ff41}\u{fb01}"]);
+        assert_eq!(Passphrase::new("e\u{301}\u{1f43b}").ok().unwrap().chars(), 2);
+        // Three bytes, which NFKC makes 33 of.
+        let long = |count| Passphrase::new(&"\u{fdfa}".repeat(count)).err();
+        assert_eq!((long(31), long(32)), (None, Some(InvalidPassphrase::TooLong)));
     }
 }

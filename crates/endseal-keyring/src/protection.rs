@@ -10,6 +10,7 @@ use base64ct::{Base64, Encoding as _};
 use endseal_crypto::argon2id::{self, InvalidKdfParams, KdfParams, NoMemory, Stretched};
 use endseal_crypto::label::Label;
 use endseal_crypto::random::{Random, RandomError};
+use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment::{self, InputKey, KeySource, SliceSealer};
 use endseal_crypto::{hash, hazmat};
 
@@ -69,15 +70,41 @@ impl Protection {
         label: Label,
         header: &str,
     ) -> Result<InputKey, NoMemory> {
-        let stretched = self.stretch(passphrase)?;
+        self.key_of(passphrase.expose_secret(), label, header)
+    }
+
+    /// Opens a secret of [`seal_secret`]. If the passphrase was not entered in its normal form and
+    /// the secret does not open under that, the text as it was entered is tried: this takes the
+    /// time of [`Self::params`] once more.
+    ///
+    /// # Errors
+    /// [`OpenSecretError`].
+    pub fn open_secret(
+        &self,
+        passphrase: &Passphrase,
+        label: Label,
+        header: &str,
+        sealed: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, OpenSecretError> {
+        for form in passphrase.expose_forms() {
+            let key = self.key_of(form, label, header)?;
+            if let Ok(secret) = segment::open(&key, &[], sealed) {
+                return Ok(Zeroizing::new(secret));
+            }
+        }
+        Err(OpenSecretError::Authentication)
+    }
+
+    fn key_of(&self, bytes: &[u8], label: Label, header: &str) -> Result<InputKey, NoMemory> {
+        let stretched = self.stretch(bytes)?;
         Ok(InputKey::init_with(|out| {
             let parts: [&[u8]; 2] = [stretched.expose_secret(), header.as_bytes()];
             hash::derive_into(label, &parts, out);
         }))
     }
 
-    pub(crate) fn stretch(&self, passphrase: &Passphrase) -> Result<Stretched, NoMemory> {
-        self.params.stretch(passphrase.expose_secret(), &self.salt)
+    pub(crate) fn stretch(&self, passphrase: &[u8]) -> Result<Stretched, NoMemory> {
+        self.params.stretch(passphrase, &self.salt)
     }
 }
 
@@ -108,6 +135,33 @@ impl fmt::Display for ParseProtectionError {
 }
 
 impl core::error::Error for ParseProtectionError {}
+
+/// Reason why a secret under a passphrase does not open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenSecretError {
+    /// The passphrase is wrong, or the secret or its header was changed.
+    Authentication,
+    /// The memory that Argon2id needs could not be had.
+    NoMemory,
+}
+
+impl From<NoMemory> for OpenSecretError {
+    fn from(_: NoMemory) -> Self {
+        Self::NoMemory
+    }
+}
+
+impl fmt::Display for OpenSecretError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Authentication => "the passphrase is wrong or the secret was changed",
+            Self::NoMemory => "not enough memory for Argon2id with these parameters",
+        })
+    }
+}
+
+impl core::error::Error for OpenSecretError {}
 
 /// Seals a secret under the key of a file: what `segment::open` opens without a context.
 ///

@@ -29,10 +29,14 @@ fn vector(scenario: &'static str, comment: &str, expect: &str, file: &str) -> Ve
 
 /// Seals the file of `owner(1)`, which claims to be that of `owner(claimed)`.
 fn seal(params: KdfParams, passphrase: &str, claimed: u8) -> String {
+    seal_under(params, &Passphrase::new(passphrase).unwrap(), claimed)
+}
+
+fn seal_under(params: KdfParams, passphrase: &Passphrase, claimed: u8) -> String {
     let file = hazmat::seal_identity_file(
         &owner(1),
         owner(claimed).public(),
-        &Passphrase::new(passphrase).unwrap(),
+        passphrase,
         params,
         &[0xa1; 16],
         &[0xb2; 24],
@@ -60,12 +64,55 @@ fn successes(dir: &Path) {
         .with_hex("ed25519_seed", &[1; 32])
         .with_hex("mlkem768_seed", &[0xfe; 64])
         .write(dir);
+    other_forms(dir);
     without_passphrase("file-without-passphrase", "under the public passphrase", "ok", &{
         seal(KdfParams::MINIMUM, NO_PASSPHRASE, 1)
     })
     .with_hex("ed25519_seed", &[1; 32])
     .with_hex("mlkem768_seed", &[0xfe; 64])
     .write(dir);
+}
+
+/// Passphrases that are not entered in the form in which the file was sealed.
+fn other_forms(dir: &Path) {
+    let (composed, decomposed) = ("caf\u{e9}-gro\u{df} 1", "cafe\u{301}-gro\u{df} 1");
+    let entered = hazmat::passphrase_as_entered(decomposed).unwrap();
+    let unnormalised = seal_under(KdfParams::MINIMUM, &entered, 1);
+    let cases = [
+        (
+            "file-passphrase-decomposed",
+            "the passphrase is entered in NFD, the file was sealed under NFKC",
+            decomposed,
+            seal(KdfParams::MINIMUM, composed, 1),
+        ),
+        (
+            "file-passphrase-wide",
+            "the passphrase is entered in full-width letters and a ligature",
+            "\u{ff43}af\u{e9} \u{fb01}x",
+            seal(KdfParams::MINIMUM, "caf\u{e9} fix", 1),
+        ),
+        (
+            "file-passphrase-unnormalised",
+            "the file was sealed under NFD, in which the passphrase is entered",
+            decomposed,
+            unnormalised.clone(),
+        ),
+    ];
+    for (scenario, comment, passphrase, file) in cases {
+        Vector::new(scenario, comment, "ok")
+            .with("kind", "identity-file")
+            .with("passphrase", passphrase)
+            .with("input", &file)
+            .with_hex("ed25519_seed", &[1; 32])
+            .with_hex("mlkem768_seed", &[0xfe; 64])
+            .write(dir);
+    }
+    let comment = "the file was sealed under NFD, and the passphrase is entered in NFC";
+    Vector::new("file-passphrase-other-form", comment, "authentication")
+        .with("kind", "identity-file")
+        .with("passphrase", composed)
+        .with("input", &unnormalised)
+        .write(dir);
 }
 
 /// Writes a vector of a file that is opened without a passphrase.

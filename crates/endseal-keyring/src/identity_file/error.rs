@@ -3,10 +3,10 @@
 use core::fmt;
 
 use endseal_crypto::random::RandomError;
-use endseal_crypto::segment::Unauthentic;
 
 use crate::identity_text::ParseIdentityError;
 use crate::lines::{Malformed, OpenLinesError};
+use crate::protection::OpenSecretError;
 use endseal_crypto::argon2id::{InvalidKdfParams, NoMemory};
 
 /// Reason why bytes are not an identity file.
@@ -74,15 +74,12 @@ impl From<InvalidKdfParams> for ParseIdentityFileError {
     }
 }
 
-impl From<Unauthentic> for OpenIdentityFileError {
-    fn from(_: Unauthentic) -> Self {
-        Self::Authentication
-    }
-}
-
-impl From<NoMemory> for OpenIdentityFileError {
-    fn from(_: NoMemory) -> Self {
-        Self::NoMemory
+impl From<OpenSecretError> for OpenIdentityFileError {
+    fn from(error: OpenSecretError) -> Self {
+        match error {
+            OpenSecretError::Authentication => Self::Authentication,
+            OpenSecretError::NoMemory => Self::NoMemory,
+        }
     }
 }
 

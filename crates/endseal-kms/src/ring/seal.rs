@@ -4,10 +4,9 @@ use base64ct::{Base64, Encoding as _};
 use endseal_crypto::argon2id::{KdfParams, NoMemory};
 use endseal_crypto::label;
 use endseal_crypto::random::{Random, RandomError};
-use endseal_crypto::secret::Zeroizing;
-use endseal_crypto::segment::{self, InputKey, Unauthentic};
+use endseal_crypto::segment::InputKey;
 use endseal_keyring::Passphrase;
-use endseal_keyring::protection::{self, ParseProtectionError, Protection};
+use endseal_keyring::protection::{self, OpenSecretError, ParseProtectionError, Protection};
 
 use super::Ring;
 use super::text::{FIRST, Lines, PROTECTION, ParseRingError, keys};
@@ -47,8 +46,8 @@ impl SealedRing {
     /// # Errors
     /// [`OpenRingError`].
     pub fn open(&self, passphrase: &Passphrase) -> Result<Ring, OpenRingError> {
-        let key = self.protection.file_key(passphrase, label::S3_KEY_RING_FILE, &self.header)?;
-        let text = Zeroizing::new(segment::open(&key, &[], &self.sealed)?);
+        let label = label::S3_KEY_RING_FILE;
+        let text = self.protection.open_secret(passphrase, label, &self.header, &self.sealed)?;
         Lines::inner(&text).and_then(keys).map_err(OpenRingError::Parse)
     }
 }
@@ -68,15 +67,12 @@ pub enum OpenRingError {
     Parse(ParseRingError),
 }
 
-impl From<Unauthentic> for OpenRingError {
-    fn from(_: Unauthentic) -> Self {
-        Self::Authentication
-    }
-}
-
-impl From<NoMemory> for OpenRingError {
-    fn from(_: NoMemory) -> Self {
-        Self::NoMemory
+impl From<OpenSecretError> for OpenRingError {
+    fn from(error: OpenSecretError) -> Self {
+        match error {
+            OpenSecretError::NoMemory => Self::NoMemory,
+            _ => Self::Authentication,
+        }
     }
 }
 
