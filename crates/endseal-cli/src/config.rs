@@ -14,6 +14,8 @@ use crate::failure::{Failure, Kind};
 pub(crate) struct Config {
     pub(crate) home: Option<PathBuf>,
     pub(crate) passphrase_file: Option<PathBuf>,
+    /// Command that prints the passphrase. It is not used if there is a file.
+    pub(crate) passphrase_command: Option<String>,
     pub(crate) s3_config: Option<PathBuf>,
 }
 
@@ -46,9 +48,9 @@ impl Config {
         match fs::read_to_string(&file) {
             Ok(text) => Self::parse(&text, folder).map_err(|cause| {
                 let what = format!("'{}' is not a configuration", file.display());
-                Failure::new(Kind::Configuration, what)
-                    .because_text(cause)
-                    .hint("entries are: home, passphrase_file, and config in [s3]")
+                Failure::new(Kind::Configuration, what).because_text(cause).hint(
+                    "entries are: home, passphrase_file, passphrase_command, and config in [s3]",
+                )
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => {
@@ -66,14 +68,15 @@ impl Config {
         })?;
         let mut config = Self::default();
         for (key, value) in entries(&table) {
-            let place = match key.as_str() {
-                "home" => &mut config.home,
-                "passphrase_file" => &mut config.passphrase_file,
-                "s3.config" => &mut config.s3_config,
+            let text = value.as_str().ok_or_else(|| format!("'{key}' is not text"));
+            let path = || text.clone().map(|path| Some(folder.join(path)));
+            match key.as_str() {
+                "home" => config.home = path()?,
+                "passphrase_file" => config.passphrase_file = path()?,
+                "passphrase_command" => config.passphrase_command = Some(text?.to_owned()),
+                "s3.config" => config.s3_config = path()?,
                 _ => return Err(format!("there is no entry '{key}'")),
-            };
-            let path = value.as_str().ok_or_else(|| format!("'{key}' is not text"))?;
-            *place = Some(folder.join(path));
+            }
         }
         Ok(config)
     }

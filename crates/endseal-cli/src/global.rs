@@ -27,12 +27,19 @@ pub(crate) struct Global {
     /// Use colours in messages
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
-    /// Take the passphrase from the first line of a file
-    #[arg(long, global = true, value_name = "FILE", conflicts_with = "passphrase_fd")]
+    /// Take the passphrase from the first line of a file, or of standard input (-)
+    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(conflicts_with_all = ["passphrase_fd", "passphrase_command"])]
     pub(crate) passphrase_file: Option<PathBuf>,
     /// Take the passphrase from the first line of an open file descriptor
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", conflicts_with = "passphrase_command")]
     pub(crate) passphrase_fd: Option<u32>,
+    /// Take the passphrase from the first line that a command prints
+    ///
+    /// /bin/sh runs it, with an empty standard input, for two minutes at most: for example 'pass
+    /// show endseal'.
+    #[arg(long, global = true, value_name = "CMD")]
+    pub(crate) passphrase_command: Option<String>,
     /// Long options that the running command has.
     #[arg(skip)]
     pub(crate) options: Vec<String>,

@@ -1,5 +1,7 @@
-//! Sources of passphrases: a file, a file descriptor, the environment, the configuration or the
-//! terminal. An argument is never a source, because every process could read it.
+//! Sources of passphrases: a file, a file descriptor, a command, the environment, the configuration
+//! or the terminal. An argument is never a source, because every process could read it.
+
+mod command;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,22 +11,28 @@ use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::secret::Zeroizing;
-use endseal_keyring::{IdentityFile, Passphrase};
+use endseal_keyring::{IdentityFile, InvalidPassphrase, Passphrase};
 use endseal_node::{FileError, Home};
 
 use crate::ctx::Ctx;
 use crate::exposed;
 use crate::failure::{Failure, Kind};
+use crate::output::DASH;
+use crate::printable::plural;
 use crate::terminal::Terminal;
 
 const VARIABLE: &str = "ENDSEAL_PASSPHRASE";
 /// Attempts that a user has.
 const TRIES: u32 = 3;
-/// Bytes of a passphrase file that are read: the longest passphrase and its line end.
-const MAX_LEN: u64 = Passphrase::MAX_LEN as u64 + 2;
+/// Bytes of a passphrase file that are read: a mark, the longest passphrase and its line end.
+const MAX_LEN: u64 = Passphrase::MAX_LEN as u64 + 5;
 
 /// Names of standard input, which may also carry the content of a file.
-const STANDARD_INPUT: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+const STANDARD_INPUT: [&str; 4] = [DASH, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+/// Characters below which a new passphrase is called short, as in NIST SP 800-63B.
+const SHORT: usize = 8;
+/// Mark at the start of text files of some Windows editors (U+FEFF in UTF-8).
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns the passphrase for a new identity file: a given one, or one that is typed twice.
 pub(crate) fn choose(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
@@ -33,22 +41,40 @@ pub(crate) fn choose(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
 
 /// Returns a new passphrase: a given one, or one that is typed twice.
 pub(crate) fn choose_for(prompt: &str, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
-    match given(ctx)? {
-        Some(given) => Ok(given),
-        None => ask_twice(prompt),
-    }
+    let chosen = match given(ctx)? {
+        Some(given) => given,
+        None => ask_twice(prompt)?,
+    };
+    warn_if_short(&chosen, ctx);
+    Ok(chosen)
 }
 
 /// Reads the passphrase that takes the place of another, which may be given: asked for twice.
 pub(crate) fn type_new(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     ctx.detail("the new passphrase from the terminal");
-    ask_twice("New passphrase: ")
+    let chosen = ask_twice("New passphrase: ")?;
+    warn_if_short(&chosen, ctx);
+    Ok(chosen)
 }
 
 /// Reads the passphrase that takes the place of another from the first line of a file.
 pub(crate) fn new_in(file: &Path, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     exposed::warn(file, ctx);
-    from_file(file, ctx)
+    let chosen = from_file(file, ctx)?;
+    warn_if_short(&chosen, ctx);
+    Ok(chosen)
+}
+
+/// Warns of a new passphrase that can be guessed. The choice stays with its owner.
+fn warn_if_short(passphrase: &Passphrase, ctx: &mut Ctx) {
+    let chars = passphrase.chars();
+    if chars < SHORT {
+        let chars = plural(chars as u64, "character");
+        ctx.note(&format!(
+            "warning: a passphrase of {chars} is guessed soon by anyone who gets a copy of the \
+             file; several words are better"
+        ));
+    }
 }
 
 fn ask_twice(prompt: &str) -> Result<Passphrase, Failure> {
@@ -75,12 +101,7 @@ pub(crate) fn of_key(ctx: &mut Ctx) -> Result<Passphrase, Failure> {
 /// Returns the passphrase for the file of a new device: that of its identity if it was given, or
 /// one that is typed twice.
 pub(crate) fn choose_for_device(root: Passphrase, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
-    let global = &ctx.global;
-    let is_given = global.passphrase_file.is_some()
-        || global.passphrase_fd.is_some()
-        || (ctx.environment)(VARIABLE).is_some()
-        || ctx.config()?.passphrase_file.is_some();
-    if is_given { Ok(root) } else { choose_for("Passphrase for this device: ", ctx) }
+    if is_given(ctx)? { Ok(root) } else { choose_for("Passphrase for this device: ", ctx) }
 }
 
 /// Opens the root identity of the state directory. A user at the terminal has three attempts.
@@ -132,40 +153,75 @@ pub(crate) fn open<T>(
 
 /// Returns true if the passphrase is the first line of standard input.
 pub(crate) fn is_on_standard_input(ctx: &mut Ctx) -> Result<bool, Failure> {
-    let path = match (&ctx.global.passphrase_file, ctx.global.passphrase_fd) {
-        (Some(path), _) => Some(path.clone()),
-        (None, Some(number)) => return Ok(number == 0),
-        (None, None) if (ctx.environment)(VARIABLE).is_some() => None,
-        (None, None) => ctx.config()?.passphrase_file,
-    };
-    Ok(path.is_some_and(|path| STANDARD_INPUT.iter().any(|name| path == Path::new(name))))
+    Ok(match Source::of(ctx)? {
+        Some(Source::File(path)) => is_standard_input(&path),
+        Some(Source::Descriptor(number)) => number == 0,
+        Some(Source::Command(_) | Source::Variable(_)) | None => false,
+    })
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    STANDARD_INPUT.iter().any(|name| path == Path::new(name))
 }
 
 /// Returns true if the passphrase is given in another way than on the terminal.
 pub(crate) fn is_given(ctx: &mut Ctx) -> Result<bool, Failure> {
-    let is_option = ctx.global.passphrase_file.is_some() || ctx.global.passphrase_fd.is_some();
-    let is_given = is_option || (ctx.environment)(VARIABLE).is_some();
-    Ok(is_given || ctx.config()?.passphrase_file.is_some())
+    Ok(Source::of(ctx)?.is_some())
+}
+
+/// Source of a passphrase other than the terminal.
+enum Source {
+    File(PathBuf),
+    Descriptor(u32),
+    Command(String),
+    Variable(Zeroizing<Vec<u8>>),
+}
+
+impl Source {
+    /// Finds the source: an option, or else the environment, or else the configuration.
+    fn of(ctx: &mut Ctx) -> Result<Option<Self>, Failure> {
+        if let Some(path) = &ctx.global.passphrase_file {
+            return Ok(Some(Self::File(path.clone())));
+        }
+        if let Some(number) = ctx.global.passphrase_fd {
+            return Ok(Some(Self::Descriptor(number)));
+        }
+        if let Some(command) = &ctx.global.passphrase_command {
+            return Ok(Some(Self::Command(command.clone())));
+        }
+        if let Some(value) = (ctx.environment)(VARIABLE) {
+            return Ok(Some(Self::Variable(Zeroizing::new(value.into_vec()))));
+        }
+        let config = ctx.config()?;
+        Ok(config
+            .passphrase_file
+            .map(Self::File)
+            .or_else(|| config.passphrase_command.map(Self::Command)))
+    }
 }
 
 /// Returns the passphrase if it is given in another way than on the terminal.
 fn given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
-    if let Some(path) = ctx.global.passphrase_file.clone() {
-        exposed::warn(&path, ctx);
-        return from_file(&path, ctx).map(Some);
-    }
-    if let Some(number) = ctx.global.passphrase_fd {
-        return from_file(&PathBuf::from(format!("/dev/fd/{number}")), ctx).map(Some);
-    }
-    let Some(value) = (ctx.environment)(VARIABLE) else {
-        let Some(path) = ctx.config()?.passphrase_file else { return Ok(None) };
-        exposed::warn(&path, ctx);
-        return from_file(&path, ctx).map(Some);
+    let Some(source) = Source::of(ctx)? else { return Ok(None) };
+    let passphrase = match source {
+        Source::File(path) => {
+            if !is_standard_input(&path) {
+                exposed::warn(&path, ctx);
+            }
+            from_file(&path, ctx)
+        }
+        Source::Descriptor(number) => from_file(&PathBuf::from(format!("/dev/fd/{number}")), ctx),
+        Source::Command(command) => {
+            ctx.detail(&format!("passphrase from the command '{command}'"));
+            first_line(&command::output(&command, command::TIMEOUT)?)
+        }
+        Source::Variable(value) => {
+            let text = core::str::from_utf8(&value);
+            let message = || Failure::usage(format!("{VARIABLE} is not text in UTF-8"));
+            checked(text.map_err(|_| message())?)
+        }
     };
-    let value = Zeroizing::new(value.into_vec());
-    let text = core::str::from_utf8(&value);
-    let text = text.map_err(|_| Failure::usage(format!("{VARIABLE} is not text in UTF-8")))?;
-    checked(text).map(Some)
+    passphrase.map(Some)
 }
 
 /// Reads the first line of a file. Bytes of standard input after the line are not consumed, because
@@ -173,14 +229,14 @@ fn given(ctx: &mut Ctx) -> Result<Option<Passphrase>, Failure> {
 fn from_file(path: &Path, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
     ctx.detail(&format!("passphrase from '{}'", path.display()));
     let failed = |source| FileError::io("read", path, source);
-    let mut file = match STANDARD_INPUT.iter().any(|name| path == Path::new(name)) {
+    let mut file = match is_standard_input(path) {
         // Opening standard input again could start at its first byte, and the passphrase would
         // become content.
         true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
         false => File::open(path),
     }
     .map_err(failed)?;
-    let mut line = Zeroizing::new(Vec::with_capacity(Passphrase::MAX_LEN + 3));
+    let mut line = Zeroizing::new(Vec::with_capacity(Passphrase::MAX_LEN + 6));
     let mut byte = Zeroizing::new([0; 1]);
     while line.len() as u64 <= MAX_LEN {
         match file.read(&mut *byte) {
@@ -190,19 +246,34 @@ fn from_file(path: &Path, ctx: &mut Ctx) -> Result<Passphrase, Failure> {
             Err(error) => return Err(failed(error).into()),
         }
     }
-    let text = line.strip_suffix(b"\r").unwrap_or(&line);
-    let text = core::str::from_utf8(text);
+    first_line(&line)
+}
+
+/// Makes a passphrase of the first line of an output or a file.
+fn first_line(output: &[u8]) -> Result<Passphrase, Failure> {
+    let line = output.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+    let text = core::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line));
     checked(text.map_err(|_| Failure::usage("the passphrase is not text in UTF-8"))?)
 }
 
 fn checked(text: &str) -> Result<Passphrase, Failure> {
-    Passphrase::new(text).map_err(|error| Failure::of(Kind::Usage, &error))
+    Passphrase::new(text).map_err(|error| {
+        let failure = Failure::of(Kind::Usage, &error);
+        match error {
+            InvalidPassphrase::Empty => failure
+                .hint("give one of several words")
+                .hint_with("no-passphrase", "give one of several words, or --no-passphrase"),
+            _ => failure,
+        }
+    })
 }
 
 fn terminal() -> Result<Terminal, Failure> {
     Terminal::open().map_err(|_| {
         Failure::usage("a passphrase is needed, and there is no terminal to ask for it").hint(
-            "give --passphrase-file FILE, --passphrase-fd N or the variable ENDSEAL_PASSPHRASE",
+            "give --passphrase-file FILE, --passphrase-command CMD, --passphrase-fd N or the \
+             variable ENDSEAL_PASSPHRASE",
         )
     })
 }

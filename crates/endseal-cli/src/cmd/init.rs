@@ -48,7 +48,8 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(crate) struct Creation {
     /// Use no passphrase: anyone who can read the identity file has the identity
-    #[arg(long, conflicts_with_all = ["passphrase_file", "passphrase_fd"])]
+    #[arg(long)]
+    #[arg(conflicts_with_all = ["passphrase_file", "passphrase_fd", "passphrase_command"])]
     no_passphrase: bool,
     /// Protect the device's keys and store by a passphrase, too
     ///

@@ -26,6 +26,7 @@ mod network;
 mod nostr;
 mod nostr_app;
 mod nostr_bunker;
+mod passphrases;
 mod path;
 mod peers;
 mod people;

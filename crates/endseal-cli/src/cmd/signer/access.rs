@@ -32,12 +32,30 @@ pub(super) fn directory(ctx: &Ctx) -> Result<PathBuf, Failure> {
 /// Opens the store of a signer that is not running.
 pub(super) fn open(directory: &Path, ctx: &mut Ctx) -> Result<Signer, Failure> {
     ctx.detail(&format!("opening the signer in '{}'", directory.display()));
-    passphrase::open(PROMPT, ctx, |passphrase| open_with(directory, passphrase))
+    passphrase::open(PROMPT, ctx, |passphrase| {
+        with_forms(passphrase, |form| open_as(directory, form))
+    })
 }
 
-/// Like [`open`], with a known passphrase.
-pub(super) fn open_with(directory: &Path, passphrase: &Passphrase) -> Result<Signer, Failure> {
-    Signer::open(directory, text(passphrase)).map_err(|error| failures::open(directory, &error))
+/// Like [`open`], with one form of a known passphrase.
+pub(super) fn open_as(directory: &Path, form: &str) -> Result<Signer, Failure> {
+    Signer::open(directory, form).map_err(|error| failures::open(directory, &error))
+}
+
+/// Calls `with` with the normal form of a passphrase. If that is refused, and the text that was
+/// entered differs, calls it with that.
+pub(super) fn with_forms<T>(
+    passphrase: &Passphrase,
+    mut with: impl FnMut(&str) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut outcome = Err(unexpected());
+    for form in passphrase.expose_forms() {
+        outcome = with(core::str::from_utf8(form).unwrap_or_default());
+        if !outcome.as_ref().is_err_and(|failure| failure.kind == Kind::Refused) {
+            break;
+        }
+    }
+    outcome
 }
 
 /// Access to a running signer, or to the store of one that is not running. The store is opened when
@@ -81,7 +99,7 @@ pub(super) fn is_running(directory: &Path) -> bool {
     !matches!(call(directory, &request(Command::Status)), Err(CallError::NotRunning))
 }
 
-/// Returns the passphrase as text, from which it was made.
+/// Returns the normal form of a passphrase as text.
 pub(super) fn text(passphrase: &Passphrase) -> &str {
     core::str::from_utf8(passphrase.expose_secret()).unwrap_or_default()
 }

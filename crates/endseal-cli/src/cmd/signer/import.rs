@@ -37,15 +37,17 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let now = ctx.now / 1000;
     let npub = peer::npub(&key.public_key());
     let reply = passphrase::open(PROMPT, ctx, |passphrase| {
-        let secret = [&key.expose_secret()[..], passphrase.expose_secret()].concat();
-        let secret = Zeroizing::new(secret);
-        let request = Request { command: Command::Import { label: args.label.clone() }, secret };
-        match call(&directory, &request) {
-            Err(CallError::NotRunning) => {
-                Ok(access::open_with(&directory, passphrase)?.command(now, request)?)
+        access::with_forms(passphrase, |form| {
+            let secret = Zeroizing::new([&key.expose_secret()[..], form.as_bytes()].concat());
+            let command = Command::Import { label: args.label.clone() };
+            let request = Request { command, secret };
+            match call(&directory, &request) {
+                Err(CallError::NotRunning) => {
+                    Ok(access::open_as(&directory, form)?.command(now, request)?)
+                }
+                reply => Ok(reply?),
             }
-            reply => Ok(reply?),
-        }
+        })
     })?;
     let Reply::Imported(public_key) = reply else { return Err(access::unexpected()) };
     let json = json::object([("public_key", public_key.into()), ("npub", npub.clone().into())]);

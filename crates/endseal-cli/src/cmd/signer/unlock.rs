@@ -17,8 +17,10 @@ pub(super) fn run(_: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     // Check that it is running before the user types a passphrase.
     access::ask_running(Command::Status, ctx)?;
     let reply = passphrase::open(PROMPT, ctx, |passphrase| {
-        let secret = Zeroizing::new(passphrase.expose_secret().to_vec());
-        Ok(call(&directory, &Request { command: Command::Unlock, secret })?)
+        access::with_forms(passphrase, |form| {
+            let secret = Zeroizing::new(form.as_bytes().to_vec());
+            Ok(call(&directory, &Request { command: Command::Unlock, secret })?)
+        })
     })?;
     let Reply::Done = reply else { return Err(access::unexpected()) };
     Ok(Outcome::done("the signer is unlocked", json::object([("unlocked", true.into())])))
