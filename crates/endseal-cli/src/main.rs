@@ -31,6 +31,8 @@ mod passphrase;
 mod peer_address;
 mod printable;
 mod progress;
+mod qr;
+mod reachable;
 mod recipients;
 mod sessions;
 mod style;

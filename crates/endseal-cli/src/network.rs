@@ -37,10 +37,17 @@ pub(crate) struct Timeouts {
     timeout: Duration,
     /// Give up if the peer makes no progress for this time
     ///
-    /// A connection on which nothing at all is heard ends after 30 s in any case.
+    /// A peer that is not heard at all is given up after the shorter of this time and its own, and
+    /// not before 30 s; a hub after 30 s.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = duration::between(SECOND, HOUR))]
     pub(crate) idle: Duration,
+}
+
+impl Timeouts {
+    /// Timeouts of a question at the side of a command, which goes on without an answer.
+    pub(crate) const QUICK: Self =
+        Self { timeout: SECOND.saturating_mul(5), idle: SECOND.saturating_mul(5) };
 }
 
 impl From<Timeouts> for transfer::StallTimeout {
@@ -79,6 +86,15 @@ pub(crate) fn run<T>(
     let outcome = LocalSet::new().block_on(&runtime, work(Interrupt(interrupted)));
     runtime.shutdown_timeout(FAREWELL);
     outcome
+}
+
+/// Returns the limits of a connection on which files or messages are sent. It survives a silence of
+/// `idle`, as of a laptop that sleeps; each side ends it after the shorter time of both.
+pub(crate) fn transfer_limits(idle: Duration) -> Limits {
+    let mut limits = Limits::default();
+    // A peer that stands still is then named as such, before the connection is lost.
+    limits.idle_timeout = limits.idle_timeout.max(idle + limits.keep_alive);
+    limits
 }
 
 /// Destination of a connection: the peer and its addresses.
@@ -217,8 +233,8 @@ fn refused(remote: SocketAddr, error: &ConnectError, patience: Duration) -> Fail
     match error {
         ConnectError::WrongPeer => failure.hint("check the address, and compare the peer id"),
         ConnectError::Refused => failure.hint(
-            "the other side must know you: endseal peers add NAME PEERID, there, and then \
-                 endseal listen again, which reads the peers when it starts",
+            "the other side must know you; there, with what endseal id show --peer prints here: \
+             endseal peers add NAME PEERID",
         ),
         ConnectError::TimedOut => failure.hint(format!(
             "waited {}: is the other side running, and does UDP get through?",
@@ -290,6 +306,20 @@ impl From<ReceiveMessagesError> for Failure {
             ReceiveMessagesError::Output(error) => crate::failure::standard(&error),
             ReceiveMessagesError::Refusal(_) => Self::of(Kind::Refused, &error),
             _ => Self::of(Kind::Environment, &error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transfer_survives_silence_for_the_time_of_the_option() {
+        for (idle, expected) in [(1, 30), (20, 30), (60, 70), (600, 610)] {
+            let limits = transfer_limits(Duration::from_secs(idle));
+            assert_eq!(limits.idle_timeout, Duration::from_secs(expected));
+            assert!(limits.keep_alive < limits.idle_timeout);
         }
     }
 }

@@ -1,19 +1,19 @@
 //! Recipients of a sealed file.
 
+mod file;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::PublicIdentity;
 use endseal_envelope::Recipients;
 use endseal_keyring::{Contacts, IdentityText, Name, ParseIdentityError};
-use endseal_node::read_public;
+use endseal_node::{Home, HomeError};
 
 use crate::ctx::Ctx;
 use crate::failure::Failure;
 use crate::typed::shown;
-
-/// Limit on the length of a recipients file: more than 2^16 identities in the long form.
-const MAX_FILE_LEN: usize = 128 << 20;
+use file::Entry;
 
 /// Options that name recipients.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct RecipientArgs {
     /// Seal to a contact or an identity (endseal1...); repeatable
     #[arg(short = 'r', long = "recipient", value_name = "NAME|IDENTITY")]
     pub(crate) recipient: Vec<String>,
-    /// Seal to each contact or identity in a file, one a line; repeatable
+    /// Seal to each contact or identity in a file, or - for standard input; repeatable
     #[arg(short = 'R', long = "recipients-file", value_name = "FILE")]
     pub(crate) file: Vec<PathBuf>,
     /// Seal to the members of a group; repeatable
@@ -44,15 +44,20 @@ pub(crate) struct Resolved {
 pub(crate) fn resolve(
     args: &RecipientArgs,
     own: Option<&PublicIdentity>,
-    ctx: &Ctx,
+    ctx: &mut Ctx,
 ) -> Result<Resolved, Failure> {
+    let files: Result<Vec<_>, _> = args.file.iter().map(|path| file::read(path, ctx)).collect();
+    let files = files?;
+    let ctx = &*ctx;
     let mut book = Book { ctx, contacts: None };
     let mut named: Vec<(String, PublicIdentity)> = Vec::new();
     for text in &args.recipient {
-        named.push((shown(text), book.person(text)?.ok_or_else(|| unknown(text))?));
+        named.push((shown(text), book.person(text)?.ok_or_else(|| unknown(text, ctx))?));
     }
-    for path in &args.file {
-        book.add_file(path, &mut named)?;
+    for (path, entries) in args.file.iter().zip(files) {
+        for entry in &entries {
+            named.push((shown(&entry.text), book.in_file(path, entry)?));
+        }
     }
     for group in &args.group {
         let roster = ctx.home()?.groups().current(group)?;
@@ -83,7 +88,7 @@ pub(crate) fn resolve(
 
 /// Finds one person by the name of a contact or by the identity.
 pub(crate) fn person(text: &str, ctx: &Ctx) -> Result<PublicIdentity, Failure> {
-    known(text, ctx)?.ok_or_else(|| unknown(text))
+    known(text, ctx)?.ok_or_else(|| unknown(text, ctx))
 }
 
 /// Like [`person`], but returns `None` for a name that is not a contact.
@@ -91,9 +96,10 @@ pub(crate) fn known(text: &str, ctx: &Ctx) -> Result<Option<PublicIdentity>, Fai
     Book { ctx, contacts: None }.person(text)
 }
 
-/// Parses an identity.
+/// Parses an identity. Blanks, line breaks and a byte order mark, which mails and editors put into
+/// long lines, are left out.
 pub(crate) fn identity(text: &str) -> Result<PublicIdentity, Failure> {
-    let parsed = text.parse::<IdentityText>().map_err(|error| {
+    let parsed = parse(text).map_err(|error| {
         let what = match error {
             // The secret is not printed again: it is in the shell's history already, and must not
             // get into a log.
@@ -109,11 +115,34 @@ pub(crate) fn identity(text: &str) -> Result<PublicIdentity, Failure> {
             ParseIdentityError::Secret | ParseIdentityError::Foreign(_) => failure,
             _ if Path::new(text).is_file() => failure.hint("-R FILE reads recipients from a file"),
             _ if is_name => failure.hint("names are written in lower case"),
+            _ if text.starts_with("endsealpeer1") => failure.hint(
+                "that is a peer id, by which machines connect: endseal peers add NAME PEERID; a \
+                 contact needs what endseal id show prints",
+            ),
+            _ if text.split(',').count() > 1 => {
+                failure.hint("name each one with an -r of its own: -r alice -r bob")
+            }
             _ => failure,
         }
     })?;
     Ok(parsed.into_identity())
 }
+
+fn parse(text: &str) -> Result<IdentityText, ParseIdentityError> {
+    let error = match text.parse() {
+        Err(error @ (ParseIdentityError::Secret | ParseIdentityError::Foreign(_))) => {
+            return Err(error);
+        }
+        Err(error) => error,
+        parsed => return parsed,
+    };
+    let is_kept = |c: &char| !c.is_whitespace() && *c != BYTE_ORDER_MARK;
+    let unwrapped: String = text.chars().filter(is_kept).collect();
+    if unwrapped == text { Err(error) } else { unwrapped.parse() }
+}
+
+/// Mark at the start of text files of some Windows editors.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The contacts, which are read when they are first needed. Sealing to an identity needs no state
 /// directory.
@@ -125,19 +154,27 @@ struct Book<'a> {
 impl Book<'_> {
     fn person(&mut self, text: &str) -> Result<Option<PublicIdentity>, Failure> {
         if Name::new(text).is_err() {
-            return identity(text).map(Some);
+            return self.longest(&identity(text)?).map(Some);
         }
-        Ok(self.contacts()?.find(text).cloned())
+        let Some(contact) = self.contacts()?.find(text).cloned() else { return Ok(None) };
+        self.longest(&contact).map(Some)
     }
 
-    /// Returns the identity of a member, or the contact's if only that has the long form.
-    fn longest(&mut self, member: &PublicIdentity) -> Result<PublicIdentity, Failure> {
-        if member.mlkem768().is_some() {
-            return Ok(member.clone());
+    /// Returns a person's identity. If it is the short form, returns that of the contact, or of
+    /// this person itself, which may be long. Without a state directory there are no contacts.
+    fn longest(&mut self, person: &PublicIdentity) -> Result<PublicIdentity, Failure> {
+        let home = match Home::open(&self.ctx.home_path()?) {
+            _ if person.mlkem768().is_some() => return Ok(person.clone()),
+            Err(HomeError::Missing(_)) => return Ok(person.clone()),
+            home => home?,
+        };
+        let own = home.identity().ok().filter(|own| own.public().ed25519() == person.ed25519());
+        if let Some(own) = own {
+            return Ok(own.public().clone());
         }
         let contacts = self.contacts()?;
-        let contact = contacts.name_of(member.ed25519()).and_then(|it| contacts.find(it.as_str()));
-        Ok(contact.unwrap_or(member).clone())
+        let contact = contacts.name_of(person.ed25519()).and_then(|it| contacts.find(it.as_str()));
+        Ok(contact.unwrap_or(person).clone())
     }
 
     fn contacts(&mut self) -> Result<&Contacts, Failure> {
@@ -148,40 +185,24 @@ impl Book<'_> {
         Ok(self.contacts.insert(contacts))
     }
 
-    /// Adds each contact or identity of a file.
-    fn add_file(
-        &mut self,
-        path: &Path,
-        named: &mut Vec<(String, PublicIdentity)>,
-    ) -> Result<(), Failure> {
-        let content = read_public(path, MAX_FILE_LEN)?;
-        let before = named.len();
-        for (index, line) in content.split(|byte| *byte == b'\n').enumerate() {
-            let line = line.trim_ascii();
-            if line.is_empty() || line.starts_with(b"#") {
-                continue;
-            }
-            let at = || Failure::usage(format!("'{}', line {}", path.display(), index + 1));
-            let text = core::str::from_utf8(line)
-                .map_err(|error| at().because(&error).hint(RECIPIENTS_FILE))?;
-            let person = match Name::new(text) {
-                Ok(_) => self.person(text)?.ok_or_else(|| at().because(&Unknown).hint(ADD))?,
-                Err(_) => text
-                    .parse::<IdentityText>()
-                    .map_err(|error| at().because(&error).hint(RECIPIENTS_FILE))?
-                    .into_identity(),
-            };
-            named.push((shown(text), person));
+    /// Finds the recipient of a line of a file.
+    fn in_file(&mut self, path: &Path, entry: &Entry) -> Result<PublicIdentity, Failure> {
+        let at = || file::at(path, entry.line);
+        if Name::new(&entry.text).is_ok() {
+            let contact = self.person(&entry.text)?;
+            return contact.ok_or_else(|| at().because(&Unknown).hint(ADD));
         }
-        if named.len() == before {
-            let message = format!("'{}' names no recipient", path.display());
-            return Err(Failure::usage(message).hint(RECIPIENTS_FILE));
-        }
-        Ok(())
+        let parsed = parse(&entry.text);
+        let parsed = parsed.map_err(|error| at().because(&error).hint(file::FORMAT))?;
+        self.longest(parsed.identity())
     }
 }
 
-fn unknown(text: &str) -> Failure {
+fn unknown(text: &str, ctx: &Ctx) -> Failure {
+    let is_group = || {
+        let home = ctx.home().ok()?;
+        home.groups().current(&Name::new(text).ok()?).ok()
+    };
     match text.parse::<IdentityText>() {
         // A key of another program can look like a name.
         Err(error @ ParseIdentityError::Foreign(_)) => {
@@ -191,6 +212,8 @@ fn unknown(text: &str) -> Failure {
             let message = format!("'{}': {Unknown}", shown(text));
             Failure::usage(message).hint("-R FILE reads recipients from a file")
         }
+        _ if is_group().is_some() => Failure::usage(format!("'{text}' is a group, not a contact"))
+            .hint("endseal say takes a group; to seal to its members: -g GROUP"),
         _ => Failure::usage(format!("'{}': {Unknown}", shown(text))).hint(ADD),
     }
 }
@@ -209,5 +232,3 @@ impl core::error::Error for Unknown {}
 
 const ADD: &str =
     "endseal contacts list shows all contacts; endseal contacts add NAME IDENTITY adds one";
-
-const RECIPIENTS_FILE: &str = "such a file has one contact or identity a line; # begins a comment";

@@ -5,6 +5,7 @@
 //! | register at a hub | [`join`], [`register`] |
 //! | get one's own person record back | [`recover`] |
 //! | link a new device | [`register_other`], [`send_archive`], [`receive_archive`] |
+//! | find the long identity of a person | [`long_identity`] |
 //! | write a text | [`say`], [`read_texts`] |
 //! | send and receive | [`sync`], or [`service`](crate::service) |
 //! | read what arrived | [`unread`], [`mark_read`] |
@@ -34,6 +35,7 @@ mod letter_keys;
 mod letter_recipients;
 mod link;
 mod link_error;
+mod lookup;
 mod membership;
 mod outbox;
 mod parked_letter;
@@ -77,6 +79,8 @@ pub use link::{note_link, receive_archive, register_other, send_archive};
 pub use link_error::LinkError;
 pub(crate) use membership::forget_hub_numbers;
 pub use membership::{Membership, join, membership, note_hub, publish_person, register};
+pub use lookup::long_identity;
+pub use membership::{Membership, join, membership, publish_person, register};
 pub use outbox::{read_texts, say};
 pub use payload::Payload;
 pub use problem::{Problem, ProblemClass, forget_problems, problems};

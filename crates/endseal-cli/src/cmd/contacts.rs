@@ -1,17 +1,26 @@
 //! `endseal contacts`: keeps the public identities of other persons under names.
 
+mod lookup;
+
 use core::fmt::Write as _;
+use std::path::Path;
 
 use clap::Subcommand;
 use endseal_crypto::identity::PublicIdentity;
 use endseal_keyring::address_book::ChangeBookError;
 use endseal_keyring::{Contacts, IdentityText, Name};
-use endseal_node::{GroupError, Home};
+use endseal_node::{GroupError, Home, read_bounded};
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
+use crate::output::{DASH, Input};
+use crate::printable::printable;
 use crate::recipients;
+use crate::typed::redacted;
+
+/// Limit on the length of a file with one identity.
+const MAX_LEN: usize = 64 << 10;
 
 /// Keep the public identities of others under names
 #[derive(clap::Args, Debug)]
@@ -23,16 +32,24 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Add a contact
+    ///
+    /// Blanks and line breaks in the identity, as mails put them, are left out. If it is the short
+    /// form and this device is registered at a hub, the hub is asked for the long form, which
+    /// post-quantum sealing needs.
     Add {
         /// a-z, 0-9, '.', '_' and '-'
         name: Name,
-        /// The identity, as endseal id show prints it
+        /// What endseal id show prints, a file that has it, or - for standard input
+        #[arg(value_name = "IDENTITY|FILE|-")]
         identity: String,
         /// Replace the identity of that name
         ///
         /// A long identity completes the short one of the same key without this option.
         #[arg(short, long)]
         force: bool,
+        /// Do not ask the hub for the long form
+        #[arg(long)]
+        local: bool,
     },
     /// Remove a contact
     Remove {
@@ -57,14 +74,19 @@ enum Command {
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
     match args.command {
-        Command::Add { name, identity, force } => {
-            let identity = recipients::identity(&identity)?;
+        Command::Add { name, identity, force, local } => {
+            let mut identity = read(&identity, ctx)?;
             let own = ctx.identity(&home).ok();
             if own.is_some_and(|own| own.public().ed25519() == identity.ed25519()) {
                 ctx.note(&format!("note: {name} is your own identity"));
+            } else if !local && identity.mlkem768().is_none() {
+                identity = complete(identity, &name, &home, ctx);
             }
             let mut note = None;
-            let done = format!("{name} is a contact");
+            let done = match identity.mlkem768() {
+                Some(_) => format!("{name} is a contact"),
+                None => format!("{name} is a contact, without a post-quantum key"),
+            };
             let outcome = change(&home, Some(&name), done, |contacts| {
                 add(contacts, &name, identity, force, &mut note)
             });
@@ -81,6 +103,45 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             change(&home, Some(&to), done, |contacts| contacts.rename(&from, to.clone()))
         }
         Command::List { pq } => Ok(list(&home.contacts()?, pq)),
+    }
+}
+
+/// Reads an identity that is given itself, in a file, or on standard input.
+fn read(given: &str, ctx: &mut Ctx) -> Result<PublicIdentity, Failure> {
+    let is_file = given != DASH && !given.starts_with("endseal") && Path::new(given).is_file();
+    if given != DASH && !is_file {
+        return recipients::identity(given);
+    }
+    let path = Path::new(given);
+    let name = if is_file { path } else { Path::new("standard input") };
+    let content = read_bounded(Input::open(Some(path), ctx)?.reader, name, MAX_LEN)?;
+    let text = core::str::from_utf8(&content).map_err(|error| {
+        Failure::usage(format!("'{}' holds no identity", name.display())).because(&error)
+    })?;
+    recipients::identity(text)
+}
+
+/// Returns the long form of an identity if it is known here or at the hub, and otherwise the short
+/// one. That a question to the hub failed is only a note: the contact is added.
+fn complete(short: PublicIdentity, name: &Name, home: &Home, ctx: &mut Ctx) -> PublicIdentity {
+    let known = home.contacts().ok().and_then(|it| it.find(name.as_str()).cloned());
+    if let Some(known) = known.filter(|it| it.ed25519() == short.ed25519())
+        && known.mlkem768().is_some()
+    {
+        // The known one stays as it is.
+        return short;
+    }
+    match lookup::ask(home, short.ed25519(), ctx) {
+        Ok(Some(long)) => {
+            ctx.note(&format!("note: the hub has the long identity of {name}, signed by it"));
+            long
+        }
+        Ok(None) => short,
+        Err(failure) => {
+            let why = printable(&redacted(&failure.line()));
+            ctx.note(&format!("note: the hub was not asked for the long identity: {why}"));
+            short
+        }
     }
 }
 

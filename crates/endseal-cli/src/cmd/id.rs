@@ -8,12 +8,13 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::{IdentityText, PaperText, SecretText};
 use endseal_node::{Existing, Readers, read_bounded, write_file};
+use rustix::termios::tcgetwinsize;
 
 use crate::cmd::init::{self, Creation};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{self, Failure, Kind};
 use crate::output::{DASH, Input};
-use crate::{exposed, json, passphrase};
+use crate::{exposed, json, passphrase, qr};
 
 /// Words on a line, few enough to copy all 24 by hand without mistakes.
 const WORDS_OF_A_LINE: usize = 6;
@@ -39,6 +40,12 @@ enum Command {
         /// The peer id is derived from the secret key of the device, not of the identity.
         #[arg(long, conflicts_with = "pq")]
         peer: bool,
+        /// Draw it as a QR code, which a phone reads from the terminal
+        ///
+        /// The code of the long form has up to 161 columns and 81 lines: it is drawn if the
+        /// terminal is large enough, or to a file.
+        #[arg(long)]
+        qr: bool,
     },
     /// Print the secret identity, to move it to another machine
     Export {
@@ -92,8 +99,8 @@ enum Command {
 
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match args.command {
-        Command::Show { peer: true, .. } => show_peer(ctx),
-        Command::Show { pq, .. } => show(pq, ctx),
+        Command::Show { peer: true, qr, .. } => show_peer(qr, ctx),
+        Command::Show { pq, qr, .. } => show(pq, qr, ctx),
         Command::Export { secret: _, output, force } => export(output.as_deref(), force, ctx),
         Command::Paper { force } => paper(force, ctx),
         Command::Passphrase { of_device, new_passphrase_file, no_passphrase } => {
@@ -107,7 +114,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     }
 }
 
-fn show(pq: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+fn show(pq: bool, qr: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     // This is the claim of the file, read without a passphrase. An attacker who could change it
     // could replace the file as well.
     let home = ctx.home()?;
@@ -119,15 +126,47 @@ fn show(pq: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("identity_pq", long.to_string().into()),
         ("kdf_memory_kib", file.params().memory_kib().into()),
     ]);
-    Ok(Outcome::new(format!("{}\n", if pq { long } else { short }), json))
+    let shown = if pq { long } else { short }.to_string();
+    let text = if qr && !ctx.global.json { code(&shown, ctx)? } else { shown + "\n" };
+    Ok(Outcome::new(text, json))
 }
 
-fn show_peer(ctx: &mut Ctx) -> Result<Outcome, Failure> {
+/// Draws a QR code. Fails if the terminal is smaller than the code, because a part of one cannot
+/// be read.
+fn code(content: &str, ctx: &Ctx) -> Result<String, Failure> {
+    let is_coloured = ctx.global.color.is_on(ctx.stdout_is_terminal, ctx.environment);
+    let drawn = qr::text(content, is_coloured)
+        .ok_or_else(|| Failure::usage("the text is too long for a QR code"))?;
+    let rows = drawn.lines().count();
+    // Two rows of modules are one line, and a code is a square.
+    let columns = qr::text(content, false)
+        .map_or(0, |it| it.lines().next().map_or(0, |line| line.chars().count()));
+    if ctx.stdout_is_terminal
+        && let Ok(size) = tcgetwinsize(std::io::stdout())
+        && (usize::from(size.ws_col) < columns || usize::from(size.ws_row) < rows)
+    {
+        let (wide, high) = (size.ws_col, size.ws_row);
+        return Err(Failure::new(
+            Kind::Environment,
+            format!(
+                "the QR code has {columns} columns and {rows} lines, and the terminal {wide} and \
+                 {high}"
+            ),
+        )
+        .hint(
+            "make the letters smaller; or give the text by mail or file, which contacts add reads",
+        ));
+    }
+    Ok(drawn.to_string())
+}
+
+fn show_peer(qr: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     // The peer id is derived from the secret keys, and is not stored in a file.
     let home = ctx.home()?;
     let text = init::peer_id(&passphrase::unlock_device(ctx, &home)?);
     let json = json::object([("peer_id", text.clone().into())]);
-    Ok(Outcome::new(text + "\n", json))
+    let text = if qr && !ctx.global.json { code(&text, ctx)? } else { text + "\n" };
+    Ok(Outcome::new(text, json))
 }
 
 fn paper(force: bool, ctx: &mut Ctx) -> Result<Outcome, Failure> {

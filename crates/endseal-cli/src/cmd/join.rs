@@ -112,7 +112,7 @@ pub(super) fn read(file: Option<&Path>, ctx: &mut Ctx) -> Result<Invitation, Fai
 }
 
 /// Parses the addresses of a hub.
-pub(super) fn hosts<'a>(
+pub(crate) fn hosts<'a>(
     addresses: impl Iterator<Item = &'a str>,
 ) -> Result<Vec<HostAddress>, Failure> {
     let parsed = addresses.map(str::parse).collect::<Result<Vec<_>, String>>();

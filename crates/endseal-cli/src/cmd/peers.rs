@@ -4,12 +4,14 @@ use core::fmt::Write as _;
 
 use clap::Subcommand;
 use endseal_keyring::address_book::ChangeBookError;
-use endseal_keyring::{Name, PeerIdText, Peers};
+use endseal_keyring::{Name, ParsePeerIdError, PeerIdText, Peers};
 use endseal_node::Home;
+use endseal_transport::PeerId;
 
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
+use crate::peer_address::HostAddress;
 
 /// Keep the ids of machines that may connect, under names
 ///
@@ -23,17 +25,18 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Add a peer: the next endseal listen accepts it
+    /// Add a peer: endseal listen accepts it from now on
     Add {
         /// a-z, 0-9, '.', '_' and '-'
         name: Name,
-        /// The peer id, as endseal id show --peer prints it
-        peer_id: PeerIdText,
+        /// The peer id, as endseal id show --peer or endseal listen prints it
+        #[arg(value_parser = given)]
+        peer_id: GivenPeer,
         /// Replace the peer of that name
         #[arg(short, long)]
         force: bool,
     },
-    /// Remove a peer: the next endseal listen refuses it
+    /// Remove a peer: endseal listen refuses its next connection
     Remove {
         /// Name of the peer
         name: Name,
@@ -45,10 +48,15 @@ enum Command {
 pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
     match args.command {
-        Command::Add { name, peer_id, force } => {
-            let done = format!("{name} may connect when endseal listen is started");
+        Command::Add { name, peer_id: GivenPeer { peer, address }, force } => {
+            if let Some(address) = address {
+                ctx.note(&format!(
+                    "note: the list of peers has no addresses; to reach it: endseal send \
+                     {name}@{address} FILE"
+                ));
+            }
+            let done = format!("{name} may connect to endseal listen");
             change(&home, done, |peers| {
-                let peer = peer_id.peer_id();
                 if force && peers.find(name.as_str()).is_some() {
                     peers.replace(&name, peer).map(|_| ())
                 } else {
@@ -62,6 +70,29 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
         Command::List => Ok(list(&home.peers()?)),
     }
+}
+
+/// A peer id that was typed, and the address behind it if there was one.
+#[derive(Clone, Debug)]
+struct GivenPeer {
+    peer: PeerId,
+    address: Option<HostAddress>,
+}
+
+/// Parses a peer id, or the line that `endseal listen` prints.
+fn given(typed: &str) -> Result<GivenPeer, String> {
+    let typed = typed.trim();
+    let (peer, address) = match typed.split_once('@') {
+        Some((peer, address)) => (peer, Some(address.parse()?)),
+        None => (typed, None),
+    };
+    let peer: PeerIdText = peer.parse().map_err(|error: ParsePeerIdError| match error {
+        ParsePeerIdError::Identity => {
+            format!("{error}; ask for what endseal id show --peer prints")
+        }
+        _ => error.to_string(),
+    })?;
+    Ok(GivenPeer { peer: peer.peer_id(), address })
 }
 
 fn change(

@@ -1,6 +1,6 @@
 //! `endseal seal`: seals a file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
@@ -10,7 +10,7 @@ use endseal_node::FILE_CONTEXT;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json;
-use crate::output::{AtTerminal, Input, Output};
+use crate::output::{AtTerminal, DASH, Input, Output};
 use crate::passphrase;
 use crate::printable::plural;
 use crate::progress::Progress;
@@ -75,6 +75,13 @@ impl From<Suite> for EnvelopeSuite {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let is_dash = |path: &Path| path.as_os_str() == DASH;
+    if args.input.as_deref().is_none_or(is_dash)
+        && args.recipients.file.iter().any(|it| is_dash(it))
+    {
+        return Err(Failure::usage("the recipients and the content cannot both be standard input")
+            .hint("name a file for one of them"));
+    }
     let own = if args.to_self {
         let home = ctx.home()?;
         Some(ctx.identity(&home)?)

@@ -15,7 +15,6 @@ mod init;
 mod invite;
 mod lock;
 mod log;
-mod qr;
 mod revoke;
 mod rules;
 mod run;

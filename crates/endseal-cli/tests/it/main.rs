@@ -11,6 +11,7 @@ mod drill;
 mod exit_codes;
 mod files;
 mod groups;
+mod handed_over;
 mod help;
 mod hub;
 mod hub_deploy;

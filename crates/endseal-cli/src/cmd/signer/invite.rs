@@ -10,7 +10,6 @@ use endseal_node::{AtomicFile, Existing, FileError, Readers};
 use endseal_signer::control::{Command, Reply};
 
 use super::access::{self, Source};
-use super::qr;
 use super::rules::{self, Limits, Rules};
 use crate::cmd::nostr::peer;
 use crate::ctx::{Ctx, Outcome};
@@ -18,6 +17,7 @@ use crate::duration::{self, MINUTE, WEEK};
 use crate::failure::Failure;
 use crate::json;
 use crate::output::DASH;
+use crate::qr;
 
 /// Make an app with its rules, and print the bunker:// URL for its client
 ///

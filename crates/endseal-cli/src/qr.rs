@@ -10,7 +10,7 @@ const END: &str = "\u{1b}[0m";
 
 /// Draws the QR code of a text with its margin, two rows of modules on each line. Returns `None` if
 /// the text is too long. Without colours the code is readable only on a dark background.
-pub(super) fn text(content: &str, is_coloured: bool) -> Option<Zeroizing<String>> {
+pub(crate) fn text(content: &str, is_coloured: bool) -> Option<Zeroizing<String>> {
     let code = QrCode::with_error_correction_level(content, EcLevel::L).ok()?;
     let mut renderer = code.render::<Dense1x2>();
     // The renderer draws the dark pixels.
