@@ -5,16 +5,18 @@ use core::net::SocketAddr;
 use std::io::{self, BufWriter, Write};
 
 use endseal_codec::RichMessageView;
-use endseal_keyring::{PeerIdText, Peers};
+use endseal_keyring::PeerIdText;
 use endseal_node::transfer::{Inbox, ReceiveFileError, ReceiveMessagesError, Stored};
 use endseal_transport::PeerId;
 use tokio::sync::Notify;
 
+use crate::cmd::listen::KnownPeers;
 use crate::ctx::Ctx;
 use crate::failure::{self, Failure};
 use crate::json::{self, Value};
 use crate::printable::{plural, printable};
 use crate::progress::Progress;
+use crate::reachable;
 use crate::time;
 
 /// Prints arriving files and messages, for people or for programs.
@@ -23,7 +25,7 @@ pub(crate) struct Printer {
     errors: RefCell<Box<dyn Write>>,
     json: bool,
     quiet: bool,
-    peers: Peers,
+    peers: KnownPeers,
     shows_progress: bool,
     progress: RefCell<Option<(PeerId, Progress)>>,
     once: bool,
@@ -33,7 +35,7 @@ pub(crate) struct Printer {
 
 impl Printer {
     /// Makes a printer, which takes the standard streams of the context.
-    pub(crate) fn new(ctx: &mut Ctx, peers: Peers, once: bool) -> Self {
+    pub(crate) fn new(ctx: &mut Ctx, peers: KnownPeers, once: bool) -> Self {
         let shows_progress = ctx.shows_progress();
         Self {
             out: RefCell::new(BufWriter::new(core::mem::replace(
@@ -52,16 +54,22 @@ impl Printer {
         }
     }
 
-    /// Prints the peer id and address of this listener.
+    /// Prints the peer id and address of this listener. If it listens on all addresses, people get
+    /// one by which others reach it, and programs what is bound.
     pub(crate) fn listening(&self, own: PeerIdText, address: SocketAddr) -> Result<(), Failure> {
         let json = json::object([
             ("event", "listening".into()),
             ("peer_id", own.to_string().into()),
             ("address", address.to_string().into()),
         ]);
-        self.line(|| format!("{own}@{address}"), json)
+        self.line(|| format!("{own}@{}", reachable::address(address)), json)
             .and_then(|()| self.out.borrow_mut().flush())
-            .map_err(|error| failure::standard(&error))
+            .map_err(|error| failure::standard(&error))?;
+        if let Some(note) = reachable::note(address).filter(|_| !self.json && !self.quiet) {
+            // A note that cannot be written is no reason to stop.
+            let _ = writeln!(self.errors.borrow_mut(), "{note}");
+        }
+        Ok(())
     }
 
     /// Waits until receiving ends: after the first transfer with `once`, or after a failure of the
@@ -86,10 +94,8 @@ impl Printer {
     }
 
     fn name(&self, peer: PeerId) -> String {
-        match self.peers.name_of(&peer) {
-            Some(name) => name.to_string(),
-            None => PeerIdText::from(peer).to_string(),
-        }
+        let name = self.peers.with(|peers| peers.name_of(&peer).map(ToString::to_string));
+        name.unwrap_or_else(|| PeerIdText::from(peer).to_string())
     }
 
     /// Prints a transfer that failed.

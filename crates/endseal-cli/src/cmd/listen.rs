@@ -1,5 +1,7 @@
 //! `endseal listen`: receives files and messages from peers.
 
+mod known_peers;
+
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::path::PathBuf;
@@ -7,8 +9,10 @@ use std::rc::Rc;
 
 use endseal_keyring::{PeerIdText, Peers};
 use endseal_node::transfer::{Reception, TransferQuota, receive};
-use endseal_transport::{Accept, CloseCode, Endpoint, PeerId, Policy, TransportKey};
+use endseal_transport::{Accept, CloseCode, Endpoint, Policy, TransportKey};
 use tokio::task::spawn_local;
+
+pub(crate) use known_peers::KnownPeers;
 
 use crate::ctx::{self, Ctx, Outcome};
 use crate::duration::{self, SECOND, WEEK};
@@ -22,8 +26,8 @@ use crate::peer_address::{DEFAULT_PORT, PeerArg};
 /// Receive files and messages from known peers
 ///
 /// Prints PEERID@ADDRESS for endseal send and endseal ping, then a line for each file and message.
-/// If ADDRESS is 0.0.0.0 or ::, others put an address of this machine there. Peers are read when it
-/// starts. Files appear in a folder, whole or not at all, and replace nothing.
+/// A peer that is added while it runs may connect, and one that is removed may not. Files appear in
+/// a folder, whole or not at all, and replace nothing.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Address to listen on; 0.0.0.0:4433 is reachable from other machines
@@ -44,7 +48,8 @@ pub(crate) struct Args {
     max_size: u64,
     /// Give up a file if no content arrives for this time
     ///
-    /// A connection on which nothing at all is heard ends after 30 s in any case.
+    /// A sender that is not heard at all is given up after the shorter of this time and its own, and
+    /// not before 30 s.
     #[arg(long, value_name = "TIME", default_value = "10m")]
     #[arg(value_parser = duration::between(SECOND, WEEK))]
     idle: Duration,
@@ -55,8 +60,8 @@ const MAX_UNFINISHED: usize = 8;
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let home = ctx.home()?;
-    let peers = home.peers()?;
-    let accepted = accepted(&args.from, &peers)?;
+    let peers = KnownPeers::load(ctx.home()?)?;
+    let accept = accept(&args.from, &peers)?;
     output::make_folder(&args.dir)?;
     let device = passphrase::unlock_device(ctx, &home)?;
     let key = TransportKey::new(&device);
@@ -71,7 +76,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     drop(device);
     let printer = Rc::new(Printer::new(ctx, peers, args.once));
     network::run(ctx.global.json, async |mut interrupt| {
-        let bound = Endpoint::bind(args.listen, &key, Policy::default(), Accept::pinned(accepted));
+        let limits = network::transfer_limits(args.idle);
+        let bound = Endpoint::bind_with(args.listen, &key, Policy::default(), accept, limits);
         let endpoint = bound.map_err(|error| network::bind(args.listen, &error))?;
         let address = endpoint.local_address().map_err(|error| {
             network::bind(args.listen, &endseal_transport::BindError::Socket(error))
@@ -97,16 +103,17 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     Ok(Outcome::default())
 }
 
-/// Returns the peers that may connect.
-fn accepted(from: &[PeerArg], peers: &Peers) -> Result<Vec<PeerId>, Failure> {
+/// Returns the rule for the peers that may connect.
+fn accept(from: &[PeerArg], peers: &KnownPeers) -> Result<Accept, Failure> {
     if !from.is_empty() {
-        return from.iter().map(|peer| peer.find(peers)).collect();
+        let named = from.iter().map(|peer| peers.with(|peers| peer.find(peers)));
+        return Ok(Accept::pinned(named.collect::<Result<Vec<_>, _>>()?));
     }
-    if peers.is_empty() {
+    if peers.with(Peers::is_empty) {
         return Err(Failure::new(Kind::Usage, "no peer may connect: the list of peers is empty")
             .hint("endseal peers add NAME PEERID, or --from PEERID"));
     }
-    Ok(peers.iter().map(|(_, peer)| *peer).collect())
+    Ok(peers.accept())
 }
 
 /// Parses a number of bytes with an optional suffix.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use endseal_node::transfer::{self, FileName, OutgoingFile, OutgoingMessage};
-use endseal_transport::{Limits, TransportKey};
+use endseal_transport::TransportKey;
 use tokio::sync::mpsc;
 
 use crate::ctx::{self, Ctx, Outcome};
@@ -66,7 +66,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     };
     network::run(ctx.global.json, async |mut interrupt| {
         let hosts = core::slice::from_ref(&args.to.host);
-        let to = Destination { peer, hosts, timeouts: args.timeouts, limits: Limits::default() };
+        let limits = network::transfer_limits(args.timeouts.idle);
+        let to = Destination { peer, hosts, timeouts: args.timeouts, limits };
         interrupt
             .with_connection(&key, &to, async |connection| match name {
                 Some(name) => {

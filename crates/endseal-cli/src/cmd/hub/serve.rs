@@ -14,11 +14,13 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::log::{self, Level};
 use crate::peer_address::DEFAULT_PORT;
-use crate::{json, network};
+use crate::{json, network, reachable};
 
 /// Serve nodes until ^C
 ///
-/// Prints PEERID@ADDRESS when nodes reach it. Everything it confirms is on the disk.
+/// Prints PEERID@ADDRESS when nodes reach it. With 0.0.0.0 that is the address of this machine in
+/// its network; invitations name the one that all nodes reach. Everything it confirms is on the
+/// disk.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Address to listen on; 0.0.0.0:4433 is reachable from other machines
@@ -89,9 +91,13 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             ]))
         } else {
             let metrics = url.map(|url| format!("metrics at {url}\n"));
-            format!("{peer}@{address}\n{}", metrics.unwrap_or_default())
+            let shown = reachable::address(address);
+            format!("{peer}@{shown}\n{}", metrics.unwrap_or_default())
         };
         ctx.print(text.as_bytes())?;
+        if let Some(note) = reachable::note(address) {
+            ctx.note(&note);
+        }
         let served = async {
             match metrics {
                 Some((listener, _)) => hub.serve_metrics(listener).await,
