@@ -104,8 +104,8 @@ Exit codes:
 Environment:
   ENDSEAL_HOME        the state directory
   NO_COLOR            no colours unless --color always
-  ENDSEAL_PASSPHRASE  the passphrase, if no --passphrase-... option is given; processes of the
-                      same user can read it
+  ENDSEAL_PASSPHRASE  the passphrase, if no option gives it; processes of the same user can
+                      read it
 
 Examples:
   endseal init

@@ -154,6 +154,16 @@ impl Ctx {
             error.remove(ContextKind::Usage);
         }
         let kind = error.kind();
+        if kind == ErrorKind::UnknownArgument
+            && std::env::args_os().any(|argument| argument == "say")
+            && error.get(ContextKind::InvalidArg).is_some_and(
+                |value| matches!(value, ContextValue::String(word) if !word.starts_with('-')),
+            )
+        {
+            let tip = "put a text of several words into quotes: endseal say NAME 'TEXT'";
+            let tips = ContextValue::StyledStrs(vec![tip.into()]);
+            error.insert(ContextKind::Suggested, tips);
+        }
         // The text repeats the arguments.
         let text = redacted(&error.render().to_string());
         if !error.use_stderr() {

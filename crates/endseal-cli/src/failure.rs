@@ -191,8 +191,8 @@ impl From<FileError> for Failure {
                 Self { kind, ..failure }.hint(hint)
             }
             FileError::NotARegularFile(_) => failure.hint(
-                "pack a folder first, as with tar; write to a device or pipe by redirecting: \
-                 > FILE",
+                "to write to a device or pipe, leave -o away and redirect: > FILE; in a folder, \
+                 name a file",
             ),
             FileError::Io { source, .. } => match io_hint(source) {
                 Some(hint) => failure.hint(hint),

@@ -37,11 +37,16 @@ pub(crate) fn peek(mut content: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, im
 pub(crate) fn failure(error: OpenFileError, start: &[u8]) -> Failure {
     let is_other =
         matches!(&error, OpenFileError::Envelope(OpenError::Malformed(Malformed::Magic)));
+    let is_changed = matches!(&error, OpenFileError::Envelope(OpenError::Malformed(_)));
     let failure = Failure::from(error);
     match is_other {
         true => {
             failure.because_text(describe(start)).hint("give a file that endseal seal has written")
         }
+        false if is_changed => failure.hint(
+            "the file was changed on its way: get it again as binary; mail and git may change line \
+             ends",
+        ),
         false => failure,
     }
 }

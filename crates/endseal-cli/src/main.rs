@@ -30,6 +30,7 @@ mod output;
 mod passphrase;
 mod peer_address;
 mod printable;
+mod problem_text;
 mod progress;
 mod qr;
 mod reachable;

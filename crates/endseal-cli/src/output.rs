@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use endseal_node::{AtomicFile, Existing, FileError, Readers};
 
 use crate::ctx::Ctx;
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 
 /// Argument that stands for a standard stream.
 pub(crate) const DASH: &str = "-";
@@ -33,11 +33,18 @@ impl Input {
         let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
-            return Err(FileError::NotARegularFile(path.to_owned()).into());
+            return Err(folder(path));
         }
         let len = Some(metadata.len()).filter(|_| metadata.is_file());
         Ok(Self { reader: Box::new(file), len })
     }
+}
+
+/// Makes the failure for a folder that is given where content belongs.
+fn folder(path: &Path) -> Failure {
+    let shown = path.display();
+    Failure::new(Kind::Environment, format!("'{shown}' is a folder"))
+        .hint(format!("pack it, and give the command no file name: tar c '{shown}' | endseal ..."))
 }
 
 /// Creates a folder and its parents, unless it exists.

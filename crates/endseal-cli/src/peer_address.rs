@@ -77,12 +77,19 @@ impl FromStr for HostAddress {
     type Err = String;
 
     fn from_str(address: &str) -> Result<Self, String> {
+        if address.contains('/') {
+            return Err(format!("'{address}' is a URL: leave https:// and the path away"));
+        }
         let (host, port) = match address.strip_prefix('[') {
             Some(rest) => {
                 let Some((host, rest)) = rest.split_once(']') else {
                     return Err("the bracket of the IPv6 address is not closed".into());
                 };
-                if host.parse::<core::net::Ipv6Addr>().is_err() {
+                // Link-local addresses name the interface, as in fe80::1%eth0 (RFC 4007, 11).
+                let (ip, scope) = host.split_once('%').unwrap_or((host, "0"));
+                let is_scope = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+                let has_scope = !scope.is_empty() && scope.chars().all(is_scope);
+                if ip.parse::<core::net::Ipv6Addr>().is_err() || !has_scope {
                     return Err(format!("'{host}' is no IPv6 address"));
                 }
                 match rest.strip_prefix(':') {
@@ -185,6 +192,7 @@ mod tests {
         assert_eq!(parts("bob@192.0.2.7"), ("192.0.2.7".into(), 4433));
         assert_eq!(parts("bob@[2001:db8::1]:99"), ("2001:db8::1".into(), 99));
         assert_eq!(parts("bob@[::1]"), ("::1".into(), 4433));
+        assert_eq!(parts("bob@[fe80::1%eth0]:99"), ("fe80::1%eth0".into(), 99));
         assert_eq!(parts("bob@example.org:65535"), ("example.org".into(), 65_535));
     }
 
@@ -203,6 +211,9 @@ mod tests {
             ("bob@[::1", "not closed"),
             ("bob@[::1]99", "expected :PORT"),
             ("bob@[host]:99", "no IPv6 address"),
+            ("bob@[fe80::1%]:99", "no IPv6 address"),
+            ("bob@[fe80::1%a/b]:99", "is a URL"),
+            ("bob@https://host:99", "leave https://"),
             ("Bob@host", "neither a peer id nor a name"),
             ("@host", "neither a peer id nor a name"),
             ("endsealpeer1qq@host", "copied in part"),

@@ -75,9 +75,10 @@ pub(crate) fn resolve(
         .filter(|(_, identity)| identity.mlkem768().is_some())
         .map(|(_, identity)| *identity.ed25519())
         .collect();
+    let mut seen = with_pq;
     let without_pq = named
         .iter()
-        .filter(|(_, identity)| !with_pq.contains(identity.ed25519()))
+        .filter(|(_, identity)| seen.insert(*identity.ed25519()))
         .map(|(name, _)| name.clone())
         .collect();
     let named = named.iter().map(|(name, identity)| {

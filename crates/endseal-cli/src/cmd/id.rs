@@ -292,7 +292,9 @@ pub(super) fn read_secret(
 ) -> Result<Identity, Failure> {
     let input = Input::open(file, ctx)?;
     let content = read_bounded(input.reader, name, MAX_SECRET_LEN)?;
-    let text = core::str::from_utf8(content.trim_ascii()).unwrap_or_default();
+    let text = core::str::from_utf8(&content).unwrap_or_default();
+    // Windows editors put a mark at the start.
+    let text = text.trim_start_matches('\u{feff}').trim();
     SecretText::decode(text).map_err(|error| {
         Failure::usage(format!("'{}' holds no secret identity", name.display())).because(&error)
     })

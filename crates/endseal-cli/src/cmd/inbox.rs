@@ -14,7 +14,8 @@ use crate::json::{self, Value};
 use crate::names::Names;
 use crate::names::identity_text;
 use crate::node_access::{NodeAccess, with_node};
-use crate::printable::indent;
+use crate::printable::{indent, plural};
+use crate::problem_text::meaning;
 use crate::time::rfc3339;
 
 /// Print the texts that arrived and were not read
@@ -34,8 +35,9 @@ pub(crate) struct Args {
     follow: bool,
     /// List what arrived and cannot be shown, and what cannot be sent
     ///
-    /// Each line has the time, the class of the problem (docs/spec/node.md lists them), and the
-    /// sender or receiver: a name, an identity, the peer id of a device that is not known, or -.
+    /// Each line has the time, the class of the problem (docs/spec/node.md lists them), the sender or
+    /// receiver (a name, an identity, the peer id of a device that is not known, or -), and what
+    /// it means.
     #[arg(long, conflicts_with = "keep")]
     problems: bool,
     /// Forget the problems that were listed
@@ -180,7 +182,7 @@ fn list_problems(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 None if problem.peer.as_bytes() == &[0; 32] => "-".to_owned(),
                 None => peer.clone(),
             };
-            text.push_str(&format!("{time} {class} {who}\n"));
+            text.push_str(&format!("{time} {class} {who}{}\n", meaning(class)));
             list.push(json::object([
                 ("time", time.into()),
                 ("class", class.into()),
@@ -200,6 +202,7 @@ fn list_problems(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             false => ctx.print(text.as_bytes())?,
         }
         node.call(Request::ForgetProblems { last: last.number })?;
-        Ok(Outcome::default())
+        let problems = plural(found.rows.len() as u64, "problem");
+        Ok(Outcome::done(format!("{problems} forgotten"), Value::Null))
     })
 }

@@ -121,7 +121,7 @@ pub(super) fn of_paper(ctx: &mut Ctx) -> Result<RootSeed, Failure> {
         let content = read_bounded(input.reader, Path::new("standard input"), MAX_WORDS_LEN)?;
         Zeroizing::new(core::str::from_utf8(&content).unwrap_or_default().to_owned())
     };
-    PaperText::decode(&words)
+    PaperText::decode(words.trim_start_matches('\u{feff}'))
         .map_err(|error| Failure::usage("these are not the words of an identity").because(&error))
 }
 

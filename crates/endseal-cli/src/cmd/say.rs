@@ -4,7 +4,7 @@ use std::io::{Cursor, Read as _};
 
 use endseal_keyring::Name;
 use endseal_node::GroupError;
-use endseal_node::api::{CallError, Reply, Request};
+use endseal_node::api::{CallError, Reply, Request, SecretText};
 use endseal_node::messages::{Conversation, SayError, read_texts};
 use endseal_node::sessions::Texts;
 
@@ -27,7 +27,7 @@ use crate::{recipients, typed};
 pub(crate) struct Args {
     /// Contact, identity or group
     name: String,
-    /// The text, at most 1,000,000 bytes, or - for standard input
+    /// The text in quotes, at most 1,000,000 bytes, or - for standard input
     text: String,
     /// Each line of standard input is a text
     #[arg(long)]
@@ -38,6 +38,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (to, name) = conversation(&args.name, ctx)?;
+    check_member(&to, &name, ctx)?;
     if args.lines && args.text != DASH {
         return Err(Failure::usage("--lines is for texts on standard input").hint("give -"));
     }
@@ -48,7 +49,14 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (count, sender) = with_node(args.store.wait, ctx, |node, _| {
         let reader = reader.take(node.max_input());
         let input = if args.lines { Texts::lines(reader) } else { Texts::whole(reader) };
-        match node.call(Request::Say { to, texts: read_texts(input)? })? {
+        let mut texts = read_texts(input)?;
+        if args.text == DASH && !args.lines {
+            texts = texts.iter().map(as_typed).collect();
+        }
+        if texts.iter().all(|text| text.expose_secret().is_empty()) {
+            return Err(nothing(args.text == DASH));
+        }
+        match node.call(Request::Say { to, texts })? {
             Reply::Said(said) => Ok((said.texts, node.sender())),
             _ => Err(CallError::Unexpected.into()),
         }
@@ -57,6 +65,36 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let text = if count == 1 { text.replacen(" wait ", " waits ", 1) } else { text };
     let json = json::object([("name", name.into()), ("texts", count.into())]);
     Ok(Outcome::done(text, json))
+}
+
+/// Returns a text of standard input without its last line end, which programs add, and with the
+/// line ends of this system.
+fn as_typed(text: &SecretText) -> SecretText {
+    let text = text.expose_secret();
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    SecretText::new(text.replace("\r\n", "\n"))
+}
+
+/// Makes the failure for a text of no characters.
+fn nothing(is_input: bool) -> Failure {
+    match is_input {
+        true => Failure::usage("standard input has no text: nothing was written")
+            .hint("look at the command before the pipe, which printed nothing"),
+        false => Failure::usage("the text is empty: nothing was written"),
+    }
+}
+
+/// Fails for a group that this person is no member of: others would refuse the text.
+fn check_member(to: &Conversation, name: &str, ctx: &Ctx) -> Result<(), Failure> {
+    let (Conversation::Group(_), Ok(group)) = (to, Name::new(name)) else { return Ok(()) };
+    let home = ctx.home()?;
+    let roster = home.groups().current(&group)?;
+    if roster.member_of_key(home.person()?.identity().ed25519()).is_some() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("you are no member of {name}: nothing was written"))
+        .hint("its owner can add you again: endseal group import FILE takes the new roster"))
 }
 
 /// Finds a contact, an identity or else a group. Returns it with its display name.

@@ -1,5 +1,6 @@
 //! `endseal seal`: seals a file.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
@@ -107,6 +108,11 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if to.duplicates > 0 {
         ctx.note(&format!("note: {} named more than once", to.duplicates));
     }
+    if own.is_none() && is_same_file(args.input.as_deref(), args.output.as_deref()) {
+        return Err(Failure::usage("the sealed file would replace its content")
+            .because_text("you are no recipient, and could not open it".to_owned())
+            .hint("choose another name with -o, or add --to-self"));
+    }
     let input = Input::open(args.input.as_deref(), ctx)?;
     let mut output = Output::create(args.output.as_deref(), args.force, AtTerminal::Refuse, ctx)?;
     let sender = if args.anonymous {
@@ -136,6 +142,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let count = plural(to.recipients.len() as u64, "recipient");
     let confirmation = path.map(|path| format!("sealed to {count} in '{}'", path.display()));
     Ok(Outcome { data_on_stdout, confirmation, ..Outcome::new("", json) })
+}
+
+/// Returns true if both paths name one file that exists.
+fn is_same_file(one: Option<&Path>, other: Option<&Path>) -> bool {
+    let file = |path: Option<&Path>| path?.metadata().ok().map(|it| (it.dev(), it.ino()));
+    file(one).is_some_and(|it| file(other) == Some(it))
 }
 
 const LONG_IDENTITY: &str =

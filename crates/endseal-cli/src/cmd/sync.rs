@@ -153,7 +153,9 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
             Conversation::Group(id) => names.group(&id),
         };
         let note = match (skipped.reason, skipped.device) {
-            (SkippedReason::Unknown, _) => format!("note: {name} has not joined the hub"),
+            (SkippedReason::Unknown, _) => {
+                format!("note: {name} has not joined the hub: what you wrote waits here")
+            }
             (SkippedReason::NoDevice, _) => format!("note: {name} has no device at the hub"),
             (SkippedReason::NoPrekey, Some(device)) => {
                 format!("note: the hub has no key of device {} of {name}", device.device)

@@ -29,7 +29,12 @@ fn a_hub_is_made_served_and_looked_at() {
     assert_eq!(endseal_keyring::PeerIdText::from(invitation.hub()).to_string(), peer);
     assert!(invitation.addresses().eq(["hub.example.org:4433"]));
     assert!(ran.err.contains("lets 1 join within"), "{}", ran.err);
-    owner.run(&["hub", "invite", "bob", "--at", "nowhere"]).fails(2, "HOST:PORT");
+    owner.run(&["hub", "invite", "bob", "--at", "nowhere:"]).fails(2, "is no port");
+    let url = ["hub", "invite", "bob", "--at", "https://hub.example.org:4433"];
+    owner.run(&url).fails(2, "is a URL: leave https:// and the path away");
+    let scoped = ["hub", "invite", "bob", "--at", "[fe80::1%eth0]:4433", "--at", "hub.example.org"];
+    let invitation = Invitation::parse(owner.run(&scoped).ok().text().trim_end()).unwrap();
+    assert!(invitation.addresses().eq(["[fe80::1%eth0]:4433", "hub.example.org:4433"]));
     let stats = owner.run(&["--json", "hub", "stats"]).ok().json();
     assert_eq!((&stats["people"], &stats["waiting"]), (&0.into(), &0.into()));
     assert_eq!(owner.run(&["hub", "check"]).ok().text(), "the database is whole\n");

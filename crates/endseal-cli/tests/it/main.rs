@@ -47,4 +47,5 @@ mod signer_running;
 mod signer_secrets;
 mod stalled;
 mod stores;
+mod typed;
 mod up;

@@ -260,7 +260,7 @@ fn problems_are_cleared_through_the_socket() {
     bob.run(&["sync"]).ok();
     wait_until("the problem", || status(&alice)["problems"] == 1);
     let ran = alice.run(&["inbox", "--problems", "--clear"]).ok();
-    assert_eq!(texts(&ran), ["member bob"]);
+    assert_eq!(texts(&ran), ["member bob: a text to a group by a person who was no member then"]);
     assert_eq!(status(&alice)["problems"], 0);
 }
 
@@ -295,7 +295,7 @@ fn one_process_has_the_store() {
         alice.run(&["store", "stats", "--wait", "0s"]).code == 3
     });
     alice.run(&[&UP[..], &["--wait", "0s"]].concat()).fails(3, "because");
-    drop(say.stdin.take());
+    say.stdin.take().unwrap().write_all(b"hello").unwrap();
     assert!(say.wait().unwrap().success());
     assert_eq!(status(&bob)["up"], Value::Null);
 }

@@ -11,9 +11,13 @@ use endseal_transport::TransportKey;
 
 use crate::cmd::join::hosts;
 use crate::ctx::Ctx;
+use crate::duration;
 use crate::failure::Failure;
 use crate::network::{self, Destination, Timeouts};
 use crate::sessions::{open, work_and_close};
+
+/// Time to wait for another command that has the store open.
+const WAIT: Duration = duration::SECOND.saturating_mul(2);
 
 /// Returns the long identity. `None` if this device is registered at no hub, if the hub does not
 /// know the person, or if the passphrase of this device would have to be typed.
@@ -25,12 +29,15 @@ pub(super) fn ask(
     person: &PublicKey,
     ctx: &mut Ctx,
 ) -> Result<Option<PublicIdentity>, Failure> {
+    if !home.store_path().exists() {
+        return Ok(None);
+    }
     let Some(device) = home.device()?.open_without_passphrase()? else { return Ok(None) };
     if Client::find(home)?.is_some() {
         return Err(Failure::usage("endseal up uses the store"));
     }
     let key = TransportKey::new(&device);
-    let engine = open(home, &device, Duration::ZERO)?;
+    let engine = open(home, &device, WAIT)?;
     drop(device);
     let as_json = ctx.global.json;
     work_and_close(engine, ctx, |engine, _| {

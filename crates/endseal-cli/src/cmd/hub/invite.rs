@@ -16,6 +16,7 @@ use crate::duration::{self, MINUTE, WEEK};
 use crate::failure::{Failure, Kind};
 use crate::json;
 use crate::output::DASH;
+use crate::peer_address::HostAddress;
 
 /// Print a text with which a device may join
 ///
@@ -26,8 +27,10 @@ pub(super) struct Args {
     /// Name of the invitation in the database; no command lists it yet
     name: Name,
     /// Address at which nodes connect to the hub; repeatable
-    #[arg(long, value_name = "HOST:PORT", required = true)]
-    at: Vec<String>,
+    ///
+    /// Without a port it is 4433.
+    #[arg(long, value_name = "HOST[:PORT]", required = true)]
+    at: Vec<HostAddress>,
     /// Devices that may register with it
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
@@ -56,9 +59,10 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let token = JoinToken::try_init_with(|token| OsRandom.fill(token));
     let token = token.map_err(|error| Failure::of(Kind::Environment, &error))?;
     let digest = token.digest();
-    let addresses: Vec<&str> = args.at.iter().map(String::as_str).collect();
+    let addresses: Vec<String> = args.at.iter().map(ToString::to_string).collect();
+    let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
     let invitation = Invitation::new(key.peer_id(), token, &addresses).ok_or_else(|| {
-        Failure::usage("an address is not HOST:PORT, or there are too many")
+        Failure::usage("an address is not HOST:PORT, or they are longer than 255 bytes")
             .hint("--at hub.example.org:4433")
     })?;
     let invitation = match &args.from {

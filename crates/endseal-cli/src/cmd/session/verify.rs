@@ -56,10 +56,14 @@ pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
                 .map_err(|error: EngineError| Failure::from(error))
         })?;
     }
+    let confirmation = verified.map(|is_verified| match is_verified {
+        true => format!("{} is verified on this device", partner.name),
+        false => format!("{} is not verified any more", partner.name),
+    });
     let json = json::object([
         ("name", partner.name.into()),
         ("safety_number", number.to_string().into()),
         ("verified", verified.into()),
     ]);
-    Ok(Outcome::new(format!("{number}\n"), json))
+    Ok(Outcome { confirmation, ..Outcome::new(format!("{number}\n"), json) })
 }
