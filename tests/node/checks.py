@@ -187,12 +187,13 @@ def many_texts_keep_their_order(world):
 @check
 def a_text_of_several_lines_is_one(world):
     world.alice.ok("say", "bob", "-", stdin=b"one\ntwo\n")
-    assert world.deliver("alice", "bob") == [("alice", "one\ntwo\n")]
+    assert world.deliver("alice", "bob") == [("alice", "one\ntwo")]
 
 
 @check
-def an_empty_text_arrives(world):
-    assert world.deliver("alice", "bob", "") == [("alice", "")]
+def an_empty_text_is_refused(world):
+    fails(world.alice.run("say", "bob", ""), 2, "the text is empty")
+    fails(world.alice.run("say", "bob", "-", stdin=b""), 2, "standard input has no text")
 
 
 @check
