@@ -88,9 +88,14 @@ def user(name, value):
     fields = Fields(value)
     fields.version()
     made, label, text = fields.number(8), fields.text(64), fields.bytes(162)
-    fields.end()
     check(is_ncryptsec(text))
-    return {"made": made, "label": label, "ncryptsec": text.decode()}
+    found = {"made": made, "label": label, "ncryptsec": text.decode()}
+    if fields.rest:
+        following = fields.bytes(162)
+        check(is_ncryptsec(following))
+        found["next_ncryptsec"] = following.decode()
+    fields.end()
+    return found
 
 
 def is_ncryptsec(text):

@@ -70,6 +70,11 @@ impl<'a> Fields<'a> {
         (0..count).map(text).collect()
     }
 
+    /// Returns true if there is no further field.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Checks that the record has no bytes behind its last field.
     pub(crate) fn end(self) -> Result<(), RecordError> {
         if self.0.is_empty() { Ok(()) } else { Err(RecordError::Length) }

@@ -30,6 +30,7 @@ mod keys;
 mod log;
 mod metrics;
 mod options;
+mod passphrase_change;
 mod records;
 mod service;
 mod signer;
@@ -44,6 +45,7 @@ pub use error::{
 pub use keys::SigningKeys;
 pub use log::{LogBroken, LogFault, VerifyError, verify_log};
 pub use options::{Listening, Options};
+pub use passphrase_change::ChangePassphraseError;
 pub use records::app::{App, AppState, Flow, NotInvited};
 pub use records::head::LogHead;
 pub use records::line::{LogEntry, LogLine, LogMethod, LogVerdict, Matter};

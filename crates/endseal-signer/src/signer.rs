@@ -13,6 +13,7 @@ use crate::engine::{self, Engine};
 use crate::error::{CreateSignerError, OpenSignerError};
 use crate::metrics::Metrics;
 use crate::options::{Listening, Options};
+use crate::passphrase_change::ChangePassphraseError;
 use crate::service::{self, RunError};
 use crate::signer_store::SignerStore;
 
@@ -52,6 +53,22 @@ impl Signer {
         let metrics = Arc::new(Metrics::default());
         let engine = Engine::new(directory.to_owned(), store, Arc::clone(&metrics));
         Self { engine, metrics, passphrase: Zeroizing::new(passphrase.to_owned()) }
+    }
+
+    /// Changes the passphrase of a signer that is not running. `params` sets the cost of guessing
+    /// the new one.
+    ///
+    /// # Errors
+    /// [`ChangePassphraseError`]. After a failure the signer opens with the passphrase that was in
+    /// force when its key file was last written.
+    pub fn change_passphrase(
+        &mut self,
+        new: &str,
+        params: KdfParams,
+    ) -> Result<(), ChangePassphraseError> {
+        self.engine.change_passphrase(&self.passphrase, new, params)?;
+        self.passphrase = Zeroizing::new(new.to_owned());
+        Ok(())
     }
 
     /// Executes a command while the signer is not running. `now` is in seconds since 1970.

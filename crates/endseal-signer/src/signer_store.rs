@@ -4,7 +4,7 @@ use std::path::Path;
 
 use endseal_crypto::random::Random;
 use endseal_nostr::key::{PublicKey, SecretKey};
-use endseal_store::{KdfParams, OpenOptions, Protection, Store, Unlock};
+use endseal_store::{KdfParams, OpenOptions, Protection, ReprotectError, Store, Unlock};
 
 use crate::error::{
     CreateSignerError, ImportError, LoadError, OpenSignerError, StateError, UnlockError,
@@ -105,13 +105,27 @@ impl SignerStore {
         Ok(StateTransaction::new(store.begin()?, state, is_stale))
     }
 
+    /// Checks the passphrase.
+    pub(crate) fn authenticate(&self, passphrase: &str) -> Result<(), UnlockError> {
+        Ok(self.store.authenticate(Unlock::Passphrase(passphrase.as_bytes()))?)
+    }
+
+    /// Replaces the key file of the store ([`Store::reprotect`]).
+    pub(crate) fn reprotect(
+        &mut self,
+        protection: Protection<'_>,
+        random: &mut impl Random,
+    ) -> Result<(), ReprotectError> {
+        self.store.reprotect(protection, random)
+    }
+
     /// Decrypts the keys of all users, which takes about 100 ms each. It is not logged.
     ///
     /// # Errors
     /// [`UnlockError::Passphrase`] for a wrong passphrase, even if there are no users. Other
     /// variants if a key cannot be decrypted.
     pub fn unlock(&self, passphrase: &str) -> Result<SigningKeys, UnlockError> {
-        self.store.authenticate(Unlock::Passphrase(passphrase.as_bytes()))?;
+        self.authenticate(passphrase)?;
         SigningKeys::open(self.state.users(), passphrase)
     }
 
@@ -128,8 +142,7 @@ impl SignerStore {
         now: u64,
         random: &mut impl Random,
     ) -> Result<PublicKey, ImportError> {
-        let unlock = Unlock::Passphrase(passphrase.as_bytes());
-        self.store.authenticate(unlock).map_err(UnlockError::from)?;
+        self.authenticate(passphrase)?;
         let user = User::seal(secret, passphrase, label, now, random)?;
         let key = *user.key();
         let mut entry = LogEntry::new(Matter::UserImported, now);

@@ -15,6 +15,7 @@ mod init;
 mod invite;
 mod lock;
 mod log;
+mod passphrase;
 mod revoke;
 mod rules;
 mod run;
@@ -56,6 +57,7 @@ enum Command {
     Log(log::Args),
     Lock(lock::Args),
     Unlock(unlock::Args),
+    Passphrase(passphrase::Args),
     Backup(backup::Args),
     SignIn(sign_in::Args),
     Status(status::Args),
@@ -78,6 +80,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Log(args) => log::run(&args, ctx),
         Command::Lock(args) => lock::run(&args, ctx),
         Command::Unlock(args) => unlock::run(&args, ctx),
+        Command::Passphrase(args) => passphrase::run(&args, ctx),
         Command::Backup(args) => backup::run(&args, ctx),
         Command::SignIn(args) => sign_in::run(&args, ctx),
         Command::Status(args) => status::run(&args, ctx),

@@ -94,7 +94,7 @@ const NOSTR: [&str; 12] = [
     "nostr unwrap",
     "nostr decode",
 ];
-const SIGNER: [&str; 18] = [
+const SIGNER: [&str; 19] = [
     "signer init",
     "signer import",
     "signer run",
@@ -110,6 +110,7 @@ const SIGNER: [&str; 18] = [
     "signer log",
     "signer lock",
     "signer unlock",
+    "signer passphrase",
     "signer backup",
     "signer sign-in",
     "signer status",
@@ -415,6 +416,8 @@ fn fields_of_the_signer_are_documented() {
     seen.run(&alice, &[&["signer", "init", "--relay", &world.url()], &pass[..]].concat());
     let key = format!("{:064x}", 1);
     seen.feed(&alice, &[&["signer", "import"], &pass[..]].concat(), key.as_bytes());
+    let change = ["signer", "passphrase", "--new-passphrase-file", "pass"];
+    seen.run(&alice, &[&change, &pass[..]].concat());
     let owner = Owner(Person { name: "alice", scratch: &scratch });
     let args = ["--json", "--allow-private", "--listen", "127.0.0.1:0", "--page", "127.0.0.1:0"];
     let signer = Running::start(&owner, &args);

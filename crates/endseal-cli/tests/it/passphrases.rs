@@ -115,3 +115,27 @@ fn a_passphrase_comes_from_standard_input_or_a_file_of_windows() {
     let opened = run(Command::new("sh").arg("-c").arg(seal).current_dir(scratch.folder())).ok();
     assert_eq!(opened.text(), "the content");
 }
+
+#[test]
+fn the_passphrase_of_the_signer_is_changed_in_place() {
+    let scratch = Scratch::new();
+    let alice = Person { name: "alice", scratch: &scratch };
+    with(&alice, "correct horse", &["signer", "init", "--relay", "wss://relay.example"]).ok();
+    let key = "0000000000000000000000000000000000000000000000000000000000000003";
+    scratch.write("key", key);
+    with(&alice, "correct horse", &["signer", "import", "key"]).ok();
+    let before = with(&alice, "correct horse", &["signer", "status"]).ok();
+    scratch.write("new", format!("{COMPOSED}\n"));
+    let change = ["signer", "passphrase", "--new-passphrase-file", "new"];
+    with(&alice, "wrong", &change).fails(1, "the passphrase is wrong");
+    let changed = with(&alice, "correct horse", &change).ok();
+    assert!(changed.confirmation().ends_with("has a new passphrase"), "{}", changed.err);
+    with(&alice, "correct horse", &["signer", "status"]).fails(1, "the passphrase is wrong");
+    let after = with(&alice, DECOMPOSED, &["signer", "status"]).ok();
+    assert_eq!(before.text(), after.text());
+    // The users' keys are under the new one, too: importing checks it and opens them.
+    scratch.write("other", key.replace('3', "5"));
+    with(&alice, COMPOSED, &["signer", "import", "other"]).ok();
+    // The new one is not that which opens the signer.
+    alice.run(&change).fails(2, "a passphrase is needed");
+}

@@ -10,6 +10,7 @@ use endseal_nostr::key::{PublicKey, SecretKey, SigningKey};
 use super::name;
 use crate::bytes::{Fields, RecordWriter};
 use crate::error::{RecordError, UnlockError};
+use crate::passphrase_change::ChangePassphraseError;
 use crate::text::{BoundedText, MAX_NAME};
 
 /// User of the signer: a key that apps may use, encrypted under the passphrase.
@@ -19,6 +20,8 @@ pub struct User {
     made: u64,
     label: BoundedText<MAX_NAME>,
     encrypted: EncryptedKey,
+    /// The key under the next passphrase, while a change of the passphrase is not completed.
+    next: Option<EncryptedKey>,
 }
 
 impl User {
@@ -36,24 +39,50 @@ impl User {
         now: u64,
         random: &mut impl Random,
     ) -> Result<Self, SealError> {
-        let handling = Handling::Untracked;
-        let encrypted = EncryptedKey::seal(secret, passphrase, DEFAULT_LOG_N, handling, random)?;
-        Ok(Self { key: secret.public_key(), made: now, label, encrypted })
+        let encrypted = encrypt(secret, passphrase, random)?;
+        Ok(Self { key: secret.public_key(), made: now, label, encrypted, next: None })
     }
 
-    /// Decrypts the key. It takes 64 MiB of memory and about 100 ms.
+    /// Decrypts the key. It takes 64 MiB of memory and about 100 ms, twice after a change of the
+    /// passphrase that was interrupted.
     ///
     /// # Errors
     /// [`UnlockError::Passphrase`] if the passphrase is wrong, [`UnlockError::Memory`] if there is
     /// not enough memory, and [`UnlockError::Key`] if the result is not the key of this user.
     pub fn open(&self, passphrase: &str) -> Result<SigningKey, UnlockError> {
-        let secret = self.encrypted.open(passphrase, DEFAULT_MAX_LOG_N);
-        let key = SigningKey::new(secret.map_err(|error| match error {
-            OpenError::Authentication => UnlockError::Passphrase,
-            OpenError::Memory => UnlockError::Memory,
-            _ => UnlockError::Key,
-        })?);
-        if *key.public_key() == self.key { Ok(key) } else { Err(UnlockError::Key) }
+        self.decrypt(passphrase).map(|(_, secret)| SigningKey::new(secret))
+    }
+
+    /// Returns the user with the key under both passphrases.
+    pub(crate) fn with_next(
+        &self,
+        present: &str,
+        next: &str,
+        random: &mut impl Random,
+    ) -> Result<Self, ChangePassphraseError> {
+        let (encrypted, secret) = self.decrypt(present)?;
+        let (encrypted, next) = (*encrypted, encrypt(&secret, next, random)?);
+        Ok(Self { encrypted, next: Some(next), ..self.clone() })
+    }
+
+    /// Returns the user with the key under the next passphrase alone.
+    pub(crate) fn without_former(self) -> Self {
+        let Self { encrypted, next, .. } = self.clone();
+        Self { encrypted: next.unwrap_or(encrypted), next: None, ..self }
+    }
+
+    /// Finds the encrypted key that the passphrase opens, and decrypts it.
+    fn decrypt(&self, passphrase: &str) -> Result<(&EncryptedKey, SecretKey), UnlockError> {
+        for encrypted in core::iter::once(&self.encrypted).chain(&self.next) {
+            match encrypted.open(passphrase, DEFAULT_MAX_LOG_N) {
+                Err(OpenError::Authentication) => {}
+                Err(OpenError::Memory) => return Err(UnlockError::Memory),
+                Err(_) => return Err(UnlockError::Key),
+                Ok(secret) if secret.public_key() == self.key => return Ok((encrypted, secret)),
+                Ok(_) => return Err(UnlockError::Key),
+            }
+        }
+        Err(UnlockError::Passphrase)
     }
 
     /// Public key of the user.
@@ -89,24 +118,44 @@ impl User {
         let key = PublicKey::from_bytes(key).map_err(|_| RecordError::Value)?;
         let mut fields = Fields::versioned(value)?;
         let (made, label) = (fields.u64()?, fields.text()?);
-        let text: &[u8; TEXT_LEN] = fields.array()?;
+        let encrypted = encrypted_key(fields.array()?)?;
+        let next = match fields.is_empty() {
+            true => None,
+            false => Some(encrypted_key(fields.array()?)?),
+        };
         fields.end()?;
-        let text = str::from_utf8(text).map_err(|_| RecordError::Value)?;
-        let encrypted = EncryptedKey::from_text(text).map_err(|_| RecordError::Value)?;
-        // Bech32 may be in upper case; a record must not.
-        if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            return Err(RecordError::Value);
-        }
-        Ok(Self { key, made, label, encrypted })
+        Ok(Self { key, made, label, encrypted, next })
     }
 
     /// Encodes the value of the record.
     #[must_use]
     #[allow(clippy::missing_panics_doc, clippy::expect_used)]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let mut text = [0; TEXT_LEN];
-        let text = self.encrypted.write_text(&mut text).expect("the text has this length");
-        let writer = RecordWriter::versioned(10 + MAX_NAME + TEXT_LEN).u64(self.made);
-        writer.text(&self.label).bytes(text.as_bytes()).finish()
+        let writer = RecordWriter::versioned(10 + MAX_NAME + 2 * TEXT_LEN).u64(self.made);
+        let keys = core::iter::once(&self.encrypted).chain(&self.next);
+        let write = |writer: RecordWriter, key: &EncryptedKey| {
+            let mut text = [0; TEXT_LEN];
+            let text = key.write_text(&mut text).expect("the text has this length");
+            writer.bytes(text.as_bytes())
+        };
+        keys.fold(writer.text(&self.label), write).finish()
+    }
+}
+
+fn encrypt(
+    secret: &SecretKey,
+    passphrase: &str,
+    random: &mut impl Random,
+) -> Result<EncryptedKey, SealError> {
+    EncryptedKey::seal(secret, passphrase, DEFAULT_LOG_N, Handling::Untracked, random)
+}
+
+/// Reads an encrypted key. Bech32 may be in upper case; a record must not.
+fn encrypted_key(text: &[u8; TEXT_LEN]) -> Result<EncryptedKey, RecordError> {
+    let text = str::from_utf8(text).map_err(|_| RecordError::Value)?;
+    let encrypted = EncryptedKey::from_text(text).map_err(|_| RecordError::Value)?;
+    match text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        true => Err(RecordError::Value),
+        false => Ok(encrypted),
     }
 }

@@ -108,6 +108,19 @@ impl<'s> StateTransaction<'s> {
         Ok(())
     }
 
+    /// Replaces the record of a user.
+    ///
+    /// # Errors
+    /// [`StateError::UnknownUser`] if the signer has no such user.
+    pub(crate) fn replace_user(&mut self, user: User) -> Result<(), StateError> {
+        if !self.users.contains_key(user.key()) {
+            return Err(StateError::UnknownUser);
+        }
+        self.put(User::KIND, &user.name(), &user.to_bytes())?;
+        self.state.users.insert(*user.key(), user);
+        Ok(())
+    }
+
     /// Adds an app. Its number must be [`Settings::next_app`].
     ///
     /// # Errors

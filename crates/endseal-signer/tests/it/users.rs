@@ -1,8 +1,11 @@
 //! Tests of users' keys under the signer's passphrase.
 
+use std::fs;
+
 use endseal_crypto::random::OsRandom;
 use endseal_signer::{
-    BoundedText, ImportError, Matter, OpenSignerError, SignerStore, StateError, UnlockError, User,
+    BoundedText, ChangePassphraseError, ImportError, Matter, OpenSignerError, SignerStore,
+    StateError, UnlockError, User,
 };
 use endseal_store::{CreateStoreError, KdfParams, OpenOptions, OpenStoreError};
 
@@ -105,8 +108,72 @@ fn no_file_holds_a_key_in_plain() {
     drop(transaction);
     drop(store);
     for file in ["store.db", "store.db-wal", "key", "lock"] {
-        let Ok(bytes) = std::fs::read(world.path().join(file)) else { continue };
+        let Ok(bytes) = fs::read(world.path().join(file)) else { continue };
         assert!(!holds(&bytes, key.expose_secret()), "{file}");
         assert!(!holds(&bytes, b"ncryptsec1"), "{file}");
     }
+}
+
+#[test]
+fn the_passphrase_is_changed_for_the_store_and_all_keys() {
+    let (world, mut signer) = World::new();
+    for number in [1, 2] {
+        let key = secret_key(number);
+        signer.import(&key, PASSPHRASE, BoundedText::default(), NOW, &mut OsRandom).unwrap();
+    }
+    let minimum = KdfParams::MINIMUM;
+    let wrong = signer.change_passphrase("wrong", "next", minimum, &mut OsRandom);
+    assert!(matches!(wrong.err(), Some(ChangePassphraseError::Unlock(UnlockError::Passphrase))));
+    signer.change_passphrase(PASSPHRASE, "next", minimum, &mut OsRandom).unwrap();
+    assert!(matches!(signer.unlock(PASSPHRASE).err(), Some(UnlockError::Passphrase)));
+    drop(signer);
+    let old = SignerStore::open(&world.path(), PASSPHRASE, OpenOptions::new()).err();
+    assert!(matches!(old, Some(OpenSignerError::Open(OpenStoreError::Authentication))));
+    let signer = SignerStore::open(&world.path(), "next", OpenOptions::new()).unwrap();
+    let keys = signer.unlock("next").unwrap();
+    for number in [1, 2] {
+        assert!(keys.get(&public_key(number)).unwrap().secret_key() == &secret_key(number));
+        let user = signer.state().user(&public_key(number)).unwrap();
+        assert!(matches!(user.open(PASSPHRASE).err(), Some(UnlockError::Passphrase)));
+    }
+}
+
+/// A process that is killed leaves the key file of before or after, and records with both keys.
+#[test]
+fn a_change_that_was_interrupted_leaves_one_passphrase_in_force() {
+    let (world, mut signer) = World::new();
+    let import = |signer: &mut SignerStore, passphrase| {
+        let label = BoundedText::default();
+        signer.import(&secret_key(1), passphrase, label, NOW, &mut OsRandom).unwrap();
+    };
+    import(&mut signer, PASSPHRASE);
+    drop(signer);
+    let key_file = world.path().join("key");
+    let before = fs::read(&key_file).unwrap();
+    let mut signer = world.open();
+    let first = signer.state().user(&public_key(1)).unwrap().to_bytes().to_vec();
+    let minimum = KdfParams::MINIMUM;
+    signer.change_passphrase(PASSPHRASE, "next", minimum, &mut OsRandom).unwrap();
+    let second = signer.state().user(&public_key(1)).unwrap().to_bytes().to_vec();
+    drop(signer);
+    let after = fs::read(&key_file).unwrap();
+    // The record while it changes: the former value, and the key under the next passphrase.
+    let both = [&first[..], &second[second.len() - 162..]].concat();
+    for (file, passphrase) in [(&before, PASSPHRASE), (&after, "next")] {
+        fs::write(&key_file, file).unwrap();
+        let signer = SignerStore::open(&world.path(), passphrase, OpenOptions::new()).unwrap();
+        let user = User::from_bytes(&public_key(1).to_bytes(), &both).unwrap();
+        assert!(user.open(passphrase).unwrap().secret_key() == &secret_key(1));
+        assert_eq!(user.to_bytes().to_vec(), both);
+        drop(signer);
+    }
+    assert!(matches!(
+        User::from_bytes(&public_key(1).to_bytes(), &both).unwrap().open("other").err(),
+        Some(UnlockError::Passphrase)
+    ));
+    // With the records of after and the key file of after it is complete.
+    let mut signer = SignerStore::open(&world.path(), "next", OpenOptions::new()).unwrap();
+    assert!(signer.unlock("next").is_ok());
+    signer.change_passphrase("next", "third", minimum, &mut OsRandom).unwrap();
+    assert!(signer.unlock("third").is_ok());
 }

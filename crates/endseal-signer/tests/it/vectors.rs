@@ -68,6 +68,7 @@ fn settings(it: &Settings, value: &[u8]) -> Value {
 
 fn user(it: &User, value: &[u8]) -> Value {
     assert_eq!(**it.to_bytes(), *value);
+    // The second key is there while the passphrase changes.
     assert!(it.open("correct").is_ok_and(|key| key.public_key() == it.key()));
     json!({ "made": it.made(), "label": it.label().as_str() })
 }

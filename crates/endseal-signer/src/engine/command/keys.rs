@@ -1,11 +1,13 @@
 //! Commands for users' keys: import, unlock and lock.
 
 use endseal_nostr::key::SecretKey;
+use endseal_store::KdfParams;
 
 use super::Outcome;
 use crate::control::{CommandError, Reply};
 use crate::engine::{Engine, view};
 use crate::error::{ImportError, StateError, UnlockError};
+use crate::passphrase_change::ChangePassphraseError;
 use crate::records::line::{LogEntry, Matter};
 use crate::text::BoundedText;
 
@@ -56,6 +58,16 @@ impl Engine {
         self.parts.keys = Some(keys);
         self.count_apps();
         Ok(())
+    }
+
+    /// Changes the passphrase of a signer whose keys are not decrypted.
+    pub(crate) fn change_passphrase(
+        &mut self,
+        present: &str,
+        new: &str,
+        params: KdfParams,
+    ) -> Result<(), ChangePassphraseError> {
+        self.store.change_passphrase(present, new, params, &mut self.parts.random)
     }
 
     pub(super) fn lock(&mut self, now: u64) -> Outcome {
