@@ -6,6 +6,7 @@ use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cmd;
 use crate::global::Global;
+use crate::{examples, help_groups};
 
 /// Seal files to people and groups, open them, and send them between machines
 ///
@@ -47,12 +48,18 @@ pub(crate) fn tree() -> clap::Command {
     let root = Cli::command();
     let globals = root.get_arguments().filter(|argument| argument.is_global_set());
     let globals: Vec<_> = globals.map(|it| it.clone().hide_short_help(true)).collect();
-    root.mut_subcommands(|command| brief(command, &globals))
+    let template = help_groups::template(&root);
+    root.help_template(template).mut_subcommands(|command| brief(command, "", &globals))
 }
 
-fn brief(command: clap::Command, globals: &[Arg]) -> clap::Command {
-    let command = command.mut_subcommands(|below| brief(below, globals));
-    command.args(globals).after_help("Options of every command: endseal --help").after_long_help("")
+/// Completes a command that is below the commands `above`.
+fn brief(command: clap::Command, above: &str, globals: &[Arg]) -> clap::Command {
+    let names = format!("{above} {}", command.get_name());
+    let names = names.trim_start();
+    let command = command.mut_subcommands(|below| brief(below, names, globals));
+    let examples = examples::help(names);
+    let command = command.args(globals).after_long_help(examples);
+    command.after_help("Options of every command: endseal --help")
 }
 
 #[derive(Debug, Subcommand)]

@@ -18,7 +18,20 @@ pub(crate) fn root() -> Command {
     ROOT.get().map_or_else(|| Command::new("endseal"), |root| root())
 }
 
+/// Returns [`root`] for a listing: without the subcommands that print help, which are copies of all
+/// others, and with the options of every command, which the short help leaves out.
+pub(crate) fn without_help() -> Command {
+    fn listed(command: Command) -> Command {
+        command
+            .disable_help_subcommand(true)
+            .mut_args(|argument| argument.hide_short_help(false))
+            .mut_subcommands(listed)
+    }
+    listed(root())
+}
+
 /// Returns the built tree of all commands. Each command also has the global options.
+#[cfg(test)]
 pub(crate) fn all() -> Command {
     let mut all = root();
     all.build();

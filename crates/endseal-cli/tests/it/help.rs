@@ -1,8 +1,11 @@
 //! Tests of help texts, manual pages and completions.
 
+use std::path::Path;
+use std::process::Command;
+
 use endseal_testing::Scratch;
 
-use crate::people::{Person, program, run};
+use crate::people::{PROGRAM, Person, program, run};
 
 #[test]
 fn help_is_a_command_too() {
@@ -21,6 +24,28 @@ fn help_documents_exit_codes_and_variables() {
     }
     let none = run(&mut program());
     assert_eq!(none.code, 2);
+}
+
+#[test]
+fn commands_are_listed_by_tasks_and_have_examples() {
+    for flag in ["-h", "--help", "help"] {
+        let help = run(program().arg(flag)).ok();
+        for part in
+            ["Files:\n  init ", "Conversations over a hub:\n", "  For example: endseal seal"]
+        {
+            assert!(help.text().contains(part), "{part} of {}", help.text());
+        }
+    }
+    let help = run(program().args(["say", "--help"])).ok();
+    assert!(
+        help.text().ends_with(
+            "Examples:\n  endseal say bob 'at noon'\n  make 2>&1 | endseal say team -\n"
+        ),
+        "{}",
+        help.text()
+    );
+    let short = run(program().args(["say", "-h"])).ok();
+    assert!(!short.text().contains("Examples"), "{}", short.text());
 }
 
 #[test]
@@ -56,13 +81,22 @@ fn manual_pages_of_all_commands_are_written_once() {
     let scratch = Scratch::new();
     let page = run(program().arg("man")).ok();
     assert!(page.text().contains(".TH endseal 1"));
-    assert!(page.text().contains("Exit codes:"));
-    run(program().arg("man").arg(scratch.folder())).ok();
+    for section in [".SH \"EXIT STATUS\"", ".SH \"ENVIRONMENT\"", ".SH \"EXAMPLES\""] {
+        assert!(page.text().contains(section), "{section} of {}", page.text());
+    }
+    let written = run(program().arg("man").arg(scratch.folder())).ok();
+    let pages = written.text().lines().count();
+    assert!((80..=160).contains(&pages), "{pages}");
+    assert!(!written.text().contains("help"), "{}", written.text());
     for name in ["endseal.1", "endseal-seal.1", "endseal-group-add.1"] {
         assert!(scratch.has(name), "{name} of {:?}", scratch.names());
     }
     let page = String::from_utf8(scratch.read("endseal-seal.1")).unwrap();
     assert!(page.contains("passphrase\\-file") && !page.contains(".SH EXTRA"), "{page}");
+    assert!(page.contains("endseal seal \\-r bob \\-o notes.es notes.txt"), "{page}");
+    assert!(page.contains(".SH \"EXIT STATUS\""), "{page}");
+    let option = String::from_utf8(scratch.read("endseal-contacts-add.1")).unwrap();
+    assert!(option.contains("endseal contacts add bob bob.txt"), "{option}");
     run(program().arg("man").arg(scratch.folder())).fails(2, "exists already");
     run(program().args(["man", "--force"]).arg(scratch.folder())).ok();
     run(program().arg("man").arg(scratch.path("new/folder"))).ok();
@@ -77,6 +111,36 @@ fn completions_are_printed_for_each_shell() {
         assert!(script.text().contains("endseal") && script.text().contains("passphrase-file"));
     }
     assert_eq!(run(program().args(["completions", "csh"])).code, 2);
+}
+
+#[test]
+fn bash_completes_names() {
+    let scratch = Scratch::new();
+    let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
+    alice.knows(&bob);
+    alice.run(&["contacts", "add", "berta", &Person::new("c", &scratch).identity()]).ok();
+    alice.run(&["group", "create", "band", "bob"]).ok();
+    alice.run(&["peers", "add", "desk", &bob.peer_id()]).ok();
+    let folder = Path::new(PROGRAM).parent().unwrap().display();
+    let complete = |words: &str| {
+        let script = format!(
+            "PATH='{folder}':$PATH; source <(endseal completions bash); COMP_WORDS=({words}); \
+             COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); compopt() {{ :; }}; _endseal_with_names \
+             endseal \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD - 1]}}\"; \
+             printf '%s\\n' \"${{COMPREPLY[@]}}\" | sort | tr '\\n' ' '"
+        );
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &script]).env("ENDSEAL_HOME", scratch.path("alice"));
+        run(bash.current_dir(scratch.folder())).ok().text().trim_end().to_owned()
+    };
+    assert_eq!(complete("endseal say b"), "band berta bob");
+    assert_eq!(complete("endseal seal -r be"), "berta");
+    assert_eq!(complete("endseal seal -g ''"), "band");
+    assert_eq!(complete("endseal send de"), "desk@");
+    assert_eq!(complete("endseal session verify bo"), "bob");
+    assert_eq!(complete("endseal --home bob say b"), "");
+    assert!(complete("endseal seal --to").contains("--to-self"));
+    assert!(complete("endseal con").contains("contacts"));
 }
 
 #[test]
