@@ -60,7 +60,8 @@ class NoKiller:
 
 def clean_environment():
     drop = ("ENDSEAL_", "XDG_", "HOME")
-    return {name: value for name, value in os.environ.items() if not name.startswith(drop)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(drop)}
+    return kept | {"TZ": "UTC0"}
 
 
 class Ran:

@@ -4,7 +4,7 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_node::messages::DeviceChange;
 
 use crate::names::Names;
-use crate::time::rfc3339;
+use crate::time;
 
 /// A line for people: "bob has a new device 7 since TIME".
 pub(crate) fn line(change: &DeviceChange, own: &PublicKey, names: &Names) -> String {
@@ -13,7 +13,7 @@ pub(crate) fn line(change: &DeviceChange, own: &PublicKey, names: &Names) -> Str
         true => ("you".to_owned(), "have"),
         false => (names.person(&change.person, None), "has"),
     };
-    let time = rfc3339(time);
+    let time = time::local(time);
     match is_new {
         true => format!("{subject} {has} a new device {device} since {time}"),
         false => format!("{subject} {has} revoked device {device} since {time}"),

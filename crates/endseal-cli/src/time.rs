@@ -1,19 +1,56 @@
-//! Formatting of points in time (RFC 3339, UTC).
+//! Formatting of points in time (RFC 3339): in UTC for programs, and in local time for people.
+
+mod rule;
+mod zone;
+
+use std::sync::OnceLock;
 
 use time::UtcDateTime;
+use zone::Zone;
 
 /// Formats milliseconds since 1970-01-01T00:00:00Z with a precision of one second. RFC 3339 has no
 /// time after the year 9999: later ones are formatted as its last second.
 pub(crate) fn rfc3339(milliseconds: u64) -> String {
+    with_offset(milliseconds, 0)
+}
+
+/// Like [`rfc3339`], in the time zone of the user and with its offset, for text that people read.
+pub(crate) fn local(milliseconds: u64) -> String {
+    static ZONE: OnceLock<Zone> = OnceLock::new();
+    // Tests in this process are independent of the machine's zone.
+    let variable = if cfg!(test) { Some("UTC0".into()) } else { std::env::var_os("TZ") };
+    let zone = ZONE.get_or_init(|| Zone::find(variable));
     let seconds = i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX);
-    let time = UtcDateTime::from_unix_timestamp(seconds).unwrap_or(UtcDateTime::MAX);
+    with_offset(milliseconds, zone.offset(seconds))
+}
+
+/// Formats a time with an offset in seconds, of which RFC 3339 has whole minutes.
+fn with_offset(milliseconds: u64, offset: i64) -> String {
+    let minutes = offset / 60;
+    let seconds = i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX);
+    let time = UtcDateTime::from_unix_timestamp(seconds.saturating_add(minutes * 60));
+    let time = time.unwrap_or(UtcDateTime::MAX);
     let (date, (hour, minute, second)) = (time.date(), time.as_hms());
-    format!("{date}T{hour:02}:{minute:02}:{second:02}Z")
+    let text = format!("{date}T{hour:02}:{minute:02}:{second:02}");
+    let sign = if minutes < 0 { '-' } else { '+' };
+    match (minutes.abs() / 60, minutes.abs() % 60) {
+        (0, 0) => text + "Z",
+        (hours, minutes) => format!("{text}{sign}{hours:02}:{minutes:02}"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::rfc3339;
+    use super::{rfc3339, with_offset};
+
+    #[test]
+    fn offsets_are_shown() {
+        let noon = 1_774_785_600_000;
+        assert_eq!(with_offset(noon, 7_200), "2026-03-29T14:00:00+02:00");
+        assert_eq!(with_offset(noon, -12_600), "2026-03-29T08:30:00-03:30");
+        assert_eq!(with_offset(noon, 20_700 + 15), "2026-03-29T17:45:00+05:45");
+        assert_eq!(with_offset(noon, 0), "2026-03-29T12:00:00Z");
+    }
 
     #[test]
     fn known_times() {

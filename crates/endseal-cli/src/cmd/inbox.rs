@@ -16,7 +16,7 @@ use crate::names::identity_text;
 use crate::node_access::{NodeAccess, with_node};
 use crate::printable::{indent, plural};
 use crate::problem_text::meaning;
-use crate::time::rfc3339;
+use crate::time::{local, rfc3339};
 
 /// Print the texts that arrived and were not read
 ///
@@ -151,7 +151,7 @@ pub(super) fn shown(name: &str, row: &TextRow) -> Zeroizing<String> {
     let mut line = Zeroizing::new(String::with_capacity(2 * len + 128));
     match (row.time, text) {
         (Some(time), Some(text)) => {
-            line.push_str(&rfc3339(time));
+            line.push_str(&local(time));
             line.push(' ');
             line.push_str(name);
             line.push_str("> ");
@@ -174,7 +174,7 @@ fn list_problems(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             return Err(CallError::Unexpected.into());
         };
         for problem in &found.rows {
-            let (time, class) = (rfc3339(problem.time), problem.class.as_str());
+            let class = problem.class.as_str();
             let peer = PeerIdText::from(problem.peer).to_string();
             let from = problem.device.map(|device| device.identity);
             let who = match &from {
@@ -182,9 +182,10 @@ fn list_problems(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 None if problem.peer.as_bytes() == &[0; 32] => "-".to_owned(),
                 None => peer.clone(),
             };
+            let time = local(problem.time);
             text.push_str(&format!("{time} {class} {who}{}\n", meaning(class)));
             list.push(json::object([
-                ("time", time.into()),
+                ("time", rfc3339(problem.time).into()),
                 ("class", class.into()),
                 ("from", from.map(identity_text).into()),
                 ("name", from.and_then(|it| names.contact(&it)).into()),

@@ -55,9 +55,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let incoming = Incoming::open(&identity, policy, envelope)?;
     let sender = Sender::new(incoming.sender(), &contacts, identity.public());
     let at = incoming.time();
-    let sent = if at == 0 { None } else { Some(time::rfc3339(at)) };
+    let sent = if at == 0 { None } else { Some(at) };
     let message_id = encode_string(incoming.message_id());
-    let dated = sent.as_ref().map(|sent| format!(", dated {sent}")).unwrap_or_default();
+    let dated = sent.map(|at| format!(", dated {}", time::local(at))).unwrap_or_default();
     let suite = incoming.suite().name();
     ctx.note(&format!("sealed by {}{dated}, suite {suite}", sender.text()));
     let mut progress = Progress::new(ctx, "opening", input.len);
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("sender_name", sender.name.into()),
         ("sender_is_self", sender.is_self.into()),
         ("suite", suite.into()),
-        ("time", sent.into()),
+        ("time", sent.map(time::rfc3339).into()),
         ("message_id", message_id.into()),
     ]);
     let (data_on_stdout, path) = (output.is_stdout(), output.path());

@@ -23,7 +23,7 @@ use crate::names::Names;
 use crate::network::{self, Destination, Timeouts};
 use crate::printable::{plural, printable};
 use crate::sessions::{open, unlock, work_and_close};
-use crate::time::rfc3339;
+use crate::time::{local, rfc3339};
 use crate::typed::redacted;
 
 /// Limit on the attempts, which take up to 10 s each, with half a minute of waiting between them.
@@ -131,7 +131,7 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
         });
     }
     if let Some(time) = report.hub_forgot {
-        let time = rfc3339(time);
+        let time = local(time);
         ctx.note(&format!(
             "warning: the hub has lost messages that it accepted until {time}: some of them may \
              not have arrived"

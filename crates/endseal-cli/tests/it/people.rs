@@ -73,7 +73,7 @@ pub(crate) fn program() -> Command {
     for name in ["ENDSEAL_HOME", "ENDSEAL_PASSPHRASE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOME"] {
         command.env_remove(name);
     }
-    command.stdin(Stdio::null());
+    command.env("TZ", "UTC0").stdin(Stdio::null());
     command
 }
 

@@ -3,7 +3,7 @@
 use endseal_testing::Scratch;
 
 use crate::messages::{Hub, members, texts};
-use crate::people::Person;
+use crate::people::{Person, run};
 
 #[test]
 fn a_folder_is_packed_first() {
@@ -94,4 +94,23 @@ fn a_sealed_file_that_was_changed_as_text_has_a_hint() {
     assert_eq!(ran.code, 1, "{}", ran.err);
     scratch.write("cut", &sealed[..40]);
     bob.run(&["open", "-o", "opened", "cut"]).fails(1, "get it again as binary");
+}
+
+#[test]
+fn times_are_local_for_people_and_in_utc_for_programs() {
+    let scratch = Scratch::new();
+    let bob = Person::new("bob", &scratch);
+    scratch.write("notes", "at noon");
+    bob.run(&["seal", "--to-self", "-o", "sealed", "notes"]).ok();
+    let open = |zone: &str, args: &[&str]| {
+        let mut command = bob.command(&[&["open"], args, &["-fo", "opened", "sealed"]].concat());
+        run(command.env("TZ", zone)).ok()
+    };
+    let dated = open("<+0545>-5:45", &[]).err;
+    assert!(dated.contains("+05:45, suite"), "{dated}");
+    let utc = open("", &[]).err;
+    assert!(utc.contains("Z, suite"), "{utc}");
+    let json = open("<+0545>-5:45", &["--json"]).json();
+    assert!(json["time"].as_str().unwrap().ends_with('Z'), "{json}");
+    assert!(utc.contains(json["time"].as_str().unwrap()), "{json} {utc}");
 }

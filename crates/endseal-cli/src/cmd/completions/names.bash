@@ -1,5 +1,5 @@
 
-# Names of contacts, groups and peers, which endseal lists when they are needed.
+# Names of contacts, groups and peers. The program is asked for them at each completion.
 _endseal_list() {
     local home=() index
     for ((index = 1; index < COMP_CWORD; index++)); do

@@ -11,7 +11,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
 use crate::node_access::with_node;
-use crate::time::rfc3339;
+use crate::time::{local, rfc3339};
 
 /// List the devices of a person, and when they were added or revoked
 ///
@@ -47,23 +47,22 @@ pub(super) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     for number in &devices.numbers {
         let is_this = own == Some(*number);
         let mark = if is_this { "  this device" } else { "" };
-        let since = since(*number).map(rfc3339);
-        let shown = since.as_ref().map(|it| format!("  since {it}")).unwrap_or_default();
+        let since = since(*number);
+        let shown = since.map(|it| format!("  since {}", local(it))).unwrap_or_default();
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{number}{shown}{mark}");
         list.push(json::object([
             ("device", (*number).into()),
-            ("since", since.into()),
+            ("since", since.map(rfc3339).into()),
             ("is_this", is_this.into()),
             ("is_revoked", false.into()),
         ]));
     }
     for DeviceChange { device, time, .. } in devices.changes.iter().filter(|it| !it.is_new) {
-        let time = rfc3339(*time);
-        let _ = writeln!(text, "{device}  revoked {time}");
+        let _ = writeln!(text, "{device}  revoked {}", local(*time));
         list.push(json::object([
             ("device", (*device).into()),
-            ("since", time.into()),
+            ("since", rfc3339(*time).into()),
             ("is_this", false.into()),
             ("is_revoked", true.into()),
         ]));

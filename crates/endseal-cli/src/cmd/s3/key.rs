@@ -131,13 +131,13 @@ fn shown(ring: &Ring) -> Outcome {
     let mut text = String::new();
     let mut keys = Vec::new();
     for entry in ring.entries() {
-        let (id, made) = (entry.id.as_str(), time::rfc3339(entry.created * 1_000));
+        let (id, made) = (entry.id.as_str(), entry.created * 1_000);
         let does = if entry.wraps { "wraps" } else { "opens" };
         // Writing into a string cannot fail.
-        let _ = writeln!(text, "{id}  {made}  {does}");
+        let _ = writeln!(text, "{id}  {}  {does}", time::local(made));
         keys.push(json::object([
             ("id", Value::from(id)),
-            ("created", Value::from(made)),
+            ("created", Value::from(time::rfc3339(made))),
             ("wraps", Value::from(entry.wraps)),
         ]));
     }

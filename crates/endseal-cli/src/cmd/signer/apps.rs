@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 use endseal_signer::control::{AppState, AppView, Command, Flow, Reply, RuleView};
 
 use super::access;
-use super::rules::{self, date};
+use super::rules::{self, date, local_date};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::json::{self, Value};
@@ -33,7 +33,7 @@ fn table(apps: &[AppView]) -> String {
         let (name, state) = (printable(&app.name), state(app.state));
         let mut line = format!("{:>numbers$}  {name:names$}  {state:states$}", app.number);
         if let Some(expires) = app.expires {
-            line.push_str(&format!("  until {}", date(expires)));
+            line.push_str(&format!("  until {}", local_date(expires)));
         }
         let claims = [&app.claimed_name, &app.claimed_url];
         let claims: Vec<_> = claims.into_iter().filter(|it| !it.is_empty()).collect();

@@ -3,7 +3,7 @@
 use endseal_signer::control::{Command, LineView, Reply};
 
 use super::access;
-use super::rules::date;
+use super::rules::{date, local_date};
 use crate::cmd::nostr::peer;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 }
 
 fn text(line: &LineView) -> String {
-    let mut text = format!("{:>6}  {}  ", line.number, date(line.time));
+    let mut text = format!("{:>6}  {}  ", line.number, local_date(line.time));
     text.push_str(&printable(&line.matter).replace('_', " "));
     let mut add = |word: &str, value: Option<String>| {
         if let Some(value) = value {

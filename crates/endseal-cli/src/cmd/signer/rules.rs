@@ -106,12 +106,17 @@ pub(super) fn line(rule: &RuleView) -> String {
         line.push_str(&format!(", {}", rate_text(rate)));
     }
     if let Some(expires) = rule.expires {
-        line.push_str(&format!(", until {}", date(expires)));
+        line.push_str(&format!(", until {}", local_date(expires)));
     }
     line
 }
 
-/// Formats seconds since 1970 as RFC 3339.
+/// Formats seconds since 1970 in local time, for text that people read.
+pub(super) fn local_date(seconds: u64) -> String {
+    time::local(seconds.saturating_mul(1000))
+}
+
+/// Formats seconds since 1970 as RFC 3339 in UTC.
 pub(super) fn date(seconds: u64) -> String {
     time::rfc3339(seconds.saturating_mul(1000))
 }
