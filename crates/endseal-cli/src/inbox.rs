@@ -10,10 +10,10 @@ use endseal_node::transfer::{Inbox, ReceiveFileError, ReceiveMessagesError, Stor
 use endseal_transport::PeerId;
 use tokio::sync::Notify;
 
-use crate::cmd::listen::KnownPeers;
 use crate::ctx::Ctx;
 use crate::failure::{self, Failure};
 use crate::json::{self, Value};
+use crate::known_peers::KnownPeers;
 use crate::printable::{plural, printable};
 use crate::progress::Progress;
 use crate::reachable;

@@ -24,6 +24,7 @@ mod help_groups;
 mod inbox;
 mod interrupt;
 mod json;
+mod known_peers;
 mod log;
 mod names;
 mod network;

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use endseal_nostr::encrypted_key::SealError;
-use endseal_store::{CreateStoreError, OpenStoreError, StoreError};
+use endseal_store::{CreateStoreError, OpenStoreError, ReprotectError, StoreError};
 
 /// Reason why bytes are not a valid record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -176,4 +176,23 @@ pub enum ImportError {
     /// The key could not be recorded.
     #[error("{0}")]
     State(#[from] StateError),
+}
+
+/// Reason why the passphrase of a signer was not changed, or not everywhere.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChangePassphraseError {
+    /// The present passphrase is wrong, or a user's key does not open with it. Nothing was changed.
+    #[error("{0}")]
+    Unlock(#[from] UnlockError),
+    /// A key could not be encrypted under the new passphrase. The present one stays.
+    #[error("{0}")]
+    Seal(#[from] SealError),
+    /// The records could not be written. The key file says which passphrase is in force.
+    #[error("{0}")]
+    State(#[from] StateError),
+    /// The key file could not be replaced. The present passphrase stays, or after
+    /// [`ReprotectError::Uncertain`] either is in force.
+    #[error("{0}")]
+    Reprotect(#[from] ReprotectError),
 }

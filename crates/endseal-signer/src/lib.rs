@@ -39,13 +39,12 @@ mod state;
 mod text;
 
 pub use error::{
-    CreateSignerError, ImportError, LoadError, OpenSignerError, RecordError, StateError,
-    StateLimit, UnlockError,
+    ChangePassphraseError, CreateSignerError, ImportError, LoadError, OpenSignerError, RecordError,
+    StateError, StateLimit, UnlockError,
 };
 pub use keys::SigningKeys;
 pub use log::{LogBroken, LogFault, VerifyError, verify_log};
 pub use options::{Listening, Options};
-pub use passphrase_change::ChangePassphraseError;
 pub use records::app::{App, AppState, Flow, NotInvited};
 pub use records::head::LogHead;
 pub use records::line::{LogEntry, LogLine, LogMethod, LogVerdict, Matter};

@@ -6,30 +6,11 @@
 //! passphrase of its key file.
 
 use endseal_crypto::random::Random;
-use endseal_store::{KdfParams, Protection, ReprotectError};
+use endseal_store::{KdfParams, Protection};
 
-use crate::error::{StateError, UnlockError};
+use crate::error::{ChangePassphraseError, StateError};
 use crate::records::user::User;
 use crate::signer_store::SignerStore;
-
-/// Reason why the passphrase of a signer was not changed, or not everywhere.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ChangePassphraseError {
-    /// The present passphrase is wrong, or a user's key does not open with it. Nothing was changed.
-    #[error("{0}")]
-    Unlock(#[from] UnlockError),
-    /// A key could not be encrypted under the new passphrase. The present one stays.
-    #[error("{0}")]
-    Seal(#[from] endseal_nostr::encrypted_key::SealError),
-    /// The records could not be written. The key file says which passphrase is in force.
-    #[error("{0}")]
-    State(#[from] StateError),
-    /// The key file could not be replaced. The present passphrase stays, or after
-    /// [`ReprotectError::Uncertain`] either is in force.
-    #[error("{0}")]
-    Reprotect(#[from] ReprotectError),
-}
 
 impl SignerStore {
     /// Changes the passphrase from `present` to `new`. Each user takes about 300 ms. `params` sets

@@ -10,10 +10,9 @@ use endseal_store::{KdfParams, OpenOptions};
 
 use crate::control::{Command, CommandError, Reply, Request};
 use crate::engine::{self, Engine};
-use crate::error::{CreateSignerError, OpenSignerError};
+use crate::error::{ChangePassphraseError, CreateSignerError, OpenSignerError};
 use crate::metrics::Metrics;
 use crate::options::{Listening, Options};
-use crate::passphrase_change::ChangePassphraseError;
 use crate::service::{self, RunError};
 use crate::signer_store::SignerStore;
 

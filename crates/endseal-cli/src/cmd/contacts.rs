@@ -39,7 +39,7 @@ enum Command {
     Add {
         /// a-z, 0-9, '.', '_' and '-'
         name: Name,
-        /// What endseal id show prints, a file that has it, or - for standard input
+        /// Identity as endseal id show prints it, a file with it, or - for standard input
         #[arg(value_name = "IDENTITY|FILE|-")]
         identity: String,
         /// Replace the identity of that name

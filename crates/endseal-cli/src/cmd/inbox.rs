@@ -35,8 +35,8 @@ pub(crate) struct Args {
     follow: bool,
     /// List what arrived and cannot be shown, and what cannot be sent
     ///
-    /// Each line has the time, the class of the problem (docs/spec/node.md lists them), the sender or
-    /// receiver (a name, an identity, the peer id of a device that is not known, or -), and what
+    /// Each line has the time, the class of the problem (docs/spec/node.md lists them), the sender
+    /// or receiver (a name, an identity, the peer id of a device that is not known, or -), and what
     /// it means.
     #[arg(long, conflicts_with = "keep")]
     problems: bool,

@@ -1,7 +1,5 @@
 //! `endseal listen`: receives files and messages from peers.
 
-mod known_peers;
-
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::path::PathBuf;
@@ -12,12 +10,11 @@ use endseal_node::transfer::{Reception, TransferQuota, receive};
 use endseal_transport::{Accept, CloseCode, Endpoint, Policy, TransportKey};
 use tokio::task::spawn_local;
 
-pub(crate) use known_peers::KnownPeers;
-
 use crate::ctx::{self, Ctx, Outcome};
 use crate::duration::{self, SECOND, WEEK};
 use crate::failure::{Failure, Kind};
 use crate::inbox::Printer;
+use crate::known_peers::KnownPeers;
 use crate::network;
 use crate::output;
 use crate::passphrase;
@@ -48,8 +45,8 @@ pub(crate) struct Args {
     max_size: u64,
     /// Give up a file if no content arrives for this time
     ///
-    /// A sender that is not heard at all is given up after the shorter of this time and its own, and
-    /// not before 30 s.
+    /// A sender that is not heard at all is given up after the shorter of this time and its own,
+    /// and not before 30 s.
     #[arg(long, value_name = "TIME", default_value = "10m")]
     #[arg(value_parser = duration::between(SECOND, WEEK))]
     idle: Duration,

@@ -1,4 +1,4 @@
-//! What newcomers type: hints where a command was meant otherwise, and texts from pipes.
+//! Hints for commands that newcomers type, and texts from pipes.
 
 use endseal_testing::Scratch;
 

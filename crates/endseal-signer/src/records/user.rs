@@ -9,8 +9,7 @@ use endseal_nostr::key::{PublicKey, SecretKey, SigningKey};
 
 use super::name;
 use crate::bytes::{Fields, RecordWriter};
-use crate::error::{RecordError, UnlockError};
-use crate::passphrase_change::ChangePassphraseError;
+use crate::error::{ChangePassphraseError, RecordError, UnlockError};
 use crate::text::{BoundedText, MAX_NAME};
 
 /// User of the signer: a key that apps may use, encrypted under the passphrase.

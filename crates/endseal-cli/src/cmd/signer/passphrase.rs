@@ -14,8 +14,8 @@ use crate::{json, passphrase};
 /// Change the passphrase of a signer that does not run
 ///
 /// The present one is asked for or given as for every command, and the new one is typed twice, or
-/// given in a file. Keys, apps and rules stay. If it is interrupted, one of both is in force. Copies
-/// that were made before still open with the old one.
+/// given in a file. Keys, apps and rules stay. If it is interrupted, one of both is in force.
+/// Copies that were made before still open with the old one.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Take the new one from the first line of a file

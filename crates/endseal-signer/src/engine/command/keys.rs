@@ -6,8 +6,7 @@ use endseal_store::KdfParams;
 use super::Outcome;
 use crate::control::{CommandError, Reply};
 use crate::engine::{Engine, view};
-use crate::error::{ImportError, StateError, UnlockError};
-use crate::passphrase_change::ChangePassphraseError;
+use crate::error::{ChangePassphraseError, ImportError, StateError, UnlockError};
 use crate::records::line::{LogEntry, Matter};
 use crate::text::BoundedText;
 

@@ -15,7 +15,7 @@ pub(crate) struct KnownPeers(Arc<Mutex<State>>);
 struct State {
     home: Home,
     peers: Peers,
-    /// What distinguishes the file from a later one; `None` if there was no file.
+    /// Inode and time of change of the file; `None` if there was no file.
     stamp: Option<[i64; 3]>,
 }
 
@@ -24,7 +24,7 @@ impl KnownPeers {
     ///
     /// # Errors
     /// Returns [`AddressBookError`] if it is damaged or others may use it.
-    pub(super) fn load(home: Home) -> Result<Self, AddressBookError> {
+    pub(crate) fn load(home: Home) -> Result<Self, AddressBookError> {
         let stamp = stamp(&home);
         let peers = home.peers()?;
         Ok(Self(Arc::new(Mutex::new(State { home, peers, stamp }))))
@@ -46,7 +46,7 @@ impl KnownPeers {
     }
 
     /// Returns the rule that accepts the peers of the list.
-    pub(super) fn accept(&self) -> Accept {
+    pub(crate) fn accept(&self) -> Accept {
         let own = self.clone();
         let is_known = move |id: &PeerId| own.with(|peers| peers.name_of(id).is_some());
         Accept::when(is_known)
