@@ -464,6 +464,13 @@ fn fields_of_the_network_are_documented() {
     scratch.write("notes", "at noon");
     seen.run(&alice, &["send", &at, "notes"]);
     seen.lines("listen", &listener.line());
+    for name in ["first", "second"] {
+        scratch.write(name, name);
+    }
+    seen.run(&alice, &["send", &at, "first", "second"]);
+    for _ in 0..2 {
+        seen.lines("listen", &listener.line());
+    }
     seen.feed(&alice, &["send", &at, "--lines"], b"hello\n");
     let message = listener.line();
     let time = serde_json::from_str::<Value>(&message).unwrap()["time"].clone();

@@ -302,3 +302,31 @@ fn a_name_that_is_none_is_refused_before_anything_is_sent() {
     scratch.write(".hidden", "x");
     alice.run(&["send", "bob@127.0.0.1:9", ".hidden"]).fails(2, "give another one with --name");
 }
+
+#[test]
+fn several_files_go_one_after_the_other() {
+    let scratch = Scratch::new();
+    let [alice, bob] = Person::two_peers(&scratch);
+    for name in ["one", "two", "three"] {
+        scratch.write(name, name);
+    }
+    fs::create_dir(scratch.path("other")).unwrap();
+    scratch.write("other/one", "other");
+    let mut listener = Listener::start(&bob, &INBOX);
+    let at = listener.address.clone();
+    let sent = alice.run(&["send", &at, "one", "two", "three"]).ok();
+    assert_eq!(sent.confirmation(), "3 files are there, 11 bytes");
+    for (name, size) in [("one", 3), ("two", 3), ("three", 5)] {
+        assert_eq!(listener.line(), format!("alice sent inbox/{name} ({size} bytes)"));
+    }
+    // Nothing is sent if one of them cannot be.
+    alice.run(&["send", &at, "two", "missing"]).fails(3, "cannot read 'missing'");
+    alice.run(&["send", &at, "two", "other"]).fails(3, "'other' is a folder");
+    alice.run(&["send", &at, "one", "other/one"]).fails(2, "two files are called one");
+    alice.run(&["send", &at, "one", "two", "--lines"]).fails(2, "are for one file");
+    fs::remove_file(scratch.path("inbox/one")).unwrap();
+    // Those before one that is refused are there.
+    let refused = alice.run(&["send", &at, "one", "two", "three"]);
+    assert!(refused.err.contains("because: two, after 1 of 3"), "{}", refused.err);
+    assert_eq!((refused.code, inbox(&scratch).len()), (1, 3));
+}
