@@ -90,7 +90,13 @@ async fn a_person_who_is_not_signed_gets_nothing() {
         result.unwrap();
         assert_eq!((report.encrypted, report.sent), (0, 0));
         assert_eq!(report.skipped[0].reason, SkippedReason::Directory);
+        // Nor is Mallory's key taken for that of Bob's long identity, unless Bob signed the record.
+        let long = hub.look_up(&mut alice, &bob.identity).await;
+        assert!(long.is_none_or(|long| long == *bob.record.identity()));
     }
+    let hub = hub_of(found(&bob.record, &[&bob]), &bundle);
+    let long = hub.look_up(&mut alice, &bob.identity).await.unwrap();
+    assert_eq!((&long, long.mlkem768().is_some()), (bob.record.identity(), true));
     assert_eq!(status(&mut alice.engine).unwrap().unsent, 1);
 }
 

@@ -6,13 +6,14 @@ use core::time::Duration;
 
 use endseal_codec::Codec as _;
 use endseal_codec::hub::{Answer, HubAnswer, HubRequest, Request};
-use endseal_crypto::identity::Identity;
+use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::identity::{Identity, PublicIdentity};
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_delivery::payload_limits;
 use endseal_keyring::{Invitation, JoinToken};
 use endseal_node::messages::{
-    HubClient, LetterKeys, SyncError, SyncReport, hub_limits, join, sync,
+    HubClient, LetterKeys, SyncError, SyncReport, hub_limits, join, long_identity, sync,
 };
 use endseal_transport::{
     Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Policy, TransportKey,
@@ -113,6 +114,17 @@ impl Liar {
         let hub = HubClient::new(&connection, PATIENCE);
         join(&hub, &mut person.engine, &invitation, &person.record).await.unwrap();
         person
+    }
+
+    /// Asks the hub for the long identity of a person.
+    pub(crate) async fn look_up(
+        &self,
+        person: &mut Person,
+        of: &PublicKey,
+    ) -> Option<PublicIdentity> {
+        let (_endpoint, connection) = self.connect(&person.key()).await;
+        let hub = HubClient::new(&connection, PATIENCE);
+        long_identity(&hub, &mut person.engine, of).await.unwrap()
     }
 
     /// Runs a sync of a person who is registered at a hub.
