@@ -90,6 +90,7 @@ impl<'t> Desk<'t> {
     fn registered(&self, peer: &PeerId) -> Result<&Device, Code> {
         match self.device(peer) {
             None => Err(Code::REGISTERED),
+            Some(device) if device.state.is_pending => Err(Code::REGISTERED),
             Some(device) if device.state.is_revoked => Err(Code::REVOKED),
             Some(device) => Ok(device),
         }
@@ -140,10 +141,10 @@ impl<'t> Desk<'t> {
         let slot_len = put.slots.len().checked_div(put.targets.len()).unwrap_or_default();
         let added = (put.frame.len() + slot_len) as u64;
         for (code, is_refused) in [
-            (Code::MAILBOX, Self::is_absent as fn(&Self, &PeerId, u64) -> bool),
+            (Code::MAILBOX, Self::is_absent as fn(&Self, &PeerId, &PeerId, u64) -> bool),
             (Code::FULL, Self::is_full),
         ] {
-            let found = put.targets.iter().filter(|it| is_refused(self, it, added));
+            let found = put.targets.iter().filter(|it| is_refused(self, &put.sender, it, added));
             let mailboxes: Vec<[u8; 32]> = found.map(|it| *it.as_bytes()).collect();
             if !mailboxes.is_empty() {
                 return Ok(Err(Refused { code, mailboxes, ..Refused::default() }));
@@ -176,11 +177,17 @@ impl<'t> Desk<'t> {
         Ok(Ok(()))
     }
 
-    fn is_absent(&self, target: &PeerId, _: u64) -> bool {
-        self.device(target).is_none_or(|device| device.state.is_revoked)
+    /// Returns true if a target has no mailbox for the sender. That of a pending device is for its
+    /// own person alone.
+    fn is_absent(&self, sender: &PeerId, target: &PeerId, _: u64) -> bool {
+        self.device(target).is_none_or(|Device { state, .. }| {
+            let is_own =
+                || self.device(sender).is_some_and(|it| it.state.identity == state.identity);
+            state.is_revoked || state.is_pending && !is_own()
+        })
     }
 
-    fn is_full(&self, target: &PeerId, added: u64) -> bool {
+    fn is_full(&self, _: &PeerId, target: &PeerId, added: u64) -> bool {
         self.device(target).is_some_and(|device| {
             device.state.frames >= self.limits.mailbox_frames
                 || device.state.bytes.saturating_add(added) > self.limits.mailbox_bytes
@@ -296,20 +303,38 @@ impl<'t> Desk<'t> {
     ) -> Result<Answer, StorageError> {
         let Registration { token, certificate, person } = registration;
         let refuse = |code| Ok(Answer::Refused(refused(code)));
-        // A registered device registers others of its person, too.
-        let own = self
-            .registered(peer)
-            .is_ok_and(|device| device.state.identity == *person.identity().ed25519().as_bytes());
-        let peer = if own { &certificate.keys().peer_id } else { peer };
+        // A registered device registers others of its person, which are pending until they do it
+        // themselves: only a connection proves the key of a device.
+        let is_other = certificate.keys().peer_id != *peer
+            && self.registered(peer).is_ok_and(|device| {
+                device.state.identity == *person.identity().ed25519().as_bytes()
+            });
+        let asker = peer;
+        let peer = if is_other { &certificate.keys().peer_id } else { peer };
         if !fits(peer, certificate, person) {
             return refuse(Code::CERTIFICATE);
         }
+        let is_same = |state: &DeviceState| state.certificate == *certificate.as_bytes();
         match self.device(peer).map(|device| &device.state) {
+            // What others have said of a device is void when it registers itself.
+            Some(state) if state.is_pending && !is_other => {
+                if !is_same(state) || state.is_revoked {
+                    self.clear_pending(peer)?;
+                } else {
+                    if let Some(device) = self.change(peer) {
+                        device.state.is_pending = false;
+                    }
+                    return self.hello(peer);
+                }
+            }
+            Some(state) if is_other && is_same(state) && !state.is_revoked => {
+                return self.hello(asker);
+            }
+            Some(state) if is_other && state.is_pending => self.clear_pending(peer)?,
+            Some(_) if is_other => return refuse(Code::CERTIFICATE),
             Some(state) if state.is_revoked => return refuse(Code::REVOKED),
             // The device is registered already: the answer to its first request was lost.
-            Some(state) if state.certificate == *certificate.as_bytes() => {
-                return self.hello(peer);
-            }
+            Some(state) if is_same(state) => return self.hello(peer),
             Some(_) => return refuse(Code::CERTIFICATE),
             None => {}
         }
@@ -330,13 +355,17 @@ impl<'t> Desk<'t> {
             return refuse(Code::TOKEN);
         }
         self.put_person(person)?;
-        let row = self.transaction.add_device(peer, &identity, certificate.as_bytes())?;
+        let row = match self.device(peer) {
+            Some(pending) => pending.state.row,
+            None => self.transaction.add_device(peer, &identity, certificate.as_bytes())?,
+        };
         let state = DeviceState {
             row,
             peer: *peer,
             identity,
             certificate: certificate.as_bytes().to_vec(),
             is_revoked: false,
+            is_pending: is_other,
             window: Default::default(),
             last: 0,
             gap: (0, 0),
@@ -347,7 +376,16 @@ impl<'t> Desk<'t> {
             dropped: 0,
         };
         self.changed.insert(*peer, Device::new(state, self.limits, self.now));
-        self.hello(peer)
+        self.hello(asker)
+    }
+
+    /// Deletes the mailbox of a device that was never proved, and all else but its row.
+    fn clear_pending(&mut self, peer: &PeerId) -> Result<(), StorageError> {
+        let Some(device) = self.device(peer) else { return Ok(()) };
+        let (row, last) = (device.state.row, device.state.last);
+        self.note_dropped(row, last)?;
+        self.transaction.delete_deliveries(row, last)?;
+        self.transaction.clear_device(row)
     }
 
     /// Returns true if another device of the identity has or had the number of a certificate.
@@ -453,25 +491,34 @@ impl<'t> Desk<'t> {
     pub(crate) fn find(&mut self, by: &By) -> Result<Answer, StorageError> {
         let identity = match by {
             By::Identity(identity) => Some(*identity),
-            By::Peer(peer) => self.device(peer).map(|device| device.state.identity),
+            By::Peer(peer) => {
+                let device = self.device(peer).filter(|device| !device.state.is_pending);
+                device.map(|device| device.state.identity)
+            }
         };
-        let person = identity.map(|it| self.person_with_devices(&it)).transpose()?.flatten();
+        let person = identity.map(|it| self.person_with_devices(&it, false)).transpose()?.flatten();
         let person = person.filter(|it| !it.certificates.is_empty());
         Ok(person.map_or(Answer::Refused(refused(Code::NONE)), Answer::Person))
     }
 
     /// Gives the record of a person who has proved to be it, also one without a device.
     pub(crate) fn recover(&mut self, identity: &[u8; 32]) -> Result<Answer, StorageError> {
-        let person = self.person_with_devices(identity)?;
+        let person = self.person_with_devices(identity, true)?;
         Ok(person.map_or(Answer::Refused(refused(Code::NONE)), Answer::Person))
     }
 
-    /// The record of a person and the certificates of its devices that are not revoked.
-    fn person_with_devices(&mut self, identity: &[u8; 32]) -> Result<Option<Person>, StorageError> {
+    /// The record of a person and the certificates of its devices that are not revoked, with those
+    /// that have not registered themselves or without.
+    fn person_with_devices(
+        &mut self,
+        identity: &[u8; 32],
+        with_pending: bool,
+    ) -> Result<Option<Person>, StorageError> {
         let Some(record) = self.transaction.person(identity)? else { return Ok(None) };
         let unchanged = self.devices.iter().filter(|it| !self.changed.contains_key(it.0));
         let all = unchanged.map(|it| it.1).chain(self.changed.values()).map(|it| &it.state);
         let own = all.filter(|it| it.identity == *identity && !it.is_revoked);
+        let own = own.filter(|it| with_pending || !it.is_pending);
         let certificates = own.map(|it| it.certificate.as_slice().into()).collect();
         Ok(Some(Person { person: record.into(), certificates }))
     }

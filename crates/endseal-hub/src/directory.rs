@@ -8,7 +8,7 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::Standing;
 use tokio::sync::Notify;
 
-use crate::store::DeviceRow;
+use crate::store::{DeviceRow, DeviceState};
 
 /// For each device: whether it is revoked, and the signal that wakes its subscription. The writer
 /// changes this after a commit.
@@ -19,6 +19,8 @@ pub(crate) struct Directory(Arc<RwLock<HashMap<PeerId, Entry>>>);
 pub(crate) struct Entry {
     pub(crate) row: DeviceRow,
     pub(crate) is_revoked: bool,
+    /// True until the device has registered itself.
+    is_pending: bool,
     /// Signalled when a frame arrived in the mailbox, or the device was revoked.
     pub(crate) news: Arc<Notify>,
     /// True if frames have expired since the subscription last checked.
@@ -29,7 +31,9 @@ impl Directory {
     pub(crate) fn standing(&self, peer: &PeerId) -> Standing {
         match self.entry(peer) {
             None => Standing::Unknown,
+            Some(entry) if entry.is_revoked && entry.is_pending => Standing::Unknown,
             Some(entry) if entry.is_revoked => Standing::Revoked,
+            Some(entry) if entry.is_pending => Standing::Pending,
             Some(_) => Standing::Registered,
         }
     }
@@ -39,15 +43,17 @@ impl Directory {
     }
 
     /// Records a device, or its revocation.
-    pub(crate) fn set(&self, peer: PeerId, row: DeviceRow, is_revoked: bool) {
+    pub(crate) fn set(&self, state: &DeviceState) {
         let mut devices = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let DeviceState { peer, row, is_revoked, is_pending, .. } = *state;
         let entry = devices.entry(peer).or_insert_with(|| Entry {
             row,
             is_revoked,
+            is_pending,
             news: Arc::default(),
             has_expired: Arc::default(),
         });
-        entry.is_revoked = is_revoked;
+        (entry.is_revoked, entry.is_pending) = (is_revoked, is_pending);
         entry.news.notify_one();
     }
 

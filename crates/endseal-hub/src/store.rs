@@ -27,6 +27,9 @@ pub struct DeviceState {
     pub certificate: Vec<u8>,
     /// True if the person record no longer contains the device.
     pub is_revoked: bool,
+    /// True if another device of the person has registered it, and it has not done so itself: its
+    /// key is not proved. Such a device that is revoked counts as unknown.
+    pub is_pending: bool,
     /// The sequence numbers of the frames that the device has put.
     pub window: ReplayWindow,
     /// The position of the last frame that was added to the mailbox.

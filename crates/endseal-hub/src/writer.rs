@@ -31,7 +31,7 @@ pub(crate) fn start(
 ) -> Result<mpsc::Sender<Command>, ServeError> {
     let now = now();
     let devices = store.devices()?.into_iter().map(|state| {
-        directory.set(state.peer, state.row, state.is_revoked);
+        directory.set(&state);
         metrics.mailbox(None, &state);
         (state.peer, Device::new(state, &limits, now))
     });
@@ -89,8 +89,9 @@ impl<S: HubStore> Writer<S> {
                     let before = devices.get(&peer).map(|device| &device.state);
                     metrics.mailbox(before, state);
                     note(&peer, before, state);
-                    if before.map(|it| it.is_revoked) != Some(state.is_revoked) {
-                        directory.set(peer, state.row, state.is_revoked);
+                    let registration = |it: &DeviceState| (it.is_revoked, it.is_pending);
+                    if before.map(registration) != Some(registration(state)) {
+                        directory.set(state);
                     }
                     devices.insert(peer, device);
                 }

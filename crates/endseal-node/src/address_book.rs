@@ -7,7 +7,8 @@ use endseal_keyring::address_book::{AddressBook, Listed, MAX_LEN, ParseBookError
 use endseal_keyring::{Contacts, Peers};
 
 use crate::error::FileError;
-use crate::home::{Home, HomeLock, read_private, write_private};
+use crate::groups;
+use crate::home::{Home, HomeLock, move_aside, read_private, write_private};
 
 /// File names in the state directory.
 const CONTACTS: &str = "contacts";
@@ -39,6 +40,17 @@ impl Home {
         _lock: &HomeLock,
     ) -> Result<(), AddressBookError> {
         write(&self.contacts_path(), contacts)
+    }
+
+    /// Keeps contacts, peers and groups under other names, which are returned: others take their
+    /// place.
+    ///
+    /// # Errors
+    /// Returns [`FileError`] if the file system refuses.
+    pub fn set_aside_books(&self, lock: &HomeLock) -> Result<Vec<PathBuf>, FileError> {
+        let books = [self.contacts_path(), self.peers_path(), self.file(groups::FOLDER)];
+        let aside: Result<Vec<_>, _> = books.iter().map(|it| move_aside(it, lock)).collect();
+        Ok(aside?.into_iter().flatten().collect())
     }
 
     /// Returns the path of the peers file, which need not exist.

@@ -25,7 +25,8 @@ mod error;
 
 pub use error::{GroupError, ImportError};
 
-const FOLDER: &str = "groups";
+/// Name of the folder with the groups.
+pub(crate) const FOLDER: &str = "groups";
 /// Suffix of a roster's file name, after the epoch.
 pub(crate) const SUFFIX: &str = ".roster";
 /// Limit on the entries that are read from a folder.

@@ -16,6 +16,7 @@ use crate::atomic::Existing;
 use crate::error::FileError;
 use crate::home::{Home, HomeLock, move_aside};
 use crate::identity::IdentityError;
+use crate::messages;
 use crate::person::{self, PersonError};
 use crate::sessions::SessionsError;
 
@@ -68,6 +69,7 @@ impl Home {
     /// that is, everything is. Replaces an identity only with [`Existing::Replace`]. Files that are
     /// replaced, or were left by a process that was killed here, are kept under other names. If the
     /// person has a record, here or at the hub, the newest one gets a next epoch with this device.
+    /// With a record of the hub the device is marked as not finished until it is registered.
     ///
     /// # Errors
     /// Returns [`InstallError`] if an identity exists and must be kept, a process uses the store,
@@ -104,9 +106,12 @@ impl Home {
             folder.map_or(Ok(None), |folder| move_aside(&folder, lock))?,
             self.store_device(new.device_file, lock)?,
         ];
-        let engine =
+        let mut engine =
             self.make_sessions(new.root, new.device, new.number, new.now, Duration::ZERO)?;
         let number = engine.address().device;
+        if new.at_hub.is_some() {
+            messages::mark_unfinished(&mut engine).map_err(SessionsError::from)?;
+        }
         let closed = engine.into_store().close().map_err(EngineError::from);
         closed.map_err(SessionsError::from)?;
 

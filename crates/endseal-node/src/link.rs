@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
-use endseal_keyring::device::Certificate;
+use endseal_keyring::device::{Certificate, DeviceKeys};
 use endseal_keyring::{IdentityFile, LinkRequest, LinkSecret};
 use endseal_session::{Engine, EngineError, PreparedKeys};
 use endseal_store::{Protection, Store};
@@ -42,7 +42,16 @@ impl Home {
             }
             other => other?,
         };
-        let keys = <Engine>::prepare(&mut store, &mut OsRandom).map_err(SessionsError::from)?;
+        // A run that ended between the certificate and the identity file has left a device.
+        let is_certified = <Engine>::is_in(&mut store).map_err(SessionsError::from)?;
+        let (keys, store) = if is_certified {
+            let engine = <Engine>::open(store).map_err(SessionsError::from)?;
+            let DeviceKeys { agreement, signing, group, .. } = *engine.certificate().keys();
+            (PreparedKeys { agreement, signing, group }, engine.into_store())
+        } else {
+            let keys = <Engine>::prepare(&mut store, &mut OsRandom).map_err(SessionsError::from)?;
+            (keys, store)
+        };
         store.close().map_err(|error| SessionsError::Engine(EngineError::Store(error)))?;
         let PreparedKeys { agreement, signing, group } = keys;
         Ok(LinkRequest {

@@ -59,6 +59,7 @@ mod text_delivery;
 mod text_id;
 mod unconfirmed;
 mod undelivered;
+mod unfinished;
 mod unsent;
 
 pub(crate) use archived::{
@@ -96,3 +97,5 @@ pub use text::{MAX_TEXT_LEN, Text};
 pub use text_delivery::TextDelivery;
 pub use undelivered::history;
 pub(crate) use undelivered::note_delivery;
+pub(crate) use unfinished::mark_unfinished;
+pub use unfinished::{finish, is_unfinished};

@@ -28,6 +28,7 @@ use endseal_transport::CloseCode;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
+use self::backup::remove_backup;
 use self::calls::{maintain, serve_calls};
 use self::handler::{Handler, LONG_CALLS};
 use self::hub_state::HubState;
@@ -121,6 +122,7 @@ impl Service {
         stop: impl Future<Output = ()>,
     ) {
         let Self { socket, options } = self;
+        remove_backup(keys);
         let engine = &SharedEngine::new(engine);
         let state = &HubState::new(&notify);
         let (calls, mut received) = mpsc::channel(CALLS);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use endseal_crypto::identity::PublicIdentity;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::{IdentityText, Invitation, Inviter};
-use endseal_node::messages::{HubClient, JoinError, hub_limits, join};
+use endseal_node::messages::{HubClient, JoinError, hub_limits, is_unfinished, join};
 use endseal_node::{Home, read_bounded};
 use endseal_transport::TransportKey;
 
@@ -13,7 +13,7 @@ use super::init::{self, Creation};
 use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::exposed;
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::json;
 use crate::network::{self, Destination, Timeouts};
 use crate::output::Input;
@@ -59,6 +59,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     drop(device);
     let as_json = ctx.global.json;
     work_and_close(engine, ctx, |engine, _| {
+        if is_unfinished(engine)? {
+            return Err(Failure::new(Kind::Configuration, "a restoration was interrupted here")
+                .hint("run the same endseal restore or endseal recover again"));
+        }
         network::run(as_json, async |mut interrupt| {
             let (peer, timeouts) = (invitation.hub(), args.timeouts);
             let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use endseal_crypto::identity::Identity;
 use endseal_keyring::device::DeviceId;
 use endseal_keyring::{Invitation, PersonRecord};
-use endseal_node::messages::{HubClient, PersonAtHub, hub_limits, membership, recover, register};
+use endseal_node::messages::{
+    HubClient, PersonAtHub, hub_limits, is_unfinished, recover, register,
+};
 use endseal_node::{Home, OtherDevices};
 use endseal_session::Engine;
 use endseal_transport::TransportKey;
@@ -175,8 +177,7 @@ impl Unfinished {
         let Ok(mut engine) = home.sessions(&device, Duration::ZERO) else { return Ok(None) };
         let number = engine.address().device;
         let is_alone = record.devices().count() == 1;
-        let is_unregistered = matches!(membership(&mut engine), Ok(None));
-        let fits = is_unregistered
+        let fits = is_unfinished(&mut engine)?
             && record.device(number.into()) == Some(device.public())
             && (is_alone || !others.revoke_others);
         Ok(fits.then_some(Self { device, record, number }))

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Seek as _;
 use std::path::PathBuf;
 
-use endseal_node::messages::{hub_limits, note_hub};
+use endseal_node::messages::{finish, hub_limits, note_hub};
 use endseal_node::{Archive, FileError, ReadArchiveError, WriteArchiveError};
 use endseal_transport::TransportKey;
 
@@ -35,7 +35,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     others: Others,
     /// Do not connect to the hub: endseal devices renew registers this device later
-    #[arg(long, conflicts_with = "invitation")]
+    ///
+    /// Other devices are not revoked: do that afterwards, with endseal devices revoke.
+    #[arg(long, conflicts_with_all = ["invitation", "revoke_others"])]
     offline: bool,
     /// A new invitation, if the hub asks known people for one
     #[arg(long, value_name = "FILE")]
@@ -75,12 +77,19 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         timeouts: args.timeouts,
         limits: hub_limits(),
     });
-    let record = |key: &TransportKey, ctx: &Ctx| match &to {
-        Some(to) => ask(&root, key, to, ctx).map(|found| found.record).map_err(|failure| {
-            failure.hint("nothing was made; --offline restores the backup without the hub")
-        }),
-        None => Ok(content.person.clone()),
-    };
+    let record =
+        |key: &TransportKey, ctx: &Ctx| match &to {
+            Some(to) => match ask(&root, key, to, ctx) {
+                // A hub that was put back has an older record than the backup.
+                Ok(found) if content.person.supersedes(&found.record).is_ok() => {
+                    Ok(content.person.clone())
+                }
+                Ok(found) => Ok(found.record),
+                Err(failure) => Err(failure
+                    .hint("nothing was made; --offline --keep-others restores without the hub")),
+            },
+            None => Ok(content.person.clone()),
+        };
     let (device, before, made) = match unfinished {
         Some(it) if it.follows(&record(&it.key(), ctx)?, &args.others) => {
             let made = it.outcome(&root, ctx)?;
@@ -90,6 +99,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let keys = Keys::make(&root, creation, ctx)?;
             let newest = record(&TransportKey::new(&keys.device), ctx)?;
             let made = keys.install(&root, creation, Some(&newest), args.others.choice(), ctx)?;
+            let home = ctx.home()?;
+            for aside in home.set_aside_books(&home.lock()?)? {
+                ctx.note(&format!("the old one is kept as '{}'", aside.display()));
+            }
             (keys.device, newest.devices().count(), made)
         }
     };
@@ -109,7 +122,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 })
             }
             (None, Some(hub)) => Ok(note_hub(engine, hub)?),
-            (None, None) => Ok(()),
+            (None, None) => Ok(finish(engine)?),
         }
     })?;
     let contacts = plural(content.contacts as u64, "contact");
@@ -133,6 +146,8 @@ impl From<WriteArchiveError> for Failure {
             WriteArchiveError::Engine(error) => error.into(),
             WriteArchiveError::Group(error) => error.into(),
             WriteArchiveError::Person(error) => error.into(),
+            WriteArchiveError::NotListed => Self::of(Kind::Configuration, &error)
+                .hint("endseal sync says what became of this device"),
             WriteArchiveError::Output(error) => crate::failure::standard(&error),
             _ => Self::of(Kind::Environment, &error),
         }

@@ -213,8 +213,10 @@ impl From<SyncError> for Failure {
         match error {
             SyncError::Hub(error) => error.into(),
             SyncError::Engine(error) => error.into(),
-            SyncError::NotJoined => Self::of(Kind::Configuration, &error)
-                .hint("ask the hub's owner for an invitation, then: endseal join FILE"),
+            SyncError::NotJoined => Self::of(Kind::Configuration, &error).hint(
+                "ask the hub's owner for an invitation, then: endseal join FILE; if endseal \
+                     restore or recover was interrupted, run it again",
+            ),
             SyncError::Restored => Self::of(Kind::Refused, &error)
                 .hint("close other copies of it, then: endseal devices renew"),
             _ => Self::of(Kind::Refused, &error),

@@ -12,6 +12,9 @@ pub enum Standing {
     Registered,
     /// The peer was registered, but the person record no longer lists the device.
     Revoked,
+    /// Another device of its person has registered it, and it has not registered itself. It gets
+    /// what that person's devices put into its mailbox.
+    Pending,
     /// The hub does not know it.
     Unknown,
 }
@@ -23,8 +26,10 @@ pub enum Standing {
 /// The code of the refusal.
 pub const fn allows(standing: Standing, kind: Kind) -> Result<(), Code> {
     match (standing, kind) {
-        (Standing::Registered, _) | (Standing::Unknown, Kind::Register | Kind::Recover) => Ok(()),
+        (Standing::Registered, _)
+        | (Standing::Unknown, Kind::Register | Kind::Recover)
+        | (Standing::Pending, Kind::Register | Kind::Recover | Kind::Subscribe) => Ok(()),
         (Standing::Revoked, _) => Err(Code::REVOKED),
-        (Standing::Unknown, _) => Err(Code::REGISTERED),
+        (Standing::Unknown | Standing::Pending, _) => Err(Code::REGISTERED),
     }
 }

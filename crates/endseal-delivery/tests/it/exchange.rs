@@ -47,6 +47,13 @@ fn each_exchange_is_for_those_who_may() {
             (Standing::Registered, None),
             (Standing::Revoked, Some(Code::REVOKED)),
             (
+                Standing::Pending,
+                match kind {
+                    Kind::Register | Kind::Recover | Kind::Subscribe => None,
+                    _ => Some(Code::REGISTERED),
+                },
+            ),
+            (
                 Standing::Unknown,
                 match kind {
                     Kind::Register | Kind::Recover => None,

@@ -3,8 +3,8 @@ CREATE TABLE invitation (token BLOB PRIMARY KEY, name TEXT NOT NULL, expires INT
     uses INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE person (identity BLOB PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE device (id INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, identity BLOB NOT NULL,
-    certificate BLOB NOT NULL, revoked INTEGER NOT NULL, seen BLOB, last INTEGER NOT NULL,
-    gap_count INTEGER NOT NULL, gap_position INTEGER NOT NULL, frames INTEGER NOT NULL,
+    certificate BLOB NOT NULL, revoked INTEGER NOT NULL, pending INTEGER NOT NULL, seen BLOB,
+    last INTEGER NOT NULL, gap_count INTEGER NOT NULL, gap_position INTEGER NOT NULL, frames INTEGER NOT NULL,
     bytes INTEGER NOT NULL, acknowledged INTEGER NOT NULL, published INTEGER NOT NULL,
     dropped INTEGER NOT NULL);
 -- Digests of the frames in a device's window, by their sequences modulo 1,025.

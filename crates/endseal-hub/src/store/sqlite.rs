@@ -19,7 +19,7 @@ use super::{
 /// The application id of the file: "ehub" in ASCII.
 const APPLICATION: i32 = 0x6568_7562;
 /// Version of `schema.sql`, in `user_version`: raised with each change, as no other one is read.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 /// Longest wait for a lock that another command on the same machine holds on the database.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -159,7 +159,7 @@ impl HubStore for SqliteStore {
     fn devices(&mut self) -> Result<Vec<DeviceState>, StorageError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, peer, identity, certificate, revoked, seen, last, gap_count, gap_position,
-                frames, bytes, acknowledged, published, dropped FROM device",
+                frames, bytes, acknowledged, published, dropped, pending FROM device",
         )?;
         let devices = statement.query_map([], |row| {
             let seen: Option<Vec<u8>> = row.get(5)?;
@@ -186,6 +186,7 @@ impl HubStore for SqliteStore {
                 acknowledged: unsigned(row, 11)?,
                 published: unsigned(row, 12)?,
                 dropped: unsigned(row, 13)?,
+                is_pending: row.get(14)?,
             })
         })?;
         Ok(devices.collect::<Result<_, _>>()?)
@@ -348,23 +349,28 @@ impl HubTransaction for Write<'_> {
         identity: &[u8; 32],
         certificate: &[u8],
     ) -> Result<DeviceRow, StorageError> {
-        let sql = "INSERT INTO device (peer, identity, certificate, revoked, last, gap_count,
+        let sql =
+            "INSERT INTO device (peer, identity, certificate, revoked, pending, last, gap_count,
             gap_position, frames, bytes, acknowledged, published, dropped)
-            VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0)";
+            VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)";
         let mut statement = self.0.prepare_cached(sql)?;
         statement.execute(params![&peer.as_bytes()[..], &identity[..], certificate])?;
         Ok(DeviceRow(self.0.last_insert_rowid()))
     }
 
     fn update_device(&mut self, device: &DeviceState) -> Result<(), StorageError> {
-        let sql = "UPDATE device SET certificate = ?, revoked = ?, seen = ?, last = ?,
+        let sql =
+            "UPDATE device SET identity = ?, certificate = ?, revoked = ?, pending = ?, seen = ?,
+            last = ?,
             gap_count = ?, gap_position = ?, frames = ?, bytes = ?, acknowledged = ?, published = ?,
             dropped = ? WHERE id = ?";
         let seen = device.window.to_bytes();
         let mut statement = self.0.prepare_cached(sql)?;
         statement.execute(params![
+            &device.identity[..],
             device.certificate,
             device.is_revoked,
+            device.is_pending,
             seen.as_ref().map(|seen| &seen[..]),
             signed(device.last),
             signed(device.gap.0),

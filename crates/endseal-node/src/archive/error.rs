@@ -26,6 +26,8 @@ pub enum WriteArchiveError {
     Output(io::Error),
     /// A person record of the state directory cannot be read.
     Person(PersonError),
+    /// The newest person record does not have this device: no reader would accept its archive.
+    NotListed,
     /// No envelope can be sealed to the keys of the identity.
     Recipients(RecipientsError),
     /// The root cannot be encoded: the source of randomness failed.
@@ -104,6 +106,7 @@ impl fmt::Display for WriteArchiveError {
             Self::Engine(error) => error.fmt(f),
             Self::Group(error) => error.fmt(f),
             Self::Output(_) => f.write_str("cannot write the archive"),
+            Self::NotListed => f.write_str("this device is not in the newest record of its person"),
             Self::Person(error) => error.fmt(f),
             Self::Recipients(_) | Self::Root(_) | Self::Seal(_) => {
                 f.write_str("cannot seal the archive")
@@ -138,6 +141,7 @@ impl error::Error for WriteArchiveError {
             Self::AddressBook(error) => error.source(),
             Self::Engine(error) => error.source(),
             Self::Group(error) => error.source(),
+            Self::NotListed => None,
             Self::Output(error) => Some(error),
             Self::Person(error) => error.source(),
             Self::Recipients(error) => Some(error),

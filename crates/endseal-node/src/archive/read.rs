@@ -114,14 +114,11 @@ impl<R: Read> Archive<R> {
         sender: &PublicKey,
         plaintext: R,
     ) -> Result<Self, ReadArchiveError> {
-        let archive = Self::begin(sender, plaintext)?;
+        let archive = Self::begin(Some(root), sender, plaintext)?;
         if archive.kind != ArchiveKind::Backup {
             return Err(ReadArchiveError::Damaged("purpose"));
         }
-        match archive.person().identity() == root {
-            true => Ok(archive),
-            false => Err(ReadArchiveError::Damaged("person record")),
-        }
+        Ok(archive)
     }
 
     /// Reads the beginning of a link from the plaintext of an envelope, as [`Self::of_backup`].
@@ -134,7 +131,7 @@ impl<R: Read> Archive<R> {
         plaintext: R,
     ) -> Result<Self, ReadArchiveError> {
         let damaged = |what| ReadArchiveError::Damaged(what);
-        let mut archive = Self::begin(sender, plaintext)?;
+        let mut archive = Self::begin(None, sender, plaintext)?;
         if archive.kind != ArchiveKind::Link {
             return Err(damaged("purpose"));
         }
@@ -167,7 +164,12 @@ impl<R: Read> Archive<R> {
         self.linked.take()
     }
 
-    fn begin(sender: &PublicKey, mut reader: R) -> Result<Self, ReadArchiveError> {
+    /// Reads head and person records, which are of `root` if it is known.
+    fn begin(
+        root: Option<&PublicIdentity>,
+        sender: &PublicKey,
+        mut reader: R,
+    ) -> Result<Self, ReadArchiveError> {
         let damaged = |what| ReadArchiveError::Damaged(what);
         let head = Entry::read(&mut reader)?.filter(|it| it.tag == tag::HEAD);
         let head = head.ok_or(damaged("head"))?;
@@ -191,7 +193,8 @@ impl<R: Read> Archive<R> {
             let is_next = persons.last().is_none_or(|last| {
                 last.identity() == record.identity() && last.epoch() < record.epoch()
             });
-            if entry.name != record.epoch().to_be_bytes() || !is_next {
+            let is_own = root.is_none_or(|root| root == record.identity());
+            if entry.name != record.epoch().to_be_bytes() || !is_next || !is_own {
                 return Err(damaged("person record"));
             }
             persons.push(record);

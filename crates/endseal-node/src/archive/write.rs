@@ -37,6 +37,10 @@ pub fn write_archive(
     now: u64,
     output: impl Write,
 ) -> Result<u64, WriteArchiveError> {
+    let own = keys.device.public().ed25519();
+    if !keys.person.devices().any(|(_, it)| it.ed25519() == own) {
+        return Err(WriteArchiveError::NotListed);
+    }
     let to = keys.link.map_or(keys.person.identity(), |link| link.to);
     let to = Recipients::from_identities([to])?;
     let sealer = Sealer::new(keys.device, &to, CONTEXT).suite(to.suite()).time(now);

@@ -18,7 +18,6 @@ use super::archive_part::ArchivePart;
 use super::error::HubError;
 use super::hub::HubClient;
 use super::link_error::LinkError;
-use super::membership::{Membership, note_hub};
 use super::puts::put_receipts;
 use super::records::{LINKED, Transaction};
 use super::report::SyncReport;
@@ -166,13 +165,11 @@ fn take(
     Ok(part.index + 1 == part.count)
 }
 
-/// Notes what a new device knows of its hub, and the device that has linked it: parts of archives
-/// from there are no problem.
+/// Notes the device that has linked this one: parts of archives from there are no problem.
 ///
 /// # Errors
 /// Returns [`EngineError`] if the store fails.
-pub fn note_link(engine: &mut Engine, hub: &Membership, from: PeerId) -> Result<(), EngineError> {
-    note_hub(engine, hub)?;
+pub fn note_link(engine: &mut Engine, from: PeerId) -> Result<(), EngineError> {
     engine.transaction(|transaction| transaction.put_record(LINKED, &[], from.as_bytes()))
 }
 

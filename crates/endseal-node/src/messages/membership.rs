@@ -12,6 +12,7 @@ use super::error::{HubError, JoinError};
 use super::hub::HubClient;
 use super::records::{self, ACKNOWLEDGED, DROPPED, HUB, PUBLISHED, Transaction};
 use super::shared_engine::SharedEngine;
+use super::unfinished;
 use crate::wire_text;
 
 const VERSION: u8 = 1;
@@ -50,13 +51,6 @@ impl Membership {
         })
     }
 
-    /// Returns a registration at a hub that has stored nothing of this device. `addresses` are each
-    /// `host:port`, separated by spaces.
-    #[must_use]
-    pub fn at(hub: PeerId, addresses: &str) -> Self {
-        Self { hub, addresses: addresses.to_owned(), sequence: 0, time: 0 }
-    }
-
     /// Returns the hub and its addresses, without the numbers of this device there.
     pub(crate) fn without_numbers(&self) -> Self {
         Self { sequence: 0, time: 0, ..self.clone() }
@@ -90,7 +84,10 @@ pub fn membership(engine: &mut Engine) -> Result<Option<Membership>, EngineError
 /// # Errors
 /// Returns [`EngineError`] if the store fails.
 pub fn note_hub(engine: &mut Engine, hub: &Membership) -> Result<(), EngineError> {
-    engine.transaction(|transaction| hub.without_numbers().put(transaction))
+    engine.transaction(|transaction| {
+        unfinished::clear(transaction)?;
+        hub.without_numbers().put(transaction)
+    })
 }
 
 pub(super) fn membership_in(
@@ -151,6 +148,7 @@ pub async fn register(
     let welcome = register_device(hub, engine, token, person).await?;
     directory::note_own(engine, person)?;
     engine.transaction(|transaction| {
+        unfinished::clear(transaction)?;
         let known = membership_in(transaction)?;
         let (sequence, time) = known.map_or((0, 0), |known| (known.sequence, known.time));
         Membership { hub: at, addresses: addresses.to_owned(), sequence, time }.put(transaction)

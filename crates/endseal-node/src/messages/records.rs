@@ -50,7 +50,9 @@ pub(super) const ACKNOWLEDGED: u16 = 21;
 /// Keys of this device before it was renewed.
 pub(super) const FORMER: u16 = 22;
 /// Device that has linked this one.
-pub(super) const LINKED: u16 = 23;
+pub(super) const LINKED: u16 = 27;
+/// Present while a recovery or restoration of this device is not finished.
+pub(super) const UNFINISHED: u16 = 28;
 /// Number of prekey bundles that were published to the hub.
 pub(super) const PUBLISHED: u16 = 17;
 /// Addresses of devices by their peer ids.

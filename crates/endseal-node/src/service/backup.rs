@@ -1,5 +1,6 @@
 //! Backups that the running node writes, because it has the store open.
 
+use std::fs;
 use std::io::Write as _;
 
 use endseal_session::Engine;
@@ -12,6 +13,11 @@ use crate::messages::{LetterKeys, now};
 
 /// Name of the file in the state directory.
 const FILE: &str = "backup.endseal";
+
+/// Removes a backup that a caller has not taken.
+pub(super) fn remove_backup(keys: &LetterKeys<'_>) {
+    let _ = fs::remove_file(keys.home().file(FILE));
+}
 
 /// Writes a backup into the state directory.
 pub(super) fn write_backup(keys: &LetterKeys<'_>, engine: &mut Engine) -> Result<Reply, Error> {

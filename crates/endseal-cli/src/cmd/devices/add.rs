@@ -11,7 +11,8 @@ use endseal_keyring::device::{Certificate, DeviceKeys};
 use endseal_keyring::person::PersonChanges;
 use endseal_keyring::{Invitation, LinkRequest, PersonRecord};
 use endseal_node::messages::{
-    HubClient, LinkError, PersonAtHub, hub_limits, membership, register_other, send_archive,
+    HubClient, LetterKeys, LinkError, PersonAtHub, hub_limits, membership, register_other,
+    send_archive,
 };
 use endseal_node::sessions::random_device;
 use endseal_node::{ArchiveKeys, FileError, Home, LinkGrant, read_bounded, write_archive};
@@ -20,6 +21,7 @@ use endseal_transport::TransportKey;
 use super::super::join;
 use super::super::recover::ask;
 use super::hub_of;
+use super::renew::visit;
 use crate::ctx::{Ctx, Outcome};
 use crate::exposed;
 use crate::failure::{Failure, Kind};
@@ -82,6 +84,8 @@ pub(super) fn run(
     let added = work_and_close(engine, ctx, |engine, ctx| {
         let at = hub_of(membership(engine)?)?;
         let to = Destination { peer: at.peer, hosts: &at.hosts, timeouts, limits: hub_limits() };
+        // The history goes with what waits at the hub, and not from a directory that went back.
+        visit(engine, &key, &at, &LetterKeys::new(&home, &own), timeouts, ctx)??;
         let at_hub = ask(&root, &key, &to, ctx)?;
         let lock = home.lock()?;
         let (record, certificate) = sign(&request, args.device, &root, &at_hub, &home, ctx)?;

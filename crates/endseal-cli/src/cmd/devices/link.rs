@@ -4,17 +4,18 @@ use core::time::Duration;
 use std::fs::{self, File, OpenOptions};
 use std::io::Seek as _;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
 use endseal_keyring::IdentityText;
-use endseal_node::messages::{HubClient, Membership, hub_limits, note_link, receive_archive};
+use endseal_node::messages::{HubClient, hub_limits, note_link, receive_archive};
 use endseal_node::{Archive, Existing, FileError, Home, Linked};
 use endseal_transport::TransportKey;
 use tokio::time::{Instant, sleep};
 
 use super::super::init::{make_device, seal};
+use super::super::recover::register_here;
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, DAY, SECOND};
 use crate::failure::{Failure, Kind};
@@ -73,6 +74,7 @@ pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outc
         request.check_number()
     ));
     let path = home.path().join(FILE);
+    let _removed = Removed(path.clone());
     let mut file = create(&path)?;
     let key = TransportKey::new(&device);
     let to =
@@ -80,24 +82,26 @@ pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outc
     let from = network::run(ctx.global.json, async |mut interrupt| {
         receive(&mut interrupt, &key, &to, args.limit, &mut file).await
     })?;
-    file.rewind().map_err(|source| FileError::io("read", &path, source))?;
+    let read = |source| FileError::io("read", &path, source);
+    file.rewind().map_err(read)?;
     let mut archive = Archive::open_link(&device, &request.secret, &file)?;
     let keys = archive.linked();
     let content = archive.check()?;
     let Some(Linked { root, certificate, .. }) = keys else {
         return Err(Failure::new(Kind::Refused, "the archive has no keys"));
     };
-    file.rewind().map_err(|source| FileError::io("read", &path, source))?;
+    file.rewind().map_err(read)?;
     let mut engine = home.certified_sessions(&device, &certificate)?;
     let lock = home.lock()?;
     Archive::open_link(&device, &request.secret, &file)?.restore(&home, &mut engine, &lock)?;
-    let hub = content.hub.clone().filter(|it| it.hub == args.hub.peer);
-    let hub = hub.unwrap_or_else(|| Membership::at(args.hub.peer, &args.hub.addresses()));
-    work_and_close(engine, ctx, |engine, _| Ok(note_link(engine, &hub, from)?))?;
+    work_and_close(engine, ctx, |engine, ctx| {
+        note_link(engine, from)?;
+        // Until it does so itself, the hub does not count it as registered.
+        register_here(engine, &key, &to, None, ctx)
+    })?;
     // Last: where the identity is, everything is.
     let root_file = seal(&root, chosen.as_ref())?;
     home.store_identity(&root_file, Existing::Keep, &lock)?;
-    fs::remove_file(&path).map_err(|source| FileError::io("remove", &path, source))?;
     let number = certificate.keys().device.number();
     let (texts, contacts) = (content.texts, content.contacts as u64);
     ctx.note(&format!(
@@ -113,6 +117,15 @@ pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outc
         ("contacts", contacts.into()),
     ]);
     Ok(Outcome::new("", json))
+}
+
+/// A file that is removed in the end, whatever happens: it has the root, sealed to this device.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 fn short(root: &Identity) -> String {

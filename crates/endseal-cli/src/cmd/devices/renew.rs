@@ -111,8 +111,27 @@ fn take_what_waits(
     timeouts: Timeouts,
     ctx: &mut Ctx,
 ) -> Result<(), Failure> {
-    let person = ctx.home()?.person()?;
+    match visit(engine, key, at, keys, timeouts, ctx)? {
+        Ok(())
+        | Err(
+            SyncError::Restored
+            | SyncError::Hub(HubError::Refused(Code::REVOKED | Code::REGISTERED | Code::CERTIFICATE)),
+        ) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Visits the hub once, and tells what did not go as people expect.
+pub(super) fn visit(
+    engine: &mut Engine,
+    key: &TransportKey,
+    at: &HubAddress,
+    keys: &LetterKeys<'_>,
+    timeouts: Timeouts,
+    ctx: &mut Ctx,
+) -> Result<Result<(), SyncError>, Failure> {
     let to = Destination { peer: at.peer, hosts: &at.hosts, timeouts, limits: hub_limits() };
+    let person = ctx.home()?.person()?;
     let mut report = SyncReport::default();
     let visited = network::run(ctx.global.json, async |mut interrupt| {
         let visit = interrupt.with_connection(key, &to, async |connection| {
@@ -123,12 +142,5 @@ fn take_what_waits(
     })?;
     let names = Names::load(&ctx.home()?)?;
     tell(&report, person.identity().ed25519(), &names, ctx);
-    match visited {
-        Ok(())
-        | Err(
-            SyncError::Restored
-            | SyncError::Hub(HubError::Refused(Code::REVOKED | Code::REGISTERED)),
-        ) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    Ok(visited)
 }
