@@ -113,6 +113,10 @@ def person(value):
     return public and endseal_identity.bech32m(endseal_identity.SHORT, public.ed25519)
 
 
+def truth(value):
+    return value if isinstance(value, bool) else None
+
+
 def conversation(value):
     is_group = is_text(value) and re.fullmatch("[0-9a-f]{32}", value)
     return value if is_group else person(value)
@@ -126,6 +130,17 @@ METHODS = {
     "unread": {"after": u64},
     "mark_read": {"numbers": each(u64)},
     "history": {"with": conversation, "after": u64, "limit": positive},
+    "unsent": {"after": u64},
+    "unsend": {"to": conversation, "numbers": each(u64)},
+    "unsend_all": {"to": conversation},
+    "delete_texts": {"with": conversation, "numbers": each(u64)},
+    "delete_texts_before": {"with": conversation, "time": u64},
+    "requests": {"after": u64},
+    "accept": {"person": person},
+    "block": {"person": person},
+    "unblock": {"person": person},
+    "mute": {"person": person, "is_muted": truth},
+    "persons": {},
     "problems": {},
     "forget_problems": {"last": u64},
     "devices": {"person": person},

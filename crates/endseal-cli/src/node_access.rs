@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use endseal_crypto::ed25519::PublicKey;
+use endseal_node::Home;
 use endseal_node::api::{
     CallError, Client, Error, ErrorKind, MAX_LINE, NodeStatus, Reply, Request, execute,
 };
@@ -23,7 +24,7 @@ pub(crate) enum NodeAccess<'e> {
         own: PublicKey,
     },
     /// `endseal up` is not running.
-    Store(&'e mut Engine),
+    Store { engine: &'e mut Engine, home: &'e Home },
 }
 
 /// Runs `work` with access to the conversations.
@@ -37,7 +38,7 @@ pub(crate) fn with_node<T>(
         let own = *home.person()?.identity().ed25519();
         return work(&mut NodeAccess::Running { client, own }, ctx);
     }
-    with(wait, ctx, |engine, ctx| work(&mut NodeAccess::Store(engine), ctx))
+    with(wait, ctx, |engine, ctx| work(&mut NodeAccess::Store { engine, home: &home }, ctx))
 }
 
 impl NodeAccess<'_> {
@@ -45,7 +46,7 @@ impl NodeAccess<'_> {
     pub(crate) fn own(&self) -> PublicKey {
         match self {
             Self::Running { own, .. } => *own,
-            Self::Store(engine) => engine.address().identity,
+            Self::Store { engine, .. } => engine.address().identity,
         }
     }
 
@@ -53,7 +54,7 @@ impl NodeAccess<'_> {
     pub(crate) fn sender(&self) -> &'static str {
         match self {
             Self::Running { .. } => "endseal up",
-            Self::Store(_) => "endseal sync",
+            Self::Store { .. } => "endseal sync",
         }
     }
 
@@ -61,7 +62,7 @@ impl NodeAccess<'_> {
     pub(crate) fn max_input(&self) -> u64 {
         match self {
             Self::Running { .. } => MAX_LINE as u64 + 1,
-            Self::Store(_) => u64::MAX,
+            Self::Store { .. } => u64::MAX,
         }
     }
 
@@ -69,7 +70,7 @@ impl NodeAccess<'_> {
     pub(crate) fn call(&mut self, request: Request) -> Result<Reply, Failure> {
         Ok(match self {
             Self::Running { client, .. } => client.call(&request)?,
-            Self::Store(engine) => execute(engine, request)?,
+            Self::Store { engine, home } => execute(engine, home, request)?,
         })
     }
 
@@ -107,6 +108,16 @@ impl From<Error> for Failure {
         match error.kind {
             ErrorKind::TooLong { text } => SayError::TooLong(text).into(),
             ErrorKind::Own => SayError::Own.into(),
+            ErrorKind::Blocked => SayError::Blocked.into(),
+            ErrorKind::NoGroup => SayError::Group.into(),
+            ErrorKind::UnknownText { .. } => Self::of(Kind::Usage, &error)
+                .hint("endseal history NAME --json shows numbers, endseal unsend those that wait"),
+            ErrorKind::Encrypted { .. } => Self::of(Kind::Refused, &error)
+                .hint("nothing was changed; endseal sync sends it, and then it can be deleted"),
+            ErrorKind::Left { .. } => Self::of(Kind::Refused, &error).hint(
+                "nothing was changed; endseal history NAME --delete --number N deletes it here, and \
+                 it is not sent again",
+            ),
             ErrorKind::Hub { is_transient: false } => Self::of(Kind::Refused, &error),
             ErrorKind::Damaged => Self::of(Kind::Configuration, &error).hint(
                 "endseal store check shows more; endseal store restore makes a store of a backup",

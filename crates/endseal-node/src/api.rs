@@ -22,7 +22,7 @@ use std::path::PathBuf;
 pub use client::{CallError, Client, Followed};
 pub use error::{Error, ErrorKind};
 pub use execute::execute;
-pub use reply::{Backup, NodeStatus, Page, Reply, Said, TextRow, Version};
+pub use reply::{Backup, Forgotten, NodeStatus, Page, Reply, Said, TextRow, UnsentRow, Version};
 pub(crate) use reply::{answer, notification};
 pub use request::{Id, Request};
 

@@ -10,17 +10,23 @@
 //! | send and receive | [`sync`], or [`service`](crate::service) |
 //! | read what arrived | [`unread`], [`mark_read`] |
 //! | read what was written and read | [`history`] |
+//! | cancel what was not sent, delete what was read | [`unsend`](unsend()), [`delete_texts`](delete_texts()) |
+//! | decide who may write | [`requests`], [`accept`](accept()), [`block`](block()), [`set_muted`] |
 //! | see what waits and what went wrong | [`status`], [`problems`] |
 //!
 //! A text is encrypted only when it can be sent, for the devices that the person has at that time.
 //! A text to a group is a letter, sealed to its members.
 
+mod accept;
 mod archive_part;
 mod archived;
 mod arrived_letter;
+mod block;
+mod blocked_person;
 mod confirmation;
 mod conversation;
 pub(crate) mod conversation_text;
+mod delete_texts;
 mod device_change;
 mod devices;
 mod directory;
@@ -29,6 +35,7 @@ mod error;
 mod history;
 mod hub;
 mod inbox;
+mod known_persons;
 mod letter;
 mod letter_inbox;
 mod letter_keys;
@@ -40,12 +47,14 @@ mod membership;
 mod outbox;
 mod parked_letter;
 mod payload;
+mod person_rules;
 mod problem;
 mod puts;
 mod receipt;
 mod records;
 mod recovery;
 mod report;
+mod request;
 mod requeue;
 mod resend;
 mod runs;
@@ -60,15 +69,21 @@ mod text_id;
 mod unconfirmed;
 mod undelivered;
 mod unfinished;
+mod unsend;
 mod unsent;
+mod waiting;
 
+pub use accept::{accept, settle_inbox};
 pub(crate) use archived::{
     ArchivedItem, each_archived, is_archived_item, restore_archived, settle_restored,
 };
+pub(crate) use block::muted;
+pub use block::{block, set_muted, unblock};
 pub use conversation::Conversation;
+pub use delete_texts::{delete_texts, delete_texts_before};
 pub use device_change::{DeviceChange, device_changes, mark_changes_seen, unseen_changes};
 pub use devices::{Devices, devices};
-pub use error::{HubError, JoinError, SayError, SyncError};
+pub use error::{AcceptError, ForgetError, HubError, JoinError, SayError, SyncError};
 pub use history::HistoryRow;
 pub(crate) use history::history_page;
 pub use hub::{HubClient, hub_limits};
@@ -83,11 +98,13 @@ pub(crate) use membership::forget_hub_numbers;
 pub use membership::{Membership, join, membership, note_hub, publish_person, register};
 pub use outbox::{read_texts, say};
 pub use payload::Payload;
+pub use person_rules::{PersonRules, person_rules};
 pub use problem::{Problem, ProblemClass, forget_problems, problems};
 pub use receipt::TextReceipt;
 pub(crate) use records::now;
 pub use recovery::{PersonAtHub, recover};
-pub use report::{Lost, Skipped, SkippedReason, SyncReport};
+pub use report::{Lost, PersonTexts, Skipped, SkippedReason, SyncReport};
+pub use request::{RequestText, requests};
 pub(crate) use resend::{begin_anew, former_keys, texts_in_outbox};
 pub(crate) use shared_engine::SharedEngine;
 pub use status::{Status, status};
@@ -99,3 +116,5 @@ pub use undelivered::history;
 pub(crate) use undelivered::note_delivery;
 pub(crate) use unfinished::mark_unfinished;
 pub use unfinished::{finish, is_unfinished};
+pub use unsend::{unsend, unsend_all};
+pub(crate) use waiting::waiting_page;

@@ -152,7 +152,7 @@ fn backups(dir: &Path) {
                 unread(9),
                 record(0, &[], &3_u64.to_le_bytes()),
                 row(1),
-                record(4, &1_u64.to_be_bytes(), &identity(2)),
+                record(4, &1_u64.to_be_bytes(), &[&[0][..], &identity(2)].concat()),
             ],
             "1 2",
             "hub.example:4433",

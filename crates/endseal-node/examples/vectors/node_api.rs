@@ -61,6 +61,32 @@ fn accepted(dir: &Path) {
         ("history", "a page of a conversation", {
             line("history", &format!(r#"{{"with":"{person}","after":0,"limit":256}}"#))
         }),
+        ("unsent", "texts that wait unencrypted", line("unsent", r#"{"after":3}"#)),
+        ("unsend", "texts to a group that are cancelled", {
+            line("unsend", &format!(r#"{{"to":"{GROUP}","numbers":[7,9]}}"#))
+        }),
+        ("unsend-all", "all texts to a person that have not left", {
+            line("unsend_all", &format!(r#"{{"to":"{person}"}}"#))
+        }),
+        ("delete-texts", "texts of the history that are deleted", {
+            line("delete_texts", &format!(r#"{{"with":"{person}","numbers":[1]}}"#))
+        }),
+        ("delete-texts-before", "texts of the history before a time", {
+            let params = format!(r#"{{"with":"{person}","time":1790000000000}}"#);
+            line("delete_texts_before", &params)
+        }),
+        ("requests", "texts of unknown senders", line("requests", r#"{"after":0}"#)),
+        ("accept", "a request is accepted", {
+            line("accept", &format!(r#"{{"person":"{person}"}}"#))
+        }),
+        ("block", "a person is blocked", line("block", &format!(r#"{{"person":"{person}"}}"#))),
+        ("unblock", "a person is unblocked", {
+            line("unblock", &format!(r#"{{"person":"{person}"}}"#))
+        }),
+        ("mute", "a person is unmuted", {
+            line("mute", &format!(r#"{{"person":"{person}","is_muted":false}}"#))
+        }),
+        ("persons", "blocked and muted persons", line("persons", "{}")),
         ("devices", "devices of a person", line("devices", &format!(r#"{{"person":"{person}"}}"#))),
         ("follow", "texts as they arrive", line("follow", r#"{"after":7}"#)),
         ("spaces", "white space wherever JSON has it, and members in another order", {

@@ -7,7 +7,7 @@ use endseal_store::StoreError;
 use serde::{Deserialize, Serialize};
 
 use crate::error_line::line;
-use crate::messages::SayError;
+use crate::messages::{AcceptError, ForgetError, SayError};
 
 /// Reason why a request was refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +42,25 @@ pub enum ErrorKind {
     },
     /// The receiver is this identity itself.
     Own,
+    /// The person is blocked.
+    Blocked,
+    /// No roster of the group is known.
+    NoGroup,
+    /// The conversation has no such text.
+    UnknownText {
+        /// Number of the text in the history.
+        number: u64,
+    },
+    /// The text is encrypted and waits for the hub, which may have it.
+    Encrypted {
+        /// Number of the text in the history.
+        number: u64,
+    },
+    /// The text has left this device, or may have left it.
+    Left {
+        /// Number of the text in the history.
+        number: u64,
+    },
     /// The hub is unreachable or refused.
     Hub {
         /// True if another attempt may succeed.
@@ -100,10 +119,33 @@ impl From<SayError> for Error {
         let kind = match error {
             SayError::TooLong(text) => ErrorKind::TooLong { text },
             SayError::Own => ErrorKind::Own,
+            SayError::Blocked => ErrorKind::Blocked,
+            SayError::Group => ErrorKind::NoGroup,
             SayError::Engine(error) => return error.into(),
             _ => ErrorKind::Store,
         };
         Self::new(kind, &line(&error))
+    }
+}
+
+impl From<ForgetError> for Error {
+    fn from(error: ForgetError) -> Self {
+        let kind = match error {
+            ForgetError::Unknown(number) => ErrorKind::UnknownText { number },
+            ForgetError::Encrypted(number) => ErrorKind::Encrypted { number },
+            ForgetError::Left(number) => ErrorKind::Left { number },
+            ForgetError::Engine(error) => return error.into(),
+        };
+        Self::new(kind, &line(&error))
+    }
+}
+
+impl From<AcceptError> for Error {
+    fn from(error: AcceptError) -> Self {
+        match error {
+            AcceptError::Engine(error) => error.into(),
+            AcceptError::Blocked => Self::new(ErrorKind::Blocked, &line(&error)),
+        }
     }
 }
 

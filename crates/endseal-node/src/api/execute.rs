@@ -3,12 +3,14 @@
 use endseal_keyring::device::Address;
 use endseal_session::{Engine, EngineError};
 
-use super::{Error, ErrorKind, NodeStatus, Page, Reply, Request, Said, SecretText, TextRow};
-use super::{VERSION, Version};
+use super::{Error, ErrorKind, Forgotten, NodeStatus, Page, Reply, Request, Said, SecretText};
+use super::{TextRow, UnsentRow, VERSION, Version};
+use crate::home::Home;
 use crate::messages::{
-    Conversation, HistoryRow, Text, Unread, devices, forget_problems, history_page,
-    mark_changes_seen, mark_read, note_delivery, problems, say, status, unread_page,
-    unseen_changes,
+    Conversation, HistoryRow, SayError, Text, Unread, accept, block, delete_texts,
+    delete_texts_before, devices, forget_problems, history_page, mark_changes_seen, mark_read,
+    muted, note_delivery, person_rules, problems, requests, say, set_muted, settle_inbox, status,
+    unblock, unread_page, unseen_changes, unsend, unsend_all, waiting_page,
 };
 
 /// Rows that are read from the store at once.
@@ -24,23 +26,37 @@ const CHANGES: usize = 1_024;
 /// Texts that are marked as read in one transaction.
 const MARKS: usize = 1_024;
 
-/// Carries out a request.
+/// Carries out a request on the store of a state directory.
 ///
 /// # Errors
 /// Returns [`Error`] if the request is refused or the store fails. [`Request::Sync`],
 /// [`Request::Follow`] and [`Request::Backup`] are refused, because they need the connection or the
 /// keys of `endseal up`.
-pub fn execute(engine: &mut Engine, request: Request) -> Result<Reply, Error> {
+pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Reply, Error> {
     Ok(match request {
         Request::Version {} => {
             let program = concat!("endseal ", env!("CARGO_PKG_VERSION")).to_owned();
             Reply::Version(Version { api: VERSION, program })
         }
         Request::Status {} => {
+            settle_inbox(engine, home)?;
             Reply::Status(NodeStatus { status: status(engine)?, connected: None })
         }
-        Request::Say { to, texts } => Reply::Said(Said { texts: say(engine, &to, &texts)? }),
-        Request::Unread { after } => Reply::Texts(unread(engine, after)?),
+        Request::Say { to, texts } => {
+            if let Conversation::Group(id) = &to
+                && !home.groups().has(id)
+            {
+                return Err(SayError::Group.into());
+            }
+            let texts = say(engine, &to, &texts)?;
+            // What is written to a person accepts the person's request.
+            settle_inbox(engine, home)?;
+            Reply::Said(Said { texts })
+        }
+        Request::Unread { after } => {
+            settle_inbox(engine, home)?;
+            Reply::Texts(unread(engine, after)?)
+        }
         Request::MarkRead { numbers } => {
             for some in numbers.chunks(MARKS) {
                 mark_read(engine, some)?;
@@ -49,6 +65,47 @@ pub fn execute(engine: &mut Engine, request: Request) -> Result<Reply, Error> {
         }
         Request::History { with, after, limit } => {
             Reply::Texts(history(engine, &with, after, limit)?)
+        }
+        Request::Unsent { after } => {
+            let rows = waiting_page(engine, after)?.into_iter();
+            let rows: Vec<_> = rows
+                .map(|(number, conversation, can_unsend)| UnsentRow {
+                    number,
+                    conversation,
+                    can_unsend,
+                })
+                .collect();
+            let next = rows.last().map(|row| row.number);
+            Reply::Unsent(Page { rows, next })
+        }
+        Request::Unsend { to, numbers } => forgotten(unsend(engine, &to, &numbers)?),
+        Request::UnsendAll { to } => forgotten(unsend_all(engine, &to)?),
+        Request::DeleteTexts { with, numbers } => forgotten(delete_texts(engine, &with, &numbers)?),
+        Request::DeleteTextsBefore { with, time } => {
+            forgotten(delete_texts_before(engine, &with, time)?)
+        }
+        Request::Requests { after } => {
+            settle_inbox(engine, home)?;
+            Reply::Texts(waiting_requests(engine, after)?)
+        }
+        Request::Accept { person } => {
+            accept(engine, home, &person)?;
+            Reply::Done {}
+        }
+        Request::Block { person } => {
+            if person == engine.address().identity {
+                return Err(SayError::Own.into());
+            }
+            forgotten(block(engine, &person)?)
+        }
+        Request::Unblock { person } => forgotten(unblock(engine, &person)?.unwrap_or_default()),
+        Request::Mute { person, is_muted } => {
+            set_muted(engine, &person, is_muted)?;
+            Reply::Done {}
+        }
+        Request::Persons {} => {
+            settle_inbox(engine, home)?;
+            Reply::Persons(Page::only(person_rules(engine)?))
         }
         Request::Problems {} => Reply::Problems(Page::only(problems(engine)?)),
         Request::ForgetProblems { last } => {
@@ -71,8 +128,29 @@ pub fn execute(engine: &mut Engine, request: Request) -> Result<Reply, Error> {
     })
 }
 
+fn forgotten(texts: u64) -> Reply {
+    Reply::Forgotten(Forgotten { texts })
+}
+
+fn waiting_requests(engine: &mut Engine, after: u64) -> Result<Page<TextRow>, EngineError> {
+    let own = engine.address().identity;
+    let (mut rows, mut bytes, mut next) = (Vec::<TextRow>::new(), 0, None);
+    for text in requests(engine)?.into_iter().filter(|it| it.number > after) {
+        bytes += text.plaintext.len();
+        if !rows.is_empty() && (bytes > BYTES || rows.len() == ROWS) {
+            next = rows.last().map(|row| row.number);
+            break;
+        }
+        let person = text.writer.identity;
+        let read = Text::read(&text.plaintext, &person, &Conversation::Person(own));
+        rows.push(TextRow::new(text.number, Conversation::Person(person), text.writer, read));
+    }
+    Ok(Page { rows, next })
+}
+
 fn unread(engine: &mut Engine, after: u64) -> Result<Page<TextRow>, EngineError> {
     let own = engine.address().identity;
+    let muted = muted(engine)?;
     let (mut rows, mut bytes, mut at) = (Vec::<TextRow>::new(), 0, after);
     while rows.len() < ROWS {
         let (page, next) = unread_page(engine, at, STEP)?;
@@ -87,7 +165,10 @@ fn unread(engine: &mut Engine, after: u64) -> Result<Page<TextRow>, EngineError>
                 return Ok(Page { rows, next: Some(text.number - 1) });
             }
             let Unread { number, conversation, writer, .. } = text;
-            rows.push(TextRow::new(number, conversation, writer, text.text(&own)));
+            // Letters of a muted person are those of the group.
+            let is_muted = matches!(&conversation, Conversation::Person(it) if muted.contains(it));
+            let row = TextRow::new(number, conversation, writer, text.text(&own));
+            rows.push(TextRow { is_muted, ..row });
         }
     }
     Ok(Page { rows, next: Some(at) })
@@ -137,6 +218,7 @@ impl TextRow {
             from: writer.identity,
             device: writer.device.number(),
             is_sent: false,
+            is_muted: false,
             time: text.map(|it| it.time),
             text: text.map(|it| SecretText::new(it.text.to_owned())),
             delivery: None,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, Id, Request, SecretText};
 use crate::messages::{
-    Conversation, DeviceChange, Devices, Problem, Status, SyncReport, TextDelivery,
+    Conversation, DeviceChange, Devices, PersonRules, Problem, Status, SyncReport, TextDelivery,
     conversation_text,
 };
 use crate::wire_text;
@@ -26,9 +26,16 @@ pub enum Reply {
     Status(NodeStatus),
     /// Result of `say`.
     Said(Said),
+    /// Result of `unsend`, `unsend_all`, `delete_texts`, `delete_texts_before`, `block` and
+    /// `unblock`.
+    Forgotten(Forgotten),
+    /// Result of `unsent`.
+    Unsent(Page<UnsentRow>),
+    /// Result of `persons`, in the order of identities.
+    Persons(Page<PersonRules>),
     /// Result of `sync`.
     Report(SyncReport),
-    /// Result of `unread` and `history`.
+    /// Result of `unread`, `history` and `requests`.
     Texts(Page<TextRow>),
     /// Result of `problems`, the oldest first.
     Problems(Page<Problem>),
@@ -80,6 +87,27 @@ pub struct Backup {
     pub texts: u64,
 }
 
+/// Number of texts that were cancelled or deleted, or dropped while their writer was blocked.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Forgotten {
+    /// The number.
+    pub texts: u64,
+}
+
+/// A text that waits unencrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UnsentRow {
+    /// Number in the history.
+    pub number: u64,
+    /// The person or group to which it was written.
+    #[serde(with = "conversation_text")]
+    pub conversation: Conversation,
+    /// True if the text has not left this device, so that it can be cancelled.
+    pub can_unsend: bool,
+}
+
 /// Some rows of a longer list.
 #[derive(Serialize, Deserialize)]
 #[allow(missing_debug_implementations, reason = "it holds texts")]
@@ -113,6 +141,8 @@ pub struct TextRow {
     pub time: Option<u64>,
     /// The text. `None` if the message cannot be shown.
     pub text: Option<SecretText>,
+    /// True if the text is unread and its author is muted.
+    pub is_muted: bool,
     /// Delivery of a text that was written here. `None` if it is not known: for texts that arrived,
     /// and for texts to groups.
     pub delivery: Option<TextDelivery>,
@@ -134,12 +164,24 @@ impl Reply {
             Request::Status {} => Self::Status(from_str(json)?),
             Request::Say { .. } => Self::Said(from_str(json)?),
             Request::Sync { .. } => Self::Report(from_str(json)?),
-            Request::Unread { .. } | Request::History { .. } => Self::Texts(from_str(json)?),
+            Request::Unread { .. } | Request::History { .. } | Request::Requests { .. } => {
+                Self::Texts(from_str(json)?)
+            }
+            Request::Unsent { .. } => Self::Unsent(from_str(json)?),
+            Request::Unsend { .. }
+            | Request::UnsendAll { .. }
+            | Request::DeleteTexts { .. }
+            | Request::DeleteTextsBefore { .. }
+            | Request::Block { .. }
+            | Request::Unblock { .. } => Self::Forgotten(from_str(json)?),
+            Request::Persons {} => Self::Persons(from_str(json)?),
             Request::Problems {} => Self::Problems(from_str(json)?),
             Request::Devices { .. } => Self::Devices(from_str(json)?),
             Request::DeviceChanges {} => Self::DeviceChanges(from_str(json)?),
             Request::Backup {} => Self::Backup(from_str(json)?),
             Request::MarkRead { .. }
+            | Request::Accept { .. }
+            | Request::Mute { .. }
             | Request::ForgetProblems { .. }
             | Request::MarkChangesSeen { .. }
             | Request::Follow { .. } => Self::Done {},

@@ -11,7 +11,7 @@ use crate::messages::{Conversation, conversation_text};
 use crate::wire_text;
 
 /// Names of all requests on the socket.
-const METHODS: [&str; 14] = [
+const METHODS: [&str; 25] = [
     "version",
     "status",
     "say",
@@ -19,6 +19,17 @@ const METHODS: [&str; 14] = [
     "unread",
     "mark_read",
     "history",
+    "unsent",
+    "unsend",
+    "unsend_all",
+    "delete_texts",
+    "delete_texts_before",
+    "requests",
+    "accept",
+    "block",
+    "unblock",
+    "mute",
+    "persons",
     "problems",
     "forget_problems",
     "devices",
@@ -77,6 +88,74 @@ pub enum Request {
         /// exists. Not 0.
         limit: u64,
     },
+    /// Returns texts that wait unencrypted, in ascending order.
+    Unsent {
+        /// Only texts with higher numbers are returned.
+        after: u64,
+    },
+    /// Cancels texts that have not left this device: all of them, or none.
+    Unsend {
+        /// The person or group to which they were written.
+        #[serde(with = "conversation_text")]
+        to: Conversation,
+        /// Numbers of the texts in the history.
+        numbers: Vec<u64>,
+    },
+    /// Cancels all texts to a person or group that have not left this device.
+    UnsendAll {
+        /// The person or group.
+        #[serde(with = "conversation_text")]
+        to: Conversation,
+    },
+    /// Deletes texts from the history: all of them, or none. Those that are unsent are not sent.
+    DeleteTexts {
+        /// The person or group.
+        #[serde(with = "conversation_text")]
+        with: Conversation,
+        /// Numbers of the texts in the history.
+        numbers: Vec<u64>,
+    },
+    /// Deletes texts that were written or read on this device before a time. Unsent ones stay.
+    DeleteTextsBefore {
+        /// The person or group.
+        #[serde(with = "conversation_text")]
+        with: Conversation,
+        /// Milliseconds since 1970.
+        time: u64,
+    },
+    /// Returns texts of unknown senders that wait to be accepted, in ascending order.
+    Requests {
+        /// Only texts with higher numbers are returned.
+        after: u64,
+    },
+    /// Accepts a person: texts of the person's request, and later ones, go to the inbox.
+    Accept {
+        /// The identity of the person.
+        #[serde(with = "wire_text::identity")]
+        person: PublicKey,
+    },
+    /// Blocks a person: texts are dropped when they arrive. A request of the person is deleted.
+    Block {
+        /// The identity of the person.
+        #[serde(with = "wire_text::identity")]
+        person: PublicKey,
+    },
+    /// Unblocks a person.
+    Unblock {
+        /// The identity of the person.
+        #[serde(with = "wire_text::identity")]
+        person: PublicKey,
+    },
+    /// Mutes or unmutes a person: `follow` leaves out texts of muted persons.
+    Mute {
+        /// The identity of the person.
+        #[serde(with = "wire_text::identity")]
+        person: PublicKey,
+        /// True to mute, false to unmute.
+        is_muted: bool,
+    },
+    /// Returns persons who are blocked or muted, or whose requests wait.
+    Persons {},
     /// Returns the stored problems.
     Problems {},
     /// Deletes the problems up to a number.

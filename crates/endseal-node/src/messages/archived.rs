@@ -12,17 +12,18 @@ use super::history::HistoryRow;
 use super::inbox::Unread;
 use super::payload::{ADDRESS_LEN, address, address_bytes};
 use super::records::{
-    ARRIVED, CONFIRMED, COUNTER, DEVICE_CHANGE, HISTORY, LETTER, NOTED, PERSON, PROBLEM, SAID,
-    SERIES, Transaction, UNSENT,
+    ACCEPTED, ARRIVED, BLOCKED, CONFIRMED, COUNTER, DEVICE_CHANGE, HISTORY, LETTER, MUTED, NOTED,
+    PERSON, PROBLEM, REQUEST, SAID, SERIES, Transaction, UNSENT,
 };
 use super::resend::resend_all;
 use super::text_id::TextId;
+use super::waiting::Waiting;
 
 /// Records that are read from the store at once.
 const PAGE: usize = 64;
 /// Kinds of records that belong to the person. Those of the device (sessions, frames, numbers at
 /// the hub, receipts that are due) stay with it.
-const KINDS: [u16; 11] = [
+const KINDS: [u16; 15] = [
     COUNTER,
     PERSON,
     HISTORY,
@@ -34,6 +35,10 @@ const KINDS: [u16; 11] = [
     CONFIRMED,
     SERIES,
     DEVICE_CHANGE,
+    BLOCKED,
+    MUTED,
+    ACCEPTED,
+    REQUEST,
 ];
 
 /// An item of the store in an archive.
@@ -99,8 +104,9 @@ pub(crate) fn each_archived<E: From<EngineError>>(
         }
         if kind == UNSENT {
             for (row, to) in waiting.unwrap_or_default() {
-                let (name, value) = (&row.to_be_bytes(), to.as_bytes());
-                work(ArchivedItem::Record { kind, name, value })?;
+                let name = &row.to_be_bytes();
+                let waiting = Waiting { to: *to, has_left: true };
+                work(ArchivedItem::Record { kind, name, value: &waiting.to_bytes() })?;
             }
         }
     }

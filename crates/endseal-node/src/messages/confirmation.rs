@@ -51,6 +51,26 @@ pub(super) fn take(
     Ok(())
 }
 
+/// Counts a text to a person as confirmed: it was deleted on this device, so that nothing is to be
+/// sent again.
+pub(super) fn settle(
+    transaction: &Transaction<'_, '_>,
+    person: &PublicKey,
+    id: &[u8; 16],
+) -> Result<(), EngineError> {
+    let Some(TextId { series, number }) = TextId::read(id) else { return Ok(()) };
+    // Numbers of others' series are not counted.
+    if TextId::last_in_series(transaction, person, &series)?.is_none() {
+        return Ok(());
+    }
+    let mut confirmed = confirmed(transaction, person, &series)?;
+    if confirmed.add(number, number, MAX_RUNS) {
+        let name = series_name(person, &series);
+        transaction.put_record(CONFIRMED, &name, &confirmed.to_bytes())?;
+    }
+    Ok(())
+}
+
 /// Numbers of the texts of a series to a person that at least one device of the person has
 /// confirmed, also one that was replaced since.
 pub(super) fn confirmed(

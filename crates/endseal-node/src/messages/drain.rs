@@ -2,12 +2,13 @@
 //! "Receiving").
 
 use core::time::Duration;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::thread;
 
 use bytes::Bytes;
 use endseal_codec::frame::StoredFrame;
 use endseal_codec::hub::{Acknowledge, Credit as CreditRequest, GapReason, Request, Subscribe};
+use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::node::{Arrival, HubFault, Subscription};
 use endseal_delivery::{Credit, MessageId, SlotLen};
@@ -18,8 +19,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::archive_part::ArchivePart;
 use super::arrived_letter::{ArrivedLetter, Verdict, open};
+use super::blocked_person::{self, BlockedPerson, MAX_OPENED};
 use super::error::{HubError, SyncError};
 use super::hub::{HubClient, HubExchange};
+use super::known_persons::KnownPersons;
 use super::letter::Letter;
 use super::letter_inbox::keep;
 use super::letter_keys::LetterKeys;
@@ -28,10 +31,12 @@ use super::membership::replace_prekeys;
 use super::parked_letter::Parked;
 use super::payload::{ADDRESS_LEN, Payload};
 use super::problem::{self, ProblemClass};
-use super::records::{self, ACKNOWLEDGED, QUEUE};
+use super::records::{self, ACKNOWLEDGED, QUEUE, Transaction};
 use super::report::{Lost, SyncReport};
+use super::request::release_known;
 use super::shared_engine::SharedEngine;
-use super::unconfirmed;
+use super::unconfirmed::{self, Noted};
+use crate::home::Home;
 
 /// Limit on the frames of a transaction.
 const BATCH_FRAMES: usize = 5_000;
@@ -231,7 +236,9 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         let verdicts = open(self.hub, self.engine, self.keys, &letters).await?;
         self.parked.meet_waiting(self.hub, &letters, &verdicts).await?;
         let (backlog, parked) = (&mut self.backlog, &mut self.parked);
-        self.engine.with(|engine| backlog.deliver(engine, (&letters, verdicts), parked, report))?;
+        let home = self.keys.home();
+        self.engine
+            .with(|engine| backlog.deliver(engine, home, (&letters, verdicts), parked, report))?;
         self.due = None;
         self.engine.note_arrivals();
         let acknowledge = Request::Acknowledge(Acknowledge { position });
@@ -259,8 +266,10 @@ async fn open_waiting(
 ) -> Result<(), SyncError> {
     let verdicts = open(hub, engine, keys, waiting).await?;
     let own = engine.address().identity;
+    let known = KnownPersons::new(keys.home());
     engine.transaction(|transaction| {
-        unconfirmed::note(transaction, &own)?;
+        release_known(transaction, &known)?;
+        report.add_noted(unconfirmed::note(transaction, &own, &known)?);
         keep(transaction, waiting, verdicts, parked, report)?;
         problem::forget_old(transaction)
     })?;
@@ -389,10 +398,17 @@ impl Backlog {
     fn deliver(
         &mut self,
         engine: &mut Engine,
+        home: &Home,
         (letters, verdicts): (&[ArrivedLetter], Vec<Verdict>),
         parked: &mut Parked,
         report: &mut SyncReport,
     ) -> Result<(), SyncError> {
+        let known = KnownPersons::new(home);
+        let blocked = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+            // Texts of an accepted request come before those that arrive now.
+            release_known(transaction, &known)?;
+            self.drop_unopened(transaction, report)
+        })?;
         let envelopes: Vec<_> = self
             .frames
             .iter()
@@ -404,6 +420,9 @@ impl Backlog {
         for (outcome, arrived) in opened.outcomes.iter().zip(&self.frames) {
             match outcome {
                 Outcome::Delivered(_) => report.received += 1,
+                // A blocked person causes no notice of a problem.
+                Outcome::Parked(_) | Outcome::Buffered(_) | Outcome::Failed(_)
+                    if blocked.contains(&arrived.from.identity) => {}
                 Outcome::Parked(_) | Outcome::Buffered(_) => report.parked += 1,
                 Outcome::Failed(failure) => self.problems.push(Problem {
                     class: failure.code(),
@@ -417,9 +436,7 @@ impl Backlog {
         report.problems += self.problems.len() as u64;
         let own = engine.address().identity;
         engine.transaction(|transaction| {
-            let receipts = unconfirmed::note(transaction, &own)?;
-            report.received = report.received.saturating_sub(receipts);
-            report.receipts += receipts;
+            report.add_noted(unconfirmed::note(transaction, &own, &known)?);
             keep(transaction, letters, verdicts, parked, report)?;
             for Problem { class, peer, position } in &self.problems {
                 problem::note(transaction, class, peer, *position)?;
@@ -436,5 +453,30 @@ impl Backlog {
         self.problems.clear();
         self.addresses.clear();
         Ok(())
+    }
+
+    /// Drops frames of blocked persons of whom enough texts were opened. The address in a frame is
+    /// not authenticated, but a frame with a wrong one cannot be opened either. Returns the blocked
+    /// persons.
+    fn drop_unopened(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        report: &mut SyncReport,
+    ) -> Result<HashSet<PublicKey>, EngineError> {
+        let blocked = BlockedPerson::all(transaction)?;
+        let mut dropped = HashMap::<_, u64>::new();
+        self.frames.retain(|frame| {
+            let person = frame.from.identity;
+            let is_opened = blocked.get(&person).is_none_or(|it| it.dropped < MAX_OPENED);
+            if !is_opened {
+                *dropped.entry(person).or_default() += 1;
+            }
+            is_opened
+        });
+        for (person, texts) in &dropped {
+            blocked_person::count_dropped(transaction, person, *texts)?;
+        }
+        report.add_noted(Noted { blocked: dropped, ..Noted::default() });
+        Ok(blocked.into_keys().collect())
     }
 }

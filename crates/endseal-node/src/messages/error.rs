@@ -150,6 +150,10 @@ pub enum SayError {
     NotUtf8(u64),
     /// The receiver is this identity itself.
     Own,
+    /// The receiver is a blocked person.
+    Blocked,
+    /// No roster of the group is known.
+    Group,
     /// The system's source of randomness failed.
     Random(RandomError),
     /// The store failed.
@@ -169,6 +173,8 @@ impl fmt::Display for SayError {
             Self::TooLong(number) => write!(f, "text {number} is longer than 1,000,000 bytes"),
             Self::NotUtf8(number) => write!(f, "text {number} is not UTF-8"),
             Self::Own => f.write_str("this is your own identity"),
+            Self::Blocked => f.write_str("this person is blocked"),
+            Self::Group => f.write_str("no roster of this group is here"),
             Self::Random(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
         }
@@ -179,8 +185,85 @@ impl error::Error for SayError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Self::Input(error) => Some(error),
-            Self::TooLong(_) | Self::NotUtf8(_) | Self::Own => None,
+            Self::TooLong(_) | Self::NotUtf8(_) | Self::Own | Self::Blocked | Self::Group => None,
             Self::Random(error) => error.source(),
+            Self::Engine(error) => error.source(),
+        }
+    }
+}
+
+/// Reason why texts were not cancelled or deleted. Nothing was changed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ForgetError {
+    /// The conversation has no text with this number, or it was not written on this device.
+    Unknown(u64),
+    /// The text with this number is encrypted and waits for the hub, which may have it already.
+    Encrypted(u64),
+    /// The text with this number has left this device, or may have left it.
+    Left(u64),
+    /// The store failed.
+    Engine(EngineError),
+}
+
+impl From<EngineError> for ForgetError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl fmt::Display for ForgetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(number) => write!(f, "there is no such text with the number {number}"),
+            Self::Encrypted(number) => write!(
+                f,
+                "text {number} is encrypted and waits for the hub, which may have it already"
+            ),
+            Self::Left(number) => write!(f, "text {number} has left this device"),
+            Self::Engine(error) => error.fmt(f),
+        }
+    }
+}
+
+impl error::Error for ForgetError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Unknown(_) | Self::Encrypted(_) | Self::Left(_) => None,
+            Self::Engine(error) => error.source(),
+        }
+    }
+}
+
+/// Reason why a request was not accepted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AcceptError {
+    /// The person is blocked.
+    Blocked,
+    /// The store failed.
+    Engine(EngineError),
+}
+
+impl From<EngineError> for AcceptError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl fmt::Display for AcceptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Blocked => f.write_str("this person is blocked"),
+            Self::Engine(error) => error.fmt(f),
+        }
+    }
+}
+
+impl error::Error for AcceptError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Blocked => None,
             Self::Engine(error) => error.source(),
         }
     }

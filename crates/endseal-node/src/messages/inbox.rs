@@ -47,6 +47,11 @@ impl Unread {
         Some(Self { number, conversation, writer: sender, plaintext })
     }
 
+    /// Returns true if the message was processed: letters are when they arrive.
+    fn is_noted(&self, noted: u64) -> bool {
+        self.number <= noted || matches!(self.conversation, Conversation::Group(_))
+    }
+
     /// Returns the identity of the person who wrote the message.
     #[must_use]
     pub fn from(&self) -> &PublicKey {
@@ -90,15 +95,19 @@ pub fn unread(engine: &mut Engine, after: u64) -> Result<(Vec<Unread>, Option<u6
     unread_page(engine, after, PAGE)
 }
 
-/// Like [`unread`], with a page of at most `limit` messages.
+/// Like [`unread`], with a page of at most `limit` messages. Messages of persons that were not
+/// processed yet are left out: they may be receipts, requests, or texts of blocked persons.
 pub(crate) fn unread_page(
     engine: &mut Engine,
     after: u64,
     limit: usize,
 ) -> Result<(Vec<Unread>, Option<u64>), EngineError> {
+    let noted = engine.transaction(|transaction| unconfirmed::noted(transaction))?;
     let page = engine.inbox().page(after, limit)?;
     let next = page.last().map(|last| last.number);
-    Ok((page.into_iter().filter_map(Unread::of).collect(), next))
+    let mut found: Vec<_> = page.into_iter().filter_map(Unread::of).collect();
+    found.retain(|it| it.is_noted(noted));
+    Ok((found, next))
 }
 
 /// Moves messages that were shown to the user from the inbox to the history, in one transaction.
@@ -107,9 +116,9 @@ pub(crate) fn unread_page(
 /// # Errors
 /// Returns [`EngineError`] if the store fails. Nothing was moved then.
 pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError> {
-    let (time, own) = (records::now(), engine.address().identity);
+    let time = records::now();
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
-        unconfirmed::note(transaction, &own)?;
+        let noted = unconfirmed::noted(transaction)?;
         for some in numbers.chunks(MARKED) {
             // Read all of them before the first is consumed, because reading makes the store write
             // out what was consumed.
@@ -118,8 +127,9 @@ pub fn mark_read(engine: &mut Engine, numbers: &[u64]) -> Result<(), EngineError
                 let found = transaction.inbox(number.saturating_sub(1), 1)?;
                 read.extend(found.into_iter().filter(|it| it.number == *number));
             }
+            let read = read.into_iter().filter_map(Unread::of);
             for Unread { number, conversation, writer, plaintext } in
-                read.into_iter().filter_map(Unread::of)
+                read.filter(|it| it.is_noted(noted))
             {
                 // Another command may have shown the same message.
                 if transaction.consume(number)? {

@@ -5,12 +5,14 @@ use std::io::Read;
 use endseal_service::control::SecretText;
 use endseal_session::Engine;
 
+use super::blocked_person::BlockedPerson;
 use super::conversation::Conversation;
 use super::error::SayError;
 use super::history::HistoryRow;
-use super::records::{self, Transaction, UNSENT};
+use super::records::{self, Transaction};
 use super::text;
 use super::text_id::next_id;
+use super::waiting::Waiting;
 use crate::sessions::{TextError, Texts};
 
 /// Reads all texts of an input.
@@ -37,7 +39,8 @@ pub fn read_texts(mut input: Texts<impl Read>) -> Result<Vec<SecretText>, SayErr
 /// texts are stored when this returns, or none. Returns their number.
 ///
 /// # Errors
-/// Returns [`SayError`] if a text is too long, the receiver is this identity, or the store fails.
+/// Returns [`SayError`] if a text is too long, the receiver is this identity or a blocked person,
+/// or the store fails.
 pub fn say(
     engine: &mut Engine,
     to: &Conversation,
@@ -48,6 +51,11 @@ pub fn say(
         return Err(SayError::Own);
     }
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        if let Conversation::Person(person) = to
+            && BlockedPerson::of(transaction, person)?.is_some()
+        {
+            return Err(SayError::Blocked);
+        }
         for (count, text) in (1..).zip(texts) {
             let time = records::now();
             let id = next_id(transaction, to)?;
@@ -56,7 +64,7 @@ pub fn say(
             let number = records::next_number(transaction)?;
             let row = HistoryRow::new(number, true, own, time, plaintext);
             row.put(transaction, to)?;
-            transaction.put_record(UNSENT, &number.to_be_bytes(), to.as_bytes())?;
+            Waiting { to: *to, has_left: false }.put(transaction, number)?;
         }
         Ok(texts.len() as u64)
     })

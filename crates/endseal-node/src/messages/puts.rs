@@ -13,17 +13,19 @@ use endseal_session::{ConversationId, Engine, EngineError, Pending};
 use tokio::time::sleep;
 
 use super::archive_part::ArchivePart;
+use super::conversation::Conversation;
 use super::error::{HubError, SyncError};
 use super::hub::{HubClient, HubExchange};
 use super::letter::{Letter, LetterHead};
 use super::membership::membership_in;
 use super::payload::Payload;
 use super::problem::{self, ProblemClass};
-use super::records::{self, Transaction, UNSENT};
+use super::records::{self, Transaction};
 use super::report::SyncReport;
 use super::requeue::requeue;
 use super::shared_engine::SharedEngine;
 use super::unconfirmed;
+use super::waiting::Waiting;
 use crate::frame_target::{FRAME, Target};
 
 /// Frames that are read from the store at once.
@@ -274,7 +276,7 @@ impl Round<'_> {
                     && let Some(Pending { conversation: ConversationId::Person(to), .. }) = &pending
                     && is_last_device(transaction, sequence, row, epoch)?
                 {
-                    transaction.put_record(UNSENT, &row.to_be_bytes(), to.as_bytes())?;
+                    Waiting::put_again(transaction, row, Conversation::Person(*to))?;
                     report.returned += 1;
                 }
                 return Ok(false);

@@ -4,6 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use endseal_crypto::ed25519::PublicKey;
+use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::device::{Address, DeviceId};
 use endseal_session::olm::OlmAccount;
 use endseal_session::{EngineError, EngineTransaction};
@@ -21,7 +22,7 @@ pub(super) const HUB: u16 = 1;
 pub(super) const PERSON: u16 = 2;
 /// Rows of the history: [`HistoryRow`](super::HistoryRow).
 pub(super) const HISTORY: u16 = 3;
-/// Texts that are not encrypted yet: the conversation, by the number of the row.
+/// Texts that are not encrypted yet: [`Waiting`](super::waiting::Waiting).
 pub(super) const UNSENT: u16 = 4;
 /// Stored problems: [`Problem`](super::Problem).
 pub(super) const PROBLEM: u16 = 6;
@@ -53,6 +54,14 @@ pub(super) const FORMER: u16 = 22;
 pub(super) const LINKED: u16 = 27;
 /// Present while a recovery or restoration of this device is not finished.
 pub(super) const UNFINISHED: u16 = 28;
+/// Blocked persons: [`BlockedPerson`](super::blocked_person::BlockedPerson), by identity.
+pub(super) const BLOCKED: u16 = 23;
+/// Muted persons: empty records, by identity.
+pub(super) const MUTED: u16 = 24;
+/// Persons whose requests were accepted: empty records, by identity.
+pub(super) const ACCEPTED: u16 = 25;
+/// Texts of unknown senders: [`RequestText`](super::request::RequestText).
+pub(super) const REQUEST: u16 = 26;
 /// Number of prekey bundles that were published to the hub.
 pub(super) const PUBLISHED: u16 = 17;
 /// Addresses of devices by their peer ids.
@@ -102,6 +111,28 @@ pub(super) fn device_in_name(name: &[u8]) -> Option<Address> {
     let identity = PublicKey::from_bytes(identity).ok()?;
     let device = DeviceId::new(u32::from_be_bytes(number.try_into().ok()?))?;
     Some(Address { identity, device })
+}
+
+/// A person, and the value of a record that is named by the person.
+type PersonValue = (PublicKey, Zeroizing<Vec<u8>>);
+
+/// Returns all records of a kind whose names are identities, with their values.
+pub(super) fn persons(
+    transaction: &Transaction<'_, '_>,
+    kind: u16,
+) -> Result<Vec<PersonValue>, EngineError> {
+    const PAGE: usize = 256;
+    let (mut after, mut found) = (Vec::new(), Vec::new());
+    loop {
+        let page = transaction.records_after(kind, &after, PAGE)?;
+        let Some((last, _)) = page.last() else { return Ok(found) };
+        after.clone_from(last);
+        for (name, value) in page {
+            let person = name.as_slice().try_into().ok();
+            let person = person.and_then(|name| PublicKey::from_bytes(name).ok());
+            found.push((person.ok_or(EngineError::Damaged("person"))?, value));
+        }
+    }
 }
 
 /// Counts the records of a kind.

@@ -1,11 +1,13 @@
 //! Results of a sync with the hub.
 
+use endseal_crypto::ed25519::PublicKey;
 use endseal_keyring::device::Address;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::Conversation;
 use super::conversation_text;
 use super::device_change::DeviceChange;
+use super::unconfirmed::{Noted, TextsOf};
 use crate::wire_text;
 
 /// Results of a sync, even of one that failed.
@@ -41,6 +43,12 @@ pub struct SyncReport {
     pub record_conflict: bool,
     /// Devices that persons have newly, or have no more.
     pub device_changes: Vec<DeviceChange>,
+    /// Texts of unknown senders, which wait until the user accepts them.
+    pub requests: Vec<PersonTexts>,
+    /// Texts of unknown senders that were dropped, because there was no room.
+    pub no_room: Vec<PersonTexts>,
+    /// Texts of blocked persons that were dropped.
+    pub blocked: Vec<PersonTexts>,
 }
 
 impl SyncReport {
@@ -59,6 +67,43 @@ impl SyncReport {
         self.hub_forgot = self.hub_forgot.or(other.hub_forgot);
         self.record_conflict |= other.record_conflict;
         self.device_changes.extend(other.device_changes);
+        PersonTexts::add_all(&mut self.requests, other.requests);
+        PersonTexts::add_all(&mut self.no_room, other.no_room);
+        PersonTexts::add_all(&mut self.blocked, other.blocked);
+    }
+
+    /// Adds what was taken out of the inbox. `received` counted all of it before.
+    pub(super) fn add_noted(&mut self, noted: Noted) {
+        let Noted { receipts, others, blocked, requests, no_room } = noted;
+        self.received = self.received.saturating_sub(receipts + others);
+        self.receipts += receipts;
+        let rows =
+            |of: TextsOf| of.into_iter().map(|(person, texts)| PersonTexts { person, texts });
+        PersonTexts::add_all(&mut self.requests, rows(requests));
+        PersonTexts::add_all(&mut self.no_room, rows(no_room));
+        PersonTexts::add_all(&mut self.blocked, rows(blocked));
+    }
+}
+
+/// A number of texts of a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PersonTexts {
+    /// Identity of the person.
+    #[serde(with = "wire_text::identity")]
+    pub person: PublicKey,
+    /// Number of texts.
+    pub texts: u64,
+}
+
+impl PersonTexts {
+    fn add_all(to: &mut Vec<Self>, others: impl IntoIterator<Item = Self>) {
+        for other in others {
+            match to.iter_mut().find(|it| it.person == other.person) {
+                Some(known) => known.texts = known.texts.saturating_add(other.texts),
+                None => to.push(other),
+            }
+        }
     }
 }
 

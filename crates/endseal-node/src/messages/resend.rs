@@ -11,10 +11,11 @@ use endseal_session::{ConversationId, Engine, EngineError};
 
 use super::conversation::Conversation;
 use super::history::page_in;
-use super::records::{DUE, FORMER, RECEIPT, Transaction, UNSENT};
+use super::records::{DUE, FORMER, RECEIPT, Transaction};
 use super::shared_engine::SharedEngine;
 use super::text_id::TextId;
-use super::undelivered::{Confirmations, each_series, is_unsent, rows_that_wait};
+use super::undelivered::{Confirmations, each_series, rows_that_wait};
+use super::waiting::Waiting;
 use crate::frame_target::{FRAME, Target};
 
 /// Rows that are in memory at once.
@@ -57,9 +58,7 @@ fn resend_unless(
         }
     }
     for number in unconfirmed {
-        if !is_unsent(transaction, number)? {
-            transaction.put_record(UNSENT, &number.to_be_bytes(), person.as_bytes())?;
-        }
+        Waiting::put_again(transaction, number, conversation)?;
     }
     Ok(())
 }
@@ -92,7 +91,7 @@ pub(crate) fn begin_anew(
     engine.transaction(|transaction: &mut Transaction<'_, '_>| {
         TextId::end_series(transaction)?;
         for (row, to) in waiting {
-            transaction.put_record(UNSENT, &row.to_be_bytes(), to.as_bytes())?;
+            Waiting::put_again(transaction, row, to)?;
         }
         let mut frames = Vec::new();
         Target::each(transaction, &mut |sequence, _| frames.push(sequence))?;

@@ -45,7 +45,8 @@ impl<'e> SharedEngine<'e> {
         self.arrivals.subscribe()
     }
 
-    pub(super) fn note_arrivals(&self) {
+    /// Notifies the receivers of [`Self::arrivals`].
+    pub(crate) fn note_arrivals(&self) {
         self.arrivals.send_replace(());
     }
 }

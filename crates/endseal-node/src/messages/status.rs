@@ -4,8 +4,10 @@ use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
 use super::membership::{Membership, membership_in};
-use super::records::{self, LETTER, PROBLEM, UNSENT};
-use super::{unconfirmed, undelivered};
+use super::records::{self, LETTER, PROBLEM, REQUEST, UNSENT};
+#[cfg(doc)]
+use super::settle_inbox;
+use super::undelivered;
 use crate::frame_target::Target;
 
 /// Counts of the waiting messages of a store.
@@ -27,18 +29,18 @@ pub struct Status {
     pub undelivered: u64,
     /// Messages that arrived and cannot be opened yet.
     pub parked: u64,
+    /// Texts of unknown senders that wait to be accepted.
+    pub requests: u64,
     /// Problems that are stored.
     pub problems: u64,
 }
 
-/// Counts the waiting messages.
+/// Counts the waiting messages. Receipts are counted as unread until [`settle_inbox`] or a sync
+/// takes them out of the inbox.
 ///
 /// # Errors
 /// Returns [`EngineError`] if the store fails.
 pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
-    let own = engine.address().identity;
-    // Receipts are not counted as unread messages.
-    engine.transaction(|transaction| unconfirmed::note(transaction, &own))?;
     let unread = engine.inbox().len()?;
     let is_restored = engine.is_restored()?;
     let parked: u64 = engine.parked()?.iter().map(|it| it.messages).sum();
@@ -51,6 +53,7 @@ pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
             frames: Target::count_texts(transaction)?,
             undelivered: undelivered::count(transaction)?,
             parked: parked + records::count(transaction, LETTER)?,
+            requests: records::count(transaction, REQUEST)?,
             problems: records::count(transaction, PROBLEM)?,
         })
     })

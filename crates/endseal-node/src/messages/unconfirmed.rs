@@ -12,15 +12,18 @@ use endseal_crypto::hash;
 use endseal_keyring::device::{Address, Certificate};
 use endseal_session::{ConversationId, Engine, EngineError, ReceivedKind, SendError};
 
+use super::blocked_person::{self, BlockedPerson};
 use super::confirmation;
 use super::conversation::Conversation;
 use super::directory::{self, Found};
 use super::error::SyncError;
 use super::hub::HubClient;
+use super::known_persons::KnownPersons;
 use super::letter_keys::LetterKeys;
 use super::payload::ADDRESS_LEN;
 use super::receipt::{MAX_RUNS, TextReceipt};
 use super::records::{self, ARRIVED, DUE, NOTED, RECEIPT, Transaction};
+use super::request::{Held, Requests};
 use super::runs::Runs;
 use super::shared_engine::SharedEngine;
 use super::text::Text;
@@ -151,25 +154,69 @@ fn read_due(name: &[u8]) -> Option<OfSeries> {
     Some((records::device_in_name(device)?, *series))
 }
 
-/// Records the texts that arrived in the inbox since the last call, and removes receipts and
-/// repeated texts from it. Returns the number of removed messages. `own` is this identity.
+/// Messages that [`note`] took out of the inbox.
+#[derive(Default)]
+pub(super) struct Noted {
+    /// Number of receipts, and of texts that had arrived before.
+    pub(super) receipts: u64,
+    /// Number of texts of blocked persons and unknown senders.
+    pub(super) others: u64,
+    /// Texts of blocked persons, which were dropped.
+    pub(super) blocked: TextsOf,
+    /// Texts of unknown senders, which wait in requests.
+    pub(super) requests: TextsOf,
+    /// Texts of unknown senders for which there was no room.
+    pub(super) no_room: TextsOf,
+}
+
+/// Numbers of texts by their writers.
+pub(super) type TextsOf = HashMap<PublicKey, u64>;
+
+/// Treatment of the texts of a person.
+#[derive(Clone, Copy)]
+enum Treatment {
+    Shown,
+    Requested,
+    Dropped,
+}
+
+impl Treatment {
+    fn of(
+        transaction: &Transaction<'_, '_>,
+        person: &PublicKey,
+        known: &KnownPersons<'_>,
+    ) -> Result<Self, EngineError> {
+        if BlockedPerson::of(transaction, person)?.is_some() {
+            return Ok(Self::Dropped);
+        }
+        Ok(if known.has(transaction, person)? { Self::Shown } else { Self::Requested })
+    }
+}
+
+/// Returns the number in the inbox up to which messages were noted.
+pub(super) fn noted(transaction: &Transaction<'_, '_>) -> Result<u64, EngineError> {
+    records::counter(transaction, NOTED)
+}
+
+/// Processes the messages that arrived in the inbox since the last call. Records the texts of known
+/// persons as arrived. Takes out receipts, repeated texts, texts of blocked persons, and texts of
+/// unknown senders, which become requests. `own` is this identity.
 pub(super) fn note(
     transaction: &mut Transaction<'_, '_>,
     own: &PublicKey,
-) -> Result<u64, EngineError> {
-    let noted = match transaction.record(NOTED, &[])? {
-        Some(value) => records::number(&value).ok_or(EngineError::Damaged("noted"))?,
-        None => 0,
-    };
+    known: &KnownPersons<'_>,
+) -> Result<Noted, EngineError> {
+    let noted = noted(transaction)?;
     let mut after = noted;
     let mut arrived = HashMap::<_, Arrived>::new();
     let (mut due, mut receipts) = (HashSet::new(), HashMap::new());
-    let mut count = 0;
+    let (mut result, mut waiting) = (Noted::default(), None);
+    let mut treatments = HashMap::new();
     loop {
         let page = transaction.inbox(after, PAGE)?;
         let Some(last) = page.last() else { break };
         after = last.number;
-        let mut consumed = Vec::new();
+        let (mut consumed, mut taken_out) = (Vec::new(), Vec::new());
         for it in &page {
             let ConversationId::Person(_) = it.conversation else { continue };
             let writer = it.sender;
@@ -181,8 +228,39 @@ pub(super) fn note(
                 if let Some(receipt) = TextReceipt::read(&it.plaintext, &writer.identity, own) {
                     receipts.entry(writer).or_insert_with(Vec::new).push(receipt);
                 }
-            } else if writer.identity == *own {
                 continue;
+            }
+            if writer.identity == *own {
+                continue;
+            }
+            let treatment = match treatments.get(&writer.identity) {
+                Some(treatment) => *treatment,
+                None => {
+                    let treatment = Treatment::of(transaction, &writer.identity, known)?;
+                    treatments.insert(writer.identity, treatment);
+                    treatment
+                }
+            };
+            if !matches!(treatment, Treatment::Shown) {
+                taken_out.push(it.number);
+            }
+            if matches!(treatment, Treatment::Dropped) {
+                *result.blocked.entry(writer.identity).or_default() += 1;
+            } else if matches!(treatment, Treatment::Requested) {
+                let requests = match &mut waiting {
+                    Some(requests) => requests,
+                    None => waiting.insert(Requests::load(transaction)?),
+                };
+                match requests.hold(transaction, writer, &it.plaintext)? {
+                    Held::Waits(dropped) => {
+                        *result.requests.entry(writer.identity).or_default() += 1;
+                        for (person, texts) in dropped {
+                            *result.no_room.entry(person).or_default() += texts;
+                        }
+                    }
+                    Held::Repeated => {}
+                    Held::Dropped => *result.no_room.entry(writer.identity).or_default() += 1,
+                }
             } else if let Some(id) = id_of(&it.plaintext, &writer.identity, own) {
                 let of = (writer.identity, id.series);
                 let known = match arrived.remove(&of) {
@@ -202,8 +280,14 @@ pub(super) fn note(
         }
         drop(page);
         for number in consumed {
-            count += u64::from(transaction.consume(number)?);
+            result.receipts += u64::from(transaction.consume(number)?);
         }
+        for number in taken_out {
+            result.others += u64::from(transaction.consume(number)?);
+        }
+    }
+    for (person, texts) in &result.blocked {
+        blocked_person::count_dropped(transaction, person, *texts)?;
     }
     for ((writer, series), arrived) in &arrived {
         arrived.put(transaction, writer, series)?;
@@ -218,7 +302,7 @@ pub(super) fn note(
     if after > noted {
         transaction.put_record(NOTED, &[], &after.to_le_bytes())?;
     }
-    Ok(count)
+    Ok(result)
 }
 
 /// Returns the id of a text from `writer` to `own`. `None` if the plaintext is not such a text.
@@ -255,8 +339,11 @@ pub(super) async fn encrypt_receipts(
     let mut known = Vec::new();
     for (writer, _) in &due {
         let person = &writer.identity;
-        let is_known = contacts.name_of(person).is_some()
-            || engine.transaction(|it| TextId::has_written_to(it, person))?;
+        let is_known = engine.transaction(|it| {
+            let is_blocked = BlockedPerson::of(it, person)?.is_some();
+            let is_contact = contacts.name_of(person).is_some();
+            Ok::<_, EngineError>(!is_blocked && (is_contact || TextId::has_written_to(it, person)?))
+        })?;
         if is_known && !known.contains(person) {
             known.push(*person);
         }

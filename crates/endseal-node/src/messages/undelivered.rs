@@ -13,6 +13,7 @@ use super::records::{self, SAID, SERIES, Transaction, UNSENT};
 use super::runs::Runs;
 use super::text_delivery::TextDelivery;
 use super::text_id::{SERIES_LEN, TextId};
+use super::waiting::Waiting;
 use crate::frame_target::Target;
 
 /// Persons whose texts are counted at once.
@@ -190,11 +191,12 @@ pub(super) fn each_series(
 
 /// Counts the texts to persons that are not encrypted yet.
 fn unsent_to_persons(transaction: &Transaction<'_, '_>) -> Result<u64, EngineError> {
-    let (mut after, mut count) = (Vec::new(), 0);
+    let (mut after, mut count) = (0, 0);
     loop {
-        let page = transaction.records_after(UNSENT, &after, PAGE)?;
-        let Some((name, _)) = page.last() else { return Ok(count) };
-        after.clone_from(name);
-        count += page.iter().filter(|(_, to)| to.len() == PublicKey::LEN).count() as u64;
+        let page = Waiting::page(transaction, after)?;
+        let Some((last, _)) = page.last() else { return Ok(count) };
+        after = *last;
+        count +=
+            page.iter().filter(|(_, it)| matches!(it.to, Conversation::Person(_))).count() as u64;
     }
 }

@@ -15,13 +15,12 @@ use super::history::HistoryRow;
 use super::hub::HubClient;
 use super::letter_keys::LetterKeys;
 use super::letter_recipients::LetterRecipients;
-use super::records::{self, Transaction, UNSENT};
+use super::records::{Transaction, UNSENT};
 use super::report::{Skipped, SkippedReason, SyncReport};
 use super::shared_engine::SharedEngine;
+use super::undelivered::is_unsent;
+use super::waiting::Waiting;
 use crate::frame_target::Target;
-
-/// Texts in one transaction.
-const PAGE: usize = 256;
 
 /// Receivers of the texts in a conversation.
 enum Receivers {
@@ -39,15 +38,13 @@ pub(super) async fn encrypt_unsent(
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
     let (mut receivers, mut groups) = (HashMap::new(), None);
-    let mut after = Vec::new();
+    let mut after = 0;
     loop {
-        let page = engine.transaction(|it| it.records_after(UNSENT, &after, PAGE))?;
+        let page = engine.transaction(|it| Waiting::page(it, after))?;
         let Some((last, _)) = page.last() else { return Ok(()) };
-        after.clone_from(last);
+        after = *last;
         let mut texts = Vec::new();
-        for (name, to) in &page {
-            let number = records::number_in_name(name).ok_or(EngineError::Damaged("unsent"))?;
-            let to = Conversation::read(to).ok_or(EngineError::Damaged("unsent"))?;
+        for (number, Waiting { to, .. }) in page {
             if let Entry::Vacant(entry) = receivers.entry(to) {
                 entry.insert(match &to {
                     Conversation::Person(person) => {
@@ -66,6 +63,10 @@ pub(super) async fn encrypt_unsent(
         let sent = engine.transaction(|transaction: &mut Transaction<'_, '_>| {
             let mut sent = 0;
             for (number, to) in &texts {
+                // It may have been cancelled while the hub was asked.
+                if !is_unsent(transaction, *number)? {
+                    continue;
+                }
                 let row = HistoryRow::of(transaction, to, *number)?;
                 let is_sent = match receivers.get(to) {
                     Some(Receivers::Devices(devices)) => {

@@ -31,13 +31,28 @@ pub(super) async fn serve_calls(
             state.syncs.add(reply, attempts);
             continue;
         }
-        let is_said = matches!(request, Request::Say { .. } | Request::MarkRead { .. });
+        // Texts of a request may move to the inbox: those of a new contact with `persons`.
+        let is_accepted =
+            matches!(request, Request::Accept { .. } | Request::Say { .. } | Request::Persons {});
+        let is_said = is_accepted || matches!(request, Request::MarkRead { .. });
         let is_work = is_said
-            || matches!(request, Request::ForgetProblems { .. } | Request::MarkChangesSeen { .. });
+            || matches!(
+                request,
+                Request::ForgetProblems { .. }
+                    | Request::MarkChangesSeen { .. }
+                    | Request::Unsend { .. }
+                    | Request::UnsendAll { .. }
+                    | Request::DeleteTexts { .. }
+                    | Request::DeleteTextsBefore { .. }
+                    | Request::Block { .. }
+            );
         let mut answer = engine.with(|engine| match request {
             Request::Backup {} => write_backup(keys, engine),
-            request => execute(engine, request),
+            request => execute(engine, keys.home(), request),
         });
+        if is_accepted {
+            engine.note_arrivals();
+        }
         if let Ok(Reply::Status(status)) = &mut answer {
             status.connected = Some(state.is_connected());
         }

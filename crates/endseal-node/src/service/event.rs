@@ -20,6 +20,15 @@ pub enum ServiceEvent {
     /// True if a remote mailbox is full, so that frames for it wait here; false when no mailbox is
     /// full any more.
     MailboxFull(bool),
+    /// Texts of unknown senders and of blocked persons arrived.
+    Unasked {
+        /// Number of texts that wait as requests; `inbox --requests` shows them.
+        requests: u64,
+        /// Number of texts of unknown senders that were dropped, because there was no room.
+        no_room: u64,
+        /// Number of texts of blocked persons that were dropped.
+        blocked: u64,
+    },
     /// Messages failed since the last report; `inbox --problems` shows them.
     Problems {
         /// Number of messages that cannot be shown, and of frames that cannot be sent.

@@ -76,12 +76,13 @@ impl Handler {
         let error = loop {
             self.arrivals.mark_unchanged();
             let answer = caller.until_closed(self.ask(Request::Unread { after })).await;
-            let page = match answer {
+            let mut page = match answer {
                 Some(Ok(Reply::Texts(page))) => page,
                 Some(Err(error)) => break error,
                 _ => return,
             };
             let next = page.next;
+            page.rows.retain(|row| !row.is_muted);
             if !page.rows.is_empty() {
                 let line = api::notification(&Ok(Reply::Texts(page)));
                 tokio::select! {

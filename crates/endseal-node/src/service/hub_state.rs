@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use super::event::ServiceEvent;
 use super::syncs::Syncs;
 use crate::api::{Error, ErrorKind};
-use crate::messages::{StayEvents, SyncError, SyncReport};
+use crate::messages::{PersonTexts, StayEvents, SyncError, SyncReport};
 
 /// Connection state that was reported last.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,12 @@ impl<'n> HubState<'n> {
     fn note(&self, report: &SyncReport) {
         if report.received + report.encrypted + report.sent + report.receipts > 0 {
             self.is_worked_with.set(true);
+        }
+        let count = |rows: &[PersonTexts]| rows.iter().map(|row| row.texts).sum::<u64>();
+        let (requests, no_room) = (count(&report.requests), count(&report.no_room));
+        let blocked = count(&report.blocked);
+        if requests + no_room + blocked > 0 {
+            (self.notify)(ServiceEvent::Unasked { requests, no_room, blocked });
         }
         let lost: u64 = report.gaps.iter().map(|gap| gap.count.max(1)).sum();
         let lost = lost.saturating_add(u64::from(report.hub_forgot.is_some()));

@@ -10,6 +10,7 @@ mod letters;
 mod liar;
 mod lives;
 mod lost_devices;
+mod people;
 mod prompt_visits;
 mod random_visits;
 mod receipts;

@@ -75,7 +75,8 @@ pub(super) fn second_device(world: &World, first: &Person, folder: &str) -> Pers
     let root = Identity::from_root_seed(RootSeed::from_bytes(
         first.root.root_seed().unwrap().expose_secret(),
     ));
-    Person { identity: first.identity, root, device, home, engine, record }
+    let people = Arc::clone(&first.people);
+    Person { identity: first.identity, root, device, home, engine, record, people }
 }
 
 fn sequence(frame: &[u8]) -> u64 {

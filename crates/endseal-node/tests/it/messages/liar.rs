@@ -129,6 +129,7 @@ impl Liar {
 
     /// Runs a sync of a person who is registered at a hub.
     pub(crate) async fn visit(&self, person: &mut Person) -> (SyncReport, Result<(), SyncError>) {
+        person.meet();
         let (_endpoint, connection) = self.connect(&person.key()).await;
         let hub = HubClient::new(&connection, PATIENCE);
         let mut report = SyncReport::default();

@@ -1,5 +1,6 @@
 //! State directories that are put back from a backup, used twice, and renewed.
 
+use alloc::sync::Arc;
 use core::num::NonZeroU32;
 use core::time::Duration;
 use std::fs;
@@ -34,26 +35,26 @@ fn copy(from: &Path, to: &Path) {
 
 /// Keeps a copy of a state directory beside it.
 fn back_up(person: Person, name: &str) -> Person {
-    let Person { identity, root, device, home, engine, record } = person;
+    let Person { identity, root, device, home, engine, record, people } = person;
     engine.into_store().close().unwrap();
     copy(home.path(), &home.path().with_extension(name));
     let engine = home.sessions(&device, Duration::ZERO).unwrap();
-    Person { identity, root, device, home, engine, record }
+    Person { identity, root, device, home, engine, record, people }
 }
 
 /// Puts a copy in the place of the state directory.
 fn put_back(person: Person, name: &str) -> Person {
-    let Person { identity, root, device, home, engine, record } = person;
+    let Person { identity, root, device, home, engine, record, people } = person;
     engine.into_store().close().unwrap();
     fs::remove_dir_all(home.path()).unwrap();
     copy(&home.path().with_extension(name), home.path());
     let engine = home.sessions(&device, Duration::ZERO).unwrap();
-    Person { identity, root, device, home, engine, record }
+    Person { identity, root, device, home, engine, record, people }
 }
 
 /// `endseal devices renew`
 async fn renew(person: Person, world: &World) -> Person {
-    let Person { identity, root, device: before, home, engine, .. } = person;
+    let Person { identity, root, device: before, home, engine, people, .. } = person;
     engine.into_store().close().unwrap();
     let device = Identity::generate(&mut OsRandom).unwrap();
     let device_file = IdentityFile::seal_without_passphrase(&device, &mut OsRandom).unwrap();
@@ -77,7 +78,7 @@ async fn renew(person: Person, world: &World) -> Person {
     let (_endpoint, connection) = world.connect(&key).await;
     let hub = HubClient::new(&connection, PATIENCE);
     register(&hub, &mut engine, "127.0.0.1:1", None, &record).await.unwrap();
-    Person { identity, root, device, home, engine, record }
+    Person { identity, root, device, home, engine, record, people }
 }
 
 async fn visit(people: &mut [&mut Person], world: &World) {
@@ -191,6 +192,7 @@ async fn of_two_copies_in_use_one_is_told() {
         engine: clone_home.sessions(&alice.device, Duration::ZERO).unwrap(),
         record: alice.record.clone(),
         home: clone_home,
+        people: Arc::clone(&alice.people),
     };
     let mut alice = alice;
     for round in 0..3 {

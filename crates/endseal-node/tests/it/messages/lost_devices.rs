@@ -1,5 +1,6 @@
 //! Texts to devices that are lost.
 
+use alloc::sync::Arc;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
@@ -39,7 +40,8 @@ pub(super) fn devices(
         home.store_person(&record, &home.lock().unwrap()).unwrap();
         let seed = of.root.root_seed().unwrap();
         let root = Identity::from_root_seed(RootSeed::from_bytes(seed.expose_secret()));
-        Person { identity: of.identity, root, device, home, engine, record: record.clone() }
+        let (record, people) = (record.clone(), Arc::clone(&of.people));
+        Person { identity: of.identity, root, device, home, engine, record, people }
     });
     let devices = devices.collect();
     (record, devices)

@@ -13,7 +13,8 @@ use endseal_delivery::{MessageId, stored_limits};
 use endseal_hub::{HubLimits, HubStore as _};
 use endseal_keyring::person::PersonChanges;
 use endseal_node::messages::{
-    Conversation, HistoryRow, TextDelivery, history, mark_read, problems, status, unread,
+    Conversation, HistoryRow, TextDelivery, history, mark_read, problems, settle_inbox, status,
+    unread,
 };
 use endseal_node::person;
 use endseal_session::{BatchOptions, Engine, EngineError, Envelope};
@@ -389,7 +390,9 @@ async fn a_crash_before_a_receipt_is_noted_loses_none() {
             bob.engine.decrypt_batch(&envelope, &BatchOptions::whole()).unwrap();
         }
         bob = bob.restart();
+        assert!(unread(&mut bob.engine, 0).unwrap().0.is_empty());
         if is_read {
+            settle_inbox(&mut bob.engine, &bob.home).unwrap();
             let (page, _) = unread(&mut bob.engine, 0).unwrap();
             let numbers: Vec<_> = page.iter().map(|it| it.number).collect();
             assert_eq!(numbers.len(), 2);
@@ -422,6 +425,7 @@ async fn a_receipt_that_was_opened_before_a_crash_is_not_shown() {
     alice.engine.decrypt_batch(&envelope, &BatchOptions::whole()).unwrap();
     assert_eq!(alice.engine.inbox().len().unwrap(), 1);
     assert!(unread(&mut alice.engine, 0).unwrap().0.is_empty());
+    settle_inbox(&mut alice.engine, &alice.home).unwrap();
     assert_eq!(status(&mut alice.engine).unwrap().unread, 0);
     assert_eq!(deliveries(&mut alice, &bob.identity), [Delivered]);
 }
@@ -450,7 +454,8 @@ async fn a_node_that_stays_confirms_at_once() {
 
 /// Queues a text of the history to be encrypted again.
 fn say_again(person: &mut Person, row: &[u8], to: &PublicKey) {
-    person.engine.transaction(|it| it.put_record(UNSENT, row, to.as_bytes())).unwrap();
+    let value = [&[1], &to.as_bytes()[..]].concat();
+    person.engine.transaction(|it| it.put_record(UNSENT, row, &value)).unwrap();
 }
 
 /// A hub that has delivered a text can claim that the mailbox does not exist, so that the text is

@@ -5,14 +5,16 @@ use core::time::Duration;
 use std::sync::Mutex;
 
 use endseal_hub::HubLimits;
-use endseal_node::api::{CallError, Client, Error, Followed, Reply, Request, SecretText, TextRow};
+use endseal_node::api::{
+    CallError, Client, Error, ErrorKind, Followed, Reply, Request, SecretText, TextRow,
+};
 use endseal_node::messages::{Conversation, LetterKeys, Status, SyncReport, status};
 use endseal_node::service::{DialError, Dialed, Service, ServiceEvent, ServiceOptions};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::letters::{group, write};
-use super::world::{Person, World};
+use super::world::{People, Person, World};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -52,6 +54,10 @@ impl Caller {
         }
     }
 
+    fn done(&self, request: &Request) -> Result<(), CallError> {
+        self.0.call(request).map(drop)
+    }
+
     fn mark_read(&self, numbers: &[u64]) -> Result<(), CallError> {
         self.0.call(&Request::MarkRead { numbers: numbers.to_vec() }).map(drop)
     }
@@ -89,6 +95,7 @@ pub(super) async fn serving_at<T: Send + 'static>(
     person: &mut Person,
     work: impl AsyncFnOnce(Caller) -> T,
 ) -> (T, Vec<ServiceEvent>) {
+    person.meet();
     let mut options = ServiceOptions::default();
     (options.retry, options.patience) = (retry, PATIENCE);
     let service = Service::bind(&person.home, options).unwrap();
@@ -263,6 +270,71 @@ async fn a_letter_is_opened_when_its_roster_has_come() {
         let texts = followed.await.unwrap();
         assert_eq!(text_of(&texts[0]), "to the group");
         assert_eq!(ask(&client, |it| it.status()).await.0.parked, 0);
+    })
+    .await;
+}
+
+/// A program that follows gets the texts of a request when it is accepted, and none of a muted
+/// person. A blocked person is refused while the service runs, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_follows_gets_accepted_texts_and_none_of_muted_persons() {
+    let world = World::new();
+    let (mut alice, mut carol) = (world.member("alice").await, world.member("carol").await);
+    let mut bob = world.member("bob").await;
+    bob.people = People::default();
+    for (person, text) in [(&mut alice, "from alice"), (&mut carol, "from carol")] {
+        person.say(&bob.identity, text);
+        person.sync(&world).await;
+    }
+    let (of_alice, of_carol) = (alice.identity, carol.identity);
+    let ((), events) = serving(&world, &mut bob, async move |client| {
+        let report = ask(&client, |it| it.sync(1)).await;
+        assert_eq!((report.received, report.requests.len()), (0, 2));
+        ask(&client, move |it| it.done(&Request::Mute { person: of_alice, is_muted: true })).await;
+        let follow = client.clone();
+        let followed = spawn_blocking(move || follow.follow(0).unwrap().next().unwrap());
+        ask(&client, move |it| it.done(&Request::Accept { person: of_alice })).await;
+        ask(&client, move |it| it.done(&Request::Accept { person: of_carol })).await;
+        let followed = followed.await.unwrap();
+        assert_eq!(followed.iter().map(text_of).collect::<Vec<_>>(), ["from carol"]);
+        let (rows, _) = ask(&client, |it| it.texts(&Request::Unread { after: 0 })).await;
+        let mut shown: Vec<_> = rows.iter().map(|row| (text_of(row), row.is_muted)).collect();
+        shown.sort_unstable();
+        assert_eq!(shown, [("from alice", true), ("from carol", false)]);
+        ask(&client, move |it| it.done(&Request::Block { person: of_alice })).await;
+        let refused = spawn_blocking(move || client.say(&Conversation::Person(of_alice), &["no"]));
+        let Err(CallError::Failed(error)) = refused.await.unwrap() else { panic!("not refused") };
+        assert_eq!(error.kind, ErrorKind::Blocked);
+    })
+    .await;
+    let waiting = events.iter().map(|event| match event {
+        ServiceEvent::Unasked { requests, .. } => *requests,
+        _ => 0,
+    });
+    assert_eq!(waiting.sum::<u64>(), 2);
+}
+
+/// A text is refused to a group without a roster, and may be cancelled while the service runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_are_cancelled_while_the_service_runs() {
+    let world = World::new();
+    let (mut alice, dora) = (world.member("alice").await, world.person("dora"));
+    let to = Conversation::Person(dora.identity);
+    let nowhere = Conversation::Group(endseal_keyring::roster::GroupId::from_bytes([7; 16]));
+    serving(&world, &mut alice, async move |client| {
+        ask(&client, move |it| it.say(&to, &["one", "two"])).await;
+        ask(&client, |it| it.sync(1)).await;
+        let unsent = ask(&client, |it| it.0.call(&Request::Unsent { after: 0 })).await;
+        let Reply::Unsent(page) = unsent else { panic!("another reply") };
+        assert!(page.rows.iter().all(|row| row.can_unsend && row.conversation == to));
+        let numbers = vec![page.rows[0].number];
+        ask(&client, move |it| it.done(&Request::Unsend { to, numbers })).await;
+        assert_eq!(ask(&client, |it| it.status()).await.0.unsent, 1);
+        ask(&client, move |it| it.done(&Request::UnsendAll { to })).await;
+        assert!(ask(&client, |it| it.sync(1)).await.skipped.is_empty());
+        let refused = spawn_blocking(move || client.say(&nowhere, &["no"])).await.unwrap();
+        let Err(CallError::Failed(error)) = refused else { panic!("not refused") };
+        assert_eq!(error.kind, ErrorKind::NoGroup);
     })
     .await;
 }

@@ -151,12 +151,12 @@ async fn a_restored_store_sends_nothing() {
     alice.engine.store().backup(&copy).unwrap();
     alice.say(&bob.identity, "two");
     alice.sync(&world).await;
-    let Person { identity, root, device, home, engine, record } = alice;
+    let Person { identity, root, device, home, engine, record, people } = alice;
     drop(engine);
     std::fs::remove_dir_all(home.store_path()).unwrap();
     home.restore_store(&copy, &device).unwrap().close().unwrap();
     let engine = home.sessions(&device, Duration::ZERO).unwrap();
-    let mut alice = Person { identity, root, device, home, engine, record };
+    let mut alice = Person { identity, root, device, home, engine, record, people };
     alice.say(&bob.identity, "another");
     let (_, result) = alice.try_sync(&world).await;
     assert!(matches!(result, Err(SyncError::Restored)), "{result:?}");

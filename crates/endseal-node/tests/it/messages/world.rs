@@ -1,7 +1,9 @@
 //! A hub with a database, and nodes with state directories.
 
+use alloc::sync::Arc;
 use core::net::SocketAddr;
 use core::time::Duration;
+use std::sync::Mutex;
 
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::identity::{Identity, RootSeed};
@@ -11,8 +13,8 @@ use endseal_hub::{Hub, HubLimits, HubStore as _, SqliteStore};
 use endseal_keyring::device::DeviceId;
 use endseal_keyring::{IdentityFile, Invitation, JoinToken, PersonRecord};
 use endseal_node::messages::{
-    self, Conversation, HubClient, LetterKeys, SyncError, SyncReport, hub_limits, join, mark_read,
-    sync, unread,
+    self, Conversation, HubClient, LetterKeys, SyncError, SyncReport, accept, hub_limits, join,
+    mark_read, sync, unread,
 };
 use endseal_node::{Existing, Home, NewIdentity, OtherDevices};
 use endseal_session::Engine;
@@ -27,7 +29,12 @@ pub(crate) struct World {
     pub(crate) hub: Option<Hub>,
     pub(crate) address: SocketAddr,
     limits: HubLimits,
+    /// All persons, who accept texts of each other.
+    people: People,
 }
+
+/// Persons whose texts go to the inbox.
+pub(crate) type People = Arc<Mutex<Vec<PublicKey>>>;
 
 impl World {
     pub(crate) fn new() -> Self {
@@ -39,7 +46,14 @@ impl World {
     pub(crate) fn with(limits: HubLimits) -> Self {
         let key = TransportKey::new(&Identity::generate(&mut OsRandom).unwrap());
         let address = "127.0.0.1:0".parse().unwrap();
-        let mut world = Self { folder: Scratch::new(), key, hub: None, address, limits };
+        let mut world = Self {
+            folder: Scratch::new(),
+            key,
+            hub: None,
+            address,
+            limits,
+            people: People::default(),
+        };
         world.start();
         world
     }
@@ -93,7 +107,10 @@ impl World {
         home.install(&new, Existing::Keep, &home.lock().unwrap()).unwrap();
         let engine = home.sessions(&device, Duration::ZERO).unwrap();
         let record = home.person().unwrap();
-        Person { identity: *root.public().ed25519(), root, device, home, engine, record }
+        let identity = *root.public().ed25519();
+        self.people.lock().unwrap().push(identity);
+        let people = Arc::clone(&self.people);
+        Person { identity, root, device, home, engine, record, people }
     }
 
     /// Makes a person whose device is registered at the hub.
@@ -120,6 +137,7 @@ pub(crate) struct Person {
     pub(crate) home: Home,
     pub(crate) engine: Engine,
     pub(crate) record: PersonRecord,
+    pub(crate) people: People,
 }
 
 impl Person {
@@ -139,6 +157,14 @@ impl Person {
         assert_eq!(said.unwrap(), 1);
     }
 
+    /// Accepts the texts of all persons of the world. None of them is a contact.
+    pub(crate) fn meet(&mut self) {
+        let people = self.people.lock().unwrap().clone();
+        for person in people.iter().filter(|it| **it != self.identity) {
+            accept(&mut self.engine, &self.home, person).unwrap();
+        }
+    }
+
     pub(crate) async fn sync(&mut self, world: &World) -> SyncReport {
         let (report, result) = self.try_sync(world).await;
         result.unwrap();
@@ -146,6 +172,7 @@ impl Person {
     }
 
     pub(crate) async fn try_sync(&mut self, world: &World) -> (SyncReport, Result<(), SyncError>) {
+        self.meet();
         let (_endpoint, connection) = world.connect(&self.key()).await;
         let hub = HubClient::new(&connection, PATIENCE);
         let mut report = SyncReport::default();
@@ -175,9 +202,9 @@ impl Person {
 
     /// Opens the store again, as another process would.
     pub(crate) fn restart(self) -> Self {
-        let Self { identity, root, device, home, engine, record } = self;
+        let Self { identity, root, device, home, engine, record, people } = self;
         drop(engine);
         let engine = home.sessions(&device, Duration::ZERO).unwrap();
-        Self { identity, root, device, home, engine, record }
+        Self { identity, root, device, home, engine, record, people }
     }
 }

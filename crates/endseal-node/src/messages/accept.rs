@@ -1,0 +1,40 @@
+//! Acceptance of requests.
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_session::{Engine, EngineError};
+
+use super::blocked_person::BlockedPerson;
+use super::error::AcceptError;
+use super::known_persons::KnownPersons;
+use super::records::{ACCEPTED, Transaction};
+use super::request::release_known;
+use super::unconfirmed;
+use crate::home::Home;
+
+/// Processes messages that arrived and were not processed yet, and moves requests of persons who
+/// are known now to the inbox. Requests to a node do this before they read the inbox.
+///
+/// # Errors
+/// Returns [`EngineError`] if the store fails.
+pub fn settle_inbox(engine: &mut Engine, home: &Home) -> Result<(), EngineError> {
+    let own = engine.address().identity;
+    let known = KnownPersons::new(home);
+    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        release_known(transaction, &known)?;
+        unconfirmed::note(transaction, &own, &known).map(drop)
+    })
+}
+
+/// Accepts a person: the texts of the person's request go to the inbox, and so do later ones.
+///
+/// # Errors
+/// Returns [`AcceptError`] if the person is blocked or the store fails.
+pub fn accept(engine: &mut Engine, home: &Home, person: &PublicKey) -> Result<(), AcceptError> {
+    engine.transaction(|transaction: &mut Transaction<'_, '_>| {
+        if BlockedPerson::of(transaction, person)?.is_some() {
+            return Err(AcceptError::Blocked);
+        }
+        Ok(transaction.put_record(ACCEPTED, person.as_bytes(), &[])?)
+    })?;
+    Ok(settle_inbox(engine, home)?)
+}
