@@ -2,6 +2,7 @@
 
 pub(crate) mod backup;
 pub(crate) mod bench;
+pub(crate) mod block;
 pub(crate) mod completions;
 pub(crate) mod contacts;
 pub(crate) mod devices;
@@ -30,4 +31,5 @@ pub(crate) mod signer;
 pub(crate) mod status;
 pub(crate) mod store;
 pub(crate) mod sync;
+pub(crate) mod unsend;
 pub(crate) mod up;

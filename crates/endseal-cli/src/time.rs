@@ -5,7 +5,7 @@ mod zone;
 
 use std::sync::OnceLock;
 
-use time::UtcDateTime;
+use time::{Date, Month, UtcDateTime};
 use zone::Zone;
 
 /// Formats milliseconds since 1970-01-01T00:00:00Z with a precision of one second. RFC 3339 has no
@@ -39,9 +39,26 @@ fn with_offset(milliseconds: u64, offset: i64) -> String {
     }
 }
 
+/// Reads a day as `YYYY-MM-DD`. Returns its start in UTC, in milliseconds since 1970; `None` if it
+/// is no day, or one before 1970.
+pub(crate) fn start_of_day(text: &str) -> Option<u64> {
+    let mut parts = text.split('-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_form = [(year, 4), (month, 2), (day, 2)]
+        .iter()
+        .all(|(part, len)| part.len() == *len && part.bytes().all(|it| it.is_ascii_digit()));
+    if !is_form || parts.next().is_some() {
+        return None;
+    }
+    let month = Month::try_from(month.parse::<u8>().ok()?).ok()?;
+    let date = Date::from_calendar_date(year.parse().ok()?, month, day.parse().ok()?).ok()?;
+    let seconds = date.midnight().assume_utc().unix_timestamp();
+    u64::try_from(seconds).ok()?.checked_mul(1_000)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{rfc3339, with_offset};
+    use super::{rfc3339, start_of_day, with_offset};
 
     #[test]
     fn offsets_are_shown() {
@@ -63,6 +80,15 @@ mod tests {
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
             assert_eq!(rfc3339(seconds * 1000 + 999), text);
+        }
+    }
+
+    #[test]
+    fn days() {
+        assert_eq!(start_of_day("1970-01-02"), Some(86_400_000));
+        assert_eq!(start_of_day("2000-02-29"), Some(951_782_400_000));
+        for wrong in ["2001-02-29", "2001-2-03", "1969-12-31", "2001-01-01-", "today", ""] {
+            assert_eq!(start_of_day(wrong), None, "{wrong}");
         }
     }
 

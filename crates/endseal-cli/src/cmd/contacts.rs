@@ -1,14 +1,17 @@
 //! `endseal contacts`: keeps the public identities of other persons under names.
 
 mod lookup;
+mod mute;
 
 use core::fmt::Write as _;
 use std::path::Path;
 
 use clap::Subcommand;
+use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::identity::PublicIdentity;
 use endseal_keyring::address_book::ChangeBookError;
 use endseal_keyring::{Contacts, IdentityText, Name};
+use endseal_node::api::{Client, Reply, Request};
 use endseal_node::{GroupError, Home, read_bounded};
 
 use crate::ctx::{Ctx, Outcome};
@@ -35,7 +38,7 @@ enum Command {
     ///
     /// Blanks and line breaks in the identity, as mails put them, are left out. If it is the short
     /// form and this device is registered at a hub, the hub is asked for the long form, which
-    /// post-quantum sealing needs.
+    /// post-quantum sealing needs. Texts that the person wrote before, as requests, move to the inbox.
     Add {
         /// a-z, 0-9, '.', '_' and '-'
         name: Name,
@@ -63,6 +66,8 @@ enum Command {
         /// New name of the contact
         to: Name,
     },
+    Mute(mute::MuteArgs),
+    Unmute(mute::UnmuteArgs),
     /// List all contacts
     List {
         /// Print long identities where they are known
@@ -87,9 +92,13 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 Some(_) => format!("{name} is a contact"),
                 None => format!("{name} is a contact, without a post-quantum key"),
             };
+            let person = *identity.ed25519();
             let outcome = change(&home, Some(&name), done, |contacts| {
                 add(contacts, &name, identity, force, &mut note)
             });
+            if outcome.is_ok() {
+                accept(&home, person, &name, ctx);
+            }
             let Some(note) = note else { return outcome };
             ctx.note(&note);
             outcome.map(|outcome| Outcome { confirmation: None, ..outcome })
@@ -102,6 +111,8 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let done = format!("{from} is called {to} now");
             change(&home, Some(&to), done, |contacts| contacts.rename(&from, to.clone()))
         }
+        Command::Mute(args) => mute::mute(&args, ctx),
+        Command::Unmute(args) => mute::unmute(&args, ctx),
         Command::List { pq } => Ok(list(&home.contacts()?, pq)),
     }
 }
@@ -142,6 +153,17 @@ fn complete(short: PublicIdentity, name: &Name, home: &Home, ctx: &mut Ctx) -> P
             ctx.note(&format!("note: the hub was not asked for the long identity: {why}"));
             short
         }
+    }
+}
+
+/// Moves a request of a new contact to the inbox, if `endseal up` runs. Otherwise the next command
+/// that opens the store does it.
+fn accept(home: &Home, person: PublicKey, name: &Name, ctx: &mut Ctx) {
+    let Ok(Some(client)) = Client::find(home) else { return };
+    // If it fails, the contact is stored anyway, and the next request does the same.
+    let Ok(Reply::Persons(rules)) = client.call(&Request::Persons {}) else { return };
+    if rules.rows.iter().any(|it| it.person == person && it.blocked.is_some()) {
+        ctx.note(&format!("note: {name} is blocked; to unblock: endseal unblock {name}"));
     }
 }
 

@@ -1,12 +1,14 @@
 //! `endseal history`: prints the texts of a conversation.
 
+mod delete;
+
 use std::collections::VecDeque;
 
 use endseal_node::api::{CallError, Page, Reply, Request, SecretText, TextRow};
 use endseal_node::messages::{Conversation, TextDelivery};
 
 use super::inbox::shown;
-use super::say::conversation;
+use super::say::any_conversation;
 use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
@@ -19,13 +21,30 @@ use crate::time::rfc3339;
 /// Rows that are read at once.
 const PAGE: u64 = 256;
 
-/// Print what was written to a person or a group, and what was read
+/// Print or delete what was written to a person or a group, and what was read
 ///
-/// The order is that of writing and reading on this device.
+/// The order is that of writing and reading on this device. "not sent, 17" is the number that
+/// endseal unsend and --number take; --json prints all numbers. Deleting is not told to anyone:
+/// others keep their copies. A deleted text that comes again is not shown again.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Contact, identity or group
     name: String,
+    /// Delete texts on this device: all, or those that --before or --number names
+    ///
+    /// Texts that were not sent yet stay, unless --number names them: then they are not sent. Texts
+    /// that were not read stay in endseal inbox.
+    #[arg(long, conflicts_with_all = ["search", "last"])]
+    delete: bool,
+    /// Only texts that were written or read here before this day (YYYY-MM-DD, UTC)
+    #[arg(long, value_name = "DAY", requires = "delete", conflicts_with = "number")]
+    before: Option<String>,
+    /// Only the text with this number; may be repeated
+    #[arg(long, value_name = "N", requires = "delete")]
+    number: Vec<u64>,
+    /// Delete without asking
+    #[arg(short, long, requires = "delete")]
+    force: bool,
     /// Only texts with all of these words, in any case
     #[arg(long, value_name = "WORDS")]
     search: Option<String>,
@@ -38,7 +57,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let (other, name) = conversation(&args.name, ctx)?;
+    let (other, name) = any_conversation(&args.name, ctx)?;
+    if args.delete {
+        return delete::run(args, (other, name), ctx);
+    }
     let names = Names::load(&ctx.home()?)?;
     let words: Vec<String> = args
         .search
@@ -76,7 +98,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             }
             let name = match other {
                 _ if writer == own => match row.delivery {
-                    Some(TextDelivery::Unsent) => "me (not sent)".to_owned(),
+                    Some(TextDelivery::Unsent) => format!("me (not sent, {})", row.number),
                     Some(TextDelivery::Undelivered) => "me (not delivered)".to_owned(),
                     Some(TextDelivery::Delivered) | None => "me".to_owned(),
                 },

@@ -1,5 +1,7 @@
 //! `endseal inbox`: prints unread texts, and problems.
 
+mod requests;
+
 use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::PeerIdText;
@@ -33,6 +35,12 @@ pub(crate) struct Args {
     /// Go on with texts as they arrive (endseal up receives them), until ^C
     #[arg(long, conflicts_with = "problems")]
     follow: bool,
+    /// Print the texts of people who are no contacts, and to whom nothing was written
+    ///
+    /// They are requests: endseal contacts add, or a text to the person, moves them to the inbox,
+    /// and endseal block deletes them. The first 100 texts of a person wait, and 4 MiB in total.
+    #[arg(long, conflicts_with_all = ["problems", "follow", "keep"])]
+    requests: bool,
     /// List what arrived and cannot be shown, and what cannot be sent
     ///
     /// Each line has the time, the class of the problem (docs/spec/node.md lists them), the sender
@@ -62,6 +70,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let names = Names::load(&ctx.home()?)?;
     with_node(args.store.wait, ctx, |node, ctx| {
         let own = node.own();
+        if args.requests {
+            return requests::list(&names, node, ctx);
+        }
         let show = |page: &[TextRow], node: &mut NodeAccess<'_>, ctx: &mut Ctx| {
             for message in page {
                 let line = line(message, &own, &names, ctx.global.json);
@@ -80,6 +91,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             }
         }
         show_changes(args.keep, &own, &names, node, ctx)?;
+        if !ctx.global.json && !ctx.global.quiet {
+            requests::note(&names, node, ctx)?;
+        }
         let mut after = 0;
         loop {
             let Reply::Texts(page) = node.call(Request::Unread { after })? else {
@@ -115,6 +129,8 @@ fn show_changes(
     }
     Ok(())
 }
+
+pub(super) use requests::waiting as waiting_requests;
 
 /// A message for people or programs, with its line end.
 fn line(message: &TextRow, own: &PublicKey, names: &Names, as_json: bool) -> Zeroizing<String> {

@@ -3,6 +3,7 @@
 use std::io::{Cursor, Read as _};
 
 use endseal_keyring::Name;
+use endseal_keyring::roster::GroupId;
 use endseal_node::GroupError;
 use endseal_node::api::{CallError, Reply, Request, SecretText};
 use endseal_node::messages::{Conversation, SayError, read_texts};
@@ -124,10 +125,22 @@ pub(super) fn conversation(text: &str, ctx: &Ctx) -> Result<(Conversation, Strin
     }
 }
 
+/// Like [`conversation`], and accepts the id of a group without a roster on this device.
+pub(super) fn any_conversation(text: &str, ctx: &Ctx) -> Result<(Conversation, String), Failure> {
+    match (conversation(text, ctx), text.parse::<GroupId>()) {
+        (Err(_), Ok(id)) => Ok((Conversation::Group(id), text.to_owned())),
+        (found, _) => found,
+    }
+}
+
 impl From<SayError> for Failure {
     fn from(error: SayError) -> Self {
         match error {
             SayError::Engine(error) => error.into(),
+            SayError::Blocked => Self::of(Kind::Refused, &error)
+                .hint("nothing was stored; endseal unblock NAME unblocks the person"),
+            SayError::Group => Self::of(Kind::Usage, &error)
+                .hint("nothing was stored; import a roster: endseal group import FILE"),
             SayError::Input(_) | SayError::Random(_) => Self::of(Kind::Environment, &error),
             _ => Self::of(Kind::Usage, &error).hint("nothing was stored"),
         }

@@ -3,12 +3,13 @@
 use core::fmt::Write as _;
 
 use endseal_keyring::PeerIdText;
-use endseal_node::api::NodeStatus;
+use endseal_node::api::{NodeStatus, UnsentRow};
 
 use super::session::StoreArgs;
+use super::unsend::waiting;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
-use crate::json;
+use crate::json::{self, Value};
 use crate::node_access::with_node;
 
 /// Show the hub of this device, waiting messages, and if endseal up runs
@@ -17,8 +18,9 @@ use crate::node_access::with_node;
 /// state: current, or restored: the directory is an earlier copy, which receives and does not send
 /// until endseal devices renew.
 /// unread: texts that endseal inbox prints, and those of endseal session group inbox.
+/// requests: texts of people who are no contacts: endseal inbox --requests.
 /// unsent: texts that are not encrypted yet; endseal sync or endseal up does that, once the hub
-/// knows a device of the person.
+/// knows a device of the person. The numbers are those that endseal unsend takes.
 /// waiting: encrypted messages that the hub does not have yet, one for each device, or for each
 /// text to a group.
 /// undelivered: texts that were encrypted, and that no device of the person has confirmed.
@@ -34,8 +36,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let NodeStatus { status, connected, .. } =
-        with_node(args.store.wait, ctx, |node, _| node.status())?;
+    let (status, unsent) = with_node(args.store.wait, ctx, |node, _| {
+        let status = node.status()?;
+        let waits = status.status.unsent > 0;
+        Ok((status, if waits { waiting(node)? } else { Vec::new() }))
+    })?;
+    let NodeStatus { status, connected, .. } = status;
     let up = connected.map(|connected| if connected { "connected" } else { "not connected" });
     let hub = status.membership.as_ref();
     let mut text = String::new();
@@ -47,7 +53,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let state = if status.is_restored { "restored" } else { "current" };
     let _ = writeln!(text, "state        {state}");
     let _ = writeln!(text, "unread       {}", status.unread);
-    let _ = writeln!(text, "unsent       {}", status.unsent);
+    let _ = writeln!(text, "requests     {}", status.requests);
+    let _ = writeln!(text, "unsent       {}{}", status.unsent, numbers(&unsent));
     let _ = writeln!(text, "waiting      {}", status.frames);
     let _ = writeln!(text, "undelivered  {}", status.undelivered);
     let _ = writeln!(text, "parked       {}", status.parked);
@@ -61,7 +68,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("hub_peer_id", hub.map(|hub| PeerIdText::from(hub.hub).to_string()).into()),
         ("restored", status.is_restored.into()),
         ("unread", status.unread.into()),
+        ("requests", status.requests.into()),
         ("unsent", status.unsent.into()),
+        ("unsent_numbers", unsent.iter().map(|row| Value::from(row.number)).collect()),
         ("waiting", status.frames.into()),
         ("undelivered", status.undelivered.into()),
         ("parked", status.parked.into()),
@@ -69,4 +78,15 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         ("up", up.into()),
     ]);
     Ok(Outcome::new(text, json))
+}
+
+/// Lists numbers of texts behind their count: " (17 18)", or the first of many.
+fn numbers(unsent: &[UnsentRow]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<_> = unsent.iter().take(SHOWN).map(|row| row.number.to_string()).collect();
+    match unsent.len() {
+        0 => String::new(),
+        len if len > SHOWN => format!(" ({} ...)", shown.join(" ")),
+        _ => format!(" ({})", shown.join(" ")),
+    }
 }

@@ -8,11 +8,12 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_crypto::random::OsRandom;
 use endseal_node::api::{CallError, Client, Reply, Request};
 use endseal_node::messages::{
-    Conversation, HubClient, HubError, LetterKeys, SkippedReason, Status, SyncError, SyncReport,
-    hub_limits, membership, status, sync,
+    Conversation, HubClient, HubError, LetterKeys, PersonTexts, SkippedReason, Status, SyncError,
+    SyncReport, hub_limits, membership, status, sync,
 };
 use endseal_transport::{Backoff, Failures, TransportKey};
 
+use super::inbox::waiting_requests;
 use super::join::hosts;
 use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
@@ -146,6 +147,7 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
     for change in &report.device_changes {
         ctx.note(&format!("note: {}", device_changes::line(change, own, names)));
     }
+    tell_unasked(report, names, ctx);
     let mut told = HashSet::new();
     for skipped in &report.skipped {
         let name = match skipped.to {
@@ -193,13 +195,39 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
     }
 }
 
+/// Tells of texts that did not come into the inbox: of unknown senders, and of blocked people.
+fn tell_unasked(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
+    if !report.requests.is_empty() {
+        let persons: Vec<_> = report.requests.iter().map(|it| it.person).collect();
+        let text = waiting_requests(&persons, names);
+        ctx.note(&format!("note: {text}: endseal inbox --requests"));
+    }
+    for PersonTexts { person, texts, .. } in &report.no_room {
+        let (name, count) = (names.person(person, None), plural(*texts, "text"));
+        let verb = if *texts == 1 { "was" } else { "were" };
+        ctx.note(&format!(
+            "warning: {count} of {name} {verb} dropped: there is no room for more requests; see \
+             endseal inbox --requests"
+        ));
+    }
+    for PersonTexts { person, texts, .. } in &report.blocked {
+        let (name, count) = (names.person(person, None), plural(*texts, "text"));
+        let verb = if *texts == 1 { "was" } else { "were" };
+        ctx.note(&format!("note: {count} of {name}, who is blocked, {verb} dropped"));
+    }
+}
+
 fn object(report: &SyncReport, waiting: &Status) -> Value {
+    let texts = |rows: &[PersonTexts]| rows.iter().map(|row| row.texts).sum::<u64>();
     let lost: u64 = report.gaps.iter().map(|gap| gap.count).sum();
     json::object([
         ("received", report.received.into()),
         ("sent", report.sent.into()),
         ("problems", report.problems.into()),
         ("lost", lost.into()),
+        ("requests", texts(&report.requests).into()),
+        ("no_room", texts(&report.no_room).into()),
+        ("blocked", texts(&report.blocked).into()),
         ("unread", waiting.unread.into()),
         ("unsent", waiting.unsent.into()),
         ("waiting", waiting.frames.into()),

@@ -98,6 +98,9 @@ fn note(event: ServiceEvent) {
             tracing::warn!(target: "node", "a mailbox is full; its texts wait here");
         }
         ServiceEvent::MailboxFull(false) => tracing::info!(target: "node", "no mailbox is full"),
+        ServiceEvent::Unasked { requests, no_room, blocked } => {
+            tracing::info!(target: "node", requests, no_room, blocked, "see endseal inbox --requests");
+        }
         ServiceEvent::Problems { problems, lost } => {
             tracing::warn!(target: "node", problems, lost, "see endseal inbox --problems");
         }

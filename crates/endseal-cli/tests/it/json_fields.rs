@@ -117,13 +117,18 @@ const SIGNER: [&str; 19] = [
 ];
 const HUB: [&str; 6] =
     ["hub serve", "hub invite", "hub people", "hub stats", "hub backup", "hub check"];
-const MESSAGES: [&str; 11] = [
+const MESSAGES: [&str; 16] = [
     "join",
     "say",
     "sync",
     "up",
     "inbox",
     "history",
+    "unsend",
+    "block",
+    "unblock",
+    "contacts mute",
+    "contacts unmute",
     "status",
     "recover",
     "devices list",
@@ -526,6 +531,17 @@ fn fields_of_conversations_are_documented() {
     seen.run(&bob, &["sync"]);
     seen.run(&bob, &["inbox"]);
     seen.run(&bob, &["history", "alice"]);
+    seen.run(&bob, &["history", "alice", "--delete", "--force"]);
+    for command in ["block", "unblock"] {
+        seen.run(&bob, &[command, "alice"]);
+        seen.run(&bob, &["block"]);
+    }
+    seen.run(&bob, &["contacts", "mute", "alice"]);
+    seen.run(&bob, &["contacts", "mute"]);
+    seen.run(&bob, &["contacts", "unmute", "alice"]);
+    bob.run(&["say", "alice", "oops"]).ok();
+    seen.run(&bob, &["unsend"]);
+    seen.run(&bob, &["unsend", "alice", "--all"]);
     seen.run(&bob, &["status"]);
     seen.lines("up", &Running::of(bob.command(&["--json", "up", "--log", "off"])).first);
     let status = alice.run(&["--json", "status"]).ok().json();

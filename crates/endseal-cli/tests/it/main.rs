@@ -34,6 +34,7 @@ mod people;
 mod ping;
 mod pipes;
 mod progress;
+mod reach;
 mod readme;
 mod s3;
 mod session_groups;

@@ -91,7 +91,12 @@ fn texts_go_over_a_hub() {
         texts(&ran).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     let marked = |mark: &str| ["at noon", "one", "two"].map(|text| format!("me{mark}> {text}"));
-    assert_eq!(shown(&alice), marked(" (not sent)"));
+    // The numbers are those that endseal unsend takes.
+    let listed = alice.run(&["--json", "unsend"]).ok().json();
+    let numbers = listed["unsent"].as_array().unwrap().iter().map(|row| &row["number"]);
+    let rows = ["at noon", "one", "two"].iter().zip(numbers);
+    let rows: Vec<_> = rows.map(|(text, no)| format!("me (not sent, {no})> {text}")).collect();
+    assert_eq!(shown(&alice), rows);
     assert_eq!(alice.run(&["sync"]).ok().confirmation(), "0 received, 3 sent");
     assert_eq!(shown(&alice), marked(" (not delivered)"));
     assert_eq!(bob.run(&["sync"]).ok().confirmation(), "3 received, 0 sent");

@@ -1,0 +1,66 @@
+//! `endseal inbox --requests`, and the note about waiting requests.
+
+use endseal_crypto::ed25519::PublicKey;
+use endseal_node::api::{CallError, Reply, Request};
+
+use super::super::block::person_rules;
+use super::line;
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::Failure;
+use crate::names::Names;
+use crate::node_access::NodeAccess;
+use crate::printable::plural;
+
+/// Requests that are named one by one in a note.
+const NAMED: usize = 3;
+
+/// Prints the texts of all requests. They stay requests.
+pub(super) fn list(
+    names: &Names,
+    node: &mut NodeAccess<'_>,
+    ctx: &mut Ctx,
+) -> Result<Outcome, Failure> {
+    let (own, mut after, mut is_empty) = (node.own(), 0, true);
+    loop {
+        let Reply::Texts(page) = node.call(Request::Requests { after })? else {
+            return Err(CallError::Unexpected.into());
+        };
+        for row in &page.rows {
+            is_empty = false;
+            ctx.print(line(row, &own, names, ctx.global.json).as_bytes())?;
+        }
+        match page.next {
+            Some(next) => after = next,
+            None => break,
+        }
+    }
+    if !is_empty {
+        ctx.note(
+            "hint: endseal contacts add NAME IDENTITY accepts a person, endseal block IDENTITY \
+             deletes the request",
+        );
+    }
+    Ok(Outcome::default())
+}
+
+/// Says that requests wait.
+pub(super) fn note(names: &Names, node: &mut NodeAccess<'_>, ctx: &mut Ctx) -> Result<(), Failure> {
+    let rules = person_rules(node)?;
+    let persons: Vec<_> = rules.iter().filter(|it| it.requests > 0).map(|it| it.person).collect();
+    if !persons.is_empty() {
+        let text = waiting(&persons, names);
+        ctx.note(&format!("note: {text}: endseal inbox --requests"));
+    }
+    Ok(())
+}
+
+/// Describes requests: "2 requests of endseal1... and endseal1...".
+pub(in super::super) fn waiting(persons: &[PublicKey], names: &Names) -> String {
+    let count = plural(persons.len() as u64, "request");
+    let named = persons.iter().take(NAMED).map(|person| names.person(person, None));
+    let named = named.collect::<Vec<_>>().join(", ");
+    match persons.len().saturating_sub(NAMED) {
+        0 => format!("{count} of {named}"),
+        more => format!("{count} of {named} and {more} more"),
+    }
+}
