@@ -48,6 +48,16 @@ class Life:
                 self.knows(known, name, person)
         return person
 
+    def stranger(self, name):
+        """A person who has joined, knows all others, and whom none of them knows."""
+        person = Person(self.binary, self.folder, name, NoKiller())
+        person.ok("init", "--no-passphrase")
+        person.ok("join", self.invite(name))
+        for other, known in self.people.items():
+            self.knows(person, other, known)
+        self.people[name] = person
+        return person
+
     def knows(self, person, name, other):
         person.ok("contacts", "add", name, other.ok("id", "show", "--pq").out.strip())
 
@@ -437,6 +447,239 @@ def a_recovery_that_the_hub_left(life, _):
     life.knows(bob, "alice", life.people["alice"])
     for _ in range(3):
         life.visits()
+
+
+def identity(person):
+    return person.ok("id", "show").out.strip()
+
+
+def requests(person):
+    return [row["text"] for row in person.ok("--json", "inbox", "--requests").lines()]
+
+
+def inbox(person):
+    return [row["text"] for row in person.ok("--json", "inbox", "--keep").lines()]
+
+
+@life()
+def a_blocked_sender(life, _):
+    alice, bob = life.friends()
+    bob.ok("block", "alice")
+    life.say("alice", "bob", "while blocked", "and again")
+    life.sync("alice")
+    said = bob.ok("sync").err
+    assert "2 texts of alice, who is blocked, were dropped" in said, said
+    assert inbox(bob) == [] and requests(bob) == []
+    assert "while blocked" not in bob.ok("history", "alice").out
+    rows = json.loads(bob.ok("--json", "block").out)["blocked"]
+    assert [(row["name"], row["dropped"]) for row in rows] == [("alice", 2)], rows
+    refused = bob.run("say", "alice", "no")
+    assert refused.code == 1 and "endseal unblock" in refused.err, refused.err
+    # The person is not told, and no device confirms.
+    life.visits()
+    rows = alice.ok("--json", "history", "bob").lines()
+    states = [row["delivery"] for row in rows if row["text"] == "while blocked"]
+    assert states == ["undelivered"], states
+    assert "block" not in alice.ok("sync").err
+
+
+@life()
+def a_sender_who_is_unblocked_again(life, _):
+    alice, bob = life.friends()
+    bob.ok("block", "alice")
+    life.say("alice", "bob", "meanwhile")
+    life.sync("alice")
+    life.sync("bob")
+    bob.ok("unblock", "alice")
+    life.say("alice", "bob", "after")
+    life.visits()
+    life.visits()
+    texts = [text for _, name, text in life.read if name == "bob"]
+    assert texts == ["hello", "after"], texts
+    # A new device of the reader makes the writer send again what no device confirmed.
+    bob.ok("devices", "renew")
+    life.say("alice", "bob", "to the new device")
+    for _ in range(3):
+        life.visits()
+    texts = sorted(text for _, name, text in life.read if name == "bob")
+    assert texts == ["after", "hello", "meanwhile", "to the new device"], texts
+
+
+@life()
+def a_request_that_is_accepted(life, _):
+    _, bob = life.friends()
+    carol = life.stranger("carol")
+    life.say("carol", "bob", "who is there", "it is me")
+    life.sync("carol")
+    said = bob.ok("sync")
+    assert "0 received" in said.err and f"1 request of {identity(carol)}" in said.err, said.err
+    assert f"1 request of {identity(carol)}: endseal inbox --requests" in bob.ok("inbox").err
+    assert inbox(bob) == [] and requests(bob) == ["who is there", "it is me"]
+    assert json.loads(bob.ok("--json", "status").out)["requests"] == 2
+    life.say("carol", "bob", "still there?")
+    life.sync("carol")
+    life.knows(bob, "carol", carol)
+    life.visits()
+    life.visits()
+    texts = [text for name, _, text in life.read if name == "carol"]
+    assert texts == ["who is there", "it is me", "still there?"], texts
+    assert requests(bob) == [] and "request" not in bob.ok("inbox").err
+    life.sync("carol")
+    states = {row["delivery"] for row in carol.ok("--json", "history", "bob").lines()}
+    assert states == {"delivered"}, states
+
+
+@life()
+def a_request_that_is_blocked(life, _):
+    _, bob = life.friends()
+    carol = life.stranger("carol")
+    life.say("carol", "bob", "buy this")
+    life.sync("carol")
+    life.sync("bob")
+    assert requests(bob) == ["buy this"]
+    said = bob.ok("block", identity(carol)).err
+    assert "1 text of a request deleted" in said, said
+    life.say("carol", "bob", "buy that")
+    life.visits()
+    life.visits()
+    assert requests(bob) == [] and inbox(bob) == []
+    bob.ok("unblock", identity(carol))
+    life.say("carol", "bob", "one more")
+    life.visits()
+    life.visits()
+    assert requests(bob) == ["one more"] and inbox(bob) == []
+
+
+@life()
+def texts_to_a_person_who_never_joined(life, _):
+    alice, bob = life.friends()
+    dora = Person(life.binary, life.folder, "dora", NoKiller())
+    dora.ok("init", "--no-passphrase")
+    life.knows(alice, "dora", dora)
+    alice.ok("say", "dora", "one")
+    alice.ok("say", "dora", "two")
+    assert "has not joined" in alice.ok("sync").err
+    alice.ok("contacts", "remove", "dora")
+    rows = json.loads(alice.ok("--json", "unsend").out)["unsent"]
+    assert [row["can_unsend"] for row in rows] == [True, True], rows
+    first = str(rows[0]["number"])
+    assert f"not sent, {first}" in alice.ok("history", identity(dora)).out
+    alice.ok("unsend", identity(dora), first)
+    alice.ok("unsend", identity(dora), "--all")
+    said = alice.ok("sync").err
+    assert "has not joined" not in said and "wait" not in said, said
+    status = json.loads(alice.ok("--json", "status").out)
+    assert (status["unsent"], status["undelivered"]) == (0, 0), status
+    # What has left cannot be taken back.
+    rows = alice.ok("--json", "history", "bob").lines()
+    sent = next(str(row["number"]) for row in rows if row["sent"])
+    refused = alice.run("unsend", "bob", sent)
+    assert refused.code == 1 and "has left" in refused.err, refused.err
+    dora.ok("join", life.invite("dora"))
+    life.knows(alice, "dora", dora)
+    life.knows(dora, "alice", alice)
+    life.people["dora"] = dora
+    life.say("alice", "dora", "three")
+    life.visits()
+    life.visits()
+    assert [text for _, name, text in life.read if name == "dora"] == ["three"]
+
+
+@life()
+def texts_to_a_group_without_its_writer(life, _):
+    alice, bob = life.friends()
+    roster = life.folder / "team.roster"
+    alice.ok("group", "create", "team", "bob")
+    alice.ok("group", "export", "team", "-o", roster)
+    bob.ok("group", "import", roster)
+    bob.ok("say", "team", "one")
+    bob.ok("say", "team", "two")
+    alice.ok("group", "remove", "team", "bob")
+    alice.ok("group", "export", "team", "-f", "-o", roster)
+    bob.ok("group", "import", roster)
+    assert "no member of team" in bob.ok("sync").err
+    rows = json.loads(bob.ok("--json", "unsend").out)["unsent"]
+    bob.ok("unsend", "team", str(rows[0]["number"]))
+    # The group is gone from this device, and its id is what is left.
+    shutil.rmtree(life.folder / "bob" / "groups" / "team")
+    assert "roster" in bob.ok("sync").err
+    assert bob.run("say", "team", "three").code == 2
+    assert bob.run("say", rows[1]["to"], "three").code == 2
+    bob.ok("unsend", rows[1]["to"], "--all")
+    said = bob.ok("sync").err
+    assert "roster" not in said and "wait" not in said, said
+    assert json.loads(bob.ok("--json", "unsend").out)["unsent"] == []
+    life.visits()
+    assert not any(text in ("one", "two") for _, _, text in life.read)
+
+
+@life()
+def a_deleted_text_that_comes_again(life, _):
+    alice, bob = life.friends()
+    life.say("alice", "bob", "burn this")
+    life.copy("alice", "backup")
+    life.sync("alice")
+    life.sync("bob")
+    refused = bob.run("history", "alice", "--delete")
+    assert refused.code == 2 and "--force" in refused.err, refused.err
+    bob.ok("history", "alice", "--delete", "--force")
+    assert bob.ok("history", "alice").out == ""
+    # The text waits in the copy, whose device gets new keys and sends it under its id.
+    life.put_back("alice", "backup")
+    assert not life.sync("alice")
+    alice.ok("devices", "renew")
+    for _ in range(3):
+        life.visits()
+    assert bob.ok("history", "alice").out == ""
+    assert [text for _, name, text in life.read if name == "bob"] == ["hello", "burn this"]
+
+
+@life()
+def a_renamed_contact_and_requests(life, _):
+    alice, bob = life.friends()
+    carol = life.stranger("carol")
+    life.say("carol", "bob", "a request")
+    life.sync("carol")
+    life.sync("bob")
+    # The name of a contact decides nothing: a request is of an identity.
+    bob.ok("contacts", "rename", "alice", "carol")
+    life.say("alice", "bob", "from alice")
+    life.sync("alice")
+    bob.ok("sync")
+    assert inbox(bob) == ["from alice"] and requests(bob) == ["a request"]
+    bob.ok("contacts", "rename", "carol", "alice")
+    bob.ok("block", "alice")
+    bob.ok("contacts", "rename", "alice", "mallory")
+    life.say("alice", "bob", "while blocked")
+    life.sync("alice")
+    said = bob.ok("sync").err
+    assert "1 text of mallory, who is blocked, was dropped" in said, said
+    bob.ok("contacts", "rename", "mallory", "alice")
+    life.knows(bob, "carol", carol)
+    for _ in range(2):
+        life.visits()
+    texts = [(name, text) for name, reader, text in life.read if reader == "bob"]
+    assert texts == [("alice", "hello"), ("alice", "from alice"), ("carol", "a request")], texts
+
+
+@life()
+def history_is_deleted_in_part(life, _):
+    alice, bob = life.friends()
+    life.say("bob", "alice", "first", "second")
+    for _ in range(2):
+        life.visits()
+    rows = {row["text"]: str(row["number"]) for row in bob.ok("--json", "history", "alice").lines()}
+    bob.ok("history", "alice", "--delete", "--force", "--number", rows["first"])
+    bob.ok("history", "alice", "--delete", "--force", "--before", "1999-12-31")
+    bob.ok("say", "alice", "waits")
+    life.said.append(("bob", "alice", "waits"))
+    assert "first" not in bob.ok("history", "alice").out
+    bob.ok("history", "alice", "--delete", "--force", "--before", "2999-12-31")
+    texts = [row["text"] for row in bob.ok("--json", "history", "alice").lines()]
+    assert texts == ["waits"], texts
+    assert json.loads(bob.ok("--json", "status").out)["undelivered"] == 0
+    life.visits()
+    life.visits()
 
 
 def run(binary, folder, only=None):
