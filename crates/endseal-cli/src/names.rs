@@ -55,6 +55,16 @@ impl Names {
         groups.find_map(|(_, group)| group.members.get(key).cloned())
     }
 
+    /// Returns the name of a contact. Otherwise returns the identity, with the name in a roster if
+    /// there is one: what the user needs to accept or block the person.
+    pub(crate) fn identified(&self, key: &PublicKey) -> String {
+        let identity = || match self.member(key, None) {
+            Some(name) => format!("{} ({name} in a group)", identity_text(*key)),
+            None => identity_text(*key),
+        };
+        self.contact(key).unwrap_or_else(identity)
+    }
+
     /// Returns the name of a contact. Otherwise returns the name in a roster ([`Self::member`])
     /// with a mark that no contact name can have, and otherwise the identity as text.
     pub(crate) fn person(&self, key: &PublicKey, group: Option<&GroupId>) -> String {

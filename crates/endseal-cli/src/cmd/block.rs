@@ -74,7 +74,7 @@ fn list(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (mut text, mut list) = (String::new(), Vec::new());
     for PersonRules { person, blocked, dropped, .. } in rules {
         let Some(time) = blocked.map(rfc3339) else { continue };
-        let (name, texts) = (names.person(&person, None), plural(dropped, "text"));
+        let (name, texts) = (names.identified(&person), plural(dropped, "text"));
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name}  since {time}, {texts} dropped");
         list.push(json::object([

@@ -203,7 +203,7 @@ fn tell_unasked(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
         ctx.note(&format!("note: {text}: endseal inbox --requests"));
     }
     for PersonTexts { person, texts, .. } in &report.no_room {
-        let (name, count) = (names.person(person, None), plural(*texts, "text"));
+        let (name, count) = (names.identified(person), plural(*texts, "text"));
         let verb = if *texts == 1 { "was" } else { "were" };
         ctx.note(&format!(
             "warning: {count} of {name} {verb} dropped: there is no room for more requests; see \
@@ -211,7 +211,7 @@ fn tell_unasked(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
         ));
     }
     for PersonTexts { person, texts, .. } in &report.blocked {
-        let (name, count) = (names.person(person, None), plural(*texts, "text"));
+        let (name, count) = (names.identified(person), plural(*texts, "text"));
         let verb = if *texts == 1 { "was" } else { "were" };
         ctx.note(&format!("note: {count} of {name}, who is blocked, {verb} dropped"));
     }

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     };
     let json = json::object([("name", name.clone().into()), ("texts", texts.into())]);
     let verb = if texts == 1 { "is" } else { "are" };
-    Ok(Outcome::done(format!("{} for {name} {verb} not sent", plural(texts, "text")), json))
+    Ok(Outcome::done(format!("{} for {name} {verb} cancelled", plural(texts, "text")), json))
 }
 
 fn list(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -78,7 +78,7 @@ fn list(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 /// Returns the name of a conversation for display, and its identity or group id.
 fn called(conversation: &Conversation, names: &Names) -> (String, String) {
     match conversation {
-        Conversation::Person(person) => (names.person(person, None), identity_text(*person)),
+        Conversation::Person(person) => (names.identified(person), identity_text(*person)),
         Conversation::Group(id) => (names.group(id), id.to_string()),
     }
 }

@@ -21,8 +21,8 @@ use crate::sessions::{open, work_and_close};
 /// Send and receive at once, until ^C
 ///
 /// It stays connected to the hub, connects again whenever the connection is lost, and prints a line
-/// when commands reach it. Meanwhile endseal say, sync, inbox, history and status go through it,
-/// over a socket in the state directory that only you can use.
+/// when commands reach it. Meanwhile endseal say, sync, inbox, history, unsend, block and status go
+/// through it, over a socket in the state directory that only you can use.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -58,7 +58,7 @@ fn what_is_deleted_is_asked_for() {
     alice.run(&["unsend", "bob"]).fails(2, "no text was named");
     assert_eq!(alice.run(&["unsend", "bob", "--all", &number(0)]).code, 2);
     let ran = alice.run(&["unsend", "bob", &number(1), &number(1)]).ok();
-    assert_eq!(ran.confirmation(), "1 text for bob is not sent");
+    assert_eq!(ran.confirmation(), "1 text for bob is cancelled");
     alice.run(&["unsend", "bob", &number(1)]).fails(2, "there is no such text");
     alice.run(&["sync"]).ok();
     alice.run(&["unsend", "bob", &number(0)]).fails(1, "has left this device");
@@ -81,5 +81,5 @@ fn a_group_that_is_not_here_gets_no_text() {
     let group = "00112233445566778899aabbccddeeff";
     alice.run(&["say", group, "text"]).fails(2, "is no contact and no group");
     let ran = alice.run(&["unsend", group, "--all"]).ok();
-    assert_eq!(ran.confirmation(), &format!("0 texts for {group} are not sent"));
+    assert_eq!(ran.confirmation(), &format!("0 texts for {group} are cancelled"));
 }

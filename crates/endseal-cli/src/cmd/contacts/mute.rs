@@ -55,7 +55,7 @@ fn list(store: StoreArgs, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let rules = with_node(store.wait, ctx, |node, _| person_rules(node))?;
     let (mut text, mut list) = (String::new(), Vec::new());
     for rules in rules.iter().filter(|rules| rules.is_muted) {
-        text.push_str(&names.person(&rules.person, None));
+        text.push_str(&names.identified(&rules.person));
         text.push('\n');
         list.push(json::object([
             ("name", names.contact(&rules.person).into()),

@@ -4,7 +4,7 @@ use endseal_crypto::ed25519::PublicKey;
 use endseal_node::api::{CallError, Reply, Request};
 
 use super::super::block::person_rules;
-use super::line;
+use super::{line, shown};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::names::Names;
@@ -27,7 +27,11 @@ pub(super) fn list(
         };
         for row in &page.rows {
             is_empty = false;
-            ctx.print(line(row, &own, names, ctx.global.json).as_bytes())?;
+            let line = match ctx.global.json {
+                true => line(row, &own, names, true),
+                false => shown(&names.identified(&row.from), row),
+            };
+            ctx.print(line.as_bytes())?;
         }
         match page.next {
             Some(next) => after = next,
@@ -57,7 +61,7 @@ pub(super) fn note(names: &Names, node: &mut NodeAccess<'_>, ctx: &mut Ctx) -> R
 /// Describes requests: "2 requests of endseal1... and endseal1...".
 pub(in super::super) fn waiting(persons: &[PublicKey], names: &Names) -> String {
     let count = plural(persons.len() as u64, "request");
-    let named = persons.iter().take(NAMED).map(|person| names.person(person, None));
+    let named = persons.iter().take(NAMED).map(|person| names.identified(person));
     let named = named.collect::<Vec<_>>().join(", ");
     match persons.len().saturating_sub(NAMED) {
         0 => format!("{count} of {named}"),

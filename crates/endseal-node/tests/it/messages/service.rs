@@ -288,8 +288,9 @@ async fn who_follows_gets_accepted_texts_and_none_of_muted_persons() {
     }
     let (of_alice, of_carol) = (alice.identity, carol.identity);
     let ((), events) = serving(&world, &mut bob, async move |client| {
-        let report = ask(&client, |it| it.sync(1)).await;
-        assert_eq!((report.received, report.requests.len()), (0, 2));
+        assert_eq!(ask(&client, |it| it.sync(1)).await.received, 0);
+        let now = ask(&client, |it| it.status()).await.0;
+        assert_eq!((now.unread, now.requests), (0, 2));
         ask(&client, move |it| it.done(&Request::Mute { person: of_alice, is_muted: true })).await;
         let follow = client.clone();
         let followed = spawn_blocking(move || follow.follow(0).unwrap().next().unwrap());
