@@ -7,7 +7,7 @@ use std::time::Instant;
 use endseal_codec::hub::{Acknowledge, Credit as CreditRequest, Request, Subscribe};
 use endseal_delivery::Credit;
 use endseal_delivery::node::{Arrival, Subscription};
-use endseal_node::messages::{Payload, unread};
+use endseal_node::messages::{Payload, settle_inbox, unread};
 use endseal_session::{BatchOptions, Engine, Envelope, Outcome};
 
 use super::backlog::{Backlog, fetch};
@@ -136,6 +136,8 @@ impl Ready {
 impl Prepared for Ready {
     fn check(&mut self) -> Result<Checked, SubjectError> {
         let (_, mut engine) = self.once()?;
+        // Decryption alone leaves messages that are not processed, and not shown.
+        settle_inbox(&mut engine, &self.backlog.receiver.home).map_err(Failure::from)?;
         let (own, mut after, mut texts) = (*self.backlog.receiver.identity(), 0, Vec::new());
         loop {
             let (page, next) = unread(&mut engine, after).map_err(Failure::from)?;
