@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 use clap::Command;
 
 /// Task, its commands, and an example.
-const GROUPS: [(&str, &[&str], &str); 6] = [
+const GROUPS: [(&str, &[&str], &str); 7] = [
     (
         "Files",
         &["init", "id", "contacts", "group", "seal", "open", "inspect"],
@@ -13,8 +13,13 @@ const GROUPS: [(&str, &[&str], &str); 6] = [
     ),
     (
         "Conversations over a hub",
-        &["join", "say", "sync", "up", "inbox", "history", "status", "devices", "recover"],
+        &["join", "say", "sync", "up", "inbox", "history", "status", "unsend", "block", "unblock"],
         "endseal say bob 'at noon' && endseal sync && endseal inbox",
+    ),
+    (
+        "Devices and backups",
+        &["devices", "backup", "restore", "recover"],
+        "endseal backup alice.backup",
     ),
     ("Sessions and their store", &["session", "store"], "endseal session verify bob"),
     (

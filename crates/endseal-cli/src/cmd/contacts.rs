@@ -38,7 +38,8 @@ enum Command {
     ///
     /// Blanks and line breaks in the identity, as mails put them, are left out. If it is the short
     /// form and this device is registered at a hub, the hub is asked for the long form, which
-    /// post-quantum sealing needs. Texts that the person wrote before, as requests, move to the inbox.
+    /// post-quantum sealing needs. Texts that the person wrote before, as requests, move to the
+    /// inbox.
     Add {
         /// a-z, 0-9, '.', '_' and '-'
         name: Name,

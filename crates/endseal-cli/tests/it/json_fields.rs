@@ -117,7 +117,7 @@ const SIGNER: [&str; 19] = [
 ];
 const HUB: [&str; 6] =
     ["hub serve", "hub invite", "hub people", "hub stats", "hub backup", "hub check"];
-const MESSAGES: [&str; 16] = [
+const MESSAGES: [&str; 20] = [
     "join",
     "say",
     "sync",
@@ -134,6 +134,10 @@ const MESSAGES: [&str; 16] = [
     "devices list",
     "devices revoke",
     "devices renew",
+    "devices link",
+    "devices add",
+    "backup",
+    "restore",
 ];
 const OTHERS: [&str; 2] = ["man", "an error"];
 
@@ -548,6 +552,18 @@ fn fields_of_conversations_are_documented() {
     let text = |name: &str| status[name].as_str().unwrap().to_owned();
     let address = format!("{}@{}", text("hub_peer_id"), text("hub"));
     let words = alice.run(&["id", "paper", "--force"]).ok().out;
+    let phone = Person { name: "phone", scratch: &scratch };
+    let args = ["--json", "devices", "link", "--no-passphrase", &address];
+    let mut link = Running::of(phone.command(&args));
+    seen.lines("devices link", &link.first);
+    let first: Value = serde_json::from_str(&link.first).unwrap();
+    scratch.write("link.txt", first["link"].as_str().unwrap());
+    seen.run(&alice, &["devices", "add", "--yes", "link.txt"]);
+    seen.lines("devices link", &link.line());
+    seen.run(&alice, &["backup", "alice.backup"]);
+    let third = Person { name: "third", scratch: &scratch };
+    let restore = ["--json", "restore", "--no-passphrase", "--keep-others", "alice.backup"];
+    seen.ran(&["restore"], third.feed(&restore, &words).ok());
     fs::rename(scratch.path("alice"), scratch.path("old")).unwrap();
     let recover = ["--json", "recover", "--no-passphrase", "--keep-others", &address];
     seen.ran(&["recover"], alice.feed(&recover, &words).ok());

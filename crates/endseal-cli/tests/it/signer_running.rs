@@ -37,6 +37,13 @@ impl Running {
         Self { child, first, stdout }
     }
 
+    /// Returns the next line that it prints.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }

@@ -19,7 +19,7 @@ use super::letter_keys::LetterKeys;
 use super::report::SyncReport;
 use super::send_turns::SendTurns;
 use super::shared_engine::SharedEngine;
-use super::sync::{greet, send_all};
+use super::sync::{greet, send_again, send_all};
 use super::unconfirmed;
 
 /// Time after which the connection state is renewed, so that the hub does not run out of prekeys.
@@ -113,6 +113,9 @@ impl Stay<'_, '_> {
                 true => turns.send(&mut sent, async |report| self.send(report).await).await,
                 false => Err(SyncError::Restored),
             };
+            if ended.is_ok() {
+                ended = send_again(self.hub, self.engine, self.keys, &mut sent).await;
+            }
             report.add(caught_up.take());
             let mut visit = Some(report);
             let mut again = pin!(again);

@@ -61,7 +61,11 @@ pub async fn sync(
             return Ok(Err(SyncError::Restored));
         }
         // A failure does not keep what waits from being received.
-        Ok(turns.send(&mut sent, async |report| send_all(hub, engine, keys, report).await).await)
+        let ended = turns.send(&mut sent, async |it| send_all(hub, engine, keys, it).await).await;
+        Ok(match ended {
+            Ok(()) => send_again(hub, engine, keys, &mut sent).await,
+            failed => failed,
+        })
     };
     let done = tokio::try_join!(receiving, sending);
     report.add(received);
@@ -93,6 +97,25 @@ pub(super) async fn send_all(
     }
     report.device_changes.extend(engine.with(|engine| device_change::after(engine, before))?);
     Ok(())
+}
+
+/// Asks for the devices of persons who have not confirmed all texts to them, and sends again what
+/// went to devices that they do not have any more. To be called when all receipts have arrived.
+pub(super) async fn send_again(
+    hub: &HubClient<'_>,
+    engine: &SharedEngine<'_>,
+    keys: &LetterKeys<'_>,
+    report: &mut SyncReport,
+) -> Result<(), SyncError> {
+    let before = engine.with(device_change::last_number)?;
+    let persons = engine.transaction(|transaction| undelivered::persons(transaction, MAX_ASKED))?;
+    directory::find_many(hub, engine, &persons).await?;
+    let changes = engine.with(|engine| device_change::after(engine, before))?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    report.device_changes.extend(changes);
+    send_all(hub, engine, keys, report).await
 }
 
 /// Compares the state of the hub with that of this device, and publishes what it lacks. Returns
@@ -155,9 +178,6 @@ pub(super) async fn greet(
         };
     }
     publish_prekeys::<SyncError>(hub, engine, welcome.prekeys).await?;
-    // What was sent to devices that a person does not have any more is sent again.
-    let persons = engine.transaction(|transaction| undelivered::persons(transaction, MAX_ASKED))?;
-    directory::find_many(hub, engine, &persons).await?;
     report.device_changes.extend(engine.with(|engine| device_change::after(engine, before))?);
     Ok(true)
 }

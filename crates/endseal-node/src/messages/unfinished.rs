@@ -1,5 +1,4 @@
-//! Mark of a device whose recovery or restoration is not finished: it may be begun again in its
-//! place.
+//! Mark of a device whose recovery or restoration is not finished, and may be repeated.
 
 use endseal_session::{Engine, EngineError};
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::IdentityText;
 use endseal_node::messages::{HubClient, hub_limits, note_link, receive_archive};
 use endseal_node::{Archive, Existing, FileError, Home, Linked};
@@ -68,7 +69,16 @@ pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outc
     let Some(text) = request.to_text() else {
         return Err(Failure::new(Kind::Configuration, "the device has no post-quantum key"));
     };
-    ctx.print(format!("{}\n", &*text).as_bytes())?;
+    let line = if ctx.global.json {
+        let number = request.check_number();
+        Zeroizing::new(json::line(&json::object([
+            ("link", text.as_str().into()),
+            ("number", number.into()),
+        ])))
+    } else {
+        Zeroizing::new(format!("{}\n", &*text))
+    };
+    ctx.print(line.as_bytes())?;
     ctx.note(&format!(
         "on a device that you have: endseal devices add -, with the line above; both show {}",
         request.check_number()
