@@ -9,12 +9,14 @@ use endseal_node::api::{CallError, Client, Reply, Request, SecretText, TextRow};
 use endseal_node::messages::Conversation;
 
 use super::session::StoreArgs;
+use super::sync;
 use crate::ctx::{Ctx, Outcome};
 use crate::device_changes;
 use crate::failure::{Failure, Kind};
 use crate::json::{self, Value};
 use crate::names::Names;
 use crate::names::identity_text;
+use crate::network::Timeouts;
 use crate::node_access::{NodeAccess, with_node};
 use crate::printable::{indent, plural};
 use crate::problem_text::meaning;
@@ -29,6 +31,9 @@ use crate::time::{local, rfc3339};
 /// Printed texts move to endseal history.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
+    /// Receive what waits at the hub first, as endseal sync does
+    #[arg(short, long, conflicts_with = "follow")]
+    now: bool,
     /// Print the texts without marking them as read
     #[arg(long)]
     keep: bool,
@@ -53,9 +58,15 @@ pub(crate) struct Args {
     clear: bool,
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    timeouts: Timeouts,
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    if args.now {
+        let synced = sync::now(args.store, args.timeouts, ctx);
+        synced.map_err(|failure| failure.hint("endseal inbox shows what has arrived before"))?;
+    }
     if args.problems {
         return list_problems(args, ctx);
     }

@@ -10,9 +10,11 @@ use endseal_node::messages::{Conversation, SayError, read_texts};
 use endseal_node::sessions::Texts;
 
 use super::session::{Partner, StoreArgs};
+use super::sync;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::json;
+use crate::network::Timeouts;
 use crate::node_access::with_node;
 use crate::output::{DASH, Input};
 use crate::printable::plural;
@@ -33,8 +35,13 @@ pub(crate) struct Args {
     /// Each line of standard input is a text
     #[arg(long)]
     lines: bool,
+    /// Send it at once, as endseal sync does
+    #[arg(short, long)]
+    now: bool,
     #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    timeouts: Timeouts,
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
@@ -63,7 +70,14 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         }
     })?;
     let text = format!("{} for {name} wait for {sender}", plural(count, "text"));
-    let text = if count == 1 { text.replacen(" wait ", " waits ", 1) } else { text };
+    let mut text = if count == 1 { text.replacen(" wait ", " waits ", 1) } else { text };
+    if args.now {
+        let left = sync::now(args.store, args.timeouts, ctx);
+        let left = left.map_err(|failure| failure.hint(format!("{text}, which tries again")))?;
+        if left == 0 {
+            text = format!("{} for {name} sent", plural(count, "text"));
+        }
+    }
     let json = json::object([("name", name.into()), ("texts", count.into())]);
     Ok(Outcome::done(text, json))
 }

@@ -47,6 +47,29 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let attempts = if args.once { 1 } else { ATTEMPTS };
+    let (report, waiting) = sync_and_tell(args, attempts, ctx)?;
+    let mut text = format!("{} received, {} sent", report.received, report.sent);
+    match waiting.unsent + waiting.frames {
+        0 => {}
+        // Writing to a string cannot fail.
+        1 => drop(write!(text, "; 1 cannot be sent now, and waits")),
+        left => drop(write!(text, "; {left} cannot be sent now, and wait")),
+    }
+    Ok(Outcome::done(text, object(&report, &waiting)))
+}
+
+/// Syncs once, as part of another command. Returns the number of texts that still wait here.
+pub(super) fn now(store: StoreArgs, timeouts: Timeouts, ctx: &mut Ctx) -> Result<u64, Failure> {
+    let args = Args { once: true, store, timeouts };
+    let (_, waiting) = sync_and_tell(&args, 1, ctx)?;
+    Ok(waiting.unsent + waiting.frames)
+}
+
+fn sync_and_tell(
+    args: &Args,
+    attempts: u32,
+    ctx: &mut Ctx,
+) -> Result<(SyncReport, Status), Failure> {
     let home = ctx.home()?;
     let names = Names::load(&home)?;
     let (report, waiting) = match Client::find(&home)? {
@@ -62,14 +85,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     };
     let own = *home.person()?.identity().ed25519();
     tell(&report, &own, &names, ctx);
-    let mut text = format!("{} received, {} sent", report.received, report.sent);
-    match waiting.unsent + waiting.frames {
-        0 => {}
-        // Writing to a string cannot fail.
-        1 => drop(write!(text, "; 1 cannot be sent now, and waits")),
-        left => drop(write!(text, "; {left} cannot be sent now, and wait")),
-    }
-    Ok(Outcome::done(text, object(&report, &waiting)))
+    Ok((report, waiting))
 }
 
 /// Runs a sync directly with the store.

@@ -24,6 +24,7 @@ mod listener;
 mod memory;
 mod messages;
 mod network;
+mod newcomer;
 mod nostr;
 mod nostr_app;
 mod nostr_bunker;

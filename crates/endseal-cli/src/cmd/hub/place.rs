@@ -42,6 +42,10 @@ impl Place {
 
     /// Opens the folder of a hub, and creates it with a new key if it does not exist.
     pub(super) fn make(&self, ctx: &Ctx) -> Result<Folder, Failure> {
+        if self.dir.is_none() {
+            // Otherwise the parents of the folder get the permissions of the umask.
+            Home::create(&ctx.home_path()?)?;
+        }
         let folder = Folder(Home::create(&self.path(ctx)?)?);
         let lock = folder.0.lock()?;
         if let Err(IdentityError::Missing(_)) = folder.0.identity() {
