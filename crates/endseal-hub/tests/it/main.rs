@@ -7,6 +7,7 @@ mod directory;
 mod faults;
 mod mailboxes;
 mod metrics;
+mod pending;
 mod puts;
 mod readiness;
 mod recovery;
