@@ -44,6 +44,7 @@ mod terminal;
 mod time;
 mod tree;
 mod typed;
+mod waiting_requests;
 
 use std::process::ExitCode;
 

@@ -141,8 +141,6 @@ fn show_changes(
     Ok(())
 }
 
-pub(super) use requests::waiting as waiting_requests;
-
 /// A message for people or programs, with its line end.
 fn line(message: &TextRow, own: &PublicKey, names: &Names, as_json: bool) -> Zeroizing<String> {
     let from = &message.from;

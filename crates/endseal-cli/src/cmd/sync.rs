@@ -13,7 +13,6 @@ use endseal_node::messages::{
 };
 use endseal_transport::{Backoff, Failures, TransportKey};
 
-use super::inbox::waiting_requests;
 use super::join::hosts;
 use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
@@ -26,6 +25,7 @@ use crate::printable::{plural, printable};
 use crate::sessions::{open, unlock, work_and_close};
 use crate::time::{local, rfc3339};
 use crate::typed::redacted;
+use crate::waiting_requests;
 
 /// Limit on the attempts, which take up to 10 s each, with half a minute of waiting between them.
 const ATTEMPTS: u32 = 8;
@@ -215,7 +215,7 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
 fn tell_unasked(report: &SyncReport, names: &Names, ctx: &mut Ctx) {
     if !report.requests.is_empty() {
         let persons: Vec<_> = report.requests.iter().map(|it| it.person).collect();
-        let text = waiting_requests(&persons, names);
+        let text = waiting_requests::text(&persons, names);
         ctx.note(&format!("note: {text}: endseal inbox --requests"));
     }
     for PersonTexts { person, texts, .. } in &report.no_room {

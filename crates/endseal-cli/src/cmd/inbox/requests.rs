@@ -1,6 +1,5 @@
 //! `endseal inbox --requests`, and the note about waiting requests.
 
-use endseal_crypto::ed25519::PublicKey;
 use endseal_node::api::{CallError, Reply, Request};
 
 use super::super::block::person_rules;
@@ -9,10 +8,7 @@ use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;
 use crate::names::Names;
 use crate::node_access::NodeAccess;
-use crate::printable::plural;
-
-/// Requests that are named one by one in a note.
-const NAMED: usize = 3;
+use crate::waiting_requests;
 
 /// Prints the texts of all requests. They stay requests.
 pub(super) fn list(
@@ -52,19 +48,8 @@ pub(super) fn note(names: &Names, node: &mut NodeAccess<'_>, ctx: &mut Ctx) -> R
     let rules = person_rules(node)?;
     let persons: Vec<_> = rules.iter().filter(|it| it.requests > 0).map(|it| it.person).collect();
     if !persons.is_empty() {
-        let text = waiting(&persons, names);
+        let text = waiting_requests::text(&persons, names);
         ctx.note(&format!("note: {text}: endseal inbox --requests"));
     }
     Ok(())
-}
-
-/// Describes requests: "2 requests of endseal1... and endseal1...".
-pub(in super::super) fn waiting(persons: &[PublicKey], names: &Names) -> String {
-    let count = plural(persons.len() as u64, "request");
-    let named = persons.iter().take(NAMED).map(|person| names.identified(person));
-    let named = named.collect::<Vec<_>>().join(", ");
-    match persons.len().saturating_sub(NAMED) {
-        0 => format!("{count} of {named}"),
-        more => format!("{count} of {named} and {more} more"),
-    }
 }
