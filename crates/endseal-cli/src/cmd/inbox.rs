@@ -31,7 +31,7 @@ use crate::time::{local, rfc3339};
 /// Printed texts move to endseal history.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Receive what waits at the hub first, as endseal sync does
+    /// Receive what waits at the hub first (endseal sync)
     #[arg(short, long, conflicts_with = "follow")]
     now: bool,
     /// Print the texts without marking them as read

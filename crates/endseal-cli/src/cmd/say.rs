@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Each line of standard input is a text
     #[arg(long)]
     lines: bool,
-    /// Send it at once, as endseal sync does
+    /// Send it at once (endseal sync)
     #[arg(short, long)]
     now: bool,
     #[command(flatten)]
