@@ -316,21 +316,17 @@ impl<'t> Desk<'t> {
         }
         let is_same = |state: &DeviceState| state.certificate == *certificate.as_bytes();
         match self.device(peer).map(|device| &device.state) {
-            // What others have said of a device is void when it registers itself.
-            Some(state) if state.is_pending && !is_other => {
-                if !is_same(state) || state.is_revoked {
-                    self.clear_pending(peer)?;
-                } else {
-                    if let Some(device) = self.change(peer) {
-                        device.state.is_pending = false;
-                    }
-                    return self.hello(peer);
-                }
-            }
             Some(state) if is_other && is_same(state) && !state.is_revoked => {
                 return self.hello(asker);
             }
-            Some(state) if is_other && state.is_pending => self.clear_pending(peer)?,
+            Some(state) if state.is_pending && is_same(state) && !state.is_revoked => {
+                if let Some(device) = self.change(peer) {
+                    device.state.is_pending = false;
+                }
+                return self.hello(peer);
+            }
+            // What others have said of a device is void once this registration is accepted.
+            Some(state) if state.is_pending => {}
             Some(_) if is_other => return refuse(Code::CERTIFICATE),
             Some(state) if state.is_revoked => return refuse(Code::REVOKED),
             // The device is registered already: the answer to its first request was lost.
@@ -355,8 +351,11 @@ impl<'t> Desk<'t> {
             return refuse(Code::TOKEN);
         }
         self.put_person(person)?;
-        let row = match self.device(peer) {
-            Some(pending) => pending.state.row,
+        let row = match self.device(peer).map(|pending| pending.state.row) {
+            Some(row) => {
+                self.clear_pending(peer)?;
+                row
+            }
             None => self.transaction.add_device(peer, &identity, certificate.as_bytes())?,
         };
         let state = DeviceState {

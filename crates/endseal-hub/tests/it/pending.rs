@@ -107,3 +107,22 @@ async fn a_device_that_others_named_registers_as_its_own_persons() {
         assert_eq!(code(&again), Some(Code::CERTIFICATE), "{again:?}");
     }
 }
+
+/// A registration that is refused deletes nothing of what waits for the device.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_registration_leaves_a_pending_mailbox() {
+    let world = World::new();
+    let root = identity();
+    let thief = member(&world, &root).await;
+    let mut victim = world.stranger(&identity(), 1).await;
+    let named = certificate(&root, 2, victim.peer);
+    let record = next(&thief.person, &root, Some(&victim));
+    assert!(is_welcome(&thief.ask(register(&named, &record)).await));
+    assert!(code(&put_one(&thief, put(&[&victim], &thief.frame(1, b"waits"))).await).is_none());
+    // Its person is not known, and it has no invitation.
+    let refused = victim.ask(register(&victim.certificate, &victim.person)).await;
+    assert_eq!(code(&refused), Some(Code::TOKEN));
+    victim.reconnect(&world).await;
+    let mut mailbox = subscribe(&victim, 0, 9).await;
+    assert!(matches!(mailbox.receive().await, Some(Answer::Deliver(_))));
+}

@@ -35,7 +35,11 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let peer = PeerIdText::from(device.peer);
         let number = Certificate::from_bytes(&device.certificate)
             .map_or(0, |certificate| certificate.keys().device.number());
-        let state = if device.is_revoked { "revoked" } else { "registered" };
+        let state = match (device.is_revoked, device.is_pending) {
+            (true, _) => "revoked",
+            (false, true) => "pending",
+            (false, false) => "registered",
+        };
         let _ = writeln!(
             text,
             "  device {number}  {state}  {} waiting, {} bytes  {peer}",
