@@ -225,6 +225,7 @@ def run(binary, folder, count, seed=None):
             faults = case.faults()
             texts += len(case.texts)
             assert not faults, faults
+            print(f"seed {seed}: passed, {len(case.texts)} texts", flush=True)
         except Exception:
             failed += 1
             traceback.print_exc()
