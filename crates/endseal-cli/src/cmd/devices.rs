@@ -2,6 +2,7 @@
 
 mod add;
 mod link;
+mod link_file;
 mod list;
 mod renew;
 mod revoke;

@@ -103,7 +103,14 @@ fn add_contact(inviter: &Inviter, home: &Home, ctx: &mut Ctx) -> Result<(), Fail
     Ok(())
 }
 
-pub(super) fn read(file: Option<&Path>, ctx: &mut Ctx) -> Result<Invitation, Failure> {
+/// Reads the invitation of an option, whose file others may not be able to read.
+pub(super) fn given(file: Option<&Path>, ctx: &mut Ctx) -> Result<Option<Invitation>, Failure> {
+    let Some(file) = file else { return Ok(None) };
+    exposed::warn(file, ctx);
+    read(Some(file), ctx).map(Some)
+}
+
+fn read(file: Option<&Path>, ctx: &mut Ctx) -> Result<Invitation, Failure> {
     let name = file.unwrap_or(Path::new("standard input")).to_owned();
     let input = Input::open(file, ctx)?;
     let content: Zeroizing<Vec<u8>> = read_bounded(input.reader, &name, MAX_LEN)?;

@@ -79,13 +79,7 @@ impl Others {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let invitation = match &args.at.invitation {
-        Some(file) => {
-            exposed::warn(file, ctx);
-            Some(join::read(Some(file), ctx)?)
-        }
-        None => None,
-    };
+    let invitation = join::given(args.at.invitation.as_deref(), ctx)?;
     let hub = match (&args.at.hub, &invitation) {
         (Some(hub), _) => hub.clone(),
         (None, Some(invitation)) => HubAddress::of(invitation)?,

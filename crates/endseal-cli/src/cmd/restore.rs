@@ -13,7 +13,6 @@ use super::init::{Creation, Keys};
 use super::join;
 use super::recover::{Others, Unfinished, ask, read_root, register_here};
 use crate::ctx::{Ctx, Outcome};
-use crate::exposed;
 use crate::failure::{Failure, Kind};
 use crate::network::{Destination, Timeouts};
 use crate::peer_address::HubAddress;
@@ -52,13 +51,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let invitation = match &args.invitation {
-        Some(file) => {
-            exposed::warn(file, ctx);
-            Some(join::read(Some(file), ctx)?)
-        }
-        None => None,
-    };
+    let invitation = join::given(args.invitation.as_deref(), ctx)?;
     let failed = |source| FileError::io("read", &args.file, source);
     let mut file = File::open(&args.file).map_err(failed)?;
     let root = read_root(args.exported.as_deref(), ctx)?;

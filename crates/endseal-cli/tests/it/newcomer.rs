@@ -1,14 +1,15 @@
 //! From two empty machines to the first text.
 
+use std::process::Command;
+
 use endseal_testing::Scratch;
 
 use crate::listener::Listener;
 use crate::people::{PROGRAM, Person};
-use std::process::Command;
 
 /// Seven commands and one thing to hand over: the invitation of the other person.
 #[test]
-fn two_strangers_write_after_seven_commands() {
+fn two_people_write_after_seven_commands() {
     let scratch = Scratch::new();
     let alice = Person { name: "alice", scratch: &scratch };
     let bob = Person { name: "bob", scratch: &scratch };

@@ -101,8 +101,8 @@ fn an_archive_of_an_unlisted_device_is_refused() {
     let record = alice.home.person().unwrap();
     let epoch = record.epoch().to_be_bytes();
     let plaintext = [head(1, 1), entry(2, &epoch, record.as_bytes())].concat();
-    let stranger = Identity::generate(&mut OsRandom).unwrap();
-    let forged = sealed(&stranger, &alice.root, &plaintext);
+    let unlisted = Identity::generate(&mut OsRandom).unwrap();
+    let forged = sealed(&unlisted, &alice.root, &plaintext);
     assert!(matches!(read(&alice.root, &forged), Err(ReadArchiveError::Sender)));
     for own in [&alice.device, &alice.root] {
         read(&alice.root, &sealed(own, &alice.root, &plaintext)).unwrap();

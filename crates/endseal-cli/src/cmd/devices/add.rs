@@ -2,8 +2,7 @@
 
 use core::num::NonZeroU32;
 use core::time::Duration;
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::Seek as _;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
@@ -15,15 +14,15 @@ use endseal_node::messages::{
     send_archive,
 };
 use endseal_node::sessions::random_device;
-use endseal_node::{ArchiveKeys, FileError, Home, LinkGrant, read_bounded, write_archive};
+use endseal_node::{ArchiveKeys, Home, LinkGrant, read_bounded, write_archive};
 use endseal_transport::TransportKey;
 
 use super::super::join;
 use super::super::recover::ask;
 use super::hub_of;
+use super::link_file::LinkFile;
 use super::renew::visit;
 use crate::ctx::{Ctx, Outcome};
-use crate::exposed;
 use crate::failure::{Failure, Kind};
 use crate::json;
 use crate::network::{self, Destination, Timeouts};
@@ -35,8 +34,6 @@ use crate::terminal::Terminal;
 
 /// Limit on the length of a link text in bytes, with the line breaks of a mail.
 const MAX_LEN: usize = 8_192;
-/// Name of the file with the archive until the hub has it.
-const FILE: &str = "link.endseal";
 
 /// Add a device that shows a link text (endseal devices link)
 ///
@@ -64,13 +61,7 @@ pub(super) fn run(
     timeouts: Timeouts,
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
-    let invitation = match &args.invitation {
-        Some(file) => {
-            exposed::warn(file, ctx);
-            Some(join::read(Some(file), ctx)?)
-        }
-        None => None,
-    };
+    let invitation = join::given(args.invitation.as_deref(), ctx)?;
     let request = read(&args.link, ctx)?;
     let number = request.check_number();
     if !args.yes {
@@ -89,7 +80,7 @@ pub(super) fn run(
         let at_hub = ask(&root, &key, &to, ctx)?;
         let lock = home.lock()?;
         let (record, certificate) = sign(&request, args.device, &root, &at_hub, &home, ctx)?;
-        let path = home.path().join(FILE);
+        let mut link_file = LinkFile::create(&home)?;
         let sent = network::run(ctx.global.json, async |mut interrupt| {
             let sent = interrupt.with_connection(&key, &to, async |connection| {
                 let hub = HubClient::new(connection, timeouts.idle);
@@ -104,17 +95,15 @@ pub(super) fn run(
                     root: &root,
                 };
                 let keys = ArchiveKeys { device: &own, person: &record, link: Some(link) };
-                let mut file = create(&path)?;
-                let texts = write_archive(&home, keys, engine, ctx.now, &mut file)?;
-                let failed = |source| FileError::io("read", &path, source);
-                let file = File::open(&path).map_err(failed)?;
-                let len = file.metadata().map_err(failed)?.len();
-                send_archive(&hub, engine, request.peer_id, file, len).await?;
+                let file = &mut link_file.file;
+                let texts = write_archive(&home, keys, engine, ctx.now, &mut *file)?;
+                let len = file.stream_position().and_then(|len| file.rewind().map(|()| len));
+                let len = len.map_err(|source| link_file.failed(source))?;
+                send_archive(&hub, engine, request.peer_id, &link_file.file, len).await?;
                 Ok(texts)
             });
             sent.await
         });
-        let _ = fs::remove_file(&path);
         let texts = sent.map_err(|failure| {
             failure.hint("run the same command again; endseal devices list shows what is added")
         })?;
@@ -178,25 +167,17 @@ fn read(path: &Path, ctx: &mut Ctx) -> Result<LinkRequest, Failure> {
 
 /// Asks whether both devices show the same number.
 fn confirm(number: &str) -> Result<(), Failure> {
-    let terminal = Terminal::open().map_err(|_| {
-        Failure::usage(format!("compare the number of the new device with {number}"))
-            .hint("if they are the same, give --yes")
-    })?;
-    let asked = terminal.ask(&format!("Does the new device show {number}? [y/N] "));
-    let answer = asked.map_err(|error| {
-        Failure::new(Kind::Environment, "cannot ask for the comparison").because(&error)
-    })?;
-    match answer.trim() {
-        "y" | "Y" | "yes" => Ok(()),
-        _ => Err(Failure::new(Kind::Refused, "the numbers were not confirmed")
+    let question = format!("Does the new device show {number}? [y/N] ");
+    match Terminal::open().and_then(|terminal| terminal.confirm(&question)) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::new(Kind::Refused, "the numbers were not confirmed")
             .hint("nothing was added; another number is another device")),
+        Err(error) => {
+            Err(Failure::usage(format!("compare the number of the new device with {number}"))
+                .because(&error)
+                .hint("if they are the same, give --yes"))
+        }
     }
-}
-
-fn create(path: &Path) -> Result<File, Failure> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    Ok(options.open(path).map_err(|source| FileError::io("create", path, source))?)
 }
 
 impl From<LinkError> for Failure {

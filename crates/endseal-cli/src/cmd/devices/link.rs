@@ -1,10 +1,8 @@
 //! `endseal devices link`
 
 use core::time::Duration;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::Seek as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
@@ -17,6 +15,7 @@ use tokio::time::{Instant, sleep};
 
 use super::super::init::{make_device, seal};
 use super::super::recover::register_here;
+use super::link_file::LinkFile;
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, DAY, SECOND};
 use crate::failure::{Failure, Kind};
@@ -29,8 +28,6 @@ use crate::sessions::work_and_close;
 
 /// Time between two visits while no device has answered.
 const PAUSE: Duration = Duration::from_secs(2);
-/// Name of the file into which the archive is received.
-const FILE: &str = "link.endseal";
 
 /// Make this a further device of yours, with contacts, groups and history
 ///
@@ -83,27 +80,25 @@ pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outc
         "on a device that you have: endseal devices add -, with the line above; both show {}",
         request.check_number()
     ));
-    let path = home.path().join(FILE);
-    let _removed = Removed(path.clone());
-    let mut file = create(&path)?;
+    let mut link_file = LinkFile::create(&home)?;
     let key = TransportKey::new(&device);
     let to =
         Destination { peer: args.hub.peer, hosts: &args.hub.hosts, timeouts, limits: hub_limits() };
     let from = network::run(ctx.global.json, async |mut interrupt| {
-        receive(&mut interrupt, &key, &to, args.limit, &mut file).await
+        receive(&mut interrupt, &key, &to, args.limit, &mut link_file.file).await
     })?;
-    let read = |source| FileError::io("read", &path, source);
-    file.rewind().map_err(read)?;
-    let mut archive = Archive::open_link(&device, &request.secret, &file)?;
+    let mut file = &link_file.file;
+    file.rewind().map_err(|source| link_file.failed(source))?;
+    let mut archive = Archive::open_link(&device, &request.secret, file)?;
     let keys = archive.linked();
     let content = archive.check()?;
     let Some(Linked { root, certificate, .. }) = keys else {
         return Err(Failure::new(Kind::Refused, "the archive has no keys"));
     };
-    file.rewind().map_err(read)?;
+    file.rewind().map_err(|source| link_file.failed(source))?;
     let mut engine = home.certified_sessions(&device, &certificate)?;
     let lock = home.lock()?;
-    Archive::open_link(&device, &request.secret, &file)?.restore(&home, &mut engine, &lock)?;
+    Archive::open_link(&device, &request.secret, file)?.restore(&home, &mut engine, &lock)?;
     work_and_close(engine, ctx, |engine, ctx| {
         note_link(engine, from)?;
         // Until it does so itself, the hub does not count it as registered.
@@ -129,23 +124,8 @@ pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outc
     Ok(Outcome::new("", json))
 }
 
-/// A file that is removed in the end, whatever happens: it has the root, sealed to this device.
-struct Removed(PathBuf);
-
-impl Drop for Removed {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
 fn short(root: &Identity) -> String {
     IdentityText::from(root.public().clone()).short().to_string()
-}
-
-fn create(path: &Path) -> Result<File, Failure> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(true).mode(0o600);
-    Ok(options.open(path).map_err(|source| FileError::io("create", path, source))?)
 }
 
 /// Visits the hub until another device has put the archive there. Returns that device.

@@ -159,7 +159,7 @@ async fn a_blocked_person_leaves_nothing_but_a_count() {
     assert_eq!(status(&mut alice.engine).unwrap().undelivered, 2);
 }
 
-/// Of a blocked person 1,000 texts are opened. The session goes on after unblocking, as the ratchet
+/// 1,000 texts of a blocked person are opened. The session goes on after unblocking, as the ratchet
 /// skips at most 2,000.
 #[tokio::test(flavor = "multi_thread")]
 async fn further_texts_of_a_blocked_person_are_not_opened() {
