@@ -23,7 +23,7 @@ mod others;
 pub(crate) use others::of_peer;
 
 /// Longest time until a process is ready or a client has finished.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(90);
 /// Path of the program with the relay and the client, below the folder of peers.
 const GO: &str = "go/target/endseal-peers-go";
 
@@ -53,7 +53,7 @@ impl Relay {
             relay: String,
         }
         let process = Process::start(&mut go("relay")?)?;
-        let Ready { relay: url } = answer(&process.line(PATIENCE)?)?;
+        let Ready { relay: url } = answer(&process.line(TIMEOUT)?)?;
         Ok(Self { url, _process: process })
     }
 }
@@ -79,12 +79,12 @@ impl Client {
         command.args(["--bunker", bunker, "--in-flight", &in_flight.to_string()]);
         command.args(["--count", &count.to_string()]);
         let process = Process::start(&mut command)?;
-        let Ready {} = answer(&process.line(PATIENCE)?)?;
+        let Ready {} = answer(&process.line(TIMEOUT)?)?;
         Ok(Self(process))
     }
 
     fn round(&mut self) -> Result<Round, SubjectError> {
-        answer(&self.0.exchange(&json!({}), PATIENCE)?)
+        answer(&self.0.exchange(&json!({}), TIMEOUT)?)
     }
 }
 

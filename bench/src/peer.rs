@@ -29,7 +29,7 @@ pub struct Peer {
     arguments: Vec<String>,
     folder: PathBuf,
     /// Time limit of an answer.
-    patience: Duration,
+    timeout: Duration,
     process: Option<Process>,
     /// Number of starts. A handle from an earlier process is invalid in the present one.
     starts: u64,
@@ -48,24 +48,24 @@ impl Peer {
         arguments: &[&str],
         folder: &Path,
     ) -> Result<Vec<PeerSubject>, SubjectError> {
-        Self::start_with_patience(program, arguments, folder, WORK)
+        Self::start_with_timeout(program, arguments, folder, WORK)
     }
 
     /// Starts a peer as [`Self::start`] does, with another time limit for an answer.
     ///
     /// # Errors
     /// Fails as [`Self::start`].
-    pub fn start_with_patience(
+    pub fn start_with_timeout(
         program: &Path,
         arguments: &[&str],
         folder: &Path,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Vec<PeerSubject>, SubjectError> {
         let mut peer = Self {
             program: program.into(),
             arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
             folder: folder.into(),
-            patience,
+            timeout,
             process: None,
             starts: 0,
             gone: None,
@@ -95,7 +95,7 @@ impl Peer {
         self.process = Some(Process::start(&mut command)?);
         self.starts += 1;
         // Starting a runtime and loading packages takes time.
-        let hello: Hello = self.ask(&json!({"op": "hello", "protocol": 1}), self.patience)?;
+        let hello: Hello = self.ask(&json!({"op": "hello", "protocol": 1}), self.timeout)?;
         if hello.protocol != 1 {
             self.process = None;
             return Err(SubjectError::Protocol(format!("it speaks version {}", hello.protocol)));
@@ -227,8 +227,8 @@ impl Subject for PeerSubject {
         });
         let mut peer = self.peer.borrow_mut();
         let start = peer.alive()?;
-        let patience = peer.patience;
-        let Handle { handle } = peer.ask(&request, patience)?;
+        let timeout = peer.timeout;
+        let Handle { handle } = peer.ask(&request, timeout)?;
         let (peer, extra) = (Rc::clone(&self.peer), Vec::new());
         Ok(Box::new(PeerCase { request, start, handle, peer, extra }))
     }
@@ -256,19 +256,19 @@ impl PeerCase {
     /// restarted.
     fn ask<T: for<'a> Deserialize<'a>>(&mut self, mut request: Value) -> Result<T, SubjectError> {
         let mut peer = self.peer.borrow_mut();
-        let patience = peer.patience;
+        let timeout = peer.timeout;
         let start = peer.alive()?;
         let is_new = start != self.start;
         if is_new {
-            let Handle { handle } = peer.ask(&self.request, patience)?;
+            let Handle { handle } = peer.ask(&self.request, timeout)?;
             (self.start, self.handle) = (start, handle);
         }
         request["handle"] = self.handle.into();
         if is_new && request["op"] == "run" {
             // A runtime that has just started has compiled nothing yet.
-            let _warm_up: RunAnswer = peer.ask(&request, patience)?;
+            let _warm_up: RunAnswer = peer.ask(&request, timeout)?;
         }
-        peer.ask(&request, patience)
+        peer.ask(&request, timeout)
     }
 }
 

@@ -41,7 +41,7 @@ func TestEveryMemberOpensAndNobodyElse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		strangers, err := subject.group(4)
+		outsiders, err := subject.group(4)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,8 +53,8 @@ func TestEveryMemberOpensAndNobodyElse(t *testing.T) {
 			if opened, err := people.open(member, envelope); err != nil || !bytes.Equal(opened, content) {
 				t.Errorf("%s: member %d: %v", subject.name, member, err)
 			}
-			if _, err := strangers.open(member, envelope); err == nil {
-				t.Errorf("%s: a stranger opens it", subject.name)
+			if _, err := outsiders.open(member, envelope); err == nil {
+				t.Errorf("%s: an outsider opens it", subject.name)
 			}
 		}
 		for length := range len(envelope) {

@@ -21,8 +21,8 @@ import (
 const (
 	// contentLength of the events that are signed, in bytes.
 	contentLength = 200
-	// loadPatience is the longest time without any answer.
-	loadPatience = 20 * time.Second
+	// loadTimeout is the longest time without any answer.
+	loadTimeout = 20 * time.Second
 )
 
 // load is the client of the case bunker_sign: it keeps a number of requests to sign under way. Answers
@@ -150,7 +150,7 @@ func (c *caller) next() (answer nip46.Response, err error) {
 			err = json.Unmarshal([]byte(text), &answer)
 		}
 		return answer, err
-	case <-time.After(loadPatience):
+	case <-time.After(loadTimeout):
 		return answer, errors.New("no answer")
 	}
 }

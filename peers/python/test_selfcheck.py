@@ -93,7 +93,7 @@ class Envelope(unittest.TestCase):
                     self.assertEqual(open_as(envelope, person), expected)
                     i = ef.find_slot(envelope, person.seed, person.mlkem, CONTEXT)
                     self.assertEqual(open_as(ef.view(envelope, i), person), expected)
-                self.refused("authentication", envelope, Person("stranger"))
+                self.refused("authentication", envelope, Person("outsider"))
                 self.refused("authentication", envelope, people[0], b"")
 
     def test_flips(self):

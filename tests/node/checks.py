@@ -9,7 +9,7 @@ import subprocess
 import time
 import traceback
 
-from processes import PATIENCE, Hub, NoKiller, Person, clean_environment
+from processes import TIMEOUT, Hub, NoKiller, Person, clean_environment
 
 CHECKS = []
 CANARY = "canary in a text"
@@ -311,7 +311,7 @@ class Api:
 
     def __init__(self, folder):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.settimeout(PATIENCE)
+        self.socket.settimeout(TIMEOUT)
         self.socket.connect(str(folder / "node.sock"))
         self.lines = self.socket.makefile("rb")
 
@@ -377,7 +377,7 @@ def another_program_uses_a_running_node(world):
         ended = api.receive()
         assert (ended["method"], ended["params"]["data"]["kind"]) == ("ended", "stopping"), ended
         api.close()
-        assert up.wait(PATIENCE) == 0
+        assert up.wait(TIMEOUT) == 0
     finally:
         up.kill()
         up.wait()
@@ -456,7 +456,7 @@ def a_member_who_was_removed_is_not_heard(world):
 
 
 @check
-def a_stranger_is_named_by_identity(world):
+def an_outsider_is_named_by_identity(world):
     world.dave.ok("contacts", "remove", "carol")
     world.carol.ok("say", "dave", "who is it")
     world.sync("carol")
@@ -512,9 +512,9 @@ def a_hub_that_is_killed_loses_nothing(world):
 @check
 def a_hub_that_is_away_is_an_error_in_bounded_time(world):
     def visit():
-        begun = time.monotonic()
+        started = time.monotonic()
         fails(world.alice.run("sync", "--once", "--timeout", "1s"), 3, "cannot connect")
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - started < 10
 
     world.restart(visit)
 

@@ -4,7 +4,7 @@ import json
 import subprocess
 import time
 
-from processes import PATIENCE, Hub, NoKiller, Person, clean_environment
+from processes import TIMEOUT, Hub, NoKiller, Person, clean_environment
 
 SENDERS = ("alice", "carol")
 # KiB that memory may grow from few frames to all, and that a hub may have.
@@ -64,22 +64,22 @@ class World:
         command = [self.binary, "--home", self.folder / "bob", "--json", "sync"]
         environment = clean_environment()
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
-        begun, few, most, hub = time.monotonic(), None, 0, 0
+        started, few, most, hub = time.monotonic(), None, 0, 0
         while (now := memory(process.pid)) is not None and process.poll() is None:
-            assert time.monotonic() - begun < 10 * PATIENCE
+            assert time.monotonic() - started < 10 * TIMEOUT
             most = max(most, now[1])
             hub = max(hub, memory(self.hub.process.pid)[1])
             if few is None and self.hub.metric("waiting_frames") <= frames - FEW:
                 few = memory(process.pid)[1]
             time.sleep(0.01)
-        seconds = time.monotonic() - begun
+        seconds = time.monotonic() - started
         report = json.loads(process.communicate()[0])
         assert process.returncode == 0
         assert (report["received"], report["problems"]) == (frames, 0), report
         # The last acknowledgement is in the hub's queue when the exchange ends.
         # Receipts wait for the senders, at most one for each of them and each batch.
         while self.hub.metric("waiting_frames") > len(SENDERS) * (frames // 1_000):
-            assert time.monotonic() - begun < 10 * PATIENCE
+            assert time.monotonic() - started < 10 * TIMEOUT
             time.sleep(0.1)
         return few, most, hub, seconds
 
@@ -104,10 +104,10 @@ def run(binary, folder, frames):
 def measure(world, frames):
     memories = {}
     for waiting in (FEW, frames):
-        begun = time.monotonic()
+        started = time.monotonic()
         world.fill(waiting)
         memories[waiting] = memory(world.hub.process.pid)
-        (now, most), seconds = memories[waiting], time.monotonic() - begun
+        (now, most), seconds = memories[waiting], time.monotonic() - started
         print(f"hub with {waiting} frames: {now} KiB, at most {most}; {seconds:.0f} s", flush=True)
     few, most, hub, seconds = world.drain(frames)
     print(f"node: {few} KiB after {FEW} frames, {most} after {frames}; {seconds:.0f} s", flush=True)

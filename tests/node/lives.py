@@ -48,7 +48,7 @@ class Life:
                 self.knows(known, name, person)
         return person
 
-    def stranger(self, name):
+    def outsider(self, name):
         """A person who has joined, knows all others, and whom none of them knows."""
         person = Person(self.binary, self.folder, name, NoKiller())
         person.ok("init", "--no-passphrase")
@@ -184,9 +184,9 @@ def words_of_someone_else(life, _):
     life.friends()
     life.address_of_hub = life.address()
     life.person("carol")
-    stranger = Person(life.binary, life.folder, "stranger", NoKiller())
-    stranger.ok("init", "--no-passphrase")
-    words = stranger.ok("id", "paper", "--force").out.encode()
+    outsider = Person(life.binary, life.folder, "outsider", NoKiller())
+    outsider.ok("init", "--no-passphrase")
+    words = outsider.ok("id", "paper", "--force").out.encode()
     other = Person(life.binary, life.folder, "other", NoKiller())
     ran = other.run("recover", "--no-passphrase", "--keep-others", life.address_of_hub, stdin=words)
     assert ran.code == 1 and "does not know" in ran.err, ran.err
@@ -508,7 +508,7 @@ def a_sender_who_is_unblocked_again(life, _):
 @life()
 def a_request_that_is_accepted(life, _):
     _, bob = life.friends()
-    carol = life.stranger("carol")
+    carol = life.outsider("carol")
     life.say("carol", "bob", "who is there", "it is me")
     life.sync("carol")
     said = bob.ok("sync")
@@ -532,7 +532,7 @@ def a_request_that_is_accepted(life, _):
 @life()
 def a_request_that_is_blocked(life, _):
     _, bob = life.friends()
-    carol = life.stranger("carol")
+    carol = life.outsider("carol")
     life.say("carol", "bob", "buy this")
     life.sync("carol")
     life.sync("bob")
@@ -637,7 +637,7 @@ def a_deleted_text_that_comes_again(life, _):
 @life()
 def a_renamed_contact_and_requests(life, _):
     alice, bob = life.friends()
-    carol = life.stranger("carol")
+    carol = life.outsider("carol")
     life.say("carol", "bob", "a request")
     life.sync("carol")
     life.sync("bob")

@@ -49,8 +49,8 @@ class Lossy:
             now = time.monotonic()
             while self.waiting and self.waiting[0][0] <= now:
                 self.send(*heapq.heappop(self.waiting)[2:])
-            patience = self.waiting[0][0] - now if self.waiting else 0.1
-            for key, _ in self.selector.select(patience):
+            timeout = self.waiting[0][0] - now if self.waiting else 0.1
+            for key, _ in self.selector.select(timeout):
                 self.receive(key.fileobj, key.data)
 
     def receive(self, one, data):

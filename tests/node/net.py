@@ -124,7 +124,7 @@ def send(binary, folder, network, loss, processes):
         person.ok("join", file)
     alice.ok("contacts", "add", "bob", bob.ok("id", "show").out.strip())
     bob.ok("contacts", "add", "alice", alice.ok("id", "show").out.strip())
-    begun = time.monotonic()
+    started = time.monotonic()
     for person in people:
         process = start(person, "up", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         processes.append(process)
@@ -134,10 +134,10 @@ def send(binary, folder, network, loss, processes):
     texts = [f"text {number}" for number in range(TEXTS)]
     alice.ok("say", "bob", "-", "--lines", stdin="".join(f"{text}\n" for text in texts).encode())
     for part, how in ((TEXTS // 4, signal.SIGTERM), (TEXTS // 2, signal.SIGKILL)):
-        follower.wait_for(part, begun + SECONDS)
+        follower.wait_for(part, started + SECONDS)
         hub.process.send_signal(how)
-    follower.wait_for(TEXTS, begun + SECONDS)
-    seconds = time.monotonic() - begun
+    follower.wait_for(TEXTS, started + SECONDS)
+    seconds = time.monotonic() - started
     # A duplicate would arrive with the next text.
     alice.ok("say", "bob", "the last")
     follower.wait_for(TEXTS + 1, time.monotonic() + SECONDS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # Longer than anything here takes on a busy machine.
-PATIENCE = 120
+TIMEOUT = 120
 KILLED = -9
 
 
@@ -92,7 +92,7 @@ class Person:
             stderr=subprocess.PIPE,
         )
         try:
-            out, err = process.communicate(stdin, timeout=PATIENCE)
+            out, err = process.communicate(stdin, timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
@@ -148,7 +148,7 @@ class Hub:
 
     def page(self):
         """The text of its metrics."""
-        with urllib.request.urlopen(self.metrics, timeout=PATIENCE) as answer:
+        with urllib.request.urlopen(self.metrics, timeout=TIMEOUT) as answer:
             return answer.read().decode()
 
     def metric(self, name):
@@ -166,7 +166,7 @@ class Hub:
         self.stopping = True
         self.watch.join()
         self.process.terminate()
-        code = self.process.wait(PATIENCE)
+        code = self.process.wait(TIMEOUT)
         self.process.stdout.close()
         return code
 

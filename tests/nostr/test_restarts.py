@@ -8,13 +8,13 @@ from clients import draft
 from limits import DEAF
 
 # Libraries wait between two attempts to connect.
-PATIENCE = 60
+TIMEOUT = 60
 # Seconds that the relay is away.
 OUTAGE = 3
 
 
 def eventually_signs(app):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while True:
         answer = app.ask("sign_event", event=draft(), seconds=5)
         if answer["ok"] or time.monotonic() > end:

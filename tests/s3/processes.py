@@ -10,17 +10,17 @@ from children import Child
 class Process(Child):
     """A server with a log file and a port that answers."""
 
-    def __init__(self, arguments, log, environment=None, ready=None, patience=60):
+    def __init__(self, arguments, log, environment=None, ready=None, timeout=60):
         super().__init__(arguments, log, environment, stdin=subprocess.DEVNULL)
         if ready:
             try:
-                self._wait(ready, patience)
+                self._wait(ready, timeout)
             except BaseException:
                 self.stop()
                 raise
 
-    def _wait(self, ready, patience):
-        end = time.monotonic() + patience
+    def _wait(self, ready, timeout):
+        end = time.monotonic() + timeout
         while not ready():
             if self.child.poll() is not None:
                 raise RuntimeError(f"{self.arguments[0]} ended early: {self.tail()}")

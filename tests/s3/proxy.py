@@ -145,7 +145,7 @@ class Proxy:
             [binary, "s3", "serve", "--config", path],
             self.log,
             ready=lambda: answers(self.port, "/readyz", (200,), tls and tls[2]),
-            patience=20,
+            timeout=20,
         )
 
     def stop(self):

@@ -249,10 +249,10 @@ def test_a_server_that_is_not_there(world):
     s3.put_object(Bucket="broken", Key="k", Body=b"x")
     server.kill()
     for method, body in (("GET", b""), ("HEAD", b""), ("PUT", b"data"), ("DELETE", b"")):
-        begun = time.monotonic()
+        started = time.monotonic()
         reply = http.request(method, "/broken/k", body=body)
         equal(reply.status, 503, f"status of {method}")
-        assert time.monotonic() - begun < 20, "the refusal took long"
+        assert time.monotonic() - started < 20, "the refusal took long"
     assert not answers(front.port, "/readyz", (200,)), "ready without a server"
     assert answers(front.port, "/healthz", (200,)), "the process is well all the same"
     server.start()

@@ -17,10 +17,10 @@ UNHEEDED = "ignores If-Match on copies"
 
 
 def rewrap(world, front, bucket, *options, expect=0):
-    """The report. A server without conditional copies needs `--while-nobody-writes`."""
+    """The report. A server without conditional copies needs `--no-writers`."""
     arguments = ["rewrap", "--config", front.configuration, "--bucket", bucket, *options]
     if not heeds(world, front):
-        arguments.append("--while-nobody-writes")
+        arguments.append("--no-writers")
     return proxies.command(world.binary, *arguments, expect=expect)
 
 

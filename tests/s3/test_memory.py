@@ -14,7 +14,7 @@ SLACK = 4 * MIB
 
 def sent(http, target, pieces, length):
     """Sends a body as it is made. The entity tag."""
-    exchange = http.begin("PUT", target, {"content-length": str(length)}, patience=600)
+    exchange = http.begin("PUT", target, {"content-length": str(length)}, timeout=600)
     for piece in pieces:
         exchange.send(piece)
     reply = exchange.reply()
@@ -24,7 +24,7 @@ def sent(http, target, pieces, length):
 
 def received(http, target):
     """Reads a body that is not kept: its length and hash."""
-    exchange = http.begin("GET", target, patience=600)
+    exchange = http.begin("GET", target, timeout=600)
     response = exchange.head()
     equal(response.status, 200, "status of GET")
     state, length = hashlib.sha256(), 0

@@ -127,7 +127,7 @@ def test_streams_and_lists_of_parts(world):
     equal(world.back.list_multipart_uploads(Bucket=bucket).get("Uploads", []), [], "uploads left")
 
 
-def test_an_upload_that_was_begun_elsewhere_goes_on(world):
+def test_an_upload_that_was_started_elsewhere_goes_on(world):
     """It sends parts in their order; of those that are there it takes none whose tag is no MD5."""
     s3cmd, bucket = S3cmd(world), world.bucket("s3cmd")
     data = content(12 * MIB)

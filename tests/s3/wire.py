@@ -135,9 +135,9 @@ class Reply:
 class Exchange:
     """One request on a connection of its own, to be sent piece by piece."""
 
-    def __init__(self, port, method, target, headers, patience=60):
+    def __init__(self, port, method, target, headers, timeout=60):
         self.method = method
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=patience)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         lines = [f"{method} {target} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         self.socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
@@ -180,11 +180,11 @@ class Wire:
     def signer(self, when=None):
         return Signer(self.access, self.secret, when)
 
-    def begin(self, method, target, headers=None, payload=UNSIGNED, signer=None, patience=60):
+    def begin(self, method, target, headers=None, payload=UNSIGNED, signer=None, timeout=60):
         """Sends a signed head; the body is the caller's to send."""
         headers = {"host": self.host, **(headers or {})}
         headers, _ = (signer or self.signer()).header(method, target, headers, payload)
-        return Exchange(self.port, method, target, headers, patience)
+        return Exchange(self.port, method, target, headers, timeout)
 
     def request(self, method, target, headers=None, body=b"", payload=None, signer=None):
         headers = dict(headers or {})

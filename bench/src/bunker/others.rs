@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{PATIENCE, Relay, Signing, failed, peer_command};
+use super::{Relay, Signing, TIMEOUT, failed, peer_command};
 use crate::lockfile::Versions;
 use crate::peer::answer;
 use crate::peer::process::Process;
@@ -106,7 +106,7 @@ impl Subject for Signer {
         }
         command.args(["--relay", &relay.url]);
         let signer = Process::start(&mut command)?;
-        let Ready { bunker } = answer(&signer.line(PATIENCE)?)?;
+        let Ready { bunker } = answer(&signer.line(TIMEOUT)?)?;
         let id = signer.id();
         Ok(Box::new(Signing::new(&bunker, id, params, (signer, relay))?))
     }

@@ -27,7 +27,7 @@ pub(crate) enum Who {
     /// A client that the server knows, with the server's right key.
     Known,
     /// A client that the server does not know and must refuse.
-    Stranger,
+    Outsider,
     /// A client that the server knows, but which expects another server's key and must refuse this
     /// one.
     Misled,

@@ -107,7 +107,7 @@ impl<C: Carrier> Duplex<C> {
     fn check_handshake(&self) -> Result<Found, Fault> {
         let round_trip = self.answers(self.dialer.clone())?;
         let mut refused = true;
-        for who in [Who::Stranger, Who::Misled] {
+        for who in [Who::Outsider, Who::Misled] {
             refused &= !self.answers(self.another(who)?)?;
         }
         Ok(Found { round_trip, refused, size: None })

@@ -16,7 +16,7 @@ use super::processor;
 use super::serve::{Received, Service, serve};
 
 /// Time limit of a task; one that takes longer has hung.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Most bytes of content that are prepared.
 const MEMORY_LIMIT: u64 = 1 << 30;
 /// Bytes of the largest message. A subject may refuse a larger one.
@@ -298,7 +298,7 @@ pub(super) fn on<T: Send + 'static>(
     side: &Runtime,
     work: impl Future<Output = Result<T, Failure>> + Send + 'static,
 ) -> Result<T, Fault> {
-    let work = side.spawn(async { tokio::time::timeout(PATIENCE, work).await });
+    let work = side.spawn(async { tokio::time::timeout(TIMEOUT, work).await });
     match side.block_on(work) {
         Ok(Ok(done)) => done.map_err(failed),
         Ok(Err(_)) => Err(Fault::Failed("it hung".into())),

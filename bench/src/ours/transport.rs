@@ -207,7 +207,7 @@ pub(crate) struct Endseal {
     limits: Limits,
     client: TransportKey,
     server: TransportKey,
-    stranger: TransportKey,
+    outsider: TransportKey,
 }
 
 pub(crate) struct Dialer {
@@ -230,7 +230,7 @@ impl Endseal {
                 false => TransportKey::classical(&identity),
             }
         };
-        Self { policy, limits, client: key(1), server: key(2), stranger: key(3) }
+        Self { policy, limits, client: key(1), server: key(2), outsider: key(3) }
     }
 
     /// Measures the bytes of a handshake by message.
@@ -260,8 +260,8 @@ impl Carrier for Endseal {
     }
 
     fn dialer(&self, who: Who) -> Result<Dialer, Failure> {
-        let own = if who == Who::Stranger { &self.stranger } else { &self.client };
-        let meant = if who == Who::Misled { &self.stranger } else { &self.server };
+        let own = if who == Who::Outsider { &self.outsider } else { &self.client };
+        let meant = if who == Who::Misled { &self.outsider } else { &self.server };
         let endpoint =
             Endpoint::bind_with(HERE, own, self.policy, Accept::none(), self.limits.clone())?;
         Ok(Dialer { endpoint, server: meant.peer_id() })

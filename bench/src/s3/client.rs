@@ -17,7 +17,7 @@ const BUFFER: usize = 256 * 1024;
 /// Bytes that are written at once.
 const WRITE: usize = 1 << 20;
 /// Time without any data after which a connection counts as lost.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Idle time after which a server may have closed a connection.
 const STALE: Duration = Duration::from_secs(4);
 /// Bytes of the longest head of an answer, and of the longest body that is not content.
@@ -89,8 +89,8 @@ impl Connection {
     pub(crate) fn open(address: SocketAddr) -> Result<Self, Failure> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
         Ok(Self { stream, buffer: vec![0; BUFFER], used: Instant::now() })
     }
 

@@ -16,7 +16,7 @@ use super::Failure;
 use super::listen::GREETING;
 
 /// Time limit until a server listens.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server process. It is ended when this is dropped, or when this process ends.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Process {
             while reader.read(&mut rest).is_ok_and(|read| read > 0) {}
         });
         let mut own = Self { child, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
-        let line = lines.recv_timeout(PATIENCE).map_err(|_| "it did not say where it listens")?;
+        let line = lines.recv_timeout(TIMEOUT).map_err(|_| "it did not say where it listens")?;
         own.address = line.trim().strip_prefix(GREETING).ok_or("it does not listen")?.parse()?;
         Ok(own)
     }
@@ -55,7 +55,7 @@ impl Process {
             if !own.lives() {
                 return Err("it ended at once".into());
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TIMEOUT {
                 return Err("it does not listen".into());
             }
             thread::sleep(Duration::from_millis(20));
@@ -163,7 +163,7 @@ mod tests {
         let process = Process { child, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
         let mut clock = process.clock();
         let start = Instant::now();
-        while clock.read().unwrap() < 1e7 && start.elapsed() < PATIENCE {
+        while clock.read().unwrap() < 1e7 && start.elapsed() < TIMEOUT {
             thread::sleep(Duration::from_millis(5));
         }
         let spent = clock.read().unwrap();

@@ -99,8 +99,8 @@ fn two(fault: &str) -> Vec<PeerSubject> {
             printf '%s\n' "$answer"
         done"#
     );
-    let patience = Duration::from_millis(500);
-    Peer::start_with_patience(Path::new("sh"), &["-c", &script], Path::new("/"), patience).unwrap()
+    let timeout = Duration::from_millis(500);
+    Peer::start_with_timeout(Path::new("sh"), &["-c", &script], Path::new("/"), timeout).unwrap()
 }
 
 const FAULTS: [&str; 4] = ["exit 1", "sleep 60", "answer=garbage", "kill -9 $$"];

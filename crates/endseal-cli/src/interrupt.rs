@@ -16,7 +16,7 @@ use tokio::runtime::Builder;
 use crate::failure::{Failure, Kind};
 
 /// Time to wait until the failure is read from standard error.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// True if the command handles signals itself.
 static IS_RELEASED: AtomicBool = AtomicBool::new(false);
@@ -64,6 +64,6 @@ pub(crate) fn tell(as_json: bool) {
         let _ = done.send(());
     };
     if thread::Builder::new().spawn(print).is_ok() {
-        let _ = told.recv_timeout(PATIENCE);
+        let _ = told.recv_timeout(TIMEOUT);
     }
 }

@@ -26,7 +26,7 @@ use crate::peer_address::HostAddress;
 /// Limit on the addresses that are tried.
 const MAX_ADDRESSES: usize = 8;
 /// Timeout for closing connections, and for threads to finish.
-const FAREWELL: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Timeout options of a command that connects to a peer.
 #[derive(clap::Args, Clone, Copy, Debug)]
@@ -78,13 +78,13 @@ pub(crate) fn run<T>(
         // If the work is done, the receiver is gone.
         let _done = interrupts.send(());
         // The work may be blocked by a pipe that is not read.
-        time::sleep(2 * FAREWELL).await;
+        time::sleep(2 * CLOSE_TIMEOUT).await;
         interrupt::tell(as_json);
         process::exit(Kind::Interrupted.code().into());
     });
     drop(guard);
     let outcome = LocalSet::new().block_on(&runtime, work(Interrupt(interrupted)));
-    runtime.shutdown_timeout(FAREWELL);
+    runtime.shutdown_timeout(CLOSE_TIMEOUT);
     outcome
 }
 
@@ -141,7 +141,7 @@ impl Interrupt {
 
 /// Closes all connections. Peers receive the code if they are reachable within the timeout.
 pub(crate) async fn close(endpoint: &Endpoint, code: CloseCode) {
-    let _late = time::timeout(FAREWELL, endpoint.close(code)).await;
+    let _late = time::timeout(CLOSE_TIMEOUT, endpoint.close(code)).await;
 }
 
 pub(crate) fn interrupted() -> Failure {
@@ -154,12 +154,12 @@ pub(crate) async fn dial(
     key: &TransportKey,
     to: &Destination<'_>,
 ) -> Result<(Endpoint, Connection), Failure> {
-    let (peer, patience) = (to.peer, to.timeouts.timeout);
-    let found = time::timeout(patience, resolve(to.hosts)).await;
+    let (peer, timeout) = (to.peer, to.timeouts.timeout);
+    let found = time::timeout(timeout, resolve(to.hosts)).await;
     let found =
         found.map_err(|_| Failure::new(Kind::Environment, "cannot find the host in time"))?;
     let mut limits = to.limits.clone();
-    limits.handshake_timeout = patience;
+    limits.handshake_timeout = timeout;
     let mut attempts = JoinSet::new();
     for remote in found?.into_iter().take(MAX_ADDRESSES) {
         let here: IpAddr = match remote {
@@ -176,7 +176,7 @@ pub(crate) async fn dial(
             let connected = connect(&endpoint, peer, remote).await;
             connected.map(|connection| (endpoint, connection)).map_err(|error| {
                 let says_something = error != ConnectError::TimedOut;
-                (says_something, refused(remote, &error, patience))
+                (says_something, refused(remote, &error, timeout))
             })
         });
     }
@@ -224,7 +224,7 @@ async fn connect(
     Ok(connection)
 }
 
-fn refused(remote: SocketAddr, error: &ConnectError, patience: Duration) -> Failure {
+fn refused(remote: SocketAddr, error: &ConnectError, timeout: Duration) -> Failure {
     let kind = match error {
         ConnectError::WrongPeer | ConnectError::Refused | ConnectError::Policy => Kind::Refused,
         _ => Kind::Environment,
@@ -238,7 +238,7 @@ fn refused(remote: SocketAddr, error: &ConnectError, patience: Duration) -> Fail
         ),
         ConnectError::TimedOut => failure.hint(format!(
             "waited {}: is the other side running, and does UDP get through?",
-            duration::text(patience)
+            duration::text(timeout)
         )),
         ConnectError::Busy => failure.hint("try again later"),
         _ => failure,

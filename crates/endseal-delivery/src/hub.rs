@@ -2,10 +2,10 @@
 
 mod exchange;
 mod kind;
-mod standing;
+mod registration_state;
 mod subscription;
 
 pub use exchange::{Action, Exchange};
 pub use kind::Kind;
-pub use standing::{Standing, allows};
+pub use registration_state::{RegistrationState, allows};
 pub use subscription::Subscription;

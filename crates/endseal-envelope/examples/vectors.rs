@@ -384,7 +384,7 @@ fn authentication_failures(files: &mut Files) {
     insert_slots(&mut crowded.envelope, *own_tag, &[[0x33; 32]; 16]);
     put("slots_with_own_tag", crowded);
     put(
-        "stranger",
+        "outsider",
         Case {
             reader: 9,
             ..Message::default().fail("no slot for this key", "authentication", |_| ())

@@ -5,7 +5,7 @@ use core::fmt;
 use base16ct::HexDisplay;
 use endseal_crypto::ed25519;
 use endseal_crypto::random::RandomError;
-use endseal_crypto::segment::Unauthentic;
+use endseal_crypto::segment::AuthenticationFailed;
 
 use crate::limits::MAX_SLOTS;
 use crate::suite::Suite;
@@ -142,8 +142,8 @@ impl fmt::Display for OpenError {
 
 impl core::error::Error for OpenError {}
 
-impl From<Unauthentic> for OpenError {
-    fn from(_: Unauthentic) -> Self {
+impl From<AuthenticationFailed> for OpenError {
+    fn from(_: AuthenticationFailed) -> Self {
         Self::Authentication
     }
 }

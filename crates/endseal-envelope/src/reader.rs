@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use std::io::{self, Read};
 
 use endseal_crypto::secret::Zeroizing;
-use endseal_crypto::segment::{self, ChunkKeys, Unauthentic};
+use endseal_crypto::segment::{self, AuthenticationFailed, ChunkKeys};
 use endseal_crypto::{ed25519, hash};
 
 use crate::error::{Malformed, OpenError};
@@ -279,7 +279,7 @@ fn invalid(error: OpenError) -> io::Error {
 
 /// An authentication failure of a chunk is that of the envelope; other errors are the source's.
 fn opaque(error: io::Error) -> io::Error {
-    match error.get_ref().is_some_and(|inner| inner.is::<Unauthentic>()) {
+    match error.get_ref().is_some_and(|inner| inner.is::<AuthenticationFailed>()) {
         true => invalid(OpenError::Authentication),
         false => error,
     }

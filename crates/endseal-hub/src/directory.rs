@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::hub::Standing;
+use endseal_delivery::hub::RegistrationState;
 use tokio::sync::Notify;
 
 use crate::store::{DeviceRow, DeviceState};
@@ -28,13 +28,13 @@ pub(crate) struct Entry {
 }
 
 impl Directory {
-    pub(crate) fn standing(&self, peer: &PeerId) -> Standing {
+    pub(crate) fn state(&self, peer: &PeerId) -> RegistrationState {
         match self.entry(peer) {
-            None => Standing::Unknown,
-            Some(entry) if entry.is_revoked && entry.is_pending => Standing::Unknown,
-            Some(entry) if entry.is_revoked => Standing::Revoked,
-            Some(entry) if entry.is_pending => Standing::Pending,
-            Some(_) => Standing::Registered,
+            None => RegistrationState::Unknown,
+            Some(entry) if entry.is_revoked && entry.is_pending => RegistrationState::Unknown,
+            Some(entry) if entry.is_revoked => RegistrationState::Revoked,
+            Some(entry) if entry.is_pending => RegistrationState::Pending,
+            Some(_) => RegistrationState::Registered,
         }
     }
 

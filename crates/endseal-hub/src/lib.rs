@@ -2,7 +2,7 @@
 //! (docs/spec/delivery.md). It cannot read the frames.
 //!
 //! A request passes through the modules in this order: `service` handles connections and exchanges;
-//! `writer` combines the commands that arrive together into one transaction; `desk` applies the
+//! `writer` combines the commands that arrive together into one transaction; `rules` applies the
 //! delivery rules to the devices in memory; `store` is the database. Answers are sent after the
 //! commit. A separate thread, `reader`, reads mailboxes while the writer works.
 #![forbid(unsafe_code)]
@@ -14,13 +14,13 @@
 
 mod budget;
 mod command;
-mod desk;
 mod digest;
 mod directory;
 mod error;
 mod limits;
 mod metrics;
 mod reader;
+mod rules;
 mod service;
 mod store;
 mod writer;

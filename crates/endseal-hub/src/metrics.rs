@@ -84,10 +84,10 @@ impl Drop for Open<'_> {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registered: AtomicU64,
-    strangers: AtomicU64,
+    unregistered: AtomicU64,
     /// Connections of unregistered peers that were closed, as there were too many or the peer did
     /// not register.
-    pub(crate) strangers_refused: AtomicU64,
+    pub(crate) unregistered_refused: AtomicU64,
     requests: [AtomicU64; REQUESTS.len()],
     refusals: [AtomicU64; CODES.len()],
     put: Amounts,
@@ -108,8 +108,8 @@ impl Default for Metrics {
     fn default() -> Self {
         Self {
             registered: AtomicU64::default(),
-            strangers: AtomicU64::default(),
-            strangers_refused: AtomicU64::default(),
+            unregistered: AtomicU64::default(),
+            unregistered_refused: AtomicU64::default(),
             requests: Default::default(),
             refusals: Default::default(),
             put: Amounts::default(),
@@ -133,9 +133,9 @@ impl Metrics {
     }
 
     /// Counts a connection of an unregistered peer.
-    pub(crate) fn stranger(&self) -> Open<'_> {
-        self.strangers.fetch_add(1, Relaxed);
-        Open(&self.strangers)
+    pub(crate) fn unregistered(&self) -> Open<'_> {
+        self.unregistered.fetch_add(1, Relaxed);
+        Open(&self.unregistered)
     }
 
     /// Counts a request by its kind. A request that is refused at once is counted only as a
@@ -197,7 +197,9 @@ impl Metrics {
     pub(crate) fn text(&self, state: Option<StoreState>, now: u64) -> String {
         let mut text = MetricsText::new("endseal_hub", env!("CARGO_PKG_VERSION"));
         text.head("connections", Gauge, "Connections, by the registration state of their peers.");
-        for (peer, counter) in [("registered", &self.registered), ("stranger", &self.strangers)] {
+        for (peer, counter) in
+            [("registered", &self.registered), ("unregistered", &self.unregistered)]
+        {
             text.sample("connections", &[("peer", peer)], counter.load(Relaxed));
         }
         text.head("requests_total", Counter, "Requests accepted, by kind.");
@@ -228,7 +230,7 @@ impl Metrics {
     fn single(&self, text: &mut MetricsText, state: Option<StoreState>, now: u64) {
         let closed = "Refused connections of unregistered peers.";
         for (name, kind, help, counter) in [
-            ("strangers_refused_total", Counter, closed, &self.strangers_refused),
+            ("unregistered_refused_total", Counter, closed, &self.unregistered_refused),
             ("put_frames_total", Counter, "Frames made durable.", &self.put.frames),
             ("put_bytes_total", Counter, "Bytes of those frames.", &self.put.bytes),
             ("delivered_frames_total", Counter, "Frames sent.", &self.delivered.frames),

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::hub::Standing;
+use endseal_delivery::hub::RegistrationState;
 use endseal_delivery::limit::MAX_PAYLOAD;
 use endseal_service::operator_page::{self, ServiceStatus};
 use endseal_transport::{
@@ -43,7 +43,7 @@ const WAITING_KIB: usize = 32 << 10;
 /// Time within which an unregistered peer must register.
 const REGISTRATION: Duration = Duration::from_secs(10);
 /// Maximum number of simultaneous connections of unregistered peers.
-const STRANGERS: usize = 64;
+const MAX_UNREGISTERED: usize = 64;
 /// Maximum length of a request of an unregistered peer. It is enough for a registration.
 const REGISTRATION_LEN: usize = 65_536 + 4_096;
 /// Maximum number of simultaneous exchanges on a connection.
@@ -55,14 +55,14 @@ const EXPIRY: Duration = Duration::from_secs(600);
 #[allow(missing_debug_implementations, reason = "its endpoint holds a key")]
 pub struct Hub {
     endpoint: Endpoint,
-    office: Office,
+    service: ServiceState,
     /// The task that accepts connections.
     accepting: AbortHandle,
 }
 
 /// The state that all exchanges share.
 #[derive(Clone)]
-pub(crate) struct Office {
+pub(crate) struct ServiceState {
     /// The hub's own peer id.
     pub(crate) peer_id: PeerId,
     pub(crate) commands: mpsc::Sender<Command>,
@@ -72,10 +72,10 @@ pub(crate) struct Office {
     /// Memory that is left for frames that wait for their commit, in KiB.
     pub(crate) memory: Arc<Semaphore>,
     /// Permits for connections of unregistered peers.
-    pub(crate) strangers: Arc<Semaphore>,
+    pub(crate) unregistered: Arc<Semaphore>,
     /// Permits for further connections of unregistered peers, which are closed with a message that
     /// states the reason. Without such a permit a connection is cut at once.
-    pub(crate) farewells: Arc<Semaphore>,
+    pub(crate) refusals: Arc<Semaphore>,
     pub(crate) connections: Connections,
     /// The number of the latest subscription of each peer. A subscription ends when a newer one
     /// begins.
@@ -102,15 +102,15 @@ impl Hub {
         let metrics = Arc::new(Metrics::default());
         let reads = reader::start(store.reader()?)?;
         let commands = writer::start(store, limits, directory.clone(), Arc::clone(&metrics))?;
-        let office = Office {
+        let service = ServiceState {
             peer_id: key.peer_id(),
             commands,
             reads,
             metrics,
             directory,
             memory: Arc::new(Semaphore::new(WAITING_KIB)),
-            strangers: Arc::new(Semaphore::new(STRANGERS)),
-            farewells: Arc::new(Semaphore::new(STRANGERS)),
+            unregistered: Arc::new(Semaphore::new(MAX_UNREGISTERED)),
+            refusals: Arc::new(Semaphore::new(MAX_UNREGISTERED)),
             connections: Connections::default(),
             subscriptions: Arc::default(),
         };
@@ -123,9 +123,9 @@ impl Hub {
         transport.connections_per_peer = 2 * PER_PEER;
         let everybody = Accept::when(|_| true);
         let endpoint = Endpoint::bind_with(address, key, policy, everybody, transport)?;
-        let accepting = tokio::spawn(accept(endpoint.clone(), office.clone())).abort_handle();
-        tokio::spawn(expire(office.commands.downgrade()));
-        Ok(Self { endpoint, office, accepting })
+        let accepting = tokio::spawn(accept(endpoint.clone(), service.clone())).abort_handle();
+        tokio::spawn(expire(service.commands.downgrade()));
+        Ok(Self { endpoint, service, accepting })
     }
 
     /// Returns the address of the socket.
@@ -145,7 +145,7 @@ impl Hub {
     /// Returns the number of registered devices. Revoked devices count too.
     #[must_use]
     pub fn devices(&self) -> usize {
-        self.office.directory.len()
+        self.service.directory.len()
     }
 
     /// Returns the totals of the transport.
@@ -168,7 +168,7 @@ impl Hub {
     }
 
     fn reports(&self) -> Reports {
-        let Office { reads, metrics, commands, .. } = self.office.clone();
+        let ServiceState { reads, metrics, commands, .. } = self.service.clone();
         let (endpoint, accepting) = (self.endpoint.clone(), self.accepting.clone());
         Reports { reads, commands, metrics, endpoint, accepting }
     }
@@ -227,11 +227,11 @@ impl ServiceStatus for Reports {
     }
 }
 
-async fn accept(endpoint: Endpoint, office: Office) {
+async fn accept(endpoint: Endpoint, service: ServiceState) {
     let mut connections = JoinSet::new();
     while let Some(connection) = endpoint.accept().await {
         while connections.try_join_next().is_some() {}
-        connections.spawn(serve_connection(connection, office.clone()));
+        connections.spawn(serve_connection(connection, service.clone()));
     }
 }
 
@@ -247,38 +247,38 @@ async fn expire(commands: mpsc::WeakSender<Command>) {
     }
 }
 
-async fn serve_connection(connection: Connection, office: Office) {
+async fn serve_connection(connection: Connection, service: ServiceState) {
     let peer = connection.peer();
-    if office.directory.standing(&peer) == Standing::Unknown {
+    if service.directory.state(&peer) == RegistrationState::Unknown {
         // Unregistered peers cannot use up the connections of registered peers.
-        let Ok(_permit) = office.strangers.try_acquire() else {
-            office.metrics.strangers_refused.fetch_add(1, Relaxed);
+        let Ok(_permit) = service.unregistered.try_acquire() else {
+            service.metrics.unregistered_refused.fetch_add(1, Relaxed);
             // While the close message waits for an acknowledgement, the connection still counts
             // towards the total of the transport.
-            match office.farewells.try_acquire() {
+            match service.refusals.try_acquire() {
                 Ok(_permit) => connection.close(CloseCode::Busy).await,
                 Err(_) => connection.abort(CloseCode::Busy),
             }
             return;
         };
-        let _open = office.metrics.stranger();
+        let _open = service.metrics.unregistered();
         // The peer may open one exchange for its registration, and no other one.
         let registered = async {
             let (sender, receiver) = connection.accept_exchange().await.ok()?;
-            serve_exchange(peer, sender, receiver, office.clone()).await;
-            (office.directory.standing(&peer) == Standing::Registered).then_some(())
+            serve_exchange(peer, sender, receiver, service.clone()).await;
+            (service.directory.state(&peer) == RegistrationState::Registered).then_some(())
         };
         if timeout(REGISTRATION, registered).await.ok().flatten().is_none() {
-            office.metrics.strangers_refused.fetch_add(1, Relaxed);
+            service.metrics.unregistered_refused.fetch_add(1, Relaxed);
             connection.close(CloseCode::Refused).await;
             return;
         }
     }
-    let _open = office.metrics.registered();
-    let _place = office.connections.enter(&connection);
+    let _open = service.metrics.registered();
+    let _place = service.connections.enter(&connection);
     let mut exchanges = JoinSet::new();
     while let Ok((sender, receiver)) = connection.accept_exchange().await {
         while exchanges.try_join_next().is_some() {}
-        exchanges.spawn(serve_exchange(peer, sender, receiver, office.clone()));
+        exchanges.spawn(serve_exchange(peer, sender, receiver, service.clone()));
     }
 }

@@ -12,11 +12,11 @@ use endseal_keyring::PeerIdText;
 use tokio::sync::mpsc;
 
 use crate::command::{Command, MailboxEnd, refused};
-use crate::desk::{Changes, Desk, Device};
 use crate::directory::Directory;
 use crate::error::ServeError;
 use crate::limits::HubLimits;
 use crate::metrics::Metrics;
+use crate::rules::{Changes, Device, Rules};
 use crate::store::{DeviceState, HubStore, StorageError};
 
 /// Maximum number of commands that wait for the writer.
@@ -74,10 +74,10 @@ impl<S: HubStore> Writer<S> {
         let mut done: Option<(Vec<Outcome>, Changes)> = None;
         let mut worked = Instant::now();
         let written = store.transact(&mut |transaction| {
-            let mut desk = Desk::new(devices, transaction, limits, now());
-            let outcomes = batch.iter().map(|command| execute(&mut desk, command));
+            let mut rules = Rules::new(devices, transaction, limits, now());
+            let outcomes = batch.iter().map(|command| execute(&mut rules, command));
             let outcomes = outcomes.collect::<Result<_, _>>()?;
-            done = Some((outcomes, desk.finish()?));
+            done = Some((outcomes, rules.finish()?));
             worked = Instant::now();
             Ok(())
         });
@@ -114,23 +114,25 @@ impl<S: HubStore> Writer<S> {
     }
 }
 
-fn execute(desk: &mut Desk<'_>, command: &Command) -> Result<Outcome, StorageError> {
+fn execute(rules: &mut Rules<'_>, command: &Command) -> Result<Outcome, StorageError> {
     Ok(match command {
-        Command::Put(put) => Outcome::Put(desk.put(put)?),
+        Command::Put(put) => Outcome::Put(rules.put(put)?),
         Command::Acknowledge { peer, position, told, .. } => {
-            Outcome::Mailbox(desk.acknowledge(peer, *position, *told)?)
+            Outcome::Mailbox(rules.acknowledge(peer, *position, *told)?)
         }
-        Command::Hello { peer, .. } => Outcome::Answer(desk.hello(peer)?),
-        Command::Register { peer, register, .. } => Outcome::Answer(desk.register(peer, register)?),
+        Command::Hello { peer, .. } => Outcome::Answer(rules.hello(peer)?),
+        Command::Register { peer, register, .. } => {
+            Outcome::Answer(rules.register(peer, register)?)
+        }
         Command::Publish { peer, publication, .. } => {
-            Outcome::Answer(desk.publish(peer, publication)?)
+            Outcome::Answer(rules.publish(peer, publication)?)
         }
-        Command::Find { by, .. } => Outcome::Answer(desk.find(by)?),
-        Command::Take { peer, device, .. } => Outcome::Answer(desk.take(peer, device)?),
-        Command::Recover { identity, .. } => Outcome::Answer(desk.recover(identity)?),
-        Command::Expire => Outcome::Expired(desk.expire()?),
+        Command::Find { by, .. } => Outcome::Answer(rules.find(by)?),
+        Command::Take { peer, device, .. } => Outcome::Answer(rules.take(peer, device)?),
+        Command::Recover { identity, .. } => Outcome::Answer(rules.recover(identity)?),
+        Command::Expire => Outcome::Expired(rules.expire()?),
         Command::Probe(_) => {
-            desk.probe()?;
+            rules.probe()?;
             Outcome::Probed
         }
     })

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passphrases_that_nobody_means_are_refused() {
+    fn passphrases_that_no_one_means_are_refused() {
         let why = |text: &str| Passphrase::new(text).err();
         assert_eq!(why(""), Some(InvalidPassphrase::Empty));
         assert_eq!(why("secret\n"), Some(InvalidPassphrase::ControlCharacter));

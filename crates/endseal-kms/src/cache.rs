@@ -218,7 +218,7 @@ impl Flight {
             self.inner.remember(self.digest, Arc::clone(key));
         }
         // All waiting callers may have disconnected.
-        let _nobody = self.sender.send(Some(outcome));
+        let _no_one = self.sender.send(Some(outcome));
     }
 }
 

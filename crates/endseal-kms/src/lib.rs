@@ -137,7 +137,7 @@ pub enum ProviderError {
     /// The wrapped key was changed, or belongs to another context or key. One error for all of
     /// them.
     #[error("the wrapped key is not authentic")]
-    Unauthentic,
+    AuthenticationFailed,
     /// No key of that id is here: it was removed, or the object was sealed elsewhere.
     #[error("the provider does not have the wrapping key")]
     UnknownKey,
@@ -164,10 +164,10 @@ pub async fn check(provider: &dyn KeyProvider) -> Result<(), ProviderError> {
     let wrapped = provider.wrap(b"check", &key).await?;
     let opened = provider.unwrap(&wrapped.key_id, b"check", &wrapped.bytes).await?;
     if opened != key {
-        return Err(ProviderError::Unauthentic);
+        return Err(ProviderError::AuthenticationFailed);
     }
     match provider.unwrap(&wrapped.key_id, b"another", &wrapped.bytes).await {
-        Err(ProviderError::Unauthentic) => Ok(()),
+        Err(ProviderError::AuthenticationFailed) => Ok(()),
         Err(error) => Err(error),
         Ok(_) => Err(ProviderError::Refused),
     }

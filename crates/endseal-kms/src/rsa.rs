@@ -77,9 +77,10 @@ impl RsaKey {
 
     fn unwrap(&self, context: &[u8], wrapped: &[u8]) -> Result<ContentKey, ProviderError> {
         let Kind::Private(key) = &self.kind else { return Err(ProviderError::Refused) };
-        let opened = key.decrypt(context, wrapped).map_err(|_| ProviderError::Unauthentic)?;
+        let opened =
+            key.decrypt(context, wrapped).map_err(|_| ProviderError::AuthenticationFailed)?;
         let opened = <&[u8; ContentKey::LEN]>::try_from(&opened[..])
-            .map_err(|_| ProviderError::Unauthentic)?;
+            .map_err(|_| ProviderError::AuthenticationFailed)?;
         Ok(ContentKey::from_bytes(opened))
     }
 }

@@ -171,7 +171,8 @@ impl KeyProvider for VaultProvider {
             }
             // `wrapped` comes from the storage of the object: only its own alphabet goes to the
             // server.
-            let ciphertext = answer::as_ciphertext(wrapped).ok_or(ProviderError::Unauthentic)?;
+            let ciphertext =
+                answer::as_ciphertext(wrapped).ok_or(ProviderError::AuthenticationFailed)?;
             let body = answer::decrypt_request(ciphertext, context);
             self.post(&self.decrypt, body).await?.plaintext()
         })

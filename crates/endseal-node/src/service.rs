@@ -43,7 +43,7 @@ pub use self::event::ServiceEvent;
 /// Limit on the requests that wait for the store.
 const CALLS: usize = 16;
 /// Timeout at the end: for replies that are in progress, and for closing the connection to the hub.
-const FAREWELL: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Reason why the socket was not created.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Error for BindServiceError {
 #[non_exhaustive]
 pub struct ServiceOptions {
     /// Timeout for an answer of the hub. The default is 60 s.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Time after which another attempt is made for messages that could not be sent, for example to
     /// a full mailbox or to a person who has not joined. The default is 60 s.
     pub retry: Duration,
@@ -80,7 +80,7 @@ pub struct ServiceOptions {
 
 impl Default for ServiceOptions {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(60), retry: Duration::from_secs(60) }
+        Self { timeout: Duration::from_secs(60), retry: Duration::from_secs(60) }
     }
 }
 
@@ -145,9 +145,9 @@ impl Service {
         stopping.send_replace(true);
         drop(received);
         state.end();
-        let _ = timeout(FAREWELL, all_replied.recv()).await;
+        let _ = timeout(CLOSE_TIMEOUT, all_replied.recv()).await;
         if let Some(endpoint) = state.endpoint() {
-            let _ = timeout(FAREWELL, endpoint.close(CloseCode::Done)).await;
+            let _ = timeout(CLOSE_TIMEOUT, endpoint.close(CloseCode::Done)).await;
         }
     }
 }

@@ -80,28 +80,28 @@ impl Entry {
 pub(crate) struct Upload {
     pub(crate) key: String,
     /// Start of the upload, in microseconds since 1970.
-    pub(crate) begun: u64,
+    pub(crate) started: u64,
     pub(crate) headers: HeaderMap,
 }
 
 impl Upload {
     pub(crate) fn new(key: &str, headers: HeaderMap) -> Self {
-        Self { key: key.to_owned(), begun: micros(), headers }
+        Self { key: key.to_owned(), started: micros(), headers }
     }
 
     pub(crate) fn encode(&self) -> String {
         let mut text = Lines::new(UPLOAD);
-        text.line("key", uri::encode_component(self.key.as_bytes())).line("begun", self.begun);
+        text.line("key", uri::encode_component(self.key.as_bytes())).line("started", self.started);
         text.headers(&self.headers);
         text.finish()
     }
 
     pub(crate) fn decode(text: &str) -> Option<Self> {
-        let (mut key, mut begun, mut headers) = (None, None, HeaderMap::new());
+        let (mut key, mut started, mut headers) = (None, None, HeaderMap::new());
         for (word, value) in lines(text, UPLOAD)? {
             match word {
                 "key" => key = Some(decoded(value)?),
-                "begun" => begun = Some(value.parse().ok()?),
+                "started" => started = Some(value.parse().ok()?),
                 "header" => {
                     let (name, value) = header(value)?;
                     headers.append(name, value);
@@ -109,7 +109,7 @@ impl Upload {
                 _ => return None,
             }
         }
-        Some(Self { key: key?, begun: begun?, headers })
+        Some(Self { key: key?, started: started?, headers })
     }
 }
 

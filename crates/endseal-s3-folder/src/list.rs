@@ -245,7 +245,7 @@ pub(crate) async fn uploads(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     let (mut shown, mut groups) = (Vec::new(), Vec::<String>::new());
     let mut next = None;
     let mut last = (String::new(), String::new());
-    for (key, id, begun) in all {
+    for (key, id, started) in all {
         let is_behind = match key.cmp(&wanted.after) {
             core::cmp::Ordering::Less => false,
             core::cmp::Ordering::Equal => !id_marker.is_empty() && id.as_str() > &*id_marker,
@@ -267,7 +267,7 @@ pub(crate) async fn uploads(asked: &Asked) -> Result<Response<Reply>, S3Error> {
             groups.push(group.to_owned());
         } else {
             last = (key.clone(), id.to_string());
-            shown.push((key, id, begun));
+            shown.push((key, id, started));
         }
     }
     let mut xml = Builder::new("ListMultipartUploadsResult");
@@ -286,11 +286,11 @@ pub(crate) async fn uploads(asked: &Asked) -> Result<Response<Reply>, S3Error> {
     xml.leaf("MaxUploads", &wanted.max.to_string());
     let is_cut = next.is_some() && wanted.max > 0;
     xml.leaf("IsTruncated", if is_cut { "true" } else { "false" });
-    for (key, id, begun) in &shown {
+    for (key, id, started) in &shown {
         xml.open("Upload").leaf("Key", &wanted.shown(key)).leaf("UploadId", id.as_str());
         xml.open("Initiator").leaf("ID", OWNER).leaf("DisplayName", OWNER).close();
         xml.open("Owner").leaf("ID", OWNER).leaf("DisplayName", OWNER).close();
-        xml.leaf("StorageClass", "STANDARD").leaf("Initiated", &time(*begun).to_iso()).close();
+        xml.leaf("StorageClass", "STANDARD").leaf("Initiated", &time(*started).to_iso()).close();
     }
     for group in &groups {
         xml.open("CommonPrefixes").leaf("Prefix", &wanted.shown(group)).close();

@@ -306,7 +306,7 @@ impl Store {
                 let text = read_small(&entry.path().join("upload"), 1 << 20)?;
                 let upload = text.as_deref().and_then(Upload::decode);
                 if let Some(upload) = upload.filter(|upload| upload.key.starts_with(prefix)) {
-                    uploads.push((upload.key, id, upload.begun));
+                    uploads.push((upload.key, id, upload.started));
                 }
             }
             Ok(uploads)

@@ -4,7 +4,7 @@
 
 use endseal_crypto::base64::URL_SAFE_NO_PAD;
 
-use crate::Unauthentic;
+use crate::AuthenticationFailed;
 
 pub(super) fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode_to_string(bytes)
@@ -12,11 +12,11 @@ pub(super) fn encode(bytes: &[u8]) -> String {
 
 /// Decodes `text`, if that is `max` bytes at most: padding, other characters and bits set behind
 /// the last byte are refused, and so is a longer text, before it is decoded.
-pub(super) fn decode(text: &str, max: usize) -> Result<Vec<u8>, Unauthentic> {
+pub(super) fn decode(text: &str, max: usize) -> Result<Vec<u8>, AuthenticationFailed> {
     if text.len() > encoded_len(max) {
-        return Err(Unauthentic);
+        return Err(AuthenticationFailed);
     }
-    URL_SAFE_NO_PAD.decode_to_vec(text).map_err(|_| Unauthentic)
+    URL_SAFE_NO_PAD.decode_to_vec(text).map_err(|_| AuthenticationFailed)
 }
 
 /// Characters for that many bytes.
@@ -36,7 +36,7 @@ mod tests {
             assert_eq!(text.len(), encoded_len(bytes.len()));
             assert_eq!(decode(&text, bytes.len()), Ok(bytes.clone()));
             if len > 0 {
-                assert_eq!(decode(&text, bytes.len() - 1), Err(Unauthentic));
+                assert_eq!(decode(&text, bytes.len() - 1), Err(AuthenticationFailed));
             }
         }
         // Padding, the other alphabet, blanks, a length that nothing has, bits behind the last
@@ -44,7 +44,7 @@ mod tests {
         for text in
             ["AA==", "AA=", "A", "AAAAA", "A+AA", "A/AA", " AAA", "AAA\n", "AB", "AAB", "\u{e9}"]
         {
-            assert_eq!(decode(text, 100), Err(Unauthentic), "{text:?}");
+            assert_eq!(decode(text, 100), Err(AuthenticationFailed), "{text:?}");
         }
         assert_eq!(decode("-_8", 2), Ok(vec![0xfb, 0xff]));
     }

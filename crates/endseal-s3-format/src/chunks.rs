@@ -11,7 +11,7 @@ use endseal_crypto::segment::{
     SliceOpener, TAG_LEN, chunks_len,
 };
 
-use crate::{SealError, Unauthentic};
+use crate::{AuthenticationFailed, SealError};
 
 /// `context(kind, rest)`; the labels are `"endseal/s3-object@v1 " || kind`.
 pub(super) fn context(kind: Label, rest: &[u8]) -> Vec<u8> {
@@ -156,7 +156,7 @@ pub(super) fn open_message(
     source: &KeySource,
     context: &[u8],
     sealed: &[u8],
-) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
+) -> Result<Zeroizing<Vec<u8>>, AuthenticationFailed> {
     open_message_by(|salt| hazmat::uncommitted_keys(source, salt, context), sealed)
 }
 
@@ -164,8 +164,8 @@ pub(super) fn open_message(
 pub(super) fn open_message_by(
     keys: impl FnOnce(&[u8; SALT_LEN]) -> ChunkKeys,
     sealed: &[u8],
-) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
-    let (salt, chunks) = sealed.split_first_chunk().ok_or(Unauthentic)?;
+) -> Result<Zeroizing<Vec<u8>>, AuthenticationFailed> {
+    let (salt, chunks) = sealed.split_first_chunk().ok_or(AuthenticationFailed)?;
     let mut opener = SliceOpener::new(keys(salt), chunks)?;
     let mut out = Zeroizing::new(vec![0; opener.remaining()]);
     opener.pull(&mut out)?;

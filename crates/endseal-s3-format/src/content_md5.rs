@@ -7,7 +7,7 @@ use endseal_crypto::segment::{KeySource, SALT_LEN};
 use crate::chunks::{context, open_message, seal_message};
 use crate::form::Form;
 use crate::header::Header;
-use crate::{ContentKey, Unauthentic, base64url};
+use crate::{AuthenticationFailed, ContentKey, base64url};
 
 /// Length of an MD5 digest in bytes.
 const MD5_LEN: usize = 16;
@@ -28,15 +28,19 @@ pub(super) fn seal(
 /// Opens the value of the entry `endseal-md5`.
 ///
 /// # Errors
-/// [`Unauthentic`] if `key` is not the key of `header`, the header is that of a multipart object,
-/// or the value is not what [`WholeSealer::seal_md5`](crate::WholeSealer::seal_md5) makes.
-pub fn open(header: &Header, key: &ContentKey, text: &str) -> Result<[u8; MD5_LEN], Unauthentic> {
+/// [`AuthenticationFailed`] if `key` is not the key of `header`, the header is that of a multipart
+/// object, or the value is not what [`WholeSealer::seal_md5`](crate::WholeSealer::seal_md5) makes.
+pub fn open(
+    header: &Header,
+    key: &ContentKey,
+    text: &str,
+) -> Result<[u8; MD5_LEN], AuthenticationFailed> {
     if header.form() != Form::Whole {
-        return Err(Unauthentic);
+        return Err(AuthenticationFailed);
     }
     let source = KeySource::new(key);
     header.keys(&source)?;
     let sealed = base64url::decode(text, SEALED_LEN)?;
     let md5 = open_message(&source, &context(S3_MD5, &[]), &sealed)?;
-    md5.as_slice().try_into().map_err(|_| Unauthentic)
+    md5.as_slice().try_into().map_err(|_| AuthenticationFailed)
 }

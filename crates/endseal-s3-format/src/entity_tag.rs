@@ -10,7 +10,7 @@
 use base16ct::lower::{decode, encode_string};
 use endseal_crypto::segment::SALT_LEN;
 
-use crate::Unauthentic;
+use crate::AuthenticationFailed;
 use crate::size::MAX_PARTS;
 
 mod md5;
@@ -92,13 +92,14 @@ impl PartTag {
     /// Reads what a client sends, with or without quotes.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it does not end in `-0` or in a salt: no client received such a tag.
-    pub fn parse(tag: &str) -> Result<Self, Unauthentic> {
+    /// [`AuthenticationFailed`] if it does not end in `-0` or in a salt: no client received such a
+    /// tag.
+    pub fn parse(tag: &str) -> Result<Self, AuthenticationFailed> {
         let quoted = Quoted::new(tag);
-        let (backend, end) = quoted.opaque.rsplit_once('-').ok_or(Unauthentic)?;
-        let salt = if end == "0" { None } else { Some(salt(end).ok_or(Unauthentic)?) };
+        let (backend, end) = quoted.opaque.rsplit_once('-').ok_or(AuthenticationFailed)?;
+        let salt = if end == "0" { None } else { Some(salt(end).ok_or(AuthenticationFailed)?) };
         if quoted.weak || backend.is_empty() {
-            return Err(Unauthentic);
+            return Err(AuthenticationFailed);
         }
         Ok(Self { backend: backend.to_owned(), salt })
     }

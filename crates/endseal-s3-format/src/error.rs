@@ -9,18 +9,18 @@ use endseal_crypto::segment;
 /// the key is another one. Nothing that was not authenticated has been released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "it never says more than this")]
-pub struct Unauthentic;
+pub struct AuthenticationFailed;
 
-impl fmt::Display for Unauthentic {
+impl fmt::Display for AuthenticationFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the object is not authentic")
     }
 }
 
-impl core::error::Error for Unauthentic {}
+impl core::error::Error for AuthenticationFailed {}
 
-impl From<segment::Unauthentic> for Unauthentic {
-    fn from(_: segment::Unauthentic) -> Self {
+impl From<segment::AuthenticationFailed> for AuthenticationFailed {
+    fn from(_: segment::AuthenticationFailed) -> Self {
         Self
     }
 }

@@ -9,7 +9,7 @@ use crate::chunks::context;
 use crate::form::Form;
 use crate::place::{Binding, Place};
 use crate::size::MAX_CONTENT;
-use crate::{ContentKey, HeaderError, KeyId, Unauthentic, base64url};
+use crate::{AuthenticationFailed, ContentKey, HeaderError, KeyId, base64url};
 
 const VERSION: u8 = 1;
 /// Longest wrapped key in bytes.
@@ -114,8 +114,8 @@ impl Header {
     /// Parses the value of the metadata entry that holds the header.
     ///
     /// # Errors
-    /// [`Unauthentic`] for everything that [`encode`](Self::encode) does not write.
-    pub fn parse(text: &str) -> Result<Self, Unauthentic> {
+    /// [`AuthenticationFailed`] for everything that [`encode`](Self::encode) does not write.
+    pub fn parse(text: &str) -> Result<Self, AuthenticationFailed> {
         Self::from_bytes(&base64url::decode(text, MAX_HEADER)?)
     }
 
@@ -136,8 +136,8 @@ impl Header {
         out
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, Unauthentic> {
-        Self::read(bytes).ok_or(Unauthentic)
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, AuthenticationFailed> {
+        Self::read(bytes).ok_or(AuthenticationFailed)
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -201,14 +201,15 @@ impl Header {
     /// at `place`.
     ///
     /// # Errors
-    /// [`Unauthentic`] if the header's binding is lower than `demanded`, which is configured.
+    /// [`AuthenticationFailed`] if the header's binding is lower than `demanded`, which is
+    /// configured.
     pub fn unwrap_context(
         &self,
         place: &Place<'_>,
         demanded: Binding,
-    ) -> Result<Vec<u8>, Unauthentic> {
+    ) -> Result<Vec<u8>, AuthenticationFailed> {
         if self.binding < demanded {
-            return Err(Unauthentic);
+            return Err(AuthenticationFailed);
         }
         Ok(place.wrap_context(self.binding))
     }
@@ -218,14 +219,14 @@ impl Header {
     /// Every function that opens does the same. This one is for callers that must know it before.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is not, or a field that the key commits to was changed.
-    pub fn verify(&self, key: &ContentKey) -> Result<(), Unauthentic> {
+    /// [`AuthenticationFailed`] if it is not, or a field that the key commits to was changed.
+    pub fn verify(&self, key: &ContentKey) -> Result<(), AuthenticationFailed> {
         self.keys(&KeySource::new(key)).map(|_| ())
     }
 
     /// The keys that salt and commitment belong to: of the body of a whole object, of nothing for
     /// multipart.
-    pub(super) fn keys(&self, source: &KeySource) -> Result<ChunkKeys, Unauthentic> {
+    pub(super) fn keys(&self, source: &KeySource) -> Result<ChunkKeys, AuthenticationFailed> {
         let context = self.context();
         Ok(source.derive_committed(&self.salt, &context, &self.commitment)?)
     }

@@ -13,8 +13,8 @@
 //! | tags, metadata and names | [`entity_tag`], [`content_md5`], [`user_metadata`], [`names`] |
 //!
 //! Everything that opens takes the header and the content key, and compares the commitment before
-//! it uses the key. Everything that is not authentic is one error: [`Unauthentic`]. Nothing here
-//! reads or writes: what to send and what came are slices.
+//! it uses the key. Everything that is not authentic is one error: [`AuthenticationFailed`].
+//! Nothing here reads or writes: what to send and what came are slices.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::std_instead_of_alloc,
@@ -51,7 +51,9 @@ pub use endseal_crypto::segment::{InputKey as ContentKey, SALT_LEN};
 pub use body::{WholeOpener, WholeSealer};
 pub use checksum::{ChecksumAlgorithm, ContentChecksum};
 pub use chunks::Taken;
-pub use error::{HeaderError, ReceiptError, RecordError, SealError, Unauthentic, UploadIdError};
+pub use error::{
+    AuthenticationFailed, HeaderError, ReceiptError, RecordError, SealError, UploadIdError,
+};
 pub use form::Form;
 pub use header::Header;
 pub use key_id::{InvalidKeyId, KeyId};

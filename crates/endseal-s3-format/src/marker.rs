@@ -2,7 +2,7 @@
 
 use crate::header::Header;
 use crate::record::Record;
-use crate::{ContentKey, Unauthentic};
+use crate::{AuthenticationFailed, ContentKey};
 
 /// Returns true if `plaintext_len` bytes of content at this key, as clients call it, are stored
 /// without a body.
@@ -16,11 +16,15 @@ pub fn is_marker(key: &str, plaintext_len: u64) -> bool {
 /// Opens an object of length 0 at `key`, as clients call it.
 ///
 /// # Errors
-/// [`Unauthentic`] if the object cannot be without a body, or the commitment differs.
-pub fn open(header: &Header, content_key: &ContentKey, key: &str) -> Result<Record, Unauthentic> {
+/// [`AuthenticationFailed`] if the object cannot be without a body, or the commitment differs.
+pub fn open(
+    header: &Header,
+    content_key: &ContentKey,
+    key: &str,
+) -> Result<Record, AuthenticationFailed> {
     if !header.plaintext_len().is_some_and(|len| is_marker(key, len)) {
-        return Err(Unauthentic);
+        return Err(AuthenticationFailed);
     }
     header.verify(content_key)?;
-    Record::whole(0, None).ok_or(Unauthentic)
+    Record::whole(0, None).ok_or(AuthenticationFailed)
 }

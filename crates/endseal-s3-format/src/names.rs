@@ -5,7 +5,7 @@ use endseal_crypto::hkdf;
 use endseal_crypto::label::S3_NAMES;
 
 use crate::error::error;
-use crate::{Unauthentic, base64url};
+use crate::{AuthenticationFailed, base64url};
 
 mod secret_text;
 
@@ -63,10 +63,11 @@ impl Names {
     /// Returns the client's name of the backend's `sealed`: a key, or a prefix that ends in `/`.
     ///
     /// # Errors
-    /// [`Unauthentic`] if `sealed` is not what [`seal_key`](Self::seal_key) makes in this bucket.
-    pub fn open_key(&self, sealed: &str) -> Result<String, Unauthentic> {
+    /// [`AuthenticationFailed`] if `sealed` is not what [`seal_key`](Self::seal_key) makes in this
+    /// bucket.
+    pub fn open_key(&self, sealed: &str) -> Result<String, AuthenticationFailed> {
         if sealed.len() > MAX_KEY {
-            return Err(Unauthentic);
+            return Err(AuthenticationFailed);
         }
         let mut out = String::new();
         let mut start = 0;
@@ -76,11 +77,11 @@ impl Names {
             }
             if !component.is_empty() {
                 let bytes = base64url::decode(component, MAX_KEY)?;
-                let folder = sealed.get(..start).ok_or(Unauthentic)?;
+                let folder = sealed.get(..start).ok_or(AuthenticationFailed)?;
                 let name = aes_siv::open(&self.key, folder.as_bytes(), &bytes)?;
-                let name = str::from_utf8(&name).map_err(|_| Unauthentic)?;
+                let name = str::from_utf8(&name).map_err(|_| AuthenticationFailed)?;
                 if name.is_empty() || name.contains('/') {
-                    return Err(Unauthentic);
+                    return Err(AuthenticationFailed);
                 }
                 out.push_str(name);
             }

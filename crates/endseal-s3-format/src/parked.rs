@@ -6,7 +6,7 @@ use endseal_crypto::label::{Label, S3_PARKED};
 
 use crate::part::PartNumber;
 use crate::user_metadata::MAX_METADATA;
-use crate::{Unauthentic, base64url};
+use crate::{AuthenticationFailed, base64url};
 
 /// Prefix of keys that belong to the writer. Clients can neither see nor name them.
 pub const RESERVED_PREFIX: &str = ".endseal/";
@@ -94,17 +94,17 @@ impl ParkedUpload {
     /// Parses the value of the metadata entry that holds the parked key.
     ///
     /// # Errors
-    /// [`Unauthentic`] for everything that [`encode`](Self::encode) does not write.
-    pub fn parse(text: &str) -> Result<Self, Unauthentic> {
+    /// [`AuthenticationFailed`] for everything that [`encode`](Self::encode) does not write.
+    pub fn parse(text: &str) -> Result<Self, AuthenticationFailed> {
         let bytes = base64url::decode(text, MAX_UPLOAD)?;
-        let (len, rest) = bytes.split_first_chunk().ok_or(Unauthentic)?;
+        let (len, rest) = bytes.split_first_chunk().ok_or(AuthenticationFailed)?;
         let len = usize::from(u16::from_be_bytes(*len));
-        let (key, backend_id) = rest.split_at_checked(len).ok_or(Unauthentic)?;
+        let (key, backend_id) = rest.split_at_checked(len).ok_or(AuthenticationFailed)?;
         let text = |bytes: &[u8]| str::from_utf8(bytes).map(str::to_owned);
-        let key = text(key).map_err(|_| Unauthentic)?;
-        let backend_id = text(backend_id).map_err(|_| Unauthentic)?;
+        let key = text(key).map_err(|_| AuthenticationFailed)?;
+        let backend_id = text(backend_id).map_err(|_| AuthenticationFailed)?;
         if key.is_empty() || backend_id.is_empty() {
-            return Err(Unauthentic);
+            return Err(AuthenticationFailed);
         }
         Ok(Self { key, backend_id })
     }

@@ -47,7 +47,7 @@ fn part_context(number: PartNumber) -> Vec<u8> {
 pub struct PartSealer {
     content: ContentSealer,
     salt: [u8; SALT_LEN],
-    is_begun: bool,
+    is_started: bool,
 }
 
 impl PartSealer {
@@ -69,7 +69,7 @@ impl PartSealer {
         let keys =
             hazmat::uncommitted_seal_keys(&KeySource::new(key), &salt, &part_context(number));
         let content = ContentSealer::new(keys, plaintext_len);
-        Ok(Self { content, salt, is_begun: false })
+        Ok(Self { content, salt, is_started: false })
     }
 
     /// The salt, which the part's entity tag and its entry in the record carry.
@@ -97,9 +97,9 @@ impl PartSealer {
     }
 
     fn begin(&mut self, out: &mut BytesMut) {
-        if !self.is_begun {
+        if !self.is_started {
             out.extend_from_slice(&self.salt);
-            self.is_begun = true;
+            self.is_started = true;
         }
     }
 }

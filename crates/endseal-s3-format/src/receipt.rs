@@ -11,7 +11,7 @@ use crate::checksum::{self, ContentChecksum, FIELD_LEN};
 use crate::chunks::{context, open_message, seal_message};
 use crate::part::PartNumber;
 use crate::size::MAX_CONTENT;
-use crate::{ContentKey, ReceiptError, Unauthentic};
+use crate::{AuthenticationFailed, ContentKey, ReceiptError};
 
 const VERSION: u8 = 2;
 /// Bytes of an entity tag at most.
@@ -91,13 +91,18 @@ impl Receipt {
     /// Opens the receipt of an uploaded part with this number.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is not what [`seal`](Self::seal) makes under this key for this number.
-    pub fn open(key: &ContentKey, number: PartNumber, sealed: &[u8]) -> Result<Self, Unauthentic> {
+    /// [`AuthenticationFailed`] if it is not what [`seal`](Self::seal) makes under this key for
+    /// this number.
+    pub fn open(
+        key: &ContentKey,
+        number: PartNumber,
+        sealed: &[u8],
+    ) -> Result<Self, AuthenticationFailed> {
         if sealed.len() > Self::MAX_LEN {
-            return Err(Unauthentic);
+            return Err(AuthenticationFailed);
         }
         let message = open_message(&KeySource::new(key), &receipt_context(number), sealed)?;
-        Self::read(&message).ok_or(Unauthentic)
+        Self::read(&message).ok_or(AuthenticationFailed)
     }
 
     fn read(message: &[u8]) -> Option<Self> {

@@ -11,7 +11,7 @@ use crate::form::Form;
 use crate::header::Header;
 use crate::record::{ENTRY_LEN, FIXED_LEN, Record};
 use crate::size::{plaintext_len, sealed_len, slots};
-use crate::{ContentKey, SealError, Unauthentic};
+use crate::{AuthenticationFailed, ContentKey, SealError};
 
 const LENGTH_LEN: usize = 4;
 
@@ -76,32 +76,32 @@ impl Record {
     /// shorter.
     ///
     /// # Errors
-    /// [`Unauthentic`] if `key` is not the key of `header`, `sealed_len` is the length of no object
-    /// of this format, or anything of the tail is not as specified.
+    /// [`AuthenticationFailed`] if `key` is not the key of `header`, `sealed_len` is the length of
+    /// no object of this format, or anything of the tail is not as specified.
     pub fn open_tail(
         header: &Header,
         key: &ContentKey,
         sealed_len: u64,
         tail: &[u8],
-    ) -> Result<Self, Unauthentic> {
+    ) -> Result<Self, AuthenticationFailed> {
         let source = KeySource::new(key);
         header.keys(&source)?;
-        let content = plaintext_len(sealed_len).ok_or(Unauthentic)?;
+        let content = plaintext_len(sealed_len).ok_or(AuthenticationFailed)?;
         if header.plaintext_len().is_some_and(|announced| announced != content) {
-            return Err(Unauthentic);
+            return Err(AuthenticationFailed);
         }
         let form = header.form();
         let keys =
             |salt: &[u8; SALT_LEN]| hazmat::uncommitted_keys(&source, salt, &record_context(form));
         let record = open_frame(keys, form, slots(content), tail)?;
         if record.plaintext_len() != content {
-            return Err(Unauthentic);
+            return Err(AuthenticationFailed);
         }
-        let frame = frame_len(&record).ok_or(Unauthentic)?;
-        let pad = pad_len(&record, frame).ok_or(Unauthentic)?;
-        let start = tail.len().checked_sub(frame + pad).ok_or(Unauthentic)?;
+        let frame = frame_len(&record).ok_or(AuthenticationFailed)?;
+        let pad = pad_len(&record, frame).ok_or(AuthenticationFailed)?;
+        let start = tail.len().checked_sub(frame + pad).ok_or(AuthenticationFailed)?;
         let is_zero = tail[start..].iter().take(pad).all(|byte| *byte == 0);
-        if is_zero { Ok(record) } else { Err(Unauthentic) }
+        if is_zero { Ok(record) } else { Err(AuthenticationFailed) }
     }
 }
 
@@ -113,14 +113,14 @@ pub(super) fn open_frame(
     form: Form,
     max_parts: u64,
     tail: &[u8],
-) -> Result<Record, Unauthentic> {
-    let (before, length) = tail.split_last_chunk::<LENGTH_LEN>().ok_or(Unauthentic)?;
+) -> Result<Record, AuthenticationFailed> {
+    let (before, length) = tail.split_last_chunk::<LENGTH_LEN>().ok_or(AuthenticationFailed)?;
     let length = u64::from(u32::from_be_bytes(*length));
-    let chunks = length.checked_sub(SALT_LEN as u64).ok_or(Unauthentic)?;
+    let chunks = length.checked_sub(SALT_LEN as u64).ok_or(AuthenticationFailed)?;
     let entries = segment::plaintext_len(chunks)
         .and_then(|record| record.checked_sub(FIXED_LEN as u64))
         .filter(|entries| entries % ENTRY_LEN as u64 == 0)
-        .ok_or(Unauthentic)?;
+        .ok_or(AuthenticationFailed)?;
     let parts = entries / ENTRY_LEN as u64;
     let is_possible = match form {
         Form::Whole => parts == 0,
@@ -128,8 +128,8 @@ pub(super) fn open_frame(
     };
     let start = usize::try_from(length).ok().and_then(|len| before.len().checked_sub(len));
     let sealed = start.and_then(|start| before.get(start..)).filter(|_| is_possible);
-    let record = open_message_by(keys, sealed.ok_or(Unauthentic)?)?;
-    Record::from_bytes(&record).filter(|record| record.form() == form).ok_or(Unauthentic)
+    let record = open_message_by(keys, sealed.ok_or(AuthenticationFailed)?)?;
+    Record::from_bytes(&record).filter(|record| record.form() == form).ok_or(AuthenticationFailed)
 }
 
 pub(super) fn record_context(form: Form) -> Vec<u8> {

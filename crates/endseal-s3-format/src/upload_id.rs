@@ -8,7 +8,7 @@ use crate::chunks::{context, open_message, seal_message};
 use crate::form::Form;
 use crate::header::{Header, MAX_HEADER};
 use crate::place::{Binding, Place};
-use crate::{ContentKey, Unauthentic, UploadIdError, base64url};
+use crate::{AuthenticationFailed, ContentKey, UploadIdError, base64url};
 
 const VERSION: u8 = 1;
 /// Longest upload id of a backend in bytes.
@@ -65,18 +65,19 @@ impl UploadId {
     /// [`open`](Self::open).
     ///
     /// # Errors
-    /// [`Unauthentic`] for everything that [`seal`](Self::seal) does not write.
-    pub fn parse(text: &str) -> Result<Self, Unauthentic> {
+    /// [`AuthenticationFailed`] for everything that [`seal`](Self::seal) does not write.
+    pub fn parse(text: &str) -> Result<Self, AuthenticationFailed> {
         let bytes = base64url::decode(text, MAX_LEN)?;
-        let ([version, length @ ..], rest) = bytes.split_first_chunk::<3>().ok_or(Unauthentic)?;
+        let ([version, length @ ..], rest) =
+            bytes.split_first_chunk::<3>().ok_or(AuthenticationFailed)?;
         let length = usize::from(u16::from_be_bytes(*length));
-        let (header, sealed) = rest.split_at_checked(length).ok_or(Unauthentic)?;
+        let (header, sealed) = rest.split_at_checked(length).ok_or(AuthenticationFailed)?;
         let own = Self { header: Header::from_bytes(header)?, sealed: sealed.to_vec() };
-        let backend_id = sealed.len().checked_sub(SEALED_OVERHEAD).ok_or(Unauthentic)?;
+        let backend_id = sealed.len().checked_sub(SEALED_OVERHEAD).ok_or(AuthenticationFailed)?;
         let valid = *version == VERSION
             && own.header.form() == Form::Multipart
             && (1..=MAX_BACKEND_ID).contains(&backend_id);
-        if valid { Ok(own) } else { Err(Unauthentic) }
+        if valid { Ok(own) } else { Err(AuthenticationFailed) }
     }
 
     /// The header of the object that is being uploaded.
@@ -88,13 +89,17 @@ impl UploadId {
     /// The backend's upload id, for a request that names `place`.
     ///
     /// # Errors
-    /// [`Unauthentic`] if `key` is not the key of the header, or the upload id was changed or made
-    /// for another place.
-    pub fn open(&self, key: &ContentKey, place: &Place<'_>) -> Result<String, Unauthentic> {
+    /// [`AuthenticationFailed`] if `key` is not the key of the header, or the upload id was changed
+    /// or made for another place.
+    pub fn open(
+        &self,
+        key: &ContentKey,
+        place: &Place<'_>,
+    ) -> Result<String, AuthenticationFailed> {
         let source = KeySource::new(key);
         self.header.keys(&source)?;
         let id = open_message(&source, &upload_context(place), &self.sealed)?;
-        str::from_utf8(&id).map(str::to_owned).map_err(|_| Unauthentic)
+        str::from_utf8(&id).map(str::to_owned).map_err(|_| AuthenticationFailed)
     }
 }
 

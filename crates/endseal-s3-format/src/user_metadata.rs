@@ -9,7 +9,9 @@ use endseal_crypto::segment::{KeySource, SALT_LEN};
 use crate::chunks::{context, open_message, seal_message};
 use crate::error::error;
 use crate::header::Header;
-use crate::{ContentKey, HEADER_METADATA, USER_METADATA, Unauthentic, base64url, is_own_metadata};
+use crate::{
+    AuthenticationFailed, ContentKey, HEADER_METADATA, USER_METADATA, base64url, is_own_metadata,
+};
 
 /// Bytes of names and values of metadata that S3 allows an object.
 pub const MAX_METADATA: usize = 2_048;
@@ -125,13 +127,18 @@ pub fn seal(
 /// Opens the value of the entry `endseal-m`.
 ///
 /// # Errors
-/// [`Unauthentic`] if `key` is not the key of `header`, or the value is not what [`seal`] makes.
-pub fn open(header: &Header, key: &ContentKey, text: &str) -> Result<UserMetadata, Unauthentic> {
+/// [`AuthenticationFailed`] if `key` is not the key of `header`, or the value is not what [`seal`]
+/// makes.
+pub fn open(
+    header: &Header,
+    key: &ContentKey,
+    text: &str,
+) -> Result<UserMetadata, AuthenticationFailed> {
     let source = KeySource::new(key);
     header.keys(&source)?;
     let sealed = base64url::decode(text, MAX_METADATA)?;
     let bytes = open_message(&source, &context(S3_METADATA, &[]), &sealed)?;
-    UserMetadata::from_bytes(&bytes).ok_or(Unauthentic)
+    UserMetadata::from_bytes(&bytes).ok_or(AuthenticationFailed)
 }
 
 fn take_field<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {

@@ -4,8 +4,8 @@ use core::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use endseal_s3_format::{
-    ContentKey, Form, Header, Place, Record, Unauthentic, WholeOpener, content_md5, entity_tag,
-    marker, size,
+    AuthenticationFailed, ContentKey, Form, Header, Place, Record, WholeOpener, content_md5,
+    entity_tag, marker, size,
 };
 use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::{Query, Target};
@@ -109,7 +109,7 @@ impl Proxy {
         };
         let found = self.open(object_ref, value.to_str().ok(), sealed_len).await;
         if found.as_ref().is_err_and(|error| error.code() == S3Error::not_authentic().code()) {
-            self.metrics.unauthentic.fetch_add(1, Relaxed);
+            self.metrics.authentication.fetch_add(1, Relaxed);
         }
         let (header, key, opener, content_len) = found?;
         let entity_tag = headers::text(response, ETAG).map(str::to_owned);
@@ -172,7 +172,7 @@ impl Proxy {
         }
         let record = Record::open_tail(&object.header, &object.key, object.sealed_len, &tail);
         record.map_err(|_| {
-            self.metrics.unauthentic.fetch_add(1, Relaxed);
+            self.metrics.authentication.fetch_add(1, Relaxed);
             S3Error::not_authentic()
         })
     }
@@ -240,10 +240,13 @@ impl SealedObject {
     /// object was examined.
     ///
     /// # Errors
-    /// [`Unauthentic`] if the MD5 does not authenticate.
-    pub(crate) fn open_md5(&self, response: &HeaderMap) -> Result<Option<[u8; 16]>, Unauthentic> {
+    /// [`AuthenticationFailed`] if the MD5 does not authenticate.
+    pub(crate) fn open_md5(
+        &self,
+        response: &HeaderMap,
+    ) -> Result<Option<[u8; 16]>, AuthenticationFailed> {
         let Some(value) = response.get(headers::OBJECT_MD5) else { return Ok(None) };
-        let text = value.to_str().map_err(|_| Unauthentic)?;
+        let text = value.to_str().map_err(|_| AuthenticationFailed)?;
         content_md5::open(&self.header, &self.key, text).map(Some)
     }
 

@@ -164,7 +164,7 @@ impl Inner {
                 return Err(error);
             }
             head = copy;
-            body = progress.take_unbegun().or(replay).ok_or(error)?;
+            body = progress.take_unsent().or(replay).ok_or(error)?;
             count(&self.counters.retried);
             is_first = false;
         }

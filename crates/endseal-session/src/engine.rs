@@ -84,7 +84,7 @@ pub struct Engine<A: PairwiseAccount = OlmAccount> {
     device: Device,
     /// `None` after a failure; it is loaded from the store when it is needed next.
     state_cache: Option<StateCache<A>>,
-    strangers: UnknownSenders,
+    unknown_senders: UnknownSenders,
     pruning: Walk,
 }
 
@@ -200,15 +200,15 @@ impl<A: PairwiseAccount> Engine<A> {
             Self::drop_prekeys(&mut store, restorations)?;
         }
         let transaction = store.read()?;
-        let strangers = match transaction.record(records::STRANGERS_REFUSED, &[])? {
+        let unknown_senders = match transaction.record(records::UNKNOWN_SENDERS_REFUSED, &[])? {
             Some(_) => UnknownSenders::Refused,
             None => UnknownSenders::Accepted,
         };
         let device = Device::load(&transaction)?;
-        let state_cache = Some(Self::load_memory(&transaction, &device, strangers)?);
+        let state_cache = Some(Self::load_memory(&transaction, &device, unknown_senders)?);
         drop(transaction);
         let (references, pruning) = (References::default(), Walk::default());
-        Ok(Self { store, references, device, state_cache, strangers, pruning })
+        Ok(Self { store, references, device, state_cache, unknown_senders, pruning })
     }
 
     /// Deletes prekeys and key packages that messages may have used after the backup was made.
@@ -270,7 +270,7 @@ impl<A: PairwiseAccount> Engine<A> {
     fn load_memory(
         transaction: &ReadTransaction<'_>,
         device: &Device,
-        strangers: UnknownSenders,
+        unknown_senders: UnknownSenders,
     ) -> Result<StateCache<A>, EngineError> {
         let account = Self::load_account(transaction)?;
         let len = |number| usize::try_from(number).unwrap_or(usize::MAX);
@@ -280,7 +280,7 @@ impl<A: PairwiseAccount> Engine<A> {
         });
         let budget = ParkingBudget::new(totals);
         let own = Own::of(&device.certificate);
-        Ok(StateCache::new(account, strangers, own, budget, device.recognizer.clone()))
+        Ok(StateCache::new(account, unknown_senders, own, budget, device.recognizer.clone()))
     }
 
     /// Accepts or refuses new sessions of unknown senders. The setting is kept in the store; a new
@@ -288,21 +288,24 @@ impl<A: PairwiseAccount> Engine<A> {
     ///
     /// # Errors
     /// [`EngineError`] if the store fails; the setting is unchanged then.
-    pub fn set_strangers(&mut self, strangers: UnknownSenders) -> Result<(), EngineError> {
+    pub fn set_unknown_senders(
+        &mut self,
+        unknown_senders: UnknownSenders,
+    ) -> Result<(), EngineError> {
         self.ready()?;
         let transaction = self.store.begin()?;
-        match strangers {
+        match unknown_senders {
             UnknownSenders::Refused => {
-                transaction.put_record(records::STRANGERS_REFUSED, &[], &[])?
+                transaction.put_record(records::UNKNOWN_SENDERS_REFUSED, &[], &[])?
             }
             UnknownSenders::Accepted => {
-                transaction.remove_record(records::STRANGERS_REFUSED, &[])?;
+                transaction.remove_record(records::UNKNOWN_SENDERS_REFUSED, &[])?;
             }
         }
         transaction.commit()?;
-        self.strangers = strangers;
+        self.unknown_senders = unknown_senders;
         if let Some(state_cache) = &mut self.state_cache {
-            state_cache.strangers = strangers;
+            state_cache.unknown_senders = unknown_senders;
             state_cache
                 .conversation_states
                 .values_mut()
@@ -313,8 +316,8 @@ impl<A: PairwiseAccount> Engine<A> {
 
     /// Returns the policy for new sessions of unknown senders.
     #[must_use]
-    pub fn strangers(&self) -> UnknownSenders {
-        self.strangers
+    pub fn unknown_senders(&self) -> UnknownSenders {
+        self.unknown_senders
     }
 
     /// Returns the address of this device.
@@ -591,7 +594,8 @@ impl<A: PairwiseAccount> Engine<A> {
         if let Some(state_cache) = self.state_cache.take() {
             return Ok((state_cache, references));
         }
-        let state_cache = Self::load_memory(&self.store.read()?, &self.device, self.strangers)?;
+        let state_cache =
+            Self::load_memory(&self.store.read()?, &self.device, self.unknown_senders)?;
         Ok((state_cache, references))
     }
 

@@ -112,7 +112,7 @@ impl FileRecord<'_> {
 /// Incremental decoder of the records of a session file.
 #[derive(Clone, Debug, Default)]
 pub struct FileRecords {
-    begun: bool,
+    started: bool,
 }
 
 impl FileRecords {
@@ -133,7 +133,7 @@ impl FileRecords {
         &mut self,
         bytes: &mut &'a [u8],
     ) -> Result<Option<FileRecord<'a>>, FileRecordError> {
-        if !self.begun {
+        if !self.started {
             let known = bytes.len().min(FileRecord::HEADER.len());
             let (magic, version) = bytes[..known].split_at(known.min(MAGIC.len()));
             if !MAGIC.starts_with(magic) {
@@ -146,7 +146,7 @@ impl FileRecords {
                 return Ok(None);
             }
             *bytes = &bytes[known..];
-            self.begun = true;
+            self.started = true;
         }
         let mut fields = Fields::new(bytes);
         let record = record(&mut fields)?;
@@ -161,7 +161,7 @@ impl FileRecords {
     /// # Errors
     /// [`FileRecordError::Truncated`] if the file ends within its header or a record.
     pub fn finish(&self, rest: &[u8]) -> Result<(), FileRecordError> {
-        if self.begun && rest.is_empty() { Ok(()) } else { Err(FileRecordError::Truncated) }
+        if self.started && rest.is_empty() { Ok(()) } else { Err(FileRecordError::Truncated) }
     }
 }
 

@@ -53,7 +53,7 @@ pub enum Failure {
     /// The id was delivered before, or is parked, with another ciphertext.
     IdReused,
     /// The sender is unknown, and new sessions of unknown senders are refused.
-    Stranger,
+    UnknownSender,
     /// The limit of parked messages is reached, for this conversation or in total.
     BufferFull,
     /// A row of the conversation cannot be decoded.
@@ -69,7 +69,11 @@ impl Failure {
     pub fn is_retriable(self) -> bool {
         matches!(
             self,
-            Self::NoGroup | Self::Stranger | Self::TooFarAhead | Self::Damaged | Self::BufferFull
+            Self::NoGroup
+                | Self::UnknownSender
+                | Self::TooFarAhead
+                | Self::Damaged
+                | Self::BufferFull
         )
     }
 
@@ -87,7 +91,7 @@ impl Failure {
             Self::OldEpoch => "old-epoch",
             Self::Own => "own",
             Self::IdReused => "id-reused",
-            Self::Stranger => "stranger",
+            Self::UnknownSender => "unknown-sender",
             Self::BufferFull => "buffer-full",
             Self::Damaged => "damaged",
             Self::GroupTooLarge => "group-too-large",
@@ -110,7 +114,7 @@ impl fmt::Display for Failure {
             Self::OldEpoch => "the epoch of the message is too old",
             Self::Own => "the message was sent by this device",
             Self::IdReused => "another message was delivered under this id",
-            Self::Stranger => "the sender is unknown, and unknown senders are refused",
+            Self::UnknownSender => "the sender is unknown, and unknown senders are refused",
             Self::BufferFull => "too many messages are parked",
             Self::Damaged => "a stored state of the conversation cannot be read",
             Self::GroupTooLarge => "the group would be too large",

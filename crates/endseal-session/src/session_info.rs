@@ -11,7 +11,7 @@ pub struct SessionInfo {
     /// Tag that identifies the session in messages.
     pub tag: SessionTag,
     /// Status, which decides if the session may send.
-    pub standing: SessionStatus,
+    pub status: SessionStatus,
     /// Rank by last use. Of several sessions that may send, the one with the highest number is
     /// used.
     pub used: u64,

@@ -35,10 +35,10 @@ use crate::engine::PERSON;
 use crate::limit::MAX_RELAYS;
 
 /// Default response timeout. A signer that asks a person first responds within this time, too.
-const PATIENCE: Duration = Duration::from_secs(70);
-const _: () = assert!(PATIENCE.as_secs() >= 10 + PERSON, "the signer's answer travels");
+const TIMEOUT: Duration = Duration::from_secs(70);
+const _: () = assert!(TIMEOUT.as_secs() >= 10 + PERSON, "the signer's answer travels");
 /// Response timeout once the signer has named a page on which a person decides.
-const PATIENCE_OF_PERSONS: Duration = Duration::from_secs(120);
+const APPROVAL_TIMEOUT: Duration = Duration::from_secs(120);
 /// Delay before `connect` is sent again, because the signer may have been offline. It doubles each
 /// time.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -57,7 +57,7 @@ pub struct RemoteSigner<'u> {
     conversation: Conversation,
     paths: Vec<Path>,
     notifications: mpsc::Receiver<(usize, Notification)>,
-    patience: Duration,
+    timeout: Duration,
     /// Called with the URL of the page on which a person decides.
     on_page: Box<dyn FnMut(&str) + 'u>,
 }
@@ -106,14 +106,14 @@ impl<'u> RemoteSigner<'u> {
         }
         let conversation = Conversation::new(key.secret_key(), &bunker.signer);
         let (signer, on_page) = (bunker.signer, Box::new(on_page));
-        let patience = PATIENCE;
-        Ok(Self { key, signer, conversation, paths, notifications, patience, on_page })
+        let timeout = TIMEOUT;
+        Ok(Self { key, signer, conversation, paths, notifications, timeout, on_page })
     }
 
     /// Sets the response timeout; the default is 70 seconds. Once the signer names a page, the
     /// timeout is two minutes from then on.
-    pub fn set_patience(&mut self, patience: Duration) {
-        self.patience = patience;
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
     }
 
     /// Connects to the signer. The signer pairs this client if `secret` is right, or recognises a
@@ -169,7 +169,7 @@ impl<'u> RemoteSigner<'u> {
         OsRandom.fill(&mut id)?;
         let id = hex(&id);
         let begin = Instant::now();
-        let mut deadline = begin + self.patience;
+        let mut deadline = begin + self.timeout;
         // Pairing is idempotent, so only `connect` is sent again. For other requests a signer might
         // ask its user twice.
         let mut again = matches!(call, Call::Connect(_)).then_some(begin + AGAIN);
@@ -199,7 +199,7 @@ impl<'u> RemoteSigner<'u> {
                     Some(Outcome::Page(url)) if !is_waiting_for_person && is_page(&url) => {
                         (self.on_page)(&url);
                         is_waiting_for_person = true;
-                        (deadline, again) = (Instant::now() + PATIENCE_OF_PERSONS, None);
+                        (deadline, again) = (Instant::now() + APPROVAL_TIMEOUT, None);
                     }
                     Some(Outcome::Page(_)) | None => {}
                     Some(Outcome::Result(result)) => return Ok(result),

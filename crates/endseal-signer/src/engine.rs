@@ -16,7 +16,7 @@ mod view;
 mod waiting;
 
 pub(crate) use self::command::check_relays;
-pub(crate) use self::waiting::PATIENCE as PERSON;
+pub(crate) use self::waiting::TIMEOUT as PERSON;
 
 use alloc::sync::Arc;
 use core::mem;
@@ -89,7 +89,7 @@ struct Parts {
     app_conversations: Box<Cache<APP_CONVERSATIONS>>,
     waiting: Waiting,
     clock: Clock,
-    strangers: Budget,
+    unknown_senders: Budget,
     verifications: Verifications,
     sent: Sent,
     /// URL of the approval page up to its path, if there is one.
@@ -117,7 +117,7 @@ impl Engine {
             app_conversations: Box::new(Cache::new()),
             waiting: Waiting::from(first),
             clock: Clock::System,
-            strangers: Budget::default(),
+            unknown_senders: Budget::default(),
             verifications: Verifications::default(),
             sent: Sent::default(),
             page: None,
@@ -312,10 +312,10 @@ impl Engine {
             drop(transaction);
             return Err((requests, error));
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         match transaction.commit() {
             Ok(()) => {
-                metrics.commit(begun.elapsed());
+                metrics.commit(started.elapsed());
                 Ok(outgoing)
             }
             Err(error) => Err((requests, error.into())),

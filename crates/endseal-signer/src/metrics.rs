@@ -54,7 +54,7 @@ pub(crate) enum Ignored {
     /// The event is malformed, or is not for a transport key of this signer.
     Shape,
     /// The author is not the client of the app.
-    Stranger,
+    UnknownSender,
     /// The event arrived before.
     Repeated,
     /// The id, signature or encryption is wrong, or the event contains no request.
@@ -66,7 +66,7 @@ pub(crate) enum Ignored {
 impl Ignored {
     const ALL: [(Self, &'static str); 5] = [
         (Self::Shape, "shape"),
-        (Self::Stranger, "stranger"),
+        (Self::UnknownSender, "unknown-sender"),
         (Self::Repeated, "repeated"),
         (Self::Invalid, "invalid"),
         (Self::Flood, "flood"),
@@ -191,14 +191,14 @@ mod tests {
         let metrics = Metrics::default();
         metrics.request("sign_event", Outcome::Allowed);
         metrics.request("nip99_bake", Outcome::Failed);
-        metrics.ignored(Ignored::Stranger);
+        metrics.ignored(Ignored::UnknownSender);
         metrics.commit(Duration::from_millis(3));
         metrics.commit(Duration::from_secs(9));
         let text = metrics.text();
         for line in [
             "endseal_signer_requests_total{method=\"sign_event\",outcome=\"allowed\"} 1",
             "endseal_signer_requests_total{method=\"other\",outcome=\"failed\"} 1",
-            "endseal_signer_ignored_total{cause=\"stranger\"} 1",
+            "endseal_signer_ignored_total{cause=\"unknown-sender\"} 1",
             "endseal_signer_commit_seconds_bucket{le=\"0.005\"} 1",
             "endseal_signer_commit_seconds_bucket{le=\"+Inf\"} 2",
             "endseal_signer_commit_seconds_sum 9.003",

@@ -66,31 +66,31 @@ pub enum RunError {
     System(io::Error),
     /// The callback that gets the listening addresses returned false.
     #[error("the start was cancelled")]
-    Untold,
+    Unreported,
     /// The engine's thread ended because of a bug.
     #[error("the engine stopped unexpectedly: this is a bug")]
     Engine,
 }
 
-/// Serves until the future that `stop` returns on the runtime completes. `begun` is called once a
+/// Serves until the future that `stop` returns on the runtime completes. `started` is called once a
 /// relay is connected, at once if there is no app, or after ten seconds. The signer stops if it
 /// returns false.
 pub(crate) fn run<S: Future<Output = ()>>(
     engine: Engine,
     metrics: Arc<Metrics>,
     options: &Options,
-    begun: &mut dyn FnMut(Listening) -> bool,
+    started: &mut dyn FnMut(Listening) -> bool,
     stop: impl FnOnce() -> Result<S, RunError>,
 ) -> Result<(), RunError> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(RunError::System)?;
-    runtime.block_on(async { serve(engine, metrics, options, begun, stop()?).await })
+    runtime.block_on(async { serve(engine, metrics, options, started, stop()?).await })
 }
 
 async fn serve(
     mut engine: Engine,
     metrics: Arc<Metrics>,
     options: &Options,
-    begun: &mut dyn FnMut(Listening) -> bool,
+    started: &mut dyn FnMut(Listening) -> bool,
     until: impl Future<Output = ()>,
 ) -> Result<(), RunError> {
     let directory = engine.directory().to_owned();
@@ -133,13 +133,13 @@ async fn serve(
     }
     // Commands are served even if no relay is connected.
     let _ = timeout(FIRST_RELAY, first_connected).await;
-    let outcome = if begun(listening) {
+    let outcome = if started(listening) {
         tokio::select! {
             () = until => Ok(()),
             _ = &mut has_ended => return Err(RunError::Engine),
         }
     } else {
-        Err(RunError::Untold)
+        Err(RunError::Unreported)
     };
     // This task owns the socket, so aborting it closes the socket.
     commands.abort();

@@ -114,7 +114,7 @@ impl Signer {
         self.metrics.text()
     }
 
-    /// Unlocks the signer and serves until SIGINT or SIGTERM. `begun` is called once a relay is
+    /// Unlocks the signer and serves until SIGINT or SIGTERM. `started` is called once a relay is
     /// connected, at once if there is no app, or after ten seconds; if it returns false, the signer
     /// stops. `now` is in seconds since 1970.
     ///
@@ -124,10 +124,10 @@ impl Signer {
         self,
         now: u64,
         options: &Options,
-        begun: &mut dyn FnMut(Listening) -> bool,
+        started: &mut dyn FnMut(Listening) -> bool,
     ) -> Result<(), RunError> {
         let stop = || stop_signal().map_err(RunError::System);
-        self.serve_until(now, options, begun, stop)
+        self.serve_until(now, options, started, stop)
     }
 
     /// Serves like [`run`](Self::run), but until `stop` completes. Signal handlers are not changed.
@@ -138,17 +138,17 @@ impl Signer {
         self,
         now: u64,
         options: &Options,
-        begun: &mut dyn FnMut(Listening) -> bool,
+        started: &mut dyn FnMut(Listening) -> bool,
         stop: impl Future<Output = ()>,
     ) -> Result<(), RunError> {
-        self.serve_until(now, options, begun, || Ok(stop))
+        self.serve_until(now, options, started, || Ok(stop))
     }
 
     fn serve_until<S: Future<Output = ()>>(
         self,
         now: u64,
         options: &Options,
-        begun: &mut dyn FnMut(Listening) -> bool,
+        started: &mut dyn FnMut(Listening) -> bool,
         stop: impl FnOnce() -> Result<S, RunError>,
     ) -> Result<(), RunError> {
         let Self { mut engine, metrics, passphrase } = self;
@@ -161,6 +161,6 @@ impl Signer {
         }
         engine.open_keys(now, &passphrase).map_err(RunError::Keys)?;
         drop(passphrase);
-        service::run(engine, metrics, options, begun, stop)
+        service::run(engine, metrics, options, started, stop)
     }
 }

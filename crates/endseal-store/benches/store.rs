@@ -84,8 +84,8 @@ fn batch(store: &mut Store, ids: Vec<[u8; 16]>, table: &mut Table, which: &str) 
     let start = Instant::now();
     for (_, sender) in &places {
         let state = Zeroizing::new(vec![7; STATE_LEN]);
-        let standing = SessionStatus::Active;
-        let row = SessionRow { tag: [1; 8], engine: 1, standing, used: 1, state };
+        let status = SessionStatus::Active;
+        let row = SessionRow { tag: [1; 8], engine: 1, status, used: 1, state };
         transaction.put_session(*sender, &row).unwrap();
     }
     table.add(&format!("{which}five sessions"), start.elapsed());

@@ -70,13 +70,13 @@ fn fill(store: &mut Store) {
     transaction.set_certificate(bob, b"certificate").unwrap();
     transaction.set_verified(bob, true).unwrap();
     let team = transaction.conversation_ref(b"team").unwrap();
-    for (tag, standing) in [(1, SessionStatus::Active), (2, SessionStatus::ReceiveOnly)] {
+    for (tag, status) in [(1, SessionStatus::Active), (2, SessionStatus::ReceiveOnly)] {
         let state = Zeroizing::new(vec![tag; 1_000]);
-        let row = SessionRow { tag: [tag; 8], engine: 1, standing, used: tag.into(), state };
+        let row = SessionRow { tag: [tag; 8], engine: 1, status, used: tag.into(), state };
         transaction.put_session(alice, &row).unwrap();
     }
     let state = Zeroizing::new(vec![5; 10_000]);
-    let group = GroupRow { standing: SessionStatus::Active, epoch: 3, state };
+    let group = GroupRow { status: SessionStatus::Active, epoch: 3, state };
     transaction.put_group(b"team", &group).unwrap();
     transaction.put_group_epoch(b"team", 2, b"epoch").unwrap();
     let mut messages = transaction.messages().unwrap();

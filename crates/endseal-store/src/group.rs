@@ -13,7 +13,7 @@ use crate::{limits, rows};
 #[allow(clippy::exhaustive_structs, reason = "the caller makes rows; a field is a new schema")]
 pub struct GroupRow {
     /// Permission to send and receive.
-    pub standing: SessionStatus,
+    pub status: SessionStatus,
     /// The epoch that `state` is of; at most 2^63 - 1.
     pub epoch: u64,
     /// The group's state, encoded by the layer above.
@@ -27,10 +27,10 @@ impl ReadTransaction<'_> {
     /// [`StoreError`].
     pub fn group(&self, name: &[u8]) -> Result<Option<GroupRow>, StoreError> {
         let mut select =
-            self.statement("SELECT standing, epoch, state FROM mls_group WHERE name = ?1")?;
+            self.statement("SELECT status, epoch, state FROM mls_group WHERE name = ?1")?;
         let group = select.query_row([name], |row| {
             Ok(GroupRow {
-                standing: SessionStatus::read(row, 0)?,
+                status: SessionStatus::read(row, 0)?,
                 epoch: rows::number(row, 1)?,
                 state: rows::secret(row, 2)?,
             })
@@ -85,11 +85,11 @@ impl WriteTransaction<'_> {
         let epoch = limits::number(group.epoch)?;
         self.statement(
             "INSERT INTO mls_group VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT DO UPDATE SET standing = excluded.standing, epoch = excluded.epoch,
+             ON CONFLICT DO UPDATE SET status = excluded.status, epoch = excluded.epoch,
                                        state = excluded.state",
         )?
-        .execute((name, group.standing.number(), epoch, group.state.as_slice()))?;
-        self.note_standing();
+        .execute((name, group.status.number(), epoch, group.state.as_slice()))?;
+        self.note_status();
         Ok(())
     }
 
@@ -98,7 +98,7 @@ impl WriteTransaction<'_> {
     /// # Errors
     /// [`StoreError`].
     pub fn remove_group(&self, name: &[u8]) -> Result<bool, StoreError> {
-        self.note_standing();
+        self.note_status();
         self.statement("DELETE FROM mls_epoch WHERE name = ?1")?.execute([name])?;
         Ok(self.statement("DELETE FROM mls_group WHERE name = ?1")?.execute([name])? > 0)
     }

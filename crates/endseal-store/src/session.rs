@@ -30,7 +30,7 @@ pub struct SessionRow {
     /// Kind of the ratchet; the layer above numbers them.
     pub engine: u8,
     /// Permission to send and receive.
-    pub standing: SessionStatus,
+    pub status: SessionStatus,
     /// Time of the last use, in a unit of the layer above; at most 2^63 - 1.
     pub used: u64,
     /// The ratchet's state, encoded by the layer above.
@@ -48,7 +48,7 @@ pub struct SessionSummary {
     /// Kind of the ratchet; the layer above numbers them.
     pub engine: u8,
     /// Permission to send and receive.
-    pub standing: SessionStatus,
+    pub status: SessionStatus,
     /// Time of the last use, in a unit of the layer above.
     pub used: u64,
     /// Length of the state in bytes.
@@ -62,14 +62,14 @@ impl ReadTransaction<'_> {
     /// [`StoreError`].
     pub fn sessions_of(&self, address: AddressRef) -> Result<Vec<SessionRow>, StoreError> {
         let mut select = self.statement(
-            "SELECT tag, engine, standing, used, state FROM session WHERE address = ?1
+            "SELECT tag, engine, status, used, state FROM session WHERE address = ?1
              ORDER BY used DESC, tag",
         )?;
         let sessions = select.query_map([address.0], |row| {
             Ok(SessionRow {
                 tag: rows::array(row, 0)?,
                 engine: rows::number(row, 1)?,
-                standing: SessionStatus::read(row, 2)?,
+                status: SessionStatus::read(row, 2)?,
                 used: rows::number(row, 3)?,
                 state: rows::secret(row, 4)?,
             })
@@ -83,7 +83,7 @@ impl ReadTransaction<'_> {
     /// [`StoreError`].
     pub fn sessions(&self) -> Result<Vec<SessionSummary>, StoreError> {
         let mut select = self.statement(
-            "SELECT address, tag, engine, standing, used, length(state) FROM session
+            "SELECT address, tag, engine, status, used, length(state) FROM session
              ORDER BY address, tag",
         )?;
         let sessions = select.query_map([], |row| {
@@ -91,7 +91,7 @@ impl ReadTransaction<'_> {
                 address: AddressRef(row.get(0)?),
                 tag: rows::array(row, 1)?,
                 engine: rows::number(row, 2)?,
-                standing: SessionStatus::read(row, 3)?,
+                status: SessionStatus::read(row, 3)?,
                 used: rows::number(row, 4)?,
                 state_len: rows::number(row, 5)?,
             })
@@ -108,7 +108,7 @@ impl WriteTransaction<'_> {
     /// # Errors
     /// [`StoreError`].
     pub fn remove_device_state(&self) -> Result<(), StoreError> {
-        self.note_standing();
+        self.note_status();
         for table in ["session", "mls_epoch", "mls_group", "outbox", "parked", "cursor"] {
             self.connection()?.execute(&format!("DELETE FROM {table}"), [])?;
         }
@@ -124,18 +124,18 @@ impl WriteTransaction<'_> {
         let used = limits::number(session.used)?;
         self.statement(
             "INSERT INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT DO UPDATE SET engine = excluded.engine, standing = excluded.standing,
+             ON CONFLICT DO UPDATE SET engine = excluded.engine, status = excluded.status,
                                        used = excluded.used, state = excluded.state",
         )?
         .execute((
             address.0,
             session.tag,
             session.engine,
-            session.standing.number(),
+            session.status.number(),
             used,
             session.state.as_slice(),
         ))?;
-        self.note_standing();
+        self.note_status();
         Ok(())
     }
 
@@ -143,16 +143,16 @@ impl WriteTransaction<'_> {
     ///
     /// # Errors
     /// [`StoreError::Reference`] if there is no such session.
-    pub fn set_session_standing(
+    pub fn set_session_status(
         &self,
         address: AddressRef,
         tag: &[u8; 8],
-        standing: SessionStatus,
+        status: SessionStatus,
     ) -> Result<(), StoreError> {
-        self.note_standing();
+        self.note_status();
         let mut update =
-            self.statement("UPDATE session SET standing = ?3 WHERE address = ?1 AND tag = ?2")?;
-        one(update.execute((address.0, tag, standing.number()))?)
+            self.statement("UPDATE session SET status = ?3 WHERE address = ?1 AND tag = ?2")?;
+        one(update.execute((address.0, tag, status.number()))?)
     }
 
     /// Removes a session. Returns true if there was one. Its state is overwritten in the database,
@@ -161,7 +161,7 @@ impl WriteTransaction<'_> {
     /// # Errors
     /// [`StoreError`].
     pub fn remove_session(&self, address: AddressRef, tag: &[u8; 8]) -> Result<bool, StoreError> {
-        self.note_standing();
+        self.note_status();
         let mut delete = self.statement("DELETE FROM session WHERE address = ?1 AND tag = ?2")?;
         Ok(delete.execute((address.0, tag))? > 0)
     }

@@ -139,7 +139,7 @@ fn the_first_connections_of_a_process_may_come_together() {
 }
 
 #[test]
-fn a_transaction_has_the_durability_that_it_was_begun_with() {
+fn a_transaction_has_the_durability_that_it_was_started_with() {
     let place = Place::new();
     let options = with_housekeeping(OpenOptions::new(), 0, 1);
     let mut store = Store::open(place.path(), Unlock::None, options).unwrap();

@@ -13,7 +13,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time;
 use tokio_websockets::{CloseCode, Message, Payload, ServerBuilder, WebSocketStream};
 
 use crate::head::{Head, HeadFirst, read_head};
@@ -33,8 +33,8 @@ struct Over;
 
 /// Serves a connection up to its end.
 pub(crate) async fn run(stream: TcpStream, hub: Arc<Hub>, stopped: watch::Receiver<bool>) {
-    let patience = hub.settings().limits.patience;
-    if let Ok(Some(socket)) = timeout(patience, accept(stream, &hub)).await
+    let timeout = hub.settings().limits.timeout;
+    if let Ok(Some(socket)) = time::timeout(timeout, accept(stream, &hub)).await
         && let Some(challenge) = new_challenge()
     {
         let (member, messages) = hub.add();
@@ -112,7 +112,7 @@ impl Connection<'_> {
                 while let Some(Ok(_)) = self.socket.next().await {}
             }
         };
-        let _ = timeout(GOODBYE, goodbye).await;
+        let _ = time::timeout(GOODBYE, goodbye).await;
     }
 
     fn wants_auth(&self) -> bool {
@@ -161,7 +161,7 @@ impl Connection<'_> {
                     return self.refuse(message::closed(&id, AUTH_REQUIRED)).await;
                 }
                 if let Some(delay) = faults.delay_subscriptions {
-                    sleep(delay).await;
+                    time::sleep(delay).await;
                 }
                 let Some(stored) = self.member.subscribe(&id, filters) else {
                     let reason = "rate-limited: too many subscriptions";
@@ -261,15 +261,15 @@ impl Connection<'_> {
     }
 
     async fn feed(&mut self, message: Bytes) -> Result<(), Over> {
-        let patience = self.hub.settings().limits.patience;
+        let timeout = self.hub.settings().limits.timeout;
         let message = Message::text(Payload::from(message));
-        let fed = timeout(patience, self.socket.feed(message)).await;
+        let fed = time::timeout(timeout, self.socket.feed(message)).await;
         fed.map_err(|_| Over)?.map_err(|_| Over)
     }
 
     async fn flush(&mut self) -> Result<(), Over> {
-        let patience = self.hub.settings().limits.patience;
-        timeout(patience, self.socket.flush()).await.map_err(|_| Over)?.map_err(|_| Over)
+        let timeout = self.hub.settings().limits.timeout;
+        time::timeout(timeout, self.socket.flush()).await.map_err(|_| Over)?.map_err(|_| Over)
     }
 }
 

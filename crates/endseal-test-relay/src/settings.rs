@@ -40,7 +40,7 @@ pub struct Limits {
     /// Most bytes of these.
     pub queued_bytes: usize,
     /// Longest time for a handshake, and for a client to read what is written to it.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl Default for Limits {
@@ -54,7 +54,7 @@ impl Default for Limits {
             stored_bytes: 16 << 20,
             queued_events: 1_024,
             queued_bytes: 4 << 20,
-            patience: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
         }
     }
 }

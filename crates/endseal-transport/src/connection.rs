@@ -22,7 +22,7 @@ use crate::receiver::FrameReceiver;
 use crate::sender::FrameSender;
 
 /// Time for which [`Connection::close`] waits until the data on the control stream has arrived.
-const FAREWELL: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A connection to one authenticated peer. Clones are handles of the same connection. It is closed
 /// with [`CloseCode::Done`] when the last handle and the last of its streams are dropped.
@@ -94,9 +94,9 @@ impl Connection {
         let (max_known, peer_max) = watch::channel(0);
         let (control_known, control_in) = oneshot::channel();
         let greeting = greet(handle.clone(), limits, max_known, control_known);
-        let (quinn, patience) = (handle.quinn.clone(), parts.control_timeout);
+        let (quinn, timeout) = (handle.quinn.clone(), parts.control_timeout);
         tokio::spawn(async move {
-            if time::timeout(patience, greeting).await.is_err() {
+            if time::timeout(timeout, greeting).await.is_err() {
                 quinn.close(CloseCode::Stream.to_varint(), b"");
             }
         });
@@ -254,14 +254,14 @@ impl Connection {
     /// acknowledged it, and closes with `code`. Data of other streams that are not finished is
     /// lost.
     pub async fn close(&self, code: CloseCode) {
-        let farewell = async {
+        let close_message = async {
             let mut control = self.0.control_out.lock().await;
             if control.flush().await.is_ok() && control.end_stream().is_ok() {
                 control.arrived().await;
             }
         };
         // The connection is closed in the same way if the data did not arrive.
-        let _arrived = time::timeout(FAREWELL, farewell).await;
+        let _arrived = time::timeout(CLOSE_TIMEOUT, close_message).await;
         self.abort(code);
     }
 

@@ -105,7 +105,7 @@ impl EarlyConnection {
                 }
                 // It fails if the stream is void now; `established` finds that out after the
                 // handshake.
-                let _begun = begin_control(&mut control, attempt.limits().frames()).await;
+                let _started = begin_control(&mut control, attempt.limits().frames()).await;
                 // Early frames are at most `FRAME_INITIAL` long, so the peer's limit is not needed.
                 let (_, unknown) = watch::channel(0);
                 let handle = attempt.handle(quinn.clone());
@@ -156,7 +156,7 @@ impl EarlyConnection {
     /// [`Endpoint::connect`](crate::Endpoint::connect).
     pub async fn established(self) -> Result<Connection, ConnectError> {
         let Self { attempt, started, state, frames, .. } = self;
-        let patience = attempt.limits().handshake_timeout;
+        let timeout = attempt.limits().handshake_timeout;
         let finished = async {
             match state {
                 State::Full(connecting) => {
@@ -188,7 +188,7 @@ impl EarlyConnection {
                 }
             }
         };
-        time::timeout(patience, finished).await.unwrap_or_else(|_| Err(attempt.timed_out()))
+        time::timeout(timeout, finished).await.unwrap_or_else(|_| Err(attempt.timed_out()))
     }
 }
 

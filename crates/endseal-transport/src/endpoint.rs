@@ -126,8 +126,8 @@ impl Endpoint {
             let quinn = connecting.await.map_err(|error| attempt.failed(error))?;
             attempt.start(quinn, started, EarlyData::NotUsed, None).await
         };
-        let patience = attempt.limits().handshake_timeout;
-        time::timeout(patience, finished).await.unwrap_or_else(|_| Err(attempt.timed_out()))
+        let timeout = attempt.limits().handshake_timeout;
+        time::timeout(timeout, finished).await.unwrap_or_else(|_| Err(attempt.timed_out()))
     }
 
     /// Connects to `peer` and lets idempotent frames travel with the first packet (0-RTT). This

@@ -95,7 +95,7 @@ impl Job {
 /// Prepares a case of one of the subjects.
 pub(crate) fn prepare(wanted: &Wanted<'_>) -> Result<Box<dyn Ready>, Refusal> {
     let subject = SUBJECTS.iter().find(|it| it.name == wanted.subject);
-    let subject = subject.ok_or_else(|| wanted.nobody())?;
+    let subject = subject.ok_or_else(|| wanted.no_one())?;
     let (work, bytes) = parse(wanted)?;
     let inputs = usize::try_from(wanted.inputs.value()).unwrap_or(usize::MAX);
     if inputs == 0 || inputs.saturating_mul(bytes.max(1024)) > MEMORY_LIMIT {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 /// Timeout of the client itself; each order has a shorter one.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Deserialize)]
 struct Order {
@@ -196,7 +196,7 @@ async fn fulfil(client: &mut Option<Arc<NostrConnect>>, wish: Wish) -> Result<Va
 }
 
 fn open(uri: NostrConnectUri, key: &str) -> Result<Arc<NostrConnect>, Failure> {
-    Ok(Arc::new(NostrConnect::new(uri, Keys::parse(key)?, PATIENCE, None)?))
+    Ok(Arc::new(NostrConnect::new(uri, Keys::parse(key)?, TIMEOUT, None)?))
 }
 
 /// Has a draft without an author signed.

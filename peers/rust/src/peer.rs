@@ -101,7 +101,7 @@ impl Peer {
 
 impl Wanted<'_> {
     /// Returns the refusal that there is no such subject.
-    pub(crate) fn nobody(&self) -> Refusal {
+    pub(crate) fn no_one(&self) -> Refusal {
         Refusal::unsupported(format!("no subject {}", self.subject))
     }
 }

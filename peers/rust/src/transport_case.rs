@@ -14,7 +14,7 @@ pub(crate) fn prepare(
     wanted: &Wanted<'_>,
 ) -> Result<Box<dyn Ready>, Refusal> {
     let subject = subjects.iter().find(|it| it.name == wanted.subject);
-    let subject = subject.ok_or_else(|| wanted.nobody())?;
+    let subject = subject.ok_or_else(|| wanted.no_one())?;
     let work = Work::new(wanted.case, &wanted.params.all())?;
     let prepared = (subject.prepare)(work, wanted.inputs.value())?;
     let authenticated = subject.properties.contains(&"authenticated");

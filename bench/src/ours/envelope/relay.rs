@@ -23,7 +23,7 @@ use crate::subject::{Checked, Extra, Prepared, SubjectError};
 /// Number of messages that are sent; the first one is not counted.
 const MESSAGES: usize = 6;
 /// Time after which a message counts as lost.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The case as a subject has it. The harness times nothing; all figures are extra figures.
 pub(super) struct OnTheWay {
@@ -55,7 +55,7 @@ impl OnTheWay {
     fn trips(&self) -> Result<Vec<Trip>, SubjectError> {
         let runtime = runtime().map_err(failed)?;
         // A timeout needs the clock of the runtime.
-        let carried = async { timeout(PATIENCE, self.carry()).await };
+        let carried = async { timeout(TIMEOUT, self.carry()).await };
         runtime.block_on(carried).map_err(failed)?.map_err(failed)
     }
 

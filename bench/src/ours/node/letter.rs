@@ -25,7 +25,7 @@ use crate::s3::listen;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
 /// Time limit until all services are connected, and until a letter has arrived everywhere.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A text in a member's inbox.
 struct Arrived {
@@ -111,7 +111,7 @@ impl Letter {
         let sender = team.sender.take().ok_or("the sender's service runs")?;
         self.sender = Some(start(sender, self.relays[0].address(), connected)?);
         for _ in 0..=self.members {
-            are_connected.recv_timeout(PATIENCE).map_err(|_| "a service was not connected")?;
+            are_connected.recv_timeout(TIMEOUT).map_err(|_| "a service was not connected")?;
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl Letter {
         sender.client.call(&Request::Say { to, texts })?;
         let (mut last, mut texts) = (begin, Vec::new());
         while texts.len() < self.members {
-            let Arrived { at, text } = self.arrivals.recv_timeout(PATIENCE).map_err(|_| {
+            let Arrived { at, text } = self.arrivals.recv_timeout(TIMEOUT).map_err(|_| {
                 format!("{} of {} members have the letter", texts.len(), self.members)
             })?;
             last = last.max(at);

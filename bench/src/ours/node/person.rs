@@ -20,7 +20,7 @@ use super::wire::{Link, connect};
 use crate::ours::sessions::folder::Failure;
 
 /// Time limit of an answer of a hub.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 /// Time of the identity's records: a day in 2026, in milliseconds since 1970.
 const NOW: u64 = 1_790_000_000_000;
 
@@ -78,7 +78,7 @@ impl Person {
         link: &Link,
         invitation: &Invitation,
     ) -> Result<(), Failure> {
-        let hub = HubClient::new(&link.connection, PATIENCE);
+        let hub = HubClient::new(&link.connection, TIMEOUT);
         Ok(join(&hub, engine, invitation, &self.record).await?)
     }
 
@@ -88,7 +88,7 @@ impl Person {
         engine: &mut Engine,
         link: &Link,
     ) -> Result<SyncReport, Failure> {
-        let hub = HubClient::new(&link.connection, PATIENCE);
+        let hub = HubClient::new(&link.connection, TIMEOUT);
         let keys = LetterKeys::new(&self.home, &self.device);
         let mut report = SyncReport::default();
         sync(&hub, engine, &self.record, &keys, &mut report).await?;

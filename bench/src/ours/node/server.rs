@@ -17,7 +17,7 @@ use crate::ours::sessions::folder::Failure;
 use crate::s3::listen;
 
 /// Time limit for the hub's other threads when it ends.
-const FAREWELL: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A hub over a database, with threads of its own. It ends with this value.
 pub(super) struct Server {
@@ -73,7 +73,7 @@ impl Drop for Server {
         let (hub, runtime) = (self.hub.take(), self.runtime.take());
         if let (Some(hub), Some(runtime)) = (hub, runtime) {
             runtime.block_on(hub.close());
-            runtime.shutdown_timeout(FAREWELL);
+            runtime.shutdown_timeout(CLOSE_TIMEOUT);
         }
     }
 }

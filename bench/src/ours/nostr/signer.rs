@@ -10,7 +10,7 @@ use endseal_node::{Existing, Readers, write_file};
 use serde_json::Value;
 
 use super::{count, failed, param, random};
-use crate::bunker::{self, PATIENCE, Relay, Signing};
+use crate::bunker::{self, Relay, Signing, TIMEOUT};
 use crate::clock::Elapsed;
 use crate::peer::process::Process;
 use crate::program;
@@ -46,7 +46,7 @@ impl Signer {
         state.ask(&["init"], "")?;
         state.ask(&["import"], &hex(&random()?))?;
         let process = Process::start(state.command()?.args(["run", "--relay", &relay.url]))?;
-        process.line(PATIENCE)?;
+        process.line(TIMEOUT)?;
         Ok(Self { process, _relay: relay, state, invited: 0 })
     }
 

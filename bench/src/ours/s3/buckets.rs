@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::s3::{DROP, Failure, KEEP, client, signer};
 
 /// Time limit until a server is ready.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Creates the buckets of the suite, and retries until the server is ready.
 pub(super) fn make_buckets(server: SocketAddr) -> Result<(), Failure> {
@@ -21,7 +21,7 @@ pub(super) fn make_buckets(server: SocketAddr) -> Result<(), Failure> {
             match status {
                 200..300 => break,
                 // The server listens before it is ready.
-                503 if start.elapsed() < PATIENCE => sleep(Duration::from_millis(50)),
+                503 if start.elapsed() < TIMEOUT => sleep(Duration::from_millis(50)),
                 _ => {
                     let why = String::from_utf8_lossy(&body).into_owned();
                     return Err(format!("a bucket was not made: {status} {why}").into());

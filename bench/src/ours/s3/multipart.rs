@@ -110,8 +110,8 @@ impl Ready {
             return Ok(());
         }
         let path = &self.path;
-        let begun = self.line.ask("POST", &format!("{path}?uploads="), &[])?;
-        let id = element(&begun, "UploadId").ok_or("an upload has no id")?;
+        let started = self.line.ask("POST", &format!("{path}?uploads="), &[])?;
+        let id = element(&started, "UploadId").ok_or("an upload has no id")?;
         let etags = Mutex::new(vec![String::new(); usize::try_from(self.count())?]);
         Self::parts(&mut connections, self.count(), |connection, part| {
             let (at, len) = self.place_of(part);

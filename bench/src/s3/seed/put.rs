@@ -52,10 +52,10 @@ async fn in_parts(
     let name = HeaderName::from_static(COUNTER_HEADER);
     headers.insert(name, HeaderValue::from_str(&counter)?);
     let target = format!("{path}?uploads");
-    let begun = proxy.send(Method::POST, &target, headers, Pieces::default()).await?;
-    let (_, begun) = success(begun).await?;
-    let begun = String::from_utf8(begun)?;
-    let id = element(&begun, "UploadId").ok_or("the backend returned no upload id")?.to_owned();
+    let started = proxy.send(Method::POST, &target, headers, Pieces::default()).await?;
+    let (_, started) = success(started).await?;
+    let started = String::from_utf8(started)?;
+    let id = element(&started, "UploadId").ok_or("the backend returned no upload id")?.to_owned();
     let mut hmac = key.hmac();
     let mut parts = Parts::new(Arc::clone(proxy), path, &id);
     let mut segment = Vec::with_capacity(SEGMENT);

@@ -75,9 +75,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 true => {
                     let Some(input) = first.take() else { return Ok(Outcome::default()) };
                     let lines = lines(input.reader).map_err(unread)?;
-                    let (patience, mut ignored) = (args.timeouts.into(), |_| {});
+                    let (timeout, mut ignored) = (args.timeouts.into(), |_| {});
                     let sent =
-                        transfer::send_messages(connection, own, lines, patience, &mut ignored);
+                        transfer::send_messages(connection, own, lines, timeout, &mut ignored);
                     let sent = sent.await?;
                     let json = json::object([("messages", sent.into())]);
                     Ok(Outcome::done(format!("{} sent", plural(sent, "message")), json))

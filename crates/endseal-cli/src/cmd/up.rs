@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let (peer, timeouts) = (known.hub, args.timeouts);
             let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };
             let mut options = ServiceOptions::default();
-            options.patience = timeouts.idle;
+            options.timeout = timeouts.idle;
             let service = Service::bind(&home, options)?;
             let hub = known.addresses.as_str();
             let text = if as_json {

@@ -210,7 +210,7 @@ fn a_name_of_a_file_begins_no_line_and_commands_no_terminal() {
 }
 
 #[test]
-fn passphrases_that_nobody_means_are_refused() {
+fn passphrases_that_no_one_means_are_refused() {
     let scratch = Scratch::new();
     let bob = Person { name: "bob", scratch: &scratch };
     scratch.write("empty", b"\n");
@@ -312,9 +312,9 @@ fn unreadable_inputs_are_the_environments_fault() {
 fn a_missing_or_unsafe_state_directory_is_refused_with_a_hint() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
-    let nobody = Person { name: "nobody", scratch: &scratch };
+    let no_one = Person { name: "nobody", scratch: &scratch };
     for args in [&["id", "show"][..], &["open"], &["contacts", "list"], &["group", "list"]] {
-        let ran = nobody.run(args).fails(4, "there is no state directory");
+        let ran = no_one.run(args).fails(4, "there is no state directory");
         assert!(ran.err.contains("hint: make one with: endseal init"), "{}", ran.err);
     }
     assert!(!scratch.has("nobody"));

@@ -13,7 +13,7 @@ fn content() -> Vec<u8> {
 }
 
 #[test]
-fn every_recipient_opens_what_was_sealed_and_nobody_else_does() {
+fn every_recipient_opens_what_was_sealed_and_no_one_else_does() {
     let scratch = Scratch::new();
     let [alice, bob, carol, dave] =
         ["alice", "bob", "carol", "dave"].map(|name| Person::new(name, &scratch));
@@ -77,8 +77,8 @@ fn options_of_seal_change_what_inspect_shows() {
 fn an_anonymous_file_needs_no_state_directory_to_be_sealed() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
-    let nobody = Person { name: "nobody", scratch: &scratch };
-    let sealed = nobody.feed(&["seal", "--anonymous", "-r", &bob.identity()], b"guess who").ok();
+    let no_one = Person { name: "nobody", scratch: &scratch };
+    let sealed = no_one.feed(&["seal", "--anonymous", "-r", &bob.identity()], b"guess who").ok();
     assert!(!scratch.has("nobody"));
     let opened = bob.feed(&["open"], &sealed.out).ok();
     assert_eq!(opened.text(), "guess who");
@@ -133,7 +133,7 @@ fn recipients_come_from_files_too() {
 }
 
 #[test]
-fn somebody_who_is_named_twice_gets_one_slot() {
+fn a_person_who_is_named_twice_gets_one_slot() {
     let scratch = Scratch::new();
     let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, &scratch));
     alice.knows(&bob);

@@ -150,7 +150,7 @@ fn an_import_says_that_this_identity_is_no_member() {
 }
 
 #[test]
-fn rosters_of_strangers_and_changed_rosters_are_refused() {
+fn rosters_of_outsiders_and_changed_rosters_are_refused() {
     let scratch = Scratch::new();
     let [alice, bob, _carol] = team(&scratch);
     let dave = Person::new("dave", &scratch);

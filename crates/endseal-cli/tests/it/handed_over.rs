@@ -86,9 +86,9 @@ fn a_short_identity_is_sealed_to_with_the_key_that_is_known() {
         assert_eq!(alice.run(&seal).ok().json()["suite"], "x25519-mlkem768", "{to:?}");
     }
     // Without a state directory nothing is known, and sealing works all the same.
-    let nobody = Person { name: "nobody", scratch: &scratch };
+    let no_one = Person { name: "nobody", scratch: &scratch };
     let seal = ["--json", "seal", "--anonymous", "-r", &bob.identity(), "-o", "other", "text"];
-    assert_eq!(nobody.run(&seal).ok().json()["suite"], "x25519");
+    assert_eq!(no_one.run(&seal).ok().json()["suite"], "x25519");
 }
 
 #[test]

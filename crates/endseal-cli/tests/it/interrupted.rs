@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::people::Person;
 
 /// Time that no step of these tests takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn kill(child: &Child, signal: &str) {
     let pid = child.id().to_string();
@@ -82,7 +82,7 @@ fn an_interrupted_connection_is_an_object_if_asked_for() {
     let scratch = Scratch::new();
     let bob = Person::new("bob", &scratch);
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
-    silent.set_read_timeout(Some(PATIENCE)).unwrap();
+    silent.set_read_timeout(Some(TIMEOUT)).unwrap();
     let to = format!("{}@{}", bob.peer_id(), silent.local_addr().unwrap());
     let mut command = bob.command(&["ping", &to, "--json"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

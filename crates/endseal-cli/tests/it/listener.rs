@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::people::Person;
 
 /// Time that no step of these tests takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Listener {
     child: Child,
@@ -58,7 +58,7 @@ impl Listener {
     /// Returns the next line that it prints.
     #[track_caller]
     pub(crate) fn line(&mut self) -> String {
-        self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no line: {:?}", self.end()))
+        self.lines.recv_timeout(TIMEOUT).unwrap_or_else(|_| panic!("no line: {:?}", self.end()))
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -86,7 +86,7 @@ impl Listener {
 
     /// Waits for its end. Returns exit code, remaining output and standard error.
     pub(crate) fn end(&mut self) -> (Option<i32>, String, String) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while self.child.try_wait().unwrap().is_none() {
             if Instant::now() > end {
                 self.child.kill().unwrap();

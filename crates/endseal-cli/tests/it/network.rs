@@ -160,7 +160,7 @@ fn messages_cannot_command_a_terminal() {
 }
 
 #[test]
-fn strangers_and_others_than_named_are_refused() {
+fn outsiders_and_others_than_named_are_refused() {
     let scratch = Scratch::new();
     let [alice, bob] = Person::two_peers(&scratch);
     let eve = Person::new("eve", &scratch);
@@ -188,7 +188,7 @@ fn who_is_not_the_peer_gets_nothing() {
 }
 
 #[test]
-fn nobody_listening_is_an_error_in_bounded_time() {
+fn no_one_listening_is_an_error_in_bounded_time() {
     let scratch = Scratch::new();
     let [alice, _] = Person::two_peers(&scratch);
     // Port of "discard", which no test opens.

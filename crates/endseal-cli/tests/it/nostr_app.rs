@@ -17,7 +17,7 @@ use endseal_test_relay::{self as server, Server};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{Receiver, channel};
-use tokio::time::timeout;
+use tokio::time;
 
 /// Kind of the messages of NIP-46.
 const KIND: u16 = 24_133;
@@ -132,10 +132,10 @@ impl<'w> App<'w> {
         assert!(self.relay.publish(&SignedEvent::from(&event)).is_empty());
     }
 
-    /// Returns the answers that have arrived, or that arrive within `patience`.
-    pub(crate) fn take_answers(&mut self, patience: Duration) -> Vec<Value> {
-        let patience = if self.answers.is_empty() { patience } else { Duration::ZERO };
-        if self.receive(patience) {
+    /// Returns the answers that have arrived, or that arrive within `timeout`.
+    pub(crate) fn take_answers(&mut self, timeout: Duration) -> Vec<Value> {
+        let timeout = if self.answers.is_empty() { timeout } else { Duration::ZERO };
+        if self.receive(timeout) {
             while self.receive(Duration::ZERO) {}
         }
         self.answers.drain(..).collect()
@@ -160,9 +160,9 @@ impl<'w> App<'w> {
         signed(&self.ask("sign_event", &template(kind)), kind)
     }
 
-    /// Like [`Self::answer`], but returns `None` after `patience`.
-    pub(crate) fn answer_within(&mut self, id: &str, patience: Duration) -> Option<Value> {
-        let end = Instant::now() + patience;
+    /// Like [`Self::answer`], but returns `None` after `timeout`.
+    pub(crate) fn answer_within(&mut self, id: &str, timeout: Duration) -> Option<Value> {
+        let end = Instant::now() + timeout;
         loop {
             if let Some(at) = self.answers.iter().position(|answer| answer["id"] == id) {
                 return self.answers.remove(at);
@@ -174,9 +174,9 @@ impl<'w> App<'w> {
     }
 
     /// Waits for one notification of the relay, and stores the answer in it.
-    fn receive(&mut self, patience: Duration) -> bool {
+    fn receive(&mut self, timeout: Duration) -> bool {
         let next = self.notifications.recv();
-        let next = self.world.runtime.block_on(async { timeout(patience, next).await });
+        let next = self.world.runtime.block_on(async { time::timeout(timeout, next).await });
         let Ok(Some((_, notification))) = next else { return false };
         if let Notification::Event(json) = notification {
             let event = Event::parse(&json).unwrap();

@@ -15,7 +15,7 @@ use serde_json::Value;
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_endseal");
 
 /// Time that no run takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(240);
+const TIMEOUT: Duration = Duration::from_secs(240);
 
 /// Result of a run of the program.
 pub(crate) struct Ran {
@@ -28,7 +28,7 @@ impl Ran {
     fn of(output: Output) -> Self {
         let err = String::from_utf8(output.stderr).unwrap();
         let Some(code) = output.status.code() else {
-            panic!("killed by a signal, perhaps after {PATIENCE:?}; it said: {err}")
+            panic!("killed by a signal, perhaps after {TIMEOUT:?}; it said: {err}")
         };
         Self { code, out: output.stdout, err }
     }
@@ -89,7 +89,7 @@ fn end(child: Child) -> Ran {
     let id = child.id().to_string();
     let (ended, end) = mpsc::channel::<()>();
     thread::spawn(move || {
-        if end.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+        if end.recv_timeout(TIMEOUT) == Err(mpsc::RecvTimeoutError::Timeout) {
             // It may have ended at this moment, which is not a fault.
             let _ended = Command::new("kill").args(["-KILL", &id]).status();
         }

@@ -7,7 +7,7 @@ use crate::people::Person;
 use crate::signer_running::Running;
 
 /// Makes Alice and Bob, who have joined. Bob does not have Alice as a contact.
-fn strangers<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2] {
+fn outsiders<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2] {
     let [alice, bob] = members(scratch, hub);
     bob.run(&["contacts", "remove", "alice"]).ok();
     [alice, bob]
@@ -21,7 +21,7 @@ fn identity(person: &Person<'_>) -> String {
 fn a_request_is_accepted_while_endseal_up_runs() {
     let scratch = Scratch::new();
     let hub = Hub::start(&scratch);
-    let [alice, bob] = strangers(&scratch, &hub);
+    let [alice, bob] = outsiders(&scratch, &hub);
     let _up = Running::of(bob.command(&["--json", "up", "--log", "off"]));
     alice.run(&["say", "bob", "hello"]).ok();
     alice.run(&["sync"]).ok();

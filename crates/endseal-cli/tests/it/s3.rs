@@ -235,7 +235,7 @@ fn a_request_is_a_line_of_the_log_without_its_query() {
 
 /// A pipe holds about 200 lines.
 #[test]
-fn requests_are_answered_while_nobody_reads_the_log() {
+fn requests_are_answered_while_no_one_reads_the_log() {
     let scratch = configured();
     let mut command = program();
     command.current_dir(scratch.folder()).args(["s3", "serve", "--config", "s3.toml"]);
@@ -279,7 +279,7 @@ fn requests_are_answered_while_nobody_reads_the_log() {
 }
 
 #[test]
-fn a_server_whose_log_nobody_reads_ends() {
+fn a_server_whose_log_no_one_reads_ends() {
     let scratch = configured();
     let text = std::fs::read_to_string(scratch.path("s3.toml")).unwrap();
     scratch.write("s3.toml", format!("{text}[limits]\ndrain = 1\n"));
@@ -302,11 +302,11 @@ fn a_server_whose_log_nobody_reads_ends() {
     std::thread::sleep(core::time::Duration::from_millis(300));
     let pid = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    let patience = std::time::Instant::now() + core::time::Duration::from_secs(30);
+    let timeout = std::time::Instant::now() + core::time::Duration::from_secs(30);
     let ended = loop {
         match child.try_wait().unwrap() {
             Some(status) => break Some(status),
-            None if std::time::Instant::now() > patience => break None,
+            None if std::time::Instant::now() > timeout => break None,
             None => std::thread::sleep(core::time::Duration::from_millis(20)),
         }
     };

@@ -219,7 +219,7 @@ fn what_makes_no_sense_in_a_group_is_refused() {
     group(&mallory, &["add", "friends", "bob", "second.package", "-o", "bad.welcome"]).ok();
     let ran = bob.run(&["--json", "session", "group", "receive", "bad.welcome"]);
     let refused = ran.json();
-    assert_eq!((ran.code, &refused["failures"]["stranger"]), (1, &1.into()));
+    assert_eq!((ran.code, &refused["failures"]["unknown-sender"]), (1, &1.into()));
     assert_eq!(refused["uninvited"][0]["inviter"]["identity"], mallory.identity());
     assert_eq!(group(&bob, &["list"]).ok().text().lines().count(), 1);
     // When she is a contact, the same file is accepted.
@@ -408,7 +408,7 @@ fn die_before_welcomes(step: usize) -> (usize, usize) {
 fn old_notes_and_key_packages_are_pruned() {
     let scratch = Scratch::new();
     let [alice, bob] = team(&scratch);
-    let pruned = bob.run(&["--json", "session", "prune", "--strangers"]).ok().json();
+    let pruned = bob.run(&["--json", "session", "prune", "--outsiders"]).ok().json();
     let nothing = [&pruned["tombstones"], &pruned["key_packages"], &pruned["sessions"]];
     assert_eq!(nothing, [&Value::from(0); 3]);
     bob.run(&["session", "prune", "--older-than", "0s"]).fails(2, "expected 1d to");

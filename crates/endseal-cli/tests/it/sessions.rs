@@ -53,7 +53,7 @@ fn a_session_that_was_reset_is_followed_by_a_new_one() {
     talk(&alice, &bob, "before");
     let shown = show(&alice, "bob");
     let session = &shown["devices"][0]["sessions"][0];
-    assert_eq!((&session["standing"], &session["answered"]), (&"sends".into(), &true.into()));
+    assert_eq!((&session["status"], &session["answered"]), (&"sends".into(), &true.into()));
     alice.run(&["session", "reset", "bob", "--device", "8", "--yes"]).fails(2, "no such device");
     let ran = alice.run(&["session", "reset", "bob"]);
     if ran.code != 0 {
@@ -62,7 +62,7 @@ fn a_session_that_was_reset_is_followed_by_a_new_one() {
         ran.fails(2, "there is no answer");
     }
     alice.run(&["session", "reset", "bob", "--yes"]).ok();
-    assert_eq!(show(&alice, "bob")["devices"][0]["sessions"][0]["standing"], "receives");
+    assert_eq!(show(&alice, "bob")["devices"][0]["sessions"][0]["status"], "receives");
     talk(&alice, &bob, "after");
     let listed = alice.run(&["--json", "session", "list"]).ok().json();
     let device = &listed["devices"][0];

@@ -51,9 +51,9 @@ impl Ledger {
         }
     }
 
-    /// Takes the answers that arrive within `patience`. Returns their number.
-    fn take(&mut self, app: &mut App<'_>, patience: Duration) -> usize {
-        let answers = app.take_answers(patience);
+    /// Takes the answers that arrive within `timeout`. Returns their number.
+    fn take(&mut self, app: &mut App<'_>, timeout: Duration) -> usize {
+        let answers = app.take_answers(timeout);
         let count = answers.len();
         for answer in answers {
             let id = answer["id"].as_str().unwrap().to_owned();

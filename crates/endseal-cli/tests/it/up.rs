@@ -17,7 +17,7 @@ use crate::messages::{Hub, members, removed_member, texts};
 use crate::people::{Person, Ran};
 
 /// Time that no step of these tests takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Arguments of a node that soon reconnects to a hub.
 const UP: [&str; 5] = ["up", "--timeout", "1s", "--log", "off"];
 
@@ -50,7 +50,7 @@ impl Running {
 
     #[track_caller]
     fn line(&mut self) -> String {
-        match self.lines.recv_timeout(PATIENCE) {
+        match self.lines.recv_timeout(TIMEOUT) {
             Ok(line) => line,
             Err(error) => panic!("{error}, {:?}", self.child.try_wait()),
         }
@@ -66,7 +66,7 @@ impl Running {
     fn end(mut self, signal: &str) -> Option<i32> {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while self.child.try_wait().unwrap().is_none() {
             assert!(Instant::now() < end, "it does not end");
             sleep(Duration::from_millis(5));
@@ -84,7 +84,7 @@ impl Drop for Running {
 
 #[track_caller]
 fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !is_true() {
         assert!(Instant::now() < end, "{what} in vain");
         sleep(Duration::from_millis(50));
@@ -121,7 +121,7 @@ fn fastest_text() -> Duration {
     let (_alice_up, _bob_up) = (Running::up(&alice), Running::up(&bob));
     let mut follow = Running::follow(&bob);
     assert_eq!(follow.text(), "alice> before");
-    let mut fastest = PATIENCE;
+    let mut fastest = TIMEOUT;
     for text in ["one", "two", "three", "four"] {
         let ran = alice.run(&["say", "bob", text]).ok();
         let said = Instant::now();
@@ -303,7 +303,7 @@ fn one_process_has_the_store() {
 /// Returns the bytes that the other side sends before it ends the connection, if it does so in
 /// time.
 fn rest(mut stream: UnixStream) -> Vec<u8> {
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     let mut rest = Vec::new();
     match stream.read_to_end(&mut rest) {
         Ok(_) => rest,
@@ -384,7 +384,7 @@ fn a_process_is_reached_by_its_owner_alone_and_stopped_by_no_garbage() {
     alice.run(&["say", "bob", "through all of it"]).ok();
     wait_until("the text", || status(&bob)["unread"] == 1);
     for stream in followers {
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let mut lines = BufReader::new(stream).lines();
         assert!(lines.next().unwrap().unwrap().contains("\"result\":{}"));
         assert!(lines.next().unwrap().unwrap().contains("through all of it"));

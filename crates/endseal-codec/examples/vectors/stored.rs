@@ -148,10 +148,10 @@ fn refused(dir: &Path) {
     signed[56..60].fill(0);
     let unlabelled = changed(end, &key.sign(&signed).to_bytes());
     refuse("authentication", "no_label", "signed without the label", &unlabelled).write(dir);
-    let stranger = SigningKey::from_bytes(&[0x5f; 32]);
+    let outsider = SigningKey::from_bytes(&[0x5f; 32]);
     let labelled = [&b"endseal/frame@v1 signature"[..], &signed].concat();
-    let strange = changed(end, &stranger.sign(&labelled).to_bytes());
-    refuse("authentication", "stranger", "signed by another", &strange).write(dir);
+    let strange = changed(end, &outsider.sign(&labelled).to_bytes());
+    refuse("authentication", "outsider", "signed by another", &strange).write(dir);
     let ml_dsa = ml_dsa_frame(CONTEXT);
     for (at, what) in [(8, "sequence"), (24, "sender"), (ml_dsa.len() - 1, "signature")] {
         let mut hex = ml_dsa.clone();

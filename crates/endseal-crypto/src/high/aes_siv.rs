@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use aes_siv::KeyInit;
 use aes_siv::siv::Aes256Siv;
 
-use super::segment::Unauthentic;
+use super::segment::AuthenticationFailed;
 
 /// Number of bytes by which a ciphertext is longer than its plaintext.
 pub const OVERHEAD: usize = aes_siv::siv::IV_SIZE;
@@ -33,11 +33,16 @@ pub fn seal(key: &SivKey, associated_data: &[u8], plaintext: &[u8]) -> Vec<u8> {
 /// Opens a ciphertext that [`seal`] made, and returns its plaintext.
 ///
 /// # Errors
-/// [`Unauthentic`] if the key or the associated data is another one, or the ciphertext was changed.
-pub fn open(key: &SivKey, associated_data: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Unauthentic> {
+/// [`AuthenticationFailed`] if the key or the associated data is another one, or the ciphertext was
+/// changed.
+pub fn open(
+    key: &SivKey,
+    associated_data: &[u8],
+    sealed: &[u8],
+) -> Result<Vec<u8>, AuthenticationFailed> {
     Aes256Siv::new(key.expose_secret().into())
         .decrypt([associated_data], sealed)
-        .map_err(|_| Unauthentic)
+        .map_err(|_| AuthenticationFailed)
 }
 
 #[cfg(test)]
@@ -86,13 +91,13 @@ mod tests {
     fn what_differs_is_refused() {
         let sealed = seal(&key(), b"a/", b"name");
         assert_eq!(open(&key(), b"a/", &sealed).as_deref(), Ok(&b"name"[..]));
-        assert_eq!(open(&key(), b"b/", &sealed), Err(Unauthentic));
-        assert_eq!(open(&SivKey::from_bytes(&[1; 64]), b"a/", &sealed), Err(Unauthentic));
+        assert_eq!(open(&key(), b"b/", &sealed), Err(AuthenticationFailed));
+        assert_eq!(open(&SivKey::from_bytes(&[1; 64]), b"a/", &sealed), Err(AuthenticationFailed));
         for i in 0..sealed.len() {
             let mut changed = sealed.clone();
             changed[i] ^= 1;
-            assert_eq!(open(&key(), b"a/", &changed), Err(Unauthentic), "byte {i}");
-            assert_eq!(open(&key(), b"a/", &sealed[..i]), Err(Unauthentic), "cut to {i}");
+            assert_eq!(open(&key(), b"a/", &changed), Err(AuthenticationFailed), "byte {i}");
+            assert_eq!(open(&key(), b"a/", &sealed[..i]), Err(AuthenticationFailed), "cut to {i}");
         }
     }
 }

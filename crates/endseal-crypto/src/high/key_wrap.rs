@@ -11,7 +11,7 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::mid::aes_gcm::AesGcm;
 use crate::random::{Random, RandomError};
-use crate::segment::{InputKey, Unauthentic};
+use crate::segment::{AuthenticationFailed, InputKey};
 
 /// Length of the nonce, which is drawn for each key.
 pub const NONCE_LEN: usize = 12;
@@ -43,12 +43,12 @@ pub fn wrap(
 /// Unwraps a key that [`wrap`] wrapped.
 ///
 /// # Errors
-/// [`Unauthentic`] if the wrapping key or context is another one, or anything was changed.
+/// [`AuthenticationFailed`] if the wrapping key or context is another one, or anything was changed.
 pub fn unwrap(
     wrapping: &WrappingKey,
     context: &[u8],
     wrapped: &[u8],
-) -> Result<InputKey, Unauthentic> {
+) -> Result<InputKey, AuthenticationFailed> {
     Wrapper::new(wrapping).unwrap(context, wrapped)
 }
 
@@ -85,13 +85,14 @@ impl Wrapper {
     /// Unwraps a key as [`unwrap`] does, without expanding the wrapping key again.
     ///
     /// # Errors
-    /// [`Unauthentic`] if the wrapping key or context is another one, or anything was changed.
-    pub fn unwrap(&self, context: &[u8], wrapped: &[u8]) -> Result<InputKey, Unauthentic> {
-        let (nonce, rest) = wrapped.split_first_chunk().ok_or(Unauthentic)?;
-        let (sealed, tag) = rest.split_last_chunk().ok_or(Unauthentic)?;
-        let sealed: &[u8; InputKey::LEN] = sealed.try_into().map_err(|_| Unauthentic)?;
+    /// [`AuthenticationFailed`] if the wrapping key or context is another one, or anything was
+    /// changed.
+    pub fn unwrap(&self, context: &[u8], wrapped: &[u8]) -> Result<InputKey, AuthenticationFailed> {
+        let (nonce, rest) = wrapped.split_first_chunk().ok_or(AuthenticationFailed)?;
+        let (sealed, tag) = rest.split_last_chunk().ok_or(AuthenticationFailed)?;
+        let sealed: &[u8; InputKey::LEN] = sealed.try_into().map_err(|_| AuthenticationFailed)?;
         InputKey::try_init_with(|out| self.0.open_bound(nonce, context, sealed, tag, out))
-            .map_err(|()| Unauthentic)
+            .map_err(|()| AuthenticationFailed)
     }
 
     fn wrap_with_nonce(&self, context: &[u8], key: &InputKey, nonce: &[u8; NONCE_LEN]) -> Vec<u8> {
@@ -131,9 +132,9 @@ mod tests {
         assert_eq!(wrapped().len(), WRAPPED_LEN);
         assert!(unwrap(&wrapping, b"context", &wrapped()).unwrap() == key);
         let other = WrappingKey::from_bytes(&[9; 32]);
-        assert_eq!(unwrap(&wrapping, b"contexu", &wrapped()).err(), Some(Unauthentic));
-        assert_eq!(unwrap(&wrapping, b"", &wrapped()).err(), Some(Unauthentic));
-        assert_eq!(unwrap(&other, b"context", &wrapped()).err(), Some(Unauthentic));
+        assert_eq!(unwrap(&wrapping, b"contexu", &wrapped()).err(), Some(AuthenticationFailed));
+        assert_eq!(unwrap(&wrapping, b"", &wrapped()).err(), Some(AuthenticationFailed));
+        assert_eq!(unwrap(&other, b"context", &wrapped()).err(), Some(AuthenticationFailed));
     }
 
     #[test]
@@ -142,11 +143,18 @@ mod tests {
         for at in 0..WRAPPED_LEN {
             let mut bad = wrapped();
             bad[at] ^= 0x10;
-            assert_eq!(unwrap(&wrapping, b"context", &bad).err(), Some(Unauthentic), "{at}");
-            assert_eq!(unwrap(&wrapping, b"context", &wrapped()[..at]).err(), Some(Unauthentic));
+            assert_eq!(
+                unwrap(&wrapping, b"context", &bad).err(),
+                Some(AuthenticationFailed),
+                "{at}"
+            );
+            assert_eq!(
+                unwrap(&wrapping, b"context", &wrapped()[..at]).err(),
+                Some(AuthenticationFailed)
+            );
         }
         let long = [&wrapped()[..], &[0]].concat();
-        assert_eq!(unwrap(&wrapping, b"context", &long).err(), Some(Unauthentic));
+        assert_eq!(unwrap(&wrapping, b"context", &long).err(), Some(AuthenticationFailed));
     }
 
     #[test]
@@ -157,7 +165,7 @@ mod tests {
             let made = wrapper.wrap_with_nonce(b"context", &key, &[nonce; 12]);
             assert_eq!(made, wrap_with_nonce(&wrapping, b"context", &key, &[nonce; 12]));
             assert!(wrapper.unwrap(b"context", &made).unwrap() == key);
-            assert_eq!(wrapper.unwrap(b"contexu", &made).err(), Some(Unauthentic));
+            assert_eq!(wrapper.unwrap(b"contexu", &made).err(), Some(AuthenticationFailed));
         }
     }
 

@@ -16,7 +16,7 @@ use aws_lc_rs::rsa::{
 };
 
 use crate::secret::Zeroizing;
-use crate::segment::Unauthentic;
+use crate::segment::AuthenticationFailed;
 
 /// Lengths of the modulus in bits.
 pub const BITS: RangeInclusive<usize> = 2048..=4096;
@@ -55,21 +55,21 @@ impl PrivateKey {
     /// Opens a ciphertext that [`PublicKey::encrypt`] made with the same label.
     ///
     /// # Errors
-    /// [`Unauthentic`] for everything that does not open. OAEP hides the plaintext but proves no
-    /// sender: every holder of the public key can make a ciphertext that opens.
+    /// [`AuthenticationFailed`] for everything that does not open. OAEP hides the plaintext but
+    /// proves no sender: every holder of the public key can make a ciphertext that opens.
     pub fn decrypt(
         &self,
         label: &[u8],
         ciphertext: &[u8],
-    ) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
+    ) -> Result<Zeroizing<Vec<u8>>, AuthenticationFailed> {
         if ciphertext.len() != self.own.key_size_bytes() {
-            return Err(Unauthentic);
+            return Err(AuthenticationFailed);
         }
         let mut out = Zeroizing::new(vec![0; self.own.min_output_size()]);
         let len = self
             .own
             .decrypt(&OAEP_SHA256_MGF1SHA256, ciphertext, &mut out, Some(label))
-            .map_err(|_| Unauthentic)?
+            .map_err(|_| AuthenticationFailed)?
             .len();
         out.truncate(len);
         Ok(out)

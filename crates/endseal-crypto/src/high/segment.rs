@@ -87,13 +87,13 @@ impl ChunkKeys {
     /// stream that carries this commitment.
     ///
     /// # Errors
-    /// [`Unauthentic`] if the input key, the salt or the context is another one.
+    /// [`AuthenticationFailed`] if the input key, the salt or the context is another one.
     pub fn derive_committed(
         key: &InputKey,
         salt: &[u8; SALT_LEN],
         context: &[u8],
         commitment: &[u8; COMMITMENT_LEN],
-    ) -> Result<Self, Unauthentic> {
+    ) -> Result<Self, AuthenticationFailed> {
         KeySource::new(key).derive_committed(salt, context, commitment)
     }
 
@@ -154,17 +154,22 @@ impl ChunkKeys {
     /// does not say whether another follows.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is another chunk or was changed, or the lengths are wrong; `out` is
-    /// zeroed.
-    pub fn open_chunk(&self, index: u64, sealed: &[u8], out: &mut [u8]) -> Result<(), Unauthentic> {
+    /// [`AuthenticationFailed`] if it is another chunk or was changed, or the lengths are wrong;
+    /// `out` is zeroed.
+    pub fn open_chunk(
+        &self,
+        index: u64,
+        sealed: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), AuthenticationFailed> {
         let Some((ciphertext, tag)) = sealed
             .split_last_chunk()
             .filter(|(ciphertext, _)| ciphertext.len() == out.len() && index < MAX_CHUNKS)
         else {
             out.fill(0);
-            return Err(Unauthentic);
+            return Err(AuthenticationFailed);
         };
-        self.aead.open(&self.nonce(index), ciphertext, tag, out).map_err(|()| Unauthentic)
+        self.aead.open(&self.nonce(index), ciphertext, tag, out).map_err(|()| AuthenticationFailed)
     }
 
     /// [`Self::open_chunk`] within one buffer: chunk `index`, sealed at `buffer[sealed]`, is opened
@@ -173,30 +178,30 @@ impl ChunkKeys {
     /// the content is written.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is another chunk or was changed: then the place of the content is
-    /// zeroed, including sealed bytes that lay there. Also if `sealed` is not in `buffer`, is
-    /// shorter than a tag or begins before `to`, or no chunk has that index: then `buffer` is as it
-    /// was.
+    /// [`AuthenticationFailed`] if it is another chunk or was changed: then the place of the
+    /// content is zeroed, including sealed bytes that lay there. Also if `sealed` is not in
+    /// `buffer`, is shorter than a tag or begins before `to`, or no chunk has that index: then
+    /// `buffer` is as it was.
     pub fn open_chunk_within(
         &self,
         index: u64,
         buffer: &mut [u8],
         sealed: Range<usize>,
         to: usize,
-    ) -> Result<usize, Unauthentic> {
-        let len = sealed.len().checked_sub(TAG_LEN).ok_or(Unauthentic)?;
-        let from = sealed.start.checked_sub(to).ok_or(Unauthentic)?;
+    ) -> Result<usize, AuthenticationFailed> {
+        let len = sealed.len().checked_sub(TAG_LEN).ok_or(AuthenticationFailed)?;
+        let from = sealed.start.checked_sub(to).ok_or(AuthenticationFailed)?;
         // Content ends where the tag begins or before it: the tag is whole until it has been
         // compared.
         let (text, tag) = buffer
             .get_mut(to..sealed.end)
             .and_then(|place| place.split_last_chunk_mut())
             .filter(|_| index < MAX_CHUNKS)
-            .ok_or(Unauthentic)?;
+            .ok_or(AuthenticationFailed)?;
         self.aead
             .open_within(&self.nonce(index), &[], text, from, tag)
             .map(|()| len)
-            .map_err(|()| Unauthentic)
+            .map_err(|()| AuthenticationFailed)
     }
 }
 
@@ -257,16 +262,20 @@ impl KeySource {
     /// does.
     ///
     /// # Errors
-    /// [`Unauthentic`] if the input key, the salt or the context is another one.
+    /// [`AuthenticationFailed`] if the input key, the salt or the context is another one.
     pub fn derive_committed(
         &self,
         salt: &[u8; SALT_LEN],
         context: &[u8],
         commitment: &[u8; COMMITMENT_LEN],
-    ) -> Result<ChunkKeys, Unauthentic> {
+    ) -> Result<ChunkKeys, AuthenticationFailed> {
         let mut own = [0; COMMITMENT_LEN];
         let keys = self.expand(salt, context, &mut own);
-        if declassify(constant_time_eq(&own, commitment)) { Ok(keys) } else { Err(Unauthentic) }
+        if declassify(constant_time_eq(&own, commitment)) {
+            Ok(keys)
+        } else {
+            Err(AuthenticationFailed)
+        }
     }
 
     /// Derives keys for sealing with a given salt; exported as
@@ -347,10 +356,14 @@ fn seal_with(keys: SealKeys, prefix: &[u8; PREFIX_LEN], plaintext: &[u8]) -> Vec
 /// Opens bytes that [`seal`] made under the same key and context, and returns the plaintext.
 ///
 /// # Errors
-/// [`Unauthentic`] if the key or context is another one, or anything was changed.
-pub fn open(key: &InputKey, context: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Unauthentic> {
-    let (salt, rest) = sealed.split_first_chunk().ok_or(Unauthentic)?;
-    let (commitment, chunks) = rest.split_first_chunk().ok_or(Unauthentic)?;
+/// [`AuthenticationFailed`] if the key or context is another one, or anything was changed.
+pub fn open(
+    key: &InputKey,
+    context: &[u8],
+    sealed: &[u8],
+) -> Result<Vec<u8>, AuthenticationFailed> {
+    let (salt, rest) = sealed.split_first_chunk().ok_or(AuthenticationFailed)?;
+    let (commitment, chunks) = rest.split_first_chunk().ok_or(AuthenticationFailed)?;
     let keys = ChunkKeys::derive_committed(key, salt, context, commitment)?;
     let mut opener = SliceOpener::new(keys, chunks)?;
     let mut out = vec![0; opener.remaining()];
@@ -361,19 +374,19 @@ pub fn open(key: &InputKey, context: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Un
 /// The key or context is another one, or the sealed bytes were changed, cut or extended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Unauthentic;
+pub struct AuthenticationFailed;
 
-impl fmt::Display for Unauthentic {
+impl fmt::Display for AuthenticationFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("authentication failed")
     }
 }
 
-impl core::error::Error for Unauthentic {}
+impl core::error::Error for AuthenticationFailed {}
 
 #[cfg(feature = "std")]
-impl From<Unauthentic> for std::io::Error {
-    fn from(error: Unauthentic) -> Self {
+impl From<AuthenticationFailed> for std::io::Error {
+    fn from(error: AuthenticationFailed) -> Self {
         Self::new(std::io::ErrorKind::InvalidData, error)
     }
 }

@@ -6,7 +6,7 @@ use chacha20poly1305::XChaCha20Poly1305;
 use chacha20poly1305::aead::{AeadInOut as _, KeyInit as _};
 
 use crate::low::wipe::wipe;
-use crate::segment::Unauthentic;
+use crate::segment::AuthenticationFailed;
 
 /// Length of a key in bytes.
 pub const KEY_LEN: usize = 32;
@@ -37,19 +37,20 @@ pub fn seal(
 /// The tag binds no key: a ciphertext can be made that opens under two keys.
 ///
 /// # Errors
-/// [`Unauthentic`] if any of the five inputs differs from that of encryption; `text` is wiped.
+/// [`AuthenticationFailed`] if any of the five inputs differs from that of encryption; `text` is
+/// wiped.
 pub fn open(
     key: &[u8; KEY_LEN],
     nonce: &[u8; NONCE_LEN],
     data: &[u8],
     text: &mut [u8],
     tag: &[u8; TAG_LEN],
-) -> Result<(), Unauthentic> {
+) -> Result<(), AuthenticationFailed> {
     let aead = XChaCha20Poly1305::new(key.into());
     let inout = (&mut *text).into();
     aead.decrypt_inout_detached(nonce.into(), data, inout, tag.into()).map_err(|_| {
         wipe(text);
-        Unauthentic
+        AuthenticationFailed
     })
 }
 
@@ -90,7 +91,7 @@ mod tests {
         let tag = seal(&key(), &nonce(), &DATA, &mut sealed);
         let refuses = |key: &_, nonce: &_, data: &[u8], text: &[u8; 40], tag: &_| {
             let mut text = *text;
-            open(key, nonce, data, &mut text, tag) == Err(Unauthentic) && text == [0; 40]
+            open(key, nonce, data, &mut text, tag) == Err(AuthenticationFailed) && text == [0; 40]
         };
         assert!(!refuses(&key(), &nonce(), &DATA, &sealed, &tag));
         for at in 0..40 {

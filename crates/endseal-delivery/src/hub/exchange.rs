@@ -8,7 +8,7 @@ use endseal_codec::hub::{
 use endseal_crypto::peer_id::PeerId;
 
 use super::kind::Kind;
-use super::standing::{Standing, allows};
+use super::registration_state::{RegistrationState, allows};
 use crate::credit::Credit;
 use crate::limit::MAX_UNANSWERED;
 use crate::recovery::RecoveryProof;
@@ -77,10 +77,10 @@ impl Exchange {
         &mut self,
         payload: &'a [u8],
         peer: &PeerId,
-        standing: Standing,
+        state: RegistrationState,
     ) -> Action<'a> {
         let action = match HubRequest::view(payload, payload_limits()) {
-            Ok(message) if !self.has_ended => self.take(message.request, peer, standing),
+            Ok(message) if !self.has_ended => self.take(message.request, peer, state),
             _ => Action::Refuse(Code::REQUEST),
         };
         self.has_ended = !matches!(
@@ -104,24 +104,24 @@ impl Exchange {
         &mut self,
         request: RequestView<'a>,
         peer: &PeerId,
-        standing: Standing,
+        state: RegistrationState,
     ) -> Action<'a> {
-        let begun = Kind::begun_by(&request);
-        match (self.kind, begun) {
+        let started = Kind::started_by(&request);
+        match (self.kind, started) {
             (None, Some(kind)) => {
-                if let Err(code) = allows(standing, kind) {
+                if let Err(code) = allows(state, kind) {
                     return Action::Refuse(code);
                 }
                 self.kind = Some(kind);
             }
             (Some(kind @ (Kind::Put | Kind::Find)), Some(next)) if kind == next => {
                 // A device may be revoked while its exchange is open.
-                if let Err(code) = allows(standing, kind) {
+                if let Err(code) = allows(state, kind) {
                     return Action::Refuse(code);
                 }
             }
             (Some(Kind::Subscribe), None) => {
-                if let Err(code) = allows(standing, Kind::Subscribe) {
+                if let Err(code) = allows(state, Kind::Subscribe) {
                     return Action::Refuse(code);
                 }
             }

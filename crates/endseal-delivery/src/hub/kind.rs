@@ -39,7 +39,7 @@ impl Kind {
 
     /// The exchange that a request begins, if it begins one.
     #[must_use]
-    pub const fn begun_by(request: &RequestView<'_>) -> Option<Self> {
+    pub const fn started_by(request: &RequestView<'_>) -> Option<Self> {
         Some(match request {
             RequestView::Hello(_) => Self::Hello,
             RequestView::Register(_) => Self::Register,

@@ -5,7 +5,7 @@ use endseal_codec::hub::{
     Publish, Put, Recover, Refused, Register, Request, Stored, Subscribe, Take, Welcome,
 };
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::hub::{Action, Exchange, Kind, Standing, allows};
+use endseal_delivery::hub::{Action, Exchange, Kind, RegistrationState, allows};
 use endseal_delivery::limit::{MAX_TARGETS, MAX_UNANSWERED};
 use endseal_delivery::node::{Arrival, HubFault, Puts, Settled, Subscription};
 use endseal_delivery::{Credit, Targets, TargetsError};
@@ -43,29 +43,29 @@ fn refusal(action: Action<'_>) -> Option<Code> {
 #[test]
 fn each_exchange_is_for_those_who_may() {
     for kind in Kind::ALL {
-        for (standing, code) in [
-            (Standing::Registered, None),
-            (Standing::Revoked, Some(Code::REVOKED)),
+        for (state, code) in [
+            (RegistrationState::Registered, None),
+            (RegistrationState::Revoked, Some(Code::REVOKED)),
             (
-                Standing::Pending,
+                RegistrationState::Pending,
                 match kind {
                     Kind::Register | Kind::Recover | Kind::Subscribe => None,
                     _ => Some(Code::REGISTERED),
                 },
             ),
             (
-                Standing::Unknown,
+                RegistrationState::Unknown,
                 match kind {
                     Kind::Register | Kind::Recover => None,
                     _ => Some(Code::REGISTERED),
                 },
             ),
         ] {
-            assert_eq!(allows(standing, kind).err(), code, "{kind:?} {standing:?}");
+            assert_eq!(allows(state, kind).err(), code, "{kind:?} {state:?}");
             let payload = first(kind);
             let mut exchange = Exchange::new();
-            let action = exchange.request(&payload, &peer(1), standing);
-            assert_eq!(refusal(action), code, "{kind:?} {standing:?}");
+            let action = exchange.request(&payload, &peer(1), state);
+            assert_eq!(refusal(action), code, "{kind:?} {state:?}");
             assert_eq!(exchange.kind(), Some(kind).filter(|_| code.is_none()));
         }
     }
@@ -81,12 +81,12 @@ fn an_exchange_goes_on_as_it_began() {
         // Requests that cannot be the first of an exchange, and requests that cannot be the second.
         for payload in &more {
             let mut exchange = Exchange::new();
-            let action = exchange.request(payload, &peer(1), Standing::Registered);
+            let action = exchange.request(payload, &peer(1), RegistrationState::Registered);
             assert_eq!(refusal(action), Some(Code::REQUEST));
             let mut exchange = Exchange::new();
             let payload_of_first = first(kind);
-            exchange.request(&payload_of_first, &peer(1), Standing::Registered);
-            let action = exchange.request(payload, &peer(1), Standing::Registered);
+            exchange.request(&payload_of_first, &peer(1), RegistrationState::Registered);
+            let action = exchange.request(payload, &peer(1), RegistrationState::Registered);
             let expected = Some(Code::REQUEST).filter(|_| kind != Kind::Subscribe);
             assert_eq!(refusal(action), expected, "{kind:?}");
         }
@@ -94,8 +94,8 @@ fn an_exchange_goes_on_as_it_began() {
             let payload = first(second);
             let mut exchange = Exchange::new();
             let payload_of_first = first(kind);
-            exchange.request(&payload_of_first, &peer(1), Standing::Registered);
-            let action = exchange.request(&payload, &peer(1), Standing::Registered);
+            exchange.request(&payload_of_first, &peer(1), RegistrationState::Registered);
+            let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
             // The second put repeats the sequence number of the first.
             let expected =
                 Some(Code::REQUEST).filter(|_| (kind, second) != (Kind::Find, Kind::Find));
@@ -104,20 +104,21 @@ fn an_exchange_goes_on_as_it_began() {
     }
     let (mut exchange, find) = (Exchange::new(), first(Kind::Find));
     for code in [None, None, Some(Code::REVOKED), Some(Code::REQUEST)] {
-        let standing = if code.is_none() { Standing::Registered } else { Standing::Revoked };
-        assert_eq!(refusal(exchange.request(&find, &peer(1), standing)), code);
+        let state =
+            if code.is_none() { RegistrationState::Registered } else { RegistrationState::Revoked };
+        assert_eq!(refusal(exchange.request(&find, &peer(1), state)), code);
     }
     let mut exchange = Exchange::new();
     let subscribe = first(Kind::Subscribe);
-    exchange.request(&subscribe, &peer(1), Standing::Registered);
-    let action = exchange.request(&more[0], &peer(1), Standing::Registered);
+    exchange.request(&subscribe, &peer(1), RegistrationState::Registered);
+    let action = exchange.request(&more[0], &peer(1), RegistrationState::Registered);
     assert!(matches!(action, Action::Credit(Credit { frames: 1, bytes: 2 })));
-    let action = exchange.request(&more[1], &peer(1), Standing::Registered);
+    let action = exchange.request(&more[1], &peer(1), RegistrationState::Registered);
     assert!(matches!(action, Action::Acknowledge(3)));
     // A device that was revoked in the meantime gets nothing more, and the exchange ends.
-    let action = exchange.request(&more[0], &peer(1), Standing::Revoked);
+    let action = exchange.request(&more[0], &peer(1), RegistrationState::Revoked);
     assert_eq!(refusal(action), Some(Code::REVOKED));
-    let action = exchange.request(&more[0], &peer(1), Standing::Registered);
+    let action = exchange.request(&more[0], &peer(1), RegistrationState::Registered);
     assert_eq!(refusal(action), Some(Code::REQUEST));
 }
 
@@ -126,26 +127,26 @@ fn frames_are_vouched_for_in_order_and_answered() {
     let mut exchange = Exchange::new();
     let mut put_of = |from: PeerId, sequence: u64| {
         let payload = put(&[peer(2)], &[], &frame(from, sequence, b"text"));
-        refusal(exchange.request(&payload, &peer(1), Standing::Registered))
+        refusal(exchange.request(&payload, &peer(1), RegistrationState::Registered))
     };
     assert_eq!((put_of(peer(1), 3), put_of(peer(1), 9)), (None, None));
     assert_eq!(put_of(peer(1), 8), Some(Code::REQUEST));
     let mut exchange = Exchange::new();
     let payload = put(&[peer(2)], &[], &frame(peer(3), 1, b"text"));
-    let action = exchange.request(&payload, &peer(1), Standing::Registered);
+    let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
     assert_eq!(refusal(action), Some(Code::FRAME), "another's peer id");
 
     let mut exchange = Exchange::new();
     for sequence in 0..MAX_UNANSWERED as u64 {
         let payload = put(&[peer(2)], &[], &frame(peer(1), sequence, b"t"));
-        let action = exchange.request(&payload, &peer(1), Standing::Registered);
+        let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
         assert!(matches!(action, Action::Put(it, ..) if it == sequence));
     }
     exchange.answered();
     for expected in [None, Some(Code::REQUEST)] {
         let sequence = 2_000 + u64::from(expected.is_some());
         let payload = put(&[peer(2)], &[], &frame(peer(1), sequence, b"t"));
-        let action = exchange.request(&payload, &peer(1), Standing::Registered);
+        let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
         assert_eq!(refusal(action), expected);
     }
 }
@@ -175,17 +176,18 @@ fn targets_are_each_once_with_a_slot_or_without() {
     let slots: Vec<u8> = [[1; 36], [2; 36]].concat();
     let (ids, mut exchange) = ([peer(7), peer(8)], Exchange::new());
     let payload = put(&ids, &slots, &frame(peer(1), 1, b"text"));
-    let Action::Put(1, targets, _) = exchange.request(&payload, &peer(1), Standing::Registered)
+    let Action::Put(1, targets, _) =
+        exchange.request(&payload, &peer(1), RegistrationState::Registered)
     else {
         panic!()
     };
     assert!(targets.iter().eq([(peer(7), &slots[..36]), (peer(8), &slots[36..])]));
     // One frame is refused, and the next one is accepted.
     let payload = put(&[peer(7), peer(7)], &[], &frame(peer(1), 2, b"text"));
-    let action = exchange.request(&payload, &peer(1), Standing::Registered);
+    let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
     assert!(matches!(action, Action::RefuseFrame(2, Code::TARGETS)));
     let payload = put(&[peer(7)], &[], &frame(peer(1), 3, b"text"));
-    let action = exchange.request(&payload, &peer(1), Standing::Registered);
+    let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
     assert!(matches!(action, Action::Put(3, ..)));
 }
 
@@ -205,14 +207,14 @@ fn every_changed_byte_and_every_cut_has_an_answer() {
         changed.extend((0..2_000).map(|_| random.mutant(&payload)));
         for payload in changed {
             let mut exchange = Exchange::new();
-            let action = exchange.request(&payload, &peer(1), Standing::Registered);
+            let action = exchange.request(&payload, &peer(1), RegistrationState::Registered);
             if let Action::Put(_, targets, stored) = action {
                 // No byte of the frame can be changed, but its mailboxes can.
                 assert_eq!(stored, frame(peer(1), 1, b"text"));
                 assert_eq!(targets.count(), 1);
             }
             let ended = refusal(action).is_some();
-            let again = exchange.request(&payload, &peer(1), Standing::Registered);
+            let again = exchange.request(&payload, &peer(1), RegistrationState::Registered);
             assert!(!ended || refusal(again) == Some(Code::REQUEST));
         }
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use endseal_codec::frame::{ReplayWindow, Replayed};
 use endseal_codec::hub::{Acknowledge, Answer, CaughtUp, Deliver, Request, Stored, Subscribe};
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::hub::{Action, Exchange, Standing, Subscription as Mailbox};
+use endseal_delivery::hub::{Action, Exchange, RegistrationState, Subscription as Mailbox};
 use endseal_delivery::node::{Arrival, Puts, Settled, Subscription};
 use endseal_delivery::{Credit, MessageId, position_after};
 use endseal_testing::SplitMix64;
@@ -164,7 +164,7 @@ impl World {
         let Some(connection) = &mut self.connections[node] else { return };
         let Some(payload) = connection.to_hub[stream].pop_front() else { return };
         let id = peer(u8::try_from(node).unwrap());
-        match connection.exchanges[stream].request(&payload, &id, Standing::Registered) {
+        match connection.exchanges[stream].request(&payload, &id, RegistrationState::Registered) {
             Action::Put(sequence, targets, bytes) => {
                 let targets = targets.iter().map(|(target, _)| target).collect();
                 self.waiting.push((id, connection.number, sequence, targets, bytes.to_vec()));

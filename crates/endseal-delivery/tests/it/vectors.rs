@@ -7,7 +7,7 @@ use endseal_codec::Codec as _;
 use endseal_codec::frame::{ReplayWindow, Replayed};
 use endseal_codec::hub::{AnswerView, HubAnswer};
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::hub::{Action, Exchange, Kind, Standing};
+use endseal_delivery::hub::{Action, Exchange, Kind, RegistrationState};
 use endseal_delivery::{MessageId, RecoveryProof, Targets, payload_limits, position_after};
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ fn read(vector: &Value) -> Found {
 fn request(vector: &Value) -> Found {
     let (bytes, peer) = (hex(&vector["bytes"]), hex(&vector["peer"]).try_into().unwrap());
     let mut exchange = Exchange::new();
-    match exchange.request(&bytes, &PeerId::from_bytes(&peer), Standing::Registered) {
+    match exchange.request(&bytes, &PeerId::from_bytes(&peer), RegistrationState::Registered) {
         Action::Refuse(code) | Action::RefuseFrame(_, code) => Err(match code.value() {
             1 => "request",
             7 => "frame",

@@ -23,10 +23,10 @@ fn recipients(readers: &[Identity]) -> Recipients {
 }
 
 #[test]
-fn everybody_named_opens_and_nobody_else() {
+fn everyone_named_opens_and_no_one_else() {
     let sender = identity(1);
     let readers: Vec<_> = (2..22).map(identity).collect();
-    let stranger = identity(99);
+    let outsider = identity(99);
     for suite in SUITES {
         for n in [1, 2, 7, 8, 9, 17, 20] {
             let recipients = recipients(&readers[..n]);
@@ -34,7 +34,7 @@ fn everybody_named_opens_and_nobody_else() {
             let content = data("content", 1000 + n);
             let envelope = sealer.seal(&content, &mut OsRandom).unwrap();
             assert_eq!(envelope.len(), 100 + n * suite.slot_len() + content.len() + 56 + 64 + 16);
-            for (i, reader) in readers.iter().chain([&stranger]).enumerate() {
+            for (i, reader) in readers.iter().chain([&outsider]).enumerate() {
                 let opened = Opener::new(reader, CONTEXT).open(&envelope, &mut Policy::new());
                 assert_eq!(opened.is_ok(), i < n, "{suite:?} {n} {i}");
                 if let Ok(opened) = opened {

@@ -84,7 +84,7 @@ fn an_envelope_with_slots_added_by_a_relay_opens_as_before_and_has_another_hash(
 }
 
 #[test]
-fn sixteen_slots_with_the_tag_of_a_recipient_shut_it_out_and_nobody_else() {
+fn sixteen_slots_with_the_tag_of_a_recipient_shut_it_out_and_no_one_else() {
     let readers: Vec<_> = (2..6).map(identity).collect();
     for suite in SUITES {
         let envelope = sealed(suite, &readers);

@@ -48,7 +48,7 @@ fn the_hybrid_suite_is_used_unless_another_one_is_chosen() {
 
 #[test]
 fn a_suite_that_is_not_accepted_is_refused_before_any_key_is_used() {
-    let (sender, reader, stranger) = (identity(1), identity(2), identity(3));
+    let (sender, reader, outsider) = (identity(1), identity(2), identity(3));
     let list = Recipients::from_identities([reader.public()]).unwrap();
     for suite in SUITES {
         let sealer = Sealer::new(&sender, &list, CONTEXT).suite(suite);
@@ -61,7 +61,7 @@ fn a_suite_that_is_not_accepted_is_refused_before_any_key_is_used() {
             let policy = || Policy::new().suites(required.iter().copied());
             let expected =
                 (!required.contains(&suite)).then_some(OpenError::SuiteNotAccepted(suite));
-            for identity in [&reader, &stranger] {
+            for identity in [&reader, &outsider] {
                 let opener = Opener::new(identity, CONTEXT);
                 let opened = opener.open(&envelope, &mut policy()).err();
                 let many = opener.open_many(&[&envelope[..]], &mut policy()).remove(0).err();

@@ -7,7 +7,7 @@ use endseal_keyring::device::{Certificate, PrekeyBundle};
 use endseal_keyring::{JoinToken, PersonRecord};
 use tokio::sync::oneshot;
 
-use super::Office;
+use super::ServiceState;
 use crate::command::{By, Command, Publication, Registration, refused};
 
 /// An answer that the writer will send.
@@ -21,7 +21,7 @@ impl Asked {
 }
 
 /// Sends the command for a request to the writer.
-pub(super) async fn ask(action: Action<'_>, peer: PeerId, office: &Office) -> Asked {
+pub(super) async fn ask(action: Action<'_>, peer: PeerId, service: &ServiceState) -> Asked {
     let (answer, answered) = oneshot::channel();
     let command = match action {
         Action::Hello => Ok(Command::Hello { peer, answer }),
@@ -40,7 +40,7 @@ pub(super) async fn ask(action: Action<'_>, peer: PeerId, office: &Office) -> As
             Ok(Command::Find { by: By::Peer(PeerId::from_bytes(device)), answer })
         }
         Action::Take(device) => Ok(Command::Take { peer, device, answer }),
-        Action::Recover(identity, proof) => match proof.verify(identity, &office.peer_id, &peer) {
+        Action::Recover(identity, proof) => match proof.verify(identity, &service.peer_id, &peer) {
             true => Ok(Command::Recover { identity: *identity, answer }),
             false => Err((Code::CERTIFICATE, answer)),
         },
@@ -49,7 +49,7 @@ pub(super) async fn ask(action: Action<'_>, peer: PeerId, office: &Office) -> As
     };
     match command {
         // If the writer has ended, the command is dropped with the sender for its answer.
-        Ok(command) => drop(office.commands.send(command).await),
+        Ok(command) => drop(service.commands.send(command).await),
         Err((code, answer)) => drop(answer.send(Answer::Refused(refused(code)))),
     }
     Asked(answered)

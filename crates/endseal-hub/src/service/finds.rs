@@ -8,7 +8,7 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::{Action, Exchange};
 use endseal_transport::{FrameReceiver, Kind};
 
-use super::Office;
+use super::ServiceState;
 use super::answer::Answers;
 use super::ask::{Asked, ask};
 
@@ -22,7 +22,7 @@ pub(super) async fn serve(
     peer: PeerId,
     mut answers: Answers,
     mut receiver: FrameReceiver,
-    office: Office,
+    service: ServiceState,
     mut exchange: Exchange,
     first: Asked,
 ) {
@@ -34,13 +34,13 @@ pub(super) async fn serve(
             biased;
             received = receiver.receive(), if has_room => match received {
                 Ok(Some(frame)) => {
-                    let standing = office.directory.standing(&peer);
+                    let state = service.directory.state(&peer);
                     let action = match frame.kind() {
-                        Kind::Control => exchange.request(&frame.payload, &peer, standing),
+                        Kind::Control => exchange.request(&frame.payload, &peer, state),
                         _ => Action::Refuse(Code::REQUEST),
                     };
-                    office.metrics.request(&action);
-                    asked.push_back(ask(action, peer, &office).await);
+                    service.metrics.request(&action);
+                    asked.push_back(ask(action, peer, &service).await);
                 }
                 Ok(None) => is_ended = true,
                 Err(_) => return,

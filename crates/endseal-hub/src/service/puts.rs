@@ -10,32 +10,32 @@ use endseal_delivery::hub::{Action, Exchange};
 use endseal_transport::{FrameReceiver, Kind, SendError};
 use tokio::sync::mpsc;
 
-use super::Office;
+use super::ServiceState;
 use super::answer::Answers;
 use crate::command::{Command, Put, PutAnswer, refused};
 
 /// The action for a frame, without a borrow of the payload.
-pub(super) enum Begun {
+pub(super) enum Started {
     Put { sequence: u64, targets: Vec<PeerId>, slots: Bytes, frame: Bytes },
     RefuseFrame(u64, Code),
     Refuse(Code),
 }
 
 /// Converts an action. `payload` is the payload of its request.
-pub(super) fn begin(action: Action<'_>, payload: &Bytes) -> Begun {
+pub(super) fn begin(action: Action<'_>, payload: &Bytes) -> Started {
     match action {
         Action::Put(sequence, targets, frame) => {
             let slots = targets.iter().map(|(_, slot)| slot).collect::<Vec<_>>().concat();
-            Begun::Put {
+            Started::Put {
                 sequence,
                 targets: targets.iter().map(|(target, _)| target).collect(),
                 slots: slots.into(),
                 frame: payload.slice_ref(frame),
             }
         }
-        Action::RefuseFrame(sequence, code) => Begun::RefuseFrame(sequence, code),
-        Action::Refuse(code) => Begun::Refuse(code),
-        _ => Begun::Refuse(Code::REQUEST),
+        Action::RefuseFrame(sequence, code) => Started::RefuseFrame(sequence, code),
+        Action::Refuse(code) => Started::Refuse(code),
+        _ => Started::Refuse(Code::REQUEST),
     }
 }
 
@@ -44,9 +44,9 @@ pub(super) async fn serve(
     peer: PeerId,
     mut sender: Answers,
     mut receiver: FrameReceiver,
-    office: Office,
+    service: ServiceState,
     mut exchange: Exchange,
-    first: Begun,
+    first: Started,
 ) {
     let (answer, mut answers) = mpsc::unbounded_channel();
     let mut next = Some(first);
@@ -54,13 +54,13 @@ pub(super) async fn serve(
     let mut is_ended = false;
     let stopped = Arc::default();
     loop {
-        if let Some(begun) = next.take() {
-            match begun {
-                Begun::Put { sequence, targets, slots, frame } => {
+        if let Some(started) = next.take() {
+            match started {
+                Started::Put { sequence, targets, slots, frame } => {
                     let received = Instant::now();
                     let kib = (frame.len() + slots.len()) / 1_024 + 1;
                     let kib = u32::try_from(kib).unwrap_or(u32::MAX);
-                    let memory = Arc::clone(&office.memory);
+                    let memory = Arc::clone(&service.memory);
                     let Ok(permit) = memory.acquire_many_owned(kib).await else { return };
                     let answer = answer.clone();
                     let put = Put {
@@ -74,16 +74,16 @@ pub(super) async fn serve(
                         stopped: Arc::clone(&stopped),
                         _permit: permit,
                     };
-                    if office.commands.send(Command::Put(put)).await.is_err() {
+                    if service.commands.send(Command::Put(put)).await.is_err() {
                         return;
                     }
                     waiting += 1;
                 }
-                Begun::RefuseFrame(sequence, code) => {
+                Started::RefuseFrame(sequence, code) => {
                     drop(answer.send((sequence, Err(refused(code)))));
                     waiting += 1;
                 }
-                Begun::Refuse(code) => {
+                Started::Refuse(code) => {
                     let _ = sender.send(Answer::Refused(refused(code))).await;
                     sender.end().await;
                     return;
@@ -109,12 +109,12 @@ pub(super) async fn serve(
             }
             received = receiver.receive(), if !is_ended => match received {
                 Ok(Some(frame)) if frame.kind() == Kind::Control => {
-                    let standing = office.directory.standing(&peer);
-                    let action = exchange.request(&frame.payload, &peer, standing);
-                    office.metrics.request(&action);
+                    let state = service.directory.state(&peer);
+                    let action = exchange.request(&frame.payload, &peer, state);
+                    service.metrics.request(&action);
                     next = Some(begin(action, &frame.payload));
                 }
-                Ok(Some(_)) => next = Some(Begun::Refuse(Code::REQUEST)),
+                Ok(Some(_)) => next = Some(Started::Refuse(Code::REQUEST)),
                 Ok(None) => is_ended = true,
                 // The frames that were accepted are stored, but not answered.
                 Err(_) => return,

@@ -10,7 +10,7 @@ use endseal_delivery::hub::{Action, Exchange, Subscription};
 use endseal_transport::{FrameReceiver, Kind, SendError};
 use tokio::sync::{oneshot, watch};
 
-use super::Office;
+use super::ServiceState;
 use super::answer::Answers;
 use crate::command::{Command, MailboxEnd, refused};
 use crate::directory::Entry;
@@ -31,11 +31,11 @@ pub(super) struct Streams {
 pub(super) async fn serve(
     peer: PeerId,
     mut streams: Streams,
-    office: Office,
+    service: ServiceState,
     after: u64,
     credit: Credit,
 ) {
-    let refusal = match deliver(peer, &mut streams, &office, after, credit).await {
+    let refusal = match deliver(peer, &mut streams, &service, after, credit).await {
         Ok(code) => code,
         // The node has disconnected.
         Err(_) => return,
@@ -50,14 +50,14 @@ pub(super) async fn serve(
 async fn deliver(
     peer: PeerId,
     streams: &mut Streams,
-    office: &Office,
+    service: &ServiceState,
     after: u64,
     credit: Credit,
 ) -> Result<Option<Code>, SendError> {
-    let Some(entry) = office.directory.entry(&peer) else { return Ok(Some(Code::REGISTERED)) };
-    let mut replaced = replace(office, peer);
+    let Some(entry) = service.directory.entry(&peer) else { return Ok(Some(Code::REGISTERED)) };
+    let mut replaced = replace(service, peer);
     entry.has_expired.store(false, Ordering::Release);
-    let Some(end) = acknowledge(office, peer, after, 0).await else {
+    let Some(end) = acknowledge(service, peer, after, 0).await else {
         return Ok(Some(Code::STORAGE));
     };
     let mut subscription = Subscription::new(after, credit);
@@ -67,22 +67,22 @@ async fn deliver(
         let gap = Gap { count: 0, reason: GapReason::RESTORED, position: 0 };
         streams.answers.feed(Answer::Gap(gap)).await?;
     }
-    if !tell(&mut subscription, end, &mut told, streams, office, peer).await? {
+    if !tell(&mut subscription, end, &mut told, streams, service, peer).await? {
         return Ok(Some(Code::STORAGE));
     }
     loop {
         if entry.has_expired.swap(false, Ordering::AcqRel) {
-            let Some(end) = acknowledge(office, peer, 0, told).await else {
+            let Some(end) = acknowledge(service, peer, 0, told).await else {
                 return Ok(Some(Code::STORAGE));
             };
-            if !tell(&mut subscription, end, &mut told, streams, office, peer).await? {
+            if !tell(&mut subscription, end, &mut told, streams, service, peer).await? {
                 return Ok(Some(Code::STORAGE));
             }
         }
-        if office.directory.entry(&peer).is_none_or(|entry| entry.is_revoked) {
+        if service.directory.entry(&peer).is_none_or(|entry| entry.is_revoked) {
             return Ok(Some(Code::REVOKED));
         }
-        if !advance(&mut subscription, &entry, office, &mut streams.answers).await? {
+        if !advance(&mut subscription, &entry, service, &mut streams.answers).await? {
             return Ok(Some(Code::STORAGE));
         }
         tokio::select! {
@@ -95,14 +95,14 @@ async fn deliver(
                 if frame.kind() != Kind::Control {
                     return Ok(Some(Code::REQUEST));
                 }
-                let standing = office.directory.standing(&peer);
-                let action = streams.exchange.request(&frame.payload, &peer, standing);
-                office.metrics.request(&action);
+                let state = service.directory.state(&peer);
+                let action = streams.exchange.request(&frame.payload, &peer, state);
+                service.metrics.request(&action);
                 match action {
                     Action::Credit(more) => subscription.add(more),
                     Action::Acknowledge(position) => {
                         let command = Command::Acknowledge { peer, position, told, answer: None };
-                        if office.commands.send(command).await.is_err() {
+                        if service.commands.send(command).await.is_err() {
                             return Ok(Some(Code::STORAGE));
                         }
                     }
@@ -118,8 +118,8 @@ async fn deliver(
 }
 
 /// Makes this the only subscription of a peer.
-fn replace(office: &Office, peer: PeerId) -> watch::Receiver<u64> {
-    let mut all = office.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+fn replace(service: &ServiceState, peer: PeerId) -> watch::Receiver<u64> {
+    let mut all = service.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
     let sender = all.entry(peer).or_insert_with(|| watch::channel(0).0);
     sender.send_modify(|number| *number += 1);
     sender.subscribe()
@@ -127,14 +127,14 @@ fn replace(office: &Office, peer: PeerId) -> watch::Receiver<u64> {
 
 /// Deletes the frames that the node has acknowledged. Returns the end of its mailbox.
 async fn acknowledge(
-    office: &Office,
+    service: &ServiceState,
     peer: PeerId,
     position: u64,
     told: u64,
 ) -> Option<MailboxEnd> {
     let (answer, answered) = oneshot::channel();
     let command = Command::Acknowledge { peer, position, told, answer: Some(answer) };
-    office.commands.send(command).await.ok()?;
+    service.commands.send(command).await.ok()?;
     answered.await.ok()
 }
 
@@ -144,7 +144,7 @@ async fn tell(
     end: MailboxEnd,
     told: &mut u64,
     streams: &mut Streams,
-    office: &Office,
+    service: &ServiceState,
     peer: PeerId,
 ) -> Result<bool, SendError> {
     let (count, position) = end.gap;
@@ -158,18 +158,18 @@ async fn tell(
     let gap = Gap { count, reason: GapReason::EXPIRED, position };
     streams.answers.feed(Answer::Gap(gap)).await?;
     let command = Command::Acknowledge { peer, position: 0, told: position, answer: None };
-    Ok(office.commands.send(command).await.is_ok())
+    Ok(service.commands.send(command).await.is_ok())
 }
 
 /// Sends as many frames as the credit allows. Returns false if the database failed.
 async fn advance(
     subscription: &mut Subscription,
     entry: &Entry,
-    office: &Office,
+    service: &ServiceState,
     answers: &mut Answers,
 ) -> Result<bool, SendError> {
     while subscription.is_open() {
-        let Some(page) = fetch(subscription, entry, office).await else { return Ok(false) };
+        let Some(page) = fetch(subscription, entry, service).await else { return Ok(false) };
         if page.is_empty() {
             if subscription.caught_up() {
                 let position = subscription.position();
@@ -197,7 +197,7 @@ async fn advance(
 async fn fetch(
     subscription: &Subscription,
     entry: &Entry,
-    office: &Office,
+    service: &ServiceState,
 ) -> Option<Vec<crate::store::Delivery>> {
     let (answer, answered) = oneshot::channel();
     let credit = subscription.credit();
@@ -208,11 +208,11 @@ async fn fetch(
         bytes: credit.bytes.min(PAGE_BYTES),
         answer,
     };
-    office.reads.send(Read::Frames(fetch)).await.ok()?;
+    service.reads.send(Read::Frames(fetch)).await.ok()?;
     match answered.await.ok()? {
         Ok(page) => Some(page),
         Err(cause) => {
-            office.metrics.read_errors.fetch_add(1, Relaxed);
+            service.metrics.read_errors.fetch_add(1, Relaxed);
             tracing::error!(target: "hub", %cause, "a mailbox cannot be read");
             None
         }

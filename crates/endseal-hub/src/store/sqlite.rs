@@ -21,7 +21,7 @@ const APPLICATION: i32 = 0x6568_7562;
 /// Version of `schema.sql`, in `user_version`: raised with each change, as no other one is read.
 const VERSION: i32 = 3;
 /// Longest wait for a lock that another command on the same machine holds on the database.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 const SETTINGS: &str = "
     PRAGMA journal_mode = WAL;
@@ -135,7 +135,7 @@ const CHECKS: [(&str, &str); 4] = [
 fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, StorageError> {
     let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }

@@ -52,14 +52,14 @@ async fn each_credential_gets_what_it_may() {
     let root = identity();
     for kind in Kind::ALL {
         // The first credential is none: the peer is not registered.
-        let stranger = world.stranger(&root, 1).await;
+        let unregistered = world.unregistered(&root, 1).await;
         let expected = match kind {
             Kind::Register | Kind::Recover => Code::CERTIFICATE,
             _ => Code::REGISTERED,
         };
-        assert_eq!(code(&stranger.ask(request(kind)).await), Some(expected), "{kind:?}");
+        assert_eq!(code(&unregistered.ask(request(kind)).await), Some(expected), "{kind:?}");
         // No further exchange is served: the connection is closed.
-        let closed = stranger.connection.closed();
+        let closed = unregistered.connection.closed();
         timeout(Duration::from_secs(60), closed).await.unwrap();
     }
     let registered = world.registered().await;
@@ -79,32 +79,32 @@ async fn each_credential_gets_what_it_may() {
 
 /// Unregistered peers that stay silent do not keep registered peers out.
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_take_no_connection_of_a_registered_peer() {
+async fn unregistered_peers_take_no_connection_of_a_registered_peer() {
     let world = World::new();
     let mut node = world.registered().await;
-    let mut strangers = Vec::new();
+    let mut unregistered = Vec::new();
     for _ in 0..64 {
-        strangers.push(world.stranger(&identity(), 1).await);
+        unregistered.push(world.unregistered(&identity(), 1).await);
     }
     // On a busy machine the first of these connections are closed before the last one arrives, as
     // they have not registered. Further ones replace them until one is refused.
     let refused = async {
         loop {
             // The refusal may arrive before the handshake is confirmed.
-            let stranger = match world.connect(&identity(), 1).await {
-                Ok(stranger) => stranger,
+            let another = match world.connect(&identity(), 1).await {
+                Ok(another) => another,
                 Err(error) => break assert_eq!(error, ConnectError::Busy),
             };
-            match timeout(Duration::from_secs(1), stranger.connection.closed()).await {
+            match timeout(Duration::from_secs(1), another.connection.closed()).await {
                 Ok(closed) => break assert_eq!(closed, Closed::ByPeer(CloseCode::Busy)),
-                Err(_) => strangers.push(stranger),
+                Err(_) => unregistered.push(another),
             }
         }
     };
     timeout(Duration::from_secs(60), refused).await.expect("one is refused");
     node.reconnect(&world).await;
     assert!(matches!(node.ask(request(Kind::Hello)).await, Answer::Welcome(_)));
-    drop(strangers);
+    drop(unregistered);
 }
 
 /// The hub may not see a connection end, for example when a process is killed or the network
@@ -133,10 +133,10 @@ async fn a_device_whose_connections_did_not_end_gets_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_request_of_a_stranger_is_short() {
+async fn the_request_of_an_unregistered_peer_is_short() {
     let world = World::new();
-    let stranger = world.stranger(&identity(), 1).await;
-    let mut exchange = stranger.exchange().await;
+    let unregistered = world.unregistered(&identity(), 1).await;
+    let mut exchange = unregistered.exchange().await;
     exchange.send_bytes(vec![0x12; 65_536 + 4_097]).await;
     assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::REQUEST));
 }
@@ -149,7 +149,7 @@ async fn an_invitation_is_used_as_often_as_it_says_and_not_too_late() {
         [(1, far, None), (0, far, Some(Code::TOKEN)), (1, 5, Some(Code::TOKEN))]
     {
         let token = world.invite(uses, expires);
-        let node = world.stranger(&identity(), 1).await;
+        let node = world.unregistered(&identity(), 1).await;
         assert_eq!(code(&node.register(&token).await), expected);
         if expected.is_none() {
             // The answer may have been lost, so it is sent again, and the invitation is not used
@@ -157,7 +157,7 @@ async fn an_invitation_is_used_as_often_as_it_says_and_not_too_late() {
             let mut node = node;
             node.reconnect(&world).await;
             assert!(matches!(node.register(&token).await, Answer::Welcome(_)));
-            let other = world.stranger(&identity(), 1).await;
+            let other = world.unregistered(&identity(), 1).await;
             assert_eq!(code(&other.register(&token).await), Some(Code::TOKEN));
         }
     }
@@ -167,8 +167,8 @@ async fn an_invitation_is_used_as_often_as_it_says_and_not_too_late() {
 async fn certificate_and_record_must_be_the_peers_own() {
     let world = World::new();
     let (root, other) = (identity(), identity());
-    let node = world.stranger(&root, 1).await;
-    let theirs = world.stranger(&other, 1).await;
+    let node = world.unregistered(&root, 1).await;
+    let theirs = world.unregistered(&other, 1).await;
     let token = world.invite(10, u64::MAX / 4);
     let without = person_record(&root, 2, &node.device);
     for (certificate, person) in [
@@ -185,7 +185,7 @@ async fn certificate_and_record_must_be_the_peers_own() {
     let again = world_node(&world, &node).await;
     assert!(matches!(again.register(&token).await, Answer::Welcome(_)));
     // The identity is known now, so a different record for its first epoch is a fork.
-    let mut second = world.stranger(&root, 2).await;
+    let mut second = world.unregistered(&root, 2).await;
     assert_eq!(code(&second.register(&token).await), Some(Code::PERSON));
     second.reconnect(&world).await;
     let next = next_record(&root, &node.person, &[], &[(2, &second.device)]);
@@ -276,7 +276,7 @@ async fn several_persons_are_found_in_one_exchange() {
 async fn a_revoked_device_has_no_mailbox_and_asks_for_nothing() {
     let world = World::new();
     let root = identity();
-    let (first, second) = (world.stranger(&root, 1).await, world.stranger(&root, 2).await);
+    let (first, second) = (world.unregistered(&root, 1).await, world.unregistered(&root, 2).await);
     let token = world.invite(2, u64::MAX / 4);
     assert!(matches!(first.register(&token).await, Answer::Welcome(_)));
     let both = next_record(&root, &first.person, &[], &[(2, &second.device)]);

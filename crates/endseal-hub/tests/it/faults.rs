@@ -77,7 +77,7 @@ async fn what_expires_under_a_subscription_is_told() {
 async fn a_bundle_that_was_given_is_not_given_again() {
     let world = World::new();
     let root = identity();
-    let mut bob = world.stranger(&root, 1).await;
+    let mut bob = world.unregistered(&root, 1).await;
     let signing = bob.new_signing_key(&root);
     assert!(matches!(bob.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
     let (alice, carol) = (world.registered().await, world.registered().await);

@@ -32,7 +32,7 @@ async fn values(world: &World) -> BTreeMap<String, f64> {
 async fn counters_follow_what_happens() {
     let mut world = World::new();
     let (mut alice, mut bob) = (world.registered().await, world.registered().await);
-    let _stranger = world.stranger(&identity(), 1).await;
+    let _unregistered = world.unregistered(&identity(), 1).await;
     let frames = [1, 2, 3].map(|sequence| alice.frame(sequence, b"text"));
     let bytes = frames.iter().map(Vec::len).sum::<usize>() as f64;
     for (frame, times) in frames.iter().zip([2, 1, 1]) {
@@ -47,7 +47,7 @@ async fn counters_follow_what_happens() {
     let values_before = values(&world).await;
     for (name, expected) in [
         ("connections{peer=\"registered\"}", 2.0),
-        ("connections{peer=\"stranger\"}", 1.0),
+        ("connections{peer=\"unregistered\"}", 1.0),
         ("requests_total{kind=\"register\"}", 2.0),
         ("requests_total{kind=\"put\"}", 5.0),
         ("refusals_total{code=\"mailbox\"}", 1.0),
@@ -104,17 +104,17 @@ async fn counters_follow_what_happens() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_who_do_not_register_are_counted() {
+async fn peers_who_do_not_register_are_counted() {
     let world = World::new();
-    let stranger = world.stranger(&identity(), 1).await;
-    let answer = stranger.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
+    let unregistered = world.unregistered(&identity(), 1).await;
+    let answer = unregistered.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
     assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
-    while values(&world).await["connections{peer=\"stranger\"}"] > 0.0 {
+    while values(&world).await["connections{peer=\"unregistered\"}"] > 0.0 {
         sleep(Duration::from_millis(10)).await;
     }
     let values = values(&world).await;
     assert_eq!(values["refusals_total{code=\"registered\"}"], 1.0);
-    assert_eq!(values["strangers_refused_total"], 1.0);
+    assert_eq!(values["unregistered_refused_total"], 1.0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,7 +134,7 @@ async fn failures_of_the_database_are_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn labels_name_nobody() {
+async fn labels_name_no_one() {
     let world = World::new();
     let (alice, bob) = (world.registered().await, world.registered().await);
     put_one(&alice, put(&[&bob], &alice.frame(1, b"text"))).await;
@@ -164,7 +164,7 @@ pub(crate) async fn ask(address: std::net::SocketAddr, request: &[u8]) -> String
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_answers_what_it_should_and_waits_for_nobody() {
+async fn the_page_answers_what_it_should_and_waits_for_no_one() {
     let world = World::new();
     let hub: &Hub = world.hub.as_ref().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -47,7 +47,7 @@ fn next(record: &PersonRecord, root: &Identity, device: Option<&Node>) -> Person
 }
 
 async fn member(world: &World, root: &Identity) -> Node {
-    let node = world.stranger(root, 1).await;
+    let node = world.unregistered(root, 1).await;
     assert!(is_welcome(&node.register(&world.invite(1, u64::MAX / 4)).await));
     node
 }
@@ -57,7 +57,7 @@ async fn a_named_device_receives_from_its_person_until_it_registers_itself() {
     let world = World::new();
     let root = identity();
     let (old, other) = (member(&world, &root).await, world.registered().await);
-    let mut new = world.stranger(&root, 2).await;
+    let mut new = world.unregistered(&root, 2).await;
     let record = next(&old.person, &root, Some(&new));
     for _ in 0..2 {
         assert!(is_welcome(&old.ask(register(&new.certificate, &record)).await));
@@ -84,7 +84,7 @@ async fn a_device_that_others_named_registers_as_its_own_persons() {
         let world = World::new();
         let root = identity();
         let thief = member(&world, &root).await;
-        let mut victim = world.stranger(&identity(), 1).await;
+        let mut victim = world.unregistered(&identity(), 1).await;
         let named = certificate(&root, 2, victim.peer);
         let record = next(&thief.person, &root, Some(&victim));
         assert!(is_welcome(&thief.ask(register(&named, &record)).await));
@@ -114,7 +114,7 @@ async fn a_refused_registration_leaves_a_pending_mailbox() {
     let world = World::new();
     let root = identity();
     let thief = member(&world, &root).await;
-    let mut victim = world.stranger(&identity(), 1).await;
+    let mut victim = world.unregistered(&identity(), 1).await;
     let named = certificate(&root, 2, victim.peer);
     let record = next(&thief.person, &root, Some(&victim));
     assert!(is_welcome(&thief.ask(register(&named, &record)).await));

@@ -63,10 +63,10 @@ async fn welcome(node: &Node) -> Welcome {
 async fn a_root_comes_back_without_an_invitation() {
     let world = World::new();
     let root = identity();
-    let lost = world.stranger(&root, 1).await;
+    let lost = world.unregistered(&root, 1).await;
     assert!(matches!(lost.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
 
-    let mut new = world.stranger(&root, 2).await;
+    let mut new = world.unregistered(&root, 2).await;
     let answer = new.ask(recover(&root, &world.peer, &new.peer)).await;
     let Answer::Person(person) = answer else { panic!("{answer:?}") };
     let record = PersonRecord::parse(&person.person).unwrap();
@@ -84,14 +84,14 @@ async fn a_root_comes_back_without_an_invitation() {
 async fn a_proof_of_another_connection_is_refused() {
     let world = World::new();
     let root = identity();
-    let owner = world.stranger(&root, 1).await;
+    let owner = world.unregistered(&root, 1).await;
     assert!(matches!(owner.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
     for (hub, peer) in [(world.peer, owner.peer), (owner.peer, world.peer)] {
-        let thief = world.stranger(&identity(), 1).await;
+        let thief = world.unregistered(&identity(), 1).await;
         let answer = thief.ask(recover(&root, &hub, &peer)).await;
         assert_eq!(code(&answer), Some(Code::CERTIFICATE), "{answer:?}");
     }
-    let thief = world.stranger(&identity(), 1).await;
+    let thief = world.unregistered(&identity(), 1).await;
     let answer = thief.ask(recover(&identity(), &world.peer, &thief.peer)).await;
     // Another root proves itself, and is not known.
     assert_eq!(code(&answer), Some(Code::NONE), "{answer:?}");
@@ -103,22 +103,22 @@ async fn a_proof_of_another_connection_is_refused() {
 async fn without_a_token_only_a_next_record_registers() {
     let world = World::new();
     let root = identity();
-    let unknown = world.stranger(&root, 1).await;
+    let unknown = world.unregistered(&root, 1).await;
     let answer = unknown.ask(register(&unknown, &unknown.person)).await;
     assert_eq!(code(&answer), Some(Code::TOKEN), "{answer:?}");
-    let known = world.stranger(&root, 1).await;
+    let known = world.unregistered(&root, 1).await;
     assert!(matches!(known.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
     // A record of its own chain forks the person.
-    let fork = world.stranger(&root, 2).await;
+    let fork = world.unregistered(&root, 2).await;
     let answer = fork.ask(register(&fork, &fork.person)).await;
     assert_eq!(code(&answer), Some(Code::PERSON), "{answer:?}");
 
     let mut limits = HubLimits::default();
     limits.invites_devices = true;
     let strict = World::with(limits);
-    let known = strict.stranger(&root, 1).await;
+    let known = strict.unregistered(&root, 1).await;
     assert!(matches!(known.register(&strict.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
-    let new = strict.stranger(&root, 2).await;
+    let new = strict.unregistered(&root, 2).await;
     let next = replaced(&known.person, &root, &new, 2);
     let answer = new.ask(register(&new, &next)).await;
     assert_eq!(code(&answer), Some(Code::TOKEN), "{answer:?}");
@@ -152,7 +152,7 @@ async fn a_greeting_has_what_was_acknowledged_and_published() {
     let mut world = World::new();
     let sender = world.registered().await;
     let (root, signing) = (identity(), identity());
-    let mut receiver = world.stranger(&root, 1).await;
+    let mut receiver = world.unregistered(&root, 1).await;
     receiver.certificate = signed_by(&receiver, &root, &signing);
     let answer = receiver.register(&world.invite(1, u64::MAX / 4)).await;
     assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");

@@ -47,7 +47,7 @@ impl Team {
     async fn new() -> Self {
         let (world, root) = (World::new(), identity());
         let (mut first, mut second) =
-            (world.stranger(&root, 1).await, world.stranger(&root, 2).await);
+            (world.unregistered(&root, 1).await, world.unregistered(&root, 2).await);
         let (first_signing, signing) =
             (first.new_signing_key(&root), second.new_signing_key(&root));
         let token = world.invite(2, u64::MAX / 4);
@@ -57,7 +57,7 @@ impl Team {
         assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
 
         let other = identity();
-        let mut alice = world.stranger(&other, 1).await;
+        let mut alice = world.unregistered(&other, 1).await;
         let alice_signing = alice.new_signing_key(&other);
         assert!(matches!(alice.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
         for (node, signing) in [(&first, &first_signing), (&second, &signing)] {

@@ -23,7 +23,7 @@ use endseal_transport::{
 };
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct World {
     pub(crate) folder: Scratch,
@@ -86,7 +86,7 @@ impl World {
 
     /// Returns a registered device of a new person.
     pub(crate) async fn registered(&self) -> Node {
-        let node = self.stranger(&identity(), 1).await;
+        let node = self.unregistered(&identity(), 1).await;
         let token = self.invite(1, u64::MAX / 4);
         let answer = node.register(&token).await;
         assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
@@ -94,11 +94,11 @@ impl World {
     }
 
     /// Returns a connected but unregistered device of a person.
-    pub(crate) async fn stranger(&self, root: &Identity, number: u32) -> Node {
+    pub(crate) async fn unregistered(&self, root: &Identity, number: u32) -> Node {
         self.connect(root, number).await.unwrap()
     }
 
-    /// Like `stranger`, but returns an error if the hub refuses the connection.
+    /// Like `unregistered`, but returns an error if the hub refuses the connection.
     pub(crate) async fn connect(&self, root: &Identity, number: u32) -> Result<Node, ConnectError> {
         let device = identity();
         let person = person_record(root, number, &device);
@@ -247,7 +247,7 @@ impl Exchange {
 
     /// Returns the next answer, or `None` at the end.
     pub(crate) async fn receive(&mut self) -> Option<Answer> {
-        let received = timeout(PATIENCE, self.receiver.receive()).await.expect("in time");
+        let received = timeout(TIMEOUT, self.receiver.receive()).await.expect("in time");
         let frame = received.ok()??;
         Some(HubAnswer::decode(&frame.payload, payload_limits()).unwrap().answer)
     }

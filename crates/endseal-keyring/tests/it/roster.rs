@@ -195,9 +195,9 @@ fn changes_that_make_no_sense_are_refused() {
     let duplicate = InvalidMembers::DuplicateName(name("bob"));
     let error = next(RosterChanges::new().add(member("bob", 4)));
     assert_eq!(error, Some(ChangeRosterError::Members(duplicate)));
-    let mut nobody = RosterChanges::new();
-    nobody.remove(name("alice")).remove(name("bob")).remove(name("carol"));
-    assert_eq!(next(&mut nobody), Some(ChangeRosterError::Members(InvalidMembers::Empty)));
+    let mut no_one = RosterChanges::new();
+    no_one.remove(name("alice")).remove(name("bob")).remove(name("carol"));
+    assert_eq!(next(&mut no_one), Some(ChangeRosterError::Members(InvalidMembers::Empty)));
     // Removing twice has the effect of removing once; removing and adding replaces the member.
     let mut replaced = RosterChanges::new();
     replaced.add(member("bob", 4)).remove(name("bob")).remove(name("bob"));

@@ -40,7 +40,7 @@ impl Prepared {
         } else {
             key_wrap::unwrap(&own.key, context, wrapped)
         };
-        opened.map_err(|_| ProviderError::Unauthentic)
+        opened.map_err(|_| ProviderError::AuthenticationFailed)
     }
 }
 

@@ -36,7 +36,7 @@ impl Answered {
         // Something else that was encrypted under the same key.
         ContentKey::try_init_with(|out| match Base64::decode(text.as_bytes(), out) {
             Ok(decoded) if decoded.len() == ContentKey::LEN => Ok(()),
-            _ => Err(ProviderError::Unauthentic),
+            _ => Err(ProviderError::AuthenticationFailed),
         })
     }
 
@@ -63,7 +63,7 @@ impl Answered {
             (400, _) if self.says("disallowed by policy") => ProviderError::Refused,
             // "cipher: message authentication failed", and every other fault in the stored
             // ciphertext: one error for all of them.
-            (400, Asked::Decrypt) => ProviderError::Unauthentic,
+            (400, Asked::Decrypt) => ProviderError::AuthenticationFailed,
             (404, _) => ProviderError::UnknownKey,
             (503, _) if self.says("sealed") => unavailable(SEALED_FOR),
             // 412: a replica that has not caught up; 429: quotas; 472 and 473: a stand-by.

@@ -64,7 +64,7 @@ async fn a_key_is_asked_for_once_until_its_time_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_leave_memory_when_nobody_asks() {
+async fn keys_leave_memory_when_no_one_asks() {
     let (scripted, cached) = cached(limits());
     for n in 0..5 {
         open(&cached, &wrapped(&scripted, n).await).await.ok().unwrap();
@@ -108,7 +108,7 @@ async fn what_was_written_is_read_without_a_question() {
     assert_eq!(scripted.asked(), 1);
     // Another context is another entry, so the provider is asked.
     let outcome = cached.unwrap(&wrapped.key_id, b"other", &wrapped.bytes).await;
-    assert_eq!((outcome.err(), scripted.asked()), (Some(ProviderError::Unauthentic), 1));
+    assert_eq!((outcome.err(), scripted.asked()), (Some(ProviderError::AuthenticationFailed), 1));
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn a_boundary_moved_between_the_parts_is_another_question() {
     scripted.asked();
     let moved = [b"t", &wrapped.bytes[..]].concat();
     let outcome = cached.unwrap(&wrapped.key_id, b"contex", &moved).await;
-    assert_eq!((outcome.err(), scripted.asked()), (Some(ProviderError::Unauthentic), 1));
+    assert_eq!((outcome.err(), scripted.asked()), (Some(ProviderError::AuthenticationFailed), 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -156,7 +156,7 @@ async fn failures_of_authentication_are_not_remembered_and_no_outage() {
     let mut wrapped = wrapped(&scripted, 1).await;
     wrapped.bytes[20] ^= 1;
     for _ in 0..10 {
-        assert_eq!(open(&cached, &wrapped).await.err(), Some(ProviderError::Unauthentic));
+        assert_eq!(open(&cached, &wrapped).await.err(), Some(ProviderError::AuthenticationFailed));
     }
     assert_eq!((scripted.asked(), cached.entries(), cached.is_paused()), (10, 0, false));
     wrapped.bytes[20] ^= 1;

@@ -20,7 +20,7 @@ pub(crate) async fn opens_what_it_wrapped(provider: &dyn KeyProvider) -> Wrapped
     assert!(opened.ok().unwrap() == key(7));
     for context in [&b"contexu"[..], b"", b"context\0"] {
         let outcome = provider.unwrap(&wrapped.key_id, context, &wrapped.bytes).await;
-        assert_eq!(outcome.err(), Some(ProviderError::Unauthentic));
+        assert_eq!(outcome.err(), Some(ProviderError::AuthenticationFailed));
     }
     let outcome = provider.unwrap(&id("another"), b"context", &wrapped.bytes).await;
     assert_eq!(outcome.err(), Some(ProviderError::UnknownKey));
@@ -33,12 +33,12 @@ pub(crate) async fn refuses_changes(provider: &dyn KeyProvider, wrapped: &Wrappe
         let mut bad = wrapped.bytes.clone();
         bad[at] ^= 1;
         let outcome = provider.unwrap(&wrapped.key_id, b"context", &bad).await;
-        assert_eq!(outcome.err(), Some(ProviderError::Unauthentic), "{at}");
+        assert_eq!(outcome.err(), Some(ProviderError::AuthenticationFailed), "{at}");
         let short = &wrapped.bytes[..at];
         let outcome = provider.unwrap(&wrapped.key_id, b"context", short).await;
-        assert_eq!(outcome.err(), Some(ProviderError::Unauthentic), "{at}");
+        assert_eq!(outcome.err(), Some(ProviderError::AuthenticationFailed), "{at}");
     }
     let long = [&wrapped.bytes[..], b"A"].concat();
     let outcome = provider.unwrap(&wrapped.key_id, b"context", &long).await;
-    assert_eq!(outcome.err(), Some(ProviderError::Unauthentic));
+    assert_eq!(outcome.err(), Some(ProviderError::AuthenticationFailed));
 }

@@ -62,7 +62,7 @@ async fn a_rotation_keeps_what_was_wrapped_before() {
     }
     // The same bytes under the id of the other key.
     let outcome = provider.unwrap(&new.key_id, b"context", &old.bytes).await;
-    assert_eq!(outcome.err(), Some(ProviderError::Unauthentic));
+    assert_eq!(outcome.err(), Some(ProviderError::AuthenticationFailed));
 }
 
 /// A random source that returns the same byte a limited number of times.
@@ -197,7 +197,7 @@ fn every_changed_byte_of_a_sealed_ring_is_refused() {
 }
 
 #[tokio::test]
-async fn a_provider_waits_for_nobody_while_it_is_replaced() {
+async fn a_provider_waits_for_no_one_while_it_is_replaced() {
     let text = ring(2).to_open_text();
     let provider = Arc::new(RingProvider::new(parse(&text).ok().unwrap()));
     let wrapped = provider.wrap(b"", &key(1)).await.ok().unwrap();

@@ -44,7 +44,7 @@ async fn unwrapped(ring: Ring, vector: &Value) -> Result<String, &'static str> {
     let (context, wrapped) = (unhex(text("context")), unhex(text("wrapped")));
     match provider.unwrap(&id(text("key-id")), &context, &wrapped).await {
         Ok(key) => Ok(hex(key.expose_secret())),
-        Err(ProviderError::Unauthentic) => Err("authentication"),
+        Err(ProviderError::AuthenticationFailed) => Err("authentication"),
         Err(ProviderError::UnknownKey) => Err("unknown"),
         Err(other) => panic!("{other:?}"),
     }

@@ -12,7 +12,7 @@ use super::{Error, Id, MAX_LINE, Page, Reply, Request, TextRow, socket};
 use crate::home::Home;
 
 /// Timeout for a reply. The process may be busy with a backlog for some time.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Client of the process that is connected to the hub. Each call opens a connection of its own.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Client {
     /// Returns [`CallError::Line`] if the socket exists and cannot be used.
     pub fn find(home: &Home) -> Result<Option<Self>, CallError> {
         let own = Self { socket: socket(home) };
-        match own.connect(Some(PATIENCE)) {
+        match own.connect(Some(TIMEOUT)) {
             Ok(_) => Ok(Some(own)),
             Err(CallError::NotRunning) => Ok(None),
             Err(error) => Err(error),
@@ -52,8 +52,8 @@ impl Client {
     /// # Errors
     /// Returns [`CallError`] if the call fails or the process refuses it.
     pub fn call(&self, request: &Request) -> Result<Reply, CallError> {
-        let patience = (!matches!(request, Request::Sync { .. })).then_some(PATIENCE);
-        let mut client = self.send(request, patience)?;
+        let timeout = (!matches!(request, Request::Sync { .. })).then_some(TIMEOUT);
+        let mut client = self.send(request, timeout)?;
         receive(&mut client, |line| Reply::read(request, line.result?.get()).ok())
     }
 
@@ -70,19 +70,19 @@ impl Client {
     fn send(
         &self,
         request: &Request,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<ControlClient, CallError> {
         let line = request.to_line(&Id::Number(1)).map_err(|error| match error {
             ControlLineError::Length => CallError::TooLong,
             error => error.into(),
         })?;
-        let mut client = self.connect(patience)?;
+        let mut client = self.connect(timeout)?;
         client.send(&line)?;
         Ok(client)
     }
 
-    fn connect(&self, patience: Option<Duration>) -> Result<ControlClient, CallError> {
-        ControlClient::connect(&self.socket, patience).map_err(|error| match error {
+    fn connect(&self, timeout: Option<Duration>) -> Result<ControlClient, CallError> {
+        ControlClient::connect(&self.socket, timeout).map_err(|error| match error {
             ControlConnectError::Io(error) => CallError::Line(error.into()),
             _ => CallError::NotRunning,
         })

@@ -116,7 +116,7 @@ impl<'k> LetterReader<'k> {
         letters: &[ArrivedLetter],
     ) -> Result<(), SyncError> {
         let known = |identity: &PublicKey| engine.with(|it| directory::known(it, identity));
-        let mut strangers = HashSet::new();
+        let mut unknown_senders = HashSet::new();
         for head in letters.iter().map(|it| it.head).collect::<HashSet<_>>() {
             let identity = head.sender.identity;
             let group = self.groups.get(&head.group);
@@ -127,12 +127,12 @@ impl<'k> LetterReader<'k> {
                 entry.insert(known(&identity)?);
             }
             if self.device_key(&head).is_none() {
-                strangers.insert(identity);
+                unknown_senders.insert(identity);
             }
         }
-        let strangers: Vec<_> = strangers.into_iter().collect();
-        directory::find_many(hub, engine, &strangers).await?;
-        for identity in strangers {
+        let unknown_senders: Vec<_> = unknown_senders.into_iter().collect();
+        directory::find_many(hub, engine, &unknown_senders).await?;
+        for identity in unknown_senders {
             self.members.insert(identity, known(&identity)?);
         }
         Ok(())

@@ -71,7 +71,7 @@ pub(super) struct Mailbox<'m, 'e> {
     /// Number of gaps that the hub has reported.
     gaps: usize,
     /// Credit of delivered frames, which is not yet returned to the hub.
-    owed: Credit,
+    due_credit: Credit,
 }
 
 impl<'m, 'e> Mailbox<'m, 'e> {
@@ -94,9 +94,20 @@ impl<'m, 'e> Mailbox<'m, 'e> {
         exchange.send(Request::Subscribe(Subscribe { after, frames, bytes })).await?;
         let subscription = Subscription::new(after, CREDIT);
         let linked_by = engine.transaction(|transaction| linked_by(transaction))?;
-        let (backlog, owed) = (Backlog::new(linked_by), Credit { frames: 0, bytes: 0 });
+        let (backlog, due_credit) = (Backlog::new(linked_by), Credit { frames: 0, bytes: 0 });
         let (due, gaps) = (None, 0);
-        Ok(Self { hub, engine, keys, exchange, subscription, backlog, due, parked, gaps, owed })
+        Ok(Self {
+            hub,
+            engine,
+            keys,
+            exchange,
+            subscription,
+            backlog,
+            due,
+            parked,
+            gaps,
+            due_credit,
+        })
     }
 
     /// Opens the parked letters that can be opened now.
@@ -229,8 +240,8 @@ impl<'m, 'e> Mailbox<'m, 'e> {
     async fn deliver(&mut self, report: &mut SyncReport) -> Result<(), SyncError> {
         let Some(position) = self.backlog.position else { return Ok(()) };
         let Credit { frames, bytes } = self.backlog.credit();
-        self.owed.frames += frames;
-        self.owed.bytes += bytes;
+        self.due_credit.frames += frames;
+        self.due_credit.bytes += bytes;
         let mut letters = self.parked.before(self.engine, &self.backlog.letters)?;
         letters.append(&mut self.backlog.letters);
         let verdicts = open(self.hub, self.engine, self.keys, &letters).await?;
@@ -247,11 +258,11 @@ impl<'m, 'e> Mailbox<'m, 'e> {
 
     /// Returns the credit of the delivered frames to the hub.
     async fn pay(&mut self) -> Result<(), HubError> {
-        let Credit { frames, bytes } = self.owed;
+        let Credit { frames, bytes } = self.due_credit;
         if frames == 0 {
             return Ok(());
         }
-        self.owed = Credit { frames: 0, bytes: 0 };
+        self.due_credit = Credit { frames: 0, bytes: 0 };
         self.subscription.give(Credit { frames, bytes });
         self.exchange.send(Request::Credit(CreditRequest { frames, bytes })).await
     }

@@ -10,7 +10,7 @@ use endseal_delivery::limit::MAX_PAYLOAD;
 use endseal_delivery::node::HubFault;
 use endseal_delivery::payload_limits;
 use endseal_transport::{Connection, Frame, FrameReceiver, FrameSender, Kind, Limits};
-use tokio::time::timeout;
+use tokio::time;
 
 use super::error::HubError;
 
@@ -27,14 +27,14 @@ pub fn hub_limits() -> Limits {
 #[derive(Debug)]
 pub struct HubClient<'c> {
     connection: &'c Connection,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl<'c> HubClient<'c> {
-    /// Makes a client with a timeout: a request fails if the hub does not answer within `patience`.
+    /// Makes a client with a timeout: a request fails if the hub does not answer within `timeout`.
     #[must_use]
-    pub const fn new(connection: &'c Connection, patience: Duration) -> Self {
-        Self { connection, patience }
+    pub const fn new(connection: &'c Connection, timeout: Duration) -> Self {
+        Self { connection, timeout }
     }
 
     /// The peer id of the hub, as the connection has proved it.
@@ -85,21 +85,21 @@ impl<'c> HubClient<'c> {
 
     /// Opens an exchange on the connection.
     pub(super) async fn open(&self) -> Result<HubExchange, HubError> {
-        let opened = timeout(self.patience, self.connection.open_exchange()).await;
+        let opened = time::timeout(self.timeout, self.connection.open_exchange()).await;
         let (sender, receiver) = opened.map_err(|_| HubError::Stalled)??;
-        Ok(HubExchange { sender, receiver, patience: self.patience })
+        Ok(HubExchange { sender, receiver, timeout: self.timeout })
     }
 }
 
 /// Receiving half of an exchange, after the last request was sent.
 pub(super) struct Answers {
     receiver: FrameReceiver,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Answers {
     async fn next(&mut self) -> Result<Answer, HubError> {
-        let frame = timeout(self.patience, self.receiver.receive()).await;
+        let frame = time::timeout(self.timeout, self.receiver.receive()).await;
         let frame = frame.map_err(|_| HubError::Stalled)??.ok_or(HubError::Ended)?;
         let answer = HubAnswer::decode(&frame.payload, payload_limits());
         match answer.map_err(|_| HubFault::Answer)?.answer {
@@ -113,7 +113,7 @@ impl Answers {
 pub(super) struct HubExchange {
     sender: FrameSender,
     receiver: FrameReceiver,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl HubExchange {
@@ -127,19 +127,19 @@ impl HubExchange {
     pub(super) async fn feed(&mut self, request: Request) -> Result<(), HubError> {
         let payload = HubRequest::from(request).to_vec(payload_limits());
         let frame = Frame::new(Kind::Control, payload.map_err(|_| HubError::TooLong)?);
-        let fed = timeout(self.patience, self.sender.feed(&frame)).await;
+        let fed = time::timeout(self.timeout, self.sender.feed(&frame)).await;
         Ok(fed.map_err(|_| HubError::Stalled)??)
     }
 
     /// Sends the queued requests.
     pub(super) async fn flush(&mut self) -> Result<(), HubError> {
-        let flushed = timeout(self.patience, self.sender.flush()).await;
+        let flushed = time::timeout(self.timeout, self.sender.flush()).await;
         Ok(flushed.map_err(|_| HubError::Stalled)??)
     }
 
     /// Returns the payload of the next answer, or fails after the timeout.
     pub(super) async fn next(&mut self) -> Result<Bytes, HubError> {
-        timeout(self.patience, self.wait()).await.map_err(|_| HubError::Stalled)?
+        time::timeout(self.timeout, self.wait()).await.map_err(|_| HubError::Stalled)?
     }
 
     /// Returns the payload of the next answer, without a timeout. This is cancel-safe: a dropped
@@ -150,20 +150,20 @@ impl HubExchange {
 
     /// Ends the sending direction. The answers can still be received.
     pub(super) async fn end(self) -> Result<Answers, HubError> {
-        let Self { sender, receiver, patience } = self;
+        let Self { sender, receiver, timeout } = self;
         sender.end().await?;
-        Ok(Answers { receiver, patience })
+        Ok(Answers { receiver, timeout })
     }
 
     /// Ends the sending direction, and waits until the hub has read all requests. Remaining answers
     /// are dropped.
     pub(super) async fn finish(self) -> Result<(), HubError> {
-        let Self { sender, mut receiver, patience } = self;
+        let Self { sender, mut receiver, timeout } = self;
         sender.end().await?;
         let end = async {
             while receiver.receive().await?.is_some() {}
             Ok(())
         };
-        timeout(patience, end).await.map_err(|_| HubError::Stalled)?
+        time::timeout(timeout, end).await.map_err(|_| HubError::Stalled)?
     }
 }

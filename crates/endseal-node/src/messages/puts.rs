@@ -41,7 +41,7 @@ const SPAN: u64 = 1_000;
 /// Limit on the devices of a person.
 const MAX_DEVICES: usize = 16;
 /// Limit on consecutive exchanges in which the hub accepts nothing.
-const MAX_IN_VAIN: u32 = 8;
+const MAX_WITHOUT_PROGRESS: u32 = 8;
 /// Limit on the wait that a hub may request.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
@@ -80,7 +80,7 @@ async fn put_some(
     full: &mut HashSet<PeerId>,
     report: &mut SyncReport,
 ) -> Result<(), SyncError> {
-    let mut in_vain = 0;
+    let mut without_progress = 0;
     loop {
         let before = (report.sent + report.receipts, full.len());
         let mut round = Round { puts: Puts::new(), after: 0, is_receipts, full, refusal: None };
@@ -95,7 +95,7 @@ async fn put_some(
         exchange.end().await?;
         let refusal = round.refusal;
         let after = (report.sent + report.receipts, full.len());
-        in_vain = if after > before { 0 } else { in_vain + 1 };
+        without_progress = if after > before { 0 } else { without_progress + 1 };
         if full.len() > before.1 && !is_receipts {
             requeue(engine, full)?;
         }
@@ -103,7 +103,9 @@ async fn put_some(
             None => return Ok(()),
             // The receipts wait for the next sync and delay no text.
             Some(wait) if is_receipts && !wait.is_zero() => return Ok(()),
-            Some(_) if in_vain > MAX_IN_VAIN => return Err(HubError::Refused(Code::RATE).into()),
+            Some(_) if without_progress > MAX_WITHOUT_PROGRESS => {
+                return Err(HubError::Refused(Code::RATE).into());
+            }
             Some(wait) => sleep(wait).await,
         }
     }

@@ -127,7 +127,7 @@ async fn reach(
             continue;
         }
         let sessions = engine.transaction(|transaction| transaction.sessions(address))?;
-        if sessions.iter().any(|it| it.standing == SessionStatus::Active) {
+        if sessions.iter().any(|it| it.status == SessionStatus::Active) {
             reached.push(device);
             continue;
         }

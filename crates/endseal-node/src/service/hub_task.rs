@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::dialer::{DialError, Dialed};
 use super::hub_state::HubState;
-use super::{FAREWELL, ServiceOptions};
+use super::{CLOSE_TIMEOUT, ServiceOptions};
 use crate::api::{Error, ErrorKind};
 use crate::error_line::line;
 use crate::messages::{HubClient, LetterKeys, SharedEngine, Stay, SyncError};
@@ -33,13 +33,13 @@ pub(super) async fn stay_connected(
             Ok(Dialed { endpoint, connection }) => {
                 state.connected(endpoint);
                 let begin = Instant::now();
-                let hub = HubClient::new(&connection, options.patience);
+                let hub = HubClient::new(&connection, options.timeout);
                 let ended = stay(&hub, engine, own, options, state).await;
                 if begin.elapsed() > WORKED {
                     failures = 0;
                 }
                 if let Some(endpoint) = state.endpoint() {
-                    let _ = timeout(FAREWELL, endpoint.close(CloseCode::Done)).await;
+                    let _ = timeout(CLOSE_TIMEOUT, endpoint.close(CloseCode::Done)).await;
                 }
                 ended
             }

@@ -38,7 +38,7 @@ pub struct Tally {
     /// Groups that this device joined.
     pub joined: Vec<JoinedGroup>,
     /// Groups that were not joined because their inviter was not accepted. They are counted in
-    /// `failures` as `stranger`.
+    /// `failures` as `unknown-sender`.
     pub uninvited: Vec<JoinedGroup>,
     /// Messages that were not opened, by the code of the failure. Parked messages that failed now
     /// are included.
@@ -111,7 +111,7 @@ impl<'a> Reception<'a> {
     }
 
     /// Accepts welcomes of the inviters for which `accepts` returns true. Other welcomes are
-    /// counted as failures with the code `stranger`.
+    /// counted as failures with the code `unknown-sender`.
     ///
     /// The caller MUST show the inviter and the members of each group in [`Tally::joined`].
     #[must_use]
@@ -209,7 +209,7 @@ impl<'a> Reception<'a> {
                 return Ok(());
             }
             Err(NotJoined::Uninvited(group)) => {
-                tally.add_failure("stranger");
+                tally.add_failure("unknown-sender");
                 tally.uninvited.push(*group);
                 return Ok(());
             }

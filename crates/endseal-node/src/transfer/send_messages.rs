@@ -59,7 +59,7 @@ struct Window {
     confirmed: Notify,
     /// True when all texts were sent.
     sent: RefCell<bool>,
-    begun: Notify,
+    started: Notify,
 }
 
 async fn send(
@@ -99,13 +99,13 @@ async fn send(
         let before = if window.waiting.borrow().is_empty() { 0 } else { window.bytes.get() };
         window.bytes.set(before + len);
         window.waiting.borrow_mut().add(id);
-        window.begun.notify_one();
+        window.started.notify_one();
         let frame = Frame::new(Kind::Message, message);
         stall.wait(connection, len, stream.send(&frame)).await??;
         count += 1;
     }
     *window.sent.borrow_mut() = true;
-    window.begun.notify_one();
+    window.started.notify_one();
     stall.wait(connection, window.bytes.get(), stream.finish()).await??;
     Ok(count)
 }
@@ -116,7 +116,7 @@ async fn confirm(
     window: &Window,
     progress: Progress<'_>,
 ) -> Result<(), SendError> {
-    window.begun.notified().await;
+    window.started.notified().await;
     let mut confirmed = 0;
     loop {
         if *window.sent.borrow() && window.waiting.borrow().is_empty() {
@@ -125,7 +125,7 @@ async fn confirm(
         // No message waits for a receipt. All texts may have been sent by the time of the
         // notification.
         if window.waiting.borrow().is_empty() {
-            window.begun.notified().await;
+            window.started.notified().await;
             continue;
         }
         let frame = stall.wait(connection, window.bytes.get(), receipts.receive()).await??;

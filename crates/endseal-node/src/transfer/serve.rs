@@ -16,9 +16,9 @@ use super::reception::Reception;
 use super::request::Request;
 
 /// An exchange whose first frame has arrived, or never will.
-type Begun = (Result<Option<Frame>, ReceiveError>, FrameReceiver, FrameSender);
+type Started = (Result<Option<Frame>, ReceiveError>, FrameReceiver, FrameSender);
 
-async fn begin(mut stream: FrameReceiver, answers: FrameSender) -> Begun {
+async fn begin(mut stream: FrameReceiver, answers: FrameSender) -> Started {
     (stream.receive().await, stream, answers)
 }
 
@@ -37,8 +37,8 @@ pub async fn receive(
     let (files, mut waiting_files) = mpsc::channel::<Request>(WAITING);
     let (series, mut waiting_series) = mpsc::channel::<Request>(WAITING);
     let (echoes, mut waiting_echoes) = mpsc::channel::<Request>(WAITING);
-    let dispatch = async move |begun: Begun| {
-        let (first, stream, answers) = begun;
+    let dispatch = async move |started: Started| {
+        let (first, stream, answers) = started;
         match first {
             Ok(Some(first)) => {
                 let queue = match first.kind() {
@@ -67,15 +67,15 @@ pub async fn receive(
                     Ok((answers, stream)) => beginning.spawn(begin(stream, answers)),
                     Err(error) => break error,
                 },
-                Some(Ok(begun)) = beginning.join_next() => {
-                    dispatch(begun).await;
+                Some(Ok(started)) = beginning.join_next() => {
+                    dispatch(started).await;
                     continue;
                 }
             };
         };
-        while let Some(begun) = beginning.join_next().await {
-            if let Ok(begun) = begun {
-                dispatch(begun).await;
+        while let Some(started) = beginning.join_next().await {
+            if let Ok(started) = started {
+                dispatch(started).await;
             }
         }
         ended

@@ -31,9 +31,9 @@ impl Storage {
         let path = folder.join(name.as_str());
         let (pieces, mut coming) = mpsc::channel::<Bytes>(BEHIND);
         let destination = path.clone();
-        let begun =
+        let started =
             blocking(move || AtomicFile::create(&destination, Existing::Keep, Readers::Umask));
-        let mut file = begun.await?;
+        let mut file = started.await?;
         let destination = path.clone();
         let written = spawn_blocking(move || {
             let mut unsynced = 0;

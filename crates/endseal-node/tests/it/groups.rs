@@ -149,7 +149,7 @@ fn two_groups_of_one_name_are_not_mixed() {
 }
 
 #[test]
-fn an_epoch_key_that_somebody_else_sealed_is_refused() {
+fn an_epoch_key_that_another_sealed_is_refused() {
     let (owner, mallory) = (identity(), identity());
     let id = GroupId::generate(&mut OsRandom, &owner, &name("team")).unwrap();
     let key = *owner.public().ed25519();

@@ -29,7 +29,7 @@ fn record(root: &Identity, device: &Identity) -> PersonRecord {
 
 #[test]
 fn a_removed_device_opens_its_own_epochs_alone() {
-    let [root, lost, new, stranger] = [(); 4].map(|()| identity());
+    let [root, lost, new, outsider] = [(); 4].map(|()| identity());
     let first = record(&root, &lost);
     let mut changes = PersonChanges::new();
     changes.remove(number(1)).add(number(2), new.public().clone());
@@ -46,7 +46,7 @@ fn a_removed_device_opens_its_own_epochs_alone() {
         (&root, [true, true]),
         (&lost, [true, false]),
         (&new, [false, true]),
-        (&stranger, [false; 2]),
+        (&outsider, [false; 2]),
     ] {
         assert_eq!([opens(member, &first), opens(member, &second)], [in_first, in_second]);
     }

@@ -124,8 +124,8 @@ fn a_file_larger_than_a_piece_is_read_from_front_to_end() {
     let conversation = ConversationId::Group(b"team".to_vec());
     assert_eq!(sessions::waiting(&mut alice, &conversation).unwrap(), TEXTS);
     let path = scratch.path("out");
-    let begun = AtomicFile::create(&path, Existing::Keep, Readers::Umask).unwrap();
-    assert_eq!(sessions::write_outbox(&mut alice, &conversation, begun).unwrap(), TEXTS);
+    let started = AtomicFile::create(&path, Existing::Keep, Readers::Umask).unwrap();
+    assert_eq!(sessions::write_outbox(&mut alice, &conversation, started).unwrap(), TEXTS);
     assert_eq!(sessions::waiting(&mut alice, &conversation).unwrap(), 0);
 
     let mut at = Vec::new();

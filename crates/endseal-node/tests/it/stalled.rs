@@ -90,13 +90,13 @@ fn a_receiver_that_stops_is_given_up_at_every_stage() {
                 if len == 0 && stage == Stage::Content {
                     continue;
                 }
-                let begun = Instant::now();
+                let started = Instant::now();
                 let sent = send_to(stage, len).await;
                 assert!(
                     matches!(sent, Err(SendFileError::Send(SendError::Stalled))),
                     "{stage:?} {len}: {sent:?}"
                 );
-                assert!(begun.elapsed() >= LIMIT, "{stage:?}: not before the limit");
+                assert!(started.elapsed() >= LIMIT, "{stage:?}: not before the limit");
             }
         }
     });
@@ -157,13 +157,13 @@ fn a_slow_receiver_is_not_given_up() {
         let (asking, taking) = pair.connect().await;
         let content = file(None, Cursor::new(vec![7; LONG]));
         let stall = StallTimeout::new(Duration::from_millis(1_200));
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut nothing = |_| ();
         let sending = send_file(&asking, content, stall, &mut nothing);
         let receiving = receive_until(&taking, Stage::Never, Duration::from_millis(20));
         let (sent, received) = tokio::join!(sending, receiving);
         assert_eq!((sent.unwrap(), received), (LONG as u64, LONG as u64));
-        assert!(begun.elapsed() > Duration::from_millis(2_400), "longer than it may stand still");
+        assert!(started.elapsed() > Duration::from_millis(2_400), "longer than it may stand still");
     });
 }
 

@@ -183,7 +183,7 @@ fn an_expiration_counts_however_its_digits_are_written() {
 #[test]
 fn others_do_not_unwrap() {
     let wrap = wrapped(&template(14, "hidden"), &WRAPPING, &mut FixedRandom::new(5)).unwrap();
-    for other in ["author", "a stranger"] {
+    for other in ["author", "an outsider"] {
         assert_eq!(open(&wrap, &key(other)), Err(UnwrapError::Authentication));
     }
 }

@@ -204,7 +204,7 @@ fn lengths_end_where_the_format_does() {
 }
 
 #[test]
-fn both_sides_share_a_conversation_and_strangers_do_not() {
+fn both_sides_share_a_conversation_and_outsiders_do_not() {
     let (a, b, c) = (key("a"), key("b"), key("c"));
     let payload = seal(&Conversation::new(&a, &b.public_key()), b"between us", &[7; 32]);
     assert_eq!(open(&Conversation::new(&b, &a.public_key()), &payload).unwrap(), b"between us");

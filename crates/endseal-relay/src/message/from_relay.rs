@@ -146,9 +146,9 @@ pub fn challenge(challenge: &str) -> Bytes {
     texts(b"[\"AUTH\"", &[challenge])
 }
 
-/// Appends texts to an array whose start is `begun`, and closes it.
-fn texts(begun: &[u8], texts: &[&str]) -> Bytes {
-    let mut out = begun.to_vec();
+/// Appends texts to an array whose start is `started`, and closes it.
+fn texts(started: &[u8], texts: &[&str]) -> Bytes {
+    let mut out = started.to_vec();
     for text in texts {
         out.put(b",");
         write::text(&mut out, (*text).into());

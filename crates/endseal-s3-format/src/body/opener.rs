@@ -12,7 +12,7 @@ use crate::header::Header;
 use crate::record::Record;
 use crate::size::{SHORT_TAIL, SHORT_TAIL_LEN, sealed_len, tail_len_max};
 use crate::tail::{self, record_context};
-use crate::{ContentKey, Unauthentic};
+use crate::{AuthenticationFailed, ContentKey};
 
 /// Opens all of a whole object, from its first byte to its last.
 ///
@@ -54,10 +54,10 @@ impl WholeOpener {
     /// Prepares the opening of a whole object under `key`, and compares the commitment of `header`.
     ///
     /// # Errors
-    /// [`Unauthentic`] if `key` is not the key of `header`, or the header is that of a multipart
-    /// object.
-    pub fn new(header: &Header, key: &ContentKey) -> Result<Self, Unauthentic> {
-        let plaintext_len = header.plaintext_len().ok_or(Unauthentic)?;
+    /// [`AuthenticationFailed`] if `key` is not the key of `header`, or the header is that of a
+    /// multipart object.
+    pub fn new(header: &Header, key: &ContentKey) -> Result<Self, AuthenticationFailed> {
+        let plaintext_len = header.plaintext_len().ok_or(AuthenticationFailed)?;
         let source = KeySource::new(key);
         let keys = header.keys(&source)?;
         Ok(Self { keys, source, plaintext_len, state: State::Chunks { index: 0 } })
@@ -77,10 +77,10 @@ impl WholeOpener {
     /// gives it again with more bytes behind it.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is another object or was changed; every later call fails too. The
-    /// content that was given before is authentic but incomplete: the caller MUST let the reader
-    /// know that it was cut.
-    pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+    /// [`AuthenticationFailed`] if it is another object or was changed; every later call fails too.
+    /// The content that was given before is authentic but incomplete: the caller MUST let the
+    /// reader know that it was cut.
+    pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, AuthenticationFailed> {
         let taken = self.open_full(buffer);
         self.open_end(buffer, taken)
     }
@@ -96,7 +96,7 @@ impl WholeOpener {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn open_short(&mut self, buffer: &[u8]) -> Result<Taken, Unauthentic> {
+    pub fn open_short(&mut self, buffer: &[u8]) -> Result<Taken, AuthenticationFailed> {
         self.open_end(buffer, Ok(Taken::default()))
     }
 
@@ -104,14 +104,14 @@ impl WholeOpener {
     /// record of the object.
     ///
     /// # Errors
-    /// [`Unauthentic`] if something is missing or was refused.
-    pub fn finish(self) -> Result<(Zeroizing<Vec<u8>>, Record), Unauthentic> {
-        let State::Verified { last, record } = self.state else { return Err(Unauthentic) };
+    /// [`AuthenticationFailed`] if something is missing or was refused.
+    pub fn finish(self) -> Result<(Zeroizing<Vec<u8>>, Record), AuthenticationFailed> {
+        let State::Verified { last, record } = self.state else { return Err(AuthenticationFailed) };
         Ok((last, record))
     }
 
     /// Opens full chunks, which all but the last one are.
-    fn open_full(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+    fn open_full(&mut self, buffer: &mut [u8]) -> Result<Taken, AuthenticationFailed> {
         let mut taken = Taken::default();
         let State::Chunks { index } = &mut self.state else { return Ok(taken) };
         while *index < last_index(self.plaintext_len)
@@ -130,8 +130,8 @@ impl WholeOpener {
     fn open_end(
         &mut self,
         buffer: &[u8],
-        taken: Result<Taken, Unauthentic>,
-    ) -> Result<Taken, Unauthentic> {
+        taken: Result<Taken, AuthenticationFailed>,
+    ) -> Result<Taken, AuthenticationFailed> {
         let taken = taken.and_then(|taken| self.open_last(buffer, taken));
         if taken.is_err() {
             self.state = State::Failed;
@@ -140,7 +140,11 @@ impl WholeOpener {
     }
 
     /// Opens the last chunk and the tail.
-    fn open_last(&mut self, buffer: &[u8], mut taken: Taken) -> Result<Taken, Unauthentic> {
+    fn open_last(
+        &mut self,
+        buffer: &[u8],
+        mut taken: Taken,
+    ) -> Result<Taken, AuthenticationFailed> {
         loop {
             match &mut self.state {
                 State::Chunks { index } if *index < last_index(self.plaintext_len) => {
@@ -160,7 +164,7 @@ impl WholeOpener {
                     let len =
                         usize::try_from(*left).map_or(rest.len(), |left| left.min(rest.len()));
                     if rest.iter().take(len).any(|byte| *byte != 0) {
-                        return Err(Unauthentic);
+                        return Err(AuthenticationFailed);
                     }
                     taken.sealed += len;
                     *left -= len as u64;
@@ -178,12 +182,12 @@ impl WholeOpener {
                     };
                     let record = tail::open_frame(keys, Form::Whole, 0, &buffer[frame])?;
                     if record.plaintext_len() != self.plaintext_len {
-                        return Err(Unauthentic);
+                        return Err(AuthenticationFailed);
                     }
                     self.state = State::Verified { last: core::mem::take(last), record };
                 }
                 State::Verified { .. } if taken.sealed == buffer.len() => return Ok(taken),
-                State::Verified { .. } | State::Failed => return Err(Unauthentic),
+                State::Verified { .. } | State::Failed => return Err(AuthenticationFailed),
             }
         }
     }

@@ -106,6 +106,6 @@ fn other_part_tags_are_refused() {
         format!("W/\"abc-{digits}\""),
         format!("-{digits}"),
     ] {
-        assert_eq!(PartTag::parse(&tag), Err(Unauthentic), "{tag}");
+        assert_eq!(PartTag::parse(&tag), Err(AuthenticationFailed), "{tag}");
     }
 }

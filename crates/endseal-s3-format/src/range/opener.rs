@@ -10,7 +10,7 @@ use crate::chunks::Taken;
 use crate::form::Form;
 use crate::header::Header;
 use crate::record::Entry;
-use crate::{ContentKey, Unauthentic, part};
+use crate::{AuthenticationFailed, ContentKey, part};
 
 /// Opens the bytes that a [`RangePlan`] named, in their order.
 ///
@@ -52,31 +52,33 @@ impl RangePlan {
     /// them.
     ///
     /// # Errors
-    /// [`Unauthentic`] if `key` is not the key of `header`, the plan is for another form or length
-    /// than the header says, or a salt is missing.
+    /// [`AuthenticationFailed`] if `key` is not the key of `header`, the plan is for another form
+    /// or length than the header says, or a salt is missing.
     pub fn opener(
         self,
         header: &Header,
         key: &ContentKey,
         salt: Option<[u8; SALT_LEN]>,
-    ) -> Result<RangeOpener, Unauthentic> {
+    ) -> Result<RangeOpener, AuthenticationFailed> {
         let keys = header.keys(&KeySource::new(key))?;
         let first = self.start / CHUNK;
         let begins_with_salt = |entry: &Entry| self.is_all || (entry.salt.is_none() && first == 0);
         let (stage, parts) = match self.content {
             Content::Body { plaintext_len } => {
                 if header.plaintext_len() != Some(plaintext_len) {
-                    return Err(Unauthentic);
+                    return Err(AuthenticationFailed);
                 }
                 (Stage::Chunk(Chunks { keys, index: first, plaintext_len }), Vec::new())
             }
-            Content::Parts(_) if header.form() != Form::Multipart => return Err(Unauthentic),
+            Content::Parts(_) if header.form() != Form::Multipart => {
+                return Err(AuthenticationFailed);
+            }
             Content::Parts(parts) => {
                 let stage = match parts.first() {
                     None => Stage::End,
                     Some(entry) if begins_with_salt(entry) => Stage::Salt(*entry),
                     Some(entry) => {
-                        let salt = entry.salt.or(salt).ok_or(Unauthentic)?;
+                        let salt = entry.salt.or(salt).ok_or(AuthenticationFailed)?;
                         Stage::Chunk(Chunks::new(key, &salt, entry, first))
                     }
                 };
@@ -104,11 +106,11 @@ impl RangeOpener {
     /// caller gives it again with more bytes behind it.
     ///
     /// # Errors
-    /// [`Unauthentic`] if it is another object or was changed, or if more bytes come than were
-    /// planned; every later call fails too. The content that was given before is authentic but
+    /// [`AuthenticationFailed`] if it is another object or was changed, or if more bytes come than
+    /// were planned; every later call fails too. The content that was given before is authentic but
     /// incomplete: the caller MUST let the reader know that it was cut.
-    pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
-        let taken = if self.failed { Err(Unauthentic) } else { self.open_inner(buffer) };
+    pub fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, AuthenticationFailed> {
+        let taken = if self.failed { Err(AuthenticationFailed) } else { self.open_inner(buffer) };
         self.failed |= taken.is_err();
         taken
     }
@@ -116,24 +118,24 @@ impl RangeOpener {
     /// Checks that the whole range was opened.
     ///
     /// # Errors
-    /// [`Unauthentic`] if something is missing or was refused.
-    pub fn finish(self) -> Result<(), Unauthentic> {
+    /// [`AuthenticationFailed`] if something is missing or was refused.
+    pub fn finish(self) -> Result<(), AuthenticationFailed> {
         let is_complete = matches!(self.stage, Stage::End) && self.remaining == 0;
-        if self.failed || !is_complete { Err(Unauthentic) } else { Ok(()) }
+        if self.failed || !is_complete { Err(AuthenticationFailed) } else { Ok(()) }
     }
 
-    fn open_inner(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+    fn open_inner(&mut self, buffer: &mut [u8]) -> Result<Taken, AuthenticationFailed> {
         let mut taken = Taken::default();
         loop {
             match &mut self.stage {
                 Stage::End if taken.sealed == buffer.len() => return Ok(taken),
-                Stage::End => return Err(Unauthentic),
+                Stage::End => return Err(AuthenticationFailed),
                 Stage::Salt(entry) => {
                     let Some(salt) = taken.next(buffer, SALT_LEN) else { return Ok(taken) };
                     taken.sealed = salt.end;
-                    let salt = buffer[salt].as_array().ok_or(Unauthentic)?;
+                    let salt = buffer[salt].as_array().ok_or(AuthenticationFailed)?;
                     if entry.salt.is_some_and(|bound| bound != *salt) {
-                        return Err(Unauthentic);
+                        return Err(AuthenticationFailed);
                     }
                     self.stage = Stage::Chunk(Chunks::new(&self.key, salt, entry, 0));
                 }
@@ -179,7 +181,7 @@ impl Chunks {
         sealed: Range<usize>,
         wanted: Range<usize>,
         to: usize,
-    ) -> Result<usize, Unauthentic> {
+    ) -> Result<usize, AuthenticationFailed> {
         let len = wanted.len();
         if wanted == (0..sealed.len() - TAG_LEN) {
             self.keys.open_chunk_within(self.index, buffer, sealed, to)?;
@@ -187,8 +189,8 @@ impl Chunks {
             // Content outside the requested range stays in this buffer.
             let mut content = Zeroizing::new(vec![0; sealed.len() - TAG_LEN]);
             self.keys.open_chunk(self.index, &buffer[sealed], &mut content)?;
-            let out = buffer.get_mut(to..to + len).ok_or(Unauthentic)?;
-            out.copy_from_slice(content.get(wanted).ok_or(Unauthentic)?);
+            let out = buffer.get_mut(to..to + len).ok_or(AuthenticationFailed)?;
+            out.copy_from_slice(content.get(wanted).ok_or(AuthenticationFailed)?);
         }
         self.index += 1;
         Ok(len)

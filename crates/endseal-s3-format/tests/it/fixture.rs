@@ -7,8 +7,8 @@ use endseal_crypto::random::{Random, RandomError};
 use endseal_crypto::segment::{KeySource, SliceSealer, chunks_len};
 use endseal_s3_format::ContentChecksum;
 use endseal_s3_format::{
-    Binding, ContentKey, Entry, Form, Header, PartNumber, PartSealer, RangePlan, Record, Taken,
-    Unauthentic, WholeOpener, size,
+    AuthenticationFailed, Binding, ContentKey, Entry, Form, Header, PartNumber, PartSealer,
+    RangePlan, Record, Taken, WholeOpener, size,
 };
 use endseal_testing::SplitMix64;
 
@@ -101,7 +101,7 @@ impl Whole {
         Self { header, key, content, object: object.to_vec() }
     }
 
-    pub(crate) fn open(&self, object: &[u8]) -> Result<Record, Unauthentic> {
+    pub(crate) fn open(&self, object: &[u8]) -> Result<Record, AuthenticationFailed> {
         let (released, opened) = open_whole(&self.header, &self.key, object, object.len().max(1));
         self.check(&released, opened)
     }
@@ -110,8 +110,8 @@ impl Whole {
     pub(crate) fn check(
         &self,
         released: &[u8],
-        opened: Result<Record, Unauthentic>,
-    ) -> Result<Record, Unauthentic> {
+        opened: Result<Record, AuthenticationFailed>,
+    ) -> Result<Record, AuthenticationFailed> {
         assert!(self.content.starts_with(released));
         if opened.is_ok() {
             assert_eq!(released.len(), self.content.len());
@@ -130,7 +130,7 @@ pub(crate) fn open_whole(
     key: &ContentKey,
     object: &[u8],
     piece: usize,
-) -> (Vec<u8>, Result<Record, Unauthentic>) {
+) -> (Vec<u8>, Result<Record, AuthenticationFailed>) {
     let mut out = Vec::new();
     let opened = WholeOpener::new(header, key).and_then(|mut opener| {
         let mut reader = Reader::default();
@@ -151,7 +151,7 @@ fn assert_short(
     key: &ContentKey,
     object: &[u8],
     content: &[u8],
-    opened: &Result<Record, Unauthentic>,
+    opened: &Result<Record, AuthenticationFailed>,
 ) {
     let Ok(mut opener) = WholeOpener::new(header, key) else { return };
     let is_short = opener.is_short();
@@ -173,9 +173,9 @@ impl Reader {
     pub(crate) fn push(
         &mut self,
         piece: &[u8],
-        open: &mut dyn FnMut(&mut [u8]) -> Result<Taken, Unauthentic>,
+        open: &mut dyn FnMut(&mut [u8]) -> Result<Taken, AuthenticationFailed>,
         out: &mut Vec<u8>,
-    ) -> Result<(), Unauthentic> {
+    ) -> Result<(), AuthenticationFailed> {
         self.0.extend_from_slice(piece);
         let taken = open(&mut self.0)?;
         assert!(taken.content <= taken.sealed);
@@ -225,7 +225,7 @@ impl Multipart {
     }
 
     /// Opens an object as a reader does: the record from the end, then the whole content.
-    pub(crate) fn open(&self, object: &[u8]) -> Result<Record, Unauthentic> {
+    pub(crate) fn open(&self, object: &[u8]) -> Result<Record, AuthenticationFailed> {
         let record = open_record(&self.header, &self.key, object)?;
         let range = 0..record.plaintext_len();
         let (released, opened) = open_range(&self.header, &self.key, &record, range, object);
@@ -259,9 +259,9 @@ pub(crate) fn open_record(
     header: &Header,
     key: &ContentKey,
     object: &[u8],
-) -> Result<Record, Unauthentic> {
+) -> Result<Record, AuthenticationFailed> {
     let total = object.len() as u64;
-    let content = size::plaintext_len(total).ok_or(Unauthentic)?;
+    let content = size::plaintext_len(total).ok_or(AuthenticationFailed)?;
     let tail = object.len().saturating_sub(size::tail_len_max(content) as usize);
     Record::open_tail(header, key, total, &object[tail..])
 }
@@ -273,7 +273,7 @@ pub(crate) fn open_range(
     record: &Record,
     range: core::ops::Range<u64>,
     object: &[u8],
-) -> (Vec<u8>, Result<(), Unauthentic>) {
+) -> (Vec<u8>, Result<(), AuthenticationFailed>) {
     let plan = RangePlan::multipart(record, range).unwrap();
     read_plan(header, key, plan, object, 1 << 20)
 }
@@ -285,7 +285,7 @@ pub(crate) fn read_plan(
     plan: RangePlan,
     object: &[u8],
     piece: usize,
-) -> (Vec<u8>, Result<(), Unauthentic>) {
+) -> (Vec<u8>, Result<(), AuthenticationFailed>) {
     let fetch = |range: core::ops::Range<u64>| &object[range.start as usize..range.end as usize];
     let salt = plan.salt().map(|salt| fetch(salt).try_into().unwrap());
     let sealed = fetch(plan.sealed());
@@ -334,7 +334,7 @@ pub(crate) fn push_all(
     made: &Multipart,
     range: core::ops::Range<u64>,
     sealed: &[u8],
-) -> (Vec<u8>, Result<(), Unauthentic>) {
+) -> (Vec<u8>, Result<(), AuthenticationFailed>) {
     let plan = RangePlan::multipart(&made.record, range).unwrap();
     let mut opener = plan.opener(&made.header, &made.key, None).unwrap();
     let mut out = Vec::new();

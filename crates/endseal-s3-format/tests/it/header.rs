@@ -1,7 +1,7 @@
 //! Headers of objects: their encoding, limits and authentication.
 
 use endseal_s3_format::{
-    Binding, Form, Header, HeaderError, Place, Unauthentic, WholeOpener, size,
+    AuthenticationFailed, Binding, Form, Header, HeaderError, Place, WholeOpener, size,
 };
 
 use crate::fixture::{Broken, Seeded, key};
@@ -40,7 +40,7 @@ fn multipart() -> Header {
     Header::multipart(&key(1), Binding::Key, "key-1", &[0x77; 60], &mut Seeded::new(1)).unwrap()
 }
 
-fn parse(bytes: &[u8]) -> Result<Header, Unauthentic> {
+fn parse(bytes: &[u8]) -> Result<Header, AuthenticationFailed> {
     Header::parse(&base64_encode(bytes))
 }
 
@@ -61,7 +61,7 @@ fn what_is_written_is_read() {
         let read = Header::parse(&header.encode()).unwrap();
         assert_eq!(read, header);
         assert_eq!(read.verify(&key(1)), Ok(()));
-        assert_eq!(read.verify(&key(2)), Err(Unauthentic));
+        assert_eq!(read.verify(&key(2)), Err(AuthenticationFailed));
         assert_eq!((read.key_id(), read.wrapped_key()), ("key-1", &[0x77; 60][..]));
     }
     assert_eq!(whole(3).plaintext_len(), Some(3));
@@ -105,10 +105,10 @@ fn other_headers_are_refused() {
         ("nothing", Vec::new()),
     ];
     for (why, bytes) in refused {
-        assert_eq!(parse(&bytes), Err(Unauthentic), "{why}");
+        assert_eq!(parse(&bytes), Err(AuthenticationFailed), "{why}");
     }
     for len in 0..good.len() {
-        assert_eq!(parse(&good[..len]), Err(Unauthentic), "cut to {len}");
+        assert_eq!(parse(&good[..len]), Err(AuthenticationFailed), "cut to {len}");
     }
     assert!(parse(&key_id(&[b'a'; 64])).is_ok() && parse(&wrapped(1_024)).is_ok());
 }
@@ -126,7 +126,7 @@ fn other_text_is_refused() {
         format!("{}\u{e9}", &text[..text.len() - 2]),
         "A".repeat(100_000),
     ] {
-        assert_eq!(Header::parse(&other), Err(Unauthentic), "{other:.40}");
+        assert_eq!(Header::parse(&other), Err(AuthenticationFailed), "{other:.40}");
     }
 }
 
@@ -140,14 +140,14 @@ fn every_flipped_byte_of_what_the_key_commits_to_is_refused() {
                 let mut bytes = good.clone();
                 bytes[at] ^= 1 << bit;
                 let verified = parse(&bytes).and_then(|header| header.verify(&key(1)));
-                assert_eq!(verified, Err(Unauthentic), "byte {at}");
+                assert_eq!(verified, Err(AuthenticationFailed), "byte {at}");
             }
         }
         // A header of a whole object presented as multipart, and the reverse.
         let mut bytes = good.clone();
         bytes[1] ^= 3;
         let verified = parse(&bytes).and_then(|header| header.verify(&key(1)));
-        assert_eq!(verified, Err(Unauthentic));
+        assert_eq!(verified, Err(AuthenticationFailed));
     }
 }
 
@@ -189,8 +189,11 @@ fn a_lower_binding_than_demanded_is_refused() {
         let header = whole(5).rewrapped(has, "key-2", b"wrapped").unwrap();
         for demanded in bindings {
             let context = header.unwrap_context(&place, demanded);
-            let expected =
-                if has < demanded { Err(Unauthentic) } else { Ok(place.wrap_context(has)) };
+            let expected = if has < demanded {
+                Err(AuthenticationFailed)
+            } else {
+                Ok(place.wrap_context(has))
+            };
             assert_eq!(context, expected);
         }
     }

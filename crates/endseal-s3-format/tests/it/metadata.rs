@@ -1,6 +1,6 @@
 //! Encrypted user metadata of objects.
 
-use endseal_s3_format::Unauthentic;
+use endseal_s3_format::AuthenticationFailed;
 use endseal_s3_format::user_metadata::{self, MetadataError, UserMetadata};
 
 use crate::fixture::{Broken, Seeded, Whole, key, seal_message};
@@ -46,16 +46,16 @@ fn every_flipped_byte_and_another_key_are_refused() {
     for at in 0..good.len() {
         let mut bytes = good.clone();
         bytes[at] ^= 1 << (at % 8);
-        assert_eq!(open(&base64_encode(&bytes)), Err(Unauthentic), "byte {at}");
-        assert_eq!(open(&base64_encode(&good[..at])), Err(Unauthentic), "cut to {at}");
+        assert_eq!(open(&base64_encode(&bytes)), Err(AuthenticationFailed), "byte {at}");
+        assert_eq!(open(&base64_encode(&good[..at])), Err(AuthenticationFailed), "cut to {at}");
     }
     for text in [format!("{text}="), format!("{text}AAAA"), "A".repeat(1_000_000)] {
-        assert_eq!(open(&text), Err(Unauthentic));
+        assert_eq!(open(&text), Err(AuthenticationFailed));
     }
-    assert_eq!(user_metadata::open(&whole.header, &key(9), &text), Err(Unauthentic));
+    assert_eq!(user_metadata::open(&whole.header, &key(9), &text), Err(AuthenticationFailed));
     // Another object of the same length, under its own key.
     let other = Whole::with(4, 5, None);
-    assert_eq!(user_metadata::open(&other.header, &other.key, &text), Err(Unauthentic));
+    assert_eq!(user_metadata::open(&other.header, &other.key, &text), Err(AuthenticationFailed));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn entries_that_are_not_canonical_are_refused() {
         ("a value cut", b"\0\x01a\0\x02b"),
         ("half a length", b"\0\x01a\0\x01b\0"),
     ] {
-        assert_eq!(open(plain), Err(Unauthentic), "{why}");
+        assert_eq!(open(plain), Err(AuthenticationFailed), "{why}");
     }
 }
 

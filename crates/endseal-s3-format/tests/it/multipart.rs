@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use endseal_s3_format::{
-    Binding, Entry, Header, PartNumber, PartSealer, Record, SealError, Unauthentic, size,
+    AuthenticationFailed, Binding, Entry, Header, PartNumber, PartSealer, Record, SealError, size,
 };
 
 use crate::fixture::{
@@ -79,7 +79,7 @@ fn every_flipped_byte_of_a_short_object_is_refused() {
             let mut object = made.object();
             for at in 0..object.len() {
                 object[at] ^= 1 << (at % 8);
-                assert_eq!(made.open(&object), Err(Unauthentic), "byte {at} of {len}");
+                assert_eq!(made.open(&object), Err(AuthenticationFailed), "byte {at} of {len}");
                 object[at] ^= 1 << (at % 8);
             }
         }
@@ -116,7 +116,7 @@ fn flip(step: usize) {
     for at in places.into_iter().step_by(step) {
         if at < object.len() {
             object[at] ^= 1 << (at % 8);
-            assert_eq!(made.open(&object), Err(Unauthentic), "byte {at}");
+            assert_eq!(made.open(&object), Err(AuthenticationFailed), "byte {at}");
             object[at] ^= 1 << (at % 8);
         }
     }
@@ -129,23 +129,23 @@ fn truncation_at_every_edge_is_refused() {
     let object = made.object();
     let total = object.len() as u64;
     for cut in (1..=object.len() / 16_400).map(|i| object.len() - i * 16_400).chain(1..200) {
-        assert_eq!(made.open(&object[..cut]), Err(Unauthentic), "cut to {cut}");
+        assert_eq!(made.open(&object[..cut]), Err(AuthenticationFailed), "cut to {cut}");
     }
     // The backend reports the right length, but sends fewer bytes.
     let tail = &object[object.len() - 500..];
     for len in 0..500 {
         let opened = Record::open_tail(&made.header, &made.key, total, &tail[..len]);
-        assert_eq!(opened, Err(Unauthentic));
+        assert_eq!(opened, Err(AuthenticationFailed));
     }
     let range = 0..made.content.len() as u64;
     for cut in [24, 16_424, 16_425, 5_000_000, object.len() - 21_000] {
         let mut short = object[..cut].to_vec();
         let (released, opened) = push_all(&made, range.clone(), &short);
-        assert_eq!(opened, Err(Unauthentic), "cut to {cut}");
+        assert_eq!(opened, Err(AuthenticationFailed), "cut to {cut}");
         assert!(made.content.starts_with(&released));
         // Zeros instead of the missing bytes.
         short.resize(object.len() - made.tail.len(), 0);
-        assert_eq!(push_all(&made, range.clone(), &short).1, Err(Unauthentic));
+        assert_eq!(push_all(&made, range.clone(), &short).1, Err(AuthenticationFailed));
     }
 }
 
@@ -179,7 +179,7 @@ fn chunks_and_parts_dropped_doubled_and_swapped_are_refused() {
         ("no tail", [one, two, three].concat()),
         ("tail first", [&made.tail, one, two, three].concat()),
     ] {
-        assert_eq!(made.open(&object), Err(Unauthentic), "{why}");
+        assert_eq!(made.open(&object), Err(AuthenticationFailed), "{why}");
     }
 }
 
@@ -194,12 +194,12 @@ fn parts_of_another_upload_or_number_are_refused() {
     let (other_key, _) = seal_part(&key(9), 2, &content, &mut random);
     let object = |made: &Multipart, part: &[u8]| [&made.parts[0][..], part, &made.tail].concat();
     // An earlier upload of the same part with the same content is not the one that was completed.
-    assert_eq!(made.open(&object(&made, &earlier)), Err(Unauthentic));
+    assert_eq!(made.open(&object(&made, &earlier)), Err(AuthenticationFailed));
     // If the client did not name the upload, both are accepted.
     assert!(unbound.open(&object(&unbound, &earlier)).is_ok());
     for part in [&other_number, &other_key] {
-        assert_eq!(made.open(&object(&made, part)), Err(Unauthentic));
-        assert_eq!(unbound.open(&object(&unbound, part)), Err(Unauthentic));
+        assert_eq!(made.open(&object(&made, part)), Err(AuthenticationFailed));
+        assert_eq!(unbound.open(&object(&unbound, part)), Err(AuthenticationFailed));
     }
 }
 
@@ -218,25 +218,25 @@ fn an_older_record_is_refused() {
     let object = |part: &[u8], tail: &[u8]| [&made.parts[0][..], part, tail].concat();
     let opened = open_record(&made.header, &made.key, &object(&replaced, &tail));
     assert_eq!(opened.as_ref(), Ok(&newer));
-    assert_eq!(made.open(&object(&replaced, &made.tail)), Err(Unauthentic));
-    assert_eq!(made.open(&object(&made.parts[1], &tail)), Err(Unauthentic));
+    assert_eq!(made.open(&object(&replaced, &made.tail)), Err(AuthenticationFailed));
+    assert_eq!(made.open(&object(&made.parts[1], &tail)), Err(AuthenticationFailed));
     // With another length, the record does not match.
     let longer = Multipart::new(&[(1, MIN), (2, 501)], |_| true);
-    assert_eq!(made.open(&object(&longer.parts[1], &made.tail)), Err(Unauthentic));
+    assert_eq!(made.open(&object(&longer.parts[1], &made.tail)), Err(AuthenticationFailed));
 }
 
 #[test]
 fn another_key_or_header_opens_no_record() {
     let made = Multipart::new(&[(1, 300)], |_| true);
     let object = made.object();
-    assert_eq!(open_record(&made.header, &key(3), &object), Err(Unauthentic));
+    assert_eq!(open_record(&made.header, &key(3), &object), Err(AuthenticationFailed));
     let other = Header::multipart(&key(3), Binding::None, "k", b"w", &mut Seeded::new(5)).unwrap();
-    assert_eq!(open_record(&other, &made.key, &object), Err(Unauthentic));
-    assert_eq!(open_record(&other, &key(3), &object), Err(Unauthentic));
+    assert_eq!(open_record(&other, &made.key, &object), Err(AuthenticationFailed));
+    assert_eq!(open_record(&other, &key(3), &object), Err(AuthenticationFailed));
     // The key is right, but it commits to a whole object.
     let (whole, _) =
         Header::whole(&made.key, 300, Binding::None, "k", b"w", &mut Seeded::new(6)).unwrap();
-    assert_eq!(open_record(&whole, &made.key, &object), Err(Unauthentic));
+    assert_eq!(open_record(&whole, &made.key, &object), Err(AuthenticationFailed));
 }
 
 #[test]
@@ -289,12 +289,15 @@ fn ten_thousand_parts_have_a_tail() {
         // The last byte of the pad, and the first one.
         for at in [0, tail.len() - 320_048 - 24 - 20 * 16 - 4 - 1] {
             tail[at] = 1;
-            assert_eq!(Record::open_tail(&header, &key(2), total, &tail), Err(Unauthentic));
+            assert_eq!(
+                Record::open_tail(&header, &key(2), total, &tail),
+                Err(AuthenticationFailed)
+            );
             tail[at] = 0;
         }
         // Ten parts are declared for a content that has space for two.
         let short = size::sealed_len(MIN).unwrap();
-        assert_eq!(Record::open_tail(&header, &key(2), short, &tail), Err(Unauthentic));
+        assert_eq!(Record::open_tail(&header, &key(2), short, &tail), Err(AuthenticationFailed));
     }
 }
 
@@ -313,6 +316,6 @@ fn a_record_of_other_lengths_than_the_parts_is_refused() {
     let opened = open_record(&made.header, &made.key, &object).unwrap();
     let range = 0..opened.plaintext_len();
     let (released, read) = open_range(&made.header, &made.key, &opened, range, &object);
-    assert_eq!(read, Err(Unauthentic));
+    assert_eq!(read, Err(AuthenticationFailed));
     assert!(made.content.starts_with(&released));
 }

@@ -1,6 +1,6 @@
 //! Encrypted names of objects.
 
-use endseal_s3_format::Unauthentic;
+use endseal_s3_format::AuthenticationFailed;
 use endseal_s3_format::names::{NameError, NameSecret, Names};
 
 fn names() -> Names {
@@ -76,7 +76,7 @@ fn other_keys_are_refused() {
             let changed = [&sealed[..at], other, &sealed[at + 1..]].concat();
             if changed != sealed {
                 let opened = names.open_key(&changed);
-                assert_eq!(opened, Err(Unauthentic), "{changed}");
+                assert_eq!(opened, Err(AuthenticationFailed), "{changed}");
             }
         }
     }
@@ -95,10 +95,10 @@ fn other_keys_are_refused() {
         // The ciphertext of an empty component, which must stay empty instead.
         "A".repeat(22),
     ] {
-        assert_eq!(names.open_key(&key), Err(Unauthentic), "{key}");
+        assert_eq!(names.open_key(&key), Err(AuthenticationFailed), "{key}");
     }
     let other = Names::new(&NameSecret::from_bytes(&[5; 32]), "other");
-    assert_eq!(other.open_key(&sealed), Err(Unauthentic));
+    assert_eq!(other.open_key(&sealed), Err(AuthenticationFailed));
 }
 
 #[test]

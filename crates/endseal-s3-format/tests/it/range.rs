@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use endseal_s3_format::{Form, RangePlan, Record, Unauthentic, size};
+use endseal_s3_format::{AuthenticationFailed, Form, RangePlan, Record, size};
 
 use crate::fixture::{Multipart, Reader, Seeded, Whole, key, read_plan};
 
@@ -148,7 +148,11 @@ fn a_spoiled_chunk_spoils_the_ranges_that_touch_it() {
                 && spoiled <= (range.end - 1) / CHUNK;
             let plan = RangePlan::whole(4 * CHUNK + 10, range.clone()).unwrap();
             let (read, opened) = read_plan(&whole.header, &whole.key, plan, &object, 5_000);
-            assert_eq!(opened, if touches { Err(Unauthentic) } else { Ok(()) }, "{range:?}");
+            assert_eq!(
+                opened,
+                if touches { Err(AuthenticationFailed) } else { Ok(()) },
+                "{range:?}"
+            );
             assert!(slice(&whole.content, &range).starts_with(&read));
         }
     }
@@ -167,18 +171,18 @@ fn other_lengths_than_asked_for_are_refused() {
         (out, pushed.and_then(|()| opener.finish()))
     };
     assert_eq!(open(asked).1, Ok(()));
-    assert_eq!(open(&[asked, &[0]].concat()).1, Err(Unauthentic), "a byte more");
+    assert_eq!(open(&[asked, &[0]].concat()).1, Err(AuthenticationFailed), "a byte more");
     for len in [0, 1, 16_399, 16_400, 16_401, asked.len() - 1] {
         let (read, opened) = open(&asked[..len]);
-        assert_eq!(opened, Err(Unauthentic), "{len} bytes");
+        assert_eq!(opened, Err(AuthenticationFailed), "{len} bytes");
         assert!(whole.content[100..].starts_with(&read));
     }
     // The bytes of another range of the same length.
-    assert_eq!(open(&whole.object[16_400..16_400 + asked.len()]).1, Err(Unauthentic));
+    assert_eq!(open(&whole.object[16_400..16_400 + asked.len()]).1, Err(AuthenticationFailed));
     // An empty range needs no bytes.
     let empty = RangePlan::whole(3 * CHUNK, 5..5).unwrap();
     let mut opener = empty.opener(&whole.header, &whole.key, None).unwrap();
-    assert_eq!(opener.open(&mut [0]), Err(Unauthentic));
+    assert_eq!(opener.open(&mut [0]), Err(AuthenticationFailed));
 }
 
 #[test]
@@ -194,12 +198,12 @@ fn salts_on_the_way_are_compared_with_the_record() {
     for at in (second..second + 24).chain(0..24) {
         object[at] ^= 1;
         let (released, opened) = read(&object);
-        assert_eq!(opened, Err(Unauthentic), "byte {at} of a salt");
+        assert_eq!(opened, Err(AuthenticationFailed), "byte {at} of a salt");
         assert!(slice(&made.content, &range).starts_with(&released));
         object[at] ^= 1;
     }
     let missing = plan().opener(&made.header, &made.key, None).err();
-    assert_eq!(missing, Some(Unauthentic));
+    assert_eq!(missing, Some(AuthenticationFailed));
 }
 
 #[test]
@@ -217,6 +221,6 @@ fn plans_of_another_object_open_nothing() {
         refused(of_parts.clone(), &whole.header, &whole.key),
         refused(of_parts, &made.header, &key(9)),
     ] {
-        assert_eq!(refusal, Some(Unauthentic));
+        assert_eq!(refusal, Some(AuthenticationFailed));
     }
 }

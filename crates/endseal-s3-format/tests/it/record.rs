@@ -1,7 +1,7 @@
 //! Records: their rules, and tails that are sealed with the right key but do not follow the rules.
 
+use endseal_s3_format::{AuthenticationFailed, Entry, Form, PartNumber, Record, RecordError, size};
 use endseal_s3_format::{ChecksumAlgorithm, ContentChecksum};
-use endseal_s3_format::{Entry, Form, PartNumber, Record, RecordError, Unauthentic, size};
 
 use crate::fixture::{Multipart, Whole, open_record, seal_tail};
 
@@ -111,7 +111,7 @@ fn records_that_break_a_rule_are_refused() {
         ("cut", good[..47].to_vec()),
         ("nothing", Vec::new()),
     ] {
-        assert_eq!(open(&record), Err(Unauthentic), "{why}");
+        assert_eq!(open(&record), Err(AuthenticationFailed), "{why}");
     }
 }
 
@@ -145,7 +145,7 @@ fn entries_that_break_a_rule_are_refused() {
         // One part more than there is space for.
         &[(1, MIN), (2, MIN), (3, 0), (4, 0)],
     ] {
-        assert_eq!(open(parts), Err(Unauthentic), "{parts:?}");
+        assert_eq!(open(parts), Err(AuthenticationFailed), "{parts:?}");
     }
 }
 
@@ -158,20 +158,24 @@ fn a_record_of_the_other_form_is_refused() {
         whole.open(&[body, &seal_tail(&whole.key, context, 300, 316, record)].concat())
     };
     assert!(open(Form::Whole, &record(1)).is_ok());
-    assert_eq!(open(Form::Whole, &record(2)), Err(Unauthentic));
-    assert_eq!(open(Form::Multipart, &record(1)), Err(Unauthentic));
-    assert_eq!(open(Form::Multipart, &record(2)), Err(Unauthentic));
+    assert_eq!(open(Form::Whole, &record(2)), Err(AuthenticationFailed));
+    assert_eq!(open(Form::Multipart, &record(1)), Err(AuthenticationFailed));
+    assert_eq!(open(Form::Multipart, &record(2)), Err(AuthenticationFailed));
     let mut composite = record(1);
     composite[2..7].copy_from_slice(&[1, 9, 9, 9, 9]);
     assert!(open(Form::Whole, &composite).is_ok());
     composite[35] = 1;
-    assert_eq!(open(Form::Whole, &composite), Err(Unauthentic), "a whole object has no parts");
+    assert_eq!(
+        open(Form::Whole, &composite),
+        Err(AuthenticationFailed),
+        "a whole object has no parts"
+    );
     let mut longer = record(1);
     longer[47] ^= 1;
-    assert_eq!(open(Form::Whole, &longer), Err(Unauthentic), "another P");
+    assert_eq!(open(Form::Whole, &longer), Err(AuthenticationFailed), "another P");
     // A record with an entry that 80 bytes of pad would leave space for.
     let entry = good_record(&[7; 24]);
-    assert_eq!(open(Form::Whole, &entry), Err(Unauthentic));
+    assert_eq!(open(Form::Whole, &entry), Err(AuthenticationFailed));
 }
 
 #[test]
@@ -188,12 +192,12 @@ fn a_length_that_no_record_has_is_refused() {
             (length != right).then_some(object)
         };
         if let Some(object) = spoil(&whole.object, 88) {
-            assert_eq!(whole.open(&object), Err(Unauthentic), "{length}");
+            assert_eq!(whole.open(&object), Err(AuthenticationFailed), "{length}");
             let opened = open_record(&whole.header, &whole.key, &object);
-            assert_eq!(opened, Err(Unauthentic), "{length}");
+            assert_eq!(opened, Err(AuthenticationFailed), "{length}");
         }
         if let Some(object) = spoil(&multipart, 120) {
-            assert_eq!(made.open(&object), Err(Unauthentic), "{length}");
+            assert_eq!(made.open(&object), Err(AuthenticationFailed), "{length}");
         }
     }
 }
@@ -211,7 +215,11 @@ fn the_record_of_a_whole_object_opens_alone() {
         let tail = spoiled.len() - size::tail_len_max(len) as usize;
         for at in tail..spoiled.len() {
             spoiled[at] ^= 1;
-            assert_eq!(open_record(&whole.header, &whole.key, &spoiled), Err(Unauthentic), "{at}");
+            assert_eq!(
+                open_record(&whole.header, &whole.key, &spoiled),
+                Err(AuthenticationFailed),
+                "{at}"
+            );
             spoiled[at] ^= 1;
         }
         // With a length that belongs to another content.
@@ -219,7 +227,7 @@ fn the_record_of_a_whole_object_opens_alone() {
         let longer = size::sealed_len(len + 1).unwrap();
         for total in [longer, whole.object.len() as u64 + 1_000_000_000_000, u64::MAX, 0] {
             let opened = Record::open_tail(&whole.header, &whole.key, total, end);
-            assert_eq!(opened, Err(Unauthentic));
+            assert_eq!(opened, Err(AuthenticationFailed));
         }
     }
 }

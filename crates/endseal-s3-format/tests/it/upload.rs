@@ -1,6 +1,6 @@
 //! Encrypted upload ids.
 
-use endseal_s3_format::{Binding, Header, Place, Unauthentic, UploadId, UploadIdError};
+use endseal_s3_format::{AuthenticationFailed, Binding, Header, Place, UploadId, UploadIdError};
 
 use crate::fixture::{Broken, Seeded, key, seal_message};
 use crate::header::{base64_decode, base64_encode};
@@ -19,7 +19,7 @@ fn good() -> String {
     UploadId::seal(&header(), &key(1), &place(), BACKEND_ID, &mut Seeded::new(2)).unwrap()
 }
 
-fn open(text: &str) -> Result<String, Unauthentic> {
+fn open(text: &str) -> Result<String, AuthenticationFailed> {
     UploadId::parse(text)?.open(&key(1), &place())
 }
 
@@ -42,9 +42,9 @@ fn it_opens_for_its_place_and_key_alone() {
         [("bucke", "tfolder/key"), ("bucket", "folder/ke"), ("other", "folder/key")]
     {
         let place = Place::new(bucket, name).unwrap();
-        assert_eq!(id.open(&key(1), &place), Err(Unauthentic));
+        assert_eq!(id.open(&key(1), &place), Err(AuthenticationFailed));
     }
-    assert_eq!(id.open(&key(2), &place()), Err(Unauthentic));
+    assert_eq!(id.open(&key(2), &place()), Err(AuthenticationFailed));
 }
 
 #[test]
@@ -57,13 +57,13 @@ fn every_flipped_byte_is_refused() {
         for bit in 0..8 {
             let mut bytes = good.clone();
             bytes[at] ^= 1 << bit;
-            assert_eq!(open(&base64_encode(&bytes)), Err(Unauthentic), "byte {at}");
+            assert_eq!(open(&base64_encode(&bytes)), Err(AuthenticationFailed), "byte {at}");
         }
     }
     for len in 0..good.len() {
-        assert_eq!(open(&base64_encode(&good[..len])), Err(Unauthentic), "cut to {len}");
+        assert_eq!(open(&base64_encode(&good[..len])), Err(AuthenticationFailed), "cut to {len}");
     }
-    assert_eq!(open(&base64_encode(&[&good[..], &[0]].concat())), Err(Unauthentic));
+    assert_eq!(open(&base64_encode(&[&good[..], &[0]].concat())), Err(AuthenticationFailed));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn other_upload_ids_are_refused() {
         ("padding", format!("{}=", good())),
         ("too long", "A".repeat(10_000_000)),
     ] {
-        assert_eq!(open(&text), Err(Unauthentic), "{why}");
+        assert_eq!(open(&text), Err(AuthenticationFailed), "{why}");
     }
 }
 

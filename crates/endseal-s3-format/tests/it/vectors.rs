@@ -51,7 +51,7 @@ fn every_vector() {
                 assert!(opened.is_some(), "{name} does not open");
                 successes += 1;
             }
-            "unauthentic" => {
+            "authentication" => {
                 assert!(opened.is_none(), "{name} opens");
                 failures += 1;
             }

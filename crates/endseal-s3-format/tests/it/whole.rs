@@ -1,7 +1,9 @@
 //! Whole objects, which are uploaded in one request.
 
 use bytes::BytesMut;
-use endseal_s3_format::{Binding, Header, HeaderError, SealError, Unauthentic, WholeOpener, size};
+use endseal_s3_format::{
+    AuthenticationFailed, Binding, Header, HeaderError, SealError, WholeOpener, size,
+};
 use endseal_s3_format::{ChecksumAlgorithm, ContentChecksum};
 
 use crate::fixture::{Breaks, Broken, Reader, Seeded, Whole, data, key, open_whole};
@@ -98,7 +100,7 @@ fn every_flipped_byte_is_refused() {
         let mut object = whole.object.clone();
         for at in 0..object.len() {
             object[at] ^= 1 << (at % 8);
-            assert_eq!(whole.open(&object), Err(Unauthentic), "byte {at} of {len}");
+            assert_eq!(whole.open(&object), Err(AuthenticationFailed), "byte {at} of {len}");
             object[at] ^= 1 << (at % 8);
         }
         assert!(whole.open(&object).is_ok());
@@ -111,11 +113,11 @@ fn every_other_length_is_refused() {
     let object = &whole.object;
     let near_edges = (0..200).chain(SEALED - 20..SEALED + 20).chain(2 * SEALED - 20..object.len());
     for len in near_edges {
-        assert_eq!(whole.open(&object[..len]), Err(Unauthentic), "cut to {len}");
+        assert_eq!(whole.open(&object[..len]), Err(AuthenticationFailed), "cut to {len}");
     }
     for more in [1, 16, 80, 92, SEALED] {
         let longer = [&object[..], &vec![0; more]].concat();
-        assert_eq!(whole.open(&longer), Err(Unauthentic), "{more} bytes behind it");
+        assert_eq!(whole.open(&longer), Err(AuthenticationFailed), "{more} bytes behind it");
     }
 }
 
@@ -137,7 +139,7 @@ fn chunks_dropped_doubled_and_swapped_are_refused() {
     ];
     for (i, order) in orders.iter().enumerate() {
         let object = [&order.concat(), tail].concat();
-        assert_eq!(whole.open(&object), Err(Unauthentic), "order {i}");
+        assert_eq!(whole.open(&object), Err(AuthenticationFailed), "order {i}");
     }
 }
 
@@ -151,22 +153,22 @@ fn a_shorter_object_of_the_same_chunks_is_refused() {
     bytes[3..11].copy_from_slice(&CHUNK.to_be_bytes());
     let shorter = Header::parse(&base64_encode(&bytes)).unwrap();
     assert_eq!(shorter.plaintext_len(), Some(CHUNK));
-    assert_eq!(WholeOpener::new(&shorter, &whole.key).err(), Some(Unauthentic));
-    assert_eq!(shorter.verify(&whole.key), Err(Unauthentic));
+    assert_eq!(WholeOpener::new(&shorter, &whole.key).err(), Some(AuthenticationFailed));
+    assert_eq!(shorter.verify(&whole.key), Err(AuthenticationFailed));
 }
 
 #[test]
 fn another_objects_bytes_header_or_key_are_refused() {
     let (one, other) = (Whole::with(1, 40_000, None), Whole::with(7, 40_000, None));
-    assert_eq!(one.open(&other.object), Err(Unauthentic));
-    assert_eq!(WholeOpener::new(&one.header, &other.key).err(), Some(Unauthentic));
-    assert_eq!(WholeOpener::new(&other.header, &one.key).err(), Some(Unauthentic));
+    assert_eq!(one.open(&other.object), Err(AuthenticationFailed));
+    assert_eq!(WholeOpener::new(&one.header, &other.key).err(), Some(AuthenticationFailed));
+    assert_eq!(WholeOpener::new(&other.header, &one.key).err(), Some(AuthenticationFailed));
     // The same key, which a writer must not use twice, with the tail of the other body.
     let again = Whole::with(1, 40_001, None);
-    assert_eq!(one.open(&again.object), Err(Unauthentic));
+    assert_eq!(one.open(&again.object), Err(AuthenticationFailed));
     let spliced = [&one.object[..40_048], &again.object[40_049..]].concat();
     assert_eq!(spliced.len(), one.object.len());
-    assert_eq!(one.open(&spliced), Err(Unauthentic), "its record has another length");
+    assert_eq!(one.open(&spliced), Err(AuthenticationFailed), "its record has another length");
 }
 
 #[test]
@@ -179,11 +181,11 @@ fn an_opener_that_failed_keeps_failing() {
     assert!(object[..CHUNK as usize] == whole.content[..CHUNK as usize]);
     let mut spoiled = whole.object[SEALED..2 * SEALED].to_vec();
     spoiled[5] ^= 1;
-    assert_eq!(opener.open(&mut spoiled), Err(Unauthentic));
+    assert_eq!(opener.open(&mut spoiled), Err(AuthenticationFailed));
     let content = &whole.content[CHUNK as usize..];
     assert!(!spoiled.windows(32).any(|bytes| content.starts_with(bytes)), "it was wiped");
-    assert_eq!(opener.open(&mut object[SEALED..]), Err(Unauthentic));
-    assert_eq!(opener.open(&mut []), Err(Unauthentic));
+    assert_eq!(opener.open(&mut object[SEALED..]), Err(AuthenticationFailed));
+    assert_eq!(opener.open(&mut []), Err(AuthenticationFailed));
     assert!(opener.finish().is_err());
 }
 
@@ -225,7 +227,7 @@ fn without_randomness_nothing_is_sealed() {
 #[test]
 fn a_header_of_parts_opens_no_body() {
     let header = Header::multipart(&key(1), Binding::None, "k", b"w", &mut Seeded::new(1)).unwrap();
-    assert_eq!(WholeOpener::new(&header, &key(1)).err(), Some(Unauthentic));
+    assert_eq!(WholeOpener::new(&header, &key(1)).err(), Some(AuthenticationFailed));
     let (released, opened) = open_whole(&header, &key(1), &Whole::new(10).object, 100);
-    assert_eq!((released.len(), opened), (0, Err(Unauthentic)));
+    assert_eq!((released.len(), opened), (0, Err(AuthenticationFailed)));
 }

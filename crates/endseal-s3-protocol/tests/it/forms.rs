@@ -94,8 +94,8 @@ fn fields_of_the_signature_are_needed_once() {
     assert_eq!(alter("x-amz-algorithm", "AWS4-HMAC-SHA1"), SignatureError::UnsupportedMechanism);
     assert!(matches!(alter("x-amz-date", "20130525T000000Z"), SignatureError::MalformedForm(_)));
     assert!(matches!(alter("x-amz-credential", "a/b"), SignatureError::MalformedForm(_)));
-    let nobody = "NOBODY/20130524/us-east-1/s3/aws4_request";
-    assert_eq!(alter("x-amz-credential", nobody), SignatureError::UnknownAccessKey);
+    let no_one = "NOBODY/20130524/us-east-1/s3/aws4_request";
+    assert_eq!(alter("x-amz-credential", no_one), SignatureError::UnknownAccessKey);
     let mut old = good.clone();
     old.push(("AWSAccessKeyId".into(), "x".into()));
     assert_eq!(verify(&old).err(), Some(SignatureError::Version2));

@@ -269,7 +269,7 @@ fn a_configured_region_is_demanded() {
 }
 
 #[test]
-fn nobody_is_reported_as_nobody() {
+fn no_one_is_reported_as_no_one() {
     let anonymous = |content: Option<&str>| {
         let mut request = presigned();
         request.target = "/test.txt?versionId=1".into();

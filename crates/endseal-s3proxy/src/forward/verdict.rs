@@ -31,7 +31,7 @@ const MAX_ERROR: usize = 64 * 1024;
 const MAX_DROPPED: usize = 64 * 1024;
 
 /// Timeout for reading either of them.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum length of a backend's error code and message that clients see, in characters.
 const MAX_CODE: usize = 64;
@@ -110,7 +110,7 @@ impl Verdict {
     /// Converts an error response into an error whose document the proxy writes.
     async fn error(&self, response: Response<ResponseBody>) -> S3Error {
         let (head, body) = response.into_parts();
-        let document = match timeout(PATIENCE, read(body, MAX_ERROR)).await {
+        let document = match timeout(TIMEOUT, read(body, MAX_ERROR)).await {
             Ok(Ok(document)) => document,
             // The status is sufficient.
             _ => bytes::Bytes::new(),
@@ -258,7 +258,7 @@ pub(crate) async fn without_body(response: Response<ResponseBody>) -> Response<O
     let (mut head, body) = response.into_parts();
     // The body is read to its end so that the connection can be reused. If that takes too long, the
     // connection is closed.
-    let _ = timeout(PATIENCE, read(body, MAX_DROPPED)).await;
+    let _ = timeout(TIMEOUT, read(body, MAX_DROPPED)).await;
     headers::keep_returned(&mut head.headers);
     head.headers.remove(CONTENT_LENGTH);
     Response::from_parts(head, Outgoing::empty())

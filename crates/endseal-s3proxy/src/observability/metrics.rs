@@ -68,7 +68,7 @@ pub struct Metrics {
     /// Number of bytes of content that were opened.
     pub(crate) opened: AtomicU64,
     /// Number of objects, or chunks of them, that did not authenticate.
-    pub(crate) unauthentic: AtomicU64,
+    pub(crate) authentication: AtomicU64,
     /// Number of objects that were refused because they were plaintext.
     pub(crate) plaintext: AtomicU64,
     /// Number of list entries whose names could not be decrypted.
@@ -82,7 +82,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn begun(&self) -> InFlight<'_> {
+    pub(crate) fn started(&self) -> InFlight<'_> {
         self.in_flight.fetch_add(1, Relaxed);
         InFlight(self)
     }
@@ -103,7 +103,7 @@ impl Metrics {
 
     /// Counts an object that does not authenticate, and returns the error for it.
     pub(crate) fn not_authentic(&self) -> S3Error {
-        self.unauthentic.fetch_add(1, Relaxed);
+        self.authentication.fetch_add(1, Relaxed);
         S3Error::not_authentic()
     }
 
@@ -122,7 +122,7 @@ impl Metrics {
         text.histogram("answer_seconds", "Time until an answer began.", &self.times.0);
         let sealed = "Bytes of content that were sealed.";
         let opened = "Bytes of content that were opened.";
-        let unauthentic = "Objects, or pieces of them, that did not authenticate.";
+        let authentication = "Objects, or pieces of them, that did not authenticate.";
         let plaintext = "Objects refused because they were not sealed.";
         let foreign = "List entries whose names cannot be decrypted.";
         let refused = "Requests refused for their signature or their rights.";
@@ -132,7 +132,7 @@ impl Metrics {
             ("in_flight", Gauge, "Requests not yet answered.", &self.in_flight),
             ("sealed_bytes_total", Counter, sealed, &self.sealed),
             ("opened_bytes_total", Counter, opened, &self.opened),
-            ("unauthentic_total", Counter, unauthentic, &self.unauthentic),
+            ("authentication_failures_total", Counter, authentication, &self.authentication),
             ("plaintext_refused_total", Counter, plaintext, &self.plaintext),
             ("foreign_names_total", Counter, foreign, &self.foreign_names),
             ("signatures_refused_total", Counter, refused, &self.refused),

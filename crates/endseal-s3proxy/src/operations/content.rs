@@ -17,7 +17,7 @@ use crate::headers::{self, DECODED_LENGTH};
 use crate::transfer::{Content, ContentSource, RequestBody};
 
 /// Timeout for receiving a document of a request.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns the content of an upload with the length that the client announced.
 ///
@@ -59,7 +59,7 @@ pub(super) fn digests(headers: &HeaderMap, payload: &Payload) -> Result<Digests,
 /// # Errors
 /// If it is longer than `limit`, is received too slowly, or does not match its digests.
 pub(super) async fn collect(content: Content, limit: u64) -> Result<Bytes, S3Error> {
-    timeout(PATIENCE, all(content, limit)).await.map_err(|_| S3Error::request_timeout())?
+    timeout(TIMEOUT, all(content, limit)).await.map_err(|_| S3Error::request_timeout())?
 }
 
 async fn all(mut content: Content, limit: u64) -> Result<Bytes, S3Error> {

@@ -66,7 +66,7 @@ pub(super) async fn named_list(
         let can_say_next = matches!(key_codec, KeyCodec::Encrypted(_))
             || kind == Kind::Objects2
             || page.last_opened().is_some();
-        if page.is_vain() && asked.max > 0 && (looks < LOOKS || !can_say_next) {
+        if page.shows_nothing() && asked.max > 0 && (looks < LOOKS || !can_say_next) {
             position = page.next(&position)?;
             continue;
         }

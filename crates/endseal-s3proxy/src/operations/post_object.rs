@@ -21,7 +21,7 @@ use endseal_s3_protocol::sigv4::FormAccess;
 use endseal_s3_protocol::{Query, Target};
 use http::request::Parts;
 use http::{Method, Response};
-use tokio::time::timeout;
+use tokio::time;
 
 use self::fields::Fields;
 use self::preamble::Preamble;
@@ -47,8 +47,8 @@ pub(crate) async fn post_object(
     let boundary = preamble::boundary(&head.headers)?;
     let len = headers::text(&head.headers, "content-length");
     let len = len.and_then(|len| len.parse::<u64>().ok()).ok_or_else(S3Error::missing_length)?;
-    let patience = proxy.limits().idle_timeout;
-    let preamble = timeout(patience, Preamble::read(&mut upload, &boundary)).await;
+    let timeout = proxy.limits().idle_timeout;
+    let preamble = time::timeout(timeout, Preamble::read(&mut upload, &boundary)).await;
     let preamble = preamble.map_err(|_| S3Error::request_timeout())??;
     let fields = Fields::new(preamble.fields, &preamble.filename)?;
 
@@ -70,7 +70,7 @@ pub(crate) async fn post_object(
         .map_err(|error| proxy.refused(error))?;
 
     let left = len.checked_sub(preamble.len).ok_or_else(S3Error::incomplete_body)?;
-    let file = timeout(patience, file(upload, preamble.rest, left, &boundary)).await;
+    let file = time::timeout(timeout, file(upload, preamble.rest, left, &boundary)).await;
     let (file, len) = file.map_err(|_| S3Error::request_timeout())??;
     if let Some(range) = &form.content_length {
         if len < *range.start() {

@@ -49,12 +49,12 @@ pub enum RunError {
     System(io::Error),
     /// The callback that gets the listening addresses returned false.
     #[error("the start was cancelled")]
-    Untold,
+    Unreported,
 }
 
-/// Serves until the process gets SIGINT or SIGTERM, with one thread per CPU. `begun` is called with
-/// the listening addresses once signals are handled; if it returns false, the proxy stops. Returns
-/// the number of connections that were aborted at the end.
+/// Serves until the process gets SIGINT or SIGTERM, with one thread per CPU. `started` is called
+/// with the listening addresses once signals are handled; if it returns false, the proxy stops.
+/// Returns the number of connections that were aborted at the end.
 ///
 /// On SIGHUP the configuration is read again with `read`. New requests use it, and running requests
 /// keep the previous one. Addresses, `limits.connections`, `limits.drain` and `backend.folder` can
@@ -65,19 +65,19 @@ pub enum RunError {
 pub fn run(
     config: &Config,
     read: &dyn Fn() -> Result<Config, String>,
-    begun: &mut dyn FnMut(Listening) -> bool,
+    started: &mut dyn FnMut(Listening) -> bool,
 ) -> Result<usize, RunError> {
     // Connections are served by the server's own threads.
     let threads = available_parallelism().map_or(1, usize::from);
     let runtime = Builder::new_current_thread().enable_all().build().map_err(RunError::System)?;
-    runtime.block_on(serve(config, read, threads, begun))
+    runtime.block_on(serve(config, read, threads, started))
 }
 
 async fn serve(
     config: &Config,
     read: &dyn Fn() -> Result<Config, String>,
     threads: usize,
-    begun: &mut dyn FnMut(Listening) -> bool,
+    started: &mut dyn FnMut(Listening) -> bool,
 ) -> Result<usize, RunError> {
     let proxy = Arc::new(Proxy::start(config).map_err(RunError::Start)?);
     let server = Server::new(Arc::clone(&proxy), config.tls.as_ref()).map_err(RunError::Tls)?;
@@ -94,8 +94,8 @@ async fn serve(
         tls: config.tls.is_some(),
         metrics: metrics.as_ref().map(|(_, address)| *address),
     };
-    if !begun(listening) {
-        return Err(RunError::Untold);
+    if !started(listening) {
+        return Err(RunError::Unreported);
     }
     tokio::spawn(async move { warn_of_backend(&proxy).await });
     if let Some((listener, _)) = metrics {

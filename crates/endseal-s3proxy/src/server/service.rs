@@ -38,7 +38,7 @@ impl Proxy {
             seen.leftover.end(&mut response).await;
             return response;
         }
-        let in_flight = self.metrics.begun();
+        let in_flight = self.metrics.started();
         let id = self.request_id();
         let method = head.method.clone();
         let result = self.serve(head, body, &mut seen).await;

@@ -10,7 +10,7 @@ use endseal_s3_protocol::S3Error;
 use endseal_s3_protocol::checksum::Outcome;
 use endseal_s3_protocol::content::{self, Pieces, Step};
 use http_body::{Body as _, Frame};
-use tokio::time::timeout;
+use tokio::time;
 
 use crate::transfer::{FormFile, Opened, RequestBody};
 use crate::upstream::{ResponseBody, SourceError};
@@ -33,29 +33,29 @@ pub(crate) enum ContentSource {
 }
 
 /// Reads a small content completely, computes its MD5 and checks the digests of the request.
-/// Returns the content in buffered form. `patience` is the timeout for each chunk.
+/// Returns the content in buffered form. `timeout` is the timeout for each chunk.
 ///
 /// # Errors
 /// The same errors as [`Content::poll_step`], and `RequestTimeout`.
 pub(crate) async fn held(
     mut content: Content,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(Content, [u8; 16]), S3Error> {
     content.want_md5();
     let len = content.len();
-    let (bytes, outcome) = whole(content, patience).await?;
+    let (bytes, outcome) = whole(content, timeout).await?;
     let md5 = outcome.md5.ok_or_else(S3Error::internal)?;
     Ok((Content::verified(ContentSource::Held(Some(bytes)), len, outcome), md5))
 }
 
 /// Reads a small content completely and checks the digests of the request. Returns the bytes and
-/// the digests. `patience` is the timeout for each chunk.
+/// the digests. `timeout` is the timeout for each chunk.
 ///
 /// # Errors
 /// The same errors as [`Content::poll_step`], and `RequestTimeout`.
 pub(crate) async fn whole(
     mut content: Content,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(Bytes, Outcome), S3Error> {
     let len = content.len();
     let mut first = Bytes::new();
@@ -66,7 +66,9 @@ pub(crate) async fn whole(
             Poll::Ready(step) => step,
             Poll::Pending => {
                 let step = poll_fn(|cx| content.poll_step(cx));
-                Box::pin(timeout(patience, step)).await.map_err(|_| S3Error::request_timeout())?
+                Box::pin(time::timeout(timeout, step))
+                    .await
+                    .map_err(|_| S3Error::request_timeout())?
             }
         };
         match step? {

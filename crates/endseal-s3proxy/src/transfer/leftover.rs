@@ -17,7 +17,7 @@ use tokio::time::timeout;
 const MAX_LEFT: usize = 64 << 20;
 
 /// Timeout for reading a refused body.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Holder of the remaining body.
 #[derive(Clone, Default)]
@@ -70,6 +70,6 @@ impl Leftover {
                 }
             }
         };
-        timeout(PATIENCE, drained).await.is_ok() && incoming.is_end_stream()
+        timeout(TIMEOUT, drained).await.is_ok() && incoming.is_end_stream()
     }
 }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf as _, Bytes, BytesMut};
 use endseal_crypto::secret::Zeroizing;
 use endseal_crypto::segment::SEALED_CHUNK_LEN;
-use endseal_s3_format::{RangeOpener, Taken, Unauthentic, WholeOpener};
+use endseal_s3_format::{AuthenticationFailed, RangeOpener, Taken, WholeOpener};
 use endseal_s3_protocol::S3Error;
 use http_body::Body as _;
 
@@ -28,7 +28,7 @@ pub(crate) enum Opener {
 }
 
 impl Opener {
-    fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, Unauthentic> {
+    fn open(&mut self, buffer: &mut [u8]) -> Result<Taken, AuthenticationFailed> {
         match self {
             Self::Whole(opener) => opener.open(buffer),
             Self::Range(opener) => opener.open(buffer),
@@ -36,7 +36,7 @@ impl Opener {
     }
 
     /// Returns the last bytes of the content once everything is authenticated.
-    fn finish(self) -> Result<Zeroizing<Vec<u8>>, Unauthentic> {
+    fn finish(self) -> Result<Zeroizing<Vec<u8>>, AuthenticationFailed> {
         match self {
             Self::Whole(opener) => opener.finish().map(|(last, _)| last),
             Self::Range(opener) => opener.finish().map(|()| Zeroizing::default()),
@@ -141,7 +141,7 @@ impl Opened {
             Some(Err(error)) => {
                 self.opener = None;
                 if error.code() == S3Error::not_authentic().code() {
-                    self.metrics.unauthentic.fetch_add(1, Relaxed);
+                    self.metrics.authentication.fetch_add(1, Relaxed);
                 }
                 if self.began {
                     let [bucket, key] = &self.object;

@@ -23,7 +23,7 @@ pub(super) struct Progress(Mutex<State>);
 struct State {
     /// The body; `None` when it was given back or ended.
     body: Option<Body>,
-    begun: bool,
+    started: bool,
     phase: Phase,
     failure: Option<SourceError>,
 }
@@ -41,7 +41,7 @@ pub(super) enum Phase {
 impl Progress {
     pub(super) fn new(body: Body) -> Arc<Self> {
         let phase = if body.is_empty() { Phase::Done } else { Phase::Flowing };
-        Arc::new(Self(Mutex::new(State { body: Some(body), begun: false, phase, failure: None })))
+        Arc::new(Self(Mutex::new(State { body: Some(body), started: false, phase, failure: None })))
     }
 
     pub(super) fn phase(&self) -> Phase {
@@ -49,9 +49,9 @@ impl Progress {
     }
 
     /// Returns the body if nothing was taken from it.
-    pub(super) fn take_unbegun(&self) -> Option<Body> {
+    pub(super) fn take_unsent(&self) -> Option<Body> {
         let state = &mut *self.lock();
-        if state.begun { None } else { state.body.take() }
+        if state.started { None } else { state.body.take() }
     }
 
     /// Drops the rest of the body. No more bytes of it are sent.
@@ -99,7 +99,7 @@ impl http_body::Body for SentBody {
             }
             Poll::Ready(item) => item,
         };
-        state.begun = true;
+        state.started = true;
         state.phase = if body.is_end_stream() { Phase::Done } else { Phase::Flowing };
         Poll::Ready(match item {
             Some(Ok(frame)) => Some(Ok(frame)),

@@ -49,7 +49,7 @@ async fn who_gives_up_waiting_takes_no_place() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_an_error_at_once() {
+async fn no_one_there_is_an_error_at_once() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);

@@ -125,7 +125,7 @@ async fn what_says_close_is_not_kept() {
 }
 
 #[tokio::test]
-async fn bytes_that_nobody_asked_for_end_a_connection() {
+async fn bytes_that_no_one_asked_for_end_a_connection() {
     let server = serve(|mut peer| async move {
         peer.head().await.unwrap();
         peer.say(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhiHTTP/1.1 200 OK\r\n\r\nforged")
@@ -240,7 +240,7 @@ async fn a_write_on_a_condition_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_body_that_was_not_begun_goes_to_the_next_connection() {
+async fn a_body_that_was_not_started_goes_to_the_next_connection() {
     let server = serve(|mut peer| async move {
         peer.head().await.unwrap();
         if peer.number == 0 {

@@ -68,7 +68,7 @@ async fn idle_uploads_go_and_live_ones_stay() {
     client.put("/bucket/object", b"object").await.expect(200);
     world.age(2 * AGE);
     let last = part(client, "/bucket/slow", &parked, 2, &content(8, 3)).await;
-    let begun = part(client, "/bucket/slower", &large, 1, &content(PART, 4)).await;
+    let started = part(client, "/bucket/slower", &large, 1, &content(PART, 4)).await;
     left(client, "/bucket/young").await;
     assert_eq!(counts(&world, "bucket").await, (4, 4));
 
@@ -90,7 +90,7 @@ async fn idle_uploads_go_and_live_ones_stay() {
     complete(client, "/bucket/slow", &parked, &parts).await.expect(200);
     let got = client.ask("GET", "/bucket/slow").await.expect(200);
     assert!(got.body == [content(PART, 2), content(8, 3)].concat());
-    complete(client, "/bucket/slower", &large, &[(1, begun), (2, short)]).await.expect(200);
+    complete(client, "/bucket/slower", &large, &[(1, started), (2, short)]).await.expect(200);
     let got = client.ask("GET", "/bucket/slower").await.expect(200);
     assert!(got.body == [content(PART, 4), content(7, 2)].concat());
     assert_eq!(client.ask("GET", "/bucket/object").await.expect(200).body, b"object");

@@ -45,7 +45,7 @@ async fn no_changed_byte_leaves_the_proxy() {
     }
     fs::write(&file, &sealed).unwrap();
     assert!(client.ask("GET", "/bucket/key").await.expect(200).body == content);
-    assert!(front.proxy.metrics_text().contains("endseal_s3_unauthentic_total"));
+    assert!(front.proxy.metrics_text().contains("endseal_s3_authentication_failures_total"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

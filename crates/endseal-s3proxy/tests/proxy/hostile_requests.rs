@@ -367,7 +367,7 @@ async fn pipelined_contents_are_no_requests() {
     let mut busy = Vec::new();
     for _ in 0..16 {
         let mut stream = TcpStream::connect(client.address).await.unwrap();
-        stream.write_all(&put(client, "content-length: 20000000\r\n", "begun")).await.unwrap();
+        stream.write_all(&put(client, "content-length: 20000000\r\n", "started")).await.unwrap();
         busy.push(stream);
     }
     let content = SMUGGLED.repeat(400);

@@ -176,7 +176,7 @@ async fn a_changed_byte_is_told_with_its_object() {
 }
 
 #[tokio::test]
-async fn a_changed_byte_far_behind_is_told_though_the_answer_had_begun() {
+async fn a_changed_byte_far_behind_is_told_though_the_answer_had_started() {
     let (status, warnings) = changed(8_000_000, 7_900_000).await;
     assert_eq!((status, warnings.len()), (200, 1), "{warnings:?}");
     let told = &warnings[0];

@@ -229,8 +229,8 @@ async fn the_backend_decides_at_the_moment_of_the_write() {
         };
         // A write that is refused early would never arrive at the backend.
         let both = async { tokio::join!(write, meanwhile) };
-        let patience = core::time::Duration::from_secs(20);
-        let (written, meanwhile) = tokio::time::timeout(patience, both).await.unwrap();
+        let timeout = core::time::Duration::from_secs(20);
+        let (written, meanwhile) = tokio::time::timeout(timeout, both).await.unwrap();
         assert_eq!(written.expect(412).code(), "PreconditionFailed", "{before:?} {condition}");
         let got = client.ask("GET", target).await.expect(200);
         assert_eq!(got.body, meanwhile.as_bytes(), "{before:?} {condition}");

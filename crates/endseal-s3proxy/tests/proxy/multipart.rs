@@ -11,8 +11,8 @@ use crate::odd_server::{OddServer, Oddity};
 pub(crate) const PART: usize = 5 << 20;
 
 pub(crate) async fn begin(client: &Client, target: &str, headers: &[(&str, &str)]) -> String {
-    let begun = client.ask_with("POST", &format!("{target}?uploads"), headers).await.expect(200);
-    begun.element("UploadId")
+    let started = client.ask_with("POST", &format!("{target}?uploads"), headers).await.expect(200);
+    started.element("UploadId")
 }
 
 pub(crate) async fn part(

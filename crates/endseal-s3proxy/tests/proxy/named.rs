@@ -261,9 +261,9 @@ async fn uploads_in_parts_have_the_names_that_clients_know() {
     let named = Named::new(Plaintext::Forbid).await;
     let client = &named.front.client;
     let target = at("zebrafish/large one");
-    let begun = client.ask("POST", &format!("{target}?uploads")).await.expect(200);
-    assert_eq!(begun.element("Key"), "zebrafish/large one");
-    let id = begun.element("UploadId");
+    let started = client.ask("POST", &format!("{target}?uploads")).await.expect(200);
+    assert_eq!(started.element("Key"), "zebrafish/large one");
+    let id = started.element("UploadId");
     let first = part(client, &target, &id, 1, &content(PART, 1)).await;
     // The part is copied from another object of the bucket, and is short enough to be parked.
     client.put(&at("zebrafish/source"), &content(9_000, 2)).await.expect(200);
@@ -278,7 +278,7 @@ async fn uploads_in_parts_have_the_names_that_clients_know() {
     for key in ["zebrafish/a", "zebrafish/b", "other/c", "d"] {
         begin(client, &at(key), &[]).await;
     }
-    assert!(!named.shows_the_mark(), "begun");
+    assert!(!named.shows_the_mark(), "started");
     let list = client.ask("GET", "/bucket?uploads").await.expect(200);
     let mut keys = list.elements("Key");
     keys.sort();
@@ -405,9 +405,9 @@ async fn plaintext_has_encrypted_names_where_it_is_allowed() {
     assert_eq!((list.element("Key"), list.element("Size")), ("zebrafish/open".into(), "9".into()));
     // Uploads of the backend's own.
     let target = at("zebrafish/parts");
-    let begun = client.ask("POST", &format!("{target}?uploads")).await.expect(200);
-    assert_eq!(begun.element("Key"), "zebrafish/parts");
-    let id = begun.element("UploadId");
+    let started = client.ask("POST", &format!("{target}?uploads")).await.expect(200);
+    assert_eq!(started.element("Key"), "zebrafish/parts");
+    let id = started.element("UploadId");
     let source = [("x-amz-copy-source", "bucket/zebrafish/open")];
     let numbered = format!("{target}?partNumber=1&uploadId={id}");
     let copied = client.ask_with("PUT", &numbered, &source).await.expect(200).element("ETag");

@@ -156,7 +156,7 @@ async fn lists_say_what_was_asked_for() {
         let refused = client.ask("GET", &format!("/bucket?delimiter={delimiter}")).await;
         assert_eq!(refused.expect(501).code(), "NotImplemented", "{delimiter}");
     }
-    let refused = client.ask("GET", "/bucket?list-type=2&continuation-token=stranger").await;
+    let refused = client.ask("GET", "/bucket?list-type=2&continuation-token=outsider").await;
     assert_eq!(refused.expect(400).code(), "InvalidArgument");
     let missing = client.ask("GET", "/missing?list-type=2").await.expect(404);
     assert_eq!(missing.code(), "NoSuchBucket");

@@ -131,8 +131,8 @@ async fn checksums_of_plaintext_are_asked_for_where_it_may_be_read() {
             let asking = front.client.ask_with(method, "/bucket/open", &headers);
             let arrival = async {
                 let arrives = relay.arrived.recv();
-                let patience = core::time::Duration::from_millis(500);
-                let is_there = tokio::time::timeout(patience, arrives).await.is_ok();
+                let timeout = core::time::Duration::from_millis(500);
+                let is_there = tokio::time::timeout(timeout, arrives).await.is_ok();
                 relay.go_on.send(()).await.unwrap();
                 is_there
             };

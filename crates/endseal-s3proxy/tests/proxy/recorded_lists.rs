@@ -167,7 +167,7 @@ async fn ids_that_were_changed_or_moved_are_not_shown() {
     let (id, record) = begin_recorded("/bucket/key").await;
     let own_id = backends(&world, "key").await.remove(0);
     let (sibling, _) = begin_recorded("/bucket/key").await;
-    let (stranger, _) = begin_recorded("/bucket/other").await;
+    let (outsider, _) = begin_recorded("/bucket/other").await;
     client.ask("PUT", "/second").await.expect(200);
     let elsewhere = begin(client, "/second/key", &[]).await;
     let shown = async || {
@@ -185,7 +185,7 @@ async fn ids_that_were_changed_or_moved_are_not_shown() {
         bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
         String::from_utf8(bytes).unwrap()
     };
-    let mut others = vec![sibling.clone(), stranger, elsewhere, own_id.clone(), String::new()];
+    let mut others = vec![sibling.clone(), outsider, elsewhere, own_id.clone(), String::new()];
     others.extend([flipped(id.len() / 2), flipped(id.len() - 30), flipped(0), format!("{id}\n")]);
     others.extend([format!("{id}{id}"), "x".repeat(1 << 20), id[1..].to_owned()]);
     for other in &others {

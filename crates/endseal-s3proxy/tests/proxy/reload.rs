@@ -31,9 +31,9 @@ fn start(files: &Files) -> (SocketAddr, thread::JoinHandle<usize>) {
     let serving = thread::spawn(move || {
         let config = files.lock().unwrap().clone().unwrap();
         let read = || files.lock().unwrap().clone();
-        let mut begun =
+        let mut started =
             |listening: endseal_s3proxy::Listening| tell.send(listening.address).is_ok();
-        endseal_s3proxy::run(&config, &read, &mut begun).unwrap()
+        endseal_s3proxy::run(&config, &read, &mut started).unwrap()
     });
     (told.recv().unwrap(), serving)
 }

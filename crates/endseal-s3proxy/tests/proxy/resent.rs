@@ -225,8 +225,8 @@ async fn receipts_that_were_changed_or_moved_are_none() {
     sent(client, target, &id, 2, &body).await;
     let sibling = begin(client, target, &[]).await;
     sent(client, target, &sibling, 1, &body).await;
-    let stranger = begin(client, "/bucket/other", &[]).await;
-    sent(client, "/bucket/other", &stranger, 1, &body).await;
+    let outsider = begin(client, "/bucket/other", &[]).await;
+    sent(client, "/bucket/other", &outsider, 1, &body).await;
     let others: Vec<String> =
         receipts(&world).await.into_iter().filter(|key| *key != old && *key != new).collect();
     assert_eq!(others.len(), 3);

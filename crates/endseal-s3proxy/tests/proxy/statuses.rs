@@ -291,8 +291,8 @@ async fn proxy(backdrop: &Backdrop, scratch: &Scratch) -> Front {
 async fn upload_id(scratch: &Scratch) -> String {
     let backdrop = Backdrop::start().await;
     let front = proxy(&backdrop, scratch).await;
-    let begun = front.client.ask("POST", "/bucket/key?uploads").await.expect(200);
-    begun.element("UploadId")
+    let started = front.client.ask("POST", "/bucket/key?uploads").await.expect(200);
+    started.element("UploadId")
 }
 
 /// Statuses that the rules distinguish, and their neighbours.

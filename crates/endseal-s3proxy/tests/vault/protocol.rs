@@ -85,7 +85,7 @@ async fn what_no_server_made_is_not_sent() {
         &[b"vault:v1:", &[b'A'; 1016][..]].concat(),
     ] {
         let outcome = provider.unwrap(&id("vault.test"), b"", bad).await;
-        assert_eq!(outcome.err(), Some(ProviderError::Unauthentic), "{bad:?}");
+        assert_eq!(outcome.err(), Some(ProviderError::AuthenticationFailed), "{bad:?}");
     }
     assert_eq!(server.requests().len(), 0);
 }
@@ -105,17 +105,21 @@ async fn each_failure_of_the_server_has_its_meaning() {
     let unavailable =
         |seconds| ProviderError::Unavailable { retry_after: Duration::from_secs(seconds) };
     let errors: [(Fault, ProviderError, ProviderError); 13] = {
-        use ProviderError::{Refused, Unauthentic, UnknownKey};
+        use ProviderError::{AuthenticationFailed, Refused, UnknownKey};
         let status = |status, text| Fault::Status(status, text);
         let both = |fault, error| (fault, error, error);
         [
             (
                 status(400, r#"{"errors":["cipher: message authentication failed"]}"#),
                 Refused,
-                Unauthentic,
+                AuthenticationFailed,
             ),
-            (status(400, r#"{"errors":["invalid ciphertext: no prefix"]}"#), Refused, Unauthentic),
-            (status(400, "garbled"), Refused, Unauthentic),
+            (
+                status(400, r#"{"errors":["invalid ciphertext: no prefix"]}"#),
+                Refused,
+                AuthenticationFailed,
+            ),
+            (status(400, "garbled"), Refused, AuthenticationFailed),
             both(status(400, r#"{"errors":["encryption key not found"]}"#), UnknownKey),
             both(
                 status(
@@ -183,7 +187,7 @@ async fn garbage_is_no_key() {
     ] {
         server.fault(Fault::Status(200, json));
         let outcome = provider.unwrap(&wrapped.key_id, b"context", &wrapped.bytes).await;
-        assert_eq!(outcome.err(), Some(ProviderError::Unauthentic), "{json}");
+        assert_eq!(outcome.err(), Some(ProviderError::AuthenticationFailed), "{json}");
     }
 }
 
@@ -210,7 +214,7 @@ async fn a_server_that_breaks_or_stalls_is_not_available() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_not_available() {
+async fn no_one_there_is_not_available() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);

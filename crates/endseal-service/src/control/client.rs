@@ -39,12 +39,12 @@ pub struct ControlClient {
 }
 
 impl ControlClient {
-    /// Connects to the socket of a service. `patience` is the timeout of each reply; without it a
+    /// Connects to the socket of a service. `timeout` is the timeout of each reply; without it a
     /// call waits for ever.
     ///
     /// # Errors
     /// [`ControlConnectError`] if no process listens at the socket, or the connection fails.
-    pub fn connect(socket: &Path, patience: Option<Duration>) -> Result<Self, ControlConnectError> {
+    pub fn connect(socket: &Path, timeout: Option<Duration>) -> Result<Self, ControlConnectError> {
         let failed = |error: io::Error| match error.kind() {
             // The path is too long for a socket, so no process can listen there.
             io::ErrorKind::NotFound
@@ -53,8 +53,8 @@ impl ControlClient {
             _ => ControlConnectError::Io(error),
         };
         let stream = UnixStream::connect(socket).map_err(failed)?;
-        stream.set_read_timeout(patience).map_err(failed)?;
-        stream.set_write_timeout(patience).map_err(failed)?;
+        stream.set_read_timeout(timeout).map_err(failed)?;
+        stream.set_write_timeout(timeout).map_err(failed)?;
         Ok(Self { stream, received: LineBuffer::default() })
     }
 

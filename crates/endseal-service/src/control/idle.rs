@@ -15,7 +15,7 @@ pub(super) const GRACE: Duration = Duration::from_millis(100);
 /// Maximum time until a connection has sent its JSON, or the first byte of its first line.
 pub(super) const FIRST_BYTE: Duration = Duration::from_secs(1);
 /// Maximum time for receiving the secret or the rest of a line, and for sending the reply.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection that was accepted, and has not sent anything yet.
 pub(super) struct Accepted {

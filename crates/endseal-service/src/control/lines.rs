@@ -11,7 +11,7 @@ use tokio::net::UnixStream;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
-use super::idle::{Accepted, FIRST_BYTE, Idle, PATIENCE, Silent};
+use super::idle::{Accepted, FIRST_BYTE, Idle, Silent, TIMEOUT};
 use super::line::{ControlLineError, LineBuffer};
 
 /// Maximum time between a reply and the first byte of the next line.
@@ -62,7 +62,7 @@ impl ControlLines {
                 receive(&mut self.stream, &mut self.received).await?;
             }
         };
-        timeout(PATIENCE, line).await.ok().flatten()
+        timeout(TIMEOUT, line).await.ok().flatten()
     }
 
     /// Sends a line. The caller has 10 seconds to read it.
@@ -72,7 +72,7 @@ impl ControlLines {
     /// afterwards.
     pub async fn send(&mut self, line: &[u8]) -> Result<(), ControlLineError> {
         let late = |_| io::Error::from(io::ErrorKind::TimedOut);
-        timeout(PATIENCE, self.send_at_leisure(line)).await.map_err(late)?
+        timeout(TIMEOUT, self.send_at_leisure(line)).await.map_err(late)?
     }
 
     /// Sends a line, however long the caller takes to read it.

@@ -24,7 +24,7 @@ pub enum UnknownSenders {
 /// State that all conversations share while their messages are opened.
 pub(super) struct AcceptContext<A: PairwiseAccount> {
     account: Arc<Mutex<AccountSlot<A>>>,
-    pub(super) strangers: UnknownSenders,
+    pub(super) unknown_senders: UnknownSenders,
     pub(super) budget: Arc<ParkingBudget>,
     pub(super) own: Own,
 }
@@ -57,11 +57,11 @@ impl<A> AccountSlot<A> {
 impl<A: PairwiseAccount> AcceptContext<A> {
     pub(super) fn new(
         account: Arc<Mutex<AccountSlot<A>>>,
-        strangers: UnknownSenders,
+        unknown_senders: UnknownSenders,
         own: Own,
         budget: Arc<ParkingBudget>,
     ) -> Self {
-        Self { account, strangers, budget, own }
+        Self { account, unknown_senders, budget, own }
     }
 
     /// Locks the account, which only the first message of a session needs.

@@ -37,7 +37,7 @@ const MAX_LANES: usize = 1_024;
 pub(super) struct StateCache<A: PairwiseAccount> {
     pub(super) conversation_states: HashMap<Conversation, (ConversationState<A>, BatchDedup)>,
     pub(super) account: Arc<Mutex<AccountSlot<A>>>,
-    pub(super) strangers: UnknownSenders,
+    pub(super) unknown_senders: UnknownSenders,
     own: Own,
     pub(super) budget: Arc<ParkingBudget>,
     recognizer: Recognizer,
@@ -46,7 +46,7 @@ pub(super) struct StateCache<A: PairwiseAccount> {
 impl<A: PairwiseAccount> StateCache<A> {
     pub(super) fn new(
         account: A,
-        strangers: UnknownSenders,
+        unknown_senders: UnknownSenders,
         own: Own,
         budget: Arc<ParkingBudget>,
         recognizer: Recognizer,
@@ -54,7 +54,7 @@ impl<A: PairwiseAccount> StateCache<A> {
         Self {
             conversation_states: HashMap::new(),
             account: Arc::new(Mutex::new(AccountSlot::new(account))),
-            strangers,
+            unknown_senders,
             own,
             budget,
             recognizer,
@@ -88,7 +88,7 @@ impl<A: PairwiseAccount> StateCache<A> {
     /// Returns the state that conversations share while their messages are opened.
     pub(super) fn accept_context(&self) -> AcceptContext<A> {
         let (account, budget) = (Arc::clone(&self.account), Arc::clone(&self.budget));
-        AcceptContext::new(account, self.strangers, self.own, budget)
+        AcceptContext::new(account, self.unknown_senders, self.own, budget)
     }
 
     /// Adds to `loads` the states that must be read before messages of a conversation can be

@@ -30,6 +30,6 @@ pub(super) struct Changeset {
 pub(super) struct GroupStates {
     pub(super) id: Vec<u8>,
     pub(super) epoch: u64,
-    pub(super) standing: SessionStatus,
+    pub(super) status: SessionStatus,
     pub(super) changes: GroupChanges,
 }

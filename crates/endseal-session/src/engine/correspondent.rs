@@ -47,7 +47,7 @@ pub(super) fn all(transaction: &ReadTransaction<'_>) -> Result<Vec<Correspondent
     }
     for session in transaction.sessions()? {
         let entry = known.get_mut(&session.address).ok_or(EngineError::Damaged("address"))?;
-        match session.standing {
+        match session.status {
             SessionStatus::Active => entry.sending += 1,
             SessionStatus::ReceiveOnly => entry.receiving += 1,
             _ => entry.awaiting_reset += 1,

@@ -19,7 +19,7 @@ impl Reason {
     pub(super) fn of(failure: Failure) -> Option<Self> {
         let passes = matches!(
             failure,
-            Failure::NoGroup | Failure::Stranger | Failure::TooFarAhead | Failure::Damaged
+            Failure::NoGroup | Failure::UnknownSender | Failure::TooFarAhead | Failure::Damaged
         );
         passes.then_some(Self::Unopened(failure))
     }
@@ -28,7 +28,7 @@ impl Reason {
     pub(super) fn number(self) -> u8 {
         match self {
             Self::Unopened(Failure::NoGroup) => 2,
-            Self::Unopened(Failure::Stranger) => 3,
+            Self::Unopened(Failure::UnknownSender) => 3,
             Self::Unopened(Failure::TooFarAhead) => 4,
             Self::Unopened(Failure::Damaged) => 5,
             // Other failures are not parked.
@@ -42,7 +42,7 @@ impl Reason {
         match number {
             1 => Self::LaterEpoch,
             2 => Self::Unopened(Failure::NoGroup),
-            3 => Self::Unopened(Failure::Stranger),
+            3 => Self::Unopened(Failure::UnknownSender),
             4 => TOO_FAR,
             _ => Self::Unopened(Failure::Damaged),
         }
@@ -50,7 +50,7 @@ impl Reason {
 
     pub(in crate::engine) fn pool(self) -> Pool {
         match self {
-            Self::Unopened(Failure::NoGroup | Failure::Stranger) => Pool::Unknown,
+            Self::Unopened(Failure::NoGroup | Failure::UnknownSender) => Pool::Unknown,
             _ => Pool::Known,
         }
     }

@@ -44,7 +44,7 @@ pub struct PrunePolicy {
     /// If set, deletes sessions with unverified identities that have no rows left: no tombstone, no
     /// message in inbox or outbox, and no parked message. Later messages on such a session fail
     /// with `no-session`.
-    pub strangers: bool,
+    pub unknown_senders: bool,
     /// Largest number of rows of each kind that one call examines.
     pub rows: usize,
 }
@@ -56,7 +56,7 @@ impl PrunePolicy {
     #[must_use]
     pub fn new(now: Duration) -> Self {
         let (tombstones, key_packages, parked) = (90 * DAY, 30 * DAY, 30 * DAY);
-        Self { now, tombstones, key_packages, parked, strangers: false, rows: 10_000 }
+        Self { now, tombstones, key_packages, parked, unknown_senders: false, rows: 10_000 }
     }
 
     /// Sets the age of tombstones.
@@ -76,8 +76,8 @@ impl PrunePolicy {
     /// Enables or disables the deletion of sessions with unverified identities that have no rows
     /// left.
     #[must_use]
-    pub fn strangers(mut self, strangers: bool) -> Self {
-        self.strangers = strangers;
+    pub fn unknown_senders(mut self, unknown_senders: bool) -> Self {
+        self.unknown_senders = unknown_senders;
         self
     }
 
@@ -217,7 +217,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
         let (parked, more) = self.prune_parked(policy)?;
         pruned.parked = parked;
 
-        if let (Some(from), true) = (walk.addresses.take(), policy.strangers) {
+        if let (Some(from), true) = (walk.addresses.take(), policy.unknown_senders) {
             let addresses = store.addresses_after(from, policy.rows)?;
             if addresses.len() == policy.rows {
                 walk.addresses.go_on(addresses.last().map(|(reference, _)| *reference));

@@ -46,7 +46,7 @@ pub(super) const ADDED_KEY_PACKAGE: u32 = 9;
 const PENDING_KEY_PACKAGES: u32 = 10;
 
 /// Present if new sessions of unknown senders are refused. The value is empty.
-pub(super) const STRANGERS_REFUSED: u32 = 8;
+pub(super) const UNKNOWN_SENDERS_REFUSED: u32 = 8;
 
 /// Writes a device that was just made, for a store that was restored so many times.
 pub(super) fn put_device(
@@ -237,7 +237,7 @@ pub(super) fn group(
         }
     }
     let group = device.load(&row.state, past).map_err(|_| EngineError::Damaged("group"))?;
-    Ok(Some((group, row.standing)))
+    Ok(Some((group, row.status)))
 }
 
 /// Writes the changes of a group.
@@ -245,8 +245,8 @@ pub(super) fn put_group(
     transaction: &WriteTransaction<'_>,
     states: &GroupStates,
 ) -> Result<(), EngineError> {
-    let GroupStates { id, epoch, standing, changes } = states;
-    let row = GroupRow { standing: *standing, epoch: *epoch, state: changes.state.clone() };
+    let GroupStates { id, epoch, status, changes } = states;
+    let row = GroupRow { status: *status, epoch: *epoch, state: changes.state.clone() };
     transaction.put_group(id, &row)?;
     for past in changes.epoch_inserts.iter().chain(&changes.epoch_updates) {
         transaction.put_group_epoch(id, past.epoch, &past.state)?;

@@ -18,11 +18,11 @@ pub(super) fn seal<R: Ratchet>(
     if text.len() > MAX_PLAINTEXT_LEN {
         return Err(SendError::TooLong);
     }
-    let waits = remote_device.sessions.iter().any(|it| it.standing == SessionStatus::NeedsReset);
+    let waits = remote_device.sessions.iter().any(|it| it.status == SessionStatus::NeedsReset);
     let session = remote_device
         .sessions
         .iter_mut()
-        .filter(|it| it.standing == SessionStatus::Active)
+        .filter(|it| it.status == SessionStatus::Active)
         .max_by_key(|it| it.used)
         .ok_or(if waits { SendError::Restored } else { SendError::NoSession })?;
     // Until the other side has answered, the head names both sides of the session.

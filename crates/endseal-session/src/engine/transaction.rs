@@ -201,8 +201,8 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
         }
         let remote_device = remote_device(&mut self.store_session, self.state_cache, with)?;
         for entry in &mut remote_device.sessions {
-            if entry.standing != SessionStatus::ReceiveOnly {
-                entry.standing = SessionStatus::ReceiveOnly;
+            if entry.status != SessionStatus::ReceiveOnly {
+                entry.status = SessionStatus::ReceiveOnly;
                 entry.changed = true;
                 count += 1;
             }
@@ -246,7 +246,7 @@ impl<'t, 's, A: PairwiseAccount> EngineTransaction<'t, 's, A> {
             .iter()
             .map(|it| SessionInfo {
                 tag: it.tag,
-                standing: it.standing,
+                status: it.status,
                 used: it.used,
                 answered: it.ratchet.has_received(),
             })

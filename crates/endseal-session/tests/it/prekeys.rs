@@ -74,15 +74,15 @@ const DAY: u64 = 24 * 60 * 60 * 1_000;
 fn a_fallback_key_serves_until_two_newer_ones_were_made() {
     let (alice, mut bob) = (Device::new(1), Device::new(2));
     let bundle = bob.fallback_at(DAY);
-    let mut begun: Vec<OlmRatchet> = (0..4).map(|_| alice.begin(&bundle)).collect();
-    let hellos: Vec<_> = begun.iter_mut().map(|one| one.seal(b"hello").unwrap().body).collect();
-    let accept = |bob: &mut Device, i: usize| drop(bob.accept(&alice, &begun[i], &hellos[i]));
+    let mut started: Vec<OlmRatchet> = (0..4).map(|_| alice.begin(&bundle)).collect();
+    let hellos: Vec<_> = started.iter_mut().map(|one| one.seal(b"hello").unwrap().body).collect();
+    let accept = |bob: &mut Device, i: usize| drop(bob.accept(&alice, &started[i], &hellos[i]));
     accept(&mut bob, 0);
     accept(&mut bob, 1);
     assert_ne!(bob.fallback_at(8 * DAY), bundle);
     accept(&mut bob, 2);
     bob.fallback_at(15 * DAY);
-    assert_eq!(refused(&mut bob, &alice, begun[3].tag(), &hellos[3]), AcceptError::NoPrekey);
+    assert_eq!(refused(&mut bob, &alice, started[3].tag(), &hellos[3]), AcceptError::NoPrekey);
 }
 
 #[test]

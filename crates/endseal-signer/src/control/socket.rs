@@ -11,7 +11,7 @@ use super::{CommandError, Reply, Request};
 pub const SOCKET: &str = "signer.sock";
 
 /// Longest wait for a reply. Unlocking and copying the store can take seconds.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Reason why a running signer gave no result.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum CallError {
 /// # Errors
 /// [`CallError`] if no signer runs, if the connection fails, or if the command fails.
 pub fn call(directory: &Path, request: &Request) -> Result<Reply, CallError> {
-    let client = ControlClient::connect(&directory.join(SOCKET), Some(PATIENCE));
+    let client = ControlClient::connect(&directory.join(SOCKET), Some(TIMEOUT));
     let mut client = client.map_err(|error| match error {
         ControlConnectError::Io(error) => CallError::Line(error.into()),
         _ => CallError::NotRunning,

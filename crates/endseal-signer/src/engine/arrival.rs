@@ -42,9 +42,9 @@ impl Batch<'_> {
         let app = self.transaction.app(&transport).ok_or(Ignored::Shape)?.app();
         let is_known = match app.client() {
             Some(client) if client.to_bytes() == *incoming.author() => true,
-            Some(_) => return Err(Ignored::Stranger.into()),
-            None if !is_invited(app, self.now) => return Err(Ignored::Stranger.into()),
-            None if !self.parts.strangers.take(self.parts.clock.now()) => {
+            Some(_) => return Err(Ignored::UnknownSender.into()),
+            None if !is_invited(app, self.now) => return Err(Ignored::UnknownSender.into()),
+            None if !self.parts.unknown_senders.take(self.parts.clock.now()) => {
                 return Err(Ignored::Flood.into());
             }
             None => false,

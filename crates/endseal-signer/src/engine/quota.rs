@@ -33,21 +33,21 @@ impl Clock {
 /// Remaining verifications of events of unknown senders in the current second.
 pub(super) struct Budget {
     /// Start of the current second; `None` before the first verification.
-    begun: Option<Instant>,
+    started: Option<Instant>,
     left: u32,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { begun: None, left: RATE }
+        Self { started: None, left: RATE }
     }
 }
 
 impl Budget {
     /// Uses one verification. Returns false if none is left in this second.
     pub(super) fn take(&mut self, now: Instant) -> bool {
-        if has_passed(self.begun, now) {
-            *self = Self { begun: Some(now), ..Self::default() };
+        if has_passed(self.started, now) {
+            *self = Self { started: Some(now), ..Self::default() };
         }
         let left = self.left.checked_sub(1);
         self.left = left.unwrap_or_default();
@@ -64,7 +64,7 @@ const FAILURES_OF_APP: u32 = 100;
 /// Remaining verifications in the name of clients in the current second.
 pub(super) struct Verifications {
     /// Start of the current second; `None` before the first verification.
-    begun: Option<Instant>,
+    started: Option<Instant>,
     left: u32,
     /// Number of reserved verifications that each app has used.
     of_apps: HashMap<[u8; 32], u32>,
@@ -72,7 +72,7 @@ pub(super) struct Verifications {
 
 impl Default for Verifications {
     fn default() -> Self {
-        Self { begun: None, left: FAILURES, of_apps: HashMap::new() }
+        Self { started: None, left: FAILURES, of_apps: HashMap::new() }
     }
 }
 
@@ -80,8 +80,8 @@ impl Verifications {
     /// Uses one verification before an event is verified. Returns false if none is left in this
     /// second.
     pub(super) fn take(&mut self, transport: &[u8; 32], now: Instant) -> bool {
-        if has_passed(self.begun, now) {
-            *self = Self { begun: Some(now), ..Self::default() };
+        if has_passed(self.started, now) {
+            *self = Self { started: Some(now), ..Self::default() };
         }
         if let Some(left) = self.left.checked_sub(1) {
             self.left = left;
@@ -102,9 +102,9 @@ impl Verifications {
     }
 }
 
-/// Returns true if the second that started at `begun` is over, or if none has started yet.
-fn has_passed(begun: Option<Instant>, now: Instant) -> bool {
-    begun.is_none_or(|begun| now.duration_since(begun) >= SECOND)
+/// Returns true if the second that started at `started` is over, or if none has started yet.
+fn has_passed(started: Option<Instant>, now: Instant) -> bool {
+    started.is_none_or(|started| now.duration_since(started) >= SECOND)
 }
 
 /// Maximum number of requests of one app in ten minutes. An event is remembered for at most 15
@@ -120,7 +120,7 @@ pub(super) const DENIALS: u32 = 1_000;
 pub(super) struct Quotas(HashMap<[u8; 32], Quota>);
 
 struct Quota {
-    begun: Instant,
+    started: Instant,
     requests: u32,
     denials: u32,
 }
@@ -143,9 +143,9 @@ impl Quotas {
 
     fn of(&mut self, transport: &[u8; 32]) -> &mut Quota {
         let now = Instant::now();
-        let new = || Quota { begun: now, requests: 0, denials: 0 };
+        let new = || Quota { started: now, requests: 0, denials: 0 };
         let quota = self.0.entry(*transport).or_insert_with(new);
-        if now.duration_since(quota.begun) >= WINDOW {
+        if now.duration_since(quota.started) >= WINDOW {
             *quota = new();
         }
         quota

@@ -21,7 +21,7 @@ use crate::state::State;
 use crate::text::BoundedText;
 
 /// Timeout in seconds after which a waiting request is refused.
-pub(crate) const PATIENCE: u64 = 60;
+pub(crate) const TIMEOUT: u64 = 60;
 /// Maximum number of waiting requests of one app.
 const MAX_OF_APP: usize = 8;
 /// Maximum number of waiting requests of all apps.
@@ -142,7 +142,7 @@ impl Waiting {
 
 /// A request also times out if the clock was set back, so that none waits longer than it should.
 fn is_late(entry: &Entry, now: u64) -> bool {
-    entry.until <= now || entry.until > now.saturating_add(PATIENCE)
+    entry.until <= now || entry.until > now.saturating_add(TIMEOUT)
 }
 
 impl Batch<'_> {
@@ -185,7 +185,7 @@ impl Batch<'_> {
             carrier: decided.carrier,
             action: *action,
             json: json(request),
-            until: self.now.saturating_add(PATIENCE),
+            until: self.now.saturating_add(TIMEOUT),
             view: view(number, app.app().name.as_str(), call, action),
         });
         self.parts.metrics.request(request.method.name(), Outcome::Asked);
@@ -409,7 +409,7 @@ fn view(id: u32, app: &str, call: &Call<'_>, action: &Action) -> WaitingView {
         created_at: template.map(|it| it.created_at),
         tags: template.map(tags).unwrap_or_default(),
         tag_count: template.map_or(0, |it| it.tags.iter().count()),
-        seconds: PATIENCE,
+        seconds: TIMEOUT,
     }
 }
 

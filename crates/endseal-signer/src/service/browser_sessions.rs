@@ -27,7 +27,7 @@ struct Inner {
 struct Session {
     cookie: Zeroizing<String>,
     form_token: Zeroizing<String>,
-    begun: Instant,
+    started: Instant,
 }
 
 /// Path of a link that signs a browser in. It contains a secret.
@@ -55,7 +55,7 @@ impl Sessions {
             if inner.open.len() >= SESSIONS {
                 inner.open.remove(0);
             }
-            let session = Session { cookie: cookie.clone(), form_token, begun: Instant::now() };
+            let session = Session { cookie: cookie.clone(), form_token, started: Instant::now() };
             inner.open.push(session);
             Some(cookie)
         })
@@ -64,7 +64,7 @@ impl Sessions {
     /// Returns the form token of a session, or `None` if the cookie is not that of a session.
     pub(super) fn form_token(&self, cookie: &str) -> Option<Zeroizing<String>> {
         self.inner(|inner| {
-            inner.open.retain(|it| it.begun.elapsed() < SESSION_LIFETIME);
+            inner.open.retain(|it| it.started.elapsed() < SESSION_LIFETIME);
             let own =
                 inner.open.iter().find(|it| is_equal(it.cookie.as_bytes(), cookie.as_bytes()))?;
             Some(own.form_token.clone())

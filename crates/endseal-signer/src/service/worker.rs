@@ -90,7 +90,7 @@ impl Worker {
             self.subscribe(sockets);
             if self.relays.len() == 0 {
                 // No app exists, so there is no relay to wait for.
-                self.begun();
+                self.started();
             }
             loop {
                 tokio::select! {
@@ -101,7 +101,7 @@ impl Worker {
                     _ = second.tick() => {
                         // Some relays never confirm a subscription.
                         if self.first_connection.is_some_and(|it| it.elapsed() > UNSAID) {
-                            self.begun();
+                            self.started();
                         }
                         let outgoing = self.engine.tick(now());
                         self.publish(outgoing);
@@ -216,7 +216,7 @@ impl Worker {
             }
             Notification::Subscribed(subscription) => {
                 self.relays.confirmed(number, subscription);
-                self.begun();
+                self.started();
             }
             Notification::Disconnected { reason, suspect } => {
                 self.metrics.disconnects.fetch_add(1, Relaxed);
@@ -244,7 +244,7 @@ impl Worker {
         }
     }
 
-    fn begun(&mut self) {
+    fn started(&mut self) {
         if let Some(first) = self.first.take() {
             // The signer may have started before, after its timeout.
             let _ = first.send(());

@@ -26,7 +26,7 @@ const STEP: usize = 40;
 const LATE: Duration = Duration::from_secs(1);
 
 /// Signs events to the app with a key that is not its client's.
-fn strangers(signer: &str, count: usize) -> Vec<SignedEvent> {
+fn outsiders(signer: &str, count: usize) -> Vec<SignedEvent> {
     let key = SigningKey::new(secret_key(66));
     let event = |number: usize| {
         let content = format!("{number:0132}");
@@ -58,18 +58,18 @@ async fn ignored(metrics: SocketAddr) -> usize {
     stream.write_all(request).await.unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).await.unwrap();
-    let name = "endseal_signer_ignored_total{cause=\"stranger\"} ";
+    let name = "endseal_signer_ignored_total{cause=\"outsider\"} ";
     text.lines().find_map(|line| line.strip_prefix(name)).unwrap().parse().unwrap()
 }
 
 #[test]
-fn an_app_is_answered_while_a_stranger_sends_without_a_pause() {
+fn an_app_is_answered_while_an_outsider_sends_without_a_pause() {
     ask_amid_a_flood(400, None);
 }
 
 #[test]
 #[ignore = "nightly: measures time"]
-fn an_app_is_answered_within_a_second_while_a_stranger_sends_2000_events_a_second() {
+fn an_app_is_answered_within_a_second_while_an_outsider_sends_2000_events_a_second() {
     ask_amid_a_flood(5 * RATE, Some(LATE));
 }
 
@@ -81,13 +81,13 @@ fn ask_amid_a_flood(count: usize, late: Option<Duration>) {
         let uri = signer.invite("sign:1").await;
         let mut app = connected(&uri, 7).await;
         let transport = hex(&parse(&uri, &mut vec![0; uri.len()]).signer.to_bytes());
-        let events = strangers(&transport, count);
+        let events = outsiders(&transport, count);
         let (sender, mut notifications) = mpsc::channel(4_096);
         let settings = client::Settings::new(Address::parse(&relay.url()).unwrap());
-        let stranger = Relay::start(settings, 0, sender);
+        let outsider = Relay::start(settings, 0, sender);
         while !matches!(notifications.recv().await, Some((_, Notification::Connected))) {}
         tokio::spawn(async move { while notifications.recv().await.is_some() {} });
-        let flood = tokio::spawn(flood(stranger, events));
+        let flood = tokio::spawn(flood(outsider, events));
         let mut answers = 0;
         while answers == 0 || !flood.is_finished() {
             let asked = Instant::now();

@@ -43,19 +43,19 @@ impl Serving {
         let command = Command::Import { label: String::new() };
         signer.command(now(), Request { command, secret: Zeroizing::new(secret) }).unwrap();
         let (stop, stopped) = oneshot::channel();
-        let (begin, begun) = oneshot::channel();
+        let (begin, started) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let metrics = Some(([127, 0, 0, 1], 0).into());
         let options = Options { relays: vec![relay.url()], metrics, ..Options::default() };
         let mut begin = Some(begin);
         thread::spawn(move || {
-            let mut begun = |listening: Listening| {
+            let mut started = |listening: Listening| {
                 begin.take().unwrap().send(listening.metrics.unwrap()).is_ok()
             };
             let stop = async { stopped.await.unwrap() };
-            end.send(signer.serve(now(), &options, &mut begun, stop)).unwrap();
+            end.send(signer.serve(now(), &options, &mut started, stop)).unwrap();
         });
-        let metrics = begun.await.unwrap();
+        let metrics = started.await.unwrap();
         Self { directory, metrics, stop, ended }
     }
 
@@ -171,7 +171,7 @@ fn a_client_has_events_signed_and_texts_encrypted() {
         let mut buffer = vec![0; uri.len()];
         let bunker = parse(&uri, &mut buffer);
         let mut other = client_of(&bunker, 8);
-        other.set_patience(SHORT);
+        other.set_timeout(SHORT);
         let silent = other.connect(bunker.secret, now()).await;
         assert!(matches!(silent, Err(RemoteError::Silent)), "{silent:?}");
         signer.end().await;
@@ -248,7 +248,7 @@ fn a_client_tells_an_absent_relay_from_an_absent_signer() {
     with_relay(Settings::default(), async |relay| {
         let uri = uri_of(&relay.url());
         let mut silent = client(&uri, 7);
-        silent.set_patience(SHORT);
+        silent.set_timeout(SHORT);
         let outcome = silent.connect(None, now()).await;
         assert!(matches!(outcome, Err(RemoteError::Silent)), "{outcome:?}");
         relay.set_faults(Faults { refuse: Some("blocked: \u{1b}[2J".into()), ..Faults::default() });

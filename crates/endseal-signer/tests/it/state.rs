@@ -118,7 +118,7 @@ fn a_refusal_changes_nothing() {
     let (_world, mut signer) = World::with_user();
     let before = content(signer.state());
     let mut transaction = signer.begin().unwrap();
-    let nobody = [9; 32];
+    let no_one = [9; 32];
     let foreign = App::invite(1, public_key(9), secret_key(2_000), &connect_secret(), NOW, NOW);
     let relays = vec![BoundedText::cut("wss://a"); 9];
     for (refused, expected) in [
@@ -126,10 +126,10 @@ fn a_refusal_changes_nothing() {
         (transaction.add_app(invitation(0)), "AppNumber"),
         (transaction.add_app(foreign), "UnknownUser"),
         (transaction.add_user(crate::world::user()), "UserExists"),
-        (transaction.remove_app(&nobody), "UnknownApp"),
-        (transaction.update_app(&nobody, |_| ()), "UnknownApp"),
-        (transaction.put_rule(&nobody, rule(1, 0)), "UnknownApp"),
-        (transaction.remove_rule(&nobody, 1).map(drop), "UnknownApp"),
+        (transaction.remove_app(&no_one), "UnknownApp"),
+        (transaction.update_app(&no_one, |_| ()), "UnknownApp"),
+        (transaction.put_rule(&no_one, rule(1, 0)), "UnknownApp"),
+        (transaction.remove_rule(&no_one, 1).map(drop), "UnknownApp"),
         (transaction.note_event([1; 32], 0).map(drop), "Floor"),
         (transaction.set_relays(relays), "Limit(Relays)"),
     ] {

@@ -35,7 +35,7 @@ pub struct ReadTransaction<'s> {
     /// True if `seq` differs from the database.
     seq_moved: Cell<bool>,
     /// True if a session or group changed, so that the last reset may have happened.
-    standing_moved: Cell<bool>,
+    status_moved: Cell<bool>,
     /// True if recent messages in memory differ from those before the transaction.
     recent_moved: Cell<bool>,
     /// Deliveries and consumptions that are not in the table of the inbox yet.
@@ -87,7 +87,7 @@ impl<'s> WriteTransaction<'s> {
             meta::set_number(inner.connection()?, meta::SEQ, seq)?;
         }
         let mut restored = inner.store.restored;
-        if restored && inner.standing_moved.get() {
+        if restored && inner.status_moved.get() {
             restored = meta::waits_for_reset(inner.connection()?)?;
             if !restored {
                 meta::write(inner.connection()?, meta::RESTORED, &[0])?;
@@ -135,15 +135,15 @@ impl<'s> ReadTransaction<'s> {
 
     fn begin_with(store: &'s mut Store, sql: &'static str) -> Result<Self, StoreError> {
         let connection = store.connection()?;
-        let begun = connection.prepare_cached(sql).and_then(|mut begin| begin.execute([]));
+        let started = connection.prepare_cached(sql).and_then(|mut begin| begin.execute([]));
         let changes = connection.total_changes();
-        store.noted(begun.map_err(StoreError::from))?;
+        store.noted(started.map_err(StoreError::from))?;
         Ok(Self {
             store,
             open: true,
             seq: Cell::new(None),
             seq_moved: Cell::new(false),
-            standing_moved: Cell::new(false),
+            status_moved: Cell::new(false),
             recent_moved: Cell::new(false),
             inbox: RefCell::new(Changes::new()),
             spoilt: Cell::new(false),
@@ -234,8 +234,8 @@ impl<'s> ReadTransaction<'s> {
         self.spoilt.set(true);
     }
 
-    pub(crate) fn note_standing(&self) {
-        self.standing_moved.set(true);
+    pub(crate) fn note_status(&self) {
+        self.status_moved.set(true);
     }
 
     /// Rolls back. Returns true if nothing of the transaction is left.

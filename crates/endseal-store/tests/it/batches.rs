@@ -150,7 +150,7 @@ pub(crate) fn write(store: &mut Store, batch: u64, len: u64) -> Result<(), Store
     }
     let state = Zeroizing::new([&batch.to_le_bytes()[..], &[4; 1_500]].concat());
     let session =
-        SessionRow { tag: [0; 8], engine: 1, standing: SessionStatus::Active, used: batch, state };
+        SessionRow { tag: [0; 8], engine: 1, status: SessionStatus::Active, used: batch, state };
     transaction.put_session(sender, &session)?;
     transaction.push_outbox(conversation, Some(sender), &batch.to_le_bytes())?;
     transaction.set_cursor(b"queue", &batch.to_le_bytes())?;

@@ -13,9 +13,9 @@ use endseal_store::{
 use crate::batches::{count, write};
 use crate::place::{Place, open};
 
-fn standings(store: &mut Store) -> Vec<SessionStatus> {
+fn statuses(store: &mut Store) -> Vec<SessionStatus> {
     let sessions = store.read().unwrap().sessions().unwrap();
-    sessions.iter().map(|session| session.standing).collect()
+    sessions.iter().map(|session| session.status).collect()
 }
 
 /// Creates three sessions, of which one may send, and a group.
@@ -23,15 +23,15 @@ fn fill(store: &mut Store) {
     let transaction = store.begin().unwrap();
     let address = transaction.address_ref(&[1; 32], 1).unwrap();
     let state = || Zeroizing::new(vec![7; 100]);
-    for (tag, standing) in [
+    for (tag, status) in [
         (1, SessionStatus::Active),
         (2, SessionStatus::ReceiveOnly),
         (3, SessionStatus::NeedsReset),
     ] {
-        let row = SessionRow { tag: [tag; 8], engine: 1, standing, used: 1, state: state() };
+        let row = SessionRow { tag: [tag; 8], engine: 1, status, used: 1, state: state() };
         transaction.put_session(address, &row).unwrap();
     }
-    let group = GroupRow { standing: SessionStatus::Active, epoch: 1, state: state() };
+    let group = GroupRow { status: SessionStatus::Active, epoch: 1, state: state() };
     transaction.put_group(b"team", &group).unwrap();
     transaction.commit().unwrap();
 }
@@ -40,15 +40,15 @@ fn fill(store: &mut Store) {
 fn reset(store: &mut Store) {
     use SessionStatus::{Active, NeedsReset, ReceiveOnly};
     assert!(store.is_restored());
-    assert_eq!(standings(store), [NeedsReset, ReceiveOnly, NeedsReset]);
-    assert_eq!(store.read().unwrap().group(b"team").unwrap().unwrap().standing, NeedsReset);
+    assert_eq!(statuses(store), [NeedsReset, ReceiveOnly, NeedsReset]);
+    assert_eq!(store.read().unwrap().group(b"team").unwrap().unwrap().status, NeedsReset);
     let transaction = store.begin().unwrap();
     let address = transaction.address_ref(&[1; 32], 1).unwrap();
-    transaction.set_session_standing(address, &[1; 8], ReceiveOnly).unwrap();
+    transaction.set_session_status(address, &[1; 8], ReceiveOnly).unwrap();
     assert!(transaction.remove_session(address, &[3; 8]).unwrap());
     // A new session may send, even if others wait for a reset.
     let state = Zeroizing::new(vec![8; 100]);
-    let row = SessionRow { tag: [4; 8], engine: 1, standing: Active, used: 2, state };
+    let row = SessionRow { tag: [4; 8], engine: 1, status: Active, used: 2, state };
     transaction.put_session(address, &row).unwrap();
     transaction.commit().unwrap();
     assert!(store.is_restored(), "the group waits still");
@@ -57,7 +57,7 @@ fn reset(store: &mut Store) {
 fn reset_group(store: &mut Store) {
     let transaction = store.begin().unwrap();
     let mut group = transaction.group(b"team").unwrap().unwrap();
-    group.standing = SessionStatus::Active;
+    group.status = SessionStatus::Active;
     transaction.put_group(b"team", &group).unwrap();
     // A dropped transaction changes nothing.
     drop(transaction);
@@ -91,12 +91,12 @@ fn an_older_copy_does_not_send_until_it_was_reset() {
     // After reopening, the new session still sends and the group still waits.
     let mut store = place.open();
     assert!(store.is_restored());
-    assert!(standings(&mut store).contains(&SessionStatus::Active));
+    assert!(statuses(&mut store).contains(&SessionStatus::Active));
     reset_group(&mut store);
     store.close().unwrap();
     let mut store = place.open();
     assert!(!store.is_restored());
-    assert!(standings(&mut store).contains(&SessionStatus::Active));
+    assert!(statuses(&mut store).contains(&SessionStatus::Active));
 }
 
 /// Files of a store in use are copied, the store is used further and its process is killed; then
@@ -128,7 +128,7 @@ fn an_older_copy_of_an_opening_that_was_killed_does_not_send_until_it_was_reset(
         }
         let mut latest = open(&killed).unwrap();
         assert!(!latest.is_restored());
-        assert!(standings(&mut latest).contains(&SessionStatus::Active));
+        assert!(statuses(&mut latest).contains(&SessionStatus::Active));
         latest.close().unwrap();
 
         for (file, bytes) in files.iter().zip(&older) {
@@ -185,14 +185,14 @@ fn a_backup_is_the_store_but_does_not_send() {
     assert!(matches!(store.backup(&backup), Err(BackupError::Exists)));
     // The original store continues as before.
     assert!(!store.is_restored());
-    assert_eq!(standings(&mut store)[0], SessionStatus::Active);
+    assert_eq!(statuses(&mut store)[0], SessionStatus::Active);
     write(&mut store, 1, 100).unwrap();
 
     let restored = place.path().join("restored");
     let mut copy = Store::restore(&backup, &restored, Unlock::None).unwrap();
     assert!(copy.is_restored());
     assert_eq!(*copy.id(), id);
-    assert!(!standings(&mut copy).contains(&SessionStatus::Active));
+    assert!(!statuses(&mut copy).contains(&SessionStatus::Active));
     assert_eq!(copy.statistics().unwrap().rows, statistics.rows);
     assert_eq!(copy.check(Depth::ReadData).unwrap(), []);
     assert_eq!(copy.read().unwrap().inbox_len().unwrap(), 100);
@@ -325,15 +325,15 @@ fn a_plain_copy_of_a_store_in_use_keeps_its_log_and_does_not_send() {
     let restored = place.path().join("restored");
     let mut store_of_copy = Store::restore(&copy, &restored, Unlock::None).unwrap();
     assert!(store_of_copy.is_restored());
-    assert_eq!(standings(&mut store_of_copy), [SessionStatus::NeedsReset]);
+    assert_eq!(statuses(&mut store_of_copy), [SessionStatus::NeedsReset]);
     assert_eq!(count(&mut store_of_copy, 10), 4);
     store_of_copy.close().unwrap();
     let mut store_of_copy = open(&restored).unwrap();
-    assert_eq!(standings(&mut store_of_copy), [SessionStatus::NeedsReset]);
+    assert_eq!(statuses(&mut store_of_copy), [SessionStatus::NeedsReset]);
     assert_eq!(count(&mut store_of_copy, 10), 4);
     // The copy is unchanged, and the store continues.
     assert_eq!(fs::read_dir(&copy).unwrap().count(), 4);
-    assert_eq!(standings(&mut store), [SessionStatus::Active]);
+    assert_eq!(statuses(&mut store), [SessionStatus::Active]);
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn a_copy_after_a_good_end_does_not_send() {
     store.close().unwrap();
     let restored = place.path().join("restored");
     let mut store = Store::restore(&place.store(), &restored, Unlock::None).unwrap();
-    assert_eq!(standings(&mut store), [SessionStatus::NeedsReset]);
+    assert_eq!(statuses(&mut store), [SessionStatus::NeedsReset]);
     assert_eq!(count(&mut store, 10), 1);
 }
 

@@ -121,7 +121,7 @@ fn a_store_is_made_where_nothing_is() {
 }
 
 #[test]
-fn nobody_else_may_read_it() {
+fn no_one_else_may_read_it() {
     let place = Place::new();
     let mut store = place.create();
     let transaction = store.begin().unwrap();

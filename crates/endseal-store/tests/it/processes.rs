@@ -100,9 +100,9 @@ fn killed_again_and_again_it_keeps_what_was_promised() {
             .spawn()
             .unwrap();
         // Each is killed at another moment; the first one must have made progress.
-        let patience = Instant::now();
+        let timeout = Instant::now();
         let got = || batches::said(&place.store()).matches("batch ").count() > before;
-        while !got() && patience.elapsed() < Duration::from_secs(60) {
+        while !got() && timeout.elapsed() < Duration::from_secs(60) {
             thread::sleep(Duration::from_millis(1));
         }
         thread::sleep(Duration::from_micros(round * 700));

@@ -249,8 +249,7 @@ fn rows_to_which_nothing_refers_are_removed_and_no_others() {
     transaction.set_verified(compared, true).unwrap();
     transaction.set_certificate(certified, b"certificate").unwrap();
     let state = Zeroizing::new(vec![1]);
-    let row =
-        SessionRow { tag: [1; 8], engine: 1, standing: SessionStatus::Active, used: 0, state };
+    let row = SessionRow { tag: [1; 8], engine: 1, status: SessionStatus::Active, used: 0, state };
     transaction.put_session(partner, &row).unwrap();
     let removed = transaction.prune_unused(10).unwrap();
     assert_eq!((removed.addresses, removed.conversations), (1, 1));

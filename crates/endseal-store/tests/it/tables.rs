@@ -10,7 +10,7 @@ use crate::place::Place;
 
 fn session(tag: u8, used: u64, state: &[u8]) -> SessionRow {
     let state = Zeroizing::new(state.to_vec());
-    SessionRow { tag: [tag; 8], engine: 1, standing: SessionStatus::Active, used, state }
+    SessionRow { tag: [tag; 8], engine: 1, status: SessionStatus::Active, used, state }
 }
 
 #[test]
@@ -84,20 +84,20 @@ fn sessions_are_replaced_by_tag() {
     transaction.put_session(address, &session(1, 5, b"one")).unwrap();
     transaction.put_session(address, &session(2, 9, b"two")).unwrap();
     transaction.put_session(address, &session(1, 7, b"one, again")).unwrap();
-    transaction.set_session_standing(address, &[1; 8], SessionStatus::ReceiveOnly).unwrap();
+    transaction.set_session_status(address, &[1; 8], SessionStatus::ReceiveOnly).unwrap();
     let sessions = transaction.sessions_of(address).unwrap();
     assert_eq!(sessions.len(), 2);
     assert_eq!((sessions[0].tag, sessions[0].used), ([2; 8], 9));
-    assert_eq!(sessions[0].standing, SessionStatus::Active);
+    assert_eq!(sessions[0].status, SessionStatus::Active);
     assert_eq!((sessions[1].tag, sessions[1].used), ([1; 8], 7));
-    assert_eq!(sessions[1].standing, SessionStatus::ReceiveOnly);
+    assert_eq!(sessions[1].status, SessionStatus::ReceiveOnly);
     assert_eq!(sessions[1].state.as_slice(), b"one, again");
     assert!(transaction.sessions_of(other).unwrap().is_empty());
     let all = transaction.sessions().unwrap();
     assert_eq!(all.iter().map(|it| it.state_len).collect::<Vec<_>>(), [10, 3]);
     assert!(transaction.remove_session(address, &[1; 8]).unwrap());
     assert!(!transaction.remove_session(address, &[1; 8]).unwrap());
-    let missing = transaction.set_session_standing(address, &[1; 8], SessionStatus::Active);
+    let missing = transaction.set_session_status(address, &[1; 8], SessionStatus::Active);
     assert!(matches!(missing, Err(StoreError::Reference)));
 }
 
@@ -121,7 +121,7 @@ fn groups_keep_their_past_epochs() {
     let mut store = place.create();
     let transaction = store.begin().unwrap();
     let group = |epoch, state: &[u8]| GroupRow {
-        standing: SessionStatus::Active,
+        status: SessionStatus::Active,
         epoch,
         state: Zeroizing::new(state.to_vec()),
     };
@@ -130,7 +130,7 @@ fn groups_keep_their_past_epochs() {
     transaction.put_group(b"all", &group(0, b"")).unwrap();
     let row = transaction.group(b"team").unwrap().unwrap();
     assert_eq!(
-        (row.epoch, row.standing, row.state.as_slice()),
+        (row.epoch, row.status, row.state.as_slice()),
         (2, SessionStatus::Active, &b"second"[..])
     );
     assert!(transaction.group(b"none").unwrap().is_none());

@@ -73,8 +73,8 @@ fn is_what_it_was(version: &str) {
     let team = transaction.find_conversation(b"team").unwrap().unwrap();
     let sessions = transaction.sessions_of(alice).unwrap();
     assert_eq!(sessions.iter().map(|it| it.used).collect::<Vec<_>>(), [2, 1]);
-    assert_eq!(sessions[0].standing, SessionStatus::ReceiveOnly);
-    assert_eq!(sessions[1].standing, SessionStatus::Active);
+    assert_eq!(sessions[0].status, SessionStatus::ReceiveOnly);
+    assert_eq!(sessions[1].status, SessionStatus::Active);
     assert_eq!(sessions[1].state.as_slice(), [1; 1_000]);
     let group = transaction.group(b"team").unwrap().unwrap();
     assert_eq!((group.epoch, group.state.len()), (3, 10_000));

@@ -83,7 +83,7 @@ async fn refusal(url: &str) -> ConnectError {
 }
 
 #[tokio::test]
-async fn a_strangers_relay_is_not_reached_on_this_machine() {
+async fn anothers_relay_is_not_reached_on_this_machine() {
     let server = server().await;
     let port = server.address().port();
     for host in ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]"] {

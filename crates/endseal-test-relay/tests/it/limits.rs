@@ -80,7 +80,7 @@ async fn the_caller_may_be_slow_for_longer_than_the_silence() {
 async fn a_client_that_reads_nothing_is_disconnected_and_others_are_served() {
     let mut server_settings = ServerSettings::default();
     server_settings.limits.queued_bytes = 1 << 20;
-    server_settings.limits.patience = Duration::from_millis(500);
+    server_settings.limits.timeout = Duration::from_millis(500);
     let server = server_with(server_settings).await;
     let mut slow = raw_client(&server.url()).await;
     say(&mut slow, r#"["REQ","a",{"kinds":[24133]}]"#).await;

@@ -118,7 +118,7 @@ async fn refusals_of_a_proxy_have_their_cause() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_not_asked_for_private_addresses_of_strangers() {
+async fn a_proxy_is_not_asked_for_private_addresses_of_outsiders() {
     let (address, seen) = proxy("127.0.0.1:1".parse().unwrap(), 0).await;
     let mut settings = settings("wss://192.168.1.1");
     settings.proxy = Some(Proxy { address, isolation: None });

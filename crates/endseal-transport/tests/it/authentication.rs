@@ -48,10 +48,10 @@ async fn a_client_that_is_not_pinned_is_refused_by_the_server() {
     let is_refused = unless_overtaken(async || {
         let pair = Pair::new(Policy::Hybrid, limits());
         let here = HERE.parse().unwrap();
-        let stranger = key(9, Policy::Hybrid);
-        let stranger = Endpoint::bind(here, &stranger, Policy::Hybrid, Accept::none()).unwrap();
+        let outsider = key(9, Policy::Hybrid);
+        let outsider = Endpoint::bind(here, &outsider, Policy::Hybrid, Accept::none()).unwrap();
         // The server decides after the client's last flight, so either call may return the refusal.
-        let told = match stranger.connect(pair.server.peer_id(), pair.address()).await {
+        let told = match outsider.connect(pair.server.peer_id(), pair.address()).await {
             Err(error) if was_reset(&error) => None,
             Err(error) => Some(error == ConnectError::Refused),
             Ok(asked) => match asked.confirmed().await {
@@ -195,7 +195,7 @@ async fn another_application_protocol_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_at_home_is_a_timeout() {
+async fn no_one_at_home_is_a_timeout() {
     let mut limits = Limits::default();
     limits.handshake_timeout = Duration::from_millis(300);
     let pair = Pair::new(Policy::Hybrid, limits);

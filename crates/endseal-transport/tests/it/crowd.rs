@@ -162,7 +162,7 @@ async fn a_peer_holds_no_more_connections_than_its_share() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_that_nobody_takes_are_told_to_come_later() {
+async fn connections_that_no_one_takes_are_told_to_come_later() {
     let mut narrow = limits();
     (narrow.backlog, narrow.connections) = (2, 3);
     let pair = Pair::new(Policy::Hybrid, narrow);

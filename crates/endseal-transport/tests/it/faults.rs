@@ -110,15 +110,15 @@ async fn a_link_comes_back_when_the_peer_does() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_does_not_insist_where_it_is_not_wanted() {
     let pair = Pair::new(Policy::Hybrid, limits());
-    let stranger = key(9, Policy::Hybrid);
+    let outsider = key(9, Policy::Hybrid);
     let here = HERE.parse().unwrap();
-    let stranger =
-        Endpoint::bind_with(here, &stranger, Policy::Hybrid, Accept::none(), limits()).unwrap();
+    let outsider =
+        Endpoint::bind_with(here, &outsider, Policy::Hybrid, Accept::none(), limits()).unwrap();
     let (peer, address) = (pair.server.peer_id(), pair.address());
     // On a busy machine a refusal may be there before the client looks; it does not count then.
     let mut backoff = Backoff::default();
     (backoff.first, backoff.max) = (Duration::from_millis(10), Duration::from_millis(20));
-    let link = PersistentConnection::new(stranger, peer, address, backoff);
+    let link = PersistentConnection::new(outsider, peer, address, backoff);
     assert_eq!(link.connection().await.err(), Some(ConnectError::Refused));
 }
 

@@ -58,7 +58,7 @@ async fn a_peer_that_never_reads_makes_the_writer_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn streams_that_nobody_accepts_make_the_opener_wait() {
+async fn streams_that_no_one_accepts_make_the_opener_wait() {
     let mut few = limits();
     (few.messages, few.exchanges) = (8, 4);
     let (_pair, asked, taken) = connected(few).await;

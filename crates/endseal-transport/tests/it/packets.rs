@@ -57,7 +57,7 @@ async fn a_path_that_loses_long_packets_carries_short_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_sent_longer_ones_than_it_receives() {
+async fn no_one_is_sent_longer_ones_than_it_receives() {
     let (one, two) = (Pair::new(Policy::Hybrid, limits()), at_most(ETHERNET));
     let pair = Pair { client: one.client, server: Pair::new(Policy::Hybrid, two).server };
     let address = pair.address();

@@ -38,13 +38,13 @@ type Keys = (MlDsaPublicKey, MlDsaSecretKey);
 struct AntQuic {
     client: Keys,
     server: Keys,
-    stranger: Keys,
+    outsider: Keys,
 }
 
 impl AntQuic {
     fn new() -> Result<Self, Fault> {
         let key = || generate_ml_dsa_keypair().map_err(failed);
-        Ok(Self { client: key()?, server: key()?, stranger: key()? })
+        Ok(Self { client: key()?, server: key()?, outsider: key()? })
     }
 }
 
@@ -72,8 +72,8 @@ impl Carrier for AntQuic {
     }
 
     fn dialer(&self, who: Who) -> Result<Endpoint, Failure> {
-        let own = if who == Who::Stranger { &self.stranger } else { &self.client };
-        let meant = if who == Who::Misled { &self.stranger } else { &self.server };
+        let own = if who == Who::Outsider { &self.outsider } else { &self.client };
+        let meant = if who == Who::Misled { &self.outsider } else { &self.server };
         let (public, secret) = own.clone();
         let mut tls = RawPublicKeyConfigBuilder::new()
             .with_client_key(public, secret)

@@ -34,7 +34,7 @@ const ALPN: &[u8] = b"peer";
 struct Iroh {
     client: SecretKey,
     server: SecretKey,
-    stranger: SecretKey,
+    outsider: SecretKey,
 }
 
 struct Listener {
@@ -49,8 +49,8 @@ struct Dialer {
 
 impl Iroh {
     fn new() -> Self {
-        let [client, server, stranger] = std::array::from_fn(|_| SecretKey::generate());
-        Self { client, server, stranger }
+        let [client, server, outsider] = std::array::from_fn(|_| SecretKey::generate());
+        Self { client, server, outsider }
     }
 }
 
@@ -107,8 +107,8 @@ impl Carrier for Iroh {
     }
 
     fn dialer(&self, who: Who) -> Result<Dialer, Failure> {
-        let own = if who == Who::Stranger { &self.stranger } else { &self.client };
-        let meant = if who == Who::Misled { &self.stranger } else { &self.server };
+        let own = if who == Who::Outsider { &self.outsider } else { &self.client };
+        let meant = if who == Who::Misled { &self.outsider } else { &self.server };
         Ok(Dialer { endpoint: bind(builder(own)?)?, server: meant.public() })
     }
 
@@ -123,7 +123,7 @@ impl Carrier for Iroh {
         // iroh accepts every endpoint that has a key; the application must check which one may
         // stay.
         if connection.remote_id() != client {
-            connection.close(0_u32.into(), b"stranger");
+            connection.close(0_u32.into(), b"outsider");
             return Err("an unknown endpoint".into());
         }
         let pair = Pair::new(connection.accept_bi().await?);

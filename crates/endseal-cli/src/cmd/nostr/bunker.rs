@@ -19,12 +19,12 @@ use crate::{exposed, json, network};
 /// A `bunker://` URL, and the timeout for an answer.
 pub(super) struct Bunker {
     uri: Zeroizing<String>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Bunker {
     /// Accepts a URL as an argument, or reads it from a file or standard input.
-    pub(super) fn read(typed: &str, patience: Duration, ctx: &mut Ctx) -> Result<Self, Failure> {
+    pub(super) fn read(typed: &str, timeout: Duration, ctx: &mut Ctx) -> Result<Self, Failure> {
         let is_typed = typed.contains("://");
         let uri = if is_typed {
             Zeroizing::new(typed.to_owned())
@@ -41,7 +41,7 @@ impl Bunker {
         if is_typed && has_secret {
             ctx.note("warning: other processes can read the secret of a URL that is an argument");
         }
-        Ok(Self { uri, patience })
+        Ok(Self { uri, timeout })
     }
 
     /// Connects to the signer and calls `work` with it and the time in seconds since 1970.
@@ -58,7 +58,7 @@ impl Bunker {
             let show = |url: &str| show_page(url, as_json, ctx);
             let now = ctx::now() / 1000;
             let mut signer = RemoteSigner::new(&bunker, key, now, |_| {}, show)?;
-            signer.set_patience(self.patience);
+            signer.set_timeout(self.timeout);
             let asked = async {
                 signer.connect(bunker.secret, now).await?;
                 work(&mut signer, ctx::now() / 1000).await

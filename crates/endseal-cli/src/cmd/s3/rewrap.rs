@@ -39,7 +39,7 @@ pub(crate) struct Args {
     ///
     /// At such a server, a write of a client at the moment of a copy is lost.
     #[arg(long)]
-    while_nobody_writes: bool,
+    no_writers: bool,
     /// Only count the objects; their keys are opened, nothing is written
     #[arg(long)]
     dry_run: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Args {
 
 /// Hint for a server that ignores conditions, where another run alone does not help.
 const UNCONDITIONAL: &str =
-    "hint: stop the proxies, so that nothing is written, and run again with --while-nobody-writes";
+    "hint: stop the proxies, so that nothing is written, and run again with --no-writers";
 
 pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let (runtime, proxy) = configuration::start(args.config.as_deref(), ctx)?;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     options.bucket.clone_from(&args.bucket);
     options.prefix.clone_from(&args.prefix);
     options.jobs = usize::from(args.jobs);
-    options.unconditional = args.while_nobody_writes;
+    options.unconditional = args.no_writers;
     options.dry_run = args.dry_run;
     let mut problems = Problems::default();
     let mut progress = Progress::of_objects(ctx, "wrapping");

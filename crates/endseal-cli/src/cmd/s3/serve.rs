@@ -63,16 +63,16 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let _log = log::start(level).map_err(|error| {
         Failure::new(Kind::Environment, "the log cannot be written").because(&error)
     })?;
-    let mut untold = None;
-    let mut begun = |listening: Listening| {
+    let mut unreported = None;
+    let mut started = |listening: Listening| {
         interrupt::release();
         let told = tell(ctx, listening, words.as_deref());
-        untold = told.err();
-        untold.is_none()
+        unreported = told.err();
+        unreported.is_none()
     };
     let read = || read_again(&source, args.listen).map_err(|failure| failure.line());
-    let outcome = endseal_s3proxy::run(&config, &read, &mut begun);
-    if let Some(failure) = untold {
+    let outcome = endseal_s3proxy::run(&config, &read, &mut started);
+    if let Some(failure) = unreported {
         return Err(failure);
     }
     let failure = match outcome {

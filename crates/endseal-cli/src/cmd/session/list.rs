@@ -29,7 +29,7 @@ pub(crate) fn list(wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             let verified = sessions::is_verified(&known, &identity);
             let mark = if verified { ", verified" } else { "" };
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{name}  device {}, {}{mark}", it.address.device, standing(it));
+            let _ = writeln!(text, "{name}  device {}, {}{mark}", it.address.device, status(it));
             entries.push(json::object([
                 ("name", contacts.name_of(&identity).map(ToString::to_string).into()),
                 ("identity", identity_text(identity).into()),
@@ -49,7 +49,7 @@ pub(crate) fn list(wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     })
 }
 
-fn standing(it: &Correspondent) -> String {
+fn status(it: &Correspondent) -> String {
     let counts = [
         (it.sending, "sending"),
         (it.receiving, "only receiving"),
@@ -83,12 +83,12 @@ pub(crate) fn show(name: &str, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
             let _ = writeln!(text, "\ndevice {}", it.address.device);
             for session in &found {
                 let answered = if session.answered { ", answered" } else { "" };
-                let _ = writeln!(text, "  {}  {}{answered}", session.tag, word(session.standing));
+                let _ = writeln!(text, "  {}  {}{answered}", session.tag, word(session.status));
             }
             let sessions = found.iter().map(|session| {
                 json::object([
                     ("tag", session.tag.to_string().into()),
-                    ("standing", word(session.standing).into()),
+                    ("status", word(session.status).into()),
                     ("answered", session.answered.into()),
                 ])
             });
@@ -107,8 +107,8 @@ pub(crate) fn show(name: &str, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
     })
 }
 
-fn word(standing: SessionStatus) -> &'static str {
-    match standing {
+fn word(status: SessionStatus) -> &'static str {
+    match status {
         SessionStatus::Active => "sends",
         SessionStatus::ReceiveOnly => "receives",
         _ => "awaits-reset",

@@ -26,12 +26,13 @@ pub(crate) struct Args {
     older_than: Duration,
     /// Also delete sessions with unverified people that have no message left
     #[arg(long)]
-    strangers: bool,
+    unknown_senders: bool,
 }
 
 pub(crate) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let now = Duration::from_millis(ctx.now);
-    let policy = PrunePolicy::new(now).tombstones(args.older_than).strangers(args.strangers);
+    let policy =
+        PrunePolicy::new(now).tombstones(args.older_than).unknown_senders(args.unknown_senders);
     let (home, device) = unlock(ctx)?;
     let mut engine = open(&home, &device, wait)?;
     drop(device);

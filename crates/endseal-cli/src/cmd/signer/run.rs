@@ -74,13 +74,13 @@ pub(super) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         allow_private: args.allow_private,
         unwrap_batch: args.extension.contains(&Extension::Nip17UnwrapBatch),
     };
-    let mut untold = None;
+    let mut unreported = None;
     let outcome = signer.run(ctx.now / 1000, &options, &mut |listening| {
         interrupt::release();
-        untold = tell(ctx, &listening).err();
-        untold.is_none()
+        unreported = tell(ctx, &listening).err();
+        unreported.is_none()
     });
-    match (untold, outcome) {
+    match (unreported, outcome) {
         (Some(failure), _) => Err(failure),
         (None, Ok(())) => Ok(Outcome::default()),
         (None, Err(error)) => Err(failures::run(error)),

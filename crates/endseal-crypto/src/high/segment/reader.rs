@@ -7,8 +7,8 @@ use core::error::Error;
 use std::io::{self, Read};
 
 use super::{
-    CHUNK_LEN, COMMITMENT_LEN, ChunkKeys, InputKey, SALT_LEN, SEALED_CHUNK_LEN, TAG_LEN,
-    Unauthentic,
+    AuthenticationFailed, CHUNK_LEN, COMMITMENT_LEN, ChunkKeys, InputKey, SALT_LEN,
+    SEALED_CHUNK_LEN, TAG_LEN,
 };
 use crate::secret::Zeroizing;
 
@@ -51,12 +51,12 @@ impl<R: Read> OpenReader<R> {
     /// `key`.
     ///
     /// # Errors
-    /// Those of `inner`; [`Unauthentic`] inside an error of kind `InvalidData`.
+    /// Those of `inner`; [`AuthenticationFailed`] inside an error of kind `InvalidData`.
     pub fn new(key: &InputKey, context: &[u8], mut inner: R) -> io::Result<Self> {
         let (mut salt, mut commitment) = ([0; SALT_LEN], [0; COMMITMENT_LEN]);
         for part in [&mut salt[..], &mut commitment[..]] {
             inner.read_exact(part).map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => Unauthentic.into(),
+                io::ErrorKind::UnexpectedEof => AuthenticationFailed.into(),
                 _ => error,
             })?;
         }
@@ -97,7 +97,7 @@ impl<R: Read> OpenReader<R> {
                 Err(error) => return Err(error),
             }
         }
-        let plain = len.checked_sub(TAG_LEN).ok_or(Unauthentic)?;
+        let plain = len.checked_sub(TAG_LEN).ok_or(AuthenticationFailed)?;
         let direct_len = if direct.len() >= CHUNK_LEN { plain } else { 0 };
         let target = if direct_len > 0 { &mut direct[..plain] } else { &mut self.chunk[..plain] };
         self.keys.open_chunk(self.index, &self.sealed[..len], target)?;
@@ -120,7 +120,7 @@ impl<R: Read> Read for OpenReader<R> {
         while self.start == self.end {
             match &self.state {
                 State::Finished => return Ok(0),
-                State::Failed(error) => return Err(repeat_error::<Unauthentic>(error)),
+                State::Failed(error) => return Err(repeat_error::<AuthenticationFailed>(error)),
                 State::Open => {}
             }
             match self.next_chunk(out) {
@@ -128,7 +128,7 @@ impl<R: Read> Read for OpenReader<R> {
                 Ok(direct) => return Ok(direct),
                 Err(error) => {
                     // After an error nothing more is given: part of a chunk may have been lost.
-                    self.state = State::Failed(repeat_error::<Unauthentic>(&error));
+                    self.state = State::Failed(repeat_error::<AuthenticationFailed>(&error));
                     return Err(error);
                 }
             }

@@ -5,8 +5,8 @@ use alloc::vec;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::{
-    CHUNK_LEN, COMMITMENT_LEN, ChunkKeys, InputKey, PREFIX_LEN, SALT_LEN, SEALED_CHUNK_LEN,
-    TAG_LEN, Unauthentic, plaintext_len,
+    AuthenticationFailed, CHUNK_LEN, COMMITMENT_LEN, ChunkKeys, InputKey, PREFIX_LEN, SALT_LEN,
+    SEALED_CHUNK_LEN, TAG_LEN, plaintext_len,
 };
 use crate::secret::Zeroizing;
 
@@ -29,11 +29,13 @@ impl<R: Read + Seek> OpenSeek<R> {
     /// Reads the prefix at the start of `inner`, checks the commitment and the length.
     ///
     /// # Errors
-    /// Those of `inner`; [`Unauthentic`] inside an error of kind `InvalidData`.
+    /// Those of `inner`; [`AuthenticationFailed`] inside an error of kind `InvalidData`.
     pub fn new(key: &InputKey, context: &[u8], mut inner: R) -> io::Result<Self> {
         let total = inner.seek(SeekFrom::End(0))?;
-        let len =
-            total.checked_sub(PREFIX_LEN as u64).and_then(plaintext_len).ok_or(Unauthentic)?;
+        let len = total
+            .checked_sub(PREFIX_LEN as u64)
+            .and_then(plaintext_len)
+            .ok_or(AuthenticationFailed)?;
         inner.seek(SeekFrom::Start(0))?;
         let (mut salt, mut commitment) = ([0; SALT_LEN], [0; COMMITMENT_LEN]);
         inner.read_exact(&mut salt)?;

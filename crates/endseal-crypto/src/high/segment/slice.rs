@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use super::{CHUNK_LEN, ChunkKeys, SEALED_CHUNK_LEN, SealKeys, TAG_LEN, Unauthentic};
+use super::{AuthenticationFailed, CHUNK_LEN, ChunkKeys, SEALED_CHUNK_LEN, SealKeys, TAG_LEN};
 use crate::secret::{Zeroize, Zeroizing};
 
 /// Seals plaintext that comes in pieces into a buffer of the final length.
@@ -89,11 +89,11 @@ impl<'a> SliceOpener<'a> {
     /// `chunks` is the sealed stream without its prefix; the commitment has been checked.
     ///
     /// # Errors
-    /// [`Unauthentic`] if no stream has that length.
-    pub fn new(keys: ChunkKeys, chunks: &'a [u8]) -> Result<Self, Unauthentic> {
+    /// [`AuthenticationFailed`] if no stream has that length.
+    pub fn new(keys: ChunkKeys, chunks: &'a [u8]) -> Result<Self, AuthenticationFailed> {
         let remaining = super::plaintext_len(chunks.len() as u64)
             .and_then(|len| usize::try_from(len).ok())
-            .ok_or(Unauthentic)?;
+            .ok_or(AuthenticationFailed)?;
         let pending = vec![0; CHUNK_LEN.min(remaining)].into_boxed_slice();
         let pending = Zeroizing::new(pending);
         Ok(Self { keys, sealed: chunks, index: 0, pending, start: 0, end: 0, remaining })
@@ -109,8 +109,9 @@ impl<'a> SliceOpener<'a> {
     /// authentic even if it is empty.
     ///
     /// # Errors
-    /// [`Unauthentic`] if a chunk is not authentic, or less than `out` remains; `out` is zeroed.
-    pub fn pull(&mut self, out: &mut [u8]) -> Result<(), Unauthentic> {
+    /// [`AuthenticationFailed`] if a chunk is not authentic, or less than `out` remains; `out` is
+    /// zeroed.
+    pub fn pull(&mut self, out: &mut [u8]) -> Result<(), AuthenticationFailed> {
         let pulled = self.pull_inner(out);
         if pulled.is_err() {
             out.zeroize();
@@ -122,8 +123,8 @@ impl<'a> SliceOpener<'a> {
         pulled
     }
 
-    fn pull_inner(&mut self, out: &mut [u8]) -> Result<(), Unauthentic> {
-        self.remaining = self.remaining.checked_sub(out.len()).ok_or(Unauthentic)?;
+    fn pull_inner(&mut self, out: &mut [u8]) -> Result<(), AuthenticationFailed> {
+        self.remaining = self.remaining.checked_sub(out.len()).ok_or(AuthenticationFailed)?;
         let mut done = 0;
         loop {
             let ready = (out.len() - done).min(self.end - self.start);
@@ -136,10 +137,10 @@ impl<'a> SliceOpener<'a> {
                 return Ok(());
             }
             if self.sealed.is_empty() {
-                return Err(Unauthentic);
+                return Err(AuthenticationFailed);
             }
             let (sealed, rest) = self.sealed.split_at(self.sealed.len().min(SEALED_CHUNK_LEN));
-            let len = sealed.len().checked_sub(TAG_LEN).ok_or(Unauthentic)?;
+            let len = sealed.len().checked_sub(TAG_LEN).ok_or(AuthenticationFailed)?;
             if let Some(whole) = out.get_mut(done..done + len) {
                 self.keys.open_chunk(self.index, sealed, whole)?;
                 done += len;

@@ -104,7 +104,7 @@ fn pieces_of_any_size_give_the_same_stream() {
             opened.extend(part);
         }
         assert_eq!(opened, plaintext, "{piece}");
-        assert_eq!(opener.pull(&mut [0]), Err(Unauthentic), "nothing beyond the end");
+        assert_eq!(opener.pull(&mut [0]), Err(AuthenticationFailed), "nothing beyond the end");
     }
 }
 
@@ -130,9 +130,9 @@ fn chunk_by_chunk_gives_the_same_stream() {
             keys.open_chunk(index, chunk, &mut opened).unwrap();
             let start = usize::try_from(index).unwrap() * CHUNK_LEN;
             assert_eq!(opened, plaintext[start..][..opened.len()]);
-            assert_eq!(keys.open_chunk(index + 1, chunk, &mut opened), Err(Unauthentic));
+            assert_eq!(keys.open_chunk(index + 1, chunk, &mut opened), Err(AuthenticationFailed));
             assert!(opened.iter().all(|byte| *byte == 0));
-            assert_eq!(keys.open_chunk(index, &chunk[1..], &mut opened), Err(Unauthentic));
+            assert_eq!(keys.open_chunk(index, &chunk[1..], &mut opened), Err(AuthenticationFailed));
         }
     }
 }
@@ -152,13 +152,13 @@ fn every_flipped_byte_is_refused() {
     for i in near_edges.chain((120..SEALED_CHUNK_LEN).step_by(97)) {
         let mut changed = sealed.clone();
         changed[i] ^= 1;
-        assert_eq!(open(&key(), b"", &changed), Err(Unauthentic), "byte {i}");
+        assert_eq!(open(&key(), b"", &changed), Err(AuthenticationFailed), "byte {i}");
     }
     for len in (0..100).chain(SEALED_CHUNK_LEN..sealed.len()) {
-        assert_eq!(open(&key(), b"", &sealed[..len]), Err(Unauthentic), "cut to {len}");
+        assert_eq!(open(&key(), b"", &sealed[..len]), Err(AuthenticationFailed), "cut to {len}");
     }
-    assert_eq!(open(&key(), b"other", &sealed), Err(Unauthentic));
-    assert_eq!(open(&InputKey::from_bytes(&[1; 32]), b"", &sealed), Err(Unauthentic));
+    assert_eq!(open(&key(), b"other", &sealed), Err(AuthenticationFailed));
+    assert_eq!(open(&InputKey::from_bytes(&[1; 32]), b"", &sealed), Err(AuthenticationFailed));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_failed_pull_leaves_zeros() {
     let keys = open_keys(sealed.first_chunk().unwrap());
     let mut opener = SliceOpener::new(keys, &sealed[PREFIX_LEN..]).unwrap();
     let mut out = [0xaa; 100];
-    assert_eq!(opener.pull(&mut out), Err(Unauthentic));
+    assert_eq!(opener.pull(&mut out), Err(AuthenticationFailed));
     assert_eq!(out, [0; 100]);
 }
 

@@ -31,7 +31,7 @@ use endseal_session::ConversationId;
 use endseal_transport::{Connection, Frame, Kind, TransportKey};
 
 use super::letters::{group, write};
-use super::liar::{Liar, PATIENCE};
+use super::liar::{Liar, TIMEOUT};
 use super::world::{Person, World};
 
 /// Ways in which the hub lies.
@@ -239,7 +239,7 @@ async fn a_number_is_never_given_to_another_key() {
     let (mut bob, record) = replaced(&world, &lost).await;
     assert_eq!(record.supersedes(&lost.record), Err(RosterChainError::OtherDevice));
     let (_endpoint, connection) = world.connect(&bob.key()).await;
-    let hub = HubClient::new(&connection, PATIENCE);
+    let hub = HubClient::new(&connection, TIMEOUT);
     let joined = join(&hub, &mut bob.engine, &world.invitation(), &record).await;
     let Err(JoinError::Hub(HubError::Refused(Code::PERSON))) = joined else {
         panic!("{:?}", joined.err())
@@ -490,7 +490,7 @@ async fn a_new_device_of_an_identity_can_join() {
     let mut engine = home.sessions(&device, Duration::ZERO).unwrap();
     let record = home.person().unwrap();
     let (_endpoint, connection) = world.connect(&TransportKey::new(&device)).await;
-    let hub = HubClient::new(&connection, PATIENCE);
+    let hub = HubClient::new(&connection, TIMEOUT);
     let joined = join(&hub, &mut engine, &world.invitation(), &record).await;
     assert!(joined.is_ok(), "{:?}", joined.map_err(|error: JoinError| error.to_string()));
 }

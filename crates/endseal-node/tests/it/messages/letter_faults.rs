@@ -214,9 +214,9 @@ async fn invented_groups_cost_no_reading_of_all_rosters() {
         drop(lock);
         import(&bob, &roster);
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     bob.home.groups().current(&name("big")).unwrap();
-    let once = begun.elapsed();
+    let once = started.elapsed();
     let letters: Vec<_> = (0..300_u32)
         .map(|number| {
             let mut id = [9; 16];
@@ -227,13 +227,13 @@ async fn invented_groups_cost_no_reading_of_all_rosters() {
     let letters: Vec<_> =
         letters.iter().map(|(head, body)| (*head, &body[..], &[0_u8; 36][..])).collect();
     put(&world, &mallory, peer(&bob), &letters).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     bob.sync(&world).await;
-    let first = begun.elapsed();
+    let first = started.elapsed();
     let mut bob = bob.restart();
-    let begun = Instant::now();
+    let started = Instant::now();
     bob.sync(&world).await;
-    let later = begun.elapsed();
+    let later = started.elapsed();
     let bound = 20 * once + Duration::from_secs(1);
     assert!(
         first < bound && later < bound,
@@ -689,9 +689,9 @@ async fn a_person_record_is_not_read_for_each_letter() {
     mallory.record = person::sign(draft, &mallory.root).unwrap();
     mallory.join(&world).await;
     let roster = group(&mut [&mut alice, &mut bob, &mut mallory], &[]);
-    let begun = Instant::now();
+    let started = Instant::now();
     PersonRecord::parse(mallory.record.as_bytes()).unwrap();
-    let once = begun.elapsed();
+    let once = started.elapsed();
     let head = LetterHead::new(mallory.engine.address(), *roster.id(), 1);
     // No envelopes: nothing of them is opened.
     let junk = vec![(head, &[1_u8; 10][..], &[0_u8; 36][..]); 2_000];
@@ -700,9 +700,9 @@ async fn a_person_record_is_not_read_for_each_letter() {
     put(&world, &carol, peer(&bob), &junk[..1]).await;
     bob.sync(&world).await;
     put(&world, &mallory, peer(&bob), &junk).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     let report = bob.sync(&world).await;
-    let took = begun.elapsed();
+    let took = started.elapsed();
     assert_eq!(report.problems, 2_000);
     let bound = 100 * once + Duration::from_secs(1);
     assert!(took < bound, "one reading {once:?}; 2,000 letters of 10 bytes {took:?}");

@@ -72,7 +72,7 @@ async fn a_letter_waits_while_a_person_record_cannot_be_read() {
 
 /// Arrivals of an unknown sender do not put off the time at which waiting letters are tried again.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_keeps_no_letter_waiting() {
+async fn an_outsider_keeps_no_letter_waiting() {
     const RETRY: Duration = Duration::from_millis(500);
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);

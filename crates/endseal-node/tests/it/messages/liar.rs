@@ -24,7 +24,7 @@ use tokio::time::sleep;
 use super::world::{Person, World};
 
 /// Timeout of a node for an answer.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Returns the answers to a request of a peer; `None` if the hub is silent.
 type Script = dyn Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync;
@@ -111,7 +111,7 @@ impl Liar {
         let token = JoinToken::from_bytes(&[7; 32]);
         let invitation = Invitation::new(self.peer, token, &["127.0.0.1:1"]).unwrap();
         let (_endpoint, connection) = self.connect(&person.key()).await;
-        let hub = HubClient::new(&connection, PATIENCE);
+        let hub = HubClient::new(&connection, TIMEOUT);
         join(&hub, &mut person.engine, &invitation, &person.record).await.unwrap();
         person
     }
@@ -123,7 +123,7 @@ impl Liar {
         of: &PublicKey,
     ) -> Option<PublicIdentity> {
         let (_endpoint, connection) = self.connect(&person.key()).await;
-        let hub = HubClient::new(&connection, PATIENCE);
+        let hub = HubClient::new(&connection, TIMEOUT);
         long_identity(&hub, &mut person.engine, of).await.unwrap()
     }
 
@@ -131,7 +131,7 @@ impl Liar {
     pub(crate) async fn visit(&self, person: &mut Person) -> (SyncReport, Result<(), SyncError>) {
         person.meet();
         let (_endpoint, connection) = self.connect(&person.key()).await;
-        let hub = HubClient::new(&connection, PATIENCE);
+        let hub = HubClient::new(&connection, TIMEOUT);
         let mut report = SyncReport::default();
         let keys = LetterKeys::new(&person.home, &person.device);
         let result = sync(&hub, &mut person.engine, &person.record, &keys, &mut report).await;

@@ -17,7 +17,7 @@ use endseal_node::messages::{
 };
 use endseal_transport::TransportKey;
 
-use super::world::{PATIENCE, Person, World};
+use super::world::{Person, TIMEOUT, World};
 
 /// Copies a directory, as a backup program does.
 fn copy(from: &Path, to: &Path) {
@@ -61,7 +61,7 @@ async fn renew(person: Person, world: &World) -> Person {
     let key = TransportKey::new(&device);
     let at_hub = {
         let (_endpoint, connection) = world.connect(&key).await;
-        let hub = HubClient::new(&connection, PATIENCE);
+        let hub = HubClient::new(&connection, TIMEOUT);
         recover(&hub, &root, &key.peer_id()).await.unwrap().unwrap()
     };
     let new = NewDeviceKeys {
@@ -76,7 +76,7 @@ async fn renew(person: Person, world: &World) -> Person {
     let mut engine = home.sessions(&device, Duration::ZERO).unwrap();
     let record = home.person().unwrap();
     let (_endpoint, connection) = world.connect(&key).await;
-    let hub = HubClient::new(&connection, PATIENCE);
+    let hub = HubClient::new(&connection, TIMEOUT);
     register(&hub, &mut engine, "127.0.0.1:1", None, &record).await.unwrap();
     Person { identity, root, device, home, engine, record, people }
 }
@@ -319,7 +319,7 @@ async fn a_renewal_that_the_hub_refused_leaves_no_old_device() {
     alice.home.store_person(&fork, &alice.home.lock().unwrap()).unwrap();
     {
         let (_endpoint, connection) = world.connect(&alice.key()).await;
-        publish_person(&HubClient::new(&connection, PATIENCE), &at_hub).await.unwrap();
+        publish_person(&HubClient::new(&connection, TIMEOUT), &at_hub).await.unwrap();
     }
     let numbers =
         |of: &Person| of.record.devices().map(|(number, _)| number.get()).collect::<Vec<_>>();

@@ -12,7 +12,7 @@ use endseal_node::messages::{
 use super::world::{People, Person, World};
 
 /// Makes two members. Bob does not know Alice.
-async fn strangers(world: &World) -> (Person, Person) {
+async fn outsiders(world: &World) -> (Person, Person) {
     let (alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     bob.people = People::default();
     (alice, bob)
@@ -29,7 +29,7 @@ fn numbers(person: &mut Person, with: &Conversation) -> Vec<u64> {
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_of_an_unknown_sender_wait_until_they_are_accepted_in_order() {
     let world = World::new();
-    let (mut alice, mut bob) = strangers(&world).await;
+    let (mut alice, mut bob) = outsiders(&world).await;
     for text in ["one", "two"] {
         alice.say(&bob.identity, text);
         alice.sync(&world).await;
@@ -57,7 +57,7 @@ async fn texts_of_an_unknown_sender_wait_until_they_are_accepted_in_order() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_contact_moves_its_request_without_a_visit() {
     let world = World::new();
-    let (mut alice, mut bob) = strangers(&world).await;
+    let (mut alice, mut bob) = outsiders(&world).await;
     alice.say(&bob.identity, "text");
     alice.sync(&world).await;
     bob.sync(&world).await;
@@ -78,7 +78,7 @@ async fn a_new_contact_moves_its_request_without_a_visit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_bounded_and_the_newest_person_loses() {
     let world = World::new();
-    let (mut alice, mut bob) = strangers(&world).await;
+    let (mut alice, mut bob) = outsiders(&world).await;
     for number in 0..101 {
         alice.say(&bob.identity, &format!("text {number}"));
     }
@@ -164,7 +164,7 @@ async fn a_blocked_person_leaves_nothing_but_a_count() {
 #[tokio::test(flavor = "multi_thread")]
 async fn further_texts_of_a_blocked_person_are_not_opened() {
     let world = World::new();
-    let (mut alice, mut bob) = strangers(&world).await;
+    let (mut alice, mut bob) = outsiders(&world).await;
     block(&mut bob.engine, &alice.identity).unwrap();
     for count in [1_000, 500] {
         let said: Vec<_> = iter::repeat_n("text", count).collect();

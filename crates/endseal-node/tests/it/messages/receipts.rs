@@ -151,7 +151,7 @@ async fn a_text_is_delivered_when_a_device_has_confirmed_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_learns_nothing_of_what_arrived() {
+async fn an_outsider_learns_nothing_of_what_arrived() {
     let world = World::new();
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     alice.say(&bob.identity, "hello?");

@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use super::letters::{group, write};
 use super::world::{People, Person, World};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A client whose calls return the result of their request.
 #[derive(Clone)]
@@ -97,7 +97,7 @@ pub(super) async fn serving_at<T: Send + 'static>(
 ) -> (T, Vec<ServiceEvent>) {
     person.meet();
     let mut options = ServiceOptions::default();
-    (options.retry, options.patience) = (retry, PATIENCE);
+    (options.retry, options.timeout) = (retry, TIMEOUT);
     let service = Service::bind(&person.home, options).unwrap();
     let client = Caller(Client::find(&person.home).unwrap().unwrap());
     let events = Mutex::new(Vec::new());
@@ -107,7 +107,7 @@ pub(super) async fn serving_at<T: Send + 'static>(
     let run = service.run(engine, record, &keys, dial, notify, pending());
     let done = tokio::select! {
         () = run => unreachable!("nothing stops it"),
-        done = timeout(PATIENCE, work(client)) => done.expect("it is served in time"),
+        done = timeout(TIMEOUT, work(client)) => done.expect("it is served in time"),
     };
     (done, events.into_inner().unwrap())
 }

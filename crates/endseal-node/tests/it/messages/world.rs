@@ -21,7 +21,7 @@ use endseal_session::Engine;
 use endseal_testing::Scratch;
 use endseal_transport::{Accept, Connection, Endpoint, Policy, TransportKey};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct World {
     pub(crate) folder: Scratch,
@@ -147,7 +147,7 @@ impl Person {
 
     pub(crate) async fn join(&mut self, world: &World) {
         let (_endpoint, connection) = world.connect(&self.key()).await;
-        let hub = HubClient::new(&connection, PATIENCE);
+        let hub = HubClient::new(&connection, TIMEOUT);
         join(&hub, &mut self.engine, &world.invitation(), &self.record).await.unwrap();
     }
 
@@ -174,7 +174,7 @@ impl Person {
     pub(crate) async fn try_sync(&mut self, world: &World) -> (SyncReport, Result<(), SyncError>) {
         self.meet();
         let (_endpoint, connection) = world.connect(&self.key()).await;
-        let hub = HubClient::new(&connection, PATIENCE);
+        let hub = HubClient::new(&connection, TIMEOUT);
         let mut report = SyncReport::default();
         let keys = LetterKeys::new(&self.home, &self.device);
         let result = sync(&hub, &mut self.engine, &self.record, &keys, &mut report).await;

@@ -539,11 +539,11 @@ impl Cases {
         let text = "the text is empty or too long";
         let empty = request("nip44_encrypt", &[&key, ""]);
         self.refused("failed", "step 13: nothing to encrypt", &empty, state(), text);
-        let stranger = sealed(&client(), &peer, "x", NONCE);
+        let outsider = sealed(&client(), &peer, "x", NONCE);
         for (comment, method, payload) in [
             ("no payload", "nip44_decrypt", ""),
             ("NIP-04 for NIP-44", "nip44_decrypt", content.as_str()),
-            ("a payload of others", "nip44_decrypt", &stranger),
+            ("a payload of others", "nip44_decrypt", &outsider),
             ("NIP-44 for NIP-04", "nip04_decrypt", &payload),
             ("no IV", "nip04_decrypt", "AAAA"),
         ] {

@@ -42,7 +42,7 @@ pub(super) fn write(dir: &Path) {
         ("header-cut", "salt and commitment alone", fixed.to_vec()),
         ("header-empty", "nothing", Vec::new()),
     ] {
-        vector(scenario, comment, "unauthentic")
+        vector(scenario, comment, "authentication")
             .with("header", &base64(&bytes))
             .with_hex("body", &whole_object(9, &record_head(1, 0, 9)))
             .write(dir);
@@ -61,7 +61,7 @@ pub(super) fn write(dir: &Path) {
             format!("{}B", &text[..text.len() - 1])
         }),
     ] {
-        vector(scenario, comment, "unauthentic")
+        vector(scenario, comment, "authentication")
             .with("header", &text)
             .with_hex("body", &whole_object(9, &record_head(1, 0, 9)))
             .write(dir);

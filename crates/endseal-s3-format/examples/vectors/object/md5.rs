@@ -81,7 +81,7 @@ pub(super) fn write(dir: &Path) {
             [&MD5_SALT[..], &out].concat()
         }),
     ] {
-        object(scenario, comment, "unauthentic", 9, &base64(&bytes)).write(dir);
+        object(scenario, comment, "authentication", 9, &base64(&bytes)).write(dir);
     }
     beside_multipart(dir);
     let text = base64(&good);
@@ -90,7 +90,7 @@ pub(super) fn write(dir: &Path) {
         ("md5-text-alphabet", "the alphabet of base64", format!("{}+", &text[..text.len() - 1])),
         ("md5-text-hexadecimal", "in hexadecimal", endseal_testing::hex(&good)),
     ] {
-        object(scenario, comment, "unauthentic", 9, &text).write(dir);
+        object(scenario, comment, "authentication", 9, &text).write(dir);
     }
 }
 
@@ -101,7 +101,7 @@ fn beside_multipart(dir: &Path) {
     let part = salted(&salt, &context("part", &3_u16.to_be_bytes()), &content);
     let record = [record_head(2, 1, len), entry(3, len, &salt)].concat();
     let body = [&part[..], &tail(2, len, part.len(), &record)].concat();
-    vector("md5-multipart", "beside a multipart object, of its content", "unauthentic")
+    vector("md5-multipart", "beside a multipart object, of its content", "authentication")
         .with("header", &base64(&header(2, 2, 0)))
         .with("md5-entry", &base64(&sealed(&md5(&content))))
         .with_hex("body", &body)

@@ -50,8 +50,8 @@ pub(super) fn write(dir: &Path) {
             salted(&METADATA_SALT, &context("record", &[1]), &fields(&[("a", b"")]))
         }),
     ] {
-        object(scenario, comment, "unauthentic", &base64(&bytes)).write(dir);
+        object(scenario, comment, "authentication", &base64(&bytes)).write(dir);
     }
     let padded = format!("{}=", base64(&good));
-    object("metadata-padding", "padding behind it", "unauthentic", &padded).write(dir);
+    object("metadata-padding", "padding behind it", "authentication", &padded).write(dir);
 }

@@ -103,9 +103,9 @@ fn short(dir: &Path) {
         ("multipart-no-tail", "no tail", good[..140].to_vec()),
         ("multipart-tail-alone", "the tail alone", good[140..].to_vec()),
     ] {
-        multipart(scenario, comment, "unauthentic").with_hex("body", &body).write(dir);
+        multipart(scenario, comment, "authentication").with_hex("body", &body).write(dir);
     }
-    vector("multipart-shown-as-whole", "under the header of a whole object", "unauthentic")
+    vector("multipart-shown-as-whole", "under the header of a whole object", "authentication")
         .with("header", &base64(&header(1, 2, 100)))
         .with_hex("body", &good)
         .write(dir);
@@ -132,7 +132,7 @@ fn records(dir: &Path) {
         ("entry-cut", "the entry is a byte short", good[..79].to_vec()),
         ("entry-behind", "a byte behind the entry", [&good[..], &[0]].concat()),
     ] {
-        multipart(scenario, comment, "unauthentic")
+        multipart(scenario, comment, "authentication")
             .with_hex("body", &[&body[..], &tail(2, 100, body.len(), &record)].concat())
             .write(dir);
     }
@@ -193,6 +193,6 @@ fn long(dir: &Path) {
         }),
         ("two-one-entry", "one entry for both", [first, last], of(&[entry(1, all, &salt(0xb1))])),
     ] {
-        written(scenario, comment, "unauthentic", &parts, &tail).write(dir);
+        written(scenario, comment, "authentication", &parts, &tail).write(dir);
     }
 }

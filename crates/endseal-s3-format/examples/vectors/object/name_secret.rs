@@ -55,6 +55,6 @@ pub(super) fn write(dir: &Path) {
         ("name-secret-third", "a third part", good.replace(&own, &format!("{own} x"))),
         ("name-secret-spaces", "two spaces", good.replace("secret ", "secret  ")),
     ] {
-        vector(scenario, comment, "unauthentic", &file).write(dir);
+        vector(scenario, comment, "authentication", &file).write(dir);
     }
 }

@@ -56,6 +56,6 @@ pub(super) fn write(dir: &Path) {
         ("name-cut", "a component of 15 bytes", "A".repeat(20)),
         ("name-plain", "not encrypted", "folder/key".to_owned()),
     ] {
-        vector(scenario, comment, "unauthentic", &sealed).write(dir);
+        vector(scenario, comment, "authentication", &sealed).write(dir);
     }
 }

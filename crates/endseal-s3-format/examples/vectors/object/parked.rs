@@ -63,13 +63,13 @@ pub(super) fn write(dir: &Path) {
         ),
         ("parked-upload-text", "an upload id that is no UTF-8", entry(10, KEY.as_bytes(), &[0xff])),
     ] {
-        vector(scenario, comment, "unauthentic", &base64(&bytes)).write(dir);
+        vector(scenario, comment, "authentication", &base64(&bytes)).write(dir);
     }
     let text = base64(&good);
     for (scenario, comment, text) in [
         ("parked-padding", "padding behind it", format!("{text}=")),
         ("parked-alphabet", "a character of another alphabet", text.replacen('A', "+", 1)),
     ] {
-        vector(scenario, comment, "unauthentic", &text).write(dir);
+        vector(scenario, comment, "authentication", &text).write(dir);
     }
 }

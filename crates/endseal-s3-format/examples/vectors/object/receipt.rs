@@ -159,6 +159,6 @@ pub(super) fn write(dir: &Path) {
         ("receipt-salt-cut", "half a salt", good[..12].to_vec()),
         ("receipt-nothing", "nothing", Vec::new()),
     ] {
-        vector(scenario, comment, "unauthentic", NUMBER, &sealed).write(dir);
+        vector(scenario, comment, "authentication", NUMBER, &sealed).write(dir);
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn write(dir: &Path) {
         ("recorded-id-cut", "a character short", BACKEND, text[..text.len() - 1].to_owned()),
         ("recorded-id-nothing", "nothing", BACKEND, String::new()),
     ] {
-        vector(scenario, comment, "unauthentic", listed, &record)
+        vector(scenario, comment, "authentication", listed, &record)
             .with_json("demanded-binding", "2")
             .write(dir);
     }
@@ -58,12 +58,12 @@ pub(super) fn write(dir: &Path) {
     ] {
         // The object is bound to nothing, so that only the id identifies bucket and key.
         let text = base64(&make(0, &place(2, bucket, key), BACKEND));
-        vector(scenario, comment, "unauthentic", BACKEND, &text)
+        vector(scenario, comment, "authentication", BACKEND, &text)
             .with_json("demanded-binding", "0")
             .write(dir);
     }
     let text = base64(&make(0, &here, BACKEND));
-    vector("recorded-id-binding", "a binding that is too low", "unauthentic", BACKEND, &text)
+    vector("recorded-id-binding", "a binding that is too low", "authentication", BACKEND, &text)
         .with_json("demanded-binding", "2")
         .write(dir);
 }

@@ -63,10 +63,15 @@ pub(super) fn write(dir: &Path) {
     ] {
         let demanded =
             if scenario.contains("other") || scenario.contains("boundary") { 0 } else { 2 };
-        vector(scenario, comment, "unauthentic", &base64(&bytes))
+        vector(scenario, comment, "authentication", &base64(&bytes))
             .with_json("demanded-binding", &demanded.to_string())
             .write(dir);
     }
-    vector("upload-id-padding", "padding behind it", "unauthentic", &format!("{}=", base64(&good)))
-        .write(dir);
+    vector(
+        "upload-id-padding",
+        "padding behind it",
+        "authentication",
+        &format!("{}=", base64(&good)),
+    )
+    .write(dir);
 }

@@ -75,7 +75,9 @@ fn markers(dir: &Path) {
         ("marker-multipart", "no body of a multipart object", "folder/", header(2, 0, 0)),
         ("marker-commitment", "the commitment flipped", "folder/", flipped(&header(1, 0, 0), 40)),
     ] {
-        marker(scenario, comment, "unauthentic", key).with("header", &base64(&header)).write(dir);
+        marker(scenario, comment, "authentication", key)
+            .with("header", &base64(&header))
+            .write(dir);
     }
 }
 
@@ -107,13 +109,13 @@ fn bodies(dir: &Path) {
         ("body-chunks-swapped", "last chunk first", [last, chunk, behind].concat()),
         ("body-empty", "nothing", Vec::new()),
     ] {
-        vector(scenario, comment, "unauthentic")
+        vector(scenario, comment, "authentication")
             .with("header", &text)
             .with_hex("body", &body)
             .write(dir);
     }
     // T of the backend's length is right, but it is that of another content.
-    vector("body-shorter-content", "the body of 9 bytes under the header of 10", "unauthentic")
+    vector("body-shorter-content", "the body of 9 bytes under the header of 10", "authentication")
         .with("header", &base64(&header(1, 2, 10)))
         .with_hex("body", &whole_object(9, &record_head(1, 0, 9)))
         .write(dir);
@@ -123,7 +125,7 @@ fn bodies(dir: &Path) {
         ("place-bucket", "in another bucket", "bucket2", KEY, 2),
         ("place-boundary", "bucket and key run together", "bucketfolder", "/key", 2),
     ] {
-        endseal_testing::Vector::new(scenario, comment, "unauthentic")
+        endseal_testing::Vector::new(scenario, comment, "authentication")
             .with("kind", "object")
             .with("bucket", bucket)
             .with("key", key)
@@ -135,7 +137,7 @@ fn bodies(dir: &Path) {
     }
     for (binding, demanded) in [(0, 1), (0, 2), (1, 2)] {
         let scenario = format!("place-binding-{binding}-for-{demanded}");
-        vector(&scenario, "a lower binding than the reader demands", "unauthentic")
+        vector(&scenario, "a lower binding than the reader demands", "authentication")
             .with_json("demanded-binding", &demanded.to_string())
             .with("header", &base64(&header(1, binding, 9)))
             .with_hex("body", &whole_object(9, &record_head(1, 0, 9)))
@@ -172,12 +174,12 @@ fn tails(dir: &Path) {
         ("record-longer", "49 bytes", [&good[..], &[0]].concat()),
         ("record-empty", "nothing", Vec::new()),
     ] {
-        vector(scenario, comment, "unauthentic")
+        vector(scenario, comment, "authentication")
             .with("header", &base64(&header(1, 2, 9)))
             .with_hex("body", &[&body[..], &tail(1, 9, 25, &record)].concat())
             .write(dir);
     }
-    vector("record-context", "sealed as that of a multipart object", "unauthentic")
+    vector("record-context", "sealed as that of a multipart object", "authentication")
         .with("header", &base64(&header(1, 2, 9)))
         .with_hex("body", &[&body[..], &tail(2, 9, 25, &good)].concat())
         .write(dir);

@@ -39,7 +39,7 @@ fn run(
 }
 
 #[test]
-fn nothing_is_computed_that_nobody_asked_for() {
+fn nothing_is_computed_that_no_one_asked_for() {
     let digests = Digests::of_request(&headers(&[("content-type", "text/plain")]), None).unwrap();
     assert!(digests.is_empty());
     assert_eq!(digests.finish(None), Ok(Outcome::default()));
@@ -75,7 +75,7 @@ fn every_kind_is_checked_in_header_and_trailer() {
 }
 
 #[test]
-fn an_md5_is_computed_also_if_nobody_announced_it() {
+fn an_md5_is_computed_also_if_no_one_announced_it() {
     let finish = |mut digests: Digests, content: &[u8]| {
         digests.want_md5();
         digests.update(content);

@@ -29,7 +29,7 @@ pub(in crate::operations) async fn create(
         headers::check_user_metadata(&headers)?;
         let response = proxy.ask(&call.signer, &Method::POST, &call.target, headers).await?;
         let (head, body) = response.into_parts();
-        let (document, _) = begun(body).await?;
+        let (document, _) = started(body).await?;
         return Ok(with_document(head, document.to_vec()));
     }
     let algorithm = headers::text(&call.headers, "x-amz-checksum-algorithm");
@@ -54,7 +54,7 @@ pub(in crate::operations) async fn create(
     }
     let response = proxy.ask(&call.signer, &Method::POST, &call.target, headers).await?;
     let (head, body) = response.into_parts();
-    let (document, backend_id) = begun(body).await?;
+    let (document, backend_id) = started(body).await?;
     let id = UploadId::seal(&header, &keys.key, &place, &backend_id, &mut OsRandom)
         .map_err(|_| S3Error::internal())?;
     if proxy.rule(object_ref.bucket).records_uploads() {
@@ -79,7 +79,7 @@ pub(in crate::operations) async fn create(
 }
 
 /// Reads the backend's response. Returns its document and the backend's id of the upload.
-async fn begun(body: ResponseBody) -> Result<(Bytes, String), S3Error> {
+async fn started(body: ResponseBody) -> Result<(Bytes, String), S3Error> {
     let document = read(body, 64 * 1024).await?;
     let fields = xml::Fields::read(&document).map_err(|_| S3Error::internal())?;
     if fields.root == "Error" {

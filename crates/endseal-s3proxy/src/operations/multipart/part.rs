@@ -224,7 +224,7 @@ async fn send(
     );
     let (target, headers) = if parks {
         // Parts of an upload that does not exist would never be removed.
-        upload.check_begun(proxy).await?;
+        upload.check_started(proxy).await?;
         debug_assert!(RESERVED_PREFIX.ends_with('/'));
         (upload.parked(number), upload.owner_headers(proxy)?)
     } else {

@@ -75,8 +75,8 @@ impl<'a> Upload<'a> {
         let id = UploadId::parse(text).map_err(|_| S3Error::no_such_upload())?;
         let place = object_ref.place()?;
         let key = proxy.open_key(id.header(), place).await.map_err(|error| {
-            let unauthentic = error.code() == S3Error::not_authentic().code();
-            if unauthentic { S3Error::no_such_upload() } else { error }
+            let authentication = error.code() == S3Error::not_authentic().code();
+            if authentication { S3Error::no_such_upload() } else { error }
         })?;
         let backend_id = id.open(&key, &place).map_err(|_| S3Error::no_such_upload())?;
         Ok(Self { object_ref, key, backend_id })
@@ -149,7 +149,7 @@ impl<'a> Upload<'a> {
     ///
     /// # Errors
     /// The backend's error, `NoSuchUpload` if it does not have the upload.
-    pub(super) async fn check_begun(&self, proxy: &Proxy) -> Result<(), S3Error> {
+    pub(super) async fn check_started(&self, proxy: &Proxy) -> Result<(), S3Error> {
         let response = self.list(proxy, Query::new().with("max-parts", "1")).await?;
         // The body is read to its end so that the connection can be reused.
         read(response.into_body(), MAX_LIST).await.map(drop)

@@ -82,7 +82,7 @@ impl Page {
     }
 
     /// Returns true if the client may see no entry of this page and more pages follow.
-    pub(super) fn is_vain(&self) -> bool {
+    pub(super) fn shows_nothing(&self) -> bool {
         self.head.is_truncated && self.visible() == 0
     }
 
@@ -184,7 +184,7 @@ mod tests {
         let expected: Vec<&str> = sealed.iter().map(|(_, key)| *key).collect();
         assert_eq!(shown(1_000), expected);
         assert_eq!(shown(3), expected[..3]);
-        assert_eq!((page.visible(), page.foreign, page.is_vain()), (6, 1, false));
+        assert_eq!((page.visible(), page.foreign, page.shows_nothing()), (6, 1, false));
         assert_eq!(page.last_opened().unwrap().client.as_deref(), expected.last().copied());
     }
 
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_nothing_that_can_be_seen_is_vain() {
+    fn a_page_of_nothing_that_can_be_seen_shows_nothing() {
         let key = names().seal_key("folder/other").unwrap();
         let document = format!(
             "<ListBucketResult><IsTruncated>true</IsTruncated>\
@@ -226,7 +226,7 @@ mod tests {
         );
         let query = Query::new().with("prefix", "folder/k");
         let page = page(Kind::Objects2, &query, &Position::default(), &document);
-        assert!(page.is_vain() && page.foreign == 0 && page.last_opened().is_some());
+        assert!(page.shows_nothing() && page.foreign == 0 && page.last_opened().is_some());
         let next = page.next(&Position::default()).unwrap();
         assert_eq!(next.token.as_deref(), Some("t"));
     }
@@ -252,7 +252,7 @@ mod tests {
                 let asked = ListRequest::of(&Query::new(), kind, key_codec).unwrap();
                 let bytes = document.as_bytes().to_vec().into();
                 let page = Page::read(bytes, &asked, &Position::default(), key_codec).unwrap();
-                assert!(page.is_vain(), "{kind:?}");
+                assert!(page.shows_nothing(), "{kind:?}");
                 assert_eq!(page.next(&Position::default()).unwrap(), behind, "{kind:?}");
                 // If a server does not continue there, its next page is requested.
                 let next = page.next(&behind).unwrap();

@@ -7,7 +7,7 @@ use endseal_testing::Scratch;
 use tokio::runtime::Builder;
 
 use super::*;
-use crate::control::idle::{FIRST_BYTE, GRACE, PATIENCE};
+use crate::control::idle::{FIRST_BYTE, GRACE, TIMEOUT};
 use crate::control::{ControlClient, ControlConnectError, MAX_CONTROL_LINE};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -121,7 +121,7 @@ fn a_burst_of_calls_is_handled_or_refused() {
     let line = [&vec![b'x'; 1 << 20][..], b"\n"].concat();
     let replies: Vec<_> = std::thread::scope(|scope| {
         let call = || {
-            let mut client = ControlClient::connect(&path, Some(PATIENCE)).unwrap();
+            let mut client = ControlClient::connect(&path, Some(TIMEOUT)).unwrap();
             client.send(&line).unwrap();
             let reply = client.receive().map_err(|error| error.to_string())?;
             Ok::<_, String>(String::from_utf8(reply.to_vec()).unwrap())

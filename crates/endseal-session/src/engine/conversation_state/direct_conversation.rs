@@ -96,7 +96,7 @@ impl Seen {
 pub(in crate::engine) struct SessionSlot<R> {
     pub(in crate::engine) ratchet: R,
     pub(in crate::engine) tag: SessionTag,
-    pub(in crate::engine) standing: SessionStatus,
+    pub(in crate::engine) status: SessionStatus,
     /// Grows with each use. The session with the highest value is used for sending.
     pub(in crate::engine) used: u64,
     /// Agreement key of the other side, to which the session belongs.
@@ -199,7 +199,7 @@ impl<R: Ratchet> DirectConversation<R> {
         loop {
             let mut reached = Reached::default();
             for row in dedup.parking.take_all() {
-                let sender = self.sender_to_retry(&row, accept_context.strangers);
+                let sender = self.sender_to_retry(&row, accept_context.unknown_senders);
                 let Some(sender) = sender.filter(|_| occasion.concerns::<R>(&row)) else {
                     dedup.parking.keep(row);
                     continue;
@@ -232,9 +232,9 @@ impl<R: Ratchet> DirectConversation<R> {
     }
 
     /// Returns the sender of a parked message that may open now.
-    fn sender_to_retry(&self, row: &Parked, strangers: UnknownSenders) -> Option<Address> {
-        let is_refused = row.reason == Reason::Unopened(Failure::Stranger)
-            && strangers == UnknownSenders::Refused
+    fn sender_to_retry(&self, row: &Parked, unknown_senders: UnknownSenders) -> Option<Address> {
+        let is_refused = row.reason == Reason::Unopened(Failure::UnknownSender)
+            && unknown_senders == UnknownSenders::Refused
             && !self.is_known();
         let remote_device = self.remote_devices.get(&DeviceId::new(row.device)?)?;
         (!is_refused).then_some(remote_device.address)
@@ -311,8 +311,8 @@ impl<R: Ratchet> RemoteDevice<R> {
         if matches!(shown, Shown::Superseded) {
             return Err(Failure::Authentication);
         }
-        if !is_known && accept_context.strangers == UnknownSenders::Refused {
-            return Err(Failure::Stranger);
+        if !is_known && accept_context.unknown_senders == UnknownSenders::Refused {
+            return Err(Failure::UnknownSender);
         }
         let (ratchet, plaintext) = {
             let mut slot = accept_context.account();
@@ -341,7 +341,7 @@ impl<R: Ratchet> RemoteDevice<R> {
         self.sessions.push(SessionSlot {
             ratchet,
             tag,
-            standing: SessionStatus::Active,
+            status: SessionStatus::Active,
             used,
             agreement,
             plain_chain: None,
@@ -455,7 +455,7 @@ impl<R: Ratchet> RemoteDevice<R> {
         let agreement = certificate.keys().agreement;
         for entry in &mut self.sessions {
             if entry.agreement != agreement && entry.ends_at.is_none() {
-                entry.standing = SessionStatus::ReceiveOnly;
+                entry.status = SessionStatus::ReceiveOnly;
                 entry.ends_at = Some(0);
                 entry.changed = true;
                 self.ending_changed = true;
@@ -492,7 +492,7 @@ impl<R: Ratchet> RemoteDevice<R> {
                     SessionRow {
                         tag: *entry.tag.as_bytes(),
                         engine: R::ENGINE,
-                        standing: entry.standing,
+                        status: entry.status,
                         used: entry.used,
                         state: entry.state(),
                     },
@@ -529,7 +529,7 @@ impl<R: Ratchet> SessionSlot<R> {
         Some(Self {
             ratchet: R::load(fields.rest()).ok()?,
             tag: SessionTag::from_bytes(&row.tag),
-            standing: row.standing,
+            status: row.status,
             used: row.used,
             agreement,
             plain_chain: None,

@@ -21,7 +21,7 @@ use crate::{EngineError, Failure, Message};
 pub(in crate::engine) struct GroupConversation {
     id: Vec<u8>,
     group: Option<Group>,
-    standing: SessionStatus,
+    status: SessionStatus,
     loaded: bool,
     /// True if the store has a row of the group that cannot be decoded.
     damaged: bool,
@@ -34,7 +34,7 @@ impl GroupConversation {
         Self {
             id: id.to_vec(),
             group: None,
-            standing: SessionStatus::Active,
+            status: SessionStatus::Active,
             loaded: false,
             damaged: false,
             changed: false,
@@ -46,9 +46,9 @@ impl GroupConversation {
     }
 
     pub(in crate::engine) fn load(&mut self, group: Option<(Group, SessionStatus)>) {
-        if let Some((group, standing)) = group {
+        if let Some((group, status)) = group {
             self.group = Some(group);
-            self.standing = standing;
+            self.status = status;
         }
         self.loaded = true;
     }
@@ -79,14 +79,14 @@ impl GroupConversation {
     }
 
     /// Returns the status, which decides if messages may be sent.
-    pub(in crate::engine) fn standing(&self) -> SessionStatus {
-        self.standing
+    pub(in crate::engine) fn status(&self) -> SessionStatus {
+        self.status
     }
 
     /// Sets the group after a join, or replaces it.
     pub(in crate::engine) fn set(&mut self, group: Group) {
         self.group = Some(group);
-        self.standing = SessionStatus::Active;
+        self.status = SessionStatus::Active;
         self.loaded = true;
         self.changed = true;
     }
@@ -241,7 +241,7 @@ impl GroupConversation {
         {
             let changes = group.save().map_err(|_| EngineError::Damaged("group in memory"))?;
             let (id, epoch) = (group.id().to_vec(), group.epoch());
-            states.groups.push(GroupStates { id, epoch, standing: self.standing, changes });
+            states.groups.push(GroupStates { id, epoch, status: self.status, changes });
         }
         Ok(())
     }

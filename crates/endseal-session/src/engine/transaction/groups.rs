@@ -63,7 +63,7 @@ pub struct GroupSummary {
     /// True if proposals wait for a commit; no text can be sent before it.
     pub needs_commit: bool,
     /// Status, which decides if messages may be sent.
-    pub standing: SessionStatus,
+    pub status: SessionStatus,
 }
 
 impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
@@ -232,7 +232,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             Err(GroupChangeError::Engine(error)) => return Err(error),
             Err(_) => return Ok(None),
         };
-        let standing = membership.standing();
+        let status = membership.status();
         let Some(group) = membership.group() else { return Ok(None) };
         let certificates = group.certificates().map_err(|_| EngineError::Damaged("group"))?;
         Ok(Some(GroupSummary {
@@ -244,7 +244,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
             is_member: group.is_member(),
             has_pending: group.has_pending(),
             needs_commit: group.needs_commit(),
-            standing,
+            status,
         }))
     }
 
@@ -397,7 +397,7 @@ impl<A: PairwiseAccount> EngineTransaction<'_, '_, A> {
     /// Returns a group for a change; refuses one that awaits a reset.
     fn group_to_change(&mut self, id: &[u8]) -> Result<&mut Group, GroupChangeError> {
         let membership = membership(&mut self.store_session, self.state_cache, id)?;
-        if membership.standing() == SessionStatus::NeedsReset {
+        if membership.status() == SessionStatus::NeedsReset {
             return Err(GroupChangeError::Restored);
         }
         membership.group_mut().ok_or(GroupChangeError::NoGroup)

@@ -102,7 +102,7 @@ fn repeated_forged_and_malformed_messages_cost_themselves_alone() {
     for options in options() {
         let mut backlog = Backlog::new(2, 40);
         let mut reader = replace(&mut backlog.reader, Party::new(99));
-        let stranger = Party::new(77);
+        let outsider = Party::new(77);
         let good = backlog.envelopes();
         let mut forged = good[11].body.to_vec();
         *forged.last_mut().unwrap() ^= 1;
@@ -113,7 +113,7 @@ fn repeated_forged_and_malformed_messages_cost_themselves_alone() {
         envelopes.insert(30, Envelope::from_device(b"junk", good[0].id_origin(), b"\x01\x02"));
         envelopes.insert(31, Envelope::from_device(b"", good[0].id_origin(), good[0].body));
         envelopes.insert(32, Envelope::from_device(b"other", good[0].id_origin(), good[0].body));
-        envelopes.insert(33, Envelope::from_device(b"none", stranger.address, good[0].body));
+        envelopes.insert(33, Envelope::from_device(b"none", outsider.address, good[0].body));
         let report = reader.engine().decrypt_batch(&envelopes, &options).unwrap();
         let failed = |at: usize| report.outcomes[at];
         assert_eq!(failed(11), Outcome::Failed(Failure::Authentication));

@@ -59,7 +59,7 @@ fn a_message_under_a_certificate_that_borrows_the_senders_key_is_refused() {
 /// Mallory publishes a bundle for Bob's key with one of Bob's prekeys, and forwards Alice's
 /// messages for her to Bob.
 #[test]
-fn a_message_to_whoever_borrows_the_recipients_key_is_refused() {
+fn a_message_to_a_device_that_borrows_the_recipients_key_is_refused() {
     let (mut alice, mut bob) = (Party::new(1), Party::new(2));
     let genuine = bob.bundles(1).remove(0);
     let (certificate, signing) = borrowed(genuine.certificate());

@@ -182,11 +182,11 @@ fn epochs_far_ahead_are_not_parked() {
         assert_eq!(reader.receive_group(GROUP, &blake(&body), &body), outcome);
     }
     // Without a known group the distance is unlimited, but the store cannot hold every number.
-    let mut stranger = Party::new(3);
+    let mut outsider = Party::new(3);
     let of = |epoch| forged(&texts[0], epoch);
-    let parked = stranger.receive_group(GROUP, b"far", &of(u64::MAX >> 1));
+    let parked = outsider.receive_group(GROUP, b"far", &of(u64::MAX >> 1));
     assert_eq!(parked, Outcome::Parked(Failure::NoGroup));
-    let refused = stranger.receive_group(GROUP, b"farther", &of(u64::MAX));
+    let refused = outsider.receive_group(GROUP, b"farther", &of(u64::MAX));
     assert_eq!(refused, Outcome::Failed(Failure::Malformed));
 }
 

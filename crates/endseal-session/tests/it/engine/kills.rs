@@ -68,10 +68,10 @@ fn kill(kills: usize, seed: u64) -> usize {
                 work.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             let target = before.lines + random.below(14);
             let pause = Duration::from_micros(random.next() % 2_500);
-            let patience = Instant::now();
+            let timeout = Instant::now();
             let mut status = None;
             while Said::read(&folder).lines < target && status.is_none() {
-                assert!(patience.elapsed() < Duration::from_secs(60), "a worker hangs: {seed}");
+                assert!(timeout.elapsed() < Duration::from_secs(60), "a worker hangs: {seed}");
                 thread::sleep(Duration::from_micros(300));
                 status = child.try_wait().unwrap();
             }

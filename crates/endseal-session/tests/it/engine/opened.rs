@@ -65,6 +65,6 @@ fn what_was_sealed_outside_waits_in_the_outbox() {
     assert!(one.engine().outbox().sent(again).unwrap());
     assert!(one.engine().outbox().sent(number).unwrap());
     assert!(post(&mut one, &group, b"next").unwrap() > number);
-    let nobody = ConversationId::Group(Vec::new());
-    assert!(matches!(post(&mut one, &nobody, b"x"), Err(EngineError::Damaged(_))));
+    let no_one = ConversationId::Group(Vec::new());
+    assert!(matches!(post(&mut one, &no_one, b"x"), Err(EngineError::Damaged(_))));
 }

@@ -8,11 +8,11 @@ use super::party::Party;
 const GAP: usize = 2_000;
 
 #[test]
-fn what_a_stranger_sent_is_opened_when_it_is_known() {
+fn what_an_outsider_sent_is_opened_when_it_is_known() {
     for by_session in [false, true] {
         for kill in [false, true] {
             let (mut one, mut other) = (Party::new(1), Party::new(2));
-            other.engine().set_strangers(UnknownSenders::Refused).unwrap();
+            other.engine().set_unknown_senders(UnknownSenders::Refused).unwrap();
             one.begin(&mut other);
             let bodies = [b"one", b"two"].map(|text| one.send(other.address, text));
             let envelopes = [
@@ -23,7 +23,7 @@ fn what_a_stranger_sent_is_opened_when_it_is_known() {
             ];
             let options = BatchOptions::default().queue(b"queue");
             let report = other.engine().decrypt_batch(&envelopes, &options).unwrap();
-            let parked = Outcome::Parked(Failure::Stranger);
+            let parked = Outcome::Parked(Failure::UnknownSender);
             let reused = Outcome::Failed(Failure::IdReused);
             assert_eq!(report.outcomes, [parked, parked, parked, reused]);
             let cursor = other.engine().transaction(|t| t.cursor(b"queue"));
@@ -33,7 +33,7 @@ fn what_a_stranger_sent_is_opened_when_it_is_known() {
             );
             if kill {
                 other.kill();
-                assert_eq!(other.engine().strangers(), UnknownSenders::Refused);
+                assert_eq!(other.engine().unknown_senders(), UnknownSenders::Refused);
             }
             assert_eq!(other.texts(), [[0; 0]; 0]);
             let address = one.address;
@@ -52,14 +52,14 @@ fn what_a_stranger_sent_is_opened_when_it_is_known() {
 }
 
 #[test]
-fn strangers_messages_are_opened_with_the_next_one_when_strangers_are_accepted() {
+fn outsiders_messages_are_opened_with_the_next_one_when_outsiders_are_accepted() {
     let (mut one, mut other) = (Party::new(1), Party::new(2));
-    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
+    other.engine().set_unknown_senders(UnknownSenders::Refused).unwrap();
     one.begin(&mut other);
     let bodies = [b"one", b"two"].map(|text| one.send(other.address, text));
     let of = |id, at: usize| Envelope::from_device(id, one.address, &bodies[at]);
-    assert_eq!(other.receive(&[of(b"1", 0)]), [Outcome::Parked(Failure::Stranger)]);
-    other.engine().set_strangers(UnknownSenders::Accepted).unwrap();
+    assert_eq!(other.receive(&[of(b"1", 0)]), [Outcome::Parked(Failure::UnknownSender)]);
+    other.engine().set_unknown_senders(UnknownSenders::Accepted).unwrap();
     let options = BatchOptions::default();
     let report = other.engine().decrypt_batch(&[of(b"2", 1)], &options).unwrap();
     assert!(matches!(report.outcomes[..], [Outcome::Delivered(_)]));
@@ -96,14 +96,14 @@ fn a_message_too_far_ahead_is_opened_when_the_session_has_moved() {
 #[test]
 fn the_place_of_a_conversation_is_bounded() {
     let (mut one, mut other) = (Party::new(1), Party::new(2));
-    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
+    other.engine().set_unknown_senders(UnknownSenders::Refused).unwrap();
     one.begin(&mut other);
     let body = one.send(other.address, &vec![7; 20 << 10]);
     let ids: Vec<_> = (0..1_001_u32).map(|n| n.to_le_bytes()).collect();
     let envelopes: Vec<_> =
         ids.iter().map(|id| Envelope::from_device(id, one.address, &body)).collect();
     let outcomes = other.receive(&envelopes);
-    let parked = Outcome::Parked(Failure::Stranger);
+    let parked = Outcome::Parked(Failure::UnknownSender);
     let room = (16 << 20) / body.len();
     assert!(room < 1_000);
     assert!(outcomes[..room].iter().all(|it| *it == parked));

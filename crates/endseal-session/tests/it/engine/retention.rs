@@ -107,7 +107,8 @@ fn a_round_ends_whatever_the_tables_hold() {
                 other.receive_one(one.address, &[id], &body);
             }
             (0..packages).for_each(|_| drop(other.key_package()));
-            let policy = |days: u32| PrunePolicy::new(NOW + days * DAY).strangers(true).rows(1);
+            let policy =
+                |days: u32| PrunePolicy::new(NOW + days * DAY).unknown_senders(true).rows(1);
             for days in [0, 100] {
                 let calls =
                     (0..20).take_while(|_| other.engine().prune(&policy(days)).unwrap().more);
@@ -118,7 +119,7 @@ fn a_round_ends_whatever_the_tables_hold() {
 }
 
 #[test]
-fn sessions_of_strangers_go_when_nothing_else_is_left_of_them() {
+fn sessions_of_outsiders_go_when_nothing_else_is_left_of_them() {
     let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
     let fallback = other.fallback();
     let mut hello = Vec::new();
@@ -130,7 +131,7 @@ fn sessions_of_strangers_go_when_nothing_else_is_left_of_them() {
     }
     let friend = two.address;
     other.engine().transaction(|t| t.set_verified(friend, true)).unwrap();
-    let policy = |days: u32| PrunePolicy::new(NOW + days * DAY).strangers(true).rows(1);
+    let policy = |days: u32| PrunePolicy::new(NOW + days * DAY).unknown_senders(true).rows(1);
     assert_eq!(prune(&mut other, &policy(0)).sessions, 0);
     assert_eq!(prune(&mut other, &policy(91)).sessions, 0);
     other.engine().inbox().consume_many(&[1, 2]).unwrap();
@@ -154,7 +155,7 @@ fn sessions_of_strangers_go_when_nothing_else_is_left_of_them() {
 fn parked_messages_that_may_never_open_go_when_they_are_old() {
     let (mut one, mut two, mut other) = (Party::new(1), Party::new(2), Party::new(3));
     one.meet(&mut other);
-    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
+    other.engine().set_unknown_senders(UnknownSenders::Refused).unwrap();
     let texts: Vec<_> = (0..2_003_u32).map(|n| n.to_le_bytes().to_vec()).collect();
     let far = one.send_all(other.address, &texts.iter().collect::<Vec<_>>()).pop().unwrap();
     two.begin(&mut other);
@@ -164,13 +165,13 @@ fn parked_messages_that_may_never_open_go_when_they_are_old() {
     };
     let parked = |failure| Outcome::Parked(failure);
     assert_eq!(receive(&mut other, b"far", one.address, &far), parked(Failure::TooFarAhead));
-    let stranger = parked(Failure::Stranger);
-    assert_eq!(receive(&mut other, b"one", two.address, &strange[0]), stranger);
+    let outsider = parked(Failure::UnknownSender);
+    assert_eq!(receive(&mut other, b"one", two.address, &strange[0]), outsider);
     let at = |days: u32| PrunePolicy::new(NOW + days * DAY).parked(10 * DAY);
     assert_eq!(prune(&mut other, &at(0)).parked, 0);
     other.kill();
-    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
-    assert_eq!(receive(&mut other, b"two", two.address, &strange[1]), stranger);
+    other.engine().set_unknown_senders(UnknownSenders::Refused).unwrap();
+    assert_eq!(receive(&mut other, b"two", two.address, &strange[1]), outsider);
     assert_eq!(prune(&mut other, &at(9)).parked, 0);
     assert_eq!(prune(&mut other, &at(10)).parked, 2);
     // The second message is as old as the call that saw it first. A time from a clock that was
@@ -293,7 +294,7 @@ fn damaged_rows_do_not_keep_others_from_pruning() {
     transaction.put_record(16, &[], b"no marks").unwrap();
     transaction.commit().unwrap();
     other.restart();
-    let policy = |days: u32| PrunePolicy::new(NOW + days * DAY).strangers(true);
+    let policy = |days: u32| PrunePolicy::new(NOW + days * DAY).unknown_senders(true);
     let first = prune(&mut other, &policy(0));
     assert_eq!((first.tombstones, first.key_packages, first.sessions, first.damaged), (0, 0, 0, 2));
     let pruned = prune(&mut other, &policy(115));

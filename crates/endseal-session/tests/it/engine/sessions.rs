@@ -78,14 +78,14 @@ fn a_one_time_key_is_gone_with_the_message_that_used_it() {
 
 #[test]
 fn a_known_identity_may_come_with_another_device() {
-    let (mut phone, mut desk) = (Party::with_device(1, 1), Party::with_device(1, 2));
-    let (mut stranger, mut other) = (Party::new(5), Party::new(2));
-    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
+    let (mut phone, mut laptop) = (Party::with_device(1, 1), Party::with_device(1, 2));
+    let (mut outsider, mut other) = (Party::new(5), Party::new(2));
+    other.engine().set_unknown_senders(UnknownSenders::Refused).unwrap();
     let admitted = phone.address;
     other.engine().transaction(|t| t.admit(admitted)).unwrap();
     let fallback = other.fallback();
     let mut bodies = Vec::new();
-    for sender in [&mut phone, &mut desk, &mut stranger] {
+    for sender in [&mut phone, &mut laptop, &mut outsider] {
         sender.begin_with(&fallback);
         bodies.push((sender.address, sender.send(other.address, b"hello")));
     }
@@ -95,44 +95,44 @@ fn a_known_identity_may_come_with_another_device() {
         .zip(1_u8..)
         .map(|((from, body), id)| other.receive(&[Envelope::from_device(&[id], *from, body)])[0])
         .collect();
-    assert_eq!(outcomes[0], Outcome::Parked(Failure::Stranger));
+    assert_eq!(outcomes[0], Outcome::Parked(Failure::UnknownSender));
     assert!(outcomes[1..].iter().all(|it| matches!(it, Outcome::Delivered(_))), "{outcomes:?}");
 }
 
 #[test]
-fn strangers_are_refused_after_a_restart_and_a_restoration_too() {
-    let (mut stranger, mut other) = (Party::new(1), Party::new(2));
-    assert_eq!(other.engine().strangers(), UnknownSenders::Accepted);
-    other.engine().set_strangers(UnknownSenders::Refused).unwrap();
+fn outsiders_are_refused_after_a_restart_and_a_restoration_too() {
+    let (mut outsider, mut other) = (Party::new(1), Party::new(2));
+    assert_eq!(other.engine().unknown_senders(), UnknownSenders::Accepted);
+    other.engine().set_unknown_senders(UnknownSenders::Refused).unwrap();
     other.restart();
     other.backup();
-    let refused = |other: &mut Party, stranger: &mut Party, id: &[u8]| {
-        stranger.begin(other);
-        let body = stranger.send(other.address, b"hello");
-        let outcome = other.receive(&[Envelope::from_device(id, stranger.address, &body)])[0];
-        assert_eq!(outcome, Outcome::Parked(Failure::Stranger));
+    let refused = |other: &mut Party, outsider: &mut Party, id: &[u8]| {
+        outsider.begin(other);
+        let body = outsider.send(other.address, b"hello");
+        let outcome = other.receive(&[Envelope::from_device(id, outsider.address, &body)])[0];
+        assert_eq!(outcome, Outcome::Parked(Failure::UnknownSender));
     };
-    refused(&mut other, &mut stranger, b"1");
+    refused(&mut other, &mut outsider, b"1");
     other.restore();
-    refused(&mut other, &mut stranger, b"2");
-    other.engine().set_strangers(UnknownSenders::Accepted).unwrap();
+    refused(&mut other, &mut outsider, b"2");
+    other.engine().set_unknown_senders(UnknownSenders::Accepted).unwrap();
     other.kill();
-    stranger.begin(&mut other);
-    let body = stranger.send(other.address, b"hello");
-    let outcome = other.receive(&[Envelope::from_device(b"3", stranger.address, &body)])[0];
+    outsider.begin(&mut other);
+    let body = outsider.send(other.address, b"hello");
+    let outcome = other.receive(&[Envelope::from_device(b"3", outsider.address, &body)])[0];
     assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
 }
 
 /// Ids are distinguished by conversation, and all devices of a person are one conversation.
 #[test]
 fn an_id_belongs_to_the_conversation() {
-    let (mut phone, mut desk) = (Party::with_device(1, 1), Party::with_device(1, 2));
+    let (mut phone, mut laptop) = (Party::with_device(1, 1), Party::with_device(1, 2));
     let (mut third, mut other) = (Party::new(5), Party::new(2));
-    for sender in [&mut phone, &mut desk, &mut third] {
+    for sender in [&mut phone, &mut laptop, &mut third] {
         sender.begin(&mut other);
     }
-    let bodies = [&mut phone, &mut desk, &mut third].map(|it| it.send(other.address, b"hello"));
-    let from = [phone.address, desk.address, third.address];
+    let bodies = [&mut phone, &mut laptop, &mut third].map(|it| it.send(other.address, b"hello"));
+    let from = [phone.address, laptop.address, third.address];
     let envelopes: Vec<_> = from
         .iter()
         .zip(&bodies)

@@ -87,8 +87,8 @@ fn without_a_session_with_the_new_key_nothing_is_sent() {
     assert!(matches!(alice.engine().encrypt(to, b"no"), Err(SendError::NoSession)));
     alice.restart();
     assert!(matches!(alice.engine().encrypt(to, b"no"), Err(SendError::NoSession)));
-    let begun = alice.engine().transaction(|t| t.begin_session(to, &old_bundle));
-    assert!(matches!(begun, Err(BeginSessionError::Superseded)));
+    let started = alice.engine().transaction(|t| t.begin_session(to, &old_bundle));
+    assert!(matches!(started, Err(BeginSessionError::Superseded)));
     // The old device cannot begin a new session either.
     stolen.begin(&mut alice);
     let hello = stolen.send(alice.address, b"hello again");
@@ -101,11 +101,11 @@ fn a_bundle_of_another_device_than_was_meant_is_refused() {
     let bundle = bob.bundles(1).remove(0);
     let own = alice.bundles(1).remove(0);
     let carol = Party::new(3).address;
-    let begun = alice.engine().transaction(|t| t.begin_session(carol, &bundle));
-    assert!(matches!(begun, Err(BeginSessionError::OtherAddress(it)) if it == bob.address));
+    let started = alice.engine().transaction(|t| t.begin_session(carol, &bundle));
+    assert!(matches!(started, Err(BeginSessionError::OtherAddress(it)) if it == bob.address));
     let to = alice.address;
-    let begun = alice.engine().transaction(|t| t.begin_session(to, &own));
-    assert!(matches!(begun, Err(BeginSessionError::Own)));
+    let started = alice.engine().transaction(|t| t.begin_session(to, &own));
+    assert!(matches!(started, Err(BeginSessionError::Own)));
     assert!(matches!(alice.engine().encrypt(bob.address, b"no"), Err(SendError::NoSession)));
 }
 
@@ -186,7 +186,7 @@ fn a_session_takes_later_certificates_for_its_key_and_no_others() {
 
 /// Each message of kind 1 is checked, not only the first.
 #[test]
-fn a_message_that_names_nobody_is_refused() {
+fn a_message_that_names_no_one_is_refused() {
     let mut alice = Party::new(1);
     let mut bob = Writer::new(&mut alice);
     let certificate = bob.certificate(5);

@@ -107,10 +107,10 @@ fn texts_flow_while_a_commit_is_pending() {
 #[test]
 fn what_cannot_be_done_is_refused_and_changes_nothing() {
     let mut groups = group_of(2);
-    let (own, stranger) = (device(1).address(), device(9).address());
+    let (own, outsider) = (device(1).address(), device(9).address());
     let none = |result: Result<_, GroupError>| result.err();
     assert_eq!(none(groups[0].remove(&[own], NOW)), Some(GroupError::RemovesItself));
-    assert_eq!(none(groups[0].remove(&[stranger], NOW)), Some(GroupError::NoSuchMember));
+    assert_eq!(none(groups[0].remove(&[outsider], NOW)), Some(GroupError::NoSuchMember));
     assert_eq!(none(groups[0].add([b"junk".as_slice()], NOW)), Some(GroupError::InvalidKeyPackage));
     assert!(!groups[0].has_pending());
     let too_long = vec![0; 1 << 20];

@@ -17,7 +17,7 @@ fn what_is_no_request_of_the_app_is_ignored() {
         String::from_utf8(bytes).unwrap()
     };
     let id = event.find("\"id\":\"").unwrap() + 6;
-    let stranger = Client::new(77, client.signer, "");
+    let unknown_sender = Client::new(77, client.signer, "");
     for bad in [
         "",
         "{}",
@@ -32,7 +32,7 @@ fn what_is_no_request_of_the_app_is_ignored() {
         &client.event(now, "not JSON"),
         &client.event(now, "{}"),
         &client.event(now, "{\"method\":\"ping\",\"params\":[]}"),
-        &stranger.request(now, "r1", "ping", &[]),
+        &unknown_sender.request(now, "r1", "ping", &[]),
     ] {
         assert_eq!(world.send(&client, bad), [], "{bad}");
     }
@@ -60,10 +60,10 @@ fn odd_ids_are_repeated_as_they_are() {
 }
 
 #[test]
-fn five_minutes_are_fresh_for_an_app_and_strangers_learn_nothing() {
+fn five_minutes_are_fresh_for_an_app_and_outsiders_learn_nothing() {
     let mut world = World::new();
     let uri = world.invite("other", Vec::new());
-    let stranger = Client::with_key(&uri, 12);
+    let unknown_sender = Client::with_key(&uri, 12);
     let client = world.paired("notes", Vec::new());
     let stale = Answer::error("the request is older or newer than five minutes");
     for (offset, is_fresh) in [(-301, false), (-300, true), (300, true), (301, false)] {
@@ -72,8 +72,8 @@ fn five_minutes_are_fresh_for_an_app_and_strangers_learn_nothing() {
         let expected = if is_fresh { Answer::result("pong") } else { stale.clone() };
         assert_eq!(answers, [expected], "{offset}");
     }
-    let late = stranger.connect(world.now - 301);
-    assert_eq!(world.send(&stranger, &late), []);
+    let late = unknown_sender.connect(world.now - 301);
+    assert_eq!(world.send(&unknown_sender, &late), []);
 }
 
 #[test]
@@ -158,8 +158,9 @@ fn nip04_is_refused_in_nip04() {
     assert_eq!(answer["id"], "r1");
     assert_eq!(answer["error"], "NIP-04 is not accepted here: encrypt requests with NIP-44");
     // A NIP-04 request of an unknown sender gets no response at all.
-    let stranger = Client::new(50, client.signer, "");
-    let event = stranger.sign(world.now, "AAAAAAAAAAAAAAAAAAAAAA==?iv=AAAAAAAAAAAAAAAAAAAAAA==");
+    let unknown_sender = Client::new(50, client.signer, "");
+    let event =
+        unknown_sender.sign(world.now, "AAAAAAAAAAAAAAAAAAAAAA==?iv=AAAAAAAAAAAAAAAAAAAAAA==");
     assert!(world.engine.arrive(world.now, &mut [event.into_bytes()]).is_empty());
 }
 

@@ -38,7 +38,7 @@ pub(super) struct Keys {
     provider: Arc<CryptoProvider>,
     client: Arc<CertifiedKey>,
     server: Arc<CertifiedKey>,
-    stranger: Arc<CertifiedKey>,
+    outsider: Arc<CertifiedKey>,
 }
 
 impl Strength {
@@ -72,15 +72,15 @@ impl Keys {
         Ok(Self {
             client: strength.key(&provider)?,
             server: strength.key(&provider)?,
-            stranger: strength.key(&provider)?,
+            outsider: strength.key(&provider)?,
             provider: Arc::new(provider),
         })
     }
 
     /// Creates the client's settings. Sessions are not resumed, so every handshake is complete.
     pub(super) fn client_config(&self, who: Who) -> Result<ClientConfig, Failure> {
-        let own = if who == Who::Stranger { &self.stranger } else { &self.client };
-        let meant = if who == Who::Misled { &self.stranger } else { &self.server };
+        let own = if who == Who::Outsider { &self.outsider } else { &self.client };
+        let meant = if who == Who::Misled { &self.outsider } else { &self.server };
         let mut config = ClientConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(&[&TLS13])?
             .dangerous()

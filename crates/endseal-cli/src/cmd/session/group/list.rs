@@ -49,7 +49,7 @@ fn state(group: &GroupSummary) -> String {
         format!("epoch {}, {}", group.epoch, plural(group.members.len() as u64, "member"));
     for (is_so, words) in [
         (!group.is_member, "this device was removed"),
-        (group.standing == SessionStatus::NeedsReset, "restored: this device must be added again"),
+        (group.status == SessionStatus::NeedsReset, "restored: this device must be added again"),
         (group.has_pending, "a commit is pending"),
         (group.needs_commit, "proposals wait for a commit (update)"),
     ] {
@@ -72,7 +72,7 @@ fn fields(name: &str, group: &GroupSummary) -> Vec<(&'static str, Value)> {
         ("member", group.is_member.into()),
         ("pending", group.has_pending.into()),
         ("needs_commit", group.needs_commit.into()),
-        ("restored", (group.standing == SessionStatus::NeedsReset).into()),
+        ("restored", (group.status == SessionStatus::NeedsReset).into()),
         ("members", (group.members.len() as u64).into()),
     ]
 }

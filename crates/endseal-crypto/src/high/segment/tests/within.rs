@@ -55,7 +55,7 @@ fn the_same_content_as_in_another_buffer() {
 
             let mut buffer = before.clone();
             let other = keys().open_chunk_within(8, &mut buffer, place.clone(), to);
-            assert_eq!(other, Err(Unauthentic));
+            assert_eq!(other, Err(AuthenticationFailed));
             assert!(buffer == with(&before, &vec![0; len]), "nothing leaves: {len}, {shift}");
 
             // In the tag, and in the content if there is any.
@@ -64,7 +64,7 @@ fn the_same_content_as_in_another_buffer() {
                 before[changed] ^= 1 << (len % 8);
                 let mut buffer = before.clone();
                 let outcome = keys().open_chunk_within(7, &mut buffer, place.clone(), to);
-                assert_eq!(outcome, Err(Unauthentic));
+                assert_eq!(outcome, Err(AuthenticationFailed));
                 assert!(buffer == with(&before, &vec![0; len]), "nothing leaves: {len}, {shift}");
             }
         }
@@ -115,7 +115,7 @@ fn places_that_cannot_be_leave_the_buffer_as_it_was() {
     ] {
         let mut buffer = before.clone();
         let outcome = keys().open_chunk_within(index, &mut buffer, Range { start, end }, to);
-        assert_eq!(outcome, Err(Unauthentic), "{index}, {start}..{end}, {to}");
+        assert_eq!(outcome, Err(AuthenticationFailed), "{index}, {start}..{end}, {to}");
         assert_eq!(buffer, before, "{index}, {start}..{end}, {to}");
     }
     assert_eq!(keys().open_chunk_within(0, &mut before, 100..200, 100), Ok(84));

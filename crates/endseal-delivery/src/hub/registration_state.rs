@@ -7,7 +7,7 @@ use super::kind::Kind;
 /// Registration state of a peer at a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the table of permissions has these columns")]
-pub enum Standing {
+pub enum RegistrationState {
     /// The hub has the peer's certificate and the person record of its identity.
     Registered,
     /// The peer was registered, but the person record no longer lists the device.
@@ -24,12 +24,12 @@ pub enum Standing {
 ///
 /// # Errors
 /// The code of the refusal.
-pub const fn allows(standing: Standing, kind: Kind) -> Result<(), Code> {
-    match (standing, kind) {
-        (Standing::Registered, _)
-        | (Standing::Unknown, Kind::Register | Kind::Recover)
-        | (Standing::Pending, Kind::Register | Kind::Recover | Kind::Subscribe) => Ok(()),
-        (Standing::Revoked, _) => Err(Code::REVOKED),
-        (Standing::Unknown | Standing::Pending, _) => Err(Code::REGISTERED),
+pub const fn allows(state: RegistrationState, kind: Kind) -> Result<(), Code> {
+    match (state, kind) {
+        (RegistrationState::Registered, _)
+        | (RegistrationState::Unknown, Kind::Register | Kind::Recover)
+        | (RegistrationState::Pending, Kind::Register | Kind::Recover | Kind::Subscribe) => Ok(()),
+        (RegistrationState::Revoked, _) => Err(Code::REVOKED),
+        (RegistrationState::Unknown | RegistrationState::Pending, _) => Err(Code::REGISTERED),
     }
 }

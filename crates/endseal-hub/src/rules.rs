@@ -34,7 +34,7 @@ impl Device {
 
 /// A transaction with the devices that it has changed so far. The caller adopts the changed devices
 /// after the commit.
-pub(crate) struct Desk<'t> {
+pub(crate) struct Rules<'t> {
     devices: &'t HashMap<PeerId, Device>,
     changed: BTreeMap<PeerId, Device>,
     woken: HashSet<PeerId>,
@@ -56,7 +56,7 @@ pub(crate) struct Changes {
     pub(crate) stored: Amount,
 }
 
-impl<'t> Desk<'t> {
+impl<'t> Rules<'t> {
     pub(crate) fn new(
         devices: &'t HashMap<PeerId, Device>,
         transaction: &'t mut dyn HubTransaction,
