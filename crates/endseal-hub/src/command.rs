@@ -29,7 +29,7 @@ pub(crate) enum Command {
     /// Publish a certificate, a person record or prekey bundles for other nodes to find.
     Publish { peer: PeerId, publication: Box<Publication>, answer: oneshot::Sender<Answer> },
     /// Look up a person.
-    Find { by: By, answer: oneshot::Sender<Answer> },
+    Find { peer: PeerId, by: By, answer: oneshot::Sender<Answer> },
     /// Hand out a prekey bundle of a device.
     Take { peer: PeerId, device: PeerId, answer: oneshot::Sender<Answer> },
     /// Give the person record of an identity whose key has signed for that.

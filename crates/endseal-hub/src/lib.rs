@@ -17,6 +17,7 @@ mod command;
 mod digest;
 mod directory;
 mod error;
+mod expiry_clock;
 mod limits;
 mod metrics;
 mod reader;
@@ -29,6 +30,6 @@ pub use error::ServeError;
 pub use limits::HubLimits;
 pub use service::Hub;
 pub use store::{
-    Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, SqliteStore,
-    StorageError, StoreState,
+    Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, Share, Space,
+    SqliteStore, StorageError, StoreState,
 };

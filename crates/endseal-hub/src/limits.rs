@@ -10,11 +10,20 @@ pub struct HubLimits {
     pub mailbox_frames: u64,
     /// Maximum bytes of frames and slots in a mailbox. Default 256 MiB.
     pub mailbox_bytes: u64,
-    /// Number of frames that a sender may put in one burst. A frame counts once for each mailbox.
+    /// Work that a device may ask for in one burst, in frames. A frame counts once for each mailbox
+    /// and each started 64 KiB, another request once, and a publication once more for each bundle.
     /// Default 1,024.
     pub burst: u32,
-    /// Number of frames that a sender may put per second on average. Default 50.
+    /// Work that a device may ask for per second on average. Default 50.
     pub rate: u32,
+    /// Maximum bytes of the database. Above it, frames are refused. Default: no limit.
+    pub database_bytes: u64,
+    /// Bytes of the file system that are kept for all else than frames. While less is left, frames
+    /// are refused, and what waits is delivered, acknowledged and deleted. Default 128 MiB.
+    pub reserve: u64,
+    /// Time for which a clock that jumped ahead by more than this time must run on before frames
+    /// expire by it. Default one day.
+    pub clock_grace: Duration,
     /// Time after which a frame expires. Default 30 days.
     pub retention: Duration,
     /// Maximum number of stored one-time prekey bundles of a device. Default 256.
@@ -35,6 +44,9 @@ impl Default for HubLimits {
             mailbox_bytes: 256 << 20,
             burst: 1_024,
             rate: 50,
+            database_bytes: u64::MAX,
+            reserve: 128 << 20,
+            clock_grace: Duration::from_secs(24 * 3_600),
             retention: Duration::from_secs(30 * 24 * 3_600),
             bundles: 256,
             bundle_interval: Duration::from_secs(600),

@@ -32,7 +32,7 @@ const REQUESTS: [&str; 10] = [
 ];
 
 /// Codes of refusals, as rows of the counters.
-const CODES: [(Code, &str); 15] = [
+const CODES: [(Code, &str); 16] = [
     (Code::REQUEST, "request"),
     (Code::REGISTERED, "registered"),
     (Code::REVOKED, "revoked"),
@@ -48,6 +48,7 @@ const CODES: [(Code, &str); 15] = [
     (Code::STORAGE, "storage"),
     (Code::NONE, "none"),
     (Code::USED, "used"),
+    (Code::SPACE, "space"),
 ];
 
 /// A number of frames, and the bytes of these frames and their slots.
@@ -96,6 +97,8 @@ pub(crate) struct Metrics {
     put_time: Histogram<{ TIMES.len() }>,
     commit_time: Histogram<{ TIMES.len() }>,
     commit_frames: Histogram<{ FRAMES.len() }>,
+    /// Bytes that frames may still take up.
+    pub(crate) room: AtomicU64,
     /// Transactions that failed.
     pub(crate) write_errors: AtomicU64,
     /// True after a transaction failed, until a probe has been written.
@@ -118,6 +121,7 @@ impl Default for Metrics {
             put_time: Histogram::of_durations(TIMES),
             commit_time: Histogram::of_durations(TIMES),
             commit_frames: Histogram::of_numbers(FRAMES),
+            room: AtomicU64::default(),
             write_errors: AtomicU64::default(),
             last_write_failed: AtomicBool::default(),
             read_errors: AtomicU64::default(),
@@ -237,6 +241,7 @@ impl Metrics {
             ("delivered_bytes_total", Counter, "Bytes of those frames.", &self.delivered.bytes),
             ("waiting_frames", Gauge, "Frames in mailboxes.", &self.waiting.frames),
             ("waiting_bytes", Gauge, "Bytes in mailboxes.", &self.waiting.bytes),
+            ("room_bytes", Gauge, "Bytes that frames may still take up.", &self.room),
         ] {
             text.single(name, kind, help, counter.load(Relaxed));
         }

@@ -8,28 +8,73 @@ use endseal_codec::hub::{Answer, Code, Person, Prekey, Refused, Welcome};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::position_after;
 use endseal_keyring::PersonRecord;
-use endseal_keyring::device::{Certificate, PrekeyKind};
+use endseal_keyring::device::{Certificate, PrekeyBundle, PrekeyKind};
 
 use crate::budget::Budget;
 use crate::command::{By, MailboxEnd, Publication, Put, Registration, refused};
 use crate::digest::short_digest;
 use crate::limits::HubLimits;
 use crate::metrics::Amount;
-use crate::store::{DeviceRow, DeviceState, HubTransaction, StorageError};
+use crate::store::{Deleted, DeviceState, HubTransaction, Share, StorageError};
+
+/// Bytes of frames for which a sender pays as for one frame.
+const COST_UNIT: usize = 64 << 10;
+/// Bytes of the database that a frame and a delivery need besides their contents, rounded up.
+const FRAME_OVERHEAD: u64 = 4_096;
+const DELIVERY_OVERHEAD: u64 = 128;
 
 /// A device as the hub keeps it in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Device {
     pub(crate) state: DeviceState,
-    budget: Budget,
-    /// Position of the last gap that was reported to the node since the hub started.
-    told: u64,
+    /// What waits in the mailbox, by the identities of the senders.
+    shares: BTreeMap<[u8; 32], Amount>,
 }
 
 impl Device {
-    pub(crate) const fn new(state: DeviceState, limits: &HubLimits, now: u64) -> Self {
-        Self { state, budget: Budget::full(limits.burst, now), told: 0 }
+    pub(crate) const fn new(state: DeviceState) -> Self {
+        Self { state, shares: BTreeMap::new() }
     }
+
+    /// Counts frames of a sender, which wait in the mailbox already.
+    pub(crate) fn add_share(&mut self, sender: [u8; 32], frames: u64, bytes: u64) {
+        let share = self.shares.entry(sender).or_default();
+        (share.frames, share.bytes) = (share.frames + frames, share.bytes + bytes);
+    }
+
+    fn subtract_share(&mut self, sender: &[u8; 32], frames: u64, bytes: u64) {
+        let Some(share) = self.shares.get_mut(sender) else { return };
+        share.frames = share.frames.saturating_sub(frames);
+        share.bytes = share.bytes.saturating_sub(bytes);
+        if share.frames == 0 {
+            self.shares.remove(sender);
+        }
+    }
+}
+
+/// What the hub keeps of a device until it stops.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Volatile {
+    budget: Budget,
+    /// Position of the last gap that was reported to the node.
+    told: u64,
+}
+
+/// Frames of a mailbox that are to be deleted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deletion {
+    pub(crate) peer: PeerId,
+    /// Position of the last one.
+    pub(crate) up_to: u64,
+    pub(crate) reason: DeletionReason,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeletionReason {
+    Acknowledged,
+    Expired,
+    /// The device was revoked, or registered anew.
+    Dropped,
 }
 
 /// A transaction with the devices that it has changed so far. The caller adopts the changed devices
@@ -40,8 +85,12 @@ pub(crate) struct Rules<'t> {
     woken: HashSet<PeerId>,
     expired: HashSet<PeerId>,
     stored: Amount,
+    deletions: Vec<Deletion>,
     transaction: &'t mut dyn HubTransaction,
+    volatile: &'t mut HashMap<PeerId, Volatile>,
     limits: &'t HubLimits,
+    /// Bytes of the database that frames may still take up.
+    room: u64,
     /// Microseconds since 1970.
     now: u64,
 }
@@ -54,18 +103,32 @@ pub(crate) struct Changes {
     pub(crate) expired: HashSet<PeerId>,
     /// The frames that were stored. A frame counts once, however many mailboxes it went to.
     pub(crate) stored: Amount,
+    /// Frames that are to be deleted in later transactions.
+    pub(crate) deletions: Vec<Deletion>,
 }
 
 impl<'t> Rules<'t> {
     pub(crate) fn new(
         devices: &'t HashMap<PeerId, Device>,
+        volatile: &'t mut HashMap<PeerId, Volatile>,
         transaction: &'t mut dyn HubTransaction,
         limits: &'t HubLimits,
+        room: u64,
         now: u64,
     ) -> Self {
-        let (changed, woken, expired) = (BTreeMap::new(), HashSet::new(), HashSet::new());
-        let stored = Amount::default();
-        Self { devices, changed, woken, expired, stored, transaction, limits, now }
+        Self {
+            devices,
+            changed: BTreeMap::new(),
+            woken: HashSet::new(),
+            expired: HashSet::new(),
+            stored: Amount::default(),
+            deletions: Vec::new(),
+            transaction,
+            volatile,
+            limits,
+            room,
+            now,
+        }
     }
 
     /// Writes to the database without changing anything.
@@ -78,8 +141,8 @@ impl<'t> Rules<'t> {
         for device in self.changed.values() {
             self.transaction.update_device(&device.state)?;
         }
-        let Self { changed: devices, woken, expired, stored, .. } = self;
-        Ok(Changes { devices, woken, expired, stored })
+        let Self { changed: devices, woken, expired, stored, deletions, .. } = self;
+        Ok(Changes { devices, woken, expired, stored, deletions })
     }
 
     fn device(&self, peer: &PeerId) -> Option<&Device> {
@@ -105,6 +168,22 @@ impl<'t> Rules<'t> {
         self.changed.get_mut(peer)
     }
 
+    fn volatile(&mut self, peer: &PeerId) -> &mut Volatile {
+        let full = || Volatile { budget: Budget::full(self.limits.burst, self.now), told: 0 };
+        self.volatile.entry(*peer).or_insert_with(full)
+    }
+
+    /// Takes the cost of a request from the budget of a registered device. Others have none: they
+    /// may make one request.
+    pub(crate) fn charge(&mut self, peer: &PeerId, cost: usize) -> Result<(), Refused> {
+        if self.registered(peer).is_err() {
+            return Ok(());
+        }
+        let (burst, rate, now) = (self.limits.burst, self.limits.rate, self.now);
+        let taken = self.volatile(peer).budget.take(cost, burst, rate, now);
+        taken.map_err(|wait| Refused { code: Code::RATE, wait, ..Refused::default() })
+    }
+
     /// Stores a frame in all of its target mailboxes, or in none if it is refused.
     pub(crate) fn put(&mut self, put: &Put) -> Result<Result<(), Refused>, StorageError> {
         if let Some(code) = put.stopped.get() {
@@ -115,7 +194,7 @@ impl<'t> Rules<'t> {
             // The sender repeats such a frame without the missing mailboxes. Later frames must not
             // overtake it, so they are refused too.
             let is_put_again = *code == Code::MAILBOX && mailboxes.len() < put.targets.len();
-            if matches!(*code, Code::FULL | Code::RATE) || is_put_again {
+            if matches!(*code, Code::FULL | Code::RATE | Code::SPACE) || is_put_again {
                 let _ = put.stopped.set(*code);
             }
         }
@@ -123,8 +202,8 @@ impl<'t> Rules<'t> {
     }
 
     fn store(&mut self, put: &Put) -> Result<Result<(), Refused>, StorageError> {
-        let (row, mut next_window) = match self.registered(&put.sender) {
-            Ok(device) => (device.state.row, device.state.window.clone()),
+        let (row, identity, mut next_window) = match self.registered(&put.sender) {
+            Ok(Device { state, .. }) => (state.row, state.identity, state.window.clone()),
             Err(code) => return Ok(Err(refused(code))),
         };
         let digest = short_digest(&put.frame);
@@ -141,25 +220,33 @@ impl<'t> Rules<'t> {
         let slot_len = put.slots.len().checked_div(put.targets.len()).unwrap_or_default();
         let added = (put.frame.len() + slot_len) as u64;
         for (code, is_refused) in [
-            (Code::MAILBOX, Self::is_absent as fn(&Self, &PeerId, &PeerId, u64) -> bool),
+            (Code::MAILBOX, Self::is_absent as fn(&Self, &[u8; 32], &PeerId, u64) -> bool),
             (Code::FULL, Self::is_full),
         ] {
-            let found = put.targets.iter().filter(|it| is_refused(self, &put.sender, it, added));
+            let found = put.targets.iter().filter(|it| is_refused(self, &identity, it, added));
             let mailboxes: Vec<[u8; 32]> = found.map(|it| *it.as_bytes()).collect();
             if !mailboxes.is_empty() {
                 return Ok(Err(Refused { code, mailboxes, ..Refused::default() }));
             }
         }
-        let (burst, rate, now) = (self.limits.burst, self.limits.rate, self.now);
+        // The log and the database each need this.
+        let taken = 2 * (FRAME_OVERHEAD + (put.frame.len() + put.slots.len()) as u64)
+            + 2 * DELIVERY_OVERHEAD * put.targets.len() as u64;
+        let Some(room) = self.room.checked_sub(taken) else {
+            return Ok(Err(refused(Code::SPACE)));
+        };
+        let cost = put.targets.len() * (1 + put.frame.len() / COST_UNIT);
+        if let Err(refused) = self.charge(&put.sender, cost) {
+            return Ok(Err(refused));
+        }
         let Some(sender) = self.change(&put.sender) else {
             return Ok(Err(refused(Code::REGISTERED)));
         };
-        if let Err(wait) = sender.budget.take(put.targets.len(), burst, rate, now) {
-            return Ok(Err(Refused { code: Code::RATE, wait, ..Refused::default() }));
-        }
         sender.state.window = next_window;
+        self.room = room;
+        let now = self.now;
         self.transaction.note_put(row, put.sequence, &digest)?;
-        let message = self.transaction.add_message(put.targets.len(), &put.frame)?;
+        let message = self.transaction.add_message(row, put.targets.len(), &put.frame)?;
         for (number, target) in put.targets.iter().enumerate() {
             let slot = put.slots.get(number * slot_len..(number + 1) * slot_len);
             let Some(device) = self.change(target) else { continue };
@@ -169,6 +256,7 @@ impl<'t> Rules<'t> {
             (state.last, state.frames, state.bytes) =
                 (position, state.frames + 1, state.bytes + added);
             let row = state.row;
+            device.add_share(identity, 1, added);
             self.transaction.add_delivery(row, position, message, slot.unwrap_or_default())?;
             self.woken.insert(*target);
         }
@@ -179,19 +267,24 @@ impl<'t> Rules<'t> {
 
     /// Returns true if a target has no mailbox for the sender. That of a pending device is for its
     /// own person alone.
-    fn is_absent(&self, sender: &PeerId, target: &PeerId, _: u64) -> bool {
+    fn is_absent(&self, sender: &[u8; 32], target: &PeerId, _: u64) -> bool {
         self.device(target).is_none_or(|Device { state, .. }| {
-            let is_own =
-                || self.device(sender).is_some_and(|it| it.state.identity == state.identity);
-            state.is_revoked || state.is_pending && !is_own()
+            state.is_revoked || state.is_pending && state.identity != *sender
         })
     }
 
-    fn is_full(&self, _: &PeerId, target: &PeerId, added: u64) -> bool {
-        self.device(target).is_some_and(|device| {
-            device.state.frames >= self.limits.mailbox_frames
-                || device.state.bytes.saturating_add(added) > self.limits.mailbox_bytes
-        })
+    /// Returns true if a mailbox has no room, or the sender has taken its share of it: as much as is
+    /// left for all others. So one person fills half of a mailbox, two fill three quarters, and
+    /// there is always room for another. The owner has no share to keep to.
+    fn is_full(&self, sender: &[u8; 32], target: &PeerId, added: u64) -> bool {
+        let Some(Device { state, shares }) = self.device(target) else { return false };
+        let frames = self.limits.mailbox_frames.saturating_sub(state.frames);
+        let bytes = self.limits.mailbox_bytes.saturating_sub(state.bytes);
+        let share = match state.identity == *sender {
+            true => Amount::default(),
+            false => shares.get(sender).copied().unwrap_or_default(),
+        };
+        share.frames >= frames || share.bytes.saturating_add(added) > bytes
     }
 
     /// Deletes the frames that a node has acknowledged, and returns the end of its mailbox. A
@@ -204,67 +297,84 @@ impl<'t> Rules<'t> {
         told: u64,
     ) -> Result<Option<MailboxEnd>, StorageError> {
         let Some(device) = self.device(peer) else { return Ok(None) };
-        let told = told.max(device.told);
-        let is_news = told > device.told;
-        let DeviceState { row, last, gap, .. } = device.state;
-        if is_news && let Some(device) = self.change(peer) {
-            device.told = told;
-        }
+        let DeviceState { last, gap, .. } = device.state;
+        let volatile = self.volatile(peer);
+        volatile.told = volatile.told.max(told);
+        let told = volatile.told;
         if position > last {
             return Ok(Some(MailboxEnd { last, gap }));
         }
-        let deleted = self.transaction.delete_deliveries(row, position)?;
-        let is_told = gap.0 > 0 && position >= gap.1 && told >= gap.1;
-        if (deleted.frames > 0 || is_told)
+        let reason = DeletionReason::Acknowledged;
+        let deleted = self.delete(&Deletion { peer: *peer, up_to: position, reason })?;
+        if deleted > 0
             && let Some(device) = self.change(peer)
         {
-            device.state.frames = device.state.frames.saturating_sub(deleted.frames);
-            device.state.bytes = device.state.bytes.saturating_sub(deleted.bytes);
-            if deleted.frames > 0 {
-                device.state.acknowledged = device.state.acknowledged.max(position);
-            }
-            if is_told {
-                device.state.gap = (0, 0);
-            }
+            device.state.acknowledged = device.state.acknowledged.max(position);
+        }
+        let is_told = gap.0 > 0 && position >= gap.1 && told >= gap.1;
+        if is_told && let Some(device) = self.change(peer) {
+            device.state.gap = (0, 0);
         }
         let gap = self.device(peer).map_or((0, 0), |device| device.state.gap);
         Ok(Some(MailboxEnd { last, gap }))
     }
 
-    /// Deletes the frames that are older than the retention period, and records the gaps.
-    pub(crate) fn expire(&mut self) -> Result<u64, StorageError> {
-        let retention = u64::try_from(self.limits.retention.as_micros()).unwrap_or(u64::MAX);
-        let before = self.now.saturating_sub(retention);
-        let filled: Vec<_> = self.devices.values().filter(|it| it.state.frames > 0).collect();
-        let filled: Vec<_> = filled.iter().map(|it| (it.state.peer, it.state.row)).collect();
+    /// Deletes frames of a mailbox, and returns their number. If they are many, the rest is deleted
+    /// in later transactions.
+    pub(crate) fn delete(&mut self, deletion: &Deletion) -> Result<u64, StorageError> {
+        let Deletion { peer, up_to, reason } = *deletion;
+        let Some(device) = self.device(&peer).filter(|device| device.state.frames > 0) else {
+            return Ok(0);
+        };
+        let row = device.state.row;
+        let Deleted { shares, position, is_all } =
+            self.transaction.delete_deliveries(row, up_to)?;
+        if !is_all {
+            self.deletions.push(*deletion);
+        }
         let mut total = 0;
-        for (peer, row) in filled {
-            // A position is at least the time at which its frame came.
-            self.note_dropped(row, before)?;
-            let deleted = self.transaction.delete_deliveries(row, before)?;
-            if deleted.frames == 0 {
-                continue;
+        for Share { sender, frames, bytes } in shares {
+            let identity = self.device(&sender).map(|device| device.state.identity);
+            // Senders learn of frames that are deleted before they were acknowledged.
+            if reason != DeletionReason::Acknowledged
+                && let Some(sender) = self.change(&sender)
+            {
+                sender.state.dropped += frames;
             }
-            total += deleted.frames;
-            if let Some(device) = self.change(&peer) {
-                let state = &mut device.state;
-                state.frames = state.frames.saturating_sub(deleted.frames);
-                state.bytes = state.bytes.saturating_sub(deleted.bytes);
-                state.gap = (state.gap.0 + deleted.frames, deleted.position);
-                self.expired.insert(peer);
+            let Some(device) = self.change(&peer) else { continue };
+            device.state.frames = device.state.frames.saturating_sub(frames);
+            device.state.bytes = device.state.bytes.saturating_sub(bytes);
+            if let Some(identity) = identity {
+                device.subtract_share(&identity, frames, bytes);
             }
+            total += frames;
+        }
+        if total > 0
+            && reason == DeletionReason::Expired
+            && let Some(device) = self.change(&peer)
+        {
+            device.state.gap = (device.state.gap.0 + total, position);
+            self.expired.insert(peer);
         }
         Ok(total)
     }
 
-    /// Counts frames that are about to be deleted before they were acknowledged, for their senders.
-    fn note_dropped(&mut self, mailbox: DeviceRow, up_to: u64) -> Result<(), StorageError> {
-        for (sender, frames) in self.transaction.senders(mailbox, up_to)? {
-            if let Some(sender) = self.change(&sender) {
-                sender.state.dropped += frames;
-            }
-        }
-        Ok(())
+    /// Plans the deletion of the frames that are older than the retention at a time.
+    pub(crate) fn expire(&mut self, time: u64) {
+        let retention = u64::try_from(self.limits.retention.as_micros()).unwrap_or(u64::MAX);
+        let before = time.saturating_sub(retention);
+        let filled = self.devices.values().filter(|it| it.state.frames > 0);
+        self.deletions.extend(filled.map(|device| Deletion {
+            peer: device.state.peer,
+            // A position is at least the time at which its frame came.
+            up_to: before,
+            reason: DeletionReason::Expired,
+        }));
+    }
+
+    /// Notes the time up to which the clock is trusted.
+    pub(crate) fn note_time(&mut self, time: u64) -> Result<(), StorageError> {
+        self.transaction.note_time(time)
     }
 
     /// Says what there is of a node.
@@ -351,13 +461,12 @@ impl<'t> Rules<'t> {
             return refuse(Code::TOKEN);
         }
         self.put_person(person)?;
-        let row = match self.device(peer).map(|pending| pending.state.row) {
-            Some(row) => {
-                self.clear_pending(peer)?;
-                row
-            }
-            None => self.transaction.add_device(peer, &identity, certificate.as_bytes())?,
+        let (row, left) = match self.device(peer).map(|pending| pending.state.row) {
+            Some(row) => (row, self.drop_mailbox(peer)?),
+            None => (self.transaction.add_device(peer, &identity, certificate.as_bytes())?, None),
         };
+        let (frames, bytes) =
+            left.as_ref().map_or((0, 0), |left| (left.state.frames, left.state.bytes));
         let state = DeviceState {
             row,
             peer: *peer,
@@ -368,23 +477,25 @@ impl<'t> Rules<'t> {
             window: Default::default(),
             last: 0,
             gap: (0, 0),
-            frames: 0,
-            bytes: 0,
+            frames,
+            bytes,
             acknowledged: 0,
             published: 0,
             dropped: 0,
         };
-        self.changed.insert(*peer, Device::new(state, self.limits, self.now));
+        let shares = left.map(|left| left.shares).unwrap_or_default();
+        self.changed.insert(*peer, Device { state, shares });
         self.hello(asker)
     }
 
-    /// Deletes the mailbox of a device that was never proved, and all else but its row.
-    fn clear_pending(&mut self, peer: &PeerId) -> Result<(), StorageError> {
-        let Some(device) = self.device(peer) else { return Ok(()) };
-        let (row, last) = (device.state.row, device.state.last);
-        self.note_dropped(row, last)?;
-        self.transaction.delete_deliveries(row, last)?;
-        self.transaction.clear_device(row)
+    /// Deletes what waits for a device, and all else but its row. Returns the device with what is
+    /// deleted in later transactions.
+    fn drop_mailbox(&mut self, peer: &PeerId) -> Result<Option<Device>, StorageError> {
+        let Some(device) = self.device(peer) else { return Ok(None) };
+        let (row, up_to) = (device.state.row, device.state.last);
+        self.delete(&Deletion { peer: *peer, up_to, reason: DeletionReason::Dropped })?;
+        self.transaction.clear_device(row)?;
+        Ok(self.device(peer).cloned())
     }
 
     /// Returns true if another device of the identity has or had the number of a certificate.
@@ -421,13 +532,9 @@ impl<'t> Rules<'t> {
             if has_device(person, &certificate) {
                 continue;
             }
-            let (row, last) = (device.state.row, device.state.last);
-            self.note_dropped(row, last)?;
-            self.transaction.delete_deliveries(row, last)?;
-            self.transaction.clear_device(row)?;
+            self.drop_mailbox(&peer)?;
             if let Some(device) = self.change(&peer) {
-                let state = &mut device.state;
-                (state.is_revoked, state.frames, state.bytes) = (true, 0, 0);
+                device.state.is_revoked = true;
             }
         }
         Ok(())
@@ -475,7 +582,11 @@ impl<'t> Rules<'t> {
         }
         let stored = self.transaction.one_time_bundles(state.row)?;
         let mut left = self.limits.bundles.saturating_sub(stored);
-        for bundle in &publication.bundles {
+        // One fallback bundle is kept, so that the last one alone is written.
+        let is_fallback = |it: &&PrekeyBundle| it.kind() != PrekeyKind::OneTime;
+        let fallback = publication.bundles.iter().rfind(is_fallback);
+        let one_time = publication.bundles.iter().filter(|it| !is_fallback(it));
+        for bundle in one_time.chain(fallback) {
             let is_one_time = bundle.kind() == PrekeyKind::OneTime;
             if is_one_time && left == 0 {
                 continue;

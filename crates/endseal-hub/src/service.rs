@@ -20,14 +20,14 @@ use endseal_delivery::hub::RegistrationState;
 use endseal_delivery::limit::MAX_PAYLOAD;
 use endseal_service::operator_page::{self, ServiceStatus};
 use endseal_transport::{
-    Accept, CloseCode, Connection, Endpoint, Limits, Policy, Statistics, TransportKey,
+    Accept, CloseCode, Connection, Endpoint, FirstWindow, Limits, Policy, Statistics, TransportKey,
 };
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use self::connections::{Connections, PER_PEER};
+use self::connections::{Connections, FIRST_WINDOW, PER_PEER, WHOLE_WINDOW};
 use self::exchange::serve_exchange;
 use crate::command::Command;
 use crate::directory::Directory;
@@ -40,6 +40,8 @@ use crate::writer;
 
 /// KiB of frames that may wait for their commit.
 const WAITING_KIB: usize = 32 << 10;
+/// KiB of pages of mailboxes that may be on their way.
+const PAGES_KIB: usize = 64 << 10;
 /// Time within which an unregistered peer must register.
 const REGISTRATION: Duration = Duration::from_secs(10);
 /// Maximum number of simultaneous connections of unregistered peers.
@@ -48,6 +50,10 @@ const MAX_UNREGISTERED: usize = 64;
 const REGISTRATION_LEN: usize = 65_536 + 4_096;
 /// Maximum number of simultaneous exchanges on a connection.
 const EXCHANGES: u32 = 16;
+/// Maximum number of connections.
+const CONNECTIONS: usize = 16_384;
+/// Bytes of a connection that may be sent and not acknowledged.
+const SEND_WINDOW: u32 = 1 << 20;
 /// Interval at which expired frames are deleted.
 const EXPIRY: Duration = Duration::from_secs(600);
 
@@ -71,6 +77,8 @@ pub(crate) struct ServiceState {
     pub(crate) directory: Directory,
     /// Memory that is left for frames that wait for their commit, in KiB.
     pub(crate) memory: Arc<Semaphore>,
+    /// Memory that is left for pages of mailboxes which nodes have not received yet, in KiB.
+    pub(crate) pages: Arc<Semaphore>,
     /// Permits for connections of unregistered peers.
     pub(crate) unregistered: Arc<Semaphore>,
     /// Permits for further connections of unregistered peers, which are closed with a message that
@@ -109,6 +117,7 @@ impl Hub {
             metrics,
             directory,
             memory: Arc::new(Semaphore::new(WAITING_KIB)),
+            pages: Arc::new(Semaphore::new(PAGES_KIB)),
             unregistered: Arc::new(Semaphore::new(MAX_UNREGISTERED)),
             refusals: Arc::new(Semaphore::new(MAX_UNREGISTERED)),
             connections: Connections::default(),
@@ -121,6 +130,13 @@ impl Hub {
         transport.messages = 1;
         // Those that are one too many take a moment to end.
         transport.connections_per_peer = 2 * PER_PEER;
+        transport.connections = CONNECTIONS;
+        transport.send_window = SEND_WINDOW;
+        transport.connection_window = WHOLE_WINDOW;
+        // An unregistered peer uses one exchange. The next one is there when it is registered.
+        transport.first = Some(FirstWindow { bytes: FIRST_WINDOW, exchanges: 2 });
+        // One process at a time serves with the key of a hub.
+        transport.resets = true;
         let everybody = Accept::when(|_| true);
         let endpoint = Endpoint::bind_with(address, key, policy, everybody, transport)?;
         let accepting = tokio::spawn(accept(endpoint.clone(), service.clone())).abort_handle();
@@ -216,14 +232,20 @@ impl ServiceStatus for Reports {
         if self.accepting.is_finished() {
             return Some("the hub accepts no connections".into());
         }
-        if !self.metrics.last_write_failed.load(Relaxed) {
+        let has_room = self.metrics.room.load(Relaxed) > 0;
+        if has_room && !self.metrics.last_write_failed.load(Relaxed) {
             return None;
         }
+        // The writer determines the room before each transaction.
         let (answer, answered) = oneshot::channel();
         let sent = self.commands.send(Command::Probe(answer)).await.is_ok();
         let probed = sent && answered.await.is_ok();
         self.metrics.last_write_failed.store(!probed, Relaxed);
-        (!probed).then_some("the database cannot be written".into())
+        if !probed {
+            return Some("the database cannot be written".into());
+        }
+        let has_room = self.metrics.room.load(Relaxed) > 0;
+        (!has_room).then_some("there is no space for frames".into())
     }
 }
 
@@ -275,9 +297,13 @@ async fn serve_connection(connection: Connection, service: ServiceState) {
         }
     }
     let _open = service.metrics.registered();
-    let _place = service.connections.enter(&connection);
+    let place = service.connections.enter(&connection);
     let mut exchanges = JoinSet::new();
-    while let Ok((sender, receiver)) = connection.accept_exchange().await {
+    let mut wide = None;
+    while let Ok((sender, mut receiver)) = connection.accept_exchange().await {
+        // A node makes several connections and uses one of them.
+        wide.get_or_insert_with(|| place.widen(&connection, EXCHANGES));
+        receiver.share_memory(Arc::clone(&place.memory.partial));
         while exchanges.try_join_next().is_some() {}
         exchanges.spawn(serve_exchange(peer, sender, receiver, service.clone()));
     }

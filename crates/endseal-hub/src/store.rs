@@ -60,16 +60,40 @@ pub struct Delivery {
     pub frame: Vec<u8>,
 }
 
-/// The frames and bytes that were deleted from a mailbox.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Frames of one sender in a mailbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
-pub struct Deleted {
+pub struct Share {
+    /// The device that put the frames.
+    pub sender: PeerId,
     /// The number of frames.
     pub frames: u64,
     /// The bytes of frames and slots.
     pub bytes: u64,
+}
+
+/// The frames that were deleted from a mailbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
+pub struct Deleted {
+    /// The deleted frames, by their senders.
+    pub shares: Vec<Share>,
     /// The position of the last deleted frame.
     pub position: u64,
+    /// True if no frame up to the wanted position is left.
+    pub is_all: bool,
+}
+
+/// Space that a store uses, and that it can still use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "figures that stores of others have")]
+pub struct Space {
+    /// Bytes of the database that hold rows.
+    pub used: u64,
+    /// Bytes of the database that hold none and are not given back to the file system yet.
+    pub unused: u64,
+    /// Bytes that the file system has left for it.
+    pub free: u64,
 }
 
 /// Figures about a store, for its metrics.
@@ -100,6 +124,25 @@ pub trait HubStore: Send + 'static {
         &mut self,
         work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), StorageError>,
     ) -> Result<(), StorageError>;
+
+    /// Returns what waits in each mailbox, by sender.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn shares(&mut self) -> Result<Vec<(DeviceRow, Share)>, StorageError>;
+
+    /// Returns the space that is used and left.
+    ///
+    /// # Errors
+    /// [`StorageError`] if it cannot be determined.
+    fn space(&mut self) -> Result<Space, StorageError>;
+
+    /// Gives some unused space back to the file system: little enough that the writer does not
+    /// notice.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be written.
+    fn shrink(&mut self) -> Result<(), StorageError>;
 
     /// Opens another connection, which reads while the writer works.
     ///
@@ -139,11 +182,29 @@ pub trait HubTransaction {
     /// [`StorageError`] if the page cannot be written now.
     fn probe(&mut self) -> Result<(), StorageError>;
 
-    /// Adds a message that will be delivered to this number of mailboxes. Returns its number.
+    /// Returns the latest time that was noted with [`Self::note_time`]; 0 if there is none.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn noted_time(&mut self) -> Result<u64, StorageError>;
+
+    /// Notes the time up to which the hub trusts the clock.
     ///
     /// # Errors
     /// [`StorageError`] if the database cannot be written.
-    fn add_message(&mut self, mailboxes: usize, frame: &[u8]) -> Result<i64, StorageError>;
+    fn note_time(&mut self, time: u64) -> Result<(), StorageError>;
+
+    /// Adds a message of a sender that will be delivered to this number of mailboxes. Returns its
+    /// number.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be written.
+    fn add_message(
+        &mut self,
+        sender: DeviceRow,
+        mailboxes: usize,
+        frame: &[u8],
+    ) -> Result<i64, StorageError>;
 
     /// Delivers a message to a mailbox.
     ///
@@ -180,17 +241,8 @@ pub trait HubTransaction {
         sequence: u64,
     ) -> Result<Option<[u8; 16]>, StorageError>;
 
-    /// Senders of the frames of a mailbox up to a position, each with the number of its frames.
-    ///
-    /// # Errors
-    /// [`StorageError`].
-    fn senders(
-        &mut self,
-        device: DeviceRow,
-        up_to: u64,
-    ) -> Result<Vec<(PeerId, u64)>, StorageError>;
-
-    /// Deletes the frames of a mailbox up to a position, and messages that are in no other one.
+    /// Deletes frames of a mailbox up to a position, the oldest first, and messages that are in no
+    /// other one. Stops after some MiB, so that the transaction stays small.
     ///
     /// # Errors
     /// [`StorageError`] if the database cannot be written.

@@ -1,6 +1,6 @@
 //! The thread that writes. It combines the commands that arrive together into one transaction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -14,13 +14,23 @@ use tokio::sync::mpsc;
 use crate::command::{Command, MailboxEnd, refused};
 use crate::directory::Directory;
 use crate::error::ServeError;
+use crate::expiry_clock::ExpiryClock;
 use crate::limits::HubLimits;
 use crate::metrics::Metrics;
-use crate::rules::{Changes, Device, Rules};
-use crate::store::{DeviceState, HubStore, StorageError};
+use crate::rules::{Changes, Deletion, DeletionReason, Device, Rules, Volatile};
+use crate::store::{DeviceState, HubStore, Space, StorageError};
 
 /// Maximum number of commands that wait for the writer.
 const WAITING: usize = 4_096;
+/// Maximum number of planned deletions in a transaction. Each is bounded in bytes; most delete
+/// nothing.
+const DELETIONS: usize = 256;
+/// Frames after whose deletion a transaction ends.
+const DELETED_FRAMES: u64 = 1_024;
+/// Bytes without rows that the database keeps for later frames.
+const KEPT_UNUSED: u64 = 4 << 20;
+/// The time of the expiry clock is noted once in this many microseconds.
+const NOTE_EVERY: u64 = 3_600_000_000;
 
 /// Starts the writer. It ends when all senders of commands have been dropped.
 pub(crate) fn start(
@@ -29,15 +39,43 @@ pub(crate) fn start(
     directory: Directory,
     metrics: Arc<Metrics>,
 ) -> Result<mpsc::Sender<Command>, ServeError> {
-    let now = now();
-    let devices = store.devices()?.into_iter().map(|state| {
+    let states = store.devices()?;
+    let by_row: HashMap<_, _> = states.iter().map(|state| (state.row, state.peer)).collect();
+    let dropped = states.iter().filter(|state| state.is_revoked && state.frames > 0);
+    let deletions = dropped.map(|state| Deletion {
+        peer: state.peer,
+        up_to: state.last,
+        reason: DeletionReason::Dropped,
+    });
+    let deletions = deletions.collect();
+    let devices = states.into_iter().map(|state| {
         directory.set(&state);
         metrics.mailbox(None, &state);
-        (state.peer, Device::new(state, &limits, now))
+        (state.peer, Device::new(state))
     });
-    let devices: HashMap<PeerId, Device> = devices.collect();
+    let mut devices: HashMap<PeerId, Device> = devices.collect();
+    for (mailbox, share) in store.shares()? {
+        let sender = devices.get(&share.sender).map(|sender| sender.state.identity);
+        let mailbox = by_row.get(&mailbox).and_then(|peer| devices.get_mut(peer));
+        if let (Some(sender), Some(mailbox)) = (sender, mailbox) {
+            mailbox.add_share(sender, share.frames, share.bytes);
+        }
+    }
+    let mut noted = 0;
+    let grace = limits.clock_grace;
+    store.transact(&mut |transaction| {
+        noted = transaction.noted_time()?;
+        Ok(())
+    })?;
+    let clock = ExpiryClock::new(noted, now(), grace, Instant::now());
     let (sender, receiver) = mpsc::channel(WAITING);
-    let writer = Writer { store, limits, directory, devices, metrics };
+    let volatile = HashMap::new();
+    let mut writer =
+        Writer { store, limits, directory, devices, volatile, deletions, metrics, clock, noted };
+    let room = writer.room();
+    if room == 0 {
+        tracing::warn!(target: "hub", "there is no space for frames, which are refused");
+    }
     let thread = thread::Builder::new().name("hub-writer".to_owned());
     thread.spawn(move || writer.run(receiver)).map_err(ServeError::Thread)?;
     Ok(sender)
@@ -48,7 +86,13 @@ struct Writer<S> {
     limits: HubLimits,
     directory: Directory,
     devices: HashMap<PeerId, Device>,
+    volatile: HashMap<PeerId, Volatile>,
+    /// Frames that are to be deleted.
+    deletions: VecDeque<Deletion>,
     metrics: Arc<Metrics>,
+    clock: ExpiryClock,
+    /// The time of the clock that the database has.
+    noted: u64,
 }
 
 /// The result of a command. It is sent after the commit.
@@ -56,65 +100,176 @@ enum Outcome {
     Put(Result<(), Refused>),
     Mailbox(Option<MailboxEnd>),
     Answer(Answer),
-    Expired(u64),
+    Expires,
     Probed,
 }
 
 impl<S: HubStore> Writer<S> {
     fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         let mut batch = Vec::new();
-        // The commands that arrive during a commit form the next transaction.
-        while commands.blocking_recv_many(&mut batch, self.limits.commit_commands) > 0 {
-            self.write(&mut batch);
+        let mut has_work = !self.deletions.is_empty();
+        loop {
+            // The commands that arrive during a commit form the next transaction.
+            while has_work && batch.len() < self.limits.commit_commands {
+                match commands.try_recv() {
+                    Ok(command) => batch.push(command),
+                    Err(_) => break,
+                }
+            }
+            if !has_work
+                && commands.blocking_recv_many(&mut batch, self.limits.commit_commands) == 0
+            {
+                return;
+            }
+            let is_idle = batch.is_empty() && self.deletions.is_empty();
+            has_work = if is_idle { self.shrink() } else { self.write(&mut batch) };
+            // Everything else waits until there are commands again.
+            if commands.is_closed() && commands.is_empty() {
+                return;
+            }
         }
     }
 
-    fn write(&mut self, batch: &mut Vec<Command>) {
-        let Self { store, limits, devices, directory, metrics } = self;
-        let mut done: Option<(Vec<Outcome>, Changes)> = None;
+    /// Gives unused space back. Returns true if there is more of it.
+    fn shrink(&mut self) -> bool {
+        let is_much = |it: Space| it.unused > KEPT_UNUSED && it.unused > it.used / 4;
+        if !self.store.space().is_ok_and(is_much) {
+            return false;
+        }
+        match self.store.shrink() {
+            Ok(()) => true,
+            Err(cause) => {
+                tracing::warn!(target: "hub", %cause, "unused space cannot be given back");
+                false
+            }
+        }
+    }
+
+    /// Executes commands and planned deletions. Returns true if more can be done at once.
+    fn write(&mut self, batch: &mut Vec<Command>) -> bool {
+        let mut written = self.transact(batch);
+        let is_put = |command: &mut Command| matches!(command, Command::Put(_));
+        if matches!(written, Err(StorageError::Full)) && batch.iter_mut().any(|it| is_put(it)) {
+            // What frees space goes on without what needs it.
+            batch.extract_if(.., is_put).for_each(refuse);
+            self.failed(&StorageError::Full);
+            written = self.transact(batch);
+        }
+        match written {
+            Ok(()) => true,
+            Err(cause) => {
+                self.failed(&cause);
+                batch.drain(..).for_each(refuse);
+                false
+            }
+        }
+    }
+
+    fn failed(&self, cause: &StorageError) {
+        self.metrics.write_errors.fetch_add(1, Relaxed);
+        self.metrics.last_write_failed.store(true, Relaxed);
+        tracing::error!(target: "hub", %cause, "a transaction failed");
+    }
+
+    fn transact(&mut self, batch: &mut Vec<Command>) -> Result<(), StorageError> {
+        let room = self.room();
+        let Self { store, limits, devices, volatile, deletions, directory, metrics, .. } = self;
+        let mut done: Option<(Vec<Outcome>, Changes, usize, u64)> = None;
         let mut worked = Instant::now();
-        let written = store.transact(&mut |transaction| {
-            let mut rules = Rules::new(devices, transaction, limits, now());
-            let outcomes = batch.iter().map(|command| execute(&mut rules, command));
+        let mut expires = None;
+        if batch.iter().any(|command| matches!(command, Command::Expire)) {
+            expires = Some(self.clock.read(now(), Instant::now()));
+        }
+        let is_noted = expires.is_some_and(|time| time.abs_diff(self.noted) >= NOTE_EVERY);
+        store.transact(&mut |transaction| {
+            let mut rules = Rules::new(devices, volatile, transaction, limits, room, now());
+            let outcomes = batch.iter().map(|command| execute(&mut rules, command, expires));
             let outcomes = outcomes.collect::<Result<_, _>>()?;
-            done = Some((outcomes, rules.finish()?));
+            if let Some(time) = expires.filter(|_| is_noted) {
+                rules.note_time(time)?;
+            }
+            let (mut executed, mut expired, mut deleted) = (0, 0, 0);
+            for deletion in deletions.iter().take(DELETIONS) {
+                let frames = rules.delete(deletion)?;
+                expired += if deletion.reason == DeletionReason::Expired { frames } else { 0 };
+                (executed, deleted) = (executed + 1, deleted + frames);
+                if deleted >= DELETED_FRAMES {
+                    break;
+                }
+            }
+            done = Some((outcomes, rules.finish()?, executed, expired));
             worked = Instant::now();
             Ok(())
-        });
-        match (written, done) {
-            (Ok(()), Some((outcomes, changes))) => {
-                metrics.commit(worked.elapsed(), changes.stored);
-                for (peer, device) in changes.devices {
-                    let state = &device.state;
-                    let before = devices.get(&peer).map(|device| &device.state);
-                    metrics.mailbox(before, state);
-                    note(&peer, before, state);
-                    let registration = |it: &DeviceState| (it.is_revoked, it.is_pending);
-                    if before.map(registration) != Some(registration(state)) {
-                        directory.set(state);
-                    }
-                    devices.insert(peer, device);
-                }
-                batch
-                    .drain(..)
-                    .zip(outcomes)
-                    .for_each(|(command, outcome)| reply(command, outcome, metrics));
-                changes.expired.iter().for_each(|peer| directory.note_expiry(peer));
-                changes.woken.iter().for_each(|peer| directory.wake(peer));
+        })?;
+        // A successful transaction always has outcomes.
+        let Some((outcomes, changes, executed, expired)) = done else { return Ok(()) };
+        if let Some(time) = expires.filter(|_| is_noted) {
+            self.noted = time;
+        }
+        deletions.drain(..executed);
+        deletions.extend(changes.deletions);
+        if expired > 0 {
+            tracing::info!(target: "hub", frames = expired, "frames expired");
+        }
+        metrics.commit(worked.elapsed(), changes.stored);
+        for (peer, device) in changes.devices {
+            let state = &device.state;
+            let before = devices.get(&peer).map(|device| &device.state);
+            metrics.mailbox(before, state);
+            note(&peer, before, state);
+            let registration = |it: &DeviceState| (it.is_revoked, it.is_pending);
+            if before.map(registration) != Some(registration(state)) {
+                directory.set(state);
             }
-            (Err(cause), _) => {
-                metrics.write_errors.fetch_add(1, Relaxed);
-                metrics.last_write_failed.store(true, Relaxed);
-                tracing::error!(target: "hub", %cause, "a transaction failed");
-                batch.drain(..).for_each(refuse);
+            devices.insert(peer, device);
+        }
+        batch
+            .drain(..)
+            .zip(outcomes)
+            .for_each(|(command, outcome)| reply(command, outcome, metrics));
+        changes.expired.iter().for_each(|peer| directory.note_expiry(peer));
+        changes.woken.iter().for_each(|peer| directory.wake(peer));
+        self.warn_of_clock(expires);
+        Ok(())
+    }
+
+    /// Returns the bytes that frames may take up in the next transaction.
+    fn room(&mut self) -> u64 {
+        let HubLimits { database_bytes, reserve, .. } = self.limits;
+        let room = match self.store.space() {
+            Ok(Space { used, free, .. }) => {
+                database_bytes.saturating_sub(used).min(free.saturating_sub(reserve))
             }
-            // A successful transaction always has outcomes, so this cannot happen.
-            (Ok(()), None) => batch.clear(),
+            // The transaction shows if the database can be written.
+            Err(_) => u64::MAX,
+        };
+        self.metrics.room.store(room, Relaxed);
+        room
+    }
+
+    fn warn_of_clock(&self, expires: Option<u64>) {
+        if expires.is_some()
+            && let Some(ahead) = self.clock.ahead(now())
+        {
+            let (seconds, grace) = (ahead.as_secs(), self.limits.clock_grace.as_secs());
+            tracing::warn!(
+                target: "hub", seconds, grace,
+                "the clock is ahead of the time that the hub knew; frames expire by it after the grace"
+            );
         }
     }
 }
 
-fn execute(rules: &mut Rules<'_>, command: &Command) -> Result<Outcome, StorageError> {
+fn execute(
+    rules: &mut Rules<'_>,
+    command: &Command,
+    expires: Option<u64>,
+) -> Result<Outcome, StorageError> {
+    if let Some((peer, cost)) = cost(command)
+        && let Err(refused) = rules.charge(peer, cost)
+    {
+        return Ok(Outcome::Answer(Answer::Refused(refused)));
+    }
     Ok(match command {
         Command::Put(put) => Outcome::Put(rules.put(put)?),
         Command::Acknowledge { peer, position, told, .. } => {
@@ -130,12 +285,32 @@ fn execute(rules: &mut Rules<'_>, command: &Command) -> Result<Outcome, StorageE
         Command::Find { by, .. } => Outcome::Answer(rules.find(by)?),
         Command::Take { peer, device, .. } => Outcome::Answer(rules.take(peer, device)?),
         Command::Recover { identity, .. } => Outcome::Answer(rules.recover(identity)?),
-        Command::Expire => Outcome::Expired(rules.expire()?),
+        Command::Expire => {
+            rules.expire(expires.unwrap_or_default());
+            Outcome::Expires
+        }
         Command::Probe(_) => {
             rules.probe()?;
             Outcome::Probed
         }
     })
+}
+
+/// Returns the peer that pays for a request before it is executed, and the cost in frames. A frame
+/// is paid when it is stored; an acknowledgement frees space, and costs nothing.
+const fn cost(command: &Command) -> Option<(&PeerId, usize)> {
+    match command {
+        Command::Hello { peer, .. }
+        | Command::Register { peer, .. }
+        | Command::Find { peer, .. }
+        | Command::Take { peer, .. } => Some((peer, 1)),
+        Command::Publish { peer, publication, .. } => Some((peer, 1 + publication.bundles.len())),
+        Command::Put(_)
+        | Command::Acknowledge { .. }
+        | Command::Recover { .. }
+        | Command::Expire
+        | Command::Probe(_) => None,
+    }
 }
 
 /// Logs that a device is new, or that it was revoked.
@@ -171,9 +346,6 @@ fn reply(command: Command, outcome: Outcome, metrics: &Metrics) {
             Outcome::Answer(said),
         ) => drop(answer.send(said)),
         (Command::Probe(answer), Outcome::Probed) => drop(answer.send(())),
-        (_, Outcome::Expired(frames)) if frames > 0 => {
-            tracing::info!(target: "hub", frames, "frames expired");
-        }
         _ => {}
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use endseal_codec::Limits as FrameLimits;
 use endseal_crypto::peer_id::PeerId;
-use quinn::{SendStream, WriteError};
+use quinn::{SendStream, VarInt, WriteError};
 use tokio::sync::{Mutex, oneshot, watch};
 use tokio::time;
 
@@ -195,6 +195,13 @@ impl Connection {
             ControlIn::Here(stream) => stream.receive().await,
             ControlIn::Waiting(_) => Err(ReceiveError::Closed(self.0.handle.closed())),
         }
+    }
+
+    /// Lets the peer send `bytes` that are not read yet in all streams, and have `exchanges` open at
+    /// once, in the place of [`Limits::first`](crate::Limits::first).
+    pub fn widen(&self, bytes: u32, exchanges: u32) {
+        self.0.handle.quinn.set_receive_window(VarInt::from_u32(bytes));
+        self.0.handle.quinn.set_max_concurrent_bi_streams(VarInt::from_u32(exchanges));
     }
 
     /// Opens a one-way stream of frames to the peer. Waits while the peer's limit of open streams

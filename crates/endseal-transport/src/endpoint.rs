@@ -84,7 +84,7 @@ impl Endpoint {
             .incoming_buffer_size_total(4 * 1024 * 1024);
         let socket = socket::bind(address, limits.socket_buffer)?;
         let runtime = Arc::new(TokioRuntime);
-        let config = limits.endpoint();
+        let config = limits.endpoint(key);
         let quinn = quinn::Endpoint::new(config, Some(server.clone()), socket, runtime)?;
         let (taken, incoming) = mpsc::channel(limits.backlog.max(1));
         let shared = Arc::new(Shared::new(key.clone(), policy, accept, limits, server));

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
-use endseal_crypto::{ed25519, mldsa65};
+use endseal_crypto::secret::Zeroizing;
+use endseal_crypto::{ed25519, hash, label, mldsa65};
 use rustls::pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use rustls::sign::{CertifiedKey, Signer, SigningKey};
 use rustls::{Error, SignatureAlgorithm, SignatureScheme};
@@ -19,6 +20,8 @@ pub struct TransportKey {
     secret: Arc<Secret>,
     spki: Arc<[u8]>,
     id: PeerId,
+    /// Key of stateless resets.
+    reset: Arc<Zeroizing<[u8; hash::LEN]>>,
 }
 
 enum Secret {
@@ -33,21 +36,29 @@ impl TransportKey {
     pub fn new(identity: &Identity) -> Self {
         let key = identity.transport_key();
         let spki = key.public_key().to_spki();
+        let reset = reset_key(key.seed().expose_secret());
         let key = mldsa65::SystemSigningKey::from_seed(key.seed());
-        Self::of(Secret::MlDsa65(key.expect("only exhausted memory fails here")), &spki)
+        Self::of(Secret::MlDsa65(key.expect("only exhausted memory fails here")), &spki, reset)
     }
 
     /// Derives the Ed25519 key of an identity, which fits [`Policy::Classical`] only.
     #[must_use]
     pub fn classical(identity: &Identity) -> Self {
         let seed = ed25519::Seed::from_bytes(identity.signing().seed().expose_secret());
+        let reset = reset_key(seed.expose_secret());
         let key = ed25519::SigningKey::from_seed(seed);
         let spki = [&ED25519_SPKI_PREFIX[..], key.public_key().as_bytes()].concat();
-        Self::of(Secret::Ed25519(Box::new(key)), &spki)
+        Self::of(Secret::Ed25519(Box::new(key)), &spki, reset)
     }
 
-    fn of(secret: Secret, spki: &[u8]) -> Self {
-        Self { secret: Arc::new(secret), spki: spki.into(), id: PeerId::of_spki(spki) }
+    fn of(secret: Secret, spki: &[u8], reset: Zeroizing<[u8; hash::LEN]>) -> Self {
+        let id = PeerId::of_spki(spki);
+        Self { secret: Arc::new(secret), spki: spki.into(), id, reset: Arc::new(reset) }
+    }
+
+    /// Returns the key of stateless resets.
+    pub(crate) fn reset_key(&self) -> Zeroizing<[u8; hash::LEN]> {
+        Zeroizing::clone(&self.reset)
     }
 
     /// Returns the peer id of the key, which other sides pin.
@@ -74,6 +85,12 @@ impl TransportKey {
         let spki = CertificateDer::from(self.spki.to_vec());
         Arc::new(CertifiedKey::new(vec![spki], Arc::new(RustlsKey(self.clone()))))
     }
+}
+
+fn reset_key(seed: &[u8]) -> Zeroizing<[u8; hash::LEN]> {
+    let mut key = Zeroizing::new([0; hash::LEN]);
+    hash::derive_into(label::TRANSPORT_RESET, &[seed], &mut *key);
+    key
 }
 
 /// Bytes before an Ed25519 key in its `SubjectPublicKeyInfo` (RFC 8410).

@@ -10,7 +10,8 @@ use quinn::{
     AckFrequencyConfig, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt,
 };
 
-use crate::route;
+use crate::key::TransportKey;
+use crate::{reset, route};
 
 /// Largest payload in bytes that every peer accepts, before it has announced its own limit.
 pub const FRAME_INITIAL: u32 = 64 * 1024;
@@ -67,6 +68,15 @@ pub struct Limits {
     /// with a round trip below 4 ms only a proportional share is used, but at least 384 KiB, which
     /// suffices for 3 Gbit/s at 1 ms.
     pub send_window: u32,
+    /// Connection window and number of exchanges of an incoming connection until
+    /// [`Connection::widen`](crate::Connection::widen) is called. `None`, the default, gives it the
+    /// whole window and all exchanges at once.
+    pub first: Option<FirstWindow>,
+    /// True if a restarted endpoint tells peers that their connections are gone (stateless reset,
+    /// RFC 9000, 10.3), instead of leaving them to their idle timeout. Default false. Only one
+    /// endpoint at a time may have a key with this: whoever sees the packets of another one could
+    /// end its connections.
+    pub resets: bool,
     /// Bytes of frames that may be sent as early data. 0, the default, turns early data and the
     /// resumption of sessions off, in both directions.
     pub early: u32,
@@ -106,6 +116,16 @@ pub struct Limits {
     pub mtu: u16,
 }
 
+/// What an incoming connection may use before it is widened.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "two of the limits")]
+pub struct FirstWindow {
+    /// Bytes of all streams that may be received and not read.
+    pub bytes: u32,
+    /// Exchanges that the peer may have open at once.
+    pub exchanges: u32,
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -115,6 +135,8 @@ impl Default for Limits {
             stream_window: 1280 * 1024,
             connection_window: 4 * 1024 * 1024,
             send_window: 2 * 1024 * 1024,
+            first: None,
+            resets: false,
             early: 0,
             idle_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(10),
@@ -138,10 +160,13 @@ impl Limits {
         frame_limits(self.frame)
     }
 
-    /// Returns quinn's endpoint settings: the largest datagram that is received and the QUIC
-    /// version.
-    pub(crate) fn endpoint(&self) -> EndpointConfig {
+    /// Returns quinn's endpoint settings: the largest datagram that is received, the QUIC version
+    /// and, for resets, the key of connection ids and reset tokens.
+    pub(crate) fn endpoint(&self, key: &TransportKey) -> EndpointConfig {
         let mut config = EndpointConfig::default();
+        if self.resets {
+            reset::configure(&mut config, key);
+        }
         // By default quinn supports drafts 29 to 34 too.
         config.supported_versions(vec![QUIC_V1]);
         // It fails below 1,200 and above 65,527 only.
@@ -152,6 +177,17 @@ impl Limits {
     /// Returns [`Self::mtu`] within its bounds.
     fn payload(&self) -> u16 {
         self.mtu.clamp(MTU_LEAST, MTU)
+    }
+
+    /// Returns quinn's settings for a connection from `remote`.
+    pub(crate) fn incoming(&self, remote: SocketAddr) -> Arc<TransportConfig> {
+        match self.first {
+            None => self.transport(remote),
+            Some(FirstWindow { bytes, exchanges }) => {
+                let first = Self { connection_window: bytes, exchanges, ..self.clone() };
+                first.transport(remote)
+            }
+        }
     }
 
     /// Returns quinn's settings for a connection to `remote`.

@@ -1,11 +1,13 @@
 //! Receiving side of a stream of frames.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bytes::{Buf, Bytes, BytesMut};
 use endseal_codec::Limits;
 use endseal_codec::frame::{FrameError, LiveHeader};
 use quinn::{ReadError, RecvStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::close::CloseCode;
 use crate::conn_handle::ConnHandle;
@@ -18,6 +20,8 @@ use crate::statistics::Counters;
 const PIECES: usize = 32;
 /// Bytes that are allocated for a frame before its data has arrived.
 const AHEAD: usize = 64 * 1024;
+/// Length in bytes up to which a frame needs no share of [`FrameReceiver::share_memory`].
+const UNSHARED: usize = 16 * 1024;
 
 /// The receiving side of a stream. Frames are returned in the order in which they were sent. Their
 /// numbers are checked; a gap closes the connection, as a malformed frame does.
@@ -36,6 +40,9 @@ pub struct FrameReceiver {
     pieces: VecDeque<Bytes>,
     /// Header and received part of a frame whose payload is not complete.
     partial: Option<(LiveHeader, BytesMut)>,
+    /// Memory for long frames that streams share, and the share of the frame in `partial`.
+    memory: Option<Arc<Semaphore>>,
+    permit: Option<OwnedSemaphorePermit>,
     ended: bool,
     /// The first error, returned by all later calls. QUIC reports a reset once, and then an end of
     /// stream.
@@ -64,6 +71,8 @@ impl FrameReceiver {
             idempotent_only,
             pieces: VecDeque::new(),
             partial: None,
+            memory: None,
+            permit: None,
             ended: false,
             failed: None,
         }
@@ -81,6 +90,9 @@ impl FrameReceiver {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
+        if self.partial.is_none() {
+            self.permit = None;
+        }
         let received = self.next_frame().await;
         self.failed = received.as_ref().err().cloned();
         received
@@ -95,10 +107,31 @@ impl FrameReceiver {
                 Counters::add(&self.handle.counters.payload_received, bytes);
                 return Ok(Some(frame));
             }
+            self.reserve().await;
             if !self.fill().await? {
                 let within = self.partial.is_some() || !self.pieces.is_empty();
                 return if within { Err(self.bad_frame(FrameError::Truncated)) } else { Ok(None) };
             }
+        }
+    }
+
+    /// Makes frames of more than 16 KiB wait for memory before they are received. `memory` has one
+    /// permit for each KiB, and at least as many as the longest frame needs. A frame gives back its
+    /// permits when the next one is asked for.
+    pub fn share_memory(&mut self, memory: Arc<Semaphore>) {
+        self.memory = Some(memory);
+    }
+
+    /// Waits for the memory of the frame in `partial`, if it is long.
+    async fn reserve(&mut self) {
+        let Some((header, _)) = &self.partial else { return };
+        if header.length() <= UNSHARED || self.permit.is_some() {
+            return;
+        }
+        if let Some(memory) = &self.memory {
+            let kib = u32::try_from(header.length().div_ceil(1_024)).unwrap_or(u32::MAX);
+            // Semaphores of callers are not closed.
+            self.permit = Arc::clone(memory).acquire_many_owned(kib).await.ok();
         }
     }
 

@@ -88,7 +88,7 @@ impl Shared {
     /// Returns the QUIC configuration for a connection from `remote`.
     pub(crate) fn server(&self, remote: SocketAddr) -> Arc<quinn::ServerConfig> {
         let mut config = self.server.clone();
-        config.transport_config(self.limits.transport(remote));
+        config.transport_config(self.limits.incoming(remote));
         Arc::new(config)
     }
 

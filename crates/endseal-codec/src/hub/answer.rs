@@ -118,6 +118,8 @@ open_enum! {
         NONE = 14 "CODE_NONE",
         /// The sequence was stored with another frame before.
         USED = 15 "CODE_USED",
+        /// The hub has no space left for frames; a later attempt may succeed.
+        SPACE = 16 "CODE_SPACE",
     }
 }
 

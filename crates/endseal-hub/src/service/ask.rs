@@ -34,10 +34,10 @@ pub(super) async fn ask(action: Action<'_>, peer: PeerId, service: &ServiceState
             None => Err((Code::CERTIFICATE, answer)),
         },
         Action::Find(ByView::Identity(identity)) => {
-            Ok(Command::Find { by: By::Identity(*identity), answer })
+            Ok(Command::Find { peer, by: By::Identity(*identity), answer })
         }
         Action::Find(ByView::Peer(device)) => {
-            Ok(Command::Find { by: By::Peer(PeerId::from_bytes(device)), answer })
+            Ok(Command::Find { peer, by: By::Peer(PeerId::from_bytes(device)), answer })
         }
         Action::Take(device) => Ok(Command::Take { peer, device, answer }),
         Action::Recover(identity, proof) => match proof.verify(identity, &service.peer_id, &peer) {

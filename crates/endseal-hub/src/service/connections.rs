@@ -5,39 +5,87 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use endseal_crypto::peer_id::PeerId;
 use endseal_transport::{CloseCode, Connection};
+use tokio::sync::Semaphore;
 
 /// Maximum number of simultaneous connections of a registered peer. A peer may have one current
 /// connection; one attempt for each of eight addresses of the hub, of which it keeps one; and one
 /// connection of another command.
 pub(super) const PER_PEER: usize = 10;
 
+/// Connections of a peer that get the whole window. Further ones work with the first, as after the
+/// total is used up.
+const WIDE_PER_PEER: usize = 4;
+/// Bytes of a connection that may be received and not read, in the first window and in the whole.
+/// The first has room for the registration of an unregistered peer.
+pub(super) const FIRST_WINDOW: u32 = 72 << 10;
+pub(super) const WHOLE_WINDOW: u32 = 1_280 << 10;
+/// Connections with whole windows in all.
+const WIDE: usize = 96;
+/// KiB of unfinished frames that a peer may have here: two of the longest, so that one that stalls
+/// does not keep back another.
+const PARTIAL_KIB: usize = 2 * 1_152;
+
+/// The memory that the connections of a peer share.
+pub(super) struct PeerMemory {
+    wide: Arc<Semaphore>,
+    /// KiB of unfinished frames.
+    pub(super) partial: Arc<Semaphore>,
+}
+
+impl Default for PeerMemory {
+    fn default() -> Self {
+        let [wide, partial] =
+            [WIDE_PER_PEER, PARTIAL_KIB].map(|permits| Arc::new(Semaphore::new(permits)));
+        Self { wide, partial }
+    }
+}
+
 /// The newest connections of each registered peer.
 ///
 /// A further connection closes the oldest one. The oldest is the most likely to be dead already:
 /// its process was killed or its network changed, and without this only the idle timeout would
 /// detect it.
-#[derive(Clone, Default)]
-pub(crate) struct Connections(Arc<Mutex<Table>>);
+#[derive(Clone)]
+pub(crate) struct Connections {
+    table: Arc<Mutex<Table>>,
+    wide: Arc<Semaphore>,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self { table: Arc::default(), wide: Arc::new(Semaphore::new(WIDE)) }
+    }
+}
 
 #[derive(Default)]
 struct Table {
     /// Number of connections so far, which is also the number of the next one.
     count: u64,
-    peers: HashMap<PeerId, VecDeque<(u64, Connection)>>,
+    peers: HashMap<PeerId, Peer>,
+}
+
+#[derive(Default)]
+struct Peer {
+    connections: VecDeque<(u64, Connection)>,
+    memory: Arc<PeerMemory>,
 }
 
 impl Table {
     /// Adds a connection. Returns its number, and the oldest connection of the peer if there are
     /// too many now.
-    fn add(&mut self, peer: PeerId, connection: &Connection) -> (u64, Option<Connection>) {
+    fn add(
+        &mut self,
+        peer: PeerId,
+        connection: &Connection,
+    ) -> (u64, Option<Connection>, Arc<PeerMemory>) {
         let number = self.count;
         self.count += 1;
-        let ours = self.peers.entry(peer).or_default();
+        let Peer { connections: ours, memory } = self.peers.entry(peer).or_default();
         // A connection that has ended may still be listed until its task notices.
         ours.retain(|(_, it)| it.close_reason().is_none());
         ours.push_back((number, connection.clone()));
         let oldest = if ours.len() > PER_PEER { ours.pop_front() } else { None };
-        (number, oldest.map(|(_, it)| it))
+        (number, oldest.map(|(_, it)| it), Arc::clone(memory))
     }
 }
 
@@ -46,15 +94,22 @@ impl Connections {
     /// connection if there are too many.
     pub(super) fn enter(&self, connection: &Connection) -> Place {
         let peer = connection.peer();
-        let (number, oldest) = self.table().add(peer, connection);
+        let (number, oldest, memory) = self.table().add(peer, connection);
         if let Some(oldest) = oldest {
             oldest.abort(CloseCode::Busy);
         }
-        Place { connections: self.clone(), peer, number }
+        Place { connections: self.clone(), peer, number, memory }
+    }
+
+    /// Closes the connections of a peer.
+    pub(super) fn close(&self, peer: &PeerId, code: CloseCode) {
+        let table = self.table();
+        let connections = table.peers.get(peer).into_iter().flat_map(|peer| &peer.connections);
+        connections.for_each(|(_, connection)| connection.abort(code));
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -63,14 +118,30 @@ pub(super) struct Place {
     connections: Connections,
     peer: PeerId,
     number: u64,
+    pub(super) memory: Arc<PeerMemory>,
+}
+
+impl Place {
+    /// Gives a connection that is used the whole window, if the peer and the hub have one left.
+    /// Returns what must be kept while it has it.
+    pub(super) fn widen(&self, connection: &Connection, exchanges: u32) -> impl Sized + use<> {
+        let wide = Arc::clone(&self.memory.wide).try_acquire_owned().ok();
+        let wide = wide.and_then(|own| {
+            let all = Arc::clone(&self.connections.wide).try_acquire_owned().ok()?;
+            Some((own, all))
+        });
+        let bytes = if wide.is_some() { WHOLE_WINDOW } else { FIRST_WINDOW };
+        connection.widen(bytes, exchanges);
+        wide
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let mut table = self.connections.table();
         let Some(ours) = table.peers.get_mut(&self.peer) else { return };
-        ours.retain(|(number, _)| *number != self.number);
-        if ours.is_empty() {
+        ours.connections.retain(|(number, _)| *number != self.number);
+        if ours.connections.is_empty() {
             table.peers.remove(&self.peer);
         }
     }

@@ -2,23 +2,29 @@
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::{self, Relaxed};
+use std::time::Duration;
 
 use endseal_codec::hub::{Answer, CaughtUp, Code, Deliver, Gap, GapReason};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::Credit;
 use endseal_delivery::hub::{Action, Exchange, Subscription};
-use endseal_transport::{FrameReceiver, Kind, SendError};
+use endseal_delivery::limit::MAX_PAYLOAD;
+use endseal_transport::{Closed, FrameReceiver, Kind, SendError};
 use tokio::sync::{oneshot, watch};
+use tokio::time::sleep;
 
 use super::ServiceState;
 use super::answer::Answers;
 use crate::command::{Command, MailboxEnd, refused};
 use crate::directory::Entry;
 use crate::reader::{Fetch, Read};
+use crate::store::Delivery;
 
 /// Maximum number of frames, and of their bytes, that are read at a time.
 const PAGE_FRAMES: u64 = 256;
 const PAGE_BYTES: u64 = 1 << 20;
+/// Time that a node may take to receive a page while other nodes wait for memory.
+const PAGE_TIME: Duration = Duration::from_secs(20);
 
 /// Both halves of the exchange, and its state.
 pub(super) struct Streams {
@@ -35,7 +41,14 @@ pub(super) async fn serve(
     after: u64,
     credit: Credit,
 ) {
-    let refusal = match deliver(peer, &mut streams, &service, after, credit).await {
+    let mut replaced = replace(&service, peer);
+    let delivered = tokio::select! {
+        biased;
+        // Wherever the subscription waits, it ends: a frame that is half sent resets the stream.
+        _ = replaced.changed() => return,
+        delivered = deliver(peer, &mut streams, &service, after, credit) => delivered,
+    };
+    let refusal = match delivered {
         Ok(code) => code,
         // The node has disconnected.
         Err(_) => return,
@@ -55,7 +68,6 @@ async fn deliver(
     credit: Credit,
 ) -> Result<Option<Code>, SendError> {
     let Some(entry) = service.directory.entry(&peer) else { return Ok(Some(Code::REGISTERED)) };
-    let mut replaced = replace(service, peer);
     entry.has_expired.store(false, Ordering::Release);
     let Some(end) = acknowledge(service, peer, after, 0).await else {
         return Ok(Some(Code::STORAGE));
@@ -87,9 +99,6 @@ async fn deliver(
         }
         tokio::select! {
             biased;
-            // This branch comes first: after a replacement, the wake-up signals belong to the new
-            // subscription.
-            _ = replaced.changed() => return Ok(None),
             received = streams.receiver.receive() => {
                 let Ok(Some(frame)) = received else { return Ok(None) };
                 if frame.kind() != Kind::Control {
@@ -169,6 +178,9 @@ async fn advance(
     answers: &mut Answers,
 ) -> Result<bool, SendError> {
     while subscription.is_open() {
+        let credit = subscription.credit().bytes.min(PAGE_BYTES);
+        let most = kib(credit + u64::from(MAX_PAYLOAD));
+        let Ok(mut permit) = service.pages.acquire_many(most).await else { return Ok(false) };
         let Some(page) = fetch(subscription, entry, service).await else { return Ok(false) };
         if page.is_empty() {
             if subscription.caught_up() {
@@ -177,28 +189,59 @@ async fn advance(
             }
             break;
         }
-        for delivery in page {
-            let bytes = delivery.frame.len() + delivery.slot.len();
-            if !subscription.deliver(delivery.position, bytes as u64) {
-                break;
+        let length: usize = page.iter().map(|it| it.frame.len() + it.slot.len()).sum();
+        drop(permit.split(most.saturating_sub(kib(length as u64)) as usize));
+        tokio::select! {
+            biased;
+            sent = send(page, subscription, answers) => sent?,
+            () = stalled(service) => {
+                tracing::info!(target: "hub", "a node that receives too slowly is disconnected");
+                return Err(SendError::Closed(Closed::Here));
             }
-            let deliver = Deliver {
-                position: delivery.position,
-                slot: delivery.slot.into(),
-                frame: delivery.frame.into(),
-            };
-            answers.feed(Answer::Deliver(deliver)).await?;
         }
     }
     answers.flush().await?;
     Ok(true)
 }
 
+/// Sends the frames of a page. Returns when they are with the transport.
+async fn send(
+    page: Vec<Delivery>,
+    subscription: &mut Subscription,
+    answers: &mut Answers,
+) -> Result<(), SendError> {
+    for delivery in page {
+        let bytes = delivery.frame.len() + delivery.slot.len();
+        if !subscription.deliver(delivery.position, bytes as u64) {
+            break;
+        }
+        let deliver = Deliver {
+            position: delivery.position,
+            slot: delivery.slot.into(),
+            frame: delivery.frame.into(),
+        };
+        answers.feed(Answer::Deliver(deliver)).await?;
+    }
+    answers.flush().await
+}
+
+/// Returns when a page has been on its way for too long while others have no memory for theirs.
+async fn stalled(service: &ServiceState) {
+    sleep(PAGE_TIME).await;
+    while service.pages.available_permits() >= PAGE_BYTES as usize / 1_024 {
+        sleep(Duration::from_secs(1)).await;
+    }
+}
+
+fn kib(bytes: u64) -> u32 {
+    u32::try_from(bytes.div_ceil(1_024)).unwrap_or(u32::MAX)
+}
+
 async fn fetch(
     subscription: &Subscription,
     entry: &Entry,
     service: &ServiceState,
-) -> Option<Vec<crate::store::Delivery>> {
+) -> Option<Vec<Delivery>> {
     let (answer, answered) = oneshot::channel();
     let credit = subscription.credit();
     let fetch = Fetch {

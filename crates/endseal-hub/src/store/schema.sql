@@ -10,7 +10,8 @@ CREATE TABLE device (id INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, identity
 -- Digests of the frames in a device's window, by their sequences modulo 1,025.
 CREATE TABLE put (device INTEGER NOT NULL, slot INTEGER NOT NULL, digest BLOB NOT NULL,
     PRIMARY KEY (device, slot)) WITHOUT ROWID;
-CREATE TABLE message (id INTEGER PRIMARY KEY, mailboxes INTEGER NOT NULL, frame BLOB NOT NULL);
+CREATE TABLE message (id INTEGER PRIMARY KEY, sender INTEGER NOT NULL, mailboxes INTEGER NOT NULL,
+    frame BLOB NOT NULL);
 CREATE TABLE delivery (device INTEGER NOT NULL, position INTEGER NOT NULL, message INTEGER NOT NULL,
     slot BLOB NOT NULL, PRIMARY KEY (device, position)) WITHOUT ROWID;
 CREATE TABLE prekey (id INTEGER PRIMARY KEY, device INTEGER NOT NULL, one_time INTEGER NOT NULL,

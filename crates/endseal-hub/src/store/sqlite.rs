@@ -1,5 +1,6 @@
 //! Storage in SQLite.
 
+use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -12,18 +13,28 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, Transaction, 
 use crate::digest::short_digest;
 
 use super::{
-    Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, StorageError,
-    StoreState,
+    Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, Share, Space,
+    StorageError, StoreState,
 };
 
 /// The application id of the file: "ehub" in ASCII.
 const APPLICATION: i32 = 0x6568_7562;
 /// Version of `schema.sql`, in `user_version`: raised with each change, as no other one is read.
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 /// Longest wait for a lock that another command on the same machine holds on the database.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Bytes of frames and number of frames that one call deletes at most. Deleted pages are written as
+/// zeros, so that a transaction needs as much space in the log as it frees.
+const DELETED_BYTES: u64 = 8 << 20;
+const DELETED_FRAMES: u64 = 4_096;
+/// Pages that [`HubStore::shrink`] gives back in one call.
+const SHRUNK_PAGES: u32 = 1_024;
+
+/// The log is cut to this length when it begins anew.
 const SETTINGS: &str = "
+    PRAGMA auto_vacuum = INCREMENTAL;
+    PRAGMA journal_size_limit = 8388608;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
     PRAGMA fullfsync = ON;
@@ -117,13 +128,15 @@ const CHECKS: [(&str, &str); 4] = [
         "deliveries without a message or a device",
     ),
     (
-        "SELECT count(*) FROM message m WHERE mailboxes IS NOT
-            (SELECT count(*) FROM delivery d WHERE d.message = m.id)",
+        "SELECT count(*) FROM message LEFT JOIN
+            (SELECT message, count(*) AS held FROM delivery GROUP BY message) ON message = id
+            WHERE mailboxes IS NOT coalesce(held, 0)",
         "messages with a wrong number of mailboxes",
     ),
     (
-        "SELECT count(*) FROM device v WHERE frames IS NOT
-            (SELECT count(*) FROM delivery d WHERE d.device = v.id)",
+        "SELECT count(*) FROM device LEFT JOIN
+            (SELECT device, count(*) AS held FROM delivery GROUP BY device) ON device = id
+            WHERE frames IS NOT coalesce(held, 0)",
         "mailboxes with a wrong number of frames",
     ),
     (
@@ -202,6 +215,46 @@ impl HubStore for SqliteStore {
         Ok(transaction.0.commit()?)
     }
 
+    fn shares(&mut self) -> Result<Vec<(DeviceRow, Share)>, StorageError> {
+        let mut statement = self.connection.prepare(
+            "SELECT device, peer, count(*), sum(length(slot) + length(frame))
+                FROM delivery JOIN message ON message.id = message
+                JOIN device ON device.id = sender GROUP BY device, sender",
+        )?;
+        let shares = statement.query_map([], |row| {
+            let sender = PeerId::from_bytes(&bytes(row, 1)?);
+            let share = Share { sender, frames: unsigned(row, 2)?, bytes: unsigned(row, 3)? };
+            Ok((DeviceRow(row.get(0)?), share))
+        })?;
+        Ok(shares.collect::<Result<_, _>>()?)
+    }
+
+    fn space(&mut self) -> Result<Space, StorageError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT page_size * (page_count - freelist_count), page_size * freelist_count
+                FROM pragma_page_size, pragma_page_count, pragma_freelist_count",
+        )?;
+        let (used, unused) =
+            statement.query_row([], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))?;
+        let system = rustix::fs::statvfs(&self.path)
+            .map_err(|_| StorageError::Format("the space of its file system is not known"))?;
+        Ok(Space { used, unused, free: system.f_bavail.saturating_mul(system.f_frsize) })
+    }
+
+    fn shrink(&mut self) -> Result<(), StorageError> {
+        // A checkpoint cuts the file.
+        for sql in [
+            format!("PRAGMA incremental_vacuum({SHRUNK_PAGES})"),
+            "PRAGMA wal_checkpoint(PASSIVE)".to_owned(),
+        ] {
+            let mut statement = self.connection.prepare(&sql)?;
+            let mut rows = statement.query([])?;
+            // Each step gives one page back.
+            while rows.next()?.is_some() {}
+        }
+        Ok(())
+    }
+
     fn reader(&self) -> Result<Box<dyn HubReader>, StorageError> {
         Ok(Box::new(Read(connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?)))
     }
@@ -255,9 +308,28 @@ impl HubTransaction for Write<'_> {
         Ok(self.0.pragma_update(None, "user_version", VERSION)?)
     }
 
-    fn add_message(&mut self, mailboxes: usize, frame: &[u8]) -> Result<i64, StorageError> {
-        let sql = "INSERT INTO message (mailboxes, frame) VALUES (?, ?)";
-        self.0.prepare_cached(sql)?.execute(params![signed(mailboxes as u64), frame])?;
+    fn noted_time(&mut self) -> Result<u64, StorageError> {
+        let sql = "SELECT value FROM meta WHERE name = 'time'";
+        let mut statement = self.0.prepare_cached(sql)?;
+        let noted = statement.query_row([], |row| bytes(row, 0)).optional()?;
+        Ok(noted.map_or(0, u64::from_le_bytes))
+    }
+
+    fn note_time(&mut self, time: u64) -> Result<(), StorageError> {
+        let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES ('time', ?)";
+        self.0.prepare_cached(sql)?.execute(params![&time.to_le_bytes()[..]])?;
+        Ok(())
+    }
+
+    fn add_message(
+        &mut self,
+        sender: DeviceRow,
+        mailboxes: usize,
+        frame: &[u8],
+    ) -> Result<i64, StorageError> {
+        let sql = "INSERT INTO message (sender, mailboxes, frame) VALUES (?, ?, ?)";
+        let mut statement = self.0.prepare_cached(sql)?;
+        statement.execute(params![sender.0, signed(mailboxes as u64), frame])?;
         Ok(self.0.last_insert_rowid())
     }
 
@@ -298,38 +370,42 @@ impl HubTransaction for Write<'_> {
         Ok(statement.query_row(params![device.0, slot], |row| bytes(row, 0)).optional()?)
     }
 
-    fn senders(
-        &mut self,
-        device: DeviceRow,
-        up_to: u64,
-    ) -> Result<Vec<(PeerId, u64)>, StorageError> {
-        // The sender of a stored frame is at offset 24 (docs/spec/frame.md).
-        let mut statement = self.0.prepare_cached(
-            "SELECT substr(frame, 25, 32), count(*) FROM delivery JOIN message ON id = message
-                WHERE device = ? AND position <= ? GROUP BY 1",
-        )?;
-        let senders = statement.query_map(params![device.0, signed(up_to)], |row| {
-            Ok((PeerId::from_bytes(&bytes(row, 0)?), unsigned(row, 1)?))
-        })?;
-        Ok(senders.collect::<Result<_, _>>()?)
-    }
-
     fn delete_deliveries(
         &mut self,
         device: DeviceRow,
         up_to: u64,
     ) -> Result<Deleted, StorageError> {
-        let range = params![device.0, signed(up_to)];
-        let mut total = self.0.prepare_cached(
-            "SELECT count(*), coalesce(sum(length(slot) + coalesce(length(frame), 0)), 0),
-                coalesce(max(position), 0)
-                FROM delivery LEFT JOIN message ON message.id = message
-                WHERE device = ? AND position <= ?",
+        let mut statement = self.0.prepare_cached(
+            "SELECT position, sender, length(slot) + length(frame)
+                FROM delivery JOIN message ON message.id = message
+                WHERE device = ? AND position <= ? ORDER BY position",
         )?;
-        let deleted = total.query_row(range, |row| {
-            let (frames, bytes) = (unsigned(row, 0)?, unsigned(row, 1)?);
-            Ok(Deleted { frames, bytes, position: unsigned(row, 2)? })
-        })?;
+        let mut rows = statement.query(params![device.0, signed(up_to)])?;
+        let (mut senders, mut position) = (HashMap::<i64, (u64, u64)>::new(), 0);
+        let (mut frames, mut total, mut is_all) = (0, 0, true);
+        while let Some(row) = rows.next()? {
+            if frames == DELETED_FRAMES || total >= DELETED_BYTES {
+                is_all = false;
+                break;
+            }
+            position = unsigned(row, 0)?;
+            let length = unsigned(row, 2)?;
+            (frames, total) = (frames + 1, total + length);
+            let share = senders.entry(row.get(1)?).or_default();
+            *share = (share.0 + 1, share.1 + length);
+        }
+        drop(rows);
+        let mut shares = Vec::with_capacity(senders.len());
+        for (sender, (frames, bytes_of)) in senders {
+            let sql = "SELECT peer FROM device WHERE id = ?";
+            let mut statement = self.0.prepare_cached(sql)?;
+            let peer = statement.query_row(params![sender], |row| bytes(row, 0))?;
+            shares.push(Share { sender: PeerId::from_bytes(&peer), frames, bytes: bytes_of });
+        }
+        if frames == 0 {
+            return Ok(Deleted { shares, position, is_all });
+        }
+        let range = params![device.0, signed(position)];
         // Most messages are in one mailbox only.
         for sql in [
             "DELETE FROM message WHERE mailboxes <= 1 AND id IN
@@ -340,7 +416,7 @@ impl HubTransaction for Write<'_> {
         ] {
             self.0.prepare_cached(sql)?.execute(range)?;
         }
-        Ok(deleted)
+        Ok(Deleted { shares, position, is_all })
     }
 
     fn add_device(

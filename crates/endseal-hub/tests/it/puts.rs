@@ -100,7 +100,7 @@ async fn a_frame_of_another_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn targets_that_cannot_take_a_frame_refuse_all_of_it() {
     let mut limits = HubLimits::default();
-    limits.mailbox_frames = 2;
+    limits.mailbox_frames = 4;
     let world = World::with(limits);
     let (alice, bob, carol) =
         (world.registered().await, world.registered().await, world.registered().await);

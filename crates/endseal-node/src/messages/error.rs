@@ -1,5 +1,6 @@
 //! Errors of conversations over a hub.
 
+use core::time::Duration;
 use core::{error, fmt};
 use std::io;
 
@@ -27,6 +28,8 @@ pub enum HubError {
     Fault(HubFault),
     /// The hub refused the request. The codes are in docs/spec/delivery.md.
     Refused(Code),
+    /// The hub refused the request for a time, because of too many requests.
+    Wait(Duration),
 }
 
 impl HubError {
@@ -34,9 +37,9 @@ impl HubError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Stalled | Self::Send(_) | Self::Receive(_) | Self::Ended => true,
+            Self::Stalled | Self::Send(_) | Self::Receive(_) | Self::Ended | Self::Wait(_) => true,
             Self::Fault(_) | Self::TooLong => false,
-            Self::Refused(code) => matches!(*code, Code::STORAGE | Code::RATE),
+            Self::Refused(code) => matches!(*code, Code::STORAGE | Code::RATE | Code::SPACE),
         }
     }
 }
@@ -67,6 +70,7 @@ impl fmt::Display for HubError {
             Self::Send(_) | Self::Receive(_) => "the connection to the hub ended",
             Self::Ended => "the hub ended an exchange without an answer",
             Self::Fault(_) => "the hub does not keep to the protocol",
+            Self::Wait(_) => "the hub was asked too often",
             Self::Refused(code) => match *code {
                 Code::REGISTERED => "this device is not registered at the hub",
                 Code::REVOKED => "this device was revoked",
@@ -75,6 +79,7 @@ impl fmt::Display for HubError {
                 Code::PERSON => "the hub has another person record of this identity",
                 Code::STORAGE => "the hub cannot write",
                 Code::RATE => "the hub was asked too often",
+                Code::SPACE => "the hub has no space left for texts",
                 Code::NONE => "the hub does not know that person",
                 _ => "the hub refuses a request",
             },
@@ -88,7 +93,7 @@ impl error::Error for HubError {
             Self::Send(error) => Some(error),
             Self::Receive(error) => Some(error),
             Self::Fault(error) => Some(error),
-            Self::TooLong | Self::Stalled | Self::Ended | Self::Refused(_) => None,
+            Self::TooLong | Self::Stalled | Self::Ended | Self::Refused(_) | Self::Wait(_) => None,
         }
     }
 }
@@ -293,7 +298,12 @@ impl SyncError {
 
     /// Returns true if the hub temporarily accepts no frames. It still delivers frames.
     pub(super) fn is_refusal_for_now(&self) -> bool {
-        matches!(self, Self::Hub(HubError::Refused(Code::RATE | Code::STORAGE)))
+        matches!(
+            self,
+            Self::Hub(
+                HubError::Refused(Code::RATE | Code::STORAGE | Code::SPACE) | HubError::Wait(_)
+            )
+        )
     }
 }
 

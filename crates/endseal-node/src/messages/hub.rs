@@ -14,11 +14,20 @@ use tokio::time;
 
 use super::error::HubError;
 
+/// Limit on the repetitions of a request that the hub refuses for a time.
+const REPETITIONS: u32 = 8;
+/// Limit on the wait that a hub may ask for.
+pub(super) const MAX_WAIT: Duration = Duration::from_secs(60);
+/// Interval of keep-alive packets, and so the time within which a node notices that its hub was
+/// killed and started again.
+const KEEP_ALIVE: Duration = Duration::from_millis(2_500);
+
 /// Returns the limits that a connection to a hub must have.
 #[must_use]
 pub fn hub_limits() -> Limits {
     let mut limits = Limits::default();
     limits.frame = MAX_PAYLOAD;
+    limits.keep_alive = KEEP_ALIVE;
     limits
 }
 
@@ -42,14 +51,23 @@ impl<'c> HubClient<'c> {
         self.connection.peer()
     }
 
-    /// Asks something that has one answer.
+    /// Asks something that has one answer. Waits if the hub asks for that.
     ///
     /// # Errors
     /// Returns [`HubError`] if the request fails. A refusal is an error too.
     pub(super) async fn ask(&self, request: Request) -> Result<Answer, HubError> {
-        let mut exchange = self.open().await?;
-        exchange.send(request).await?;
-        exchange.end().await?.next().await
+        let mut repetitions = 0;
+        loop {
+            let mut exchange = self.open().await?;
+            exchange.send(request.clone()).await?;
+            match exchange.end().await?.next().await {
+                Err(HubError::Wait(wait)) if repetitions < REPETITIONS => {
+                    repetitions += 1;
+                    time::sleep(wait.min(MAX_WAIT)).await;
+                }
+                answer => return answer,
+            }
+        }
     }
 
     /// Asks for several persons in one round trip. The results are in their order; `None` for
@@ -58,21 +76,37 @@ impl<'c> HubClient<'c> {
         &self,
         persons: impl IntoIterator<Item = By>,
     ) -> Result<Vec<Option<Person>>, HubError> {
-        let mut persons = persons.into_iter().peekable();
+        let persons: Vec<By> = persons.into_iter().collect();
+        let mut found = Vec::with_capacity(persons.len());
+        let mut repetitions = 0;
         // An exchange without a request is not allowed.
-        if persons.peek().is_none() {
-            return Ok(Vec::new());
+        while found.len() < persons.len() {
+            let before = found.len();
+            match self.find_some(&persons[before..], &mut found).await {
+                Ok(()) => {}
+                Err(HubError::Wait(wait)) if found.len() > before || repetitions < REPETITIONS => {
+                    repetitions = if found.len() > before { 0 } else { repetitions + 1 };
+                    time::sleep(wait.min(MAX_WAIT)).await;
+                }
+                Err(error) => return Err(error),
+            }
         }
+        Ok(found)
+    }
+
+    /// Asks for persons, and adds each answer to `found` until one is an error.
+    async fn find_some(
+        &self,
+        persons: &[By],
+        found: &mut Vec<Option<Person>>,
+    ) -> Result<(), HubError> {
         let mut exchange = self.open().await?;
-        let mut asked = 0_usize;
         for by in persons {
-            exchange.feed(Request::Find(Find { by })).await?;
-            asked += 1;
+            exchange.feed(Request::Find(Find { by: by.clone() })).await?;
         }
         exchange.flush().await?;
         let mut answers = exchange.end().await?;
-        let mut found = Vec::with_capacity(asked);
-        while found.len() < asked {
+        for _ in persons {
             found.push(match answers.next().await {
                 Ok(Answer::Person(person)) => Some(person),
                 Ok(_) => return Err(HubFault::Unexpected.into()),
@@ -80,7 +114,7 @@ impl<'c> HubClient<'c> {
                 Err(error) => return Err(error),
             });
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Opens an exchange on the connection.
@@ -103,6 +137,9 @@ impl Answers {
         let frame = frame.map_err(|_| HubError::Stalled)??.ok_or(HubError::Ended)?;
         let answer = HubAnswer::decode(&frame.payload, payload_limits());
         match answer.map_err(|_| HubFault::Answer)?.answer {
+            Answer::Refused(refused) if refused.code == Code::RATE => {
+                Err(HubError::Wait(Duration::from_millis(refused.wait)))
+            }
             Answer::Refused(refused) => Err(HubError::Refused(refused.code)),
             answer => Ok(answer),
         }

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use super::archive_part::ArchivePart;
 use super::conversation::Conversation;
 use super::error::{HubError, SyncError};
-use super::hub::{HubClient, HubExchange};
+use super::hub::{HubClient, HubExchange, MAX_WAIT};
 use super::letter::{Letter, LetterHead};
 use super::membership::membership_in;
 use super::payload::Payload;
@@ -42,8 +42,6 @@ const SPAN: u64 = 1_000;
 const MAX_DEVICES: usize = 16;
 /// Limit on consecutive exchanges in which the hub accepts nothing.
 const MAX_WITHOUT_PROGRESS: u32 = 8;
-/// Limit on the wait that a hub may request.
-const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// Sends the texts of the outbox, in their order for each mailbox. Texts that the hub cannot accept
 /// now stay in the outbox. Returns the full mailboxes.

@@ -1,0 +1,247 @@
+//! Bounds on what a member can make the hub keep and do.
+
+use std::time::{Duration, SystemTime};
+
+use endseal_codec::hub::{Acknowledge, Answer, Code, Deliver, Find, Hello, Publish, Request, Take};
+use endseal_codec::hub::{By, Gap, Stored};
+use endseal_hub::{HubLimits, HubStore as _};
+use endseal_keyring::device::PrekeyKind;
+use tokio::time::{sleep, timeout};
+
+use crate::puts::{put_one, subscribe};
+use crate::world::{Exchange, Node, World, identity, put};
+
+fn code(answer: &Answer) -> Option<Code> {
+    match answer {
+        Answer::Refused(refused) => Some(refused.code),
+        _ => None,
+    }
+}
+
+/// Puts frames until one is refused. Returns how many were stored, and the code of the refusal.
+async fn fill(from: &Node, to: &Node, first: u64, length: usize) -> (u64, Code) {
+    let text = vec![7; length];
+    for sequence in first.. {
+        let answer = put_one(from, put(&[to], &from.frame(sequence, &text))).await;
+        if let Some(code) = code(&answer) {
+            return (sequence - first, code);
+        }
+        assert_eq!(answer, Answer::Stored(Stored { sequence }));
+    }
+    unreachable!()
+}
+
+/// Receives frames until nothing is left, and acknowledges them.
+async fn drain(node: &Node) -> usize {
+    let mut subscription = subscribe(node, 0, 1 << 20).await;
+    let (mut count, mut last) = (0, 0);
+    loop {
+        match subscription.receive().await {
+            Some(Answer::Deliver(Deliver { position, .. })) => (count, last) = (count + 1, position),
+            Some(Answer::Gap(Gap { .. })) => {}
+            Some(Answer::CaughtUp(_)) => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    subscription.send(Request::Acknowledge(Acknowledge { position: last })).await;
+    while waiting(node).await > 0 {}
+    count
+}
+
+async fn waiting(node: &Node) -> u64 {
+    let answer = node.ask(Request::Hello(Hello { version: 1 })).await;
+    let Answer::Welcome(welcome) = answer else { panic!("{answer:?}") };
+    welcome.waiting
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_sender_leaves_half_of_a_mailbox_to_others() {
+    let mut limits = HubLimits::default();
+    limits.mailbox_frames = 16;
+    let mut world = World::with(limits);
+    let (alice, mut bob, mut carol, dave) = (
+        world.registered().await,
+        world.registered().await,
+        world.registered().await,
+        world.registered().await,
+    );
+    assert_eq!(fill(&alice, &dave, 1, 10).await, (8, Code::FULL));
+    assert_eq!(fill(&bob, &dave, 1, 10).await, (4, Code::FULL));
+    // The shares are known after a restart too.
+    let mut dave = dave;
+    world.stop().await;
+    world.start();
+    bob.reconnect(&world).await;
+    carol.reconnect(&world).await;
+    dave.reconnect(&world).await;
+    assert_eq!(fill(&bob, &dave, 100, 10).await, (0, Code::FULL));
+    assert_eq!(fill(&carol, &dave, 1, 10).await, (2, Code::FULL));
+    // Nothing is left of the shares when all has been fetched.
+    assert_eq!(drain(&dave).await, 14);
+    assert_eq!(fill(&bob, &dave, 200, 10).await, (8, Code::FULL));
+    assert!(world.store().check().unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_database_takes_acknowledgements_and_then_frames_again() {
+    let mut limits = HubLimits::default();
+    limits.database_bytes = 4 << 20;
+    let world = World::with(limits);
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let (stored, refusal) = fill(&alice, &bob, 1, 100_000).await;
+    assert!(refusal == Code::SPACE && (10..45).contains(&stored), "{stored} {refusal:?}");
+    let unready = world.hub.as_ref().unwrap().metrics_text().await;
+    let room = unready.lines().find(|line| line.starts_with("endseal_hub_room_bytes")).unwrap();
+    let room: f64 = room.rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(room < 210_000.0, "{room}");
+    assert_eq!(drain(&bob).await as u64, stored);
+    let (again, refusal) = fill(&alice, &bob, 1_000, 100_000).await;
+    assert!(refusal == Code::SPACE && again.abs_diff(stored) <= 2, "{again} of {stored}");
+}
+
+/// The reserve is of the file system: with one that no disk has, only frames are refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_reserve_only_frames_are_refused() {
+    let mut limits = HubLimits::default();
+    limits.reserve = u64::MAX;
+    let world = World::with(limits);
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let answer = put_one(&alice, put(&[&bob], &alice.frame(1, b"text"))).await;
+    assert_eq!(code(&answer), Some(Code::SPACE));
+    assert_eq!(drain_nothing(&bob).await, 0);
+    assert_eq!(waiting(&alice).await, 0);
+}
+
+async fn drain_nothing(node: &Node) -> usize {
+    let mut subscription = subscribe(node, 0, 10).await;
+    assert!(matches!(subscription.receive().await, Some(Answer::CaughtUp(_))));
+    0
+}
+
+/// A mailbox of more than one transaction deletes is deleted in several, and the file gets shorter.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_fetched_leaves_the_disk() {
+    let mut limits = HubLimits::default();
+    (limits.burst, limits.rate) = (1_000_000, 1_000_000);
+    let world = World::with(limits);
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let mut exchange = alice.exchange().await;
+    let text = vec![7; 1_000_000];
+    for sequence in 1..=24 {
+        exchange.send(put(&[&bob], &alice.frame(sequence, &text))).await;
+    }
+    let mut last = 0;
+    while last < 24 {
+        let Some(Answer::Stored(Stored { sequence })) = exchange.receive().await else { panic!() };
+        last = sequence;
+    }
+    let length = || std::fs::metadata(world.database()).unwrap().len();
+    assert_eq!(drain(&bob).await, 24);
+    let shrinks = async {
+        while length() > 8 << 20 {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_secs(30), shrinks).await.expect("the file gets shorter");
+    assert!(world.store().check().unwrap().is_empty());
+}
+
+/// Requests that take the writer cost as frames do.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_request_has_a_budget() {
+    let mut limits = HubLimits::default();
+    (limits.burst, limits.rate) = (20, 1);
+    let world = World::with(limits);
+    let bob = world.registered().await;
+    let root = identity();
+    let mut node = world.unregistered(&root, 1).await;
+    let signing = node.new_signing_key(&root);
+    let token = world.invite(1, u64::MAX / 4);
+    assert!(matches!(node.register(&token).await, Answer::Welcome(_)));
+    let hello = || Request::Hello(Hello { version: 1 });
+    let find = || Request::Find(Find { by: By::Peer(*bob.peer.as_bytes()) });
+    let take = || Request::Take(Take { peer: *bob.peer.as_bytes() });
+    for (index, request) in [hello(), find(), take()].into_iter().cycle().take(19).enumerate() {
+        let answer = put_one(&node, request).await;
+        assert_ne!(code(&answer), Some(Code::RATE), "{index}");
+    }
+    let bundles = |count| {
+        let bundles = (0..count).map(|_| node.bundle(PrekeyKind::OneTime, &signing));
+        let bundles = bundles.map(|it| it.as_bytes()[..].into()).collect();
+        Request::Publish(Publish { bundles, ..Publish::default() })
+    };
+    for request in [hello(), find(), take(), bundles(1), put(&[&bob], &node.frame(1, b"text"))] {
+        let kind = format!("{request:?}");
+        // One of them is still paid for; from the second on none is.
+        let answers = [put_one(&node, request.clone()).await, put_one(&node, request).await];
+        let Answer::Refused(refused) = &answers[1] else { panic!("{kind}: {answers:?}") };
+        assert_eq!(refused.code, Code::RATE, "{kind}");
+        assert!((1..=2_000).contains(&refused.wait), "{kind}: {}", refused.wait);
+    }
+    // A publication costs its bundles. The other member has its own budget.
+    assert_eq!(waiting(&bob).await, 0);
+}
+
+/// Frames cost by their length.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_frame_costs_as_many_short_ones() {
+    let mut limits = HubLimits::default();
+    (limits.burst, limits.rate) = (40, 1);
+    let world = World::with(limits);
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    // Each costs 1 + 15; joining and these two are within 40, and a third is not.
+    assert_eq!(fill(&alice, &bob, 1, 1_000_000).await, (2, Code::RATE));
+}
+
+/// A node that does not receive has one page on its way, however often it subscribes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_subscription_ends_one_that_is_stuck() {
+    let mut limits = HubLimits::default();
+    (limits.burst, limits.rate) = (1_000_000, 1_000_000);
+    let world = World::with(limits);
+    let (alice, bob) = (world.registered().await, world.registered().await);
+    let text = vec![7; 1_000_000];
+    for sequence in 1..=8 {
+        put_one(&alice, put(&[&bob], &alice.frame(sequence, &text))).await;
+    }
+    let mut stuck: Vec<Exchange> = Vec::new();
+    for _ in 0..6 {
+        stuck.push(subscribe(&bob, 0, 100).await);
+        // It fills the windows of the stream.
+        sleep(Duration::from_millis(100)).await;
+    }
+    for exchange in &mut stuck[..5] {
+        let ends = async { while exchange.receive().await.is_some() {} };
+        timeout(Duration::from_secs(5), ends).await.expect("it has ended");
+    }
+    let mut received = 0;
+    while let Some(Answer::Deliver(_)) = stuck[5].receive().await {
+        received += 1;
+    }
+    assert_eq!(received, 8);
+}
+
+/// Frames do not expire by a clock that is far ahead of the time that the hub noted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_jumped_deletes_nothing() {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let now = u64::try_from(now.as_micros()).unwrap();
+    for (grace, left) in [(Duration::from_secs(3_600), 1), (Duration::from_secs(360_000), 0)] {
+        let mut limits = HubLimits::default();
+        limits.retention = Duration::from_millis(1);
+        limits.clock_grace = grace;
+        let mut world = World::with(limits);
+        let (alice, mut bob) = (world.registered().await, world.registered().await);
+        put_one(&alice, put(&[&bob], &alice.frame(1, b"text"))).await;
+        world.stop().await;
+        // The hub ran last a day ago, as far as it knows.
+        let a_day = 24 * 3_600_000_000;
+        world.store().transact(&mut |it| it.note_time(now - a_day)).unwrap();
+        world.start();
+        bob.reconnect(&world).await;
+        // The first deletion of expired frames is planned at once, and the second request is behind
+        // its execution.
+        sleep(Duration::from_millis(200)).await;
+        assert_eq!(waiting(&bob).await, left, "{grace:?}");
+    }
+}
