@@ -1,30 +1,57 @@
-//! The rate limit: how many frames a sender may put at present.
+//! The rate limit: how much work each device may ask for at present.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use endseal_codec::hub::{Code, Refused};
+use endseal_crypto::peer_id::PeerId;
+
+use crate::limits::HubLimits;
+
+/// The budgets of the devices that have asked for something since the hub started.
+#[derive(Debug)]
+pub(crate) struct Budgets {
+    burst: u32,
+    rate: u32,
+    devices: Mutex<HashMap<PeerId, Budget>>,
+}
+
+impl Budgets {
+    pub(crate) fn new(limits: &HubLimits) -> Self {
+        Self { burst: limits.burst, rate: limits.rate, devices: Mutex::default() }
+    }
+
+    /// Takes the cost of a request, in frames, from the budget of a registered device.
+    ///
+    /// # Errors
+    /// The refusal with the time to wait, if the budget is used up.
+    pub(crate) fn take(&self, peer: &PeerId, cost: usize, now: u64) -> Result<(), Refused> {
+        let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        let budget = devices.entry(*peer).or_insert_with(|| Budget::full(self.burst, now));
+        let taken = budget.take(cost, self.burst, self.rate, now);
+        taken.map_err(|wait| Refused { code: Code::RATE, wait, ..Refused::default() })
+    }
+}
 
 /// A token bucket that counts in thousandths of a frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
+struct Budget {
     left: u64,
     /// Microseconds since 1970.
     at: u64,
 }
 
 impl Budget {
-    pub(crate) const fn full(burst: u32, now: u64) -> Self {
+    const fn full(burst: u32, now: u64) -> Self {
         Self { left: burst as u64 * 1_000, at: now }
     }
 
     /// Takes `count` frames from the bucket.
     ///
     /// # Errors
-    /// The milliseconds after which the bucket holds `count` frames, or after which it is full if
-    /// `count` is more than it can hold.
-    pub(crate) fn take(
-        &mut self,
-        count: usize,
-        burst: u32,
-        rate: u32,
-        now: u64,
-    ) -> Result<(), u64> {
+    /// The milliseconds after which the bucket holds `count` frames. More than it can hold take all
+    /// of a full bucket.
+    fn take(&mut self, count: usize, burst: u32, rate: u32, now: u64) -> Result<(), u64> {
         let full = u64::from(burst) * 1_000;
         let passed = now.saturating_sub(self.at);
         // A rate of one frame per second refills one thousandth of a frame per millisecond.
@@ -33,14 +60,14 @@ impl Budget {
             self.left = self.left.saturating_add(refill).min(full);
             self.at = now;
         }
-        let wanted = count as u64 * 1_000;
+        let wanted = (count as u64 * 1_000).min(full);
         match self.left.checked_sub(wanted) {
             Some(left) => {
                 self.left = left;
                 Ok(())
             }
             None => {
-                let missing = wanted.min(full).saturating_sub(self.left);
+                let missing = wanted.saturating_sub(self.left);
                 Err(missing.div_ceil(u64::from(rate.max(1))))
             }
         }
@@ -58,8 +85,9 @@ mod tests {
         assert_eq!(budget.take(1, 10, 50, 0), Err(20));
         assert_eq!(budget.take(1, 10, 50, 19_000), Err(1));
         assert_eq!(budget.take(1, 10, 50, 20_000), Ok(()));
-        assert_eq!(budget.take(11, 10, 50, 10_000_000), Err(0), "never as many at once");
-        assert_eq!(budget.take(10, 10, 50, 10_000_000), Ok(()));
+        assert_eq!(budget.take(9, 10, 50, 10_000_000), Ok(()));
+        assert_eq!(budget.take(11, 10, 50, 10_000_000), Err(180));
+        assert_eq!(budget.take(11, 10, 50, 20_000_000), Ok(()), "all of a full bucket");
         // A clock that is set back adds nothing to the bucket, and blocks the sender only briefly.
         assert_eq!(budget.take(1, 10, 50, 0), Err(20));
         assert_eq!(budget.take(1, 10, 50, 20_000), Ok(()));

@@ -29,13 +29,15 @@ pub(crate) enum Command {
     /// Publish a certificate, a person record or prekey bundles for other nodes to find.
     Publish { peer: PeerId, publication: Box<Publication>, answer: oneshot::Sender<Answer> },
     /// Look up a person.
-    Find { peer: PeerId, by: By, answer: oneshot::Sender<Answer> },
+    Find { by: By, answer: oneshot::Sender<Answer> },
     /// Hand out a prekey bundle of a device.
     Take { peer: PeerId, device: PeerId, answer: oneshot::Sender<Answer> },
     /// Give the person record of an identity whose key has signed for that.
     Recover { identity: [u8; 32], answer: oneshot::Sender<Answer> },
     /// Delete what is older than the retention.
     Expire,
+    /// Adopt what other processes have changed.
+    Reload,
     /// Write to the database without changing anything, and report once the write is durable.
     Probe(oneshot::Sender<()>),
 }

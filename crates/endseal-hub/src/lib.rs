@@ -30,6 +30,6 @@ pub use error::ServeError;
 pub use limits::HubLimits;
 pub use service::Hub;
 pub use store::{
-    Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, Share, Space,
-    SqliteStore, StorageError, StoreState,
+    Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, OpenInvitation,
+    Share, Space, SqliteStore, StorageError, StoreState,
 };

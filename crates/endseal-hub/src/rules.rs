@@ -10,7 +10,7 @@ use endseal_delivery::position_after;
 use endseal_keyring::PersonRecord;
 use endseal_keyring::device::{Certificate, PrekeyBundle, PrekeyKind};
 
-use crate::budget::Budget;
+use crate::budget::Budgets;
 use crate::command::{By, MailboxEnd, Publication, Put, Registration, refused};
 use crate::digest::short_digest;
 use crate::limits::HubLimits;
@@ -52,14 +52,6 @@ impl Device {
     }
 }
 
-/// What the hub keeps of a device until it stops.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Volatile {
-    budget: Budget,
-    /// Position of the last gap that was reported to the node.
-    told: u64,
-}
-
 /// Frames of a mailbox that are to be deleted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deletion {
@@ -77,22 +69,34 @@ pub(crate) enum DeletionReason {
     Dropped,
 }
 
+/// What the rules need besides the transaction.
+#[derive(Debug)]
+pub(crate) struct Context<'t> {
+    /// The devices as they were before the transaction.
+    pub(crate) devices: &'t HashMap<PeerId, Device>,
+    /// Positions of the last gaps that were reported to the nodes since the hub started.
+    pub(crate) told: &'t mut HashMap<PeerId, u64>,
+    pub(crate) budgets: &'t Budgets,
+    /// Bytes that wait in all mailboxes, by the identities of the senders, before the transaction.
+    pub(crate) totals: &'t HashMap<[u8; 32], u64>,
+    pub(crate) limits: &'t HubLimits,
+    /// Bytes of the database that frames may still take up.
+    pub(crate) room: u64,
+    /// Microseconds since 1970.
+    pub(crate) now: u64,
+}
+
 /// A transaction with the devices that it has changed so far. The caller adopts the changed devices
 /// after the commit.
 pub(crate) struct Rules<'t> {
-    devices: &'t HashMap<PeerId, Device>,
+    context: Context<'t>,
     changed: BTreeMap<PeerId, Device>,
     woken: HashSet<PeerId>,
     expired: HashSet<PeerId>,
     stored: Amount,
     deletions: Vec<Deletion>,
+    added: HashMap<[u8; 32], i64>,
     transaction: &'t mut dyn HubTransaction,
-    volatile: &'t mut HashMap<PeerId, Volatile>,
-    limits: &'t HubLimits,
-    /// Bytes of the database that frames may still take up.
-    room: u64,
-    /// Microseconds since 1970.
-    now: u64,
 }
 
 /// The changes that a transaction made.
@@ -105,29 +109,21 @@ pub(crate) struct Changes {
     pub(crate) stored: Amount,
     /// Frames that are to be deleted in later transactions.
     pub(crate) deletions: Vec<Deletion>,
+    /// Change of the bytes that wait, by the identities of the senders.
+    pub(crate) added: HashMap<[u8; 32], i64>,
 }
 
 impl<'t> Rules<'t> {
-    pub(crate) fn new(
-        devices: &'t HashMap<PeerId, Device>,
-        volatile: &'t mut HashMap<PeerId, Volatile>,
-        transaction: &'t mut dyn HubTransaction,
-        limits: &'t HubLimits,
-        room: u64,
-        now: u64,
-    ) -> Self {
+    pub(crate) fn new(context: Context<'t>, transaction: &'t mut dyn HubTransaction) -> Self {
         Self {
-            devices,
+            context,
             changed: BTreeMap::new(),
             woken: HashSet::new(),
             expired: HashSet::new(),
             stored: Amount::default(),
             deletions: Vec::new(),
+            added: HashMap::new(),
             transaction,
-            volatile,
-            limits,
-            room,
-            now,
         }
     }
 
@@ -141,12 +137,12 @@ impl<'t> Rules<'t> {
         for device in self.changed.values() {
             self.transaction.update_device(&device.state)?;
         }
-        let Self { changed: devices, woken, expired, stored, deletions, .. } = self;
-        Ok(Changes { devices, woken, expired, stored, deletions })
+        let Self { changed: devices, woken, expired, stored, deletions, added, .. } = self;
+        Ok(Changes { devices, woken, expired, stored, deletions, added })
     }
 
     fn device(&self, peer: &PeerId) -> Option<&Device> {
-        self.changed.get(peer).or_else(|| self.devices.get(peer))
+        self.changed.get(peer).or_else(|| self.context.devices.get(peer))
     }
 
     /// Returns the device of a peer if it may make requests.
@@ -162,26 +158,16 @@ impl<'t> Rules<'t> {
     /// Returns a device for changing. `None` if there is none.
     fn change(&mut self, peer: &PeerId) -> Option<&mut Device> {
         if !self.changed.contains_key(peer) {
-            let device = self.devices.get(peer)?.clone();
+            let device = self.context.devices.get(peer)?.clone();
             self.changed.insert(*peer, device);
         }
         self.changed.get_mut(peer)
     }
 
-    fn volatile(&mut self, peer: &PeerId) -> &mut Volatile {
-        let full = || Volatile { budget: Budget::full(self.limits.burst, self.now), told: 0 };
-        self.volatile.entry(*peer).or_insert_with(full)
-    }
-
-    /// Takes the cost of a request from the budget of a registered device. Others have none: they
-    /// may make one request.
-    pub(crate) fn charge(&mut self, peer: &PeerId, cost: usize) -> Result<(), Refused> {
-        if self.registered(peer).is_err() {
-            return Ok(());
-        }
-        let (burst, rate, now) = (self.limits.burst, self.limits.rate, self.now);
-        let taken = self.volatile(peer).budget.take(cost, burst, rate, now);
-        taken.map_err(|wait| Refused { code: Code::RATE, wait, ..Refused::default() })
+    /// Returns the bytes of a person's frames that wait in all mailboxes.
+    fn total(&self, sender: &[u8; 32]) -> u64 {
+        let before = self.context.totals.get(sender).copied().unwrap_or_default();
+        before.saturating_add_signed(self.added.get(sender).copied().unwrap_or_default())
     }
 
     /// Stores a frame in all of its target mailboxes, or in none if it is refused.
@@ -232,19 +218,20 @@ impl<'t> Rules<'t> {
         // The log and the database each need this.
         let taken = 2 * (FRAME_OVERHEAD + (put.frame.len() + put.slots.len()) as u64)
             + 2 * DELIVERY_OVERHEAD * put.targets.len() as u64;
-        let Some(room) = self.room.checked_sub(taken) else {
-            return Ok(Err(refused(Code::SPACE)));
-        };
+        // As in a mailbox, a person may keep as much waiting as is left for all others.
+        let room =
+            self.context.room.checked_sub(taken).filter(|left| self.total(&identity) <= *left);
+        let Some(room) = room else { return Ok(Err(refused(Code::SPACE))) };
         let cost = put.targets.len() * (1 + put.frame.len() / COST_UNIT);
-        if let Err(refused) = self.charge(&put.sender, cost) {
+        if let Err(refused) = self.context.budgets.take(&put.sender, cost, self.context.now) {
             return Ok(Err(refused));
         }
         let Some(sender) = self.change(&put.sender) else {
             return Ok(Err(refused(Code::REGISTERED)));
         };
         sender.state.window = next_window;
-        self.room = room;
-        let now = self.now;
+        self.context.room = room;
+        let now = self.context.now;
         self.transaction.note_put(row, put.sequence, &digest)?;
         let message = self.transaction.add_message(row, put.targets.len(), &put.frame)?;
         for (number, target) in put.targets.iter().enumerate() {
@@ -257,6 +244,7 @@ impl<'t> Rules<'t> {
                 (position, state.frames + 1, state.bytes + added);
             let row = state.row;
             device.add_share(identity, 1, added);
+            *self.added.entry(identity).or_default() += added.cast_signed();
             self.transaction.add_delivery(row, position, message, slot.unwrap_or_default())?;
             self.woken.insert(*target);
         }
@@ -278,8 +266,8 @@ impl<'t> Rules<'t> {
     /// there is always room for another. The owner has no share to keep to.
     fn is_full(&self, sender: &[u8; 32], target: &PeerId, added: u64) -> bool {
         let Some(Device { state, shares }) = self.device(target) else { return false };
-        let frames = self.limits.mailbox_frames.saturating_sub(state.frames);
-        let bytes = self.limits.mailbox_bytes.saturating_sub(state.bytes);
+        let frames = self.context.limits.mailbox_frames.saturating_sub(state.frames);
+        let bytes = self.context.limits.mailbox_bytes.saturating_sub(state.bytes);
         let share = match state.identity == *sender {
             true => Amount::default(),
             false => shares.get(sender).copied().unwrap_or_default(),
@@ -298,9 +286,11 @@ impl<'t> Rules<'t> {
     ) -> Result<Option<MailboxEnd>, StorageError> {
         let Some(device) = self.device(peer) else { return Ok(None) };
         let DeviceState { last, gap, .. } = device.state;
-        let volatile = self.volatile(peer);
-        volatile.told = volatile.told.max(told);
-        let told = volatile.told;
+        let before = self.context.told.get(peer).copied().unwrap_or_default();
+        let told = before.max(told);
+        if told > before {
+            self.context.told.insert(*peer, told);
+        }
         if position > last {
             return Ok(Some(MailboxEnd { last, gap }));
         }
@@ -346,6 +336,7 @@ impl<'t> Rules<'t> {
             device.state.bytes = device.state.bytes.saturating_sub(bytes);
             if let Some(identity) = identity {
                 device.subtract_share(&identity, frames, bytes);
+                *self.added.entry(identity).or_default() -= bytes.cast_signed();
             }
             total += frames;
         }
@@ -361,9 +352,10 @@ impl<'t> Rules<'t> {
 
     /// Plans the deletion of the frames that are older than the retention at a time.
     pub(crate) fn expire(&mut self, time: u64) {
-        let retention = u64::try_from(self.limits.retention.as_micros()).unwrap_or(u64::MAX);
+        let retention =
+            u64::try_from(self.context.limits.retention.as_micros()).unwrap_or(u64::MAX);
         let before = time.saturating_sub(retention);
-        let filled = self.devices.values().filter(|it| it.state.frames > 0);
+        let filled = self.context.devices.values().filter(|it| it.state.frames > 0);
         self.deletions.extend(filled.map(|device| Deletion {
             peer: device.state.peer,
             // A position is at least the time at which its frame came.
@@ -453,17 +445,25 @@ impl<'t> Rules<'t> {
         if self.is_number_taken(&identity, certificate) {
             return refuse(Code::CERTIFICATE);
         }
-        let may_register = match token {
-            Some(token) => self.transaction.use_invitation(token, self.now)?,
-            None => is_known && !self.limits.invites_devices,
+        let invitation = match token {
+            Some(token) => self.transaction.use_invitation(token, self.context.now)?,
+            None if !is_known || self.context.limits.invites_devices => None,
+            None => (!self.transaction.is_removed(&identity)?).then(String::new),
         };
-        if !may_register {
-            return refuse(Code::TOKEN);
-        }
+        let Some(invitation) = invitation else { return refuse(Code::TOKEN) };
         self.put_person(person)?;
+        if token.is_some() {
+            self.transaction.set_removed(&identity, false)?;
+        }
         let (row, left) = match self.device(peer).map(|pending| pending.state.row) {
-            Some(row) => (row, self.drop_mailbox(peer)?),
-            None => (self.transaction.add_device(peer, &identity, certificate.as_bytes())?, None),
+            Some(row) => {
+                self.transaction.admit_device(row)?;
+                (row, self.drop_mailbox(peer)?)
+            }
+            None => {
+                let certificate = certificate.as_bytes();
+                (self.transaction.add_device(peer, &identity, certificate, &invitation)?, None)
+            }
         };
         let (frames, bytes) =
             left.as_ref().map_or((0, 0), |left| (left.state.frames, left.state.bytes));
@@ -472,6 +472,7 @@ impl<'t> Rules<'t> {
             peer: *peer,
             identity,
             certificate: certificate.as_bytes().to_vec(),
+            invitation,
             is_revoked: false,
             is_pending: is_other,
             window: Default::default(),
@@ -501,7 +502,7 @@ impl<'t> Rules<'t> {
     /// Returns true if another device of the identity has or had the number of a certificate.
     fn is_number_taken(&self, identity: &[u8; 32], certificate: &Certificate) -> bool {
         let number = certificate.keys().device;
-        let all = self.devices.values().chain(self.changed.values()).map(|it| &it.state);
+        let all = self.context.devices.values().chain(self.changed.values()).map(|it| &it.state);
         all.filter(|it| it.identity == *identity)
             .filter_map(|it| Certificate::from_bytes(&it.certificate).ok())
             .any(|it| it.keys().device == number && it.keys().peer_id != certificate.keys().peer_id)
@@ -522,7 +523,7 @@ impl<'t> Rules<'t> {
     fn put_person(&mut self, person: &PersonRecord) -> Result<(), StorageError> {
         let identity = *person.identity().ed25519().as_bytes();
         self.transaction.put_person(&identity, person.as_bytes())?;
-        let all = self.devices.values().chain(self.changed.values());
+        let all = self.context.devices.values().chain(self.changed.values());
         let own = all.filter(|it| it.state.identity == identity && !it.state.is_revoked);
         let own: HashSet<PeerId> = own.map(|it| it.state.peer).collect();
         for peer in own {
@@ -581,7 +582,7 @@ impl<'t> Rules<'t> {
             self.transaction.delete_one_time_bundles(state.row)?;
         }
         let stored = self.transaction.one_time_bundles(state.row)?;
-        let mut left = self.limits.bundles.saturating_sub(stored);
+        let mut left = self.context.limits.bundles.saturating_sub(stored);
         // One fallback bundle is kept, so that the last one alone is written.
         let is_fallback = |it: &&PrekeyBundle| it.kind() != PrekeyKind::OneTime;
         let fallback = publication.bundles.iter().rfind(is_fallback);
@@ -625,7 +626,7 @@ impl<'t> Rules<'t> {
         with_pending: bool,
     ) -> Result<Option<Person>, StorageError> {
         let Some(record) = self.transaction.person(identity)? else { return Ok(None) };
-        let unchanged = self.devices.iter().filter(|it| !self.changed.contains_key(it.0));
+        let unchanged = self.context.devices.iter().filter(|it| !self.changed.contains_key(it.0));
         let all = unchanged.map(|it| it.1).chain(self.changed.values()).map(|it| &it.state);
         let own = all.filter(|it| it.identity == *identity && !it.is_revoked);
         let own = own.filter(|it| with_pending || !it.is_pending);
@@ -642,9 +643,10 @@ impl<'t> Rules<'t> {
         let none = Answer::Refused(refused(Code::NONE));
         let Ok(device) = self.registered(device) else { return Ok(none) };
         let row = device.state.row;
-        let interval = u64::try_from(self.limits.bundle_interval.as_micros()).unwrap_or(u64::MAX);
-        let since = self.now.saturating_sub(interval);
-        let bundle = self.transaction.take_bundle(row, asker, since, self.now)?;
+        let interval =
+            u64::try_from(self.context.limits.bundle_interval.as_micros()).unwrap_or(u64::MAX);
+        let since = self.context.now.saturating_sub(interval);
+        let bundle = self.transaction.take_bundle(row, asker, since, self.context.now)?;
         Ok(bundle.map_or(none, |bundle| Answer::Prekey(Prekey { bundle: bundle.into() })))
     }
 }

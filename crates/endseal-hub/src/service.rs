@@ -27,8 +27,9 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use self::connections::{Connections, FIRST_WINDOW, PER_PEER, WHOLE_WINDOW};
+use self::connections::{Connections, FIRST_WINDOW, Newcomers, PER_PEER, WHOLE_WINDOW};
 use self::exchange::serve_exchange;
+use crate::budget::Budgets;
 use crate::command::Command;
 use crate::directory::Directory;
 use crate::error::ServeError;
@@ -44,8 +45,6 @@ const WAITING_KIB: usize = 32 << 10;
 const PAGES_KIB: usize = 64 << 10;
 /// Time within which an unregistered peer must register.
 const REGISTRATION: Duration = Duration::from_secs(10);
-/// Maximum number of simultaneous connections of unregistered peers.
-const MAX_UNREGISTERED: usize = 64;
 /// Maximum length of a request of an unregistered peer. It is enough for a registration.
 const REGISTRATION_LEN: usize = 65_536 + 4_096;
 /// Maximum number of simultaneous exchanges on a connection.
@@ -56,6 +55,9 @@ const CONNECTIONS: usize = 16_384;
 const SEND_WINDOW: u32 = 1 << 20;
 /// Interval at which expired frames are deleted.
 const EXPIRY: Duration = Duration::from_secs(600);
+
+/// Interval at which changes of other processes are looked for.
+const RELOAD: Duration = Duration::from_secs(1);
 
 /// A hub that serves until it is dropped.
 #[allow(missing_debug_implementations, reason = "its endpoint holds a key")]
@@ -74,16 +76,13 @@ pub(crate) struct ServiceState {
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) reads: mpsc::Sender<Read>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) budgets: Arc<Budgets>,
     pub(crate) directory: Directory,
     /// Memory that is left for frames that wait for their commit, in KiB.
     pub(crate) memory: Arc<Semaphore>,
     /// Memory that is left for pages of mailboxes which nodes have not received yet, in KiB.
     pub(crate) pages: Arc<Semaphore>,
-    /// Permits for connections of unregistered peers.
-    pub(crate) unregistered: Arc<Semaphore>,
-    /// Permits for further connections of unregistered peers, which are closed with a message that
-    /// states the reason. Without such a permit a connection is cut at once.
-    pub(crate) refusals: Arc<Semaphore>,
+    pub(crate) newcomers: Newcomers,
     pub(crate) connections: Connections,
     /// The number of the latest subscription of each peer. A subscription ends when a newer one
     /// begins.
@@ -109,17 +108,19 @@ impl Hub {
         let directory = Directory::default();
         let metrics = Arc::new(Metrics::default());
         let reads = reader::start(store.reader()?)?;
-        let commands = writer::start(store, limits, directory.clone(), Arc::clone(&metrics))?;
+        let budgets = Arc::new(Budgets::new(&limits));
+        let (of_all, counted) = (Arc::clone(&budgets), Arc::clone(&metrics));
+        let commands = writer::start(store, limits, directory.clone(), counted, of_all)?;
         let service = ServiceState {
             peer_id: key.peer_id(),
             commands,
             reads,
             metrics,
+            budgets,
             directory,
             memory: Arc::new(Semaphore::new(WAITING_KIB)),
             pages: Arc::new(Semaphore::new(PAGES_KIB)),
-            unregistered: Arc::new(Semaphore::new(MAX_UNREGISTERED)),
-            refusals: Arc::new(Semaphore::new(MAX_UNREGISTERED)),
+            newcomers: Newcomers::default(),
             connections: Connections::default(),
             subscriptions: Arc::default(),
         };
@@ -140,7 +141,8 @@ impl Hub {
         let everybody = Accept::when(|_| true);
         let endpoint = Endpoint::bind_with(address, key, policy, everybody, transport)?;
         let accepting = tokio::spawn(accept(endpoint.clone(), service.clone())).abort_handle();
-        tokio::spawn(expire(service.commands.downgrade()));
+        tokio::spawn(repeat(service.commands.downgrade(), EXPIRY, || Command::Expire));
+        tokio::spawn(repeat(service.commands.downgrade(), RELOAD, || Command::Reload));
         Ok(Self { endpoint, service, accepting })
     }
 
@@ -257,13 +259,14 @@ async fn accept(endpoint: Endpoint, service: ServiceState) {
     }
 }
 
-async fn expire(commands: mpsc::WeakSender<Command>) {
-    let mut clock = interval(EXPIRY);
+/// Sends a command at once and then at an interval.
+async fn repeat(commands: mpsc::WeakSender<Command>, every: Duration, command: fn() -> Command) {
+    let mut clock = interval(every);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         clock.tick().await;
         let Some(commands) = commands.upgrade() else { return };
-        if commands.send(Command::Expire).await.is_err() {
+        if commands.send(command()).await.is_err() {
             return;
         }
     }
@@ -272,17 +275,9 @@ async fn expire(commands: mpsc::WeakSender<Command>) {
 async fn serve_connection(connection: Connection, service: ServiceState) {
     let peer = connection.peer();
     if service.directory.state(&peer) == RegistrationState::Unknown {
-        // Unregistered peers cannot use up the connections of registered peers.
-        let Ok(_permit) = service.unregistered.try_acquire() else {
-            service.metrics.unregistered_refused.fetch_add(1, Relaxed);
-            // While the close message waits for an acknowledgement, the connection still counts
-            // towards the total of the transport.
-            match service.refusals.try_acquire() {
-                Ok(_permit) => connection.close(CloseCode::Busy).await,
-                Err(_) => connection.abort(CloseCode::Busy),
-            }
-            return;
-        };
+        if let Some(oldest) = service.newcomers.enter(&connection) {
+            oldest.abort(CloseCode::Busy);
+        }
         let _open = service.metrics.unregistered();
         // The peer may open one exchange for its registration, and no other one.
         let registered = async {
@@ -290,7 +285,9 @@ async fn serve_connection(connection: Connection, service: ServiceState) {
             serve_exchange(peer, sender, receiver, service.clone()).await;
             (service.directory.state(&peer) == RegistrationState::Registered).then_some(())
         };
-        if timeout(REGISTRATION, registered).await.ok().flatten().is_none() {
+        let is_registered = timeout(REGISTRATION, registered).await.ok().flatten().is_some();
+        service.newcomers.leave(&peer);
+        if !is_registered {
             service.metrics.unregistered_refused.fetch_add(1, Relaxed);
             connection.close(CloseCode::Refused).await;
             return;

@@ -25,6 +25,8 @@ pub struct DeviceState {
     pub identity: [u8; 32],
     /// The certificate of the device.
     pub certificate: Vec<u8>,
+    /// The name of the invitation with which it registered; empty if it had none.
+    pub invitation: String,
     /// True if the person record no longer contains the device.
     pub is_revoked: bool,
     /// True if another device of the person has registered it, and it has not done so itself: its
@@ -96,6 +98,18 @@ pub struct Space {
     pub free: u64,
 }
 
+/// An invitation with which devices can register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
+pub struct OpenInvitation {
+    /// Its name.
+    pub name: String,
+    /// The time at which it expires, in microseconds since 1970.
+    pub expires: u64,
+    /// The number of devices that can still register with it.
+    pub uses: u32,
+}
+
 /// Figures about a store, for its metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "figures that stores of others have")]
@@ -124,6 +138,18 @@ pub trait HubStore: Send + 'static {
         &mut self,
         work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), StorageError>,
     ) -> Result<(), StorageError>;
+
+    /// Returns true if another process has changed the store since the last call.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn was_changed(&mut self) -> Result<bool, StorageError>;
+
+    /// Returns the invitations that have uses left, ordered by name.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn invitations(&mut self) -> Result<Vec<OpenInvitation>, StorageError>;
 
     /// Returns what waits in each mailbox, by sender.
     ///
@@ -249,7 +275,8 @@ pub trait HubTransaction {
     fn delete_deliveries(&mut self, device: DeviceRow, up_to: u64)
     -> Result<Deleted, StorageError>;
 
-    /// Adds a device with an empty mailbox. Returns its number.
+    /// Adds a device with an empty mailbox, which registered with the invitation of this name.
+    /// Returns its number.
     ///
     /// # Errors
     /// [`StorageError`] if the database cannot be written.
@@ -258,13 +285,46 @@ pub trait HubTransaction {
         peer: &PeerId,
         identity: &[u8; 32],
         certificate: &[u8],
+        invitation: &str,
     ) -> Result<DeviceRow, StorageError>;
 
-    /// Writes all fields of a device except its peer id and identity.
+    /// Writes all fields of a device except its peer id. A device that is revoked stays so, as
+    /// another process may have revoked it since.
     ///
     /// # Errors
     /// [`StorageError`] if the database cannot be written.
     fn update_device(&mut self, device: &DeviceState) -> Result<(), StorageError>;
+
+    /// Revokes a device at once, whatever its person record says. The frames that wait for it are
+    /// deleted by the hub.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be written.
+    fn revoke_device(&mut self, device: DeviceRow) -> Result<(), StorageError>;
+
+    /// Admits a device again that never proved its key, and was revoked.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be written.
+    fn admit_device(&mut self, device: DeviceRow) -> Result<(), StorageError>;
+
+    /// Notes that a person was removed, or that an invitation has brought it back.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be written.
+    fn set_removed(&mut self, identity: &[u8; 32], is_removed: bool) -> Result<(), StorageError>;
+
+    /// Returns true if a person was removed.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn is_removed(&mut self, identity: &[u8; 32]) -> Result<bool, StorageError>;
+
+    /// Deletes the invitations of a name. Returns their number.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be written.
+    fn revoke_invitations(&mut self, name: &str) -> Result<usize, StorageError>;
 
     /// Returns the person record of an identity.
     ///
@@ -290,12 +350,16 @@ pub trait HubTransaction {
         uses: u32,
     ) -> Result<(), StorageError>;
 
-    /// Uses an invitation once. Returns false if the invitation does not exist, has expired or is
-    /// used up.
+    /// Uses an invitation once, and returns its name. `None` if the invitation does not exist, has
+    /// expired or is used up.
     ///
     /// # Errors
     /// [`StorageError`] if the database cannot be written.
-    fn use_invitation(&mut self, token: &[u8; 32], now: u64) -> Result<bool, StorageError>;
+    fn use_invitation(
+        &mut self,
+        token: &[u8; 32],
+        now: u64,
+    ) -> Result<Option<String>, StorageError>;
 
     /// Adds a prekey bundle, unless it is stored already or was handed out before. A fallback
     /// bundle replaces the earlier fallback.

@@ -11,13 +11,14 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_keyring::PeerIdText;
 use tokio::sync::mpsc;
 
+use crate::budget::Budgets;
 use crate::command::{Command, MailboxEnd, refused};
 use crate::directory::Directory;
 use crate::error::ServeError;
 use crate::expiry_clock::ExpiryClock;
 use crate::limits::HubLimits;
 use crate::metrics::Metrics;
-use crate::rules::{Changes, Deletion, DeletionReason, Device, Rules, Volatile};
+use crate::rules::{Changes, Context, Deletion, DeletionReason, Device, Rules};
 use crate::store::{DeviceState, HubStore, Space, StorageError};
 
 /// Maximum number of commands that wait for the writer.
@@ -38,6 +39,7 @@ pub(crate) fn start(
     limits: HubLimits,
     directory: Directory,
     metrics: Arc<Metrics>,
+    budgets: Arc<Budgets>,
 ) -> Result<mpsc::Sender<Command>, ServeError> {
     let states = store.devices()?;
     let by_row: HashMap<_, _> = states.iter().map(|state| (state.row, state.peer)).collect();
@@ -54,11 +56,13 @@ pub(crate) fn start(
         (state.peer, Device::new(state))
     });
     let mut devices: HashMap<PeerId, Device> = devices.collect();
+    let mut totals = HashMap::<_, u64>::new();
     for (mailbox, share) in store.shares()? {
         let sender = devices.get(&share.sender).map(|sender| sender.state.identity);
         let mailbox = by_row.get(&mailbox).and_then(|peer| devices.get_mut(peer));
         if let (Some(sender), Some(mailbox)) = (sender, mailbox) {
             mailbox.add_share(sender, share.frames, share.bytes);
+            *totals.entry(sender).or_default() += share.bytes;
         }
     }
     let mut noted = 0;
@@ -69,9 +73,20 @@ pub(crate) fn start(
     })?;
     let clock = ExpiryClock::new(noted, now(), grace, Instant::now());
     let (sender, receiver) = mpsc::channel(WAITING);
-    let volatile = HashMap::new();
-    let mut writer =
-        Writer { store, limits, directory, devices, volatile, deletions, metrics, clock, noted };
+    let told = HashMap::new();
+    let mut writer = Writer {
+        store,
+        limits,
+        directory,
+        devices,
+        told,
+        budgets,
+        totals,
+        deletions,
+        metrics,
+        clock,
+        noted,
+    };
     let room = writer.room();
     if room == 0 {
         tracing::warn!(target: "hub", "there is no space for frames, which are refused");
@@ -86,7 +101,10 @@ struct Writer<S> {
     limits: HubLimits,
     directory: Directory,
     devices: HashMap<PeerId, Device>,
-    volatile: HashMap<PeerId, Volatile>,
+    told: HashMap<PeerId, u64>,
+    budgets: Arc<Budgets>,
+    /// Bytes that wait in all mailboxes, by the identities of the senders.
+    totals: HashMap<[u8; 32], u64>,
     /// Frames that are to be deleted.
     deletions: VecDeque<Deletion>,
     metrics: Arc<Metrics>,
@@ -101,6 +119,7 @@ enum Outcome {
     Mailbox(Option<MailboxEnd>),
     Answer(Answer),
     Expires,
+    Reloaded,
     Probed,
 }
 
@@ -121,6 +140,11 @@ impl<S: HubStore> Writer<S> {
             {
                 return;
             }
+            // Commands of the operator change the database beside the hub.
+            if let Err(cause) = self.reload() {
+                self.failed(&cause);
+            }
+            batch.retain(|command| !matches!(command, Command::Reload));
             let is_idle = batch.is_empty() && self.deletions.is_empty();
             has_work = if is_idle { self.shrink() } else { self.write(&mut batch) };
             // Everything else waits until there are commands again.
@@ -128,6 +152,29 @@ impl<S: HubStore> Writer<S> {
                 return;
             }
         }
+    }
+
+    /// Adopts the devices that another process has revoked.
+    fn reload(&mut self) -> Result<(), StorageError> {
+        if !self.store.was_changed()? {
+            return Ok(());
+        }
+        for found in self.store.devices()?.into_iter().filter(|found| found.is_revoked) {
+            let Some(Device { state, .. }) = self.devices.get_mut(&found.peer) else { continue };
+            if state.is_revoked {
+                continue;
+            }
+            state.is_revoked = true;
+            self.directory.set(state);
+            self.deletions.push_back(Deletion {
+                peer: state.peer,
+                up_to: state.last,
+                reason: DeletionReason::Dropped,
+            });
+            let device = PeerIdText::from(state.peer);
+            tracing::info!(target: "hub", %device, "a device was removed");
+        }
+        Ok(())
     }
 
     /// Gives unused space back. Returns true if there is more of it.
@@ -149,7 +196,7 @@ impl<S: HubStore> Writer<S> {
     fn write(&mut self, batch: &mut Vec<Command>) -> bool {
         let mut written = self.transact(batch);
         let is_put = |command: &mut Command| matches!(command, Command::Put(_));
-        if matches!(written, Err(StorageError::Full)) && batch.iter_mut().any(|it| is_put(it)) {
+        if matches!(written, Err(StorageError::Full)) && batch.iter_mut().any(&is_put) {
             // What frees space goes on without what needs it.
             batch.extract_if(.., is_put).for_each(refuse);
             self.failed(&StorageError::Full);
@@ -173,7 +220,18 @@ impl<S: HubStore> Writer<S> {
 
     fn transact(&mut self, batch: &mut Vec<Command>) -> Result<(), StorageError> {
         let room = self.room();
-        let Self { store, limits, devices, volatile, deletions, directory, metrics, .. } = self;
+        let Self {
+            store,
+            limits,
+            devices,
+            told,
+            budgets,
+            totals,
+            deletions,
+            directory,
+            metrics,
+            ..
+        } = self;
         let mut done: Option<(Vec<Outcome>, Changes, usize, u64)> = None;
         let mut worked = Instant::now();
         let mut expires = None;
@@ -182,7 +240,9 @@ impl<S: HubStore> Writer<S> {
         }
         let is_noted = expires.is_some_and(|time| time.abs_diff(self.noted) >= NOTE_EVERY);
         store.transact(&mut |transaction| {
-            let mut rules = Rules::new(devices, volatile, transaction, limits, room, now());
+            let now = now();
+            let context = Context { devices, told, budgets, totals, limits, room, now };
+            let mut rules = Rules::new(context, transaction);
             let outcomes = batch.iter().map(|command| execute(&mut rules, command, expires));
             let outcomes = outcomes.collect::<Result<_, _>>()?;
             if let Some(time) = expires.filter(|_| is_noted) {
@@ -210,6 +270,13 @@ impl<S: HubStore> Writer<S> {
         deletions.extend(changes.deletions);
         if expired > 0 {
             tracing::info!(target: "hub", frames = expired, "frames expired");
+        }
+        for (sender, bytes) in changes.added {
+            let total = totals.entry(sender).or_default();
+            *total = total.saturating_add_signed(bytes);
+            if *total == 0 {
+                totals.remove(&sender);
+            }
         }
         metrics.commit(worked.elapsed(), changes.stored);
         for (peer, device) in changes.devices {
@@ -265,11 +332,6 @@ fn execute(
     command: &Command,
     expires: Option<u64>,
 ) -> Result<Outcome, StorageError> {
-    if let Some((peer, cost)) = cost(command)
-        && let Err(refused) = rules.charge(peer, cost)
-    {
-        return Ok(Outcome::Answer(Answer::Refused(refused)));
-    }
     Ok(match command {
         Command::Put(put) => Outcome::Put(rules.put(put)?),
         Command::Acknowledge { peer, position, told, .. } => {
@@ -289,28 +351,12 @@ fn execute(
             rules.expire(expires.unwrap_or_default());
             Outcome::Expires
         }
+        Command::Reload => Outcome::Reloaded,
         Command::Probe(_) => {
             rules.probe()?;
             Outcome::Probed
         }
     })
-}
-
-/// Returns the peer that pays for a request before it is executed, and the cost in frames. A frame
-/// is paid when it is stored; an acknowledgement frees space, and costs nothing.
-const fn cost(command: &Command) -> Option<(&PeerId, usize)> {
-    match command {
-        Command::Hello { peer, .. }
-        | Command::Register { peer, .. }
-        | Command::Find { peer, .. }
-        | Command::Take { peer, .. } => Some((peer, 1)),
-        Command::Publish { peer, publication, .. } => Some((peer, 1 + publication.bundles.len())),
-        Command::Put(_)
-        | Command::Acknowledge { .. }
-        | Command::Recover { .. }
-        | Command::Expire
-        | Command::Probe(_) => None,
-    }
 }
 
 /// Logs that a device is new, or that it was revoked.
@@ -364,7 +410,7 @@ fn refuse(command: Command) {
         | Command::Find { answer, .. }
         | Command::Take { answer, .. }
         | Command::Recover { answer, .. } => drop(answer.send(Answer::Refused(refusal()))),
-        Command::Acknowledge { .. } | Command::Expire | Command::Probe(_) => {}
+        Command::Acknowledge { .. } | Command::Expire | Command::Reload | Command::Probe(_) => {}
     }
 }
 

@@ -2,9 +2,12 @@
 
 mod backup;
 mod check;
+mod invitations;
 mod invite;
 mod people;
 mod place;
+mod remove;
+mod restore;
 mod serve;
 mod stats;
 
@@ -28,9 +31,12 @@ pub(crate) struct Args {
 enum Command {
     Serve(serve::Args),
     Invite(invite::Args),
+    Invitations(invitations::Args),
     People(people::Args),
+    Remove(remove::Args),
     Stats(stats::Args),
     Backup(backup::Args),
+    Restore(restore::Args),
     Check(check::Args),
 }
 
@@ -38,9 +44,12 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     match &args.command {
         Command::Serve(args) => serve::run(args, ctx),
         Command::Invite(args) => invite::run(args, ctx),
+        Command::Invitations(args) => invitations::run(args, ctx),
         Command::People(args) => people::run(args, ctx),
+        Command::Remove(args) => remove::run(args, ctx),
         Command::Stats(args) => stats::run(args, ctx),
         Command::Backup(args) => backup::run(args, ctx),
+        Command::Restore(args) => restore::run(args, ctx),
         Command::Check(args) => check::run(args, ctx),
     }
 }

@@ -133,3 +133,107 @@ fn a_hub_says_where_its_metrics_are_and_keeps_to_its_rate() {
     assert_eq!(hub.end().0, Some(0));
     assert!(TcpStream::connect(address).is_err(), "it listens no more");
 }
+
+/// Starts a hub with two people who know each other.
+fn hub_of<'a>(scratch: &'a Scratch) -> (Listener, Person<'a>, [Person<'a>; 2]) {
+    let owner = Person { name: "owner", scratch };
+    let hub = Listener::of(owner.command(&SERVE));
+    let [alice, bob] = ["alice", "bob"].map(|name| Person::new(name, scratch));
+    for (one, other) in [(&alice, &bob), (&bob, &alice)] {
+        one.knows(other);
+        join(&owner, &hub, one);
+    }
+    (hub, owner, [alice, bob])
+}
+
+fn join(owner: &Person<'_>, hub: &Listener, person: &Person<'_>) {
+    let file = format!("{}.invite", person.name);
+    owner.run(&["hub", "invite", person.name, "--at", hub.host(), "-o", &file]).ok();
+    person.run(&["join", &file]).ok();
+}
+
+#[test]
+fn a_person_is_put_out_and_comes_back_with_an_invitation_alone() {
+    let scratch = Scratch::new();
+    let (hub, owner, [alice, bob]) = hub_of(&scratch);
+    let people = owner.run(&["hub", "people"]).ok();
+    assert!(people.text().contains("bob  endseal1"), "{}", people.text());
+    alice.run(&["say", "bob", "waits"]).ok();
+    alice.run(&["sync"]).ok();
+    let removed = owner.run(&["--json", "hub", "remove", "bob"]).ok().json();
+    assert_eq!(removed["devices"], 1);
+    bob.run(&["sync"]).fails(1, "revoked");
+    owner.run(&["hub", "remove", "carol"]).fails(1, "no one has joined as 'carol'");
+    // New keys do not suffice.
+    bob.run(&["devices", "renew"]).fails(1, "");
+    let people = owner.run(&["--json", "hub", "people"]).ok().json();
+    let rows = people["devices"].as_array().unwrap();
+    let of_bob = rows.iter().find(|row| row["invitation"] == "bob").unwrap();
+    assert_eq!((&of_bob["state"], &of_bob["waiting"]), (&"revoked".into(), &0.into()));
+    drop(hub);
+}
+
+#[test]
+fn invitations_are_listed_and_revoked() {
+    let scratch = Scratch::new();
+    let owner = Person { name: "owner", scratch: &scratch };
+    let hub = Listener::of(owner.command(&SERVE));
+    owner
+        .run(&["hub", "invite", "bob", "--at", hub.host(), "--uses", "3", "-o", "bob.invite"])
+        .ok();
+    let bob = Person::new("bob", &scratch);
+    bob.run(&["join", "bob.invite"]).ok();
+    let listed = owner.run(&["--json", "hub", "invitations"]).ok().json();
+    assert_eq!(
+        (&listed["invitations"][0]["name"], &listed["invitations"][0]["uses"]),
+        (&"bob".into(), &2.into())
+    );
+    owner.run(&["hub", "invitations", "--revoke", "bob"]).ok();
+    owner.run(&["hub", "invitations", "--revoke", "bob"]).fails(1, "there is no invitation 'bob'");
+    assert_eq!(owner.run(&["hub", "invitations"]).ok().text(), "");
+    Person::new("carol", &scratch).run(&["join", "bob.invite"]).fails(1, "used up, expired");
+}
+
+#[test]
+fn a_hub_that_was_put_back_gives_nothing_out_twice() {
+    let scratch = Scratch::new();
+    let (hub, owner, [alice, bob]) = hub_of(&scratch);
+    owner.run(&["hub", "invite", "carol", "--at", hub.host(), "-o", "carol.invite"]).ok();
+    owner.run(&["hub", "backup", "copy.db"]).ok();
+    let carol = Person::new("carol", &scratch);
+    carol.run(&["join", "carol.invite"]).ok();
+    alice.run(&["say", "bob", "after the copy"]).ok();
+    alice.run(&["sync"]).ok();
+    owner.run(&["hub", "restore", "copy.db"]).fails(3, "the hub of this folder runs already");
+    drop(hub);
+    owner.scratch.write("no.db", "something else");
+    owner.run(&["hub", "restore", "no.db"]).fails(1, "is no backup of a hub");
+    let restored = owner.run(&["--json", "hub", "restore", "copy.db"]).ok().json();
+    assert_eq!((&restored["devices"], &restored["dropped_invitations"]), (&2.into(), &1.into()));
+    assert!(restored["dropped_prekeys"].as_u64().unwrap() >= 100);
+    let hub = Listener::of(owner.command(&[
+        "hub",
+        "serve",
+        "--listen",
+        hub_address(&alice).as_str(),
+        "--quiet",
+    ]));
+    // What the hub forgot is sent again, and what was used is used.
+    carol.run(&["sync"]).fails(1, "not registered");
+    Person::new("mallory", &scratch).run(&["join", "carol.invite"]).fails(1, "used up, expired");
+    for person in [&alice, &bob, &alice, &bob] {
+        person.run(&["sync"]).ok();
+    }
+    assert!(bob.run(&["inbox"]).ok().text().contains("after the copy"));
+    drop(hub);
+    // A folder that lost its database is not a new hub.
+    std::fs::remove_file(scratch.path("owner/hub/hub.db")).unwrap();
+    owner.run(&SERVE).fails(4, "endseal hub restore");
+    owner.run(&["hub", "check"]).fails(4, "there is no file");
+}
+
+/// The address of a person's hub.
+fn hub_address(person: &Person<'_>) -> String {
+    let status = person.run(&["--json", "status"]).ok().json();
+    status["hub"].as_str().unwrap().to_owned()
+}

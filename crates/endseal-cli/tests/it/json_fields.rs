@@ -115,8 +115,17 @@ const SIGNER: [&str; 19] = [
     "signer sign-in",
     "signer status",
 ];
-const HUB: [&str; 6] =
-    ["hub serve", "hub invite", "hub people", "hub stats", "hub backup", "hub check"];
+const HUB: [&str; 9] = [
+    "hub serve",
+    "hub invite",
+    "hub invitations",
+    "hub people",
+    "hub remove",
+    "hub stats",
+    "hub backup",
+    "hub restore",
+    "hub check",
+];
 const MESSAGES: [&str; 20] = [
     "join",
     "say",
@@ -509,13 +518,17 @@ fn fields_of_the_hub_are_documented() {
     let peer = endseal_transport::PeerId::from_bytes(&[1; 32]);
     let add = SqliteStore::open(&scratch.path("owner/hub/hub.db")).unwrap().transact(&mut |it| {
         it.put_person(&[2; 32], b"a record")?;
-        it.add_device(&peer, &[2; 32], b"a certificate").map(drop)
+        it.add_device(&peer, &[2; 32], b"a certificate", "bob").map(drop)
     });
     add.unwrap();
     seen.run(&owner, &["hub", "people"]);
+    seen.run(&owner, &["hub", "invitations"]);
+    seen.run(&owner, &["hub", "invitations", "--revoke", "bob"]);
     seen.run(&owner, &["hub", "stats"]);
     seen.run(&owner, &["hub", "backup", "copy.db"]);
     seen.run(&owner, &["hub", "check"]);
+    seen.run(&owner, &["hub", "remove", "bob"]);
+    seen.run(&owner, &["hub", "restore", "copy.db"]);
     seen.check(&HUB);
 }
 

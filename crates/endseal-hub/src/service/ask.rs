@@ -1,14 +1,18 @@
 //! Requests that the writer answers.
 
+use std::time::Duration;
+
 use endseal_codec::hub::{Answer, ByView, Code, PublishView, RegisterView};
 use endseal_crypto::peer_id::PeerId;
-use endseal_delivery::hub::Action;
+use endseal_delivery::hub::{Action, RegistrationState};
 use endseal_keyring::device::{Certificate, PrekeyBundle};
 use endseal_keyring::{JoinToken, PersonRecord};
 use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 use super::ServiceState;
 use crate::command::{By, Command, Publication, Registration, refused};
+use crate::writer;
 
 /// An answer that the writer will send.
 pub(super) struct Asked(oneshot::Receiver<Answer>);
@@ -20,9 +24,24 @@ impl Asked {
     }
 }
 
-/// Sends the command for a request to the writer.
+/// Bundles of a publication that cost as much as a frame.
+const BUNDLES_PER_FRAME: usize = 4;
+/// Limit on the time for which a refusal is kept back.
+const MAX_DELAY: Duration = Duration::from_secs(1);
+
+/// Sends the command for a request to the writer, if the budget of the device pays for it. Else the
+/// refusal comes late, so that a device which does not wait as it is told asks no more often.
 pub(super) async fn ask(action: Action<'_>, peer: PeerId, service: &ServiceState) -> Asked {
     let (answer, answered) = oneshot::channel();
+    let is_registered = service.directory.state(&peer) == RegistrationState::Registered;
+    if let Some(cost) = cost(&action)
+        && is_registered
+        && let Err(refused) = service.budgets.take(&peer, cost, writer::now())
+    {
+        sleep(Duration::from_millis(refused.wait).min(MAX_DELAY)).await;
+        drop(answer.send(Answer::Refused(refused)));
+        return Asked(answered);
+    }
     let command = match action {
         Action::Hello => Ok(Command::Hello { peer, answer }),
         Action::Register(register) => match registration(&register) {
@@ -34,10 +53,10 @@ pub(super) async fn ask(action: Action<'_>, peer: PeerId, service: &ServiceState
             None => Err((Code::CERTIFICATE, answer)),
         },
         Action::Find(ByView::Identity(identity)) => {
-            Ok(Command::Find { peer, by: By::Identity(*identity), answer })
+            Ok(Command::Find { by: By::Identity(*identity), answer })
         }
         Action::Find(ByView::Peer(device)) => {
-            Ok(Command::Find { peer, by: By::Peer(PeerId::from_bytes(device)), answer })
+            Ok(Command::Find { by: By::Peer(PeerId::from_bytes(device)), answer })
         }
         Action::Take(device) => Ok(Command::Take { peer, device, answer }),
         Action::Recover(identity, proof) => match proof.verify(identity, &service.peer_id, &peer) {
@@ -53,6 +72,16 @@ pub(super) async fn ask(action: Action<'_>, peer: PeerId, service: &ServiceState
         Err((code, answer)) => drop(answer.send(Answer::Refused(refused(code)))),
     }
     Asked(answered)
+}
+
+/// Returns the cost of a request in frames, before anything of it is verified. A frame is paid when
+/// it is stored; an acknowledgement frees space, and costs nothing.
+fn cost(action: &Action<'_>) -> Option<usize> {
+    match action {
+        Action::Hello | Action::Register(_) | Action::Find(_) | Action::Take(_) => Some(1),
+        Action::Publish(publish) => Some(1 + publish.bundles.iter().count() / BUNDLES_PER_FRAME),
+        _ => None,
+    }
 }
 
 fn registration(register: &RegisterView<'_>) -> Option<Box<Registration>> {

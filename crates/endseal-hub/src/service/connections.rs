@@ -12,6 +12,8 @@ use tokio::sync::Semaphore;
 /// connection of another command.
 pub(super) const PER_PEER: usize = 10;
 
+/// Maximum number of simultaneous connections of unregistered peers.
+const MAX_UNREGISTERED: usize = 64;
 /// Connections of a peer that get the whole window. Further ones work with the first, as after the
 /// total is used up.
 const WIDE_PER_PEER: usize = 4;
@@ -101,13 +103,6 @@ impl Connections {
         Place { connections: self.clone(), peer, number, memory }
     }
 
-    /// Closes the connections of a peer.
-    pub(super) fn close(&self, peer: &PeerId, code: CloseCode) {
-        let table = self.table();
-        let connections = table.peers.get(peer).into_iter().flat_map(|peer| &peer.connections);
-        connections.for_each(|(_, connection)| connection.abort(code));
-    }
-
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -144,5 +139,26 @@ impl Drop for Place {
         if ours.connections.is_empty() {
             table.peers.remove(&self.peer);
         }
+    }
+}
+
+/// The newest connections of unregistered peers. A further one closes the oldest, so that peers
+/// which stay keep out no one who registers at once.
+#[derive(Clone, Default)]
+pub(crate) struct Newcomers(Arc<Mutex<VecDeque<Connection>>>);
+
+impl Newcomers {
+    /// Records a connection. Returns the one that must go, if there are too many now.
+    pub(super) fn enter(&self, connection: &Connection) -> Option<Connection> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|it| it.close_reason().is_none());
+        all.push_back(connection.clone());
+        if all.len() > MAX_UNREGISTERED { all.pop_front() } else { None }
+    }
+
+    /// Removes the connections of a peer, which has registered or is gone.
+    pub(super) fn leave(&self, peer: &PeerId) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|it| it.peer() != *peer);
     }
 }

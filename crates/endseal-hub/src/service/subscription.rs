@@ -228,7 +228,7 @@ async fn send(
 /// Returns when a page has been on its way for too long while others have no memory for theirs.
 async fn stalled(service: &ServiceState) {
     sleep(PAGE_TIME).await;
-    while service.pages.available_permits() >= PAGE_BYTES as usize / 1_024 {
+    while service.pages.available_permits() >= kib(PAGE_BYTES) as usize {
         sleep(Duration::from_secs(1)).await;
     }
 }

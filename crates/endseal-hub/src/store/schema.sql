@@ -1,9 +1,11 @@
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE invitation (token BLOB PRIMARY KEY, name TEXT NOT NULL, expires INTEGER NOT NULL,
     uses INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE person (identity BLOB PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
+-- A person who was removed comes back with an invitation alone.
+CREATE TABLE person (identity BLOB PRIMARY KEY, record BLOB NOT NULL,
+    removed INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE device (id INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, identity BLOB NOT NULL,
-    certificate BLOB NOT NULL, revoked INTEGER NOT NULL, pending INTEGER NOT NULL, seen BLOB,
+    certificate BLOB NOT NULL, invitation TEXT NOT NULL, revoked INTEGER NOT NULL, pending INTEGER NOT NULL, seen BLOB,
     last INTEGER NOT NULL, gap_count INTEGER NOT NULL, gap_position INTEGER NOT NULL, frames INTEGER NOT NULL,
     bytes INTEGER NOT NULL, acknowledged INTEGER NOT NULL, published INTEGER NOT NULL,
     dropped INTEGER NOT NULL);

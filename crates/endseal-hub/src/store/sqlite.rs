@@ -1,7 +1,7 @@
 //! Storage in SQLite.
 
 use std::collections::HashMap;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,8 +13,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, Transaction, 
 use crate::digest::short_digest;
 
 use super::{
-    Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, Share, Space,
-    StorageError, StoreState,
+    Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, OpenInvitation,
+    Share, Space, StorageError, StoreState,
 };
 
 /// The application id of the file: "ehub" in ASCII.
@@ -51,6 +51,8 @@ const SETTINGS: &str = "
 pub struct SqliteStore {
     path: PathBuf,
     connection: Connection,
+    /// SQLite's count of the changes of others, as it was read last.
+    version: Option<i64>,
 }
 
 impl SqliteStore {
@@ -81,20 +83,57 @@ impl SqliteStore {
             _ => return Err(StorageError::Format("it is another database")),
         }
         transaction.commit()?;
-        Ok(Self { path: path.to_owned(), connection })
+        Ok(Self { path: path.to_owned(), connection, version: None })
     }
 
-    /// Copies the database to a new file while it is in use.
+    /// Opens the database of a hub, which must exist: an empty one in the place of one that is gone
+    /// would be a hub that knows no one.
     ///
     /// # Errors
-    /// [`StorageError`] if the file exists or cannot be created, or if copying fails.
-    pub fn backup(&self, to: &Path) -> Result<(), StorageError> {
-        let file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(to);
-        file.map_err(|_| StorageError::Format("the copy cannot be made"))?;
-        let mut copy = connect(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    /// As for [`Self::open`], and if there is no file or an empty one.
+    pub fn open_existing(path: &Path) -> Result<Self, StorageError> {
+        match fs::metadata(path) {
+            Ok(file) if file.len() > 0 => Self::open(path),
+            Ok(_) => Err(StorageError::Format("it is empty")),
+            Err(_) => Err(StorageError::Format("there is no file")),
+        }
+    }
+
+    /// Copies the database to a file while it is in use. The file MUST be a new one for this copy
+    /// alone: after an error it holds a part.
+    ///
+    /// # Errors
+    /// [`StorageError`] if copying fails.
+    pub fn copy_to(&self, file: &Path) -> Result<(), StorageError> {
+        let mode = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut copy = connect(file, mode)?;
         let backup = rusqlite::backup::Backup::new(&self.connection, &mut copy)?;
         backup.run_to_completion(1_000, Duration::ZERO, None)?;
-        Ok(())
+        drop(backup);
+        drop(copy);
+        Self::open(file)?.into_one_file()
+    }
+
+    /// Closes the database in a form without a log beside it.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the log cannot be written back.
+    pub fn into_one_file(self) -> Result<(), StorageError> {
+        Ok(self.connection.pragma_update(None, "journal_mode", "DELETE")?)
+    }
+
+    /// Deletes what must not be used after a database was put back: one-time prekeys may have been
+    /// given out since, and invitations used. Owners publish new prekeys with their next visit.
+    /// Returns the numbers of deleted prekeys and invitations.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be written.
+    pub fn forget_single_use(&mut self) -> Result<(usize, usize), StorageError> {
+        let transaction = self.connection.transaction()?;
+        let prekeys = transaction.execute("DELETE FROM prekey WHERE one_time = 1", [])?;
+        let invitations = transaction.execute("DELETE FROM invitation WHERE uses > 0", [])?;
+        transaction.commit()?;
+        Ok((prekeys, invitations))
     }
 
     /// Checks every page and every reference. Returns a description of each fault.
@@ -172,7 +211,7 @@ impl HubStore for SqliteStore {
     fn devices(&mut self) -> Result<Vec<DeviceState>, StorageError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, peer, identity, certificate, revoked, seen, last, gap_count, gap_position,
-                frames, bytes, acknowledged, published, dropped, pending FROM device",
+                frames, bytes, acknowledged, published, dropped, pending, invitation FROM device",
         )?;
         let devices = statement.query_map([], |row| {
             let seen: Option<Vec<u8>> = row.get(5)?;
@@ -200,6 +239,7 @@ impl HubStore for SqliteStore {
                 published: unsigned(row, 12)?,
                 dropped: unsigned(row, 13)?,
                 is_pending: row.get(14)?,
+                invitation: row.get(15)?,
             })
         })?;
         Ok(devices.collect::<Result<_, _>>()?)
@@ -213,6 +253,24 @@ impl HubStore for SqliteStore {
         let mut transaction = Write(self.connection.transaction_with_behavior(behaviour)?);
         work(&mut transaction)?;
         Ok(transaction.0.commit()?)
+    }
+
+    fn was_changed(&mut self) -> Result<bool, StorageError> {
+        let mut statement = self.connection.prepare_cached("PRAGMA data_version")?;
+        let version: i64 = statement.query_row([], |row| row.get(0))?;
+        let before = self.version.replace(version);
+        Ok(before.is_some_and(|before| before != version))
+    }
+
+    fn invitations(&mut self) -> Result<Vec<OpenInvitation>, StorageError> {
+        let sql =
+            "SELECT name, expires, uses FROM invitation WHERE uses > 0 ORDER BY name, expires";
+        let mut statement = self.connection.prepare(sql)?;
+        let invitations = statement.query_map([], |row| {
+            let (name, expires) = (row.get(0)?, unsigned(row, 1)?);
+            Ok(OpenInvitation { name, expires, uses: row.get(2)? })
+        })?;
+        Ok(invitations.collect::<Result<_, _>>()?)
     }
 
     fn shares(&mut self) -> Result<Vec<(DeviceRow, Share)>, StorageError> {
@@ -424,20 +482,20 @@ impl HubTransaction for Write<'_> {
         peer: &PeerId,
         identity: &[u8; 32],
         certificate: &[u8],
+        invitation: &str,
     ) -> Result<DeviceRow, StorageError> {
         let sql =
-            "INSERT INTO device (peer, identity, certificate, revoked, pending, last, gap_count,
-            gap_position, frames, bytes, acknowledged, published, dropped)
-            VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)";
+            "INSERT INTO device (peer, identity, certificate, invitation, revoked, pending, last,
+            gap_count, gap_position, frames, bytes, acknowledged, published, dropped)
+            VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)";
         let mut statement = self.0.prepare_cached(sql)?;
-        statement.execute(params![&peer.as_bytes()[..], &identity[..], certificate])?;
+        statement.execute(params![&peer.as_bytes()[..], &identity[..], certificate, invitation])?;
         Ok(DeviceRow(self.0.last_insert_rowid()))
     }
 
     fn update_device(&mut self, device: &DeviceState) -> Result<(), StorageError> {
-        let sql =
-            "UPDATE device SET identity = ?, certificate = ?, revoked = ?, pending = ?, seen = ?,
-            last = ?,
+        let sql = "UPDATE device SET identity = ?, certificate = ?, invitation = ?,
+            revoked = revoked OR ?, pending = ?, seen = ?, last = ?,
             gap_count = ?, gap_position = ?, frames = ?, bytes = ?, acknowledged = ?, published = ?,
             dropped = ? WHERE id = ?";
         let seen = device.window.to_bytes();
@@ -445,6 +503,7 @@ impl HubTransaction for Write<'_> {
         statement.execute(params![
             &device.identity[..],
             device.certificate,
+            device.invitation,
             device.is_revoked,
             device.is_pending,
             seen.as_ref().map(|seen| &seen[..]),
@@ -459,6 +518,37 @@ impl HubTransaction for Write<'_> {
             device.row.0,
         ])?;
         Ok(())
+    }
+
+    fn revoke_device(&mut self, device: DeviceRow) -> Result<(), StorageError> {
+        self.clear_device(device)?;
+        let sql = "UPDATE device SET revoked = 1 WHERE id = ?";
+        self.0.prepare_cached(sql)?.execute(params![device.0])?;
+        Ok(())
+    }
+
+    fn admit_device(&mut self, device: DeviceRow) -> Result<(), StorageError> {
+        let sql = "UPDATE device SET revoked = 0 WHERE id = ? AND pending = 1";
+        self.0.prepare_cached(sql)?.execute(params![device.0])?;
+        Ok(())
+    }
+
+    fn set_removed(&mut self, identity: &[u8; 32], is_removed: bool) -> Result<(), StorageError> {
+        let sql = "UPDATE person SET removed = ? WHERE identity = ?";
+        self.0.prepare_cached(sql)?.execute(params![is_removed, &identity[..]])?;
+        Ok(())
+    }
+
+    fn is_removed(&mut self, identity: &[u8; 32]) -> Result<bool, StorageError> {
+        let sql = "SELECT removed FROM person WHERE identity = ?";
+        let mut statement = self.0.prepare_cached(sql)?;
+        let removed = statement.query_row(params![&identity[..]], |row| row.get(0)).optional()?;
+        Ok(removed.unwrap_or_default())
+    }
+
+    fn revoke_invitations(&mut self, name: &str) -> Result<usize, StorageError> {
+        let sql = "DELETE FROM invitation WHERE name = ? AND uses > 0";
+        Ok(self.0.prepare_cached(sql)?.execute(params![name])?)
     }
 
     fn person(&mut self, identity: &[u8; 32]) -> Result<Option<Vec<u8>>, StorageError> {
@@ -486,11 +576,15 @@ impl HubTransaction for Write<'_> {
         Ok(())
     }
 
-    fn use_invitation(&mut self, token: &[u8; 32], now: u64) -> Result<bool, StorageError> {
+    fn use_invitation(
+        &mut self,
+        token: &[u8; 32],
+        now: u64,
+    ) -> Result<Option<String>, StorageError> {
         let sql = "UPDATE invitation SET uses = uses - 1
-            WHERE token = ? AND expires > ? AND uses > 0";
-        let used = self.0.prepare_cached(sql)?.execute(params![&token[..], signed(now)])?;
-        Ok(used > 0)
+            WHERE token = ? AND expires > ? AND uses > 0 RETURNING name";
+        let mut statement = self.0.prepare_cached(sql)?;
+        Ok(statement.query_row(params![&token[..], signed(now)], |row| row.get(0)).optional()?)
     }
 
     fn add_bundle(

@@ -110,7 +110,7 @@ async fn a_frame_for_1_024_mailboxes_can_be_stored() {
                 bytes[..4].copy_from_slice(&number.to_le_bytes());
                 let peer = PeerId::from_bytes(&bytes);
                 it.put_person(&identity, &record)?;
-                it.add_device(&peer, &identity, &certificate)?;
+                it.add_device(&peer, &identity, &certificate, "")?;
                 peers.push(peer);
             }
             Ok(())

@@ -157,7 +157,7 @@ async fn a_restored_database_loses_no_later_frame() {
     fill(&alice, &bob, 1..=1).await;
     world.stop().await;
     let copy = world.folder.path("copy.db");
-    world.store().backup(&copy).unwrap();
+    world.store().copy_to(&copy).unwrap();
     world.start();
     alice.reconnect(&world).await;
     bob.reconnect(&world).await;

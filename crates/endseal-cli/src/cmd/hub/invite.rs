@@ -24,7 +24,7 @@ use crate::peer_address::HostAddress;
 /// runs.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Name of the invitation in the database; no command lists it yet
+    /// Name of the invitation, with which endseal hub people shows who used it
     name: Name,
     /// Address at which nodes connect to the hub; repeatable
     ///

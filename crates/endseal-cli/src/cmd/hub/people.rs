@@ -29,7 +29,13 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let identity = identity(&device.identity);
         if last != Some(device.identity) {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{identity}");
+            let own = devices.iter().filter(|it| it.identity == device.identity);
+            let name = own.map(|it| it.invitation.as_str()).find(|it| !it.is_empty());
+            let _ = writeln!(
+                text,
+                "{}{identity}",
+                name.map(|it| format!("{it}  ")).unwrap_or_default()
+            );
             last = Some(device.identity);
         }
         let peer = PeerIdText::from(device.peer);
@@ -49,6 +55,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             ("identity", identity.into()),
             ("device", number.into()),
             ("peer_id", peer.to_string().into()),
+            ("invitation", device.invitation.as_str().into()),
             ("state", state.into()),
             ("waiting", device.frames.into()),
             ("bytes", device.bytes.into()),

@@ -52,6 +52,8 @@ impl Place {
             let made = Identity::generate(&mut OsRandom);
             let identity = made.map_err(|error| Failure::of(Kind::Environment, &error))?;
             let file = IdentityFile::seal_without_passphrase(&identity, &mut OsRandom)?;
+            // The database is made first: without it, a hub that has a key does not start.
+            SqliteStore::open(&folder.database()).map_err(|error| storage(&error))?;
             folder.0.store_identity(&file, Existing::Keep, &lock)?;
         }
         Ok(folder)
@@ -87,8 +89,13 @@ impl Folder {
         }
     }
 
+    pub(super) fn database(&self) -> PathBuf {
+        self.0.path().join(DATABASE)
+    }
+
+    /// Opens the database, which must be there.
     pub(super) fn store(&self) -> Result<SqliteStore, Failure> {
-        SqliteStore::open(&self.0.path().join(DATABASE)).map_err(|error| storage(&error))
+        SqliteStore::open_existing(&self.database()).map_err(|error| storage(&error))
     }
 }
 
@@ -98,5 +105,9 @@ pub(super) fn storage(error: &StorageError) -> Failure {
         StorageError::Format(_) => Kind::Configuration,
         _ => Kind::Environment,
     };
-    Failure::new(kind, "the hub's database cannot be used").because(error)
+    let failure = Failure::new(kind, "the hub's database cannot be used").because(error);
+    match error {
+        StorageError::Format(_) => failure.hint("endseal hub restore puts a backup in its place"),
+        _ => failure,
+    }
 }

@@ -36,6 +36,17 @@ pub(super) struct Args {
     #[arg(long, value_name = "FRAMES", default_value_t = HubLimits::default().rate)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate: u32,
+    /// MiB that the database may have; above it, texts are refused [default: no limit]
+    #[arg(long, value_name = "MIB")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    database: Option<u64>,
+    /// MiB that are kept free on the disk
+    ///
+    /// While less is free, texts are refused. What waits is still delivered and deleted, which makes
+    /// room again.
+    #[arg(long, value_name = "MIB", default_value_t = HubLimits::default().reserve >> 20)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    reserve: u64,
     /// Ask members for an invitation for each further device, too
     ///
     /// Without this, a device whose person record the root has signed registers by itself: a person
@@ -71,6 +82,8 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let url = metrics.as_ref().map(|(_, address)| format!("http://{address}/metrics"));
         let mut limits = HubLimits::default();
         limits.rate = args.rate;
+        limits.reserve = args.reserve << 20;
+        limits.database_bytes = args.database.map_or(u64::MAX, |it| it << 20);
         limits.invites_devices = args.invite_devices;
         limits.burst = limits.burst.max(args.rate);
         let served = Hub::serve(args.listen, &key, Policy::default(), store, limits);

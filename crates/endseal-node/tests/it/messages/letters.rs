@@ -172,7 +172,8 @@ async fn members_who_have_not_joined_are_left_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_mailbox_does_not_keep_a_letter_from_others() {
     let mut limits = HubLimits::default();
-    limits.mailbox_frames = 2;
+    // One sender has half of it.
+    limits.mailbox_frames = 4;
     let world = World::with(limits);
     let mut alice = world.member("alice").await;
     let (mut bob, mut carol) = (world.member("bob").await, world.member("carol").await);
@@ -308,7 +309,8 @@ pub(super) async fn put(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_member_can_forward_and_not_forge() {
     let mut limits = HubLimits::default();
-    limits.mailbox_frames = 20;
+    // One sender has half of it.
+    limits.mailbox_frames = 40;
     let world = World::with(limits);
     let mut alice = world.member("alice").await;
     let (mut bob, mut mallory) = (world.member("bob").await, world.member("mallory").await);

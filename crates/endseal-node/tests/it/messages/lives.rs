@@ -213,7 +213,7 @@ async fn what_a_hub_forgot_is_sent_again() {
     let mut world = World::new();
     let [mut alice, mut bob] = friends(&world).await;
     let copy = world.folder.path("copy.db");
-    world.store().backup(&copy).unwrap();
+    world.store().copy_to(&copy).unwrap();
     alice.say(&bob.identity, "forgotten");
     alice.sync(&world).await;
     world.stop().await;
@@ -245,7 +245,7 @@ async fn a_hub_that_was_put_back_makes_no_device_a_copy() {
     let mut world = World::new();
     let [mut alice, mut bob] = friends(&world).await;
     let copy = world.folder.path("copy.db");
-    world.store().backup(&copy).unwrap();
+    world.store().copy_to(&copy).unwrap();
     alice.say(&bob.identity, "since the backup");
     visit(&mut [&mut alice, &mut bob], &world).await;
     put_back_hub(&mut world, &copy).await;
@@ -263,7 +263,7 @@ async fn another_text_under_the_id_of_one_that_arrived_is_shown() {
     let mut world = World::new();
     let [alice, mut bob] = friends(&world).await;
     let copy = world.folder.path("copy.db");
-    world.store().backup(&copy).unwrap();
+    world.store().copy_to(&copy).unwrap();
     let mut alice = back_up(alice, "backup");
     alice.say(&bob.identity, "of the first life");
     visit(&mut [&mut alice, &mut bob], &world).await;

@@ -47,10 +47,11 @@ pub(super) fn devices(
     (record, devices)
 }
 
-fn limits(mailbox_frames: u64) -> HubLimits {
+/// Limits with mailboxes in which one sender has a number of frames, half of all.
+fn limits(of_sender: u64) -> HubLimits {
     let mut limits = HubLimits::default();
     (limits.burst, limits.rate) = (1_000_000, 1_000_000);
-    limits.mailbox_frames = mailbox_frames;
+    limits.mailbox_frames = 2 * of_sender;
     limits
 }
 
@@ -86,16 +87,19 @@ async fn texts_for_a_lost_device_go_to_the_next_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_one_device_has_is_not_doubled() {
     let world = World::with(limits(2));
-    let (mut alice, mut dave) = (world.member("alice").await, world.member("dave").await);
-    let mut bob = world.member("bob").await;
+    let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     let (_, mut others) = devices(&world, &bob, 2, 1, &mut PersonChanges::new());
     let mut second = others.pop().unwrap();
     second.join(&world).await;
     // The first device's mailbox is full, and that of the second one is not.
-    for _ in 0..2 {
-        dave.say(&bob.identity, "spam");
-        dave.sync(&world).await;
-        second.sync(&world).await;
+    let mut dave = world.member("dave").await;
+    let (mut carol, mut erin) = (world.member("carol").await, world.member("erin").await);
+    for (other, count) in [(&mut dave, 2), (&mut carol, 1), (&mut erin, 1)] {
+        for _ in 0..count {
+            other.say(&bob.identity, "spam");
+            other.sync(&world).await;
+            second.sync(&world).await;
+        }
     }
     alice.say(&bob.identity, "once");
     assert_eq!(alice.sync(&world).await.sent, 1);

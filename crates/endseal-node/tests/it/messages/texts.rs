@@ -80,7 +80,8 @@ async fn both_may_begin_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_mailbox_keeps_texts_at_their_writer() {
     let mut limits = HubLimits::default();
-    limits.mailbox_frames = 2;
+    // One sender has half of it.
+    limits.mailbox_frames = 4;
     let world = World::with(limits);
     let (mut alice, mut bob) = (world.member("alice").await, world.member("bob").await);
     for number in 1..=5 {
@@ -128,7 +129,7 @@ async fn a_hub_that_lost_its_memory_is_found_out() {
     let mut world = World::new();
     let (mut alice, bob) = (world.member("alice").await, world.member("bob").await);
     let copy = world.folder.path("copy.db");
-    world.store().backup(&copy).unwrap();
+    world.store().copy_to(&copy).unwrap();
     alice.say(&bob.identity, "lost");
     assert_eq!(alice.sync(&world).await.hub_forgot, None);
     world.stop().await;

@@ -1,0 +1,72 @@
+//! `endseal hub restore`: puts a copy of a hub's database back.
+
+use std::fs;
+use std::path::PathBuf;
+
+use endseal_hub::SqliteStore;
+use endseal_node::FileError;
+
+use super::backup::Part;
+use super::place::{self, Place};
+use crate::ctx::{Ctx, Outcome};
+use crate::failure::{Failure, Kind};
+use crate::json;
+
+/// Put a copy of endseal hub backup in the place of the database
+///
+/// The hub must not run. Prekeys and invitations of the copy are dropped, as they may have been
+/// used since: nodes publish new prekeys with their next visit, and nodes notice what the hub
+/// forgot and send it again. Devices that registered after the copy need an invitation.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// A file that endseal hub backup wrote
+    file: PathBuf,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+    let folder = args.place.open(ctx)?;
+    let _occupied = folder.occupy()?;
+    let database = folder.database();
+    let part = Part::create(&database)?;
+    let copied = fs::copy(&args.file, &part.0);
+    copied.map_err(|source| FileError::io("read", &args.file, source))?;
+    let refuse = |cause: &str| {
+        let text = format!("'{}' is no backup of a hub: {cause}", args.file.display());
+        Failure::new(Kind::Refused, text)
+    };
+    let (prekeys, invitations, devices) = {
+        let opened = SqliteStore::open_existing(&part.0);
+        let mut copy = opened.map_err(|error| refuse(&error.to_string()))?;
+        let faults = copy.check().map_err(|error| refuse(&error.to_string()))?;
+        if let Some(fault) = faults.first() {
+            return Err(refuse(fault));
+        }
+        let forgotten = copy.forget_single_use().map_err(|error| place::storage(&error))?;
+        let devices = endseal_hub::HubStore::devices(&mut copy);
+        let devices = devices.map_err(|error| place::storage(&error))?.len();
+        copy.into_one_file().map_err(|error| place::storage(&error))?;
+        (forgotten.0, forgotten.1, devices)
+    };
+    // The log belongs to the database that is replaced.
+    for suffix in ["-wal", "-shm", "-journal"] {
+        let mut name = database.clone().into_os_string();
+        name.push(suffix);
+        if let Err(source) = fs::remove_file(&name)
+            && source.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(FileError::io("remove", name.as_ref(), source).into());
+        }
+    }
+    part.replace(&database)?;
+    let text = format!(
+        "{devices} devices; {prekeys} prekeys and {invitations} invitations were dropped\n"
+    );
+    let json = json::object([
+        ("devices", devices.into()),
+        ("dropped_prekeys", prekeys.into()),
+        ("dropped_invitations", invitations.into()),
+    ]);
+    Ok(Outcome::new(text, json))
+}
