@@ -1,5 +1,5 @@
-//! A member, or several, that attack a hub: `attacker INVITATION KIND SECONDS [PEER]`. The kinds are
-//! in [`main`]. `latency` is the honest member beside them: it prints the times of its puts in
+//! A member, or several, that attack a hub: `attacker INVITATION KIND SECONDS [PEER]`. The kinds
+//! are in [`main`]. `latency` is the honest member beside them: it prints the times of its puts in
 //! microseconds. Used by tests/node/attack.py.
 
 #![allow(

@@ -11,8 +11,8 @@ pub struct HubLimits {
     /// Maximum bytes of frames and slots in a mailbox. Default 256 MiB.
     pub mailbox_bytes: u64,
     /// Work that a device may ask for in one burst, in frames. A frame counts once for each mailbox
-    /// and each started 64 KiB, another request once, and a publication once more for each four bundles.
-    /// Default 1,024.
+    /// and each started 64 KiB, another request once, and a publication once more for each four
+    /// bundles. Default 1,024.
     pub burst: u32,
     /// Work that a device may ask for per second on average. Default 50.
     pub rate: u32,

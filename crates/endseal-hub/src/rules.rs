@@ -27,7 +27,7 @@ const DELIVERY_OVERHEAD: u64 = 128;
 #[derive(Clone, Debug)]
 pub(crate) struct Device {
     pub(crate) state: DeviceState,
-    /// What waits in the mailbox, by the identities of the senders.
+    /// Frames and bytes in the mailbox, by the identities of the senders.
     shares: BTreeMap<[u8; 32], Amount>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) enum DeletionReason {
     Dropped,
 }
 
-/// What the rules need besides the transaction.
+/// The state of the hub that the rules read and change beside the transaction.
 #[derive(Debug)]
 pub(crate) struct Context<'t> {
     /// The devices as they were before the transaction.
@@ -261,8 +261,8 @@ impl<'t> Rules<'t> {
         })
     }
 
-    /// Returns true if a mailbox has no room, or the sender has taken its share of it: as much as is
-    /// left for all others. So one person fills half of a mailbox, two fill three quarters, and
+    /// Returns true if a mailbox has no room, or the sender has taken its share of it: as much as
+    /// is left for all others. So one person fills half of a mailbox, two fill three quarters, and
     /// there is always room for another. The owner has no share to keep to.
     fn is_full(&self, sender: &[u8; 32], target: &PeerId, added: u64) -> bool {
         let Some(Device { state, shares }) = self.device(target) else { return false };

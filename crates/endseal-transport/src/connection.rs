@@ -197,8 +197,8 @@ impl Connection {
         }
     }
 
-    /// Lets the peer send `bytes` that are not read yet in all streams, and have `exchanges` open at
-    /// once, in the place of [`Limits::first`](crate::Limits::first).
+    /// Lets the peer send `bytes` that are not read yet in all streams, and have `exchanges` open
+    /// at once, in the place of [`Limits::first`](crate::Limits::first).
     pub fn widen(&self, bytes: u32, exchanges: u32) {
         self.0.handle.quinn.set_receive_window(VarInt::from_u32(bytes));
         self.0.handle.quinn.set_max_concurrent_bi_streams(VarInt::from_u32(exchanges));

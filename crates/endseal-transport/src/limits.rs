@@ -74,8 +74,8 @@ pub struct Limits {
     pub first: Option<FirstWindow>,
     /// True if a restarted endpoint tells peers that their connections are gone (stateless reset,
     /// RFC 9000, 10.3), instead of leaving them to their idle timeout. Default false. Only one
-    /// endpoint at a time may have a key with this: whoever sees the packets of another one could
-    /// end its connections.
+    /// endpoint at a time may have a key with this: an observer of another one's packets could
+    /// otherwise end its connections.
     pub resets: bool,
     /// Bytes of frames that may be sent as early data. 0, the default, turns early data and the
     /// resumption of sessions off, in both directions.
@@ -116,7 +116,7 @@ pub struct Limits {
     pub mtu: u16,
 }
 
-/// What an incoming connection may use before it is widened.
+/// Limits of an incoming connection before it is widened.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "two of the limits")]
 pub struct FirstWindow {

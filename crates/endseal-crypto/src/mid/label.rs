@@ -155,7 +155,8 @@ labels! {
     SESSION_TAG = "endseal/session@v1 tag";
     /// Store: the key of the key file from its secret and header.
     STORE_KEY_FILE = "endseal/store@v1 key file";
-    /// Transport: key of stateless resets from the seed of an ML-DSA-65 key (docs/spec/transport.md).
+    /// Transport: key of stateless resets from the seed of an ML-DSA-65 key
+    /// (docs/spec/transport.md).
     TRANSPORT_RESET = "endseal/transport@v1 stateless reset";
 }
 

@@ -10,7 +10,7 @@ use crate::json;
 
 /// Put a person or a device out, at once, also while the hub runs
 ///
-/// What waits for it is deleted, and its senders are told so. A person comes back with a new
+/// All that waits for it is deleted, and its senders are told so. A person comes back with a new
 /// invitation alone, and with a new device: endseal devices renew. A removed device stays in the
 /// person's record, in which only its person can revoke it.
 #[derive(clap::Args, Debug)]

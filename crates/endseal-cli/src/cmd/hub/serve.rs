@@ -42,8 +42,8 @@ pub(super) struct Args {
     database: Option<u64>,
     /// MiB that are kept free on the disk
     ///
-    /// While less is free, texts are refused. What waits is still delivered and deleted, which makes
-    /// room again.
+    /// While less is free, texts are refused. What waits is still delivered and deleted, which
+    /// makes room again.
     #[arg(long, value_name = "MIB", default_value_t = HubLimits::default().reserve >> 20)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     reserve: u64,
