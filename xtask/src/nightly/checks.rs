@@ -68,6 +68,7 @@ pub(super) fn all(root: &Path, fuzz_minutes: u64) -> Result<Vec<Check>, String> 
         check("packages by themselves", 60, packages(root)?),
         check("node: killed at every fsync", 60, released(&[NODE_KILLS])),
         check("node: all lives, and random ones", 120, released(&[NODE_LIVES, NODE_RANDOM])),
+        check("node: attacks on the hub", 30, [released(&[]), attacks()].concat()),
         check("node: memory while a backlog drains", 30, released(&[NODE_DRAIN])),
         check("node: datagrams lost", 30, released(&[NODE_NET])),
         check("signer: all Nostr clients", 60, released(&[SIGNER])),
@@ -90,6 +91,7 @@ pub(super) fn all(root: &Path, fuzz_minutes: u64) -> Result<Vec<Check>, String> 
 const NODE_KILLS: &str = "tests/node/run --kill 0 --endseal {target}/release/endseal";
 const NODE_LIVES: &str = "tests/node/run --lives --endseal {target}/release/endseal";
 const NODE_RANDOM: &str = "tests/node/run --random 600 --endseal {target}/release/endseal";
+const NODE_ATTACKS: &str = "tests/node/run --attack --endseal {target}/release/endseal";
 const NODE_DRAIN: &str = "tests/node/run --drain --endseal {target}/release/endseal";
 const NODE_NET: &str = "tests/node/run --net --endseal {target}/release/endseal";
 const SIGNER: &str = "tests/nostr/run --all --signer-bin {target}/release/endseal";
@@ -121,6 +123,11 @@ fn packages(root: &Path) -> Result<Vec<Job>, String> {
 fn released(commands: &[&str]) -> Vec<Job> {
     let build = cargo("build --release --locked -p endseal-cli");
     core::iter::once(build).chain(commands.iter().map(|it| program(it))).collect()
+}
+
+fn attacks() -> Vec<Job> {
+    let build = cargo("build --release --locked -p endseal-hub --example attacker");
+    vec![build, program(NODE_ATTACKS)]
 }
 
 fn bench(jobs: Vec<Job>) -> Vec<Job> {

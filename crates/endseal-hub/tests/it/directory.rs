@@ -3,13 +3,15 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use endseal_codec::Codec as _;
 use endseal_codec::hub::{
-    Answer, By, Code, Find, Hello, Person, Publish, Put, Recover, Register, Request, Subscribe,
-    Take,
+    Answer, By, Code, Find, Hello, HubRequest, Person, Publish, Put, Recover, Register, Request,
+    Subscribe, Take,
 };
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
 use endseal_delivery::hub::Kind;
+use endseal_delivery::payload_limits;
 use endseal_keyring::PersonRecord;
 use endseal_keyring::device::{Certificate, PrekeyKind};
 use endseal_keyring::person::PersonChanges;
@@ -123,9 +125,54 @@ async fn a_device_whose_connections_did_not_end_gets_another() {
 async fn the_request_of_an_unregistered_peer_is_short() {
     let world = World::new();
     let unregistered = world.unregistered(&identity(), 1).await;
-    let mut exchange = unregistered.exchange().await;
-    exchange.send_bytes(vec![0x12; 65_536 + 4_097]).await;
-    assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::REQUEST));
+    // A valid registration, with a field that is not known and makes it one byte too long.
+    let register = Register {
+        token: Some([7; 32]),
+        certificate: unregistered.certificate.as_bytes()[..].into(),
+        person: unregistered.person.as_bytes().into(),
+    };
+    let request = HubRequest::from(Request::Register(register));
+    let mut payload = request.to_vec(payload_limits()).unwrap();
+    let padding = 65_536 + 4_097 - payload.len() - 5;
+    payload.extend([0xfa, 0x7f, (padding & 0x7f) as u8 | 0x80, (padding >> 7 & 0x7f) as u8 | 0x80]);
+    payload.push((padding >> 14) as u8);
+    payload.resize(payload.len() + padding, 0);
+    assert_eq!(payload.len(), 65_536 + 4_097);
+    let answer = async |payload: &[u8]| {
+        let node = world.unregistered(&identity(), 1).await;
+        let mut exchange = node.exchange().await;
+        exchange.send_bytes(payload.to_vec()).await;
+        code(&exchange.receive().await.unwrap())
+    };
+    assert_eq!(answer(&payload).await, Some(Code::REQUEST));
+    // One byte less is read, and refused for another reason: it is of another peer.
+    let at = payload.len() - padding - 3;
+    let shorter = padding - 1;
+    payload[at] = (shorter & 0x7f) as u8 | 0x80;
+    payload.pop();
+    assert_eq!(answer(&payload).await, Some(Code::CERTIFICATE));
+}
+
+/// A device publishes for its own identity alone, and no number is given to another key.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_one_publishes_for_others_or_takes_their_number() {
+    let world = World::new();
+    let (root, other) = (identity(), identity());
+    let node = world.unregistered(&root, 1).await;
+    assert!(matches!(node.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
+    let theirs = world.unregistered(&other, 1).await;
+    assert!(matches!(theirs.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
+    // A later record of the other person, as their other devices could show it.
+    let later = next_record(&other, &theirs.person, &[], &[(2, &node.device)]);
+    let publish = Publish { person: later.as_bytes().into(), ..Publish::default() };
+    assert_eq!(code(&node.ask(Request::Publish(publish)).await), Some(Code::CERTIFICATE));
+    // Another key under the number of a device, in a record that follows.
+    let second = world.unregistered(&root, 1).await;
+    let record = next_record(&root, &node.person, &[1], &[(2, &second.device)]);
+    let record = next_record(&root, &record, &[2], &[(1, &second.device)]);
+    let token = world.invite(1, u64::MAX / 4);
+    let answer = second.register_as(&token, &second.certificate, &record).await;
+    assert_eq!(code(&answer), Some(Code::CERTIFICATE));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -57,6 +57,8 @@ async fn what_expires_under_a_subscription_is_told() {
     exchange.send(Request::Credit(Credit { frames: 9, bytes: 1 << 20 })).await;
     let (mut gaps, frames) = drain(&mut exchange).await;
     assert_eq!(frames.len(), 1);
+    let counts: Vec<_> = gaps.iter().map(|gap| gap.count).collect();
+    assert_eq!(counts, [3], "this subscription tells the gap");
     exchange.send(Request::Acknowledge(Acknowledge { position: frames[0] })).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     for after in [0, frames[0]] {

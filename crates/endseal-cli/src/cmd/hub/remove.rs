@@ -15,8 +15,9 @@ use crate::json;
 /// person's record, in which only its person can revoke it.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Identity of the person, or peer id of the device, as endseal hub people lists them, or the
-    /// name of the person's invitation
+    /// Identity or name of the invitation of a person, or peer id of a device
+    ///
+    /// endseal hub people lists them.
     who: String,
     #[command(flatten)]
     place: Place,

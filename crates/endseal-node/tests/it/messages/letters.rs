@@ -7,6 +7,7 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_delivery::{payload_limits, stored_limits};
+use endseal_envelope::{Envelope, Recipients, Sealer};
 use endseal_hub::HubLimits;
 use endseal_keyring::person::PersonChanges;
 use endseal_keyring::roster::{GroupId, Member, RosterChanges};
@@ -336,7 +337,14 @@ async fn a_member_can_forward_and_not_forge() {
     };
     let (head, envelope) = (letter.head, &letter.envelope[..]);
     let own = LetterHead::new(mallory.engine.address(), head.group, head.epoch);
+    // A letter of her own in the name of alice, sealed to bob as a letter of the group.
+    let recipients = Recipients::from_identities([bob.record.user()]).unwrap();
+    let context = head.context(&roster.digest());
+    let sealer = Sealer::new(&mallory.device, &recipients, &context).suite(recipients.suite());
+    let signed = sealer.seal(b"forged", &mut OsRandom).unwrap();
+    let signed = Envelope::parse(&signed).unwrap();
     let forged = [
+        (head, signed.detached(), signed.slot(0).unwrap()),
         (own, envelope.to_vec(), slot.clone()),
         (LetterHead::new(head.sender, head.group, head.epoch), flipped(envelope, 40), slot.clone()),
         (head, flipped(envelope, envelope.len() - 1), slot.clone()),
@@ -347,8 +355,8 @@ async fn a_member_can_forward_and_not_forge() {
     forged.iter().for_each(|_| used_number(&mut mallory));
     put(&world, &mallory, to, &forged).await;
     let report = bob.sync(&world).await;
-    assert_eq!((report.received, report.problems), (0, 4));
-    assert_eq!(classes(&mut bob), ["letter"; 4]);
+    assert_eq!((report.received, report.problems), (0, 5));
+    assert_eq!(classes(&mut bob), ["letter"; 5]);
     // What she forwards is alice's, and comes once.
     let mut outsider = world.member("outsider").await;
     (0..2).for_each(|_| used_number(&mut outsider));
