@@ -2,6 +2,7 @@
 
 use core::future::pending;
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::net::UdpSocket;
 
 use endseal_hub::{Hub, HubLimits, ServeError};
@@ -11,6 +12,7 @@ use tokio::net::TcpListener;
 
 use super::place::{self, Place};
 use crate::ctx::{Ctx, Outcome};
+use crate::duration::{self, SECOND, WEEK};
 use crate::failure::{Failure, Kind};
 use crate::log::{self, Level};
 use crate::peer_address::DEFAULT_PORT;
@@ -36,6 +38,12 @@ pub(super) struct Args {
     #[arg(long, value_name = "FRAMES", default_value_t = HubLimits::default().rate)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate: u32,
+    /// Time after which a frame that no device fetched is deleted
+    ///
+    /// Its sender and its receiver learn of it. The hub looks every ten minutes and when it starts.
+    #[arg(long, value_name = "TIME", default_value = "30d")]
+    #[arg(value_parser = duration::between(SECOND, 52 * WEEK))]
+    retention: Duration,
     /// Ask members for an invitation for each further device, too
     ///
     /// Without this, a device whose person record the root has signed registers by itself: a person
@@ -71,6 +79,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let url = metrics.as_ref().map(|(_, address)| format!("http://{address}/metrics"));
         let mut limits = HubLimits::default();
         limits.rate = args.rate;
+        limits.retention = args.retention;
         limits.invites_devices = args.invite_devices;
         limits.burst = limits.burst.max(args.rate);
         let served = Hub::serve(args.listen, &key, Policy::default(), store, limits);
