@@ -408,7 +408,7 @@ fn die_before_welcomes(step: usize) -> (usize, usize) {
 fn old_notes_and_key_packages_are_pruned() {
     let scratch = Scratch::new();
     let [alice, bob] = team(&scratch);
-    let pruned = bob.run(&["--json", "session", "prune", "--outsiders"]).ok().json();
+    let pruned = bob.run(&["--json", "session", "prune", "--unknown-senders"]).ok().json();
     let nothing = [&pruned["tombstones"], &pruned["key_packages"], &pruned["sessions"]];
     assert_eq!(nothing, [&Value::from(0); 3]);
     bob.run(&["session", "prune", "--older-than", "0s"]).fails(2, "expected 1d to");
