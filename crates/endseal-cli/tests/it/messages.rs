@@ -107,6 +107,29 @@ fn a_text_that_the_hub_deleted_is_sent_again_and_read_once() {
 }
 
 #[test]
+fn a_text_that_is_kept_and_not_sent_has_an_exit_code_of_its_own() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    let address = hub.stop();
+    let say = ["say", "--now", "--timeout", "1s", "bob", "at noon"];
+    let ran = alice.run(&say).fails(5, "did not answer in time");
+    assert!(ran.err.contains("1 text for bob waits for endseal sync"), "{}", ran.err);
+    assert!(ran.err.contains("do not repeat this command"), "{}", ran.err);
+    let say = ["--json", "say", "--now", "--timeout", "1s", "bob", "at one"];
+    let ran = alice.run(&say);
+    let error: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+    assert_eq!((&error["error"]["kind"], ran.code), (&"kept".into(), 5));
+    // What is not kept has another exit code.
+    alice.run(&["say", "--now", "--timeout", "1s", "bob", ""]).fails(2, "nothing was written");
+    let hub = Hub::at(&scratch, &address);
+    alice.run(&["sync"]).ok();
+    bob.run(&["sync"]).ok();
+    assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice> at noon", "alice> at one"]);
+    drop(hub);
+}
+
+#[test]
 fn texts_go_over_a_hub() {
     let scratch = Scratch::new();
     let hub = Hub::start(&scratch);
