@@ -5,14 +5,15 @@ It takes the plaintext of an envelope that was opened.  Headings in quotes are t
 
 import endseal_identity as identities
 import endseal_node as node
+import endseal_node_api as node_api
 import endseal_roster as rosters
 import endseal_session as sessions
 
 MAX_NAME, MAX_VALUE = 1024, 64 << 20
 HEAD, PERSON, ROOT, LINK, HUB, CONTACTS, PEERS, ROSTER, UNREAD, RECORD = range(1, 11)
 BACKUP, LINKED = 1, 2
-KINDS = {0, 2, 3, 4, 6, 7, 8, 11, 12, 18, 19, 23, 24, 25, 26}
-HISTORY = 3
+KINDS = {0, 2, 3, 4, 6, 7, 8, 11, 12, 18, 19, 23, 24, 25, 26, 29}
+HISTORY, DEVICE_NAME = 3, 29
 
 
 class Refused(Exception):
@@ -149,6 +150,9 @@ class Archive:
                 if kind == HISTORY:
                     history(name[2:], value)
                     texts += 1
+                if kind == DEVICE_NAME:
+                    called = read_as("record", value.decode)
+                    check(len(name) == 6 and node_api.device_name(called), "record")
         return hub, contacts, count, texts
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 
 import endseal_identity
 
@@ -9,6 +10,8 @@ PARSE, REQUEST, METHOD, PARAMS = -32700, -32600, -32601, -32602
 MAX_U32, MAX_U64 = (1 << 32) - 1, (1 << 64) - 1
 # Of an id that is a text, in bytes.
 MAX_ID_LEN = 1024
+# Of the name of a device, in bytes.
+MAX_NAME = 64
 
 
 class Refused(Exception):
@@ -122,6 +125,14 @@ def conversation(value):
     return value if is_group else person(value)
 
 
+def device_name(value):
+    """1 to 64 bytes without control characters, and without white space at its ends."""
+    if not is_text(value) or not 1 <= len(value.encode()) <= MAX_NAME:
+        return None
+    is_plain = not any(unicodedata.category(it) == "Cc" for it in value)
+    return value if is_plain and value == value.strip() else None
+
+
 METHODS = {
     "version": {},
     "status": {},
@@ -144,6 +155,7 @@ METHODS = {
     "problems": {},
     "forget_problems": {"last": u64},
     "devices": {"person": person},
+    "name_device": {"device": u32, "name": device_name},
     "device_changes": {},
     "mark_changes_seen": {"last": u64},
     "follow": {"after": u64},

@@ -126,9 +126,14 @@ def a_link_by_someone_else(life, _):
 def a_linked_phone_that_is_stolen(life, _):
     alice, bob = life.friends()
     link = Link(life, "phone", life.address())
-    alice.ok("devices", "add", "--yes", "--device", "7", "-", stdin=link.text)
+    named = ("--device", "7", "--name", "phone")
+    alice.ok("devices", "add", "--yes", *named, "-", stdin=link.text)
     assert link.ended()[0] == 0
     link.person.ok("sync")
+    for person in (alice, link.person):
+        rows = json.loads(person.ok("--json", "devices", "list").out)["devices"]
+        names = {row["device"]: row["name"] for row in rows}
+        assert names.pop(7) == "phone" and None not in names.values(), rows
     alice.ok("devices", "revoke", "7")
     life.say("bob", "alice", "the door code")
     life.visits()

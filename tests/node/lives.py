@@ -120,13 +120,13 @@ class Life:
                 self.knows(person, other, known)
         return person
 
-    def restart_hub(self, database=None):
+    def restart_hub(self, database=None, words=()):
         self.hub.stop()
         if database:
             for end in ("", "-wal", "-shm"):
                 (self.hub.database().parent / f"hub.db{end}").unlink(missing_ok=True)
             shutil.copy(database, self.hub.database())
-        self.hub = Hub(self.binary, self.folder, NoKiller(), self.hub.address)
+        self.hub = Hub(self.binary, self.folder, NoKiller(), self.hub.address, words)
 
     def back_up_hub(self):
         file = self.folder / "hub.backup"

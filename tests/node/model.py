@@ -1,8 +1,10 @@
-"""A randomised model of people, their devices, kills, copies, restorations and links.
+"""A randomised model of people, their devices, kills, copies, restorations, links and expiry.
 
-Each run is a random sequence of steps with a seed. At its end everybody visits the hub until nothing
-moves, and every text is in the inbox of its receiver, once, or its sender sees that it did not
-arrive.
+Each run is a random sequence of steps with a seed. At its end everybody visits the hub until
+nothing moves. Then every text was shown once on some device of its receiver, also if the hub
+deleted it on the way, and on no device twice; or it had arrived, and its directory was lost before
+it was shown. A device that its receiver has had since before the text was said, and that did not
+show it, says that the hub deleted texts.
 """
 
 import json
@@ -10,6 +12,7 @@ import random
 import shutil
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from links import Link
 from lives import Life
@@ -19,6 +22,8 @@ STEPS = 24
 # Visits of everybody at the end: sending again needs some.
 SETTLING = 5
 NAMES = ("alice", "bob")
+# The shortest time for which a hub keeps frames, and a pause after which all of them are older.
+RETENTION, PAUSE = "1s", 1.1
 
 
 class Device:
@@ -34,8 +39,10 @@ class Run(Life):
         super().__init__(binary, folder)
         self.random = random.Random(seed)
         self.devices, self.backups, self.log = {}, {}, []
-        # A text: its sender's device and lineage, its receiver, and what was read where.
+        # A text: its sender, with device and lineage, and the devices of its receiver then.
         self.texts, self.reads, self.lineages = {}, [], 0
+        # Texts that were confirmed by a directory, and lost with it before a person saw them.
+        self.lost = set()
         self.friends()
         for name in NAMES:
             self.devices[name] = [Device(self.people[name], name)]
@@ -54,6 +61,7 @@ class Run(Life):
             (self.step_link, 1),
             (self.step_revoke, 1),
             (self.step_hub, 1),
+            (self.step_expire, 2),
         ]
         for _ in range(STEPS):
             step = self.random.choices(*zip(*steps))[0]
@@ -83,7 +91,8 @@ class Run(Life):
         device, text = self.device(name), f"{len(self.texts)} by {name}"
         self.note(f"{device.name} says {text}")
         device.person.ok("say", self.other(name), text)
-        self.texts[text] = (name, device, device.lineage)
+        receivers = [(it, it.lineage) for it in self.devices[self.other(name)]]
+        self.texts[text] = (name, device, device.lineage, receivers)
 
     def step_sync(self, name):
         self.visit(name, self.device(name))
@@ -103,6 +112,7 @@ class Run(Life):
         device = self.device(name)
         if device.copy:
             self.note(f"{device.name} is put back")
+            self.lose(device)
             shutil.rmtree(self.folder / device.name)
             shutil.copytree(self.folder / device.copy, self.folder / device.name)
             self.new_lineage(device)
@@ -125,6 +135,7 @@ class Run(Life):
         """All devices of a person are lost. A new one is made of the words."""
         self.note(f"{name} loses all and has {command}")
         for device in self.devices[name]:
+            self.lose(device)
             shutil.rmtree(self.folder / device.name)
         device = Device(self.people[name], name)
         self.new_lineage(device)
@@ -164,11 +175,23 @@ class Run(Life):
         ran = by.person.run("devices", "revoke", str(number))
         assert ran.code == 0 or "you have no device" in ran.err, ran.err
         if ran.code == 0:
+            self.lose(lost)
             self.devices[name].remove(lost)
+
+    def lose(self, device):
+        """A directory is about to be lost, with the texts that nobody has read in it."""
+        rows = device.person.ok("--json", "inbox", "--keep").lines()
+        self.lost.update(row["text"] for row in rows)
 
     def step_hub(self, _):
         self.note("the hub starts again")
         self.restart_hub()
+
+    def step_expire(self, _):
+        """The hub deletes all frames that wait, as it does when it starts."""
+        self.note("the hub deletes what waits")
+        time.sleep(PAUSE)
+        self.restart_hub(words=("--retention", RETENTION))
 
     # ------------------------------------------------------------------------------- visits
 
@@ -193,15 +216,23 @@ class Run(Life):
 
     def faults(self):
         found = []
-        for text, (sender, device, lineage) in self.texts.items():
+        for text, (sender, device, lineage, receivers) in self.texts.items():
             reads = [read for read in self.reads if read[0] == text]
             if len(set(reads)) < len(reads):
                 found.append(f"'{text}' is shown twice: {reads}")
-            is_alive = device in self.devices[sender] and device.lineage == lineage
-            if reads or not is_alive:
+            if reads:
+                for receiver, before in receivers:
+                    is_entitled = self.is_alive(self.other(sender), receiver, before)
+                    if is_entitled and (text, receiver.name, before) not in reads:
+                        if not self.shows_expiry(receiver):
+                            found.append(f"'{text}' is lost in silence on {receiver.name}")
+                continue
+            if not self.is_alive(sender, device, lineage):
                 continue
             rows = device.person.ok("--json", "history", self.other(sender)).lines()
             shown = [row["delivery"] for row in rows if row["text"] == text]
+            if shown == ["delivered"] and text in self.lost:
+                continue
             if shown == ["delivered"]:
                 found.append(f"'{text}' is shown as delivered, and nobody has read it")
             elif not shown:
@@ -212,27 +243,47 @@ class Run(Life):
                 found.append(f"'{text}' still waits: {shown}")
         return found
 
+    def is_alive(self, name, device, lineage):
+        """True if a person still has a device, with the directory that it had."""
+        return device in self.devices[name] and device.lineage == lineage
 
-def run(binary, folder, count, seed=None):
+    def shows_expiry(self, device):
+        problems = json.loads(device.person.ok("--json", "inbox", "--problems").out)["problems"]
+        return any(row["class"] == "gap-expired" for row in problems)
+
+
+def run(binary, folder, count, seed=None, jobs=1):
     """Runs with the seeds from `seed` on, which is chosen by the clock if it is not given."""
     first = int(time.time()) if seed is None else seed
-    failed = texts = 0
-    for seed in range(first, first + count):
-        case = None
-        try:
-            case = Run(binary, folder / f"run{seed}", seed)
-            case.play()
-            faults = case.faults()
-            texts += len(case.texts)
-            assert not faults, faults
-            print(f"seed {seed}: passed, {len(case.texts)} texts", flush=True)
-        except Exception:
-            failed += 1
-            traceback.print_exc()
-            print(f"seed {seed} FAILED after: {'; '.join(case.log) if case else ''}", flush=True)
-        finally:
-            if case:
-                case.hub.stop()
-                shutil.rmtree(case.folder)
-    print(f"{count} runs from seed {first}, {texts} texts; {count - failed} passed, {failed} failed")
+    failed = texts = expired = 0
+    with ThreadPoolExecutor(jobs) as pool:
+        seeds = range(first, first + count)
+        for ended in as_completed([pool.submit(play, binary, folder, seed) for seed in seeds]):
+            said, expiries, has_failed, report = ended.result()
+            print(report, flush=True)
+            texts, expired, failed = texts + said, expired + expiries, failed + has_failed
+    print(
+        f"{count} runs from seed {first}, {texts} texts, {expired} times the hub deleted what waited; "
+        f"{count - failed} passed, {failed} failed"
+    )
     return failed
+
+
+def play(binary, folder, seed):
+    """Plays one run: its texts, its expiries, true if it failed, and a report."""
+    case = None
+    try:
+        case = Run(binary, folder / f"run{seed}", seed)
+        case.play()
+        faults = case.faults()
+        assert not faults, faults
+        has_failed, report = False, f"seed {seed}: passed, {len(case.texts)} texts"
+    except Exception:
+        log = "; ".join(case.log) if case else ""
+        has_failed = True
+        report = f"{traceback.format_exc()}seed {seed} FAILED after: {log}"
+    finally:
+        if case:
+            case.hub.stop()
+            shutil.rmtree(case.folder)
+    return len(case.texts) if case else 0, case.log.count("expire") if case else 0, has_failed, report

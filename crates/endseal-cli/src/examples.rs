@@ -1,7 +1,7 @@
 //! Examples of commands, for their help and manual pages.
 
 /// Names of a command, and examples.
-const EXAMPLES: [(&str, &[&str]); 30] = [
+const EXAMPLES: [(&str, &[&str]); 31] = [
     ("init", &["endseal init", "endseal init --paper < words"]),
     ("id show", &["endseal id show --pq > me.txt", "endseal id show --qr"]),
     ("id export", &["endseal id export --secret -o key"]),
@@ -23,6 +23,7 @@ const EXAMPLES: [(&str, &[&str]); 30] = [
     ("join", &["endseal join bob.invite"]),
     ("recover", &["endseal recover --revoke-others PEERID@hub.example.org:4433 < words"]),
     ("devices list", &["endseal devices list bob"]),
+    ("devices rename", &["endseal devices rename 7 phone"]),
     ("devices revoke", &["endseal devices revoke 7"]),
     ("say", &["endseal say bob 'at noon'", "make 2>&1 | endseal say team -"]),
     ("sync", &["endseal sync", "endseal sync --once -q"]),

@@ -33,6 +33,9 @@ pub(crate) enum Kind {
     Environment,
     /// The state directory is missing, unsafe or damaged.
     Configuration,
+    /// A text was stored to be sent, and something failed after that. To repeat the command would
+    /// send the text twice.
+    Kept,
     /// The command was interrupted by SIGINT or SIGTERM.
     Interrupted,
     /// The reader of the output has closed it. This is not a failure, and nothing is reported.
@@ -47,6 +50,7 @@ impl Kind {
             Self::Usage => 2,
             Self::Environment => 3,
             Self::Configuration => 4,
+            Self::Kept => 5,
             Self::Interrupted => 130,
         }
     }
@@ -59,6 +63,7 @@ impl Kind {
             Self::Environment => "environment",
             Self::Configuration => "configuration",
             Self::Interrupted => "interrupted",
+            Self::Kept => "kept",
         }
     }
 }
@@ -95,6 +100,11 @@ impl Failure {
     /// Formats message and causes in one line, for a log.
     pub(crate) fn line(&self) -> String {
         [core::slice::from_ref(&self.message), &self.causes].concat().join(": ")
+    }
+
+    /// Changes the kind.
+    pub(crate) fn kind(self, kind: Kind) -> Self {
+        Self { kind, ..self }
     }
 
     /// Adds an error and its sources as causes.

@@ -12,6 +12,7 @@ mod config;
 mod conventions;
 mod ctx;
 mod device_changes;
+mod device_name;
 mod dispatch;
 mod duration;
 mod examples;

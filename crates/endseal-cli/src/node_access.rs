@@ -96,9 +96,12 @@ impl From<CallError> for Failure {
                 Self::new(Kind::Environment, "the running endseal up has another version")
                     .hint("stop it, and start it again")
             }
-            _ => {
-                Self::new(Kind::Environment, "the running endseal up gave no reply").because(&error)
-            }
+            _ => Self::new(Kind::Environment, "the running endseal up gave no reply")
+                .because(&error)
+                .hint(
+                    "endseal up may have done what was asked: look before you repeat it, for \
+                         example with endseal history NAME",
+                ),
         }
     }
 }

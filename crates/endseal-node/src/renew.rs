@@ -66,6 +66,10 @@ impl Home {
             let before = *new.before.public().ed25519();
             let former = messages::begin_anew(&SharedEngine::new(&mut engine), &before)?;
             let number = sessions::random_device()?;
+            let of_before = engine.address().device.number();
+            if let Some(name) = messages::device_name(&mut engine, of_before)? {
+                messages::name_device(&mut engine, number.number(), &name)?;
+            }
             let made = sessions::new_device(new.root, new.device, number, new.now);
             engine = engine.renew(made, &mut OsRandom)?;
             former

@@ -90,7 +90,9 @@ pub(super) fn all(root: &Path, fuzz_minutes: u64) -> Result<Vec<Check>, String> 
 
 const NODE_KILLS: &str = "tests/node/run --kill 0 --endseal {target}/release/endseal";
 const NODE_LIVES: &str = "tests/node/run --lives --endseal {target}/release/endseal";
-const NODE_RANDOM: &str = "tests/node/run --random 600 --endseal {target}/release/endseal";
+/// Runs wait more than they compute.
+const NODE_RANDOM: &str =
+    "tests/node/run --random 2000 --jobs 4 --endseal {target}/release/endseal";
 const NODE_ATTACKS: &str = "tests/node/run --attack --endseal {target}/release/endseal";
 const NODE_DRAIN: &str = "tests/node/run --drain --endseal {target}/release/endseal";
 const NODE_NET: &str = "tests/node/run --net --endseal {target}/release/endseal";

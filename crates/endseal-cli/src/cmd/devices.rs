@@ -4,6 +4,7 @@ mod add;
 mod link;
 mod link_file;
 mod list;
+mod rename;
 mod renew;
 mod revoke;
 
@@ -35,6 +36,7 @@ enum Command {
     List(list::Args),
     Link(link::Args),
     Add(add::Args),
+    Rename(rename::Args),
     Revoke(revoke::Args),
     Renew(renew::Args),
 }
@@ -44,6 +46,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::List(it) => list::run(it, args.store.wait, ctx),
         Command::Link(it) => link::run(it, args.timeouts, ctx),
         Command::Add(it) => add::run(it, args.store.wait, args.timeouts, ctx),
+        Command::Rename(it) => rename::run(it, args.store.wait, ctx),
         Command::Revoke(it) => revoke::run(it, args.store.wait, args.timeouts, ctx),
         Command::Renew(it) => renew::run(*it, args.store.wait, args.timeouts, ctx),
     }

@@ -110,7 +110,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             };
             change_passphrase(of_device, &new, ctx)
         }
-        Command::Import { creation, file } => import(creation, file.as_deref(), ctx),
+        Command::Import { creation, file } => import(&creation, file.as_deref(), ctx),
     }
 }
 
@@ -274,7 +274,7 @@ fn export(output: Option<&Path>, force: bool, ctx: &mut Ctx) -> Result<Outcome, 
     Ok(Outcome::done(format!("secret identity in '{}'", path.display()), json))
 }
 
-fn import(creation: Creation, file: Option<&Path>, ctx: &mut Ctx) -> Result<Outcome, Failure> {
+fn import(creation: &Creation, file: Option<&Path>, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     creation.check(ctx)?;
     let name = file.unwrap_or(Path::new("standard input")).to_owned();
     if let Some(file) = file {

@@ -1,6 +1,7 @@
 //! `endseal init`: creates an identity and a device.
 
 use core::num::NonZeroU32;
+use core::time::Duration;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ use endseal_keyring::device::DeviceId;
 use endseal_keyring::{
     IdentityFile, IdentityText, KdfParams, PaperText, Passphrase, PeerIdText, PersonRecord,
 };
+use endseal_node::messages::DeviceName;
 use endseal_node::{
     Existing, FileError, Home, IdentityError, NewIdentity, OtherDevices, read_bounded,
 };
@@ -19,8 +21,9 @@ use endseal_node::{
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
 use crate::output::Input;
+use crate::sessions::{open, work_and_close};
 use crate::terminal::Terminal;
-use crate::{json, passphrase};
+use crate::{device_name, json, passphrase};
 
 /// Limit in bytes on 24 words and the blanks between them.
 const MAX_WORDS_LEN: usize = 4096;
@@ -45,7 +48,7 @@ pub(crate) struct Args {
 }
 
 /// Options of a new identity and device.
-#[derive(clap::Args, Clone, Copy, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Creation {
     /// Use no passphrase: anyone who can read the identity file has the identity
     #[arg(long)]
@@ -60,6 +63,11 @@ pub(crate) struct Creation {
     /// Number of this device [default: random]
     #[arg(long, value_name = "N")]
     device: Option<NonZeroU32>,
+    /// Name of this device in endseal devices list [default: the host's name]
+    ///
+    /// Neither the hub nor contacts learn it.
+    #[arg(long, value_parser = device_name::parse)]
+    name: Option<DeviceName>,
     /// Begin anew if there is an identity; the old files are kept under other names
     #[arg(short, long)]
     force: bool,
@@ -68,16 +76,16 @@ pub(crate) struct Creation {
 impl Creation {
     /// The choices for a first identity.
     pub(super) const fn new(no_passphrase: bool) -> Self {
-        Self { no_passphrase, protect_device: false, device: None, force: false }
+        Self { no_passphrase, protect_device: false, device: None, name: None, force: false }
     }
 
     /// The same choices, for an identity that takes the place of another.
-    pub(super) fn forced(self) -> Self {
-        Self { force: true, ..self }
+    pub(super) fn forced(&self) -> Self {
+        Self { force: true, ..self.clone() }
     }
 
     /// Fails if there is an identity already, before the user is asked for a passphrase.
-    pub(crate) fn check(self, ctx: &Ctx) -> Result<(), Failure> {
+    pub(crate) fn check(&self, ctx: &Ctx) -> Result<(), Failure> {
         let Ok(home) = Home::open(&ctx.home_path()?) else { return Ok(()) };
         let path = home.identity_path();
         if !self.force && path.symlink_metadata().is_ok() {
@@ -95,7 +103,7 @@ pub(super) fn is_new(ctx: &Ctx) -> Result<bool, Failure> {
 }
 
 /// Makes a first identity, and prints nothing but notes.
-pub(super) fn store_new(creation: Creation, ctx: &mut Ctx) -> Result<(), Failure> {
+pub(super) fn store_new(creation: &Creation, ctx: &mut Ctx) -> Result<(), Failure> {
     let seed = RootSeed::generate(&mut OsRandom).map_err(|error| no_random(&error))?;
     store(&Identity::from_root_seed(seed), creation, ctx).map(|_| ())
 }
@@ -106,7 +114,7 @@ pub(crate) fn run(args: Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         true => of_paper(ctx)?,
         false => RootSeed::generate(&mut OsRandom).map_err(|error| no_random(&error))?,
     };
-    store(&Identity::from_root_seed(seed), args.creation, ctx)
+    store(&Identity::from_root_seed(seed), &args.creation, ctx)
 }
 
 /// Reads 24 words: from a terminal without showing them, or else from standard input.
@@ -172,7 +180,7 @@ fn no_random(error: &RandomError) -> Failure {
 /// Stores an identity with a new device in the state directory, and reports it.
 pub(crate) fn store(
     root: &Identity,
-    creation: Creation,
+    creation: &Creation,
     ctx: &mut Ctx,
 ) -> Result<Outcome, Failure> {
     let keys = Keys::make(root, creation, ctx)?;
@@ -204,7 +212,7 @@ impl Keys {
     /// Chooses passphrases and makes a device.
     pub(super) fn make(
         root: &Identity,
-        creation: Creation,
+        creation: &Creation,
         ctx: &mut Ctx,
     ) -> Result<Self, Failure> {
         let passphrase = if creation.no_passphrase { None } else { Some(passphrase::choose(ctx)?) };
@@ -231,7 +239,7 @@ impl Keys {
     pub(super) fn install(
         &self,
         root: &Identity,
-        creation: Creation,
+        creation: &Creation,
         at_hub: Option<&PersonRecord>,
         others: OtherDevices,
         ctx: &mut Ctx,
@@ -249,6 +257,9 @@ impl Keys {
         let home = Home::create(&ctx.home_path()?)?;
         let existing = if creation.force { Existing::Replace } else { Existing::Keep };
         let made = home.install(&new, existing, &home.lock()?)?;
+        work_and_close(open(&home, &self.device, Duration::ZERO)?, ctx, |engine, _| {
+            device_name::name_this(engine, creation.name.as_ref())
+        })?;
         let path = home.identity_path();
         ctx.note(&format!("identity in '{}', device {} beside it", path.display(), made.number));
         for aside in made.old_identity.iter().chain(&made.old) {

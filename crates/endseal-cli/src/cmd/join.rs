@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let invitation = read(args.file.as_deref(), ctx)?;
     let hosts = hosts(invitation.addresses())?;
     if init::is_new(ctx)? {
-        init::store_new(Creation::new(args.no_passphrase), ctx)?;
+        init::store_new(&Creation::new(args.no_passphrase), ctx)?;
     }
     let (home, device) = unlock(ctx)?;
     let person = home.person()?;

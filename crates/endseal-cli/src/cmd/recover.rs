@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let unfinished = Unfinished::find(&root, &args.others, ctx)?;
     let creation = match &unfinished {
         Some(_) => args.creation.forced(),
-        None => args.creation,
+        None => args.creation.clone(),
     };
     creation.check(ctx)?;
     let (device, before, made) = match unfinished {
@@ -104,10 +104,10 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             (it.device, it.record.devices().count(), made)
         }
         _ => {
-            let keys = Keys::make(&root, creation, ctx)?;
+            let keys = Keys::make(&root, &creation, ctx)?;
             let at_hub = ask(&root, &TransportKey::new(&keys.device), &to, ctx)?;
             let others = args.others.choice();
-            let made = keys.install(&root, creation, Some(&at_hub.record), others, ctx)?;
+            let made = keys.install(&root, &creation, Some(&at_hub.record), others, ctx)?;
             (keys.device, at_hub.record.devices().count(), made)
         }
     };

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let unfinished = Unfinished::find(&root, &args.others, ctx)?;
     let creation = match &unfinished {
         Some(_) => args.creation.forced(),
-        None => args.creation,
+        None => args.creation.clone(),
     };
     creation.check(ctx)?;
     let hub = content.hub.as_ref();
@@ -89,9 +89,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             (it.device, it.record.devices().count(), made)
         }
         _ => {
-            let keys = Keys::make(&root, creation, ctx)?;
+            let keys = Keys::make(&root, &creation, ctx)?;
             let newest = record(&TransportKey::new(&keys.device), ctx)?;
-            let made = keys.install(&root, creation, Some(&newest), args.others.choice(), ctx)?;
+            let made = keys.install(&root, &creation, Some(&newest), args.others.choice(), ctx)?;
             let home = ctx.home()?;
             for aside in home.set_aside_books(&home.lock()?)? {
                 ctx.note(&format!("the old one is kept as '{}'", aside.display()));

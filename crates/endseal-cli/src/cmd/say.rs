@@ -23,7 +23,8 @@ use crate::{recipients, typed};
 /// Write a text to a person or a group
 ///
 /// The text is kept here, encrypted, until endseal sync or endseal up sends it: then it goes to
-/// every device that the person has, or that the members of the group have. Other processes can
+/// every device that the person has, or that the members of the group have. If something fails when
+/// the text is kept already, the exit code is 5: do not repeat the command. Other processes can
 /// read arguments: a text that is secret even from users of this machine is given on standard
 /// input.
 #[derive(clap::Args, Debug)]
@@ -54,7 +55,8 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         DASH => Input::open(None, ctx)?.reader,
         text => Box::new(Cursor::new(text.as_bytes().to_vec())),
     };
-    let (count, sender) = with_node(args.store.wait, ctx, |node, _| {
+    let mut kept = None;
+    let done = with_node(args.store.wait, ctx, |node, _| {
         let reader = reader.take(node.max_input());
         let input = if args.lines { Texts::lines(reader) } else { Texts::whole(reader) };
         let mut texts = read_texts(input)?;
@@ -64,16 +66,24 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         if texts.iter().all(|text| text.expose_secret().is_empty()) {
             return Err(nothing(args.text == DASH));
         }
-        match node.call(Request::Say { to, texts })? {
-            Reply::Said(said) => Ok((said.texts, node.sender())),
-            _ => Err(CallError::Unexpected.into()),
-        }
-    })?;
+        let Reply::Said(said) = node.call(Request::Say { to, texts })? else {
+            return Err(CallError::Unexpected.into());
+        };
+        kept = Some((said.texts, node.sender()));
+        Ok(())
+    });
+    let Some((count, sender)) = kept else {
+        return Err(done.err().unwrap_or_else(|| CallError::Unexpected.into()));
+    };
     let text = format!("{} for {name} wait for {sender}", plural(count, "text"));
     let mut text = if count == 1 { text.replacen(" wait ", " waits ", 1) } else { text };
+    let is_kept = |failure: Failure| {
+        let kind = if failure.kind == Kind::Interrupted { failure.kind } else { Kind::Kept };
+        failure.kind(kind).hint(format!("{text}, which sends it later: do not repeat this command"))
+    };
+    done.map_err(is_kept)?;
     if args.now {
-        let left = sync::now(args.store, args.timeouts, ctx);
-        let left = left.map_err(|failure| failure.hint(format!("{text}, which tries again")))?;
+        let left = sync::now(args.store, args.timeouts, ctx).map_err(is_kept)?;
         if left == 0 {
             text = format!("{} for {name} sent", plural(count, "text"));
         }

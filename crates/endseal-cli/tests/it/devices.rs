@@ -111,6 +111,56 @@ fn a_device_is_revoked_from_another_and_not_by_itself() {
 }
 
 #[test]
+fn devices_have_names_that_their_person_gives() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [_, bob] = friends(&scratch, &hub);
+    let listed = |person: &Person<'_>| {
+        let listed = person.run(&["--json", "devices", "list"]).ok().json();
+        let devices = listed["devices"].as_array().unwrap().clone();
+        let row = |it: &serde_json::Value| (it["name"].clone(), it["device"].to_string());
+        devices.iter().map(row).collect::<Vec<_>>()
+    };
+    let (name, number) = listed(&bob).remove(0);
+    let host = rustix::system::uname().nodename().to_str().unwrap().to_owned();
+    assert_eq!(name, host.split('.').next().unwrap());
+    for bad in ["", " x", "a\nb", &"x".repeat(65)] {
+        bob.run(&["devices", "rename", &number, bad]).fails(2, "1 to 64 bytes");
+    }
+    bob.run(&["devices", "rename", "4000000000", "x"]).fails(2, "you have no device");
+    let ran = bob.run(&["devices", "rename", &number, "old laptop"]).ok();
+    assert_eq!(ran.confirmation(), format!("device {number} is called old laptop here"));
+    let shown = bob.run(&["devices", "list"]).ok();
+    assert!(shown.text().starts_with(&format!("{number}  old laptop  ")), "{}", shown.text());
+    // New keys have the name of the old ones, and the number of the old ones keeps it.
+    bob.run(&["devices", "renew"]).ok();
+    bob.run(&["sync"]).ok();
+    let rows = listed(&bob);
+    assert!(rows.iter().all(|(name, _)| name == "old laptop"), "{rows:?}");
+    let changes = bob.run(&["inbox"]).ok().err;
+    assert!(
+        changes.contains(&format!("you have revoked device {number} (old laptop)")),
+        "{changes}"
+    );
+    // A backup has the names, and the device that is made of it gets its own.
+    bob.run(&["backup", "file"]).ok();
+    let words = words(&bob);
+    let restored = Person { name: "restored", scratch: &scratch };
+    let file = scratch.path("file");
+    let restore = ["restore", "--no-passphrase", "--keep-others", "--name", "phone"];
+    restored.feed(&[&restore[..], &[file.to_str().unwrap()]].concat(), &words).ok();
+    restored.run(&["sync"]).ok();
+    let mut names: Vec<_> = listed(&restored).iter().map(|(name, _)| name.to_string()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["\"old laptop\"", "\"old laptop\"", "\"phone\""]);
+    // Contacts do not see names.
+    let alice = Person { name: "alice", scratch: &scratch };
+    alice.run(&["say", "bob", "again"]).ok();
+    let ran = alice.run(&["sync"]).ok();
+    assert!(ran.err.contains("bob has a new device") && !ran.err.contains("phone"), "{}", ran.err);
+}
+
+#[test]
 fn a_renewed_device_keeps_its_protection() {
     let scratch = Scratch::new();
     let hub = Hub::start(&scratch);

@@ -126,7 +126,7 @@ const HUB: [&str; 9] = [
     "hub restore",
     "hub check",
 ];
-const MESSAGES: [&str; 20] = [
+const MESSAGES: [&str; 21] = [
     "join",
     "say",
     "sync",
@@ -143,6 +143,7 @@ const MESSAGES: [&str; 20] = [
     "devices list",
     "devices revoke",
     "devices renew",
+    "devices rename",
     "devices link",
     "devices add",
     "backup",
@@ -586,6 +587,9 @@ fn fields_of_conversations_are_documented() {
     let other = devices.find(|it| it["is_this"] == false).unwrap()["device"].to_string();
     seen.run(&alice, &["devices", "revoke", &other]);
     seen.run(&alice, &["devices", "renew"]);
+    let renewed = alice.run(&["--json", "devices", "list"]).ok().json();
+    let number = renewed["devices"][0]["device"].to_string();
+    seen.run(&alice, &["devices", "rename", &number, "laptop"]);
     let _hub = hub.restored("empty.db");
     seen.run(&bob, &["sync"]);
     seen.run(&bob, &["inbox", "--problems"]);

@@ -17,9 +17,13 @@ impl<'a> Hub<'a> {
     }
 
     pub(crate) fn at(scratch: &'a Scratch, address: &str) -> Self {
+        Self::with(scratch, address, &[])
+    }
+
+    pub(crate) fn with(scratch: &'a Scratch, address: &str, options: &[&str]) -> Self {
         let owner = Person { name: "owner", scratch };
         let serve = ["hub", "serve", "--listen", address, "--quiet"];
-        let listener = Listener::of(owner.command(&serve));
+        let listener = Listener::of(owner.command(&[&serve, options].concat()));
         Self { owner, listener }
     }
 
@@ -74,6 +78,55 @@ pub(crate) fn members<'a>(scratch: &'a Scratch, hub: &Hub<'_>) -> [Person<'a>; 2
 /// Returns the lines without their times.
 pub(crate) fn texts(ran: &Ran) -> Vec<&str> {
     ran.text().lines().map(|line| line.get(21..).unwrap_or(line)).collect()
+}
+
+#[test]
+fn a_text_that_the_hub_deleted_is_sent_again_and_read_once() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    alice.run(&["say", "bob", "at noon"]).ok();
+    alice.run(&["sync"]).ok();
+    let address = hub.stop();
+    std::thread::sleep(core::time::Duration::from_millis(1_100));
+    let owner = Person { name: "owner", scratch: &scratch };
+    owner.run(&["hub", "serve", "--retention", "0s"]).fails(2, "expected 1s to 52w");
+    let hub = Hub::with(&scratch, &address, &["--retention", "1s"]);
+    let ran = bob.run(&["--json", "sync"]).ok().json();
+    assert_eq!((&ran["received"], &ran["lost"]), (&0.into(), &1.into()));
+    let problems = bob.run(&["--json", "inbox", "--problems"]).ok().json();
+    assert_eq!(problems["problems"][0]["class"], "gap-expired");
+    // The sender learns of it, and sends the text again with the same visit or the next one.
+    for person in [&alice, &alice, &bob, &alice] {
+        person.run(&["sync"]).ok();
+    }
+    assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice> at noon"]);
+    let history = alice.run(&["--json", "history", "bob"]).ok().json();
+    assert_eq!(history["delivery"], "delivered");
+    drop(hub);
+}
+
+#[test]
+fn a_text_that_is_kept_and_not_sent_has_an_exit_code_of_its_own() {
+    let scratch = Scratch::new();
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    let address = hub.stop();
+    let say = ["say", "--now", "--timeout", "1s", "bob", "at noon"];
+    let ran = alice.run(&say).fails(5, "did not answer in time");
+    assert!(ran.err.contains("1 text for bob waits for endseal sync"), "{}", ran.err);
+    assert!(ran.err.contains("do not repeat this command"), "{}", ran.err);
+    let say = ["--json", "say", "--now", "--timeout", "1s", "bob", "at one"];
+    let ran = alice.run(&say);
+    let error: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+    assert_eq!((&error["error"]["kind"], ran.code), (&"kept".into(), 5));
+    // What is not kept has another exit code.
+    alice.run(&["say", "--now", "--timeout", "1s", "bob", ""]).fails(2, "nothing was written");
+    let hub = Hub::at(&scratch, &address);
+    alice.run(&["sync"]).ok();
+    bob.run(&["sync"]).ok();
+    assert_eq!(texts(&bob.run(&["inbox"]).ok()), ["alice> at noon", "alice> at one"]);
+    drop(hub);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use endseal_testing::Scratch;
 
+use crate::messages::{Hub, members};
 use crate::people::{PROGRAM, Person, run};
 
 fn shell(scratch: &Scratch, line: &str) -> crate::people::Ran {
@@ -23,6 +24,21 @@ fn what_is_sealed_in_a_pipe_opens_in_a_pipe() {
         bob.identity_pq()
     );
     assert_eq!(shell(&scratch, &line).ok().err, "");
+}
+
+#[test]
+fn a_reader_of_texts_that_stops_is_no_error() {
+    let scratch = Scratch::new();
+    // Texts that arrived, one object each: the reader takes the first line.
+    let hub = Hub::start(&scratch);
+    let [alice, bob] = members(&scratch, &hub);
+    alice.feed(&["say", "bob", "--lines", "-"], "a text\n".repeat(3_000).as_bytes()).ok();
+    alice.run(&["sync"]).ok();
+    bob.run(&["sync"]).ok();
+    for command in ["inbox --keep", "--json inbox --keep", "inbox"] {
+        let ran = shell(&scratch, &format!("endseal --home bob {command} | head -n 1"));
+        assert_eq!(ran.ok().err, "", "{command}");
+    }
 }
 
 #[test]

@@ -212,6 +212,9 @@ fn refused(dir: &Path) {
         }),
         ("record-frame", "a frame of the device", "record", with(record(5, &[0; 8], &[]))),
         ("record-former", "a former key", "record", with(record(22, &[0; 32], &[]))),
+        ("record-device-name", "an empty name of a device", "record", {
+            with(record(29, &7_u32.to_be_bytes(), &[]))
+        }),
         ("record-history", "half a row", "record", with(record(3, &[1], &[0]))),
         ("record-name", "one byte of a kind", "record", with(entry(10, &[0], &[]))),
         ("cut-entry", "six bytes of an entry", "entry", with(vec![10; 6])),

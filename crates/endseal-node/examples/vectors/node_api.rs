@@ -88,6 +88,9 @@ fn accepted(dir: &Path) {
         }),
         ("persons", "blocked and muted persons", line("persons", "{}")),
         ("devices", "devices of a person", line("devices", &format!(r#"{{"person":"{person}"}}"#))),
+        ("name-device", "a device is named", {
+            line("name_device", r#"{"device":7,"name":"Ann's phone"}"#)
+        }),
         ("follow", "texts as they arrive", line("follow", r#"{"after":7}"#)),
         ("spaces", "white space wherever JSON has it, and members in another order", {
             " {\t\"params\" : { \"after\" :0 } ,\"method\":\"unread\", \"id\" : 1,\"jsonrpc\":\"2.0\"}\r"
@@ -196,6 +199,21 @@ fn refused(dir: &Path) {
         ("to-space", "a space behind an identity", to(&format!("\"{person} \""))),
         ("to-group-31", "31 digits of a group", to(&format!("\"{}\"", &GROUP[1..]))),
         ("to-group-capitals", "a group in capitals", to(&format!("\"{}\"", GROUP.to_uppercase()))),
+        ("name-empty", "an empty name of a device", {
+            line("name_device", r#"{"device":7,"name":""}"#)
+        }),
+        ("name-long", "a name of 65 bytes", {
+            line("name_device", &format!(r#"{{"device":7,"name":"{}"}}"#, "x".repeat(65)))
+        }),
+        ("name-blank", "a name that ends in a blank", {
+            line("name_device", r#"{"device":7,"name":"phone "}"#)
+        }),
+        ("name-control", "a line end in a name", {
+            line("name_device", r#"{"device":7,"name":"a\nb"}"#)
+        }),
+        ("name-device", "a device above 32 bits", {
+            line("name_device", r#"{"device":4294967296,"name":"phone"}"#)
+        }),
         ("person-group", "a group where a person is expected", {
             line("devices", &format!(r#"{{"person":"{GROUP}"}}"#))
         }),

@@ -9,8 +9,8 @@ use crate::home::Home;
 use crate::messages::{
     Conversation, HistoryRow, SayError, Text, Unread, accept, block, delete_texts,
     delete_texts_before, devices, forget_problems, history_page, mark_changes_seen, mark_read,
-    muted, note_delivery, person_rules, problems, requests, say, set_muted, settle_inbox, status,
-    unblock, unread_page, unseen_changes, unsend, unsend_all, waiting_page,
+    muted, name_device, note_delivery, person_rules, problems, requests, say, set_muted,
+    settle_inbox, status, unblock, unread_page, unseen_changes, unsend, unsend_all, waiting_page,
 };
 
 /// Rows that are read from the store at once.
@@ -113,6 +113,10 @@ pub fn execute(engine: &mut Engine, home: &Home, request: Request) -> Result<Rep
             Reply::Done {}
         }
         Request::Devices { person } => Reply::Devices(devices(engine, &person)?),
+        Request::NameDevice { device, name } => {
+            name_device(engine, device, &name)?;
+            Reply::Done {}
+        }
         Request::DeviceChanges {} => {
             let mut rows = unseen_changes(engine)?;
             rows.truncate(CHANGES);

@@ -182,6 +182,7 @@ impl Reply {
             Request::MarkRead { .. }
             | Request::Accept { .. }
             | Request::Mute { .. }
+            | Request::NameDevice { .. }
             | Request::ForgetProblems { .. }
             | Request::MarkChangesSeen { .. }
             | Request::Follow { .. } => Self::Done {},

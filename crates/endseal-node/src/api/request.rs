@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Error, ErrorKind, SecretText};
-use crate::messages::{Conversation, conversation_text};
+use crate::messages::{Conversation, DeviceName, conversation_text};
 use crate::wire_text;
 
 /// Names of all requests on the socket.
-const METHODS: [&str; 25] = [
+const METHODS: [&str; 26] = [
     "version",
     "status",
     "say",
@@ -33,6 +33,7 @@ const METHODS: [&str; 25] = [
     "problems",
     "forget_problems",
     "devices",
+    "name_device",
     "device_changes",
     "mark_changes_seen",
     "follow",
@@ -168,6 +169,13 @@ pub enum Request {
         /// The identity of the person.
         #[serde(with = "wire_text::identity")]
         person: PublicKey,
+    },
+    /// Names a device of this person, on this device alone.
+    NameDevice {
+        /// Number of the device.
+        device: u32,
+        /// Name of the device.
+        name: DeviceName,
     },
     /// Returns the changes of devices that are not marked as seen.
     DeviceChanges {},

@@ -8,12 +8,13 @@ use endseal_keyring::roster::GroupId;
 use endseal_session::{Engine, EngineError, Received};
 
 use super::conversation::Conversation;
+use super::device_name;
 use super::history::HistoryRow;
 use super::inbox::Unread;
 use super::payload::{ADDRESS_LEN, address, address_bytes};
 use super::records::{
-    ACCEPTED, ARRIVED, BLOCKED, CONFIRMED, COUNTER, DEVICE_CHANGE, HISTORY, LETTER, MUTED, NOTED,
-    PERSON, PROBLEM, REQUEST, SAID, SERIES, Transaction, UNSENT,
+    ACCEPTED, ARRIVED, BLOCKED, CONFIRMED, COUNTER, DEVICE_CHANGE, DEVICE_NAME, HISTORY, LETTER,
+    MUTED, NOTED, PERSON, PROBLEM, REQUEST, SAID, SERIES, Transaction, UNSENT,
 };
 use super::resend::resend_all;
 use super::text_id::TextId;
@@ -23,7 +24,7 @@ use super::waiting::Waiting;
 const PAGE: usize = 64;
 /// Kinds of records that belong to the person. Those of the device (sessions, frames, numbers at
 /// the hub, receipts that are due) stay with it.
-const KINDS: [u16; 15] = [
+const KINDS: [u16; 16] = [
     COUNTER,
     PERSON,
     HISTORY,
@@ -35,6 +36,7 @@ const KINDS: [u16; 15] = [
     CONFIRMED,
     SERIES,
     DEVICE_CHANGE,
+    DEVICE_NAME,
     BLOCKED,
     MUTED,
     ACCEPTED,
@@ -151,6 +153,9 @@ pub(crate) fn is_archived_item(item: &ArchivedItem<'_>) -> bool {
         ArchivedItem::Unread { value, .. } => decode(value).is_some(),
         ArchivedItem::Record { kind: HISTORY, name, value } => {
             HistoryRow::read(name, value).is_some()
+        }
+        ArchivedItem::Record { kind: DEVICE_NAME, name, value } => {
+            device_name::is_record(name, value)
         }
         ArchivedItem::Record { kind, .. } => KINDS.contains(kind),
     }

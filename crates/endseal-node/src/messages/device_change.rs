@@ -6,6 +6,7 @@ use endseal_keyring::device::{Address, DeviceId};
 use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
+use super::device_name::{self, DeviceName};
 use super::records::{self, COUNTER, DEVICE_CHANGE, Transaction};
 use crate::wire_text;
 
@@ -15,7 +16,7 @@ const KEPT: usize = 64;
 const PAGE: usize = 256;
 
 /// A device that a person has newly, or has no more, as the person's root signed it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DeviceChange {
     /// Its number: later changes have higher ones.
@@ -27,6 +28,8 @@ pub struct DeviceChange {
     pub person: PublicKey,
     /// The number of the device.
     pub device: u32,
+    /// The name of the device, if it is one of this person and this device knows a name.
+    pub name: Option<DeviceName>,
     /// True if the device is new, false if it was revoked.
     pub is_new: bool,
     /// True if a person has seen the notice.
@@ -44,6 +47,7 @@ impl DeviceChange {
             time: u64::from_le_bytes(*time),
             person: PublicKey::from_bytes(person).ok()?,
             device: u32::from_le_bytes(*device),
+            name: None,
             is_new: is_new == 1,
             is_seen: is_seen == 1,
         })
@@ -79,7 +83,8 @@ pub(super) fn note(
     for (device, is_new) in changes {
         let number = records::next_number(transaction)?;
         let device = device.get();
-        DeviceChange { number, time, person, device, is_new, is_seen: false }.put(transaction)?;
+        DeviceChange { number, time, person, device, name: None, is_new, is_seen: false }
+            .put(transaction)?;
     }
     let kept = of_person(transaction, &person)?;
     for change in kept.iter().rev().skip(KEPT) {
@@ -113,9 +118,16 @@ pub fn device_changes(
     engine: &mut Engine,
     person: Option<&PublicKey>,
 ) -> Result<Vec<DeviceChange>, EngineError> {
-    engine.transaction(|transaction| match person {
-        Some(person) => of_person(transaction, person),
-        None => of_all(transaction),
+    let own = engine.address().identity;
+    engine.transaction(|transaction| {
+        let mut changes = match person {
+            Some(person) => of_person(transaction, person)?,
+            None => of_all(transaction)?,
+        };
+        for change in changes.iter_mut().filter(|change| change.person == own) {
+            change.name = device_name::of(transaction, change.device)?;
+        }
+        Ok(changes)
     })
 }
 

@@ -6,6 +6,7 @@ use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
 use super::device_change::{DeviceChange, device_changes};
+use super::device_name::{self, NamedDevice};
 use super::directory;
 
 /// Devices of a person, as far as this device knows.
@@ -16,6 +17,8 @@ pub struct Devices {
     pub numbers: Vec<u32>,
     /// Changes that were noted, the oldest first.
     pub changes: Vec<DeviceChange>,
+    /// Names of devices, if they are those of this person, also of revoked ones.
+    pub names: Vec<NamedDevice>,
 }
 
 /// Returns the devices of a person: none if no record of the person was seen.
@@ -27,5 +30,11 @@ pub fn devices(engine: &mut Engine, person: &PublicKey) -> Result<Devices, Engin
     let mut numbers: Vec<u32> =
         record.iter().flat_map(PersonRecord::devices).map(|(number, _)| number.get()).collect();
     numbers.sort_unstable();
-    Ok(Devices { numbers, changes: device_changes(engine, Some(person))? })
+    let changes = device_changes(engine, Some(person))?;
+    let is_own = engine.address().identity == *person;
+    let names = match is_own {
+        true => engine.transaction(|transaction| device_name::all(transaction))?,
+        false => Vec::new(),
+    };
+    Ok(Devices { numbers, changes, names })
 }

@@ -62,6 +62,8 @@ pub(super) const MUTED: u16 = 24;
 pub(super) const ACCEPTED: u16 = 25;
 /// Texts of unknown senders: [`RequestText`](super::request::RequestText).
 pub(super) const REQUEST: u16 = 26;
+/// Names of this person's devices, by number: [`DeviceName`](super::DeviceName).
+pub(super) const DEVICE_NAME: u16 = 29;
 /// Number of prekey bundles that were published to the hub.
 pub(super) const PUBLISHED: u16 = 17;
 /// Addresses of devices by their peer ids.

@@ -10,8 +10,8 @@ use endseal_keyring::device::{Certificate, DeviceKeys};
 use endseal_keyring::person::PersonChanges;
 use endseal_keyring::{Invitation, LinkRequest, PersonRecord};
 use endseal_node::messages::{
-    HubClient, LetterKeys, LinkError, PersonAtHub, hub_limits, membership, register_other,
-    send_archive,
+    DeviceName, HubClient, LetterKeys, LinkError, PersonAtHub, hub_limits, membership, name_device,
+    register_other, send_archive,
 };
 use endseal_node::sessions::random_device;
 use endseal_node::{ArchiveKeys, Home, LinkGrant, read_bounded, write_archive};
@@ -24,13 +24,13 @@ use super::link_file::LinkFile;
 use super::renew::visit;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
-use crate::json;
 use crate::network::{self, Destination, Timeouts};
 use crate::output::Input;
 use crate::passphrase;
 use crate::printable::plural;
 use crate::sessions::{open, work_and_close};
 use crate::terminal::Terminal;
+use crate::{device_name, json};
 
 /// Limit on the length of a link text in bytes, with the line breaks of a mail.
 const MAX_LEN: usize = 8_192;
@@ -50,6 +50,9 @@ pub(crate) struct Args {
     /// Number of the new device [default: random]
     #[arg(long, value_name = "N")]
     device: Option<NonZeroU32>,
+    /// Name of the new device, which this one and the new one show
+    #[arg(long, value_parser = device_name::parse)]
+    name: Option<DeviceName>,
     /// A new invitation, if the hub asks known people for one
     #[arg(long, value_name = "FILE")]
     invitation: Option<PathBuf>,
@@ -80,6 +83,10 @@ pub(super) fn run(
         let at_hub = ask(&root, &key, &to, ctx)?;
         let lock = home.lock()?;
         let (record, certificate) = sign(&request, args.device, &root, &at_hub, &home, ctx)?;
+        let device = certificate.keys().device.number();
+        if let Some(name) = &args.name {
+            name_device(engine, device, name)?;
+        }
         let mut link_file = LinkFile::create(&home)?;
         let sent = network::run(ctx.global.json, async |mut interrupt| {
             let sent = interrupt.with_connection(&key, &to, async |connection| {
@@ -107,7 +114,7 @@ pub(super) fn run(
         let texts = sent.map_err(|failure| {
             failure.hint("run the same command again; endseal devices list shows what is added")
         })?;
-        Ok((certificate.keys().device.number(), texts))
+        Ok((device, texts))
     })?;
     let (device, texts) = added;
     let json = json::object([
@@ -116,6 +123,9 @@ pub(super) fn run(
         ("texts", texts.into()),
     ]);
     let texts = plural(texts, "text");
+    if args.name.is_none() {
+        ctx.note(&format!("note: endseal devices rename {device} NAME names it on this device"));
+    }
     Ok(Outcome::done(format!("device {device} is added, and gets {texts}"), json))
 }
 

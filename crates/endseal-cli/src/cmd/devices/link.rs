@@ -8,7 +8,9 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::IdentityText;
-use endseal_node::messages::{HubClient, hub_limits, note_link, receive_archive};
+use endseal_node::messages::{
+    DeviceName, HubClient, device_name as known_name, hub_limits, note_link, receive_archive,
+};
 use endseal_node::{Archive, Existing, FileError, Home, Linked};
 use endseal_transport::TransportKey;
 use tokio::time::{Instant, sleep};
@@ -19,12 +21,12 @@ use super::link_file::LinkFile;
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, DAY, SECOND};
 use crate::failure::{Failure, Kind};
-use crate::json;
 use crate::network::{self, Destination, Interrupt, Timeouts};
 use crate::passphrase;
 use crate::peer_address::HubAddress;
 use crate::printable::plural;
 use crate::sessions::work_and_close;
+use crate::{device_name, json};
 
 /// Time between two visits while no device has answered.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -44,6 +46,9 @@ pub(crate) struct Args {
     /// Protect the device's keys and store by a passphrase, too
     #[arg(long, conflicts_with = "no_passphrase")]
     protect_device: bool,
+    /// Name of this device [default: that of devices add, or the host's name]
+    #[arg(long, value_parser = device_name::parse)]
+    name: Option<DeviceName>,
     /// Time to wait for the other device
     #[arg(long = "for", value_name = "TIME", default_value = "15m")]
     #[arg(value_parser = duration::between(SECOND, DAY))]
@@ -101,6 +106,10 @@ pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outc
     Archive::open_link(&device, &request.secret, file)?.restore(&home, &mut engine, &lock)?;
     work_and_close(engine, ctx, |engine, ctx| {
         note_link(engine, from)?;
+        let number = engine.address().device.number();
+        if args.name.is_some() || known_name(engine, number)?.is_none() {
+            device_name::name_this(engine, args.name.as_ref())?;
+        }
         // Until it does so itself, the hub does not count it as registered.
         register_here(engine, &key, &to, None, ctx)
     })?;

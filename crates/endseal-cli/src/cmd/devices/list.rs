@@ -43,25 +43,35 @@ pub(super) fn run(args: &Args, wait: Duration, ctx: &mut Ctx) -> Result<Outcome,
         let mut of = devices.changes.iter().filter(|it| it.is_new && it.device == device);
         of.next_back().map(|it| it.time)
     };
+    let name = |device: u32| {
+        let mut of = devices.names.iter().filter(|it| it.device == device);
+        of.next().map(|it| it.name.as_str())
+    };
     let (mut text, mut list) = (String::new(), Vec::new());
     for number in &devices.numbers {
         let is_this = own == Some(*number);
         let mark = if is_this { "  this device" } else { "" };
         let since = since(*number);
         let shown = since.map(|it| format!("  since {}", local(it))).unwrap_or_default();
+        let name = name(*number);
+        let called = name.map(|it| format!("  {it}")).unwrap_or_default();
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{number}{shown}{mark}");
+        let _ = writeln!(text, "{number}{called}{shown}{mark}");
         list.push(json::object([
             ("device", (*number).into()),
+            ("name", name.into()),
             ("since", since.map(rfc3339).into()),
             ("is_this", is_this.into()),
             ("is_revoked", false.into()),
         ]));
     }
     for DeviceChange { device, time, .. } in devices.changes.iter().filter(|it| !it.is_new) {
-        let _ = writeln!(text, "{device}  revoked {}", local(*time));
+        let name = name(*device);
+        let called = name.map(|it| format!("  {it}")).unwrap_or_default();
+        let _ = writeln!(text, "{device}{called}  revoked {}", local(*time));
         list.push(json::object([
             ("device", (*device).into()),
+            ("name", name.into()),
             ("since", rfc3339(*time).into()),
             ("is_this", false.into()),
             ("is_revoked", true.into()),

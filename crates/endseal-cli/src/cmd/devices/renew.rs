@@ -5,7 +5,8 @@ use core::time::Duration;
 use endseal_codec::hub::Code;
 use endseal_node::NewDeviceKeys;
 use endseal_node::messages::{
-    HubClient, HubError, LetterKeys, SyncError, SyncReport, hub_limits, membership, register, sync,
+    HubClient, HubError, LetterKeys, SyncError, SyncReport, device_name, hub_limits, membership,
+    register, sync,
 };
 use endseal_session::Engine;
 use endseal_transport::TransportKey;
@@ -78,14 +79,15 @@ pub(super) fn run(
     let (person, addresses) = (home.person()?, at.addresses());
     let engine = open(&home, &device, wait)?;
     let as_json = ctx.global.json;
-    work_and_close(engine, ctx, |engine, _| {
+    let name = work_and_close(engine, ctx, |engine, _| {
         network::run(as_json, async |mut interrupt| {
             let registered = interrupt.with_connection(&key, &to, async |connection| {
                 let hub = HubClient::new(connection, timeouts.idle);
                 Ok(register(&hub, engine, &addresses, None, &person).await?)
             });
             registered.await
-        })
+        })?;
+        Ok(device_name(engine, number.number())?)
     })
     .map_err(|failure| {
         failure.hint(
@@ -94,7 +96,8 @@ pub(super) fn run(
         )
     })?;
     let number = number.number();
-    let json = json::object([("device", number.into())]);
+    let name = name.map(String::from);
+    let json = json::object([("device", number.into()), ("name", name.into())]);
     Ok(Outcome::done(format!("this is device {number} now; endseal sync sends what waits"), json))
 }
 

@@ -2,6 +2,7 @@
 
 use core::future::pending;
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::net::UdpSocket;
 
 use endseal_hub::{Hub, HubLimits, ServeError};
@@ -11,6 +12,7 @@ use tokio::net::TcpListener;
 
 use super::place::{self, Place};
 use crate::ctx::{Ctx, Outcome};
+use crate::duration::{self, SECOND, WEEK};
 use crate::failure::{Failure, Kind};
 use crate::log::{self, Level};
 use crate::peer_address::DEFAULT_PORT;
@@ -47,6 +49,12 @@ pub(super) struct Args {
     #[arg(long, value_name = "MIB", default_value_t = HubLimits::default().reserve >> 20)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     reserve: u64,
+    /// Time after which a frame that no device fetched is deleted
+    ///
+    /// Its sender and its receiver learn of it. The hub looks every ten minutes and when it starts.
+    #[arg(long, value_name = "TIME", default_value = "30d")]
+    #[arg(value_parser = duration::between(SECOND, 52 * WEEK))]
+    retention: Duration,
     /// Ask members for an invitation for each further device, too
     ///
     /// Without this, a device whose person record the root has signed registers by itself: a person
@@ -84,6 +92,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         limits.rate = args.rate;
         limits.reserve = args.reserve << 20;
         limits.database_bytes = args.database.map_or(u64::MAX, |it| it << 20);
+        limits.retention = args.retention;
         limits.invites_devices = args.invite_devices;
         limits.burst = limits.burst.max(args.rate);
         let served = Hub::serve(args.listen, &key, Policy::default(), store, limits);
