@@ -1,7 +1,7 @@
 //! The codec's tables of component 2: serialize, deserialize, round trip and size, at three sizes
 //! and three layers.
 
-use super::{Case, Extent, Growing, Suite};
+use super::{Case, Extent, Suite};
 use crate::case::{OURS, Params};
 
 /// The subject without an AEAD of its own.
@@ -27,7 +27,7 @@ pub(crate) static SUITE: Suite = Suite {
     compared: &[OURS, DIRECT],
     // Copying, and encrypting a copy.
     floors: &["memcpy", "aes-256-gcm", "chacha20-poly1305"],
-    grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
+    axis: "bytes",
     notes: &[("decode_borrowed", BORROWED)],
     rounds: super::all_rounds,
 };

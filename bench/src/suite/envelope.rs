@@ -1,7 +1,7 @@
 //! The tables of component 1: by group size, decrypt, large messages, concurrency, message size by
 //! group size.
 
-use super::{Case, Extent, Growing, Suite};
+use super::{Case, Extent, Suite};
 use crate::case::{OURS, Params};
 
 /// 1 KB as the published tables define it.
@@ -33,12 +33,7 @@ pub(crate) static SUITE: Suite = Suite {
     untimed: &[BREAKDOWN, RELAY],
     compared: &[OURS, HYBRID],
     floors: &[],
-    grows_by: &[Growing {
-        parameter: "members",
-        unit: 1,
-        one: "a member",
-        many: "number of members",
-    }],
+    axis: "members",
     notes: &[
         ("seal_many", ALL_CPUS),
         ("open_many", ALL_CPUS),

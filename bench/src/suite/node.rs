@@ -3,7 +3,7 @@
 
 use core::ops::RangeInclusive;
 
-use super::{Case, Extent, Growing, Suite};
+use super::{Case, Extent, Suite};
 use crate::case::{MIN_ROUNDS, OURS, Params};
 
 /// Subject that is the floor of [`SYNC`]: the frames are in memory, and one transaction decrypts
@@ -50,12 +50,7 @@ pub(crate) static SUITE: Suite = Suite {
     untimed: &[PUT_OPEN, MEMORY],
     compared: &[OURS],
     floors: &[DECRYPT_BATCH],
-    grows_by: &[Growing {
-        parameter: "members",
-        unit: 1,
-        one: "a member",
-        many: "number of members",
-    }],
+    axis: "members",
     notes: &[(SYNC, VISIT), (LETTER, TO_ALL), (PUT, DURABLE)],
     rounds,
 };

@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use super::{Case, Extent, Growing, Suite};
+use super::{Case, Extent, Suite};
 use crate::case::{MIN_ROUNDS, OURS, Params};
 
 /// Sizes of the published rows of ciphers, in bytes.
@@ -47,7 +47,7 @@ pub(crate) static SUITE: Suite = Suite {
     untimed: &[MCU, BUNKER_IDLE],
     compared: &[OURS],
     floors: &[],
-    grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
+    axis: "bytes",
     notes: &[("flow", FLOW), (BUNKER_SIGN, BUNKER), (FRAGMENTATION, FRAGMENTS)],
     rounds,
 };

@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use super::{Case, Extent, Growing, Suite};
+use super::{Case, Extent, Suite};
 use crate::case::{MIN_ROUNDS, OURS, Params};
 
 /// Subject without a proxy: the client connects to the backend directly.
@@ -66,12 +66,7 @@ pub(crate) static SUITE: Suite = Suite {
     untimed: &[MEMORY],
     compared: &[OURS],
     floors: &[DIRECT, PASS_THROUGH],
-    grows_by: &[Growing {
-        parameter: "bytes",
-        unit: 1 << 20,
-        one: "a MB",
-        many: "number of bytes",
-    }],
+    axis: "bytes",
     notes: &[
         (PUT, ALONE),
         (PUT_CHUNKED, ALONE),

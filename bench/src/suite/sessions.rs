@@ -1,7 +1,7 @@
 //! Component 5: backlogs of conversations, decrypted and stored, by the number of messages of a
 //! transaction.
 
-use super::{Case, Extent, Growing, Suite};
+use super::{Case, Extent, Suite};
 use crate::case::{OURS, Params};
 
 /// Subject that is the floor: no store, and one fsync.
@@ -41,12 +41,7 @@ pub(crate) static SUITE: Suite = Suite {
     untimed: &[MEMORY, SEND],
     compared: &[OURS],
     floors: &[BARE],
-    grows_by: &[Growing {
-        parameter: "members",
-        unit: 1,
-        one: "a member",
-        many: "number of members",
-    }],
+    axis: "members",
     notes: &[(DECRYPT, KEPT), (RECEIVE, WHOLE)],
     rounds: super::all_rounds,
 };

@@ -1,7 +1,7 @@
 //! The transport's tables of component 2: handshakes, echo, messages, bulk, and bytes on the
 //! socket.
 
-use super::{Case, Extent, Growing, Suite};
+use super::{Case, Extent, Suite};
 use crate::case::{OURS, Params};
 
 /// Our subject with packets as over Ethernet.
@@ -25,7 +25,7 @@ pub(crate) static SUITE: Suite = Suite {
     untimed: &["wire_size", MESSAGE_SIZE],
     compared: &[OURS, ETHERNET],
     floors: &["tcp"],
-    grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
+    axis: "bytes",
     notes: &[
         ("handshake", HANDSHAKE),
         ("messages", MESSAGES),

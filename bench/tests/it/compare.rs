@@ -33,7 +33,7 @@ fn only_what_exceeds_noise_and_intervals_is_a_difference() {
         ("time", 1.5, Verdict::Worse),
         // The intervals of 0.4 % to each side still touch.
         ("time", 1.006, Verdict::NoDifference),
-        ("size", 1.0 + 1.0 / 1480.0, Verdict::Worse),
+        ("size", 1.0 + 1.0 / 4900.0, Verdict::Worse),
     ] {
         let mut later = run();
         change(&mut later, metric, factor);
@@ -120,28 +120,14 @@ fn a_large_noise_floor_hides_a_difference_and_none_decides_nothing() {
 }
 
 #[test]
-fn each_class_of_cases_is_judged_by_its_own_noise_floor() {
-    let (mut first, mut later) = (run(), run());
-    first["noise_floors"] = json!({"envelope/seal": 0.002, "transport/echo": 0.6});
-    change(&mut later, "time", 1.5);
-    let comparison = compare(&record(&first), &record(&later));
-    assert_eq!(comparison.rows[0].verdict, Verdict::Worse);
-    assert_eq!(comparison.noise_floors["envelope/seal"], 0.0031, "the larger of both runs");
-    // If a case has no floor of its own, the largest one of the run is used.
-    first["noise_floors"] = json!({"transport/echo": 0.6});
-    let comparison = compare(&record(&first), &record(&later));
-    assert_eq!(comparison.rows[0].verdict, Verdict::NoDifference);
-}
-
-#[test]
 fn missing_rows_and_other_machines_are_said() {
     let mut later = run();
-    later["rows"].as_array_mut().unwrap().truncate(10);
+    later["rows"].as_array_mut().unwrap().truncate(5);
     later["environment"]["cpu"] = json!("another\u{1b}[2J");
     later["complete"] = json!(false);
     let first = record(&run());
     let comparison = compare(&first, &record(&later));
-    assert_eq!((comparison.rows.len(), comparison.only_first), (10, first.rows.len() - 10));
+    assert_eq!((comparison.rows.len(), comparison.only_first), (5, first.rows.len() - 5));
     let text = comparison.text();
     assert!(text.contains("CPU: AMD EPYC 9R45 against another"), "{text}");
     assert!(text.contains("second run is incomplete") && !text.contains('\u{1b}'), "{text}");

@@ -76,7 +76,7 @@ fn a_quick_run_writes_figures_and_reports() {
     assert_eq!(record["complete"], true);
     assert_eq!(record["arguments"]["peers"], serde_json::json!(["node", "rust"]));
     let html = fs::read_to_string(out.join("report.html")).unwrap();
-    assert!(html.contains("<svg") && !html.contains("<script") && !html.contains("src="));
+    assert!(html.contains("<figure") && !html.contains("<script") && !html.contains("src="));
     assert_eq!(scratch_names(&out), ["report.html", "run.json"]);
 
     let again = scratch.folder().join("again");

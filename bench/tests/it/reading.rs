@@ -11,11 +11,9 @@ fn refused(run: &Value) -> ReadRecordError {
 
 #[test]
 fn what_is_written_is_valid_and_reads_as_the_same() {
-    for run in [fixture::run(), fixture::empty()] {
-        let record = fixture::record(&run);
-        let written = serde_json::to_vec_pretty(&record).unwrap();
-        assert!(read_record(&written).unwrap() == record);
-    }
+    let record = fixture::record(&fixture::run());
+    let written = serde_json::to_vec_pretty(&record).unwrap();
+    assert!(read_record(&written).unwrap() == record);
 }
 
 #[test]

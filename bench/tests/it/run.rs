@@ -160,8 +160,6 @@ fn ratios_are_those_of_the_times_and_faulty_subjects_have_no_row() {
     for reason in ["not installed", "changed message", "did not open to the same", "tired"] {
         assert!(reasons.iter().any(|found| found.contains(reason)), "{reason}: {reasons:?}");
     }
-    // Three numbers of members with a constant time: the fitted growth is near zero.
-    assert!(record.growth.iter().any(|growth| growth.exponent.abs() < 0.15));
 }
 
 #[test]
@@ -214,8 +212,6 @@ fn only_declared_cases_have_a_size_and_subjects_keep_to_their_suite() {
         declined,
         [("no-large-ones", "seal"), ("endseal", "open"), ("no-large-ones", "open")]
     );
-    let text = crate::page::words(&record);
-    assert!(text.contains("does not do: open, 10 members, 1 KB (only seal)"), "{text}");
 }
 
 #[test]
