@@ -163,15 +163,6 @@ pub const PEERS: &[PeerProgram] = &[
             subjects: s3::rclone::subjects,
         }),
     },
-    PeerProgram {
-        name: "minio",
-        about: "MinIO, plain and with its own encryption (SSE-S3), for the suite s3",
-        kind: Kind::Installed(Installed {
-            built: None,
-            remedy: "tests/s3/install.sh minio",
-            subjects: s3::minio::subjects,
-        }),
-    },
 ];
 
 impl PeerProgram {
@@ -227,8 +218,8 @@ impl PeerProgram {
             Kind::Protocol(speaker) => {
                 let subjects = speaker.launch(peers).map_err(|error| error.to_string())?;
                 let boxed = |subject| Box::new(subject) as Box<dyn Subject>;
-                let file = speaker.folder(peers).join(speaker.lockfile.name());
-                let signer = bunker::of_peer(self.name, &speaker.lockfile.read(&file)?);
+                let locked = speaker.lockfile.read(&speaker.folder(peers))?;
+                let signer = bunker::of_peer(self.name, speaker.lockfile, &locked);
                 Ok(subjects.into_iter().map(boxed).chain(signer).collect())
             }
             // The subject's processes are started when they are first needed.
@@ -276,19 +267,18 @@ impl Speaker {
             Ok(subjects) => subjects,
             Err(error) => return vec![format!("{error}: {remedy}")],
         };
-        let file = self.folder(peers).join(self.lockfile.name());
-        let locked = match self.lockfile.read(&file) {
+        let locked = match self.lockfile.read(&self.folder(peers)) {
             Ok(locked) => locked,
-            Err(why) => return vec![format!("{}: {why}", file.display())],
+            Err(why) => return vec![why],
         };
         let mut found = Vec::new();
         for (name, version) in subjects.iter().flat_map(|subject| &subject.info().versions) {
             // Packages that are not in the lock file, such as a runtime's own library, belong to
             // the machine.
-            let Some(wanted) = locked.get(name).filter(|wanted| !wanted.contains(version)) else {
+            let wanted = self.lockfile.versions(&locked, name);
+            if wanted.is_empty() || wanted.contains(&version.as_str()) {
                 continue;
-            };
-            let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+            }
             let wanted = wanted.join(" or ");
             let version = tame(version);
             found.push(format!("{name} is {version} and locked is {wanted}: {remedy}"));

@@ -116,3 +116,20 @@ impl core::fmt::Debug for Suite {
         f.debug_struct("Suite").field("name", &self.name).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_extent_contains_the_smaller_one_and_begins_with_a_timed_case() {
+        for suite in SUITES {
+            let [quick, default, full] =
+                [Extent::Quick, Extent::Default, Extent::Full].map(|it| suite.cases(it));
+            assert!(quick.iter().all(|case| default.contains(case)), "{}", suite.name);
+            assert!(default.iter().all(|case| full.contains(case)), "{}", suite.name);
+            // The noise floor is measured in the first case of a name.
+            assert!(!suite.untimed.contains(&quick[0].case), "{}", suite.name);
+        }
+    }
+}

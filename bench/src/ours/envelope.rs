@@ -13,15 +13,9 @@ use crate::record::{Params, SubjectInfo};
 use crate::subject::{Checked, Prepared, Subject, SubjectError};
 use crate::suite::envelope::{HYBRID, OPEN_VIEW};
 
-mod breakdown;
-mod open;
-mod relay;
-mod seal;
+mod work;
 
-use breakdown::Breakdown;
-use open::{Open, OpenMany};
-use relay::OnTheWay;
-use seal::{Seal, SealMany};
+use work::Work;
 
 /// Form of the envelope that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,36 +111,18 @@ impl Subject for Envelope {
             return Err(SubjectError::Unsupported(format!("members: at most {MOST_HYBRID}")));
         }
         let material = Material::new(self.form, params, inputs as usize, count)?;
-        match (case, self.form) {
-            ("seal", _) => Ok(Box::new(Seal { material, next: 0 })),
-            ("seal_many", _) => Ok(Box::new(SealMany { material, count, threads, next: 0 })),
-            ("relay", Form::Default | Form::Hybrid) => {
-                Ok(Box::new(OnTheWay::new(material, param(params, "delay_ms")?)))
+        let envelopes = match (case, self.form) {
+            ("seal" | "seal_many", _) => Vec::new(),
+            ("open" | "open_many", Form::Default | Form::Compact | Form::Hybrid) => {
+                material.seal_all()?
             }
-            ("relay", _) => {
-                Err(SubjectError::Unsupported("its way is that of the default form".into()))
-            }
-            ("breakdown", Form::Default) => Ok(Box::new(Breakdown { material })),
-            ("breakdown", _) => {
-                Err(SubjectError::Unsupported("its steps are those of the default form".into()))
-            }
-            ("open", Form::Default | Form::Compact | Form::Hybrid) => {
-                let envelopes = material.seal_all()?;
-                Ok(Box::new(Open { material, envelopes, next: 0 }))
-            }
-            ("open_many", Form::Default | Form::Compact | Form::Hybrid) => {
-                let envelopes = material.seal_all()?;
-                Ok(Box::new(OpenMany { material, envelopes, count, threads, next: 0 }))
-            }
-            (OPEN_VIEW, Form::Default | Form::Hybrid) => {
-                let envelopes = material.views(MOST_VIEWS)?;
-                Ok(Box::new(Open { material, envelopes, next: 0 }))
-            }
+            (OPEN_VIEW, Form::Default | Form::Hybrid) => material.views(MOST_VIEWS)?,
             ("open" | "open_many" | OPEN_VIEW, _) => {
-                Err(SubjectError::Unsupported("it opens like the default form".into()))
+                return Err(SubjectError::Unsupported("it opens like the default form".into()));
             }
-            _ => Err(SubjectError::Unsupported(format!("there is no case {case}"))),
-        }
+            _ => return Err(SubjectError::Unsupported(format!("there is no case {case}"))),
+        };
+        Ok(Box::new(Work { material, envelopes, count, threads, next: 0 }))
     }
 }
 

@@ -17,7 +17,6 @@ mod event;
 mod flow;
 mod fragmentation;
 mod mcu;
-mod nip04;
 mod nip44;
 mod signer;
 
@@ -96,16 +95,13 @@ impl Subject for Core {
         Ok(match case {
             "aes_encrypt" => ready(cipher::Aes::new(bytes()?, true)?, inputs),
             "aes_decrypt" => ready(cipher::Aes::new(bytes()?, false)?, inputs),
-            "chacha20" => ready(cipher::ChaCha20::new(bytes()?)?, inputs),
-            "nip04_encrypt" => ready(nip04::Encrypt::new(bytes()?)?, inputs),
-            "nip04_decrypt" => ready(nip04::Decrypt::new(bytes()?)?, inputs),
             "nip44_encrypt" => {
                 ready(nip44::Encrypt::new(bytes()?, param(params, "cached")? == 1)?, inputs)
             }
             "nip44_decrypt" => {
                 ready(nip44::Decrypt::new(bytes()?, param(params, "cached")? == 1)?, inputs)
             }
-            "full_decrypt" => ready(event::Full::new(bytes()?, param(params, "nip")?)?, inputs),
+            "full_decrypt" => ready(event::Full::new(bytes()?)?, inputs),
             "conversation_key" => ready(conversation::Derive::new(inputs)?, inputs),
             "sign" => ready(event::Sign::new(bytes()?)?, inputs),
             "verify" => ready(event::Verify::new(bytes()?)?, inputs),

@@ -20,7 +20,6 @@ mod buckets;
 mod check;
 mod line;
 mod memory;
-pub(crate) mod minio;
 mod multipart;
 mod place;
 mod range;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::clock::Elapsed;
 use crate::record::{Better, Params, SubjectInfo};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
-use crate::suite::sessions::{BARE, DECRYPT, MEMORY, RECEIVE, SEND};
+use crate::suite::sessions::{BARE, DECRYPT, MEMORY, SEND};
 
 pub(in crate::ours) mod bare;
 pub mod drain;
@@ -15,13 +15,11 @@ pub(crate) mod folder;
 mod mls;
 mod pairwise;
 mod people;
-mod receive;
 mod send;
 mod shape;
 mod world;
 
 use folder::Failure;
-use receive::Events;
 use shape::Shape;
 use world::World;
 
@@ -84,20 +82,13 @@ impl Subject for Sessions {
             DECRYPT => Work::Decrypt,
             MEMORY => Work::Memory,
             SEND => Work::Send,
-            RECEIVE => Work::Receive,
             _ => return Err(SubjectError::Unsupported("there is no such case".into())),
         };
         let shape = Shape::new(params)?;
         // Work that is not timed never uses an input twice, so it needs only one.
-        let inputs = if matches!(work, Work::Decrypt | Work::Receive) { inputs } else { 1 };
-        let (mut world, mut events) = (None, None);
-        if work == Work::Receive {
-            let of_messages = World::with_contents(shape, inputs, receive::content)?;
-            events = Some(Events::of(&of_messages)?);
-            world = Some(of_messages);
-        }
-        let world = world.map_or_else(|| World::new(shape, inputs), Ok)?;
-        Ok(Box::new(Ready { work, world, events, next: 0, figures: Vec::new() }))
+        let inputs = if work == Work::Decrypt { inputs } else { 1 };
+        let world = World::new(shape, inputs)?;
+        Ok(Box::new(Ready { work, world, next: 0, figures: Vec::new() }))
     }
 }
 
@@ -106,35 +97,26 @@ enum Work {
     Decrypt,
     Memory,
     Send,
-    Receive,
 }
 
 struct Ready {
     work: Work,
     world: World,
-    /// Events, in the case that starts from them.
-    events: Option<Events>,
     next: usize,
     figures: Vec<Extra>,
 }
 
 impl Prepared for Ready {
     fn check(&mut self) -> Result<Checked, SubjectError> {
-        let (mut checked, figures) = examine::check(&self.world)?;
+        let (checked, figures) = examine::check(&self.world)?;
         self.figures = figures;
-        if let Some(events) = &self.events {
-            checked.round_trip &= events.are_read(&self.world)?;
-        }
         Ok(checked)
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
         let mut sum = Spent::default();
         for _ in 0..iterations {
-            sum.add(match &self.events {
-                Some(events) => events.iterate(&self.world, self.next)?,
-                None => self.world.iterate(self.next)?,
-            });
+            sum.add(self.world.iterate(self.next)?);
             self.next += 1;
         }
         Ok(sum.elapsed())
@@ -149,10 +131,7 @@ impl Prepared for Ready {
         match self.work {
             Work::Memory => figures.extend(drain::memory(&self.world)?),
             Work::Send => figures.extend(send::latencies(&self.world)?),
-            Work::Decrypt if self.world.shape.is_whole() && self.world.shape.threads == 1 => {
-                figures.extend(examine::afterwards(&self.world)?);
-            }
-            Work::Decrypt | Work::Receive => {}
+            Work::Decrypt => {}
         }
         Ok(figures)
     }

@@ -9,7 +9,7 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::mlkem768;
 use endseal_transport::{
     Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Limits, PeerId, Policy,
-    TransportKey, handshake_in_memory,
+    TransportKey,
 };
 
 use crate::clock::Elapsed;
@@ -21,10 +21,6 @@ use crate::duplex::work::{Duplex, Fault, Spent, Work};
 use crate::ours::codec;
 use crate::record::{Better, Params, SubjectInfo};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
-
-mod messages;
-
-use messages::Lengths;
 
 /// The transport under one policy, as a subject.
 #[derive(Clone, Debug)]
@@ -124,19 +120,13 @@ impl Subject for Transport {
             }
             _ => Duplex::prepare(carrier, work, inputs.into())?,
         };
-        let lengths = match work {
-            Work::Handshake => Some(Endseal::new(self.policy, Limits::default()).lengths()?),
-            _ => None,
-        };
-        Ok(Box::new(Ready { work, duplex, lengths }))
+        Ok(Box::new(Ready { work, duplex }))
     }
 }
 
 struct Ready {
     work: Work,
     duplex: Duplex<Endseal>,
-    /// Bytes of a handshake by message.
-    lengths: Option<Lengths>,
 }
 
 impl Prepared for Ready {
@@ -174,17 +164,6 @@ impl Prepared for Ready {
             figure("bytes_received", "B", &delayed.bytes_received, 1),
             figure("round_trips", "1", &delayed.ns, ROUND_TRIP_NS),
         ];
-        if let Some(lengths) = self.lengths {
-            for (metric, bytes) in [
-                ("client_share", lengths.client_share),
-                ("server_share", lengths.server_share),
-                ("raw_keys", lengths.raw_keys),
-                ("signatures", lengths.signatures),
-                ("tls_rest", lengths.rest),
-            ] {
-                found.push(figure(metric, "B", &[bytes], 1));
-            }
-        }
         if let Some(bytes) = idle::memory(&self.duplex)? {
             found.push(figure("idle_memory", "B", &[bytes], 1));
         }
@@ -231,14 +210,6 @@ impl Endseal {
             }
         };
         Self { policy, limits, client: key(1), server: key(2), outsider: key(3) }
-    }
-
-    /// Measures the bytes of a handshake by message.
-    fn lengths(&self) -> Result<Lengths, SubjectError> {
-        let failed = |why: String| SubjectError::Failed(why);
-        let messages = handshake_in_memory(self.policy, &self.client, &self.server)
-            .map_err(|error| failed(error.to_string()))?;
-        messages::lengths(&messages).ok_or_else(|| failed("this is no handshake".into()))
     }
 }
 

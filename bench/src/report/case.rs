@@ -1,7 +1,7 @@
 //! A case of a record, and its parameters in words.
 
 use crate::case::Params;
-use crate::suite::s3::{MINIO, SERVER, SINK};
+use crate::suite::s3::{SERVER, SINK};
 use crate::suite::sessions::{MLS, PAIRWISE};
 use crate::words;
 
@@ -63,7 +63,7 @@ fn describe_params(params: &Params) -> Vec<String> {
         "backend" if *value == SERVER => "a real server".into(),
         "down" if *value == 0 => "up".into(),
         "down" if *value == 1 => "down".into(),
-        "backend" if *value == MINIO => "MinIO".into(),
+        "backend" => "MinIO".into(),
         "part" => format!("parts of {}", words::size_parameter(*value)),
         "delay_ms" => format!("{value} ms of delay"),
         "frames" => format!("{} frames", words::integer(*value)),

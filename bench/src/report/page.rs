@@ -350,7 +350,12 @@ fn table(figures: &Figures<'_>, suite: &str, spec: &TableSpec) -> String {
         if spec.peers {
             let best = best_peer(figures, &case, &figure.metric).map(|peer| {
                 let factor = beside(figures, &case, &figure.metric, &spec.ours[0], &peer.subject);
-                format!("{}: {}{}", esc(&peer.subject), esc(&row_text(peer)), factor.unwrap_or_default())
+                format!(
+                    "{}: {}{}",
+                    esc(&peer.subject),
+                    esc(&row_text(peer)),
+                    factor.unwrap_or_default()
+                )
             });
             cells.push(best.unwrap_or_else(|| "–".into()));
         }

@@ -112,27 +112,3 @@ fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
     let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
     Case { suite: "node", case, params }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_extent_contains_the_smaller_one() {
-        let (quick, default, full) =
-            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
-        assert!(quick.iter().all(|case| default.contains(case)));
-        assert!(default.iter().all(|case| full.contains(case)));
-        assert!(quick.len() < default.len() && default.len() < full.len());
-    }
-
-    #[test]
-    fn a_quick_run_takes_no_case_that_is_long() {
-        let quick = cases(Extent::Quick);
-        assert!(quick.iter().all(|case| case.case != LETTER && case.case != MEMORY));
-        assert!(quick.iter().all(|case| case.params.get("per_commit") != Some(&1)));
-        for case in &cases(Extent::Full) {
-            assert_eq!(*rounds(Extent::Quick, case).end(), MIN_ROUNDS);
-        }
-    }
-}

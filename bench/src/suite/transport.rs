@@ -82,20 +82,3 @@ fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
     let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
     Case { suite: "transport", case, params }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::duplex::work::Work;
-
-    #[test]
-    fn every_extent_contains_the_smaller_one_and_every_case_can_be_done() {
-        let (quick, default, full) =
-            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
-        assert!(quick.iter().all(|case| default.contains(case)));
-        assert!(default.iter().all(|case| full.contains(case)));
-        for case in full {
-            assert!(Work::new(case.case, &case.params).is_ok(), "{}", case.describe());
-        }
-    }
-}
