@@ -2,8 +2,8 @@
 //! connection encrypts.
 
 use core::hint::black_box;
-use std::collections::BTreeMap;
 
+use super::{described, failed, param};
 use crate::case::OURS;
 use crate::clock::{Elapsed, time};
 use crate::record::{Params, SubjectInfo};
@@ -52,15 +52,8 @@ impl Codec {
                 &[],
             ),
         };
-        let info = SubjectInfo {
-            subject: subject.into(),
-            suite: Some("codec".into()),
-            about: about.into(),
-            runtime: "Rust, in process".into(),
-            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-            settings: "docs/spec/codec.md, docs/spec/frame.md".into(),
-            properties: properties.iter().map(|property| (*property).into()).collect(),
-        };
+        let settings = "docs/spec/codec.md, docs/spec/frame.md";
+        let info = described("codec", subject, about, settings, properties);
         Self { form, info }
     }
 
@@ -225,15 +218,4 @@ fn size(params: &Params) -> Result<Size, SubjectError> {
         return Err(SubjectError::Unsupported("there is no sample message of that size".into()));
     }
     Ok(Size { bytes, blob: bytes * blob_percent / 100, letter })
-}
-
-fn param(params: &Params, name: &str) -> Result<usize, SubjectError> {
-    params
-        .get(name)
-        .and_then(|value| usize::try_from(*value).ok())
-        .ok_or_else(|| SubjectError::Unsupported(format!("{name} is needed")))
-}
-
-fn failed(error: impl ToString) -> SubjectError {
-    SubjectError::Failed(error.to_string())
 }

@@ -1,6 +1,5 @@
 //! The envelope as a subject, in each of its forms.
 
-use std::collections::BTreeMap;
 use std::thread;
 
 use endseal_crypto::ed25519::Seed;
@@ -9,6 +8,7 @@ use endseal_crypto::random::{OsRandom, Random};
 use endseal_crypto::{mlkem768, x25519};
 use endseal_envelope::{Envelope as Sealed, Opener, Policy, Recipients, Sealer, Suite};
 
+use super::{described, failed, param};
 use crate::record::{Params, SubjectInfo};
 use crate::subject::{Checked, Prepared, Subject, SubjectError};
 use crate::suite::envelope::{HYBRID, OPEN_VIEW};
@@ -68,15 +68,8 @@ impl Envelope {
         if form == Form::Hybrid {
             properties.push("post-quantum");
         }
-        let info = SubjectInfo {
-            subject: subject.into(),
-            suite: Some("envelope".into()),
-            about: about.into(),
-            runtime: "Rust, in process".into(),
-            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-            settings: "docs/spec/envelope.md".into(),
-            properties: properties.into_iter().map(Into::into).collect(),
-        };
+        let settings = "docs/spec/envelope.md";
+        let info = described("envelope", subject, about, settings, &properties);
         Self { form, info }
     }
 
@@ -106,7 +99,7 @@ impl Subject for Envelope {
         let many = matches!(case, "seal_many" | "open_many");
         let count = if many { param(params, "count")? } else { 1 };
         let cpus = thread::available_parallelism().map_or(1, usize::from);
-        let threads = cpus.min(count);
+        let threads = cpus.min(count.max(1));
         if self.form == Form::Hybrid && param(params, "members")? > MOST_HYBRID {
             return Err(SubjectError::Unsupported(format!("members: at most {MOST_HYBRID}")));
         }
@@ -136,18 +129,6 @@ struct Material {
     contents: Vec<Vec<u8>>,
 }
 
-fn param(params: &Params, name: &str) -> Result<usize, SubjectError> {
-    params
-        .get(name)
-        .and_then(|value| usize::try_from(*value).ok())
-        .filter(|value| *value > 0 || name == "bytes")
-        .ok_or_else(|| SubjectError::Unsupported(format!("{name} is needed")))
-}
-
-fn failed(error: impl ToString) -> SubjectError {
-    SubjectError::Failed(error.to_string())
-}
-
 fn identity(i: usize) -> Identity {
     let (mut ed, mut kem) = ([0x5e; 32], [0x5e; 64]);
     ed[..8].copy_from_slice(&(i as u64).to_le_bytes());
@@ -159,6 +140,9 @@ impl Material {
     /// Creates `inputs` sets of `count` messages: set n consists of the messages from n on.
     fn new(form: Form, params: &Params, inputs: usize, count: usize) -> Result<Self, SubjectError> {
         let (members, bytes) = (param(params, "members")?, param(params, "bytes")?);
+        if members == 0 || count == 0 {
+            return Err(SubjectError::Unsupported("members and count are at least 1".into()));
+        }
         let identities = (0..members).map(identity);
         let recipients = match form {
             Form::Hybrid => {

@@ -1,10 +1,9 @@
 //! The Nostr core as a subject, in buffers that are made before anything is timed.
 
-use std::collections::BTreeMap;
-
 use endseal_crypto::random::{OsRandom, Random};
 use endseal_nostr::key::{PublicKey, SecretKey};
 
+use super::{described, failed, param};
 use crate::case::OURS;
 use crate::clock::{Elapsed, time};
 use crate::record::{Better, Params, SubjectInfo};
@@ -30,17 +29,10 @@ pub struct Core {
 
 impl Core {
     fn new() -> Self {
-        let info = SubjectInfo {
-            subject: OURS.into(),
-            suite: Some("nostr".into()),
-            about: "endseal-nostr: no allocation, HMAC states of a conversation are kept; endseal \
-                    signer, a process of its own"
-                .into(),
-            runtime: "Rust, in process".into(),
-            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-            settings: "docs/spec/nostr.md".into(),
-            properties: ["confidential", "authenticated", "sender"].map(Into::into).into(),
-        };
+        let about = "endseal-nostr: no allocation, HMAC states of a conversation are kept; endseal \
+                     signer, a process of its own";
+        let properties = ["confidential", "authenticated", "sender"];
+        let info = described("nostr", OURS, about, "docs/spec/nostr.md", &properties);
         Self { info, signer: None }
     }
 }
@@ -202,15 +194,4 @@ fn random<const N: usize>() -> Result<[u8; N], SubjectError> {
     let mut bytes = [0; N];
     OsRandom.fill(&mut bytes).map_err(failed)?;
     Ok(bytes)
-}
-
-fn param(params: &Params, name: &str) -> Result<usize, SubjectError> {
-    params
-        .get(name)
-        .and_then(|value| usize::try_from(*value).ok())
-        .ok_or_else(|| SubjectError::Unsupported(format!("{name} is needed")))
-}
-
-fn failed(error: impl ToString) -> SubjectError {
-    SubjectError::Failed(error.to_string())
 }

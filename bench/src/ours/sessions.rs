@@ -1,10 +1,8 @@
 //! Sessions as subjects: the engine over its store, and the cryptography of the same messages
 //! alone.
 
-use std::collections::BTreeMap;
-
 use crate::clock::Elapsed;
-use crate::record::{Better, Params, SubjectInfo};
+use crate::record::{Params, SubjectInfo};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
 use crate::suite::sessions::{BARE, DECRYPT, MEMORY, SEND};
 
@@ -29,15 +27,7 @@ pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
 }
 
 fn info(subject: &str, about: &str, properties: &[&str]) -> SubjectInfo {
-    SubjectInfo {
-        subject: subject.into(),
-        suite: Some("sessions".into()),
-        about: about.into(),
-        runtime: "Rust, in process".into(),
-        versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-        settings: "docs/spec/session.md".into(),
-        properties: properties.iter().map(|it| (*it).into()).collect(),
-    }
+    super::described("sessions", subject, about, "docs/spec/session.md", properties)
 }
 
 const PROPERTIES: [&str; 6] =
@@ -114,12 +104,10 @@ impl Prepared for Ready {
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let mut sum = Spent::default();
-        for _ in 0..iterations {
-            sum.add(self.world.iterate(self.next)?);
+        Ok(Elapsed::sum(iterations, || {
             self.next += 1;
-        }
-        Ok(sum.elapsed())
+            self.world.iterate(self.next - 1)
+        })?)
     }
 
     fn threads(&self) -> usize {
@@ -179,29 +167,6 @@ impl Subject for Bare {
         }
         Ok(Box::new(bare::Ready::new(World::new(shape, inputs)?)?))
     }
-}
-
-/// Summed time of several iterations.
-#[derive(Default)]
-struct Spent {
-    wall_ns: f64,
-    cpu_ns: f64,
-}
-
-impl Spent {
-    fn add(&mut self, one: Elapsed) {
-        self.wall_ns += one.wall_ns;
-        self.cpu_ns += one.cpu_ns.unwrap_or_default();
-    }
-
-    fn elapsed(&self) -> Elapsed {
-        Elapsed::new(self.wall_ns, Some(self.cpu_ns))
-    }
-}
-
-/// Creates a figure of which less is better.
-pub(in crate::ours) fn less(metric: &'static str, unit: &'static str, samples: Vec<f64>) -> Extra {
-    Extra { metric, unit, better: Better::Less, samples }
 }
 
 impl From<Failure> for SubjectError {

@@ -1,6 +1,5 @@
 //! The transport as a subject, in each of its policies.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
@@ -69,15 +68,8 @@ impl Transport {
         if policy.is_post_quantum() {
             properties.push("post-quantum");
         }
-        let info = SubjectInfo {
-            subject: subject.into(),
-            suite: Some("transport".into()),
-            about: about.into(),
-            runtime: "Rust, in process".into(),
-            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-            settings: "docs/spec/transport.md".into(),
-            properties: properties.into_iter().map(Into::into).collect(),
-        };
+        let settings = "docs/spec/transport.md";
+        let info = super::described("transport", subject, about, settings, &properties);
         Self { policy, packets, info }
     }
 

@@ -233,10 +233,12 @@ fn chart(figures: &Figures<'_>, station: &Station) -> Option<String> {
         );
     }
     out += "<div class=\"axis\" aria-hidden=\"true\"><i>";
+    // Labels of more than two decades would overlap.
+    let stride = if most.log10() - low > 2.2 { 100.0 } else { 10.0 };
     let mut tick = 10_f64.powf(low);
     while tick <= most {
         out += &format!("<u style=\"left:{:.1}%\">{}</u>", at(tick), words::tick(tick));
-        tick *= 10.0;
+        tick *= stride;
     }
     Some(out + "</i></div></figure>\n")
 }

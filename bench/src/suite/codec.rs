@@ -2,7 +2,7 @@
 //! and three layers.
 
 use super::{Case, Extent, Suite};
-use crate::case::{OURS, Params};
+use crate::case::OURS;
 
 /// The subject without an AEAD of its own.
 pub(crate) const DIRECT: &str = "endseal-direct";
@@ -62,17 +62,5 @@ fn letter(bytes: u64, layer: u64) -> [(&'static str, u64); 4] {
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
-    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
-    Case { suite: "codec", case, params }
-}
-
-/// Bytes of the raw fields other than text and blob, without an attachment and with one.
-#[cfg(test)]
-const FIELDS: [u64; 2] = [414, 441];
-
-/// Returns the size of a message's fields together, by which sizes are compared: strings as UTF-8,
-/// numbers as 4 or 8 bytes.
-#[cfg(test)]
-pub(crate) fn raw_bytes(bytes: u64, blob_percent: u64) -> u64 {
-    bytes + FIELDS[usize::from(bytes * blob_percent / 100 > 0)]
+    Case::new("codec", case, params)
 }

@@ -2,7 +2,7 @@
 //! group size.
 
 use super::{Case, Extent, Suite};
-use crate::case::{OURS, Params};
+use crate::case::OURS;
 
 /// 1 KB as the published tables define it.
 const KB: u64 = 1024;
@@ -78,6 +78,5 @@ fn cases(extent: Extent) -> Vec<Case> {
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
-    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
-    Case { suite: "envelope", case, params }
+    Case::new("envelope", case, params)
 }

@@ -4,7 +4,7 @@
 use core::ops::RangeInclusive;
 
 use super::{Case, Extent, Suite};
-use crate::case::{MIN_ROUNDS, OURS, Params};
+use crate::case::{MIN_ROUNDS, OURS};
 
 /// Subject that is the floor of [`SYNC`]: the frames are in memory, and one transaction decrypts
 /// and stores them.
@@ -109,6 +109,5 @@ fn sync((frames, senders): (u64, u64), per_commit: u64) -> Case {
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
-    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
-    Case { suite: "node", case, params }
+    Case::new("node", case, params)
 }

@@ -3,7 +3,7 @@
 use core::ops::RangeInclusive;
 
 use super::{Case, Extent, Suite};
-use crate::case::{MIN_ROUNDS, OURS, Params};
+use crate::case::{MIN_ROUNDS, OURS};
 
 /// Sizes of the published rows of ciphers, in bytes.
 const CIPHERS: [u64; 6] = [16, 64, 256, 1024, 4096, 8192];
@@ -105,6 +105,5 @@ fn cases(extent: Extent) -> Vec<Case> {
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
-    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
-    Case { suite: "nostr", case, params }
+    Case::new("nostr", case, params)
 }

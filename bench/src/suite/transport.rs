@@ -2,7 +2,7 @@
 //! socket.
 
 use super::{Case, Extent, Suite};
-use crate::case::{OURS, Params};
+use crate::case::OURS;
 
 /// Our subject with packets as over Ethernet.
 pub(crate) const ETHERNET: &str = "endseal-ethernet";
@@ -79,6 +79,5 @@ fn messages(bytes: u64, collect: u64) -> Case {
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
-    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
-    Case { suite: "transport", case, params }
+    Case::new("transport", case, params)
 }

@@ -131,7 +131,6 @@ mod tests {
     use sha2::{Digest, Sha256};
 
     use super::*;
-    use crate::suite::codec::raw_bytes;
 
     /// Concatenates the raw bytes of all fields, in the order of the specification's table.
     fn raw(message: &Message) -> Vec<u8> {
@@ -166,19 +165,6 @@ mod tests {
             raw.extend(value);
         }
         raw
-    }
-
-    #[test]
-    fn raw_fields_have_the_length_that_sizes_are_judged_by() {
-        for bytes in [1024, 1025, 8192, 65_536, 262_144, 1_000_000] {
-            for blob_percent in [0, 75] {
-                for (index, letter) in [(0, false), (1, false), (15, false), (1, true)] {
-                    let size = Size { bytes, blob: bytes * blob_percent / 100, letter };
-                    let found = raw(&sample(index, size)).len() as u64;
-                    assert_eq!(found, raw_bytes(bytes as u64, blob_percent as u64));
-                }
-            }
-        }
     }
 
     /// Programs that produce these digests build the same messages.

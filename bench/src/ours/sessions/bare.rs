@@ -9,7 +9,6 @@ use endseal_session::olm::OlmRatchet;
 use endseal_session::{Message, Ratchet as _, RatchetBody};
 use endseal_store::{OpenOptions, ReadTransaction, Store, Unlock};
 
-use super::Spent;
 use super::folder::{self, Failure, Log};
 use super::shape::{self, Shape};
 use super::world::{Delivered, Names, World};
@@ -190,11 +189,7 @@ impl Prepared for Ready {
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let mut sum = Spent::default();
-        for _ in 0..iterations {
-            sum.add(self.once()?);
-        }
-        Ok(sum.elapsed())
+        Ok(Elapsed::sum(iterations, || self.once())?)
     }
 
     fn threads(&self) -> usize {

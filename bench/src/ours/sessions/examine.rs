@@ -4,8 +4,9 @@ use endseal_session::{EngineError, Outcome};
 
 use super::folder::{self, Failure};
 use super::world::{Names, World, all_delivered};
-use super::{Better, Extra, less};
-use crate::subject::Checked;
+use crate::ours::less;
+use crate::record::Better;
+use crate::subject::{Checked, Extra};
 
 /// Distance from the end of the byte whose bit is changed.
 const TAMPERED_FROM_END: usize = 16;
