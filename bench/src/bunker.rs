@@ -140,14 +140,11 @@ impl<H> Prepared for Signing<H> {
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let (mut wall_ns, mut cpu_ns) = (0.0, 0.0);
-        for _ in 0..iterations {
+        Elapsed::sum(iterations, || {
             let (round, elapsed) = self.once()?;
             self.rounds.push(round);
-            wall_ns += elapsed.wall_ns;
-            cpu_ns += elapsed.cpu_ns.unwrap_or_default();
-        }
-        Ok(Elapsed::new(wall_ns, Some(cpu_ns)))
+            Ok(elapsed)
+        })
     }
 
     #[allow(clippy::cast_precision_loss, reason = "below 2^53")]

@@ -26,6 +26,12 @@ pub struct Case {
 }
 
 impl Case {
+    /// Creates a case from the names and values of its parameters.
+    pub(crate) fn new(suite: &'static str, case: &'static str, params: &[(&str, u64)]) -> Self {
+        let params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
+        Self { suite, case, params }
+    }
+
     /// Formats suite, case and parameters for people.
     #[must_use]
     pub fn describe(&self) -> String {

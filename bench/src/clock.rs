@@ -21,6 +21,18 @@ impl Elapsed {
         Self { wall_ns, cpu_ns }
     }
 
+    /// Adds up the times of several iterations. CPU time is unknown if it is unknown of one.
+    ///
+    /// # Errors
+    /// Fails if an iteration fails.
+    pub fn sum<E>(iterations: u32, mut once: impl FnMut() -> Result<Self, E>) -> Result<Self, E> {
+        (0..iterations).try_fold(Self::new(0.0, Some(0.0)), |sum, _| {
+            let one = once()?;
+            let cpu_ns = sum.cpu_ns.zip(one.cpu_ns).map(|(sum, one)| sum + one);
+            Ok(Self { wall_ns: sum.wall_ns + one.wall_ns, cpu_ns })
+        })
+    }
+
     /// Divides the time by `n`: the time of one of `n` equal parts.
     #[must_use]
     pub fn per(self, n: u32) -> Self {

@@ -1,30 +1,24 @@
 //! Two runs side by side: what changed beyond the noise of both.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use crate::record::{Better, Params, Ratio, Record, Row};
-use crate::words::tame;
-
-mod text;
+use crate::report::case::Case;
+use crate::words::{self, tame};
 
 /// Differences between two runs, with a verdict for each figure. [`compare`] creates it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// The larger noise floor of the two for each class of cases, `suite/case`, that both have
-    /// figures of.
-    pub noise_floors: BTreeMap<String, f64>,
-    /// The two drifts together: a difference of two times must exceed it and the noise floor, since
-    /// one value of the calibration kernel stands for a whole case.
-    pub drift: f64,
+    /// Largest noise floor of the two runs; `None` if one of them has none.
+    pub noise_floor: Option<f64>,
     /// Other differences between the runs, in words: another machine, another build.
     pub circumstances: Vec<String>,
-    /// Paired ratios that both runs have. They are not normalised.
-    pub ratios: Vec<Compared>,
-    /// Figures that both have, in the order of the first; times are also compared by the speed that
-    /// the machine had.
+    /// Ratios and figures that both have, in the order of the first. A time is compared after
+    /// division by the time of the calibration kernel, which removes the speed of the machine.
     pub rows: Vec<Compared>,
     /// Number of figures that only the first has.
     pub only_first: usize,
@@ -42,24 +36,19 @@ pub struct Compared {
     pub case: String,
     /// Parameters of the case.
     pub params: Params,
-    /// Name of the subject.
+    /// Name of the subject; for a ratio both names.
     pub subject: String,
-    /// The subject that a ratio compares with; `None` for a figure that is not a ratio.
-    pub against: Option<String>,
     /// Name of the metric as in [`Row`]; `ratio` for a ratio.
     pub metric: String,
-    /// Unit of the metric as in [`Row`].
+    /// Unit of the metric as in [`Row`]; `×` for a ratio.
     pub unit: String,
     /// Median of the first run.
     pub first: f64,
-    /// Median of the second run.
+    /// Median of the second run, as measured.
     pub second: f64,
-    /// Second median divided by the first, as measured. `None` if the first is zero.
-    pub change: Option<f64>,
-    /// Second divided by first after each was divided by the time that the calibration kernel took
-    /// in its run, which removes the speed of the machine. `None` for a figure that is not a time.
-    pub normalised: Option<f64>,
-    /// True if the two intervals overlap, normalised where possible.
+    /// Second median divided by the first, after the speed of the machine was removed.
+    pub ratio: f64,
+    /// True if the two intervals overlap.
     pub overlap: bool,
     /// Conclusion from intervals and noise.
     pub verdict: Verdict,
@@ -70,8 +59,7 @@ pub struct Compared {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// Less time or memory or fewer bytes, or a larger ratio or rate, beyond the noise of both
-    /// runs.
+    /// Less time or memory or fewer bytes, or a larger ratio or rate, beyond the noise of both.
     Better,
     /// The opposite of [`Self::Better`], beyond the noise of both runs.
     Worse,
@@ -82,156 +70,101 @@ pub enum Verdict {
     Undecided,
 }
 
-impl Verdict {
-    /// Returns the verdict in words, for people.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::NoDifference => "no difference",
-            Self::Undecided => "undecided",
-        }
+/// A figure of a run in the form in which it is compared.
+struct Figure<'a> {
+    key: (&'a str, &'a str, &'a Params, String, &'a str),
+    unit: &'a str,
+    median: f64,
+    ci95: [f64; 2],
+    better: Better,
+    kernel_ns: Option<f64>,
+    /// True for a figure that has no noise: it was measured once.
+    exact: bool,
+}
+
+fn of_row(row: &Row) -> Figure<'_> {
+    Figure {
+        key: (&row.suite, &row.case, &row.params, row.subject.clone(), &row.metric),
+        unit: &row.unit,
+        median: row.median,
+        ci95: row.ci95.unwrap_or([row.median; 2]),
+        better: row.better,
+        kernel_ns: row.kernel_ns.filter(|ns| *ns > 0.0),
+        exact: row.n <= 1,
     }
+}
+
+fn of_ratio(ratio: &Ratio) -> Figure<'_> {
+    let subject = format!("{} / {}", ratio.subject, ratio.against);
+    Figure {
+        key: (&ratio.suite, &ratio.case, &ratio.params, subject, "ratio"),
+        unit: "×",
+        median: ratio.median,
+        ci95: ratio.ci95.unwrap_or([ratio.median; 2]),
+        better: Better::More,
+        kernel_ns: None,
+        exact: false,
+    }
+}
+
+fn figures(record: &Record) -> Vec<Figure<'_>> {
+    record.ratios.iter().map(of_ratio).chain(record.rows.iter().map(of_row)).collect()
 }
 
 /// Compares every figure that both runs have, and lists other differences between them.
 #[must_use]
 pub fn compare(first: &Record, second: &Record) -> Comparison {
-    let larger = |(a, b): (f64, f64)| a.max(b);
-    let noise_floor = |suite: &str, case: &str| {
-        first.noise_floor_of(suite, case).zip(second.noise_floor_of(suite, case)).map(larger)
-    };
+    let (ours, later) = (figures(first), figures(second));
+    let by_key: BTreeMap<_, _> = later.iter().map(|it| (&it.key, it)).collect();
+    let both = ours.iter().filter_map(|it| Some((it, *by_key.get(&it.key)?)));
     let drift: f64 = [first.drift, second.drift].into_iter().flatten().map(f64::abs).sum();
-    let later: BTreeMap<_, _> = second.rows.iter().map(|row| (key(row), row)).collect();
-    let mut rows = Vec::new();
-    let mut seen = BTreeMap::new();
-    for row in &first.rows {
-        if let (Some(other), None) = (later.get(&key(row)), seen.insert(key(row), ())) {
-            rows.push(compared(row, other, noise_floor(&row.suite, &row.case), drift));
-        }
-    }
-    let later_ratios: BTreeMap<_, _> =
-        second.ratios.iter().map(|ratio| (ratio_key(ratio), ratio)).collect();
-    let ratios = first.ratios.iter().filter_map(|ratio| {
-        let later = later_ratios.get(&ratio_key(ratio))?;
-        Some(compared_ratio(ratio, later, noise_floor(&ratio.suite, &ratio.case)))
-    });
-    let ratios: Vec<Compared> = ratios.collect();
-    let floors = rows.iter().chain(&ratios).filter_map(|one| {
-        let class = format!("{}/{}", one.suite, one.case);
-        Some((class, noise_floor(&one.suite, &one.case)?))
-    });
+    let rows: Vec<Compared> = both
+        .map(|(one, other)| {
+            let floors = [first, second].map(|it| it.noise_floor_of(one.key.0, one.key.1));
+            let floor = floors[0].zip(floors[1]).map(|(a, b)| a.max(b));
+            // Both sides of a ratio were measured at the same speed: no drift is in it.
+            let drift = if one.unit == "×" { 0.0 } else { drift };
+            let exact = one.exact && other.exact;
+            compared(one, other, if exact { Some(0.0) } else { floor.map(|it| it + drift) })
+        })
+        .collect();
+    let largest = |record: &Record| record.noise_floors.values().copied().max_by(f64::total_cmp);
     Comparison {
-        noise_floors: floors.collect(),
-        drift,
+        noise_floor: largest(first).zip(largest(second)).map(|(a, b)| a.max(b)),
         circumstances: circumstances(first, second),
-        ratios,
-        only_first: seen.len() - rows.len(),
-        only_second: later.len() - rows.len(),
+        only_first: ours.len() - rows.len(),
+        only_second: later.len().saturating_sub(rows.len()),
         rows,
     }
 }
 
-fn key(row: &Row) -> (&str, &str, &Params, &str, &str) {
-    (&row.suite, &row.case, &row.params, &row.subject, &row.metric)
-}
-
-fn ratio_key(ratio: &Ratio) -> (&str, &str, &Params, &str, &str) {
-    (&ratio.suite, &ratio.case, &ratio.params, &ratio.subject, &ratio.against)
-}
-
-/// A median with its interval.
-#[derive(Clone, Copy)]
-struct Value {
-    median: f64,
-    /// The median twice where the run had too few rounds for an interval.
-    ci95: [f64; 2],
-}
-
-impl Value {
-    fn of(row: &Row) -> Self {
-        Self { median: row.median, ci95: row.ci95.unwrap_or([row.median; 2]) }
-    }
-
-    fn times(self, factor: f64) -> Self {
-        Self { median: self.median * factor, ci95: self.ci95.map(|bound| bound * factor) }
-    }
-
-    fn overlaps(self, other: Self) -> bool {
-        self.ci95[0] <= other.ci95[1] && other.ci95[0] <= self.ci95[1]
-    }
-}
-
-fn compared(first: &Row, second: &Row, noise_floor: Option<f64>, drift: f64) -> Compared {
-    // A slower machine has a slower kernel: what the second run would have taken at the speed of
-    // the first.
-    let usable = |ns: &f64| *ns > 0.0;
-    let speed = first.kernel_ns.filter(usable).zip(second.kernel_ns.filter(usable));
-    let speed = speed.map(|(first, second)| first / second);
-    let (one, other) = (Value::of(first), Value::of(second).times(speed.unwrap_or(1.0)));
-    // A length or a number of allocations has one value: only what was sampled has noise.
-    let allowed = if first.n > 1 || second.n > 1 {
-        noise_floor.map(|floor| floor + drift)
-    } else {
-        Some(0.0)
-    };
-    Compared {
-        suite: first.suite.clone(),
-        case: first.case.clone(),
-        params: first.params.clone(),
-        subject: first.subject.clone(),
-        against: None,
-        metric: first.metric.clone(),
-        unit: first.unit.clone(),
-        first: first.median,
-        second: second.median,
-        change: quotient(second.median, first.median),
-        normalised: speed.and_then(|_| quotient(other.median, one.median)),
-        overlap: one.overlaps(other),
-        verdict: verdict(one, other, first.better, allowed),
-    }
-}
-
-fn compared_ratio(first: &Ratio, second: &Ratio, noise_floor: Option<f64>) -> Compared {
-    let value = |ratio: &Ratio| Value {
-        median: ratio.median,
-        ci95: ratio.ci95.unwrap_or([ratio.median; 2]),
-    };
-    let (one, other) = (value(first), value(second));
-    Compared {
-        suite: first.suite.clone(),
-        case: first.case.clone(),
-        params: first.params.clone(),
-        subject: first.subject.clone(),
-        against: Some(first.against.clone()),
-        metric: "ratio".into(),
-        unit: "times".into(),
-        first: first.median,
-        second: second.median,
-        change: quotient(second.median, first.median),
-        normalised: None,
-        overlap: one.overlaps(other),
-        // Both sides of a ratio were measured at the same speed: no drift is in it.
-        verdict: verdict(one, other, Better::More, noise_floor),
-    }
-}
-
-fn quotient(second: f64, first: f64) -> Option<f64> {
-    (first > 0.0).then(|| second / first)
-}
-
-/// Compares two values. `allowed` is the share that noise explains; `None` if it is unknown.
-fn verdict(first: Value, second: Value, better: Better, allowed: Option<f64>) -> Verdict {
-    if first.overlaps(second) {
-        return Verdict::NoDifference;
-    }
-    let (larger, smaller) = (first.median.max(second.median), first.median.min(second.median));
-    match allowed {
+/// Compares two figures. `allowed` is the share that noise explains; `None` if it is unknown.
+fn compared(first: &Figure<'_>, second: &Figure<'_>, allowed: Option<f64>) -> Compared {
+    // A slower machine has a slower kernel: the second time at the speed of the first run.
+    let speed = first.kernel_ns.zip(second.kernel_ns).map_or(1.0, |(a, b)| a / b);
+    let (a, b) = (first.median, second.median * speed);
+    let [low, high] = second.ci95.map(|bound| bound * speed);
+    let overlap = first.ci95[0] <= high && low <= first.ci95[1];
+    let verdict = match allowed {
+        _ if overlap => Verdict::NoDifference,
         None => Verdict::Undecided,
-        Some(share) if larger - smaller <= share * smaller => Verdict::NoDifference,
-        Some(_) if (second.median < first.median) == better.is_less() => Verdict::Better,
+        Some(share) if a.max(b) <= a.min(b) * (1.0 + share) => Verdict::NoDifference,
+        Some(_) if (b < a) == first.better.is_less() => Verdict::Better,
         Some(_) => Verdict::Worse,
+    };
+    let (suite, case, params, ref subject, metric) = first.key;
+    Compared {
+        suite: suite.into(),
+        case: case.into(),
+        params: params.clone(),
+        subject: subject.clone(),
+        metric: metric.into(),
+        unit: first.unit.into(),
+        first: a,
+        second: second.median,
+        ratio: b / a,
+        overlap,
+        verdict,
     }
 }
 
@@ -243,42 +176,58 @@ fn circumstances(first: &Record, second: &Record) -> Vec<String> {
         ("profile", &a.profile, &b.profile),
         ("link-time optimisation", &a.lto, &b.lto),
         ("kernel", &a.kernel, &b.kernel),
-        ("governor", &a.governor, &b.governor),
         ("endseal", &a.endseal, &b.endseal),
         ("commit", &a.commit, &b.commit),
     ];
     let differs = pairs.iter().filter(|(_, first, second)| first != second);
     let mut found: Vec<String> = differs
-        .map(|(name, first, second)| format!("{name}: {} against {}", named(first), named(second)))
+        .map(|(name, first, second)| format!("{name}: {} against {}", tame(first), tame(second)))
         .collect();
     for (which, record) in [("first", first), ("second", second)] {
-        if !record.complete {
-            found.push(format!("the {which} run is incomplete"));
-        }
-        if record.drift.is_some_and(|drift| drift.abs() > 0.05) {
-            found.push(format!("the {which} run drifted"));
-        }
+        found.extend((!record.complete).then(|| format!("the {which} run is incomplete")));
     }
     found
 }
 
-fn named(text: &str) -> String {
-    if text.is_empty() { "not known".into() } else { tame(text) }
-}
-
 impl Comparison {
-    /// Returns the number of figures with that verdict, ratios included.
+    /// Returns the number of figures with that verdict.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.ratios.iter().chain(&self.rows).filter(|one| one.verdict == verdict).count()
+        self.rows.iter().filter(|one| one.verdict == verdict).count()
     }
 
-    /// Returns the number of times and ratios that differ, and the number of all of them. On an
-    /// unchanged machine and program, 95 % intervals let at most one in twenty differ.
+    /// Formats the comparison for a terminal: a line for each figure that differs, and a summary.
     #[must_use]
-    pub fn outside(&self) -> (usize, usize) {
-        let sampled = |one: &&Compared| one.against.is_some() || one.normalised.is_some();
-        let all = || self.ratios.iter().chain(&self.rows).filter(sampled);
-        (all().filter(|one| one.verdict != Verdict::NoDifference).count(), all().count())
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        for circumstance in &self.circumstances {
+            let _ = writeln!(out, "note: {circumstance}");
+        }
+        for row in self.rows.iter().filter(|row| row.verdict != Verdict::NoDifference) {
+            let verdict = format!("{:?}", row.verdict).to_lowercase();
+            let change = (row.ratio - 1.0) * 100.0;
+            let [first, second] = [row.first, row.second].map(|it| words::value(it, &row.unit));
+            let case = Case::of(&row.suite, &row.case, &row.params).describe();
+            let (metric, subject) = (tame(&row.metric), tame(&row.subject));
+            let _ = writeln!(
+                out,
+                "{verdict:10} {change:+8.1} %  {subject}: {case}, {metric}: {first}, {second}"
+            );
+        }
+        let [better, worse, same, undecided] =
+            [Verdict::Better, Verdict::Worse, Verdict::NoDifference, Verdict::Undecided]
+                .map(|verdict| self.count(verdict));
+        let floor = self.noise_floor.map_or("unknown".into(), words::fine_percent);
+        let _ = writeln!(
+            out,
+            "{} figures in both: {better} better, {worse} worse, {same} without difference, \
+             {undecided} undecided (noise floors up to {floor}); {} only in the first, {} only in \
+             the second. Had nothing changed, 95 % intervals would let about one in twenty differ.",
+            self.rows.len(),
+            self.only_first,
+            self.only_second
+        );
+        out
     }
 }

@@ -21,7 +21,6 @@ pub mod clock;
 pub mod compare;
 mod duplex;
 pub mod environment;
-mod growth;
 mod kernel;
 mod lockfile;
 mod noise;

@@ -284,7 +284,7 @@ struct CheckAnswer {
 
 /// Figures that a check may report: name in the answer, metric, unit, and the number by which
 /// the value is divided.
-const FIGURES: [(&str, &str, &str, u64); 19] = [
+const FIGURES: [(&str, &str, &str, u64); 7] = [
     ("bytes_sent", "bytes_sent", "B", 1),
     ("bytes_received", "bytes_received", "B", 1),
     ("delayed_ns", "round_trips", "1", ROUND_TRIP_NS),
@@ -292,18 +292,6 @@ const FIGURES: [(&str, &str, &str, u64); 19] = [
     ("bytes_written", "bytes_written", "B", 1),
     ("state_bytes", "state_bytes", "B", 1),
     ("recovered_percent", RECOVERED, "%", 1),
-    ("seal_total", "seal_total", "ns", 1),
-    ("seal_content", "seal_content", "ns", 1),
-    ("seal_conversion", "seal_conversion", "ns", 1),
-    ("seal_agreement", "seal_agreement", "ns", 1),
-    ("seal_wrap", "seal_wrap", "ns", 1),
-    ("seal_encoding", "seal_encoding", "ns", 1),
-    ("open_total", "open_total", "ns", 1),
-    ("open_conversion", "open_conversion", "ns", 1),
-    ("open_agreement", "open_agreement", "ns", 1),
-    ("open_wrap", "open_wrap", "ns", 1),
-    ("open_content", "open_content", "ns", 1),
-    ("open_encoding", "open_encoding", "ns", 1),
 ];
 /// The figure of which more is better.
 const RECOVERED: &str = "recovered";

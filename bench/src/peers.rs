@@ -26,8 +26,8 @@ pub struct PeerProgram {
 enum Kind {
     /// It speaks the protocol of docs/spec/bench-peer.md.
     Protocol(Speaker),
-    /// A program of another project that is used as it is installed.
-    Installed(Installed),
+    /// rclone, which is used as it is.
+    Rclone,
 }
 
 /// A program below the folder of peers.
@@ -46,17 +46,6 @@ struct Speaker {
     lockfile: Lockfile,
 }
 
-/// A program that is found below the folder of peers, in the search path, or where
-/// `tests/s3/install.sh` puts it.
-#[derive(Clone, Copy, Debug)]
-struct Installed {
-    /// Path below the folder of peers, if a recipe builds it. Then no other copy is used.
-    built: Option<&'static str>,
-    /// Command that installs the program.
-    remedy: &'static str,
-    subjects: fn(&Path) -> Vec<Box<dyn Subject>>,
-}
-
 /// Bun's program as its package is installed, for the CPU of this machine.
 const BUN: &str = if cfg!(target_arch = "aarch64") {
     "node_modules/@oven/bun-linux-aarch64/bin/bun"
@@ -64,115 +53,100 @@ const BUN: &str = if cfg!(target_arch = "aarch64") {
     "node_modules/@oven/bun-linux-x64/bin/bun"
 };
 
+/// Describes a peer that speaks the protocol; `needs` is what must exist in its folder.
+const fn speaker(
+    name: &'static str,
+    about: &'static str,
+    (folder, recipe): (&'static str, &'static str),
+    (program, arguments): (&'static str, &'static [&'static str]),
+    needs: &'static str,
+    lockfile: Lockfile,
+) -> PeerProgram {
+    let speaker = Speaker { program, arguments, folder, recipe, needs, lockfile };
+    PeerProgram { name, about, kind: Kind::Protocol(speaker) }
+}
+
+const RUST: &str = "target/release/endseal-peers";
+const IROH: &str = "target/release/endseal-peers-iroh";
+const NOSTR: &str = "target/release/endseal-peers-nostr";
+const GO: &str = "target/endseal-peers-go";
+const JVM: &str = "target/endseal-peers-jvm.jar";
+
 /// All known peers.
 pub const PEERS: &[PeerProgram] = &[
-    PeerProgram {
-        name: "node",
-        about: "the published method on @noble and on node:crypto; libsignal; libsodium; CoreCrypto; \
-                nostr-tools",
-        kind: Kind::Protocol(Speaker {
-            program: "node",
-            arguments: &["main.mjs"],
-            folder: "node",
-            recipe: "node",
-            needs: "node_modules",
-            lockfile: Lockfile::Npm,
-        }),
-    },
-    PeerProgram {
-        name: "bun",
-        about: "the published method in Bun, the runtime of its published figures",
-        kind: Kind::Protocol(Speaker {
-            program: BUN,
-            arguments: &["main.mjs"],
-            folder: "node",
-            recipe: "node",
-            needs: BUN,
-            lockfile: Lockfile::Npm,
-        }),
-    },
-    PeerProgram {
-        name: "rust",
-        about: "age, HPKE, a straight build of curve25519-dalek and aws-lc-rs; codecs, and the \
-                published three layers of JSON",
-        kind: Kind::Protocol(Speaker {
-            program: "target/release/endseal-peers",
-            arguments: &[],
-            folder: "rust",
-            recipe: "rust",
-            needs: "target/release/endseal-peers",
-            lockfile: Lockfile::Cargo,
-        }),
-    },
-    PeerProgram {
-        name: "iroh",
-        about: "iroh and ant-quic, for the suite transport",
-        kind: Kind::Protocol(Speaker {
-            program: "target/release/endseal-peers-iroh",
-            arguments: &[],
-            folder: "rust-iroh",
-            recipe: "iroh",
-            needs: "target/release/endseal-peers-iroh",
-            lockfile: Lockfile::Cargo,
-        }),
-    },
-    PeerProgram {
-        name: "rust-nostr",
-        about: "the crate nostr, and the method of the published baseline, for the suite nostr",
-        kind: Kind::Protocol(Speaker {
-            program: "target/release/endseal-peers-nostr",
-            arguments: &[],
-            folder: "rust-nostr",
-            recipe: "rust-nostr",
-            needs: "target/release/endseal-peers-nostr",
-            lockfile: Lockfile::Cargo,
-        }),
-    },
-    PeerProgram {
-        name: "go",
-        about: "age and HPKE with post-quantum keys; go-nostr",
-        kind: Kind::Protocol(Speaker {
-            program: "target/endseal-peers-go",
-            arguments: &[],
-            folder: "go",
-            recipe: "go",
-            needs: "target/endseal-peers-go",
-            lockfile: Lockfile::Go,
-        }),
-    },
-    PeerProgram {
-        name: "jvm",
-        about: "CoreCrypto before it had transactions",
-        kind: Kind::Protocol(Speaker {
-            program: "java",
-            // Without this limit the heap could grow to a quarter of the memory before the first
-            // collection.
-            arguments: &["-Xmx512m", "-jar", "target/endseal-peers-jvm.jar"],
-            folder: "jvm",
-            recipe: "jvm",
-            needs: "target/endseal-peers-jvm.jar",
-            lockfile: Lockfile::Maven,
-        }),
-    },
+    speaker(
+        "node",
+        "the published method on @noble and on node:crypto; libsignal; libsodium; CoreCrypto; \
+         nostr-tools",
+        ("node", "node"),
+        ("node", &["main.mjs"]),
+        "node_modules",
+        Lockfile::Npm,
+    ),
+    speaker(
+        "bun",
+        "the published method in Bun, the runtime of its published figures",
+        ("node", "node"),
+        (BUN, &["main.mjs"]),
+        BUN,
+        Lockfile::Npm,
+    ),
+    speaker(
+        "rust",
+        "age, HPKE, a straight build of curve25519-dalek and aws-lc-rs; codecs, and the published \
+         three layers of JSON",
+        ("rust", "rust"),
+        (RUST, &[]),
+        RUST,
+        Lockfile::Cargo,
+    ),
+    speaker(
+        "iroh",
+        "iroh and ant-quic, for the suite transport",
+        ("rust-iroh", "iroh"),
+        (IROH, &[]),
+        IROH,
+        Lockfile::Cargo,
+    ),
+    speaker(
+        "rust-nostr",
+        "the crate nostr, and the method of the published baseline, for the suite nostr",
+        ("rust-nostr", "rust-nostr"),
+        (NOSTR, &[]),
+        NOSTR,
+        Lockfile::Cargo,
+    ),
+    speaker(
+        "go",
+        "age and HPKE with post-quantum keys; go-nostr",
+        ("go", "go"),
+        (GO, &[]),
+        GO,
+        Lockfile::Go,
+    ),
+    // Without this limit the heap could grow to a quarter of the memory before the first collection.
+    speaker(
+        "jvm",
+        "CoreCrypto before it had transactions",
+        ("jvm", "jvm"),
+        ("java", &["-Xmx512m", "-jar", JVM]),
+        JVM,
+        Lockfile::Maven,
+    ),
     PeerProgram {
         name: "rclone",
         about: "rclone crypt, by copies of files and behind rclone serve s3, for the suite s3",
-        kind: Kind::Installed(Installed {
-            built: Some("rclone/target/rclone"),
-            remedy: "cargo xtask peers rclone",
-            subjects: s3::rclone::subjects,
-        }),
-    },
-    PeerProgram {
-        name: "minio",
-        about: "MinIO, plain and with its own encryption (SSE-S3), for the suite s3",
-        kind: Kind::Installed(Installed {
-            built: None,
-            remedy: "tests/s3/install.sh minio",
-            subjects: s3::minio::subjects,
-        }),
+        kind: Kind::Rclone,
     },
 ];
+
+/// Path of the rclone that its recipe builds, below the folder of peers.
+const RCLONE: &str = "rclone/target/rclone";
+
+/// Returns the built rclone. Its process is started in another folder, so the path is absolute.
+fn rclone(peers: &Path) -> Option<PathBuf> {
+    peers.join(RCLONE).canonicalize().ok().filter(|path| program::is_program(path))
+}
 
 impl PeerProgram {
     /// Returns the peer of that name.
@@ -186,7 +160,7 @@ impl PeerProgram {
     pub fn remedy(&self) -> String {
         match self.kind {
             Kind::Protocol(speaker) => format!("cargo xtask peers {}", speaker.recipe),
-            Kind::Installed(installed) => installed.remedy.to_owned(),
+            Kind::Rclone => "cargo xtask peers rclone".to_owned(),
         }
     }
 
@@ -201,8 +175,8 @@ impl PeerProgram {
     pub fn missing(&self, peers: &Path) -> Option<String> {
         let speaker = match self.kind {
             Kind::Protocol(speaker) => speaker,
-            Kind::Installed(installed) => {
-                let missing = installed.program(self.name, peers).is_none();
+            Kind::Rclone => {
+                let missing = rclone(peers).is_none();
                 return missing
                     .then(|| format!("{} is not installed: {}", self.name, self.remedy()));
             }
@@ -227,15 +201,12 @@ impl PeerProgram {
             Kind::Protocol(speaker) => {
                 let subjects = speaker.launch(peers).map_err(|error| error.to_string())?;
                 let boxed = |subject| Box::new(subject) as Box<dyn Subject>;
-                let file = speaker.folder(peers).join(speaker.lockfile.name());
-                let signer = bunker::of_peer(self.name, &speaker.lockfile.read(&file)?);
+                let locked = speaker.lockfile.read(&speaker.folder(peers))?;
+                let signer = bunker::of_peer(self.name, speaker.lockfile, &locked);
                 Ok(subjects.into_iter().map(boxed).chain(signer).collect())
             }
-            // The subject's processes are started when they are first needed.
-            Kind::Installed(installed) => {
-                let program = installed.program(self.name, peers).ok_or("it is gone")?;
-                Ok((installed.subjects)(&program))
-            }
+            // Its processes are started when they are first needed.
+            Kind::Rclone => Ok(s3::rclone::subjects(&rclone(peers).ok_or("it is gone")?)),
         }
     }
 
@@ -248,20 +219,7 @@ impl PeerProgram {
         }
         match self.kind {
             Kind::Protocol(speaker) => speaker.objections(peers, &self.remedy()),
-            Kind::Installed(_) => Vec::new(),
-        }
-    }
-}
-
-impl Installed {
-    fn program(&self, name: &str, peers: &Path) -> Option<PathBuf> {
-        match self.built {
-            // The process is started in another folder, so the path must be absolute.
-            Some(built) => {
-                let path = peers.join(built).canonicalize().ok()?;
-                program::is_program(&path).then_some(path)
-            }
-            None => program::find(name),
+            Kind::Rclone => Vec::new(),
         }
     }
 }
@@ -276,19 +234,18 @@ impl Speaker {
             Ok(subjects) => subjects,
             Err(error) => return vec![format!("{error}: {remedy}")],
         };
-        let file = self.folder(peers).join(self.lockfile.name());
-        let locked = match self.lockfile.read(&file) {
+        let locked = match self.lockfile.read(&self.folder(peers)) {
             Ok(locked) => locked,
-            Err(why) => return vec![format!("{}: {why}", file.display())],
+            Err(why) => return vec![why],
         };
         let mut found = Vec::new();
         for (name, version) in subjects.iter().flat_map(|subject| &subject.info().versions) {
             // Packages that are not in the lock file, such as a runtime's own library, belong to
             // the machine.
-            let Some(wanted) = locked.get(name).filter(|wanted| !wanted.contains(version)) else {
+            let wanted = self.lockfile.versions(&locked, name);
+            if wanted.is_empty() || wanted.contains(&version.as_str()) {
                 continue;
-            };
-            let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+            }
             let wanted = wanted.join(" or ");
             let version = tame(version);
             found.push(format!("{name} is {version} and locked is {wanted}: {remedy}"));

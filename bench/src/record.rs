@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
@@ -44,8 +45,9 @@ pub struct Record {
     pub rows: Vec<Row>,
     /// Paired ratios of time: above 1, `subject` is that many times faster than `against`.
     pub ratios: Vec<Ratio>,
-    /// Growth of times with a parameter.
-    pub growth: Vec<Growth>,
+    /// Fitted growth, which earlier versions wrote; it is not read.
+    #[serde(default, skip_serializing)]
+    pub growth: IgnoredAny,
     /// Subjects and cases without figures, with the reason.
     pub skipped: Vec<Skip>,
     /// Cases that subjects do not support, in suites of which they support some case.
@@ -189,31 +191,6 @@ pub struct Ratio {
     pub median: f64,
     /// 95 % interval of the median; `None` for fewer than six rounds.
     pub ci95: Option<[f64; 2]>,
-}
-
-/// Growth of the time of a case with a parameter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct Growth {
-    /// Name of the suite.
-    pub suite: String,
-    /// Name of the case.
-    pub case: String,
-    /// Name of the parameter that grows.
-    pub parameter: String,
-    /// Parameters that stay the same.
-    pub params: Params,
-    /// Name of the subject.
-    pub subject: String,
-    /// Fitted time at zero, in ns.
-    pub fixed_ns: f64,
-    /// Fitted time for each unit of the parameter, in ns.
-    pub per_unit_ns: f64,
-    /// Exponent of the power law between the first and the last point.
-    pub exponent: f64,
-    /// 95 % interval of the exponent.
-    pub exponent_ci95: [f64; 2],
 }
 
 /// A subject or case that has no figure.

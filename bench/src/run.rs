@@ -10,7 +10,6 @@ pub use crate::case::OURS;
 use crate::case::{INPUTS, MIN_ROUNDS};
 use crate::clock::Elapsed;
 use crate::environment::{CpuTimes, Environment};
-use crate::growth;
 use crate::noise;
 use crate::record::{Arguments, Record, SCHEMA, Skip, SubjectInfo};
 use crate::rows::{self, Measured};
@@ -64,9 +63,9 @@ pub fn run(
         subjects: subjects.iter().map(|subject| subject.info().clone()).collect(),
         rows: Vec::new(),
         ratios: Vec::new(),
-        growth: Vec::new(),
         skipped,
         unsupported: Vec::new(),
+        ..Record::default()
     };
     let shuffler = Shuffler::new(now());
     let mut run = Run { extent: plan.extent, shuffler, record, losses: BTreeMap::new() };
@@ -80,7 +79,6 @@ pub fn run(
             return run.record;
         }
     }
-    run.record.growth = growth::fit(&run.record.rows, &mut run.shuffler);
     run.record.complete = true;
     run.drop_foreign_suites();
     run.record

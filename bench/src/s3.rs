@@ -19,7 +19,7 @@ pub(crate) mod process;
 pub(crate) mod seed;
 pub(crate) mod sink;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod upload;
 mod upstream;
 

@@ -1,4 +1,4 @@
-//! Medians with their intervals, quantiles and fitted growth.
+//! Medians with their intervals, and quantiles.
 
 /// A deterministic generator of indices for resampling and shuffling. Not for secrets.
 #[derive(Clone, Debug)]
@@ -68,9 +68,6 @@ impl Estimate {
     }
 }
 
-/// Number of resamples of a bootstrap.
-const RESAMPLES: usize = 1000;
-
 /// Returns the median with the interval of the sign test: the closest pair of order statistics
 /// x(k), x(n+1-k) with P(k <= B <= n - k) >= 0.95 for B binomial(n, 1/2). `None` without samples.
 #[must_use]
@@ -120,65 +117,6 @@ pub fn quantile(samples: &[f64], share: f64) -> Option<f64> {
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;
     sorted.get((share.clamp(0.0, 1.0) * last as f64).round() as usize).copied()
-}
-
-/// A line `y = fixed + per_unit · x`, fitted by Theil and Sen: the slope is the median of the
-/// slopes of all pairs, which a few disturbed points do not move.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Line {
-    /// Value at x = 0.
-    pub fixed: f64,
-    /// Growth for each unit of x.
-    pub per_unit: f64,
-}
-
-/// Fits a line. `None` for fewer than two different x.
-#[must_use]
-pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
-    let mut slopes = Vec::new();
-    for (i, (x1, y1)) in points.iter().enumerate() {
-        for (x2, y2) in &points[i + 1..] {
-            if x1 != x2 {
-                slopes.push((y2 - y1) / (x2 - x1));
-            }
-        }
-    }
-    let per_unit = median(&slopes)?;
-    let rests: Vec<_> = points.iter().map(|(x, y)| y - per_unit * x).collect();
-    Some(Line { fixed: median(&rests)?, per_unit })
-}
-
-/// Exponent of a power law with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Exponent {
-    /// Exponent fitted to all points.
-    pub fitted: f64,
-    /// Bootstrap interval of the exponent.
-    pub ci95: [f64; 2],
-}
-
-/// Fits the exponent e of `y ~ x^e` on logarithms, with an interval from resampled points. `None`
-/// for fewer than three usable points.
-#[must_use]
-pub fn exponent(points: &[(f64, f64)], shuffler: &mut Shuffler) -> Option<Exponent> {
-    let logs: Vec<_> = points
-        .iter()
-        .filter(|(x, y)| *x > 0.0 && *y > 0.0)
-        .map(|(x, y)| (x.ln(), y.ln()))
-        .collect();
-    if logs.len() < 3 {
-        return None;
-    }
-    let fitted = theil_sen(&logs)?.per_unit;
-    let mut exponents = Vec::new();
-    for _ in 0..RESAMPLES {
-        let resample: Vec<_> = logs.iter().map(|_| logs[shuffler.index(logs.len())]).collect();
-        exponents.extend(theil_sen(&resample).map(|line| line.per_unit));
-    }
-    let ci95 = [quantile(&exponents, 0.025)?, quantile(&exponents, 0.975)?];
-    Some(Exponent { fitted, ci95 })
 }
 
 #[cfg(test)]
@@ -233,28 +171,6 @@ mod tests {
         let wide = narrow.widened(0.04).ci95.unwrap();
         assert!((wide[0] - 95.0).abs() < 1e-9 && (wide[1] - 105.656_854).abs() < 1e-6, "{wide:?}");
         assert_eq!(narrow.widened(3.0).ci95.unwrap()[0], 0.0);
-    }
-
-    #[test]
-    fn a_line_survives_an_outlier() {
-        let mut points: Vec<_> =
-            (1..20).map(|x| (f64::from(x), 2.0 + 3.0 * f64::from(x))).collect();
-        points[7].1 = 1000.0;
-        let line = theil_sen(&points).unwrap();
-        assert!((line.per_unit - 3.0).abs() < 0.01 && (line.fixed - 2.0).abs() < 0.1, "{line:?}");
-        assert_eq!(theil_sen(&[(1.0, 1.0), (1.0, 2.0)]), None);
-    }
-
-    #[test]
-    fn exponents_are_those_of_the_law() {
-        let mut shuffler = Shuffler::new(3);
-        for law in [0.5, 1.0, 2.0] {
-            let points: Vec<_> =
-                (1..12).map(|x| (f64::from(x), 7.0 * f64::from(x).powf(law))).collect();
-            let fitted = exponent(&points, &mut shuffler).unwrap();
-            assert!((fitted.fitted - law).abs() < 1e-9, "{fitted:?}");
-        }
-        assert_eq!(exponent(&[(1.0, 1.0), (2.0, 2.0)], &mut shuffler), None);
     }
 
     #[test]

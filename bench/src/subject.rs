@@ -35,8 +35,11 @@ pub trait Prepared {
     /// iterations.
     ///
     /// # Errors
-    /// Fails if the subject fails, or if its process ends.
-    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError>;
+    /// Fails if the subject fails, if its process ends, or if the case is not timed.
+    fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
+        let _not_timed = iterations;
+        Err(SubjectError::Unsupported("this case is not timed".into()))
+    }
 
     /// Returns true if the work is done in this process, so that its allocations can be counted.
     fn is_in_process(&self) -> bool {

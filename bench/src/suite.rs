@@ -72,9 +72,8 @@ pub struct Suite {
     /// Subjects that do less than the case and serve as a lower bound, so that no subject loses to
     /// them.
     pub(crate) floors: &'static [&'static str],
-    /// Parameters over which the growth of time is fitted. Tables lay out figures along the first
-    /// one.
-    pub(crate) grows_by: &'static [Growing],
+    /// Parameter along which tables lay out figures.
+    pub(crate) axis: &'static str,
     /// Notes that a reader of the figures needs: case and note.
     pub(crate) notes: &'static [(&'static str, &'static str)],
     /// Least and largest number of rounds of a case. The least number is measured however long it
@@ -85,18 +84,6 @@ pub struct Suite {
 /// Rounds of suites whose cases are short.
 fn all_rounds(_: Extent, _: &Case) -> RangeInclusive<usize> {
     MIN_ROUNDS..=usize::MAX
-}
-
-/// A parameter over which growth is fitted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Growing {
-    pub(crate) parameter: &'static str,
-    /// Amount of the parameter that is shown as one unit.
-    pub(crate) unit: u32,
-    /// Name of one unit, with its article.
-    pub(crate) one: &'static str,
-    /// Name of several units.
-    pub(crate) many: &'static str,
 }
 
 /// All suites.
@@ -127,5 +114,22 @@ impl Suite {
 impl core::fmt::Debug for Suite {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Suite").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_extent_contains_the_smaller_one_and_begins_with_a_timed_case() {
+        for suite in SUITES {
+            let [quick, default, full] =
+                [Extent::Quick, Extent::Default, Extent::Full].map(|it| suite.cases(it));
+            assert!(quick.iter().all(|case| default.contains(case)), "{}", suite.name);
+            assert!(default.iter().all(|case| full.contains(case)), "{}", suite.name);
+            // The noise floor is measured in the first case of a name.
+            assert!(!suite.untimed.contains(&quick[0].case), "{}", suite.name);
+        }
     }
 }

@@ -11,9 +11,6 @@ pub(crate) fn value(value: f64, unit: &str) -> String {
         "ns" => time(value),
         "B" => bytes(value),
         "1" => count(value),
-        // Rates of this unit are computed in nanoseconds and printed by the second.
-        "B/ns" => format!("{} GB/s", digits(value)),
-        "/ns" => format!("{} a second", count(value * 1e9)),
         unit => format!("{} {}", digits(value), tame(unit)),
     }
 }
@@ -33,15 +30,10 @@ pub(crate) fn time_within(ns: f64, ci95: Option<[f64; 2]>) -> String {
     format!("{} {name} ({low}\u{2013}{high})", fixed(ns / unit, decimals))
 }
 
-/// Formats a time in ns as whole milliseconds, as published tables do.
-pub(crate) fn fixed_milliseconds(ns: f64) -> String {
-    if ns < 1e7 { fixed(ns / 1e6, 1) } else { grouped(&format!("{:.0}", ns / 1e6)) }
-}
-
-/// Formats the interval alone, in the unit of its time.
-pub(crate) fn interval(ns: f64, ci95: Option<[f64; 2]>) -> String {
-    let whole = time_within(ns, ci95);
-    whole.split_once(" (").map(|(_, bounds)| format!("({bounds}")).unwrap_or_default()
+/// Formats a power of ten of nanoseconds: "100 µs".
+pub(crate) fn tick(ns: f64) -> String {
+    let (unit, name) = time_unit(ns);
+    format!("{:.0} {name}", ns / unit)
 }
 
 fn time_unit(ns: f64) -> (f64, &'static str) {
@@ -182,11 +174,6 @@ pub(crate) fn list(items: &[impl AsRef<str>]) -> String {
 /// Formats a number of things: "1 subject", "2 subjects".
 pub(crate) fn plural(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", integer(number as u64), if number == 1 { "" } else { "s" })
-}
-
-/// Formats a number of members: "1 member", "1,000 members".
-pub(crate) fn plural_members(members: u64) -> String {
-    format!("{} member{}", integer(members), if members == 1 { "" } else { "s" })
 }
 
 /// Makes foreign text harmless for every output: control characters, line ends and characters that

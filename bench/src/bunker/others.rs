@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{Relay, Signing, TIMEOUT, failed, peer_command};
-use crate::lockfile::Versions;
+use crate::lockfile::Lockfile;
 use crate::peer::answer;
 use crate::peer::process::Process;
 use crate::program;
@@ -57,11 +57,11 @@ static OTHERS: [Other; 3] = [
     },
 ];
 
-/// Returns the signer in the program of a peer. `locked` holds the versions of its lock file.
-pub(crate) fn of_peer(peer: &str, locked: &Versions) -> Option<Box<dyn Subject>> {
+/// Returns the signer in the program of a peer. `locked` is the text of its lock file.
+pub(crate) fn of_peer(peer: &str, lockfile: Lockfile, locked: &str) -> Option<Box<dyn Subject>> {
     let other = OTHERS.iter().find(|other| other.peer == peer)?;
-    let version = locked.get(other.package).and_then(|versions| versions.first());
-    let versions = version.map(|version| (other.package.to_owned(), version.clone()));
+    let version = lockfile.versions(locked, other.package).first().copied();
+    let versions = version.map(|version| (other.package.to_owned(), version.to_owned()));
     let info = SubjectInfo {
         subject: other.subject.into(),
         suite: Some("nostr".into()),
@@ -109,20 +109,5 @@ impl Subject for Signer {
         let Ready { bunker } = answer(&signer.line(TIMEOUT)?)?;
         let id = signer.id();
         Ok(Box::new(Signing::new(&bunker, id, params, (signer, relay))?))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_signer_tells_the_version_that_is_locked_and_does_nothing_else() {
-        let locked = Versions::from([("nostr-connect".into(), ["0.45.2".to_owned()].into())]);
-        let mut signer = of_peer("rust-nostr", &locked).unwrap();
-        assert_eq!(signer.info().versions["nostr-connect"], "0.45.2");
-        let refused = signer.prepare("sign", &Params::new(), 1).err();
-        assert!(matches!(refused, Some(SubjectError::Unsupported(_))), "{refused:?}");
-        assert!(of_peer("rust", &locked).is_none());
     }
 }

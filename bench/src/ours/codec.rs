@@ -2,8 +2,8 @@
 //! connection encrypts.
 
 use core::hint::black_box;
-use std::collections::BTreeMap;
 
+use super::{described, failed, param};
 use crate::case::OURS;
 use crate::clock::{Elapsed, time};
 use crate::record::{Params, SubjectInfo};
@@ -52,15 +52,8 @@ impl Codec {
                 &[],
             ),
         };
-        let info = SubjectInfo {
-            subject: subject.into(),
-            suite: Some("codec".into()),
-            about: about.into(),
-            runtime: "Rust, in process".into(),
-            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-            settings: "docs/spec/codec.md, docs/spec/frame.md".into(),
-            properties: properties.iter().map(|property| (*property).into()).collect(),
-        };
+        let settings = "docs/spec/codec.md, docs/spec/frame.md";
+        let info = described("codec", subject, about, settings, properties);
         Self { form, info }
     }
 
@@ -114,7 +107,6 @@ impl Subject for Codec {
         let job = match case {
             "encode" => Job::Encode,
             "decode" => Job::Decode,
-            "decode_borrowed" => Job::DecodeBorrowed,
             "roundtrip" => Job::RoundTrip,
             "wire_size" => Job::WireSize,
             _ => return Err(SubjectError::Unsupported(format!("there is no case {case}"))),
@@ -133,7 +125,6 @@ impl Subject for Codec {
 enum Job {
     Encode,
     Decode,
-    DecodeBorrowed,
     RoundTrip,
     WireSize,
 }
@@ -153,8 +144,8 @@ impl Prepared for Work {
     fn check(&mut self) -> Result<Checked, SubjectError> {
         let mut round_trip = true;
         for input in 0..self.pipeline.len() {
-            let decoded = self.read(input, &self.encodings[input].clone())?;
-            round_trip &= decoded.as_ref() == Some(self.pipeline.message(input));
+            let decoded = self.pipeline.decode(input, &self.encodings[input])?;
+            round_trip &= decoded == *self.pipeline.message(input);
         }
         let sealed_bytes = Some(self.encodings[0].len() as u64);
         let sealed = matches!(self.pipeline.layer(), Layer::Sealed | Layer::Framed);
@@ -190,9 +181,6 @@ impl Work {
                 black_box(&*out);
             }
             Job::Decode => drop(black_box(pipeline.decode(input, black_box(&encodings[input]))?)),
-            Job::DecodeBorrowed => {
-                pipeline.view(input, black_box(&encodings[input]), false)?;
-            }
             Job::RoundTrip => {
                 pipeline.encode(input, out)?;
                 drop(black_box(pipeline.decode(input, black_box(out))?));
@@ -202,18 +190,6 @@ impl Work {
         Ok(())
     }
 
-    /// Reads the message of an encoding by the decoder that the case times.
-    fn read(
-        &mut self,
-        input: usize,
-        encoded: &[u8],
-    ) -> Result<Option<endseal_codec::Message>, SubjectError> {
-        match self.job {
-            Job::DecodeBorrowed => self.pipeline.view(input, encoded, true),
-            _ => self.pipeline.decode(input, encoded).map(Some),
-        }
-    }
-
     /// Returns true if the decoder refuses one changed bit at a quarter, at the half and at three
     /// quarters of an encoding.
     fn refuses_changes(&mut self) -> bool {
@@ -221,7 +197,7 @@ impl Work {
         [1, 2, 3].into_iter().all(|quarter| {
             let mut changed = encoded.clone();
             changed[encoded.len() * quarter / 4] ^= 1;
-            self.read(0, &changed).is_err()
+            self.pipeline.decode(0, &changed).is_err()
         })
     }
 }
@@ -242,15 +218,4 @@ fn size(params: &Params) -> Result<Size, SubjectError> {
         return Err(SubjectError::Unsupported("there is no sample message of that size".into()));
     }
     Ok(Size { bytes, blob: bytes * blob_percent / 100, letter })
-}
-
-fn param(params: &Params, name: &str) -> Result<usize, SubjectError> {
-    params
-        .get(name)
-        .and_then(|value| usize::try_from(*value).ok())
-        .ok_or_else(|| SubjectError::Unsupported(format!("{name} is needed")))
-}
-
-fn failed(error: impl ToString) -> SubjectError {
-    SubjectError::Failed(error.to_string())
 }

@@ -1,6 +1,5 @@
 //! The envelope as a subject, in each of its forms.
 
-use std::collections::BTreeMap;
 use std::thread;
 
 use endseal_crypto::ed25519::Seed;
@@ -9,19 +8,14 @@ use endseal_crypto::random::{OsRandom, Random};
 use endseal_crypto::{mlkem768, x25519};
 use endseal_envelope::{Envelope as Sealed, Opener, Policy, Recipients, Sealer, Suite};
 
+use super::{described, failed, param};
 use crate::record::{Params, SubjectInfo};
 use crate::subject::{Checked, Prepared, Subject, SubjectError};
 use crate::suite::envelope::{HYBRID, OPEN_VIEW};
 
-mod breakdown;
-mod open;
-mod relay;
-mod seal;
+mod work;
 
-use breakdown::Breakdown;
-use open::{Open, OpenMany};
-use relay::OnTheWay;
-use seal::{Seal, SealMany};
+use work::Work;
 
 /// Form of the envelope that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,15 +68,8 @@ impl Envelope {
         if form == Form::Hybrid {
             properties.push("post-quantum");
         }
-        let info = SubjectInfo {
-            subject: subject.into(),
-            suite: Some("envelope".into()),
-            about: about.into(),
-            runtime: "Rust, in process".into(),
-            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-            settings: "docs/spec/envelope.md".into(),
-            properties: properties.into_iter().map(Into::into).collect(),
-        };
+        let settings = "docs/spec/envelope.md";
+        let info = described("envelope", subject, about, settings, &properties);
         Self { form, info }
     }
 
@@ -112,41 +99,23 @@ impl Subject for Envelope {
         let many = matches!(case, "seal_many" | "open_many");
         let count = if many { param(params, "count")? } else { 1 };
         let cpus = thread::available_parallelism().map_or(1, usize::from);
-        let threads = cpus.min(count);
+        let threads = cpus.min(count.max(1));
         if self.form == Form::Hybrid && param(params, "members")? > MOST_HYBRID {
             return Err(SubjectError::Unsupported(format!("members: at most {MOST_HYBRID}")));
         }
         let material = Material::new(self.form, params, inputs as usize, count)?;
-        match (case, self.form) {
-            ("seal", _) => Ok(Box::new(Seal { material, next: 0 })),
-            ("seal_many", _) => Ok(Box::new(SealMany { material, count, threads, next: 0 })),
-            ("relay", Form::Default | Form::Hybrid) => {
-                Ok(Box::new(OnTheWay::new(material, param(params, "delay_ms")?)))
+        let envelopes = match (case, self.form) {
+            ("seal" | "seal_many", _) => Vec::new(),
+            ("open" | "open_many", Form::Default | Form::Compact | Form::Hybrid) => {
+                material.seal_all()?
             }
-            ("relay", _) => {
-                Err(SubjectError::Unsupported("its way is that of the default form".into()))
-            }
-            ("breakdown", Form::Default) => Ok(Box::new(Breakdown { material })),
-            ("breakdown", _) => {
-                Err(SubjectError::Unsupported("its steps are those of the default form".into()))
-            }
-            ("open", Form::Default | Form::Compact | Form::Hybrid) => {
-                let envelopes = material.seal_all()?;
-                Ok(Box::new(Open { material, envelopes, next: 0 }))
-            }
-            ("open_many", Form::Default | Form::Compact | Form::Hybrid) => {
-                let envelopes = material.seal_all()?;
-                Ok(Box::new(OpenMany { material, envelopes, count, threads, next: 0 }))
-            }
-            (OPEN_VIEW, Form::Default | Form::Hybrid) => {
-                let envelopes = material.views(MOST_VIEWS)?;
-                Ok(Box::new(Open { material, envelopes, next: 0 }))
-            }
+            (OPEN_VIEW, Form::Default | Form::Hybrid) => material.views(MOST_VIEWS)?,
             ("open" | "open_many" | OPEN_VIEW, _) => {
-                Err(SubjectError::Unsupported("it opens like the default form".into()))
+                return Err(SubjectError::Unsupported("it opens like the default form".into()));
             }
-            _ => Err(SubjectError::Unsupported(format!("there is no case {case}"))),
-        }
+            _ => return Err(SubjectError::Unsupported(format!("there is no case {case}"))),
+        };
+        Ok(Box::new(Work { material, envelopes, count, threads, next: 0 }))
     }
 }
 
@@ -160,18 +129,6 @@ struct Material {
     contents: Vec<Vec<u8>>,
 }
 
-fn param(params: &Params, name: &str) -> Result<usize, SubjectError> {
-    params
-        .get(name)
-        .and_then(|value| usize::try_from(*value).ok())
-        .filter(|value| *value > 0 || name == "bytes")
-        .ok_or_else(|| SubjectError::Unsupported(format!("{name} is needed")))
-}
-
-fn failed(error: impl ToString) -> SubjectError {
-    SubjectError::Failed(error.to_string())
-}
-
 fn identity(i: usize) -> Identity {
     let (mut ed, mut kem) = ([0x5e; 32], [0x5e; 64]);
     ed[..8].copy_from_slice(&(i as u64).to_le_bytes());
@@ -183,6 +140,9 @@ impl Material {
     /// Creates `inputs` sets of `count` messages: set n consists of the messages from n on.
     fn new(form: Form, params: &Params, inputs: usize, count: usize) -> Result<Self, SubjectError> {
         let (members, bytes) = (param(params, "members")?, param(params, "bytes")?);
+        if members == 0 || count == 0 {
+            return Err(SubjectError::Unsupported("members and count are at least 1".into()));
+        }
         let identities = (0..members).map(identity);
         let recipients = match form {
             Form::Hybrid => {

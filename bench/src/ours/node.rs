@@ -2,7 +2,6 @@
 
 use core::cell::RefCell;
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::record::{Params, SubjectInfo};
@@ -192,15 +191,7 @@ impl Subject for DecryptBatch {
 }
 
 fn info(subject: &str, about: &str, properties: &[&str]) -> SubjectInfo {
-    SubjectInfo {
-        subject: subject.into(),
-        suite: Some("node".into()),
-        about: about.into(),
-        runtime: "Rust, in process".into(),
-        versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-        settings: "docs/spec/node.md, docs/spec/delivery.md".into(),
-        properties: properties.iter().map(|it| (*it).into()).collect(),
-    }
+    super::described("node", subject, about, "docs/spec/node.md, docs/spec/delivery.md", properties)
 }
 
 /// Reads the parameters of `sync`: frames, senders and form.

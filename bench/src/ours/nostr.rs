@@ -1,10 +1,9 @@
 //! The Nostr core as a subject, in buffers that are made before anything is timed.
 
-use std::collections::BTreeMap;
-
 use endseal_crypto::random::{OsRandom, Random};
 use endseal_nostr::key::{PublicKey, SecretKey};
 
+use super::{described, failed, param};
 use crate::case::OURS;
 use crate::clock::{Elapsed, time};
 use crate::record::{Better, Params, SubjectInfo};
@@ -17,7 +16,6 @@ mod event;
 mod flow;
 mod fragmentation;
 mod mcu;
-mod nip04;
 mod nip44;
 mod signer;
 
@@ -31,17 +29,10 @@ pub struct Core {
 
 impl Core {
     fn new() -> Self {
-        let info = SubjectInfo {
-            subject: OURS.into(),
-            suite: Some("nostr".into()),
-            about: "endseal-nostr: no allocation, HMAC states of a conversation are kept; endseal \
-                    signer, a process of its own"
-                .into(),
-            runtime: "Rust, in process".into(),
-            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-            settings: "docs/spec/nostr.md".into(),
-            properties: ["confidential", "authenticated", "sender"].map(Into::into).into(),
-        };
+        let about = "endseal-nostr: no allocation, HMAC states of a conversation are kept; endseal \
+                     signer, a process of its own";
+        let properties = ["confidential", "authenticated", "sender"];
+        let info = described("nostr", OURS, about, "docs/spec/nostr.md", &properties);
         Self { info, signer: None }
     }
 }
@@ -96,16 +87,13 @@ impl Subject for Core {
         Ok(match case {
             "aes_encrypt" => ready(cipher::Aes::new(bytes()?, true)?, inputs),
             "aes_decrypt" => ready(cipher::Aes::new(bytes()?, false)?, inputs),
-            "chacha20" => ready(cipher::ChaCha20::new(bytes()?)?, inputs),
-            "nip04_encrypt" => ready(nip04::Encrypt::new(bytes()?)?, inputs),
-            "nip04_decrypt" => ready(nip04::Decrypt::new(bytes()?)?, inputs),
             "nip44_encrypt" => {
                 ready(nip44::Encrypt::new(bytes()?, param(params, "cached")? == 1)?, inputs)
             }
             "nip44_decrypt" => {
                 ready(nip44::Decrypt::new(bytes()?, param(params, "cached")? == 1)?, inputs)
             }
-            "full_decrypt" => ready(event::Full::new(bytes()?, param(params, "nip")?)?, inputs),
+            "full_decrypt" => ready(event::Full::new(bytes()?)?, inputs),
             "conversation_key" => ready(conversation::Derive::new(inputs)?, inputs),
             "sign" => ready(event::Sign::new(bytes()?)?, inputs),
             "verify" => ready(event::Verify::new(bytes()?)?, inputs),
@@ -206,15 +194,4 @@ fn random<const N: usize>() -> Result<[u8; N], SubjectError> {
     let mut bytes = [0; N];
     OsRandom.fill(&mut bytes).map_err(failed)?;
     Ok(bytes)
-}
-
-fn param(params: &Params, name: &str) -> Result<usize, SubjectError> {
-    params
-        .get(name)
-        .and_then(|value| usize::try_from(*value).ok())
-        .ok_or_else(|| SubjectError::Unsupported(format!("{name} is needed")))
-}
-
-fn failed(error: impl ToString) -> SubjectError {
-    SubjectError::Failed(error.to_string())
 }

@@ -8,7 +8,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::rc::Rc;
 
-use crate::clock::Elapsed;
 use crate::record::{Better, Params, SubjectInfo};
 use crate::s3::{COUNTERS, Failure, client, signer};
 use crate::subject::{Extra, Prepared, Subject, SubjectError};
@@ -20,7 +19,6 @@ mod buckets;
 mod check;
 mod line;
 mod memory;
-pub(crate) mod minio;
 mod multipart;
 mod place;
 mod range;
@@ -184,20 +182,6 @@ fn counters(sink: SocketAddr) -> Result<Counters, Failure> {
         Ok(line.ok_or("the sink does not report this counter")?.trim().parse()?)
     };
     Ok(Counters { requests: of("requests ")?, bytes_out: of("bytes_out ")? })
-}
-
-/// Sums the times of several iterations.
-fn sum(
-    iterations: u32,
-    mut once: impl FnMut() -> Result<Elapsed, SubjectError>,
-) -> Result<Elapsed, SubjectError> {
-    let (mut wall_ns, mut cpu_ns) = (0.0, Some(0.0));
-    for _ in 0..iterations {
-        let one = once()?;
-        wall_ns += one.wall_ns;
-        cpu_ns = cpu_ns.zip(one.cpu_ns).map(|(sum, one)| sum + one);
-    }
-    Ok(Elapsed::new(wall_ns, cpu_ns))
 }
 
 fn failed(why: Failure) -> SubjectError {

@@ -1,12 +1,10 @@
 //! Sessions as subjects: the engine over its store, and the cryptography of the same messages
 //! alone.
 
-use std::collections::BTreeMap;
-
 use crate::clock::Elapsed;
-use crate::record::{Better, Params, SubjectInfo};
+use crate::record::{Params, SubjectInfo};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
-use crate::suite::sessions::{BARE, DECRYPT, MEMORY, RECEIVE, SEND};
+use crate::suite::sessions::{BARE, DECRYPT, MEMORY, SEND};
 
 pub(in crate::ours) mod bare;
 pub mod drain;
@@ -15,13 +13,11 @@ pub(crate) mod folder;
 mod mls;
 mod pairwise;
 mod people;
-mod receive;
 mod send;
 mod shape;
 mod world;
 
 use folder::Failure;
-use receive::Events;
 use shape::Shape;
 use world::World;
 
@@ -31,15 +27,7 @@ pub(crate) fn subjects() -> Vec<Box<dyn Subject>> {
 }
 
 fn info(subject: &str, about: &str, properties: &[&str]) -> SubjectInfo {
-    SubjectInfo {
-        subject: subject.into(),
-        suite: Some("sessions".into()),
-        about: about.into(),
-        runtime: "Rust, in process".into(),
-        versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-        settings: "docs/spec/session.md".into(),
-        properties: properties.iter().map(|it| (*it).into()).collect(),
-    }
+    super::described("sessions", subject, about, "docs/spec/session.md", properties)
 }
 
 const PROPERTIES: [&str; 6] =
@@ -84,20 +72,13 @@ impl Subject for Sessions {
             DECRYPT => Work::Decrypt,
             MEMORY => Work::Memory,
             SEND => Work::Send,
-            RECEIVE => Work::Receive,
             _ => return Err(SubjectError::Unsupported("there is no such case".into())),
         };
         let shape = Shape::new(params)?;
         // Work that is not timed never uses an input twice, so it needs only one.
-        let inputs = if matches!(work, Work::Decrypt | Work::Receive) { inputs } else { 1 };
-        let (mut world, mut events) = (None, None);
-        if work == Work::Receive {
-            let of_messages = World::with_contents(shape, inputs, receive::content)?;
-            events = Some(Events::of(&of_messages)?);
-            world = Some(of_messages);
-        }
-        let world = world.map_or_else(|| World::new(shape, inputs), Ok)?;
-        Ok(Box::new(Ready { work, world, events, next: 0, figures: Vec::new() }))
+        let inputs = if work == Work::Decrypt { inputs } else { 1 };
+        let world = World::new(shape, inputs)?;
+        Ok(Box::new(Ready { work, world, next: 0, figures: Vec::new() }))
     }
 }
 
@@ -106,38 +87,27 @@ enum Work {
     Decrypt,
     Memory,
     Send,
-    Receive,
 }
 
 struct Ready {
     work: Work,
     world: World,
-    /// Events, in the case that starts from them.
-    events: Option<Events>,
     next: usize,
     figures: Vec<Extra>,
 }
 
 impl Prepared for Ready {
     fn check(&mut self) -> Result<Checked, SubjectError> {
-        let (mut checked, figures) = examine::check(&self.world)?;
+        let (checked, figures) = examine::check(&self.world)?;
         self.figures = figures;
-        if let Some(events) = &self.events {
-            checked.round_trip &= events.are_read(&self.world)?;
-        }
         Ok(checked)
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let mut sum = Spent::default();
-        for _ in 0..iterations {
-            sum.add(match &self.events {
-                Some(events) => events.iterate(&self.world, self.next)?,
-                None => self.world.iterate(self.next)?,
-            });
+        Ok(Elapsed::sum(iterations, || {
             self.next += 1;
-        }
-        Ok(sum.elapsed())
+            self.world.iterate(self.next - 1)
+        })?)
     }
 
     fn threads(&self) -> usize {
@@ -149,10 +119,7 @@ impl Prepared for Ready {
         match self.work {
             Work::Memory => figures.extend(drain::memory(&self.world)?),
             Work::Send => figures.extend(send::latencies(&self.world)?),
-            Work::Decrypt if self.world.shape.is_whole() && self.world.shape.threads == 1 => {
-                figures.extend(examine::afterwards(&self.world)?);
-            }
-            Work::Decrypt | Work::Receive => {}
+            Work::Decrypt => {}
         }
         Ok(figures)
     }
@@ -200,29 +167,6 @@ impl Subject for Bare {
         }
         Ok(Box::new(bare::Ready::new(World::new(shape, inputs)?)?))
     }
-}
-
-/// Summed time of several iterations.
-#[derive(Default)]
-struct Spent {
-    wall_ns: f64,
-    cpu_ns: f64,
-}
-
-impl Spent {
-    fn add(&mut self, one: Elapsed) {
-        self.wall_ns += one.wall_ns;
-        self.cpu_ns += one.cpu_ns.unwrap_or_default();
-    }
-
-    fn elapsed(&self) -> Elapsed {
-        Elapsed::new(self.wall_ns, Some(self.cpu_ns))
-    }
-}
-
-/// Creates a figure of which less is better.
-pub(in crate::ours) fn less(metric: &'static str, unit: &'static str, samples: Vec<f64>) -> Extra {
-    Extra { metric, unit, better: Better::Less, samples }
 }
 
 impl From<Failure> for SubjectError {

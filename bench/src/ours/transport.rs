@@ -1,6 +1,5 @@
 //! The transport as a subject, in each of its policies.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
@@ -9,7 +8,7 @@ use endseal_crypto::identity::Identity;
 use endseal_crypto::mlkem768;
 use endseal_transport::{
     Accept, Connection, Endpoint, Frame, FrameReceiver, FrameSender, Kind, Limits, PeerId, Policy,
-    TransportKey, handshake_in_memory,
+    TransportKey,
 };
 
 use crate::clock::Elapsed;
@@ -21,10 +20,6 @@ use crate::duplex::work::{Duplex, Fault, Spent, Work};
 use crate::ours::codec;
 use crate::record::{Better, Params, SubjectInfo};
 use crate::subject::{Checked, Extra, Prepared, Subject, SubjectError};
-
-mod messages;
-
-use messages::Lengths;
 
 /// The transport under one policy, as a subject.
 #[derive(Clone, Debug)]
@@ -73,15 +68,8 @@ impl Transport {
         if policy.is_post_quantum() {
             properties.push("post-quantum");
         }
-        let info = SubjectInfo {
-            subject: subject.into(),
-            suite: Some("transport".into()),
-            about: about.into(),
-            runtime: "Rust, in process".into(),
-            versions: BTreeMap::from([("endseal".into(), env!("CARGO_PKG_VERSION").into())]),
-            settings: "docs/spec/transport.md".into(),
-            properties: properties.into_iter().map(Into::into).collect(),
-        };
+        let settings = "docs/spec/transport.md";
+        let info = super::described("transport", subject, about, settings, &properties);
         Self { policy, packets, info }
     }
 
@@ -124,19 +112,13 @@ impl Subject for Transport {
             }
             _ => Duplex::prepare(carrier, work, inputs.into())?,
         };
-        let lengths = match work {
-            Work::Handshake => Some(Endseal::new(self.policy, Limits::default()).lengths()?),
-            _ => None,
-        };
-        Ok(Box::new(Ready { work, duplex, lengths }))
+        Ok(Box::new(Ready { work, duplex }))
     }
 }
 
 struct Ready {
     work: Work,
     duplex: Duplex<Endseal>,
-    /// Bytes of a handshake by message.
-    lengths: Option<Lengths>,
 }
 
 impl Prepared for Ready {
@@ -174,17 +156,6 @@ impl Prepared for Ready {
             figure("bytes_received", "B", &delayed.bytes_received, 1),
             figure("round_trips", "1", &delayed.ns, ROUND_TRIP_NS),
         ];
-        if let Some(lengths) = self.lengths {
-            for (metric, bytes) in [
-                ("client_share", lengths.client_share),
-                ("server_share", lengths.server_share),
-                ("raw_keys", lengths.raw_keys),
-                ("signatures", lengths.signatures),
-                ("tls_rest", lengths.rest),
-            ] {
-                found.push(figure(metric, "B", &[bytes], 1));
-            }
-        }
         if let Some(bytes) = idle::memory(&self.duplex)? {
             found.push(figure("idle_memory", "B", &[bytes], 1));
         }
@@ -231,14 +202,6 @@ impl Endseal {
             }
         };
         Self { policy, limits, client: key(1), server: key(2), outsider: key(3) }
-    }
-
-    /// Measures the bytes of a handshake by message.
-    fn lengths(&self) -> Result<Lengths, SubjectError> {
-        let failed = |why: String| SubjectError::Failed(why);
-        let messages = handshake_in_memory(self.policy, &self.client, &self.server)
-            .map_err(|error| failed(error.to_string()))?;
-        messages::lengths(&messages).ok_or_else(|| failed("this is no handshake".into()))
     }
 }
 

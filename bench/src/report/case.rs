@@ -1,13 +1,12 @@
 //! A case of a record, and its parameters in words.
 
 use crate::case::Params;
-use crate::record::Row;
-use crate::suite::s3::{MINIO, SERVER, SINK};
+use crate::suite::s3::{SERVER, SINK};
 use crate::suite::sessions::{MLS, PAIRWISE};
 use crate::words;
 
 /// Parameter that descriptions name first.
-pub(crate) const MEMBERS: &str = "members";
+const MEMBERS: &str = "members";
 
 /// A case of a suite, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,12 +17,12 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    pub(super) fn of(row: &Row) -> Self {
-        Self { suite: row.suite.clone(), case: row.case.clone(), params: row.params.clone() }
+    pub(crate) fn of(suite: &str, case: &str, params: &Params) -> Self {
+        Self { suite: suite.into(), case: case.into(), params: params.clone() }
     }
 
     /// Returns the name with spaces: "seal many".
-    pub(crate) fn name(&self) -> String {
+    fn name(&self) -> String {
         words::tame(&self.case).replace('_', " ")
     }
 
@@ -42,10 +41,12 @@ impl Case {
 }
 
 /// Describes the parameters: "100 members", "1 KB", "10 at once", "75 % blob".
-pub(crate) fn describe_params(params: &Params) -> Vec<String> {
+fn describe_params(params: &Params) -> Vec<String> {
     let one = |(name, value): (&String, &u64)| match name.as_str() {
         "bytes" => words::size_parameter(*value),
-        MEMBERS => words::plural_members(*value),
+        MEMBERS => {
+            format!("{} member{}", words::integer(*value), if *value == 1 { "" } else { "s" })
+        }
         "count" => format!("{} at once", words::integer(*value)),
         "collect" if *value == 0 => "none collected".into(),
         "collect" => format!("{} collected", words::size_parameter(*value)),
@@ -62,7 +63,7 @@ pub(crate) fn describe_params(params: &Params) -> Vec<String> {
         "backend" if *value == SERVER => "a real server".into(),
         "down" if *value == 0 => "up".into(),
         "down" if *value == 1 => "down".into(),
-        "backend" if *value == MINIO => "MinIO".into(),
+        "backend" => "MinIO".into(),
         "part" => format!("parts of {}", words::size_parameter(*value)),
         "delay_ms" => format!("{value} ms of delay"),
         "frames" => format!("{} frames", words::integer(*value)),
@@ -80,4 +81,9 @@ pub(crate) fn describe_params(params: &Params) -> Vec<String> {
     // Members come first.
     let (first, rest): (Vec<_>, Vec<_>) = params.iter().partition(|(name, _)| *name == MEMBERS);
     first.into_iter().chain(rest).map(one).collect()
+}
+
+/// Formats a value on an axis: "100 members", "8 KB".
+pub(crate) fn on_axis(axis: &str, value: u64) -> String {
+    describe_params(&Params::from([(axis.to_owned(), value)])).concat()
 }

@@ -2,259 +2,210 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::case::{Case, MEMBERS, describe_params};
-use super::content::Content;
-use super::document::Text;
-use crate::record::{Params, Record, Row, Skip, SubjectInfo};
+use serde::Deserialize;
+
+use super::case::Case;
+use crate::case::{OURS, Params};
+use crate::record::{Better, Ratio, Record, Row, SubjectInfo};
+use crate::stations::Station;
 use crate::suite::Suite;
 use crate::words;
 
-/// Name of our default subject.
-pub(crate) const OURS: &str = "endseal";
-/// Names of the published methods, which are measured in the same run.
-const METHODS: [&str; 3] = ["seed-noble", "seed-json-array", "seed-ctr"];
+/// Share of the median: if the quartiles are further apart, they are printed.
+const APART: f64 = 0.25;
+
+/// A figure of a suite without its subject, such as `seal.size members=100 bytes=1K`. The metric
+/// is `time` if none is named; K, M and G are powers of 1,024.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub(crate) struct Figure {
+    pub(crate) case: String,
+    pub(crate) metric: String,
+    pub(crate) params: Params,
+}
+
+impl From<String> for Figure {
+    fn from(text: String) -> Self {
+        Self::read(&text)
+    }
+}
+
+impl Figure {
+    /// Parses a figure. A word that is not a parameter is left out; a test of the goals and of the
+    /// data compares each figure with the cases of its suite.
+    pub(crate) fn read(text: &str) -> Self {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let (case, metric) = name.split_once('.').unwrap_or((name, "time"));
+        let params = words.filter_map(|word| {
+            let (name, value) = word.split_once('=')?;
+            let digits = value.trim_end_matches(['K', 'M', 'G']);
+            let shift = match &value[digits.len()..] {
+                "K" => 10,
+                "M" => 20,
+                "G" => 30,
+                _ => 0,
+            };
+            Some((name.to_owned(), digits.parse::<u64>().ok()? << shift))
+        });
+        Self { case: case.into(), metric: metric.into(), params: params.collect() }
+    }
+
+    pub(crate) fn case(&self, suite: &str) -> Case {
+        Case { suite: suite.into(), case: self.case.clone(), params: self.params.clone() }
+    }
+}
 
 /// A ratio for display.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Factor {
     pub(crate) median: f64,
-    /// Interval of a paired ratio; `None` if there were too few rounds or the ratio is not paired.
+    /// Interval of a ratio that is paired by rounds; `None` if there were too few rounds, or if it
+    /// is the ratio of two medians.
     pub(crate) ci95: Option<[f64; 2]>,
-    /// True for the median of the ratios of rounds, false for a ratio of two medians.
     pub(crate) paired: bool,
-}
-
-/// A suite with its part of a report.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
-    pub(crate) suite: &'static Suite,
-    pub(crate) content: &'static Content,
 }
 
 /// A record with an index of its figures.
 #[derive(Debug)]
 pub(crate) struct Figures<'a> {
     pub(crate) record: &'a Record,
-    parts: Vec<Part>,
-    rows: BTreeMap<(Case, &'a str, &'a str), &'a Row>,
-    ratios: BTreeMap<(Case, &'a str, &'a str), Factor>,
-    /// Descriptions of each subject, one for each suite that has its own.
-    subjects: BTreeMap<&'a str, Vec<&'a SubjectInfo>>,
-    names: BTreeSet<&'a str>,
+    rows: BTreeMap<Case, Vec<&'a Row>>,
+    ratios: BTreeMap<Case, Vec<&'a Ratio>>,
 }
 
 impl<'a> Figures<'a> {
-    pub(crate) fn new(record: &'a Record, parts: Vec<Part>) -> Self {
-        let row = |row: &'a Row| ((Case::of(row), &*row.subject, &*row.metric), row);
-        let mut ratios = BTreeMap::new();
-        for ratio in &record.ratios {
-            let case = Case {
-                suite: ratio.suite.clone(),
-                case: ratio.case.clone(),
-                params: ratio.params.clone(),
-            };
-            // If the interval reaches zero, the inverse has no upper bound.
-            let bounds = ratio.ci95.filter(|[low, high]| *low > 0.0 && *high > 0.0);
-            let usable = ratio.median > 0.0;
-            if !usable || ratio.subject == ratio.against {
-                continue;
-            }
-            let inverted = bounds.map(|[low, high]| [1.0 / high, 1.0 / low]);
-            let inverse = Factor { median: 1.0 / ratio.median, ci95: inverted, paired: true };
-            ratios.entry((case.clone(), &*ratio.against, &*ratio.subject)).or_insert(inverse);
-            let given = Factor { median: ratio.median, ci95: bounds, paired: true };
-            ratios.insert((case, &*ratio.subject, &*ratio.against), given);
+    pub(crate) fn new(record: &'a Record) -> Self {
+        let mut rows: BTreeMap<Case, Vec<&Row>> = BTreeMap::new();
+        for row in &record.rows {
+            rows.entry(Case::of(&row.suite, &row.case, &row.params)).or_default().push(row);
         }
-        let mut subjects: BTreeMap<&str, Vec<&SubjectInfo>> = BTreeMap::new();
-        for info in &record.subjects {
-            subjects.entry(&info.subject).or_default().push(info);
+        let mut ratios: BTreeMap<Case, Vec<&Ratio>> = BTreeMap::new();
+        for ratio in record.ratios.iter().filter(|it| it.median > 0.0) {
+            let case = Case::of(&ratio.suite, &ratio.case, &ratio.params);
+            ratios.entry(case).or_default().push(ratio);
         }
-        let named = subjects.keys().copied();
-        let names = named.chain(record.rows.iter().map(|row| &*row.subject)).collect();
-        Self { record, parts, rows: record.rows.iter().map(row).collect(), ratios, subjects, names }
+        Self { record, rows, ratios }
     }
 
-    /// Returns one figure.
-    pub(crate) fn row(&self, case: &Case, subject: &str, metric: &str) -> Option<&'a Row> {
-        // The key borrows for as long as the record, so the lookup needs a range.
-        self.rows
-            .range((case.clone(), "", "")..)
-            .take_while(|((other, _, _), _)| other == case)
-            .find(|((_, s, m), _)| *s == subject && *m == metric)
-            .map(|(_, row)| *row)
-    }
-
-    /// Returns the wall-clock time, or the CPU time if only that was measured.
-    pub(crate) fn time(&self, case: &Case, subject: &str) -> Option<&'a Row> {
-        self.row(case, subject, "time").or_else(|| self.row(case, subject, "cpu"))
-    }
-
-    /// Returns the factor by which `subject` is faster than `other`: the paired ratio if there is
-    /// one, otherwise the ratio of the medians, without an interval.
-    pub(crate) fn factor(&self, case: &Case, subject: &str, other: &str) -> Option<Factor> {
-        let paired = self
-            .ratios
-            .range((case.clone(), "", "")..)
-            .take_while(|((found, _, _), _)| found == case)
-            .find(|((_, s, a), _)| *s == subject && *a == other)
-            .map(|(_, factor)| *factor);
-        paired.or_else(|| {
-            let (ours, theirs) = (self.time(case, subject)?, self.time(case, other)?);
-            let usable = ours.metric == theirs.metric && ours.median > 0.0;
-            usable.then(|| Factor {
-                median: theirs.median / ours.median,
-                ci95: None,
-                paired: false,
-            })
-        })
-    }
-
-    /// Returns all paired ratios between subjects, each pair once. A pair with our subject is seen
-    /// from its side.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&Case, &str, &str, Factor)> {
-        self.ratios
-            .iter()
-            .filter(|((_, subject, other), _)| match (is_ours(subject), is_ours(other)) {
-                (true, false) => true,
-                (false, true) => false,
-                _ => subject < other,
-            })
-            .map(|((case, subject, other), factor)| (case, *subject, *other, *factor))
-    }
-
-    /// Returns all cases that have a time.
-    pub(crate) fn timed_cases(&self) -> BTreeSet<&Case> {
-        let timed = |metric: &str| metric == "time" || metric == "cpu";
-        self.rows.keys().filter(|(_, _, metric)| timed(metric)).map(|(case, _, _)| case).collect()
-    }
-
-    /// Returns the cases that have this metric, with their rows.
-    pub(crate) fn with_metric(&self, metric: &str) -> BTreeMap<&Case, Vec<&'a Row>> {
-        let mut found: BTreeMap<&Case, Vec<&Row>> = BTreeMap::new();
-        for ((case, _, _), row) in self.rows.iter().filter(|((_, _, m), _)| *m == metric) {
-            found.entry(case).or_default().push(row);
-        }
-        found
+    /// Returns all cases with their rows.
+    pub(crate) fn cases(&self) -> &BTreeMap<Case, Vec<&'a Row>> {
+        &self.rows
     }
 
     /// Returns the suites that this run requested or measured; all if it has neither.
-    pub(crate) fn parts(&self) -> Vec<Part> {
-        let Record { arguments, rows, .. } = self.record;
-        let asked = |part: &&Part| {
-            arguments.suites.iter().any(|name| name == part.suite.name)
-                || rows.iter().any(|row| row.suite == part.suite.name)
+    pub(crate) fn stations(&self) -> Vec<&'static Station> {
+        let all = crate::stations::STATIONS.iter();
+        let asked = |it: &&Station| {
+            let name = it.suite.name;
+            self.record.arguments.suites.iter().any(|suite| suite == name)
+                || self.record.rows.iter().any(|row| row.suite == name)
         };
-        let found: Vec<Part> = self.parts.iter().filter(asked).copied().collect();
-        if found.is_empty() { self.parts.clone() } else { found }
+        let found: Vec<&Station> = all.clone().filter(asked).collect();
+        if found.is_empty() { all.collect() } else { found }
     }
 
-    /// Returns the content of a suite's part of the report.
-    pub(crate) fn content(&self, suite: &str) -> Option<&'static Content> {
-        self.parts.iter().find(|part| part.suite.name == suite).map(|part| part.content)
+    /// Returns one figure. A time is CPU time if only that was measured.
+    pub(crate) fn row(&self, case: &Case, subject: &str, metric: &str) -> Option<&'a Row> {
+        let rows = self.rows.get(case)?;
+        let of = |metric: &str| rows.iter().find(|it| it.subject == subject && it.metric == metric);
+        of(metric).or_else(|| if metric == "time" { of("cpu") } else { None }).copied()
+    }
+
+    /// Returns the factor by which `subject` is faster than `other`: the paired ratio if there is
+    /// one, otherwise the ratio of the medians.
+    pub(crate) fn factor(&self, case: &Case, subject: &str, other: &str) -> Option<Factor> {
+        let paired = self.ratios.get(case).into_iter().flatten().find_map(|it| {
+            // If the interval reaches zero, the inverse has no upper bound.
+            let ci95 = it.ci95.filter(|[low, _]| *low > 0.0);
+            if it.subject == subject && it.against == other {
+                return Some(Factor { median: it.median, ci95, paired: true });
+            }
+            let inverse = ci95.map(|[low, high]| [1.0 / high, 1.0 / low]);
+            let found = it.subject == other && it.against == subject;
+            found.then_some(Factor { median: 1.0 / it.median, ci95: inverse, paired: true })
+        });
+        paired.or_else(|| {
+            let (ours, theirs) = (self.row(case, subject, "time")?, self.row(case, other, "time")?);
+            let usable = ours.metric == theirs.metric && ours.median > 0.0;
+            let median = theirs.median / ours.median;
+            usable.then_some(Factor { median, ci95: None, paired: false })
+        })
+    }
+
+    /// Returns the factor by which a figure of `subject` is better than that of `other`.
+    pub(crate) fn better(
+        &self,
+        case: &Case,
+        metric: &str,
+        subject: &str,
+        other: &str,
+    ) -> Option<Factor> {
+        if metric == "time" {
+            return self.factor(case, subject, other);
+        }
+        let (ours, theirs) = (self.row(case, subject, metric)?, self.row(case, other, metric)?);
+        let median = match ours.better {
+            Better::More => ours.median / theirs.median,
+            _ => theirs.median / ours.median,
+        };
+        median.is_finite().then_some(Factor { median, ci95: None, paired: false })
     }
 
     /// Returns the noise floor of a case's class; 0 if it was not measured.
-    pub(crate) fn noise_floor_of(&self, suite: &str, case: &str) -> f64 {
-        self.record.noise_floor_of(suite, case).unwrap_or_default()
-    }
-
-    /// Returns the reason that a subject reported for not supporting the case.
-    pub(crate) fn unsupported(&self, case: &Case, subject: &str) -> Option<String> {
-        let of_case = |skip: &&Skip| {
-            skip.subject == subject
-                && skip.suite.as_ref() == Some(&case.suite)
-                && skip.case.as_ref() == Some(&case.case)
-                && skip.params.as_ref() == Some(&case.params)
-        };
-        self.record.unsupported.iter().find(of_case).map(|skip| skip.reason.clone())
-    }
-
-    /// Returns the names of all metrics that have a figure.
-    pub(crate) fn metrics(&self) -> BTreeSet<&'a str> {
-        self.record.rows.iter().map(|row| &*row.metric).collect()
+    pub(crate) fn noise_floor_of(&self, case: &Case) -> f64 {
+        self.record.noise_floor_of(&case.suite, &case.case).unwrap_or_default()
     }
 
     /// Returns the names of all subjects, with or without a description.
     pub(crate) fn subjects(&self) -> BTreeSet<&'a str> {
-        self.names.clone()
+        let described = self.record.subjects.iter().map(|info| &*info.subject);
+        described.chain(self.record.rows.iter().map(|row| &*row.subject)).collect()
     }
 
     /// Returns the description of a subject: that for the suite if there is one, otherwise the
     /// first.
     pub(crate) fn info_in(&self, suite: &str, subject: &str) -> Option<&'a SubjectInfo> {
-        let all = self.infos(subject);
-        let here = all.iter().find(|info| info.suite.as_deref() == Some(suite));
-        here.or(all.first()).copied()
-    }
-
-    /// Returns all descriptions of a subject.
-    pub(crate) fn infos(&self, subject: &str) -> &[&'a SubjectInfo] {
-        self.subjects.get(subject).map_or(&[], |infos| infos)
-    }
-
-    /// Returns the properties of a subject; `None` if it declares none.
-    fn properties(&self, suite: &str, subject: &str) -> Option<&'a [String]> {
-        let declared = self.info_in(suite, subject).map(|info| &*info.properties);
-        // For our subjects an empty list is a declaration: they have no properties.
-        declared.filter(|all| !all.is_empty() || is_ours(subject))
-    }
-
-    /// Describes how `other` differs from `subject` if both support this case.
-    pub(crate) fn difference_at(&self, case: &Case, subject: &str, other: &str) -> Option<String> {
-        if !self.protects(case) {
-            return None;
-        }
-        self.difference_in(&case.suite, subject, other)
+        let all = || self.record.subjects.iter().filter(|info| info.subject == subject);
+        all().find(|info| info.suite.as_deref() == Some(suite)).or_else(|| all().next())
     }
 
     /// Returns false for a case in which nothing is protected, so that no subject has properties.
     pub(crate) fn protects(&self, case: &Case) -> bool {
-        let content = self.content(&case.suite);
+        let station = Station::find(&case.suite);
         let unprotected = |(name, most): (&String, &u64)| {
             case.params.get(name).is_some_and(|value| value <= most)
         };
-        !content.is_some_and(|content| content.unprotected.iter().any(unprotected))
+        !station.is_some_and(|it| it.content.unprotected.iter().any(unprotected))
     }
 
     /// Describes how the properties of `other` differ from those of `subject`; `None` if they are
-    /// the same.
-    fn difference_in(&self, suite: &str, subject: &str, other: &str) -> Option<String> {
-        let (Some(ours), Some(theirs)) =
-            (self.properties(suite, subject), self.properties(suite, other))
-        else {
+    /// the same, or if the case protects nothing.
+    pub(crate) fn difference(&self, case: &Case, subject: &str, other: &str) -> Option<String> {
+        if subject == other || !self.protects(case) {
+            return None;
+        }
+        // For our subjects an empty list is a declaration: they have no properties.
+        let properties = |name: &str| {
+            let declared = self.info_in(&case.suite, name).map(|info| &*info.properties);
+            declared.filter(|all| !all.is_empty() || is_ours(name))
+        };
+        let (Some(ours), Some(theirs)) = (properties(subject), properties(other)) else {
             return Some("properties not declared".into());
         };
-        // Properties are listed in the order of their declaration, which is that of the
-        // specification.
-        let without = |all: &[String], others: &[String]| -> Vec<String> {
-            all.iter().filter(|p| !others.contains(p)).map(|p| words::tame(p)).collect()
+        let without = |verb: &str, all: &[String], others: &[String]| {
+            let all = all.iter().filter(|it| !others.contains(it)).map(|it| words::tame(it));
+            let all: Vec<String> = all.collect();
+            (!all.is_empty()).then(|| format!("{verb} {}", words::list(&all)))
         };
-        let (lacks, adds) = (without(ours, theirs), without(theirs, ours));
-        match (lacks.is_empty(), adds.is_empty()) {
-            (true, true) => None,
-            (false, true) => Some(format!("lacks {}", words::list(&lacks))),
-            (true, false) => Some(format!("adds {}", words::list(&adds))),
-            (false, false) => {
-                Some(format!("lacks {}; adds {}", words::list(&lacks), words::list(&adds)))
-            }
-        }
-    }
-
-    /// Formats the factor: in italics if the properties differ, and as no difference if noise
-    /// explains it.
-    pub(crate) fn factor_text(&self, case: &Case, subject: &str, other: &str) -> Text {
-        let Some(factor) = self.factor(case, subject, other) else { return "\u{2013}".into() };
-        let text = self.factor_words(case, factor);
-        match self.difference_at(case, subject, other) {
-            Some(_) => Text::new().emphasis(text),
-            None => text.into(),
-        }
+        let parts = [without("lacks", ours, theirs), without("adds", theirs, ours)];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 
     /// Formats a factor: "343× (338–349)", "no difference (1.00×)", or "≈ 12.3×" if it is not
     /// paired.
-    pub(crate) fn factor_words(&self, case: &Case, factor: Factor) -> String {
-        // Too few rounds, or a ratio of two medians.
+    pub(crate) fn factor_text(&self, case: &Case, factor: Factor) -> String {
         if factor.ci95.is_none() {
             return format!("≈ {}", words::factor(factor.median, None));
         }
@@ -268,7 +219,7 @@ impl<'a> Figures<'a> {
     /// from 1 than a subject was from itself in cases of this class.
     pub(crate) fn beyond_noise(&self, case: &Case, factor: Factor) -> bool {
         // A ratio has the noise of two preparations.
-        let floor = self.noise_floor_of(&case.suite, &case.case) * core::f64::consts::SQRT_2;
+        let floor = self.noise_floor_of(case) * core::f64::consts::SQRT_2;
         let away = factor.median.max(1.0 / factor.median) - 1.0;
         let decided = match factor.ci95 {
             Some([low, high]) => low > 1.0 || high < 1.0,
@@ -276,28 +227,41 @@ impl<'a> Figures<'a> {
         };
         decided && away > floor
     }
+}
 
-    /// Returns the values of a metric for each value of a parameter; the other parameters are
-    /// fixed.
-    pub(crate) fn over(
-        &self,
-        parameter: &str,
-        case: &Case,
-        subject: &str,
-        metric: &str,
-    ) -> Vec<(f64, f64)> {
-        let mut points: Vec<(f64, f64)> = self
-            .record
-            .rows
-            .iter()
-            .filter(|row| row.subject == subject && row.metric == metric)
-            .filter(|row| row.suite == case.suite && row.case == case.case)
-            .filter(|row| without(parameter, &row.params) == without(parameter, &case.params))
-            .filter_map(|row| row.params.get(parameter).map(|value| (real(*value), row.median)))
-            .collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        points
+/// Formats a figure, with its quartiles if they are so far apart that the median alone misleads,
+/// with the clock if it is not wall time, and with the number of threads if there are several.
+pub(crate) fn row_text(row: &Row) -> String {
+    let mut text = words::value(row.median, &row.unit);
+    if let Some([low, high]) = quartiles(row) {
+        let [low, high] = [low, high].map(|it| words::value(it, &row.unit));
+        text += &format!(" (quartiles {low} to {high})");
     }
+    if row.metric == "cpu" {
+        text += " CPU";
+    }
+    if let Some(threads) = row.threads {
+        text += &format!(" on {}", words::plural(threads, "thread"));
+    }
+    text
+}
+
+/// Formats a figure as [`row_text`] does, with its interval if it is a time without quartiles.
+pub(crate) fn row_within(row: &Row) -> String {
+    if row.unit == "ns" && row.metric != "cpu" && quartiles(row).is_none() {
+        return words::time_within(row.median, row.ci95);
+    }
+    row_text(row)
+}
+
+/// Returns the lower and the upper quartile of four samples or more that are far apart.
+fn quartiles(row: &Row) -> Option<[f64; 2]> {
+    let mut sorted = row.samples.clone();
+    sorted.sort_by(f64::total_cmp);
+    let quarter = sorted.len() / 4;
+    let upper = sorted.len().checked_sub(quarter + 1).filter(|_| quarter > 0)?;
+    let [low, high] = [sorted[quarter], sorted[upper]];
+    (high - low > APART * row.median).then_some([low, high])
 }
 
 /// Returns true for our subjects.
@@ -306,13 +270,8 @@ pub(crate) fn is_ours(subject: &str) -> bool {
 }
 
 /// Returns true for forms of a published baseline.
-pub(crate) fn is_seed(subject: &str) -> bool {
-    subject.starts_with("seed-")
-}
-
-/// Returns true for a published baseline in its main form.
-pub(crate) fn is_method(subject: &str) -> bool {
-    METHODS.contains(&subject)
+pub(crate) fn is_baseline(subject: &str) -> bool {
+    subject.starts_with("seed-") || subject == "baseline-method"
 }
 
 /// Returns true for subjects that do less than the cases of a suite and serve as a lower bound.
@@ -320,26 +279,25 @@ pub(crate) fn is_floor(suite: &str, subject: &str) -> bool {
     Suite::find(suite).is_some_and(|suite| suite.floors.contains(&subject))
 }
 
-/// Returns the parameter along which tables lay out a suite's figures.
-pub(crate) fn axis(suite: &str) -> &'static str {
-    let first = Suite::find(suite).and_then(|suite| suite.grows_by.first());
-    first.map_or(MEMBERS, |growing| growing.parameter)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Formats a value on an axis: "100 members", "8 KB".
-pub(crate) fn on_axis(axis: &str, value: u64) -> String {
-    let one = Params::from([(axis.to_owned(), value)]);
-    describe_params(&one).concat()
-}
+    #[test]
+    fn a_figure_has_case_metric_and_parameters() {
+        let figure = Figure::read("seal.size members=100 bytes=8K");
+        let params = [("members".to_owned(), 100), ("bytes".to_owned(), 8192)].into();
+        assert_eq!(figure, Figure { case: "seal".into(), metric: "size".into(), params });
+        assert_eq!(Figure::read("conversation_key").metric, "time");
+    }
 
-/// Returns the parameters without the one that grows.
-pub(crate) fn without(parameter: &str, params: &Params) -> Params {
-    let mut rest = params.clone();
-    rest.remove(parameter);
-    rest
-}
-
-#[allow(clippy::cast_precision_loss, reason = "a number of members or bytes")]
-pub(crate) fn real(number: u64) -> f64 {
-    number as f64
+    #[test]
+    fn quartiles_that_are_far_apart_stand_beside_the_median() {
+        let (metric, unit) = ("time".into(), "ns".into());
+        let mut row = Row { metric, unit, median: 10.0, ..Row::default() };
+        row.samples = vec![7.0, 7.1, 7.2, 10.0, 10.0, 12.8, 12.9, 13.0];
+        assert_eq!(row_text(&row), "10.0 ns (quartiles 7.20 ns to 12.8 ns)");
+        row.samples = vec![9.5, 9.8, 9.9, 10.0, 10.0, 10.4, 10.9, 11.0];
+        assert_eq!(row_text(&row), "10.0 ns");
+    }
 }

@@ -10,7 +10,6 @@ use core::pin::Pin;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::{Context, Poll};
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -21,7 +20,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
-use self::blob::{Blob, Held, Writer};
+use self::blob::Blob;
 use super::http::{collect, element, next, parameter, status};
 use super::{DROP, Failure, KEEP, listen};
 
@@ -57,7 +56,6 @@ fn refusal(error: &dyn core::error::Error) -> Response<Given> {
 struct Sink {
     objects: Mutex<HashMap<String, Arc<Object>>>,
     uploads: Mutex<HashMap<String, Upload>>,
-    held: Held,
     next: AtomicU64,
     counters: Arc<Counters>,
 }
@@ -177,8 +175,7 @@ impl Sink {
         mut body: Incoming,
     ) -> Result<Blob, Failure> {
         let drops = path.trim_start_matches('/').split('/').next() == Some(DROP);
-        let announced = body.size_hint().exact().unwrap_or_default();
-        let mut writer = Writer::new(&self.held, if drops { 0 } else { announced })?;
+        let mut blob = Blob::default();
         let mut decoder = chunks(headers)?;
         let mut content = VecDeque::new();
         while let Some(piece) = next(&mut body).await {
@@ -192,13 +189,14 @@ impl Sink {
                 None => content.push_back(piece),
             }
             for piece in content.drain(..) {
-                writer.write(&piece)?;
+                blob.write(&piece);
             }
         }
         if let Some(decoder) = decoder.filter(|_| !drops) {
             decoder.finish()?;
         }
-        Ok(writer.finish())
+        blob.finish();
+        Ok(blob)
     }
 
     fn entity_tag(&self) -> Result<HeaderValue, Failure> {
@@ -337,22 +335,21 @@ impl Default for Given {
 
 impl Body for Given {
     type Data = Bytes;
-    type Error = io::Error;
+    type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         Poll::Ready(match &mut *self {
             Self::Text(text) => text.take().map(|text| Ok(Frame::data(text))),
             Self::Object { at, end, .. } if at == end => None,
             Self::Object { object, at, end, counters } => {
                 let most = usize::try_from(*end - *at).map_or(PIECE, |left| left.min(PIECE));
-                Some(object.blob.read(*at, most).map(|piece| {
-                    *at += piece.len() as u64;
-                    counters.bytes_out.fetch_add(piece.len() as u64, Ordering::Relaxed);
-                    Frame::data(piece)
-                }))
+                let piece = object.blob.read(*at, most);
+                *at += piece.len() as u64;
+                counters.bytes_out.fetch_add(piece.len() as u64, Ordering::Relaxed);
+                Some(Ok(Frame::data(piece)))
             }
         })
     }

@@ -12,7 +12,7 @@ use super::upload::Upload;
 use super::{COUNTERS, DROP, Failure, KEEP, listen, pass, seed, signer, sink};
 
 /// Starts a server on a thread of its own. It runs until the test's process ends.
-fn start<F>(serve: impl FnOnce(TcpListener) -> F + Send + 'static) -> SocketAddr
+pub(crate) fn start<F>(serve: impl FnOnce(TcpListener) -> F + Send + 'static) -> SocketAddr
 where
     F: Future<Output = Result<core::convert::Infallible, Failure>>,
 {
@@ -67,21 +67,6 @@ fn objects_of_every_length_come_back_as_they_were() {
             get(entry, &path, content).unwrap_or_else(|why| panic!("{name} {len}: {why}"));
             let other = Content::new(len + 1, len);
             assert!(get(entry, &path, other).is_err(), "{name} {len}: the client compares");
-        }
-    }
-}
-
-#[test]
-fn one_connection_carries_many_objects() {
-    for (name, entry, _) in chains() {
-        let mut connection = Connection::open(entry).unwrap();
-        let path = format!("/{KEEP}/{name}");
-        for round in 0..20 {
-            let content = Content::new(round, 5000);
-            let up = head(&signer(), entry, "PUT", &path, &[], Some(5000)).unwrap();
-            connection.put(&up, content).unwrap();
-            let down = head(&signer(), entry, "GET", &path, &[], None).unwrap();
-            connection.get(&down, content, 0, 5000).unwrap();
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The codec's tables of component 2: serialize, deserialize, round trip and size, at three sizes
 //! and three layers.
 
-use super::{Case, Extent, Growing, Suite};
-use crate::case::{OURS, Params};
+use super::{Case, Extent, Suite};
+use crate::case::OURS;
 
 /// The subject without an AEAD of its own.
 pub(crate) const DIRECT: &str = "endseal-direct";
@@ -12,9 +12,7 @@ pub(crate) const BYTES: [u64; 3] = [8192, 65_536, 262_144];
 /// Shares of a message that its blob has, in percent.
 const BLOB_PERCENTS: [u64; 2] = [0, 75];
 const LAYERS: [u64; 3] = [1, 2, 3];
-const TIMED: [&str; 4] = ["encode", "decode", "decode_borrowed", "roundtrip"];
-/// Cases that were published for one letter repeated.
-const PUBLISHED: [&str; 3] = ["encode", "decode", "roundtrip"];
+const TIMED: [&str; 3] = ["encode", "decode", "roundtrip"];
 const SIZED: &str = "wire_size";
 
 /// The cases and rules of the suite `codec`.
@@ -27,13 +25,10 @@ pub(crate) static SUITE: Suite = Suite {
     compared: &[OURS, DIRECT],
     // Copying, and encrypting a copy.
     floors: &["memcpy", "aes-256-gcm", "chacha20-poly1305"],
-    grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
-    notes: &[("decode_borrowed", BORROWED)],
+    axis: "bytes",
+    notes: &[],
     rounds: super::all_rounds,
 };
-
-const BORROWED: &str = "Strings and byte strings are slices of what was decoded, or, above layer 1, of \
-     what was opened. Subjects without such a decoder are left out.";
 
 fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -46,9 +41,7 @@ fn cases(extent: Extent) -> Vec<Case> {
                     cases.push(case(name, &params));
                 }
             }
-            if PUBLISHED.contains(&name) || name == SIZED {
-                cases.extend(BYTES.map(|bytes| case(name, &letter(bytes, layer))));
-            }
+            cases.extend(BYTES.map(|bytes| case(name, &letter(bytes, layer))));
         }
     }
     if extent == Extent::Quick {
@@ -61,8 +54,7 @@ fn cases(extent: Extent) -> Vec<Case> {
 /// a blob at layer 1.
 fn is_quick(case: &Case) -> bool {
     let is = |name: &str, value: u64| case.params.get(name) == Some(&value);
-    let published = is("blob_percent", 0) && case.case != "decode_borrowed";
-    published || (is("layer", 1) && is("bytes", BYTES[0]))
+    is("blob_percent", 0) || (is("layer", 1) && is("bytes", BYTES[0]))
 }
 
 fn letter(bytes: u64, layer: u64) -> [(&'static str, u64); 4] {
@@ -70,39 +62,5 @@ fn letter(bytes: u64, layer: u64) -> [(&'static str, u64); 4] {
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
-    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
-    Case { suite: "codec", case, params }
-}
-
-/// Bytes of the raw fields other than text and blob, without an attachment and with one.
-#[cfg(test)]
-const FIELDS: [u64; 2] = [414, 441];
-
-/// Returns the size of a message's fields together, by which sizes are compared: strings as UTF-8,
-/// numbers as 4 or 8 bytes.
-#[cfg(test)]
-pub(crate) fn raw_bytes(bytes: u64, blob_percent: u64) -> u64 {
-    bytes + FIELDS[usize::from(bytes * blob_percent / 100 > 0)]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_extent_contains_the_smaller_one() {
-        let (quick, default, full) =
-            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
-        assert!(quick.iter().all(|case| default.contains(case)));
-        assert!(default.iter().all(|case| full.contains(case)));
-        assert_eq!((quick.len(), default.len()), (78, 126));
-    }
-
-    /// The noise floor is measured in the first case of a suite.
-    #[test]
-    fn the_first_case_is_timed() {
-        for extent in [Extent::Quick, Extent::Default, Extent::Full] {
-            assert_eq!(cases(extent)[0].case, TIMED[0]);
-        }
-    }
+    Case::new("codec", case, params)
 }

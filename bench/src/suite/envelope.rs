@@ -1,14 +1,11 @@
 //! The tables of component 1: by group size, decrypt, large messages, concurrency, message size by
 //! group size.
 
-use super::{Case, Extent, Growing, Suite};
-use crate::case::{OURS, Params};
+use super::{Case, Extent, Suite};
+use crate::case::OURS;
 
 /// 1 KB as the published tables define it.
 const KB: u64 = 1024;
-
-/// Not timed by rounds: the time of each step of sealing and of opening.
-pub(crate) const BREAKDOWN: &str = "breakdown";
 
 /// One recipient opens its view, which a server cut: the header, its own slot and the content.
 pub(crate) const OPEN_VIEW: &str = "open_view";
@@ -19,44 +16,22 @@ const VIEWERS: u64 = 100_000;
 /// Subject of the suite that people get who exchange long identities.
 pub(crate) const HYBRID: &str = "endseal-hybrid";
 
-/// Not timed by rounds: a message that is sealed, sent over a delayed path, and opened.
-pub(crate) const RELAY: &str = "relay";
-/// One-way delays of the published scenarios, in ms.
-pub(crate) const DELAYS_MS: [u64; 2] = [50, 200];
-
 /// The cases and rules of the suite `envelope`.
 pub(crate) static SUITE: Suite = Suite {
     name: "envelope",
     about: "one sender, a message or file sealed to a group; component 1",
     cases,
     sized: &["seal"],
-    untimed: &[BREAKDOWN, RELAY],
+    untimed: &[],
     compared: &[OURS, HYBRID],
     floors: &[],
-    grows_by: &[Growing {
-        parameter: "members",
-        unit: 1,
-        one: "a member",
-        many: "number of members",
-    }],
-    notes: &[
-        ("seal_many", ALL_CPUS),
-        ("open_many", ALL_CPUS),
-        (BREAKDOWN, STEPS),
-        (RELAY, ON_THE_WAY),
-    ],
+    axis: "members",
+    notes: &[("seal_many", ALL_CPUS), ("open_many", ALL_CPUS)],
     rounds: super::all_rounds,
 };
 
 const ALL_CPUS: &str = "endseal, and those whose description says so, share the messages out among all \
      CPUs; the others take one after the other.";
-
-const STEPS: &str = "Each step of endseal is timed between marks in one call of its own; the total is a call \
-     without marks. Conversion of Ed25519 keys is done once for a list of recipients and is not in \
-     endseal's total; it is in that of the baseline.";
-
-const ON_THE_WAY: &str = "A relay holds each datagram back for the delay, each way. The connection is open, in the policy \
-     X25519MLKEM768 and ML-DSA-65; total_delay is from the call that seals until the middle recipient has the content.";
 
 fn cases(extent: Extent) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -93,15 +68,6 @@ fn cases(extent: Extent) -> Vec<Case> {
         cases.push(case("seal", &[("members", 3), ("bytes", 16 * KB * KB)]));
         cases.push(case("open", &[("members", 3), ("bytes", 16 * KB * KB)]));
     }
-    // Small, medium and large teams of the published scenarios.
-    for delay in DELAYS_MS {
-        for members in [5, 25, 100] {
-            let params = [("members", members), ("bytes", KB), ("delay_ms", delay)];
-            cases.push(case(RELAY, &params));
-        }
-    }
-    // The published breakdown of one size.
-    cases.push(case(BREAKDOWN, &[("members", 100), ("bytes", 10 * KB)]));
     cases.push(case("seal_many", &[("members", 25), ("bytes", KB), ("count", 10)]));
     let counts: &[u64] = if extent == Extent::Quick { &[100] } else { &[100, 1000] };
     for &count in counts {
@@ -112,19 +78,5 @@ fn cases(extent: Extent) -> Vec<Case> {
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
-    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
-    Case { suite: "envelope", case, params }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_extent_contains_the_smaller_one() {
-        let (quick, default, full) =
-            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
-        assert!(quick.iter().all(|case| default.contains(case)));
-        assert!(default.iter().all(|case| full.contains(case)));
-    }
+    Case::new("envelope", case, params)
 }

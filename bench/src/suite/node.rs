@@ -3,8 +3,8 @@
 
 use core::ops::RangeInclusive;
 
-use super::{Case, Extent, Growing, Suite};
-use crate::case::{MIN_ROUNDS, OURS, Params};
+use super::{Case, Extent, Suite};
+use crate::case::{MIN_ROUNDS, OURS};
 
 /// Subject that is the floor of [`SYNC`]: the frames are in memory, and one transaction decrypts
 /// and stores them.
@@ -50,12 +50,7 @@ pub(crate) static SUITE: Suite = Suite {
     untimed: &[PUT_OPEN, MEMORY],
     compared: &[OURS],
     floors: &[DECRYPT_BATCH],
-    grows_by: &[Growing {
-        parameter: "members",
-        unit: 1,
-        one: "a member",
-        many: "number of members",
-    }],
+    axis: "members",
     notes: &[(SYNC, VISIT), (LETTER, TO_ALL), (PUT, DURABLE)],
     rounds,
 };
@@ -114,30 +109,5 @@ fn sync((frames, senders): (u64, u64), per_commit: u64) -> Case {
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
-    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
-    Case { suite: "node", case, params }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_extent_contains_the_smaller_one() {
-        let (quick, default, full) =
-            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
-        assert!(quick.iter().all(|case| default.contains(case)));
-        assert!(default.iter().all(|case| full.contains(case)));
-        assert!(quick.len() < default.len() && default.len() < full.len());
-    }
-
-    #[test]
-    fn a_quick_run_takes_no_case_that_is_long() {
-        let quick = cases(Extent::Quick);
-        assert!(quick.iter().all(|case| case.case != LETTER && case.case != MEMORY));
-        assert!(quick.iter().all(|case| case.params.get("per_commit") != Some(&1)));
-        for case in &cases(Extent::Full) {
-            assert_eq!(*rounds(Extent::Quick, case).end(), MIN_ROUNDS);
-        }
-    }
+    Case::new("node", case, params)
 }

@@ -2,8 +2,8 @@
 
 use core::ops::RangeInclusive;
 
-use super::{Case, Extent, Growing, Suite};
-use crate::case::{MIN_ROUNDS, OURS, Params};
+use super::{Case, Extent, Suite};
+use crate::case::{MIN_ROUNDS, OURS};
 
 /// Sizes of the published rows of ciphers, in bytes.
 const CIPHERS: [u64; 6] = [16, 64, 256, 1024, 4096, 8192];
@@ -36,7 +36,7 @@ const APPS: u64 = 100;
 /// Not timed by rounds: instructions, stack and image on a chip.
 pub(crate) const MCU: &str = "mcu";
 
-const SIZED: [&str; 2] = ["nip04_encrypt", "nip44_encrypt"];
+const SIZED: [&str; 1] = ["nip44_encrypt"];
 
 /// The cases and rules of the suite `nostr`.
 pub(crate) static SUITE: Suite = Suite {
@@ -47,7 +47,7 @@ pub(crate) static SUITE: Suite = Suite {
     untimed: &[MCU, BUNKER_IDLE],
     compared: &[OURS],
     floors: &[],
-    grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
+    axis: "bytes",
     notes: &[("flow", FLOW), (BUNKER_SIGN, BUNKER), (FRAGMENTATION, FRAGMENTS)],
     rounds,
 };
@@ -86,11 +86,8 @@ fn cases(extent: Extent) -> Vec<Case> {
             cases.extend(sizes.iter().map(|bytes| case(name, &params(bytes))));
         }
     }
-    for name in ["nip04_encrypt", "nip04_decrypt"] {
-        cases.extend(large.iter().map(|bytes| case(name, &[("bytes", *bytes)])));
-    }
-    cases.extend([4, 44].map(|nip| case("full_decrypt", &[("bytes", 1024), ("nip", nip)])));
-    for name in ["aes_encrypt", "aes_decrypt", "chacha20"] {
+    cases.push(case("full_decrypt", &[("bytes", 1024), ("nip", 44)]));
+    for name in ["aes_encrypt", "aes_decrypt"] {
         cases.extend(sizes.iter().map(|bytes| case(name, &[("bytes", *bytes)])));
     }
     cases.push(case("conversation_key", &[]));
@@ -108,25 +105,5 @@ fn cases(extent: Extent) -> Vec<Case> {
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
-    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
-    Case { suite: "nostr", case, params }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_extent_contains_the_smaller_one() {
-        let (quick, default, full) =
-            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
-        assert!(quick.iter().all(|case| default.contains(case)));
-        assert!(default.iter().all(|case| full.contains(case)));
-    }
-
-    /// The noise floor is measured in the first case of a suite.
-    #[test]
-    fn the_first_case_is_timed() {
-        assert_eq!(cases(Extent::Quick)[0].case, "nip44_encrypt");
-    }
+    Case::new("nostr", case, params)
 }

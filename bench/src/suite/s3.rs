@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use super::{Case, Extent, Growing, Suite};
+use super::{Case, Extent, Suite};
 use crate::case::{MIN_ROUNDS, OURS, Params};
 
 /// Subject without a proxy: the client connects to the backend directly.
@@ -35,8 +35,6 @@ pub(crate) const SIZES: [u64; 4] = [10 * MB, 50 * MB, 100 * MB, 500 * MB];
 pub(crate) const SINK: u64 = 0;
 /// Parameter value of a real server.
 pub(crate) const SERVER: u64 = 1;
-/// Parameter value of MinIO.
-pub(crate) const MINIO: u64 = 2;
 /// Published settings of `multipart`: bytes of a part, and number of parts at the same time.
 pub(crate) const PART: u64 = 5 * MB;
 pub(crate) const PARTS_AT_ONCE: u64 = 3;
@@ -66,12 +64,7 @@ pub(crate) static SUITE: Suite = Suite {
     untimed: &[MEMORY],
     compared: &[OURS],
     floors: &[DIRECT, PASS_THROUGH],
-    grows_by: &[Growing {
-        parameter: "bytes",
-        unit: 1 << 20,
-        one: "a MB",
-        many: "number of bytes",
-    }],
+    axis: "bytes",
     notes: &[
         (PUT, ALONE),
         (PUT_CHUNKED, ALONE),
@@ -171,10 +164,8 @@ fn cases(extent: Extent) -> Vec<Case> {
             push(PUT_CHUNKED, chunked(bytes));
         }
     }
-    for backend in [SERVER, MINIO] {
-        for down in [0, 1] {
-            push(MULTIPART, multipart(MULTIPART_BYTES, down, backend));
-        }
+    for down in [0, 1] {
+        push(MULTIPART, multipart(MULTIPART_BYTES, down, SERVER));
     }
     push(RANGE, range());
     for streams in [1, STREAMS] {
@@ -190,20 +181,4 @@ fn cases(extent: Extent) -> Vec<Case> {
         push(MEMORY, memory(MEMORY_STREAM_BYTES, down, MEMORY_STREAMS));
     }
     cases
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_extent_contains_the_smaller_one() {
-        let (quick, default, full) =
-            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
-        assert!(quick.iter().all(|case| default.contains(case)));
-        assert!(default.iter().all(|case| full.contains(case)));
-        assert!(quick.len() < default.len());
-        let first = &default[0];
-        assert_eq!((first.case, first.params["bytes"]), (PUT, SIZES[0]), "the noise floor's");
-    }
 }

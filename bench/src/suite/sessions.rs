@@ -1,15 +1,13 @@
 //! Component 5: backlogs of conversations, decrypted and stored, by the number of messages of a
 //! transaction.
 
-use super::{Case, Extent, Growing, Suite};
+use super::{Case, Extent, Suite};
 use crate::case::{OURS, Params};
 
 /// Subject that is the floor: no store, and one fsync.
 pub(crate) const BARE: &str = "bare";
 /// The case that is timed: a backlog is decrypted and stored.
 pub(crate) const DECRYPT: &str = "decrypt_batch";
-/// Timed from the event to the message that an application reads.
-pub(crate) const RECEIVE: &str = "receive";
 /// Not timed by rounds: memory that the same work takes.
 pub(crate) const MEMORY: &str = "memory";
 /// Not timed by rounds: latency of a message that is sent while a backlog is decrypted.
@@ -41,22 +39,14 @@ pub(crate) static SUITE: Suite = Suite {
     untimed: &[MEMORY, SEND],
     compared: &[OURS],
     floors: &[BARE],
-    grows_by: &[Growing {
-        parameter: "members",
-        unit: 1,
-        one: "a member",
-        many: "number of members",
-    }],
-    notes: &[(DECRYPT, KEPT), (RECEIVE, WHOLE)],
+    axis: "members",
+    notes: &[(DECRYPT, KEPT)],
     rounds: super::all_rounds,
 };
 
 const KEPT: &str = "What is kept differs: endseal writes the states, the contents and the ids of all \
     messages, core-crypto the states alone; bare writes one page of nothing. Peers are asked for one \
     thread.";
-
-const WHOLE: &str = "The whole path in a client: an event of JSON is parsed, its ciphertext is decoded from Base64, \
-    decrypted and stored in the inbox, read from there, and decoded from Protocol Buffers. Nothing is fetched.";
 
 /// Returns the parameters of a case: its backlog, the messages of a transaction, the engine and the
 /// members of a group, and the threads.
@@ -97,16 +87,10 @@ fn cases(extent: Extent) -> Vec<Case> {
             push(DECRYPT, pairwise(scenario, CHUNK, threads));
         }
     }
-    for scenario in SCENARIOS {
-        push(RECEIVE, pairwise(scenario, scenario.0, 1));
-    }
     // With one message in each transaction every message costs an fsync, which takes seconds.
     for scenario in SCENARIOS {
         if !quick || scenario != SCENARIOS[2] {
             push(DECRYPT, pairwise(scenario, 1, 1));
-        }
-        if !quick || scenario == SCENARIOS[1] {
-            push(RECEIVE, pairwise(scenario, 1, 1));
         }
         if !quick {
             push(DECRYPT, pairwise(scenario, 1, 2));
@@ -124,18 +108,4 @@ fn cases(extent: Extent) -> Vec<Case> {
     }
     push(SEND, pairwise(whole, DEFAULT_CHUNK, 1));
     cases
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_extent_contains_the_smaller_one() {
-        let (quick, default, full) =
-            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
-        assert!(quick.iter().all(|case| default.contains(case)));
-        assert!(default.iter().all(|case| full.contains(case)));
-        assert!(quick.len() < default.len());
-    }
 }

@@ -1,8 +1,8 @@
 //! The transport's tables of component 2: handshakes, echo, messages, bulk, and bytes on the
 //! socket.
 
-use super::{Case, Extent, Growing, Suite};
-use crate::case::{OURS, Params};
+use super::{Case, Extent, Suite};
+use crate::case::OURS;
 
 /// Our subject with packets as over Ethernet.
 pub(crate) const ETHERNET: &str = "endseal-ethernet";
@@ -25,7 +25,7 @@ pub(crate) static SUITE: Suite = Suite {
     untimed: &["wire_size", MESSAGE_SIZE],
     compared: &[OURS, ETHERNET],
     floors: &["tcp"],
-    grows_by: &[Growing { parameter: "bytes", unit: 1024, one: "a KB", many: "number of bytes" }],
+    axis: "bytes",
     notes: &[
         ("handshake", HANDSHAKE),
         ("messages", MESSAGES),
@@ -79,23 +79,5 @@ fn messages(bytes: u64, collect: u64) -> Case {
 }
 
 fn case(case: &'static str, params: &[(&str, u64)]) -> Case {
-    let params: Params = params.iter().map(|(name, value)| ((*name).into(), *value)).collect();
-    Case { suite: "transport", case, params }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::duplex::work::Work;
-
-    #[test]
-    fn every_extent_contains_the_smaller_one_and_every_case_can_be_done() {
-        let (quick, default, full) =
-            (cases(Extent::Quick), cases(Extent::Default), cases(Extent::Full));
-        assert!(quick.iter().all(|case| default.contains(case)));
-        assert!(default.iter().all(|case| full.contains(case)));
-        for case in full {
-            assert!(Work::new(case.case, &case.params).is_ok(), "{}", case.describe());
-        }
-    }
+    Case::new("transport", case, params)
 }

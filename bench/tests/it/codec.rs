@@ -4,7 +4,7 @@ use endseal_bench::ours::codec::{Codec, Form};
 use endseal_bench::record::Params;
 use endseal_bench::subject::{Subject, SubjectError};
 
-const TIMED: [&str; 4] = ["encode", "decode", "decode_borrowed", "roundtrip"];
+const TIMED: [&str; 3] = ["encode", "decode", "roundtrip"];
 
 fn params(bytes: u64, blob_percent: u64, layer: u64) -> Params {
     let params = [("bytes", bytes), ("blob_percent", blob_percent), ("layer", layer)];

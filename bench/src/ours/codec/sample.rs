@@ -5,72 +5,11 @@ use endseal_codec::{
 };
 
 /// Words of the texts. Three of them have characters of two or three bytes.
-const WORDS: [&str; 64] = [
-    "the",
-    "and",
-    "to",
-    "of",
-    "a",
-    "in",
-    "is",
-    "that",
-    "for",
-    "it",
-    "on",
-    "we",
-    "you",
-    "with",
-    "this",
-    "are",
-    "be",
-    "at",
-    "have",
-    "not",
-    "will",
-    "from",
-    "by",
-    "can",
-    "if",
-    "please",
-    "when",
-    "all",
-    "key",
-    "keys",
-    "message",
-    "messages",
-    "group",
-    "meeting",
-    "tomorrow",
-    "today",
-    "file",
-    "sealed",
-    "send",
-    "sent",
-    "report",
-    "draft",
-    "thanks",
-    "team",
-    "call",
-    "later",
-    "review",
-    "change",
-    "signed",
-    "member",
-    "members",
-    "station",
-    "before",
-    "after",
-    "where",
-    "which",
-    "about",
-    "could",
-    "should",
-    "great",
-    "question",
-    "caf\u{e9}",
-    "na\u{ef}ve",
-    "\u{6771}\u{4eac}",
-];
+const WORDS: &str = "the and to of a in is that for it on we you with this are be at have not will from \
+    by can if please when all key keys message messages group meeting tomorrow today \
+    file sealed send sent report draft thanks team call later review change signed \
+    member members station before after where which about could should great question \
+    caf\u{e9} na\u{ef}ve \u{6771}\u{4eac}";
 /// Letter that the published tables repeat.
 const LETTER: &str = "x";
 const EMOJI: [&str; 4] = ["\u{1f44d}", "\u{1f389}", "\u{1f602}", "\u{1f680}"];
@@ -130,8 +69,9 @@ pub(super) fn sample(index: u64, size: Size) -> Message {
 fn text(random: &mut SplitMix64, len: usize) -> (String, Vec<(u32, u32)>) {
     let mut text = String::with_capacity(len);
     let mut mentioned = Vec::new();
+    let words: Vec<&str> = WORDS.split(' ').collect();
     for number in 0.. {
-        let word = WORDS[(random.draw() >> 58) as usize];
+        let word = words[(random.draw() >> 58) as usize];
         if text.len() + word.len() + 1 > len {
             break;
         }
@@ -191,7 +131,6 @@ mod tests {
     use sha2::{Digest, Sha256};
 
     use super::*;
-    use crate::suite::codec::raw_bytes;
 
     /// Concatenates the raw bytes of all fields, in the order of the specification's table.
     fn raw(message: &Message) -> Vec<u8> {
@@ -228,19 +167,6 @@ mod tests {
         raw
     }
 
-    #[test]
-    fn raw_fields_have_the_length_that_sizes_are_judged_by() {
-        for bytes in [1024, 1025, 8192, 65_536, 262_144, 1_000_000] {
-            for blob_percent in [0, 75] {
-                for (index, letter) in [(0, false), (1, false), (15, false), (1, true)] {
-                    let size = Size { bytes, blob: bytes * blob_percent / 100, letter };
-                    let found = raw(&sample(index, size)).len() as u64;
-                    assert_eq!(found, raw_bytes(bytes as u64, blob_percent as u64));
-                }
-            }
-        }
-    }
-
     /// Programs that produce these digests build the same messages.
     #[test]
     fn raw_fields_have_the_digests_of_the_specification() {
@@ -269,7 +195,7 @@ mod tests {
         let text = rich.body.as_ref().unwrap().as_str();
         assert_eq!(rich.mentions.len(), MENTIONED.len());
         for mention in &rich.mentions {
-            assert!(WORDS.contains(&mention.of(text).unwrap()));
+            assert!(WORDS.split(' ').any(|it| Some(it) == mention.of(text)));
         }
     }
 }

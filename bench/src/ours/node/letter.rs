@@ -19,8 +19,8 @@ use super::team::Team;
 use crate::clock::Elapsed;
 use crate::duplex::carrier::Wire;
 use crate::duplex::relay::Relay;
+use crate::ours::less;
 use crate::ours::sessions::folder::Failure;
-use crate::ours::sessions::less;
 use crate::s3::listen;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 

@@ -9,9 +9,8 @@ use endseal_delivery::node::{Arrival, Subscription};
 use super::account::{Account, frame};
 use super::insert::{Insert, InsertLoop};
 use super::wire::{Exchange, connect};
-use crate::clock::Elapsed;
+use crate::ours::less;
 use crate::ours::sessions::folder::Failure;
-use crate::ours::sessions::less;
 use crate::program;
 use crate::s3::listen;
 use crate::s3::process::Process;
@@ -92,10 +91,6 @@ impl Memory {
 impl Prepared for Memory {
     fn check(&mut self) -> Result<Checked, SubjectError> {
         Ok(Checked { round_trip: true, tamper_refused: None, sealed_bytes: None })
-    }
-
-    fn run(&mut self, _: u32) -> Result<Elapsed, SubjectError> {
-        Err(SubjectError::Unsupported("memory is not timed".into()))
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {

@@ -15,9 +15,8 @@ use tokio::task::JoinSet;
 use super::insert::Insert;
 use super::put_world::{Shape, World, all_stored, mixed};
 use super::wire::{Exchange, next};
-use crate::clock::Elapsed;
+use crate::ours::less;
 use crate::ours::sessions::folder::Failure;
-use crate::ours::sessions::less;
 use crate::record::Better;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
@@ -168,10 +167,6 @@ impl Prepared for OpenLoad {
         self.closed_rate()?;
         let round_trip = self.world.has_all(self.world.shape.frames)?;
         Ok(Checked { round_trip, tamper_refused: None, sealed_bytes: None })
-    }
-
-    fn run(&mut self, _: u32) -> Result<Elapsed, SubjectError> {
-        Err(SubjectError::Unsupported("the rate is given, so that no time is".into()))
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {

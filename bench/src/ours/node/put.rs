@@ -43,13 +43,7 @@ impl Prepared for Case {
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let (mut wall_ns, mut cpu_ns) = (0.0, 0.0);
-        for _ in 0..iterations {
-            let spent = self.once()?;
-            wall_ns += spent.wall_ns;
-            cpu_ns += spent.cpu_ns.unwrap_or_default();
-        }
-        Ok(Elapsed::new(wall_ns, Some(cpu_ns)))
+        Ok(Elapsed::sum(iterations, || self.once())?)
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 use std::thread;
-use std::time::Instant;
 
 use endseal_codec::hub::{Acknowledge, Credit as CreditRequest, Request, Subscribe};
 use endseal_delivery::Credit;
@@ -10,18 +9,14 @@ use endseal_delivery::node::{Arrival, Subscription};
 use endseal_node::messages::{Payload, settle_inbox, unread};
 use endseal_session::{BatchOptions, Engine, Envelope, Outcome};
 
-use super::backlog::{Backlog, fetch};
+use super::backlog::Backlog;
 use super::wire::{Exchange, Link, waiting};
 use crate::clock::{self, Elapsed};
-use crate::ours::sessions::bare::{open_all, pairwise};
 use crate::ours::sessions::folder::Failure;
-use crate::ours::sessions::less;
-use crate::subject::{Checked, Extra, Prepared, SubjectError};
+use crate::subject::{Checked, Prepared, SubjectError};
 
 /// Credit for one frame of any length.
 const ONE: Credit = Credit { frames: 1, bytes: 1 << 21 };
-/// Number of samples of each part that is measured on its own.
-const PARTS: usize = 5;
 /// Name of the queue in the form that handles one frame at a time.
 const QUEUE: &[u8] = b"bench";
 
@@ -39,13 +34,11 @@ pub(super) enum Form {
 pub(super) struct Ready {
     backlog: Rc<Backlog>,
     form: Form,
-    /// Times of each iteration until the connection, in ns.
-    connect: Vec<f64>,
 }
 
 impl Ready {
     pub(super) fn new(backlog: Rc<Backlog>, form: Form) -> Self {
-        Self { backlog, form, connect: Vec::new() }
+        Self { backlog, form }
     }
 
     /// Runs one iteration. Returns its time, and the engine with the received messages.
@@ -63,73 +56,22 @@ impl Ready {
         let mut outcome = Err("nothing was done".into());
         let spent = clock::time_threads(|| {
             outcome = backlog.runtime.block_on(async {
-                let begin = Instant::now();
                 let link = backlog.receiver.connect(server.address).await?;
-                let connect = begin.elapsed();
                 let received = match self.form {
                     Form::OneAtATime => one_at_a_time(&mut engine, &link).await?,
                     _ => backlog.receiver.sync(&mut engine, &link).await?.received,
                 };
-                Ok::<_, Failure>((link, connect, received))
+                Ok::<_, Failure>((link, received))
             });
         });
-        let (link, connect, received) = outcome?;
+        let (link, received) = outcome?;
         all_there(usize::try_from(received)?, backlog)?;
         // The hub answers only after it has handled everything that it read before.
         let left = backlog.runtime.block_on(waiting(&link))?;
         if left > 0 {
             return Err(format!("{left} frames were not acknowledged").into());
         }
-        self.connect.push(connect.as_secs_f64() * 1e9);
         Ok((spent, engine))
-    }
-
-    /// Measures the parts of a visit, each on its own.
-    fn parts(&self) -> Result<Vec<Extra>, Failure> {
-        let backlog = &*self.backlog;
-        let (mut transfer, mut crypto, mut commit) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..PARTS {
-            let server = backlog.start_hub()?;
-            let (begin, fetched) = backlog.runtime.block_on(async {
-                let link = backlog.receiver.connect(server.address).await?;
-                let begin = Instant::now();
-                Ok::<_, Failure>((begin, fetch(&link).await?.len()))
-            })?;
-            transfer.push(begin.elapsed().as_secs_f64() * 1e9);
-            all_there(fetched, backlog)?;
-            let alone = self.cryptography()?;
-            let mut engine = backlog.put_receiver_back()?;
-            let envelopes = backlog.envelopes();
-            let begin = Instant::now();
-            let opened = decrypt(&mut engine, &envelopes)?;
-            let kept = begin.elapsed().as_secs_f64() * 1e9;
-            all_there(opened, backlog)?;
-            crypto.push(alone);
-            commit.push((kept - alone).max(0.0));
-        }
-        Ok(vec![
-            less("transfer", "ns", transfer),
-            less("decrypt", "ns", crypto),
-            less("commit", "ns", commit),
-        ])
-    }
-
-    /// Opens the messages in memory, without a store. Returns the time in ns.
-    fn cryptography(&self) -> Result<f64, Failure> {
-        let backlog = &*self.backlog;
-        let mut store = backlog.put_receiver_back()?.into_store();
-        let mut states = pairwise(&store.read()?, &backlog.senders)?;
-        let mut messages = vec![Vec::new(); backlog.senders.len()];
-        for it in &backlog.frames {
-            let at = backlog.senders.iter().position(|sender| *sender == it.from);
-            messages[at.ok_or("a frame of another sender")?].push(&it.ciphertext[..]);
-        }
-        let begin = Instant::now();
-        let opened = open_all(&mut states, &messages, threads());
-        let time = begin.elapsed().as_secs_f64() * 1e9;
-        store.close()?;
-        all_there(opened, backlog)?;
-        Ok(time)
     }
 }
 
@@ -153,26 +95,11 @@ impl Prepared for Ready {
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let (mut wall_ns, mut cpu_ns) = (0.0, 0.0);
-        for _ in 0..iterations {
-            let (spent, _) = self.once()?;
-            wall_ns += spent.wall_ns;
-            cpu_ns += spent.cpu_ns.unwrap_or_default();
-        }
-        Ok(Elapsed::new(wall_ns, Some(cpu_ns)))
+        Ok(Elapsed::sum(iterations, || self.once().map(|(spent, _)| spent))?)
     }
 
     fn threads(&self) -> usize {
         if self.form == Form::OneAtATime { 1 } else { threads() }
-    }
-
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
-        if self.form != Form::Visit {
-            return Ok(Vec::new());
-        }
-        let mut figures = vec![less("connect", "ns", core::mem::take(&mut self.connect))];
-        figures.extend(self.parts()?);
-        Ok(figures)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::hint::black_box;
 
-use endseal_crypto::{aes_cbc, chacha20};
+use endseal_crypto::aes_cbc;
 
 use super::{Work, checked, failed, random, text};
 use crate::subject::{Checked, SubjectError};
@@ -46,34 +46,5 @@ impl Work for Aes {
         let mut copy = self.ciphertext.clone();
         let len = aes_cbc::decrypt(&self.key, &self.iv, &mut copy).map_err(failed)?;
         Ok(checked(copy[..len] == self.plaintext, None, Some(self.ciphertext.len())))
-    }
-}
-
-/// Runs ChaCha20, which is its own inverse.
-pub(super) struct ChaCha20 {
-    key: [u8; 32],
-    nonce: [u8; 12],
-    buffer: Vec<u8>,
-}
-
-impl ChaCha20 {
-    pub(super) fn new(bytes: usize) -> Result<Self, SubjectError> {
-        Ok(Self { key: random()?, nonce: random()?, buffer: text(bytes) })
-    }
-}
-
-impl Work for ChaCha20 {
-    fn once(&mut self, _: usize) -> Result<(), SubjectError> {
-        chacha20::apply_keystream(&self.key, &self.nonce, 0, &mut self.buffer).map_err(failed)?;
-        black_box(&self.buffer);
-        Ok(())
-    }
-
-    fn check(&mut self) -> Result<Checked, SubjectError> {
-        let before = self.buffer.clone();
-        self.once(0)?;
-        let changed = self.buffer != before;
-        self.once(0)?;
-        Ok(checked(changed && self.buffer == before, None, Some(before.len())))
     }
 }

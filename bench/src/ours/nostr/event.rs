@@ -4,9 +4,9 @@ use core::hint::black_box;
 use core::ops::Range;
 
 use endseal_nostr::event::{Event, Tags, Template};
+use endseal_nostr::json;
 use endseal_nostr::key::{PublicKey, SecretKey, SigningKey};
 use endseal_nostr::nip44::{Conversation, Lengths, payload_len};
-use endseal_nostr::{json, nip04};
 
 use super::{Pair, Work, checked, failed, random, text};
 use crate::subject::{Checked, SubjectError};
@@ -113,32 +113,21 @@ impl Work for Verify {
 /// method. It also verifies the signature, which the published method does not.
 pub(super) struct Full {
     receiver: SecretKey,
-    nip: usize,
     plaintext: Vec<u8>,
     json: Vec<u8>,
     buffer: Vec<u8>,
 }
 
 impl Full {
-    pub(super) fn new(bytes: usize, nip: usize) -> Result<Self, SubjectError> {
+    pub(super) fn new(bytes: usize) -> Result<Self, SubjectError> {
         let pair = Pair::new()?;
         let plaintext = text(bytes);
         let mut out = vec![0; 2 * bytes + 1024];
-        let (kind, content) = match nip {
-            4 => {
-                let key = nip04::Key::new(&pair.own, &pair.peer_public());
-                (4, key.encrypt(&plaintext, &random()?, &mut out).map_err(failed)?)
-            }
-            44 => {
-                let len = payload_len(bytes, Lengths::Extended).map_err(failed)?;
-                let with = Conversation::new(&pair.own, &pair.peer_public());
-                let sealed = with.seal(&plaintext, &random()?, Lengths::Extended, &mut out[..len]);
-                (14, sealed.map_err(failed)?)
-            }
-            _ => return Err(SubjectError::Unsupported("it is NIP-04 or NIP-44".into())),
-        };
-        let json = signed(&SigningKey::new(pair.own), kind, &[], content)?;
-        Ok(Self { receiver: pair.peer, nip, plaintext, buffer: json.clone(), json })
+        let len = payload_len(bytes, Lengths::Extended).map_err(failed)?;
+        let with = Conversation::new(&pair.own, &pair.peer_public());
+        let sealed = with.seal(&plaintext, &random()?, Lengths::Extended, &mut out[..len]);
+        let json = signed(&SigningKey::new(pair.own), 14, &[], sealed.map_err(failed)?)?;
+        Ok(Self { receiver: pair.peer, plaintext, buffer: json.clone(), json })
     }
 
     fn open(&mut self) -> Result<&[u8], SubjectError> {
@@ -146,10 +135,6 @@ impl Full {
         let (author, mut place) = verified(&self.buffer)?;
         place.end = place.start + unescaped(&mut self.buffer[place.clone()])?;
         let content = &mut self.buffer[place];
-        if self.nip == 4 {
-            let key = nip04::Key::new(&self.receiver, &author);
-            return key.decrypt(content).map(|plaintext| &*plaintext).map_err(failed);
-        }
         let with = Conversation::new(&self.receiver, &author);
         with.open(content).map(|plaintext| &*plaintext).map_err(failed)
     }

@@ -157,22 +157,3 @@ impl Work for Flow {
         Ok(checked(round_trip, Some(refused), Some(self.len)))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rules_decide_and_change_no_answer() {
-        for decides in [false, true] {
-            let checked = Flow::new(1024, decides).unwrap().check().unwrap();
-            assert!(checked.round_trip && checked.tamper_refused == Some(true), "{decides}");
-        }
-        let mut flow = Flow::new(1024, true).unwrap();
-        assert_eq!(flow.rules.len(), 16);
-        flow.answer().unwrap();
-        assert_eq!(flow.rules[15].usage.used, 1);
-        flow.rules.pop();
-        assert!(flow.answer().is_err());
-    }
-}

@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use super::{count, failed, param, random};
 use crate::bunker::{self, Relay, Signing, TIMEOUT};
-use crate::clock::Elapsed;
 use crate::peer::process::Process;
 use crate::program;
 use crate::record::Params;
@@ -124,10 +123,6 @@ impl Prepared for Idle {
             bunker::pair(&self.signer.invite()?)?;
         }
         Ok(Checked { round_trip: true, ..Checked::default() })
-    }
-
-    fn run(&mut self, _: u32) -> Result<Elapsed, SubjectError> {
-        Err(SubjectError::Unsupported("memory is not timed".into()))
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {

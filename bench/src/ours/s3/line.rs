@@ -24,8 +24,6 @@ pub(super) struct Line {
     clock: Option<CpuClock>,
     to: Backend,
     signer: Signer,
-    /// Headers of uploads that request a service of the server, such as encryption.
-    asks: &'static [(&'static str, &'static str)],
     /// True if uploads are sent in chunks.
     in_chunks: bool,
     /// Suffix that the proxy appends to names at the backend.
@@ -47,16 +45,10 @@ impl Line {
             clock,
             to,
             signer: signer(),
-            asks: &[],
             in_chunks: false,
             suffix: "",
             keeps_all: false,
         }
-    }
-
-    /// Adds headers to all uploads.
-    pub(super) fn asking(self, asks: &'static [(&'static str, &'static str)]) -> Self {
-        Self { asks, ..self }
     }
 
     /// Sends uploads in chunks.
@@ -107,7 +99,7 @@ impl Line {
 
     /// Builds the signed head of an upload to the proxy.
     pub(super) fn head_of_put(&self, path: &str, len: u64) -> Result<Vec<u8>, Failure> {
-        self.head("PUT", path, self.asks, Some(len))
+        self.head("PUT", path, &[], Some(len))
     }
 
     /// Sends a request with a short body. Returns the body of the answer, which must be a success.
@@ -138,7 +130,7 @@ impl Line {
         if self.in_chunks {
             return Upload::in_chunks(&self.signer, self.entry, path, content);
         }
-        let mut headers = self.asks.to_vec();
+        let mut headers = Vec::new();
         // Without a checksum a real server computes CRC-64, which takes versitygw a fifth of its
         // time. Our proxy always sends a checksum, so only our subject would be spared that.
         let sum = (self.to == Backend::Server).then(|| upload::sum_of(content));

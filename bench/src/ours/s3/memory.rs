@@ -8,7 +8,6 @@ use super::line::Line;
 use super::shape::Shape;
 use super::world::World;
 use super::{Way, figure};
-use crate::clock::Elapsed;
 use crate::record::Better;
 use crate::s3::content::Content;
 use crate::s3::{Failure, process::Process};
@@ -99,10 +98,6 @@ impl Prepared for Ready {
     fn check(&mut self) -> Result<Checked, SubjectError> {
         let (_process, line) = self.start()?;
         super::check::check(&line, 1 << 20, self.authenticates).map_err(super::failed)
-    }
-
-    fn run(&mut self, _: u32) -> Result<Elapsed, SubjectError> {
-        Err(SubjectError::Unsupported("memory is not timed".into()))
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {

@@ -192,7 +192,7 @@ impl Prepared for Ready {
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        super::sum(iterations, || self.once().map_err(super::failed))
+        Elapsed::sum(iterations, || self.once().map_err(super::failed))
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
@@ -208,29 +208,10 @@ impl Drop for Ready {
 
 #[cfg(test)]
 mod tests {
-    use core::net::SocketAddr;
-
-    use tokio::net::TcpListener;
-
     use super::*;
-    use crate::s3::{listen, pass, seed, sink};
+    use crate::s3::tests::start;
+    use crate::s3::{pass, seed, sink};
     use crate::suite::s3::{MULTIPART, SINK, multipart};
-
-    /// Starts a server on a thread of its own. It runs until the test's process ends.
-    fn start<F>(serve: impl FnOnce(TcpListener) -> F + Send + 'static) -> SocketAddr
-    where
-        F: Future<Output = Result<core::convert::Infallible, Failure>>,
-    {
-        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let address = listener.local_addr().unwrap();
-        thread::spawn(move || {
-            listen::runtime()
-                .unwrap()
-                .block_on(async { serve(TcpListener::from_std(listener).unwrap()).await.map(drop) })
-        });
-        address
-    }
 
     #[test]
     fn an_object_goes_up_in_parts_and_comes_down_in_ranges() {
@@ -250,16 +231,5 @@ mod tests {
                 assert!(figures[0].metric == "mb_s" && figures[0].samples[0] > 1.0);
             }
         }
-    }
-
-    #[test]
-    fn another_content_of_a_part_is_noticed() {
-        let sink = start(sink::serve);
-        let shape = Shape::new(MULTIPART, &multipart(11 << 20, 1, SINK)).unwrap();
-        let line = Line::new(sink, sink, None, Backend::Sink);
-        let mut ready = Ready::new(line, shape, false, false).unwrap();
-        ready.number += 1;
-        ready.connect().unwrap();
-        assert!(ready.down().is_err());
     }
 }

@@ -22,7 +22,7 @@ use crate::scratch::{Folder, PREFIX};
 
 /// File system in memory that Linux provides by default.
 const MEMORY: &str = "/dev/shm";
-/// Bytes for the largest objects of all subjects, and for replaced objects that MinIO still keeps.
+/// Bytes for the largest objects of all subjects.
 const ROOM: u64 = 16 << 30;
 /// Bytes that are written at once.
 const PIECE: usize = 1 << 20;
@@ -111,31 +111,4 @@ fn takes_attributes(place: &Path) -> bool {
         Ok(set?)
     };
     probe().is_ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_kernel_tells_is_read() {
-        let meminfo = "MemTotal:       24684920 kB\nMemAvailable:   23805124 kB\nBuffers: 1 kB\n";
-        assert_eq!(available(meminfo), 23_805_124 * 1024);
-        assert_eq!(available("MemTotal:       24684920 kB\n"), 0);
-        assert_eq!(available("MemAvailable: much"), 0);
-    }
-
-    #[test]
-    fn room_is_made_and_given_back() {
-        make_room(PIECE as u64 * 2 + 5).unwrap();
-        let own = format!("{PREFIX}{}-room", std::process::id());
-        assert!(!of_files().join(own).exists());
-    }
-
-    #[test]
-    fn a_place_that_is_not_there_has_no_room() {
-        let nowhere = Path::new("/endseal-there-is-no-such-place");
-        assert!(!has_room(nowhere));
-        assert!(!takes_attributes(nowhere));
-    }
 }

@@ -48,7 +48,7 @@ impl Prepared for Ready {
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        super::sum(iterations, || self.once().map_err(super::failed))
+        Elapsed::sum(iterations, || self.once().map_err(super::failed))
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {

@@ -316,7 +316,7 @@ impl Prepared for Ready {
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        super::sum(iterations, || self.once().map_err(failed))
+        Elapsed::sum(iterations, || self.once().map_err(failed))
     }
 
     fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {

@@ -3,7 +3,7 @@
 use super::{GET, MEMORY, MULTIPART, PUT, PUT_CHUNKED, RANGE, SMALL};
 use crate::record::Params;
 use crate::subject::SubjectError;
-use crate::suite::s3::{MINIO, SERVER, SINK};
+use crate::suite::s3::{SERVER, SINK};
 
 /// Operation of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,6 @@ pub(super) enum Job {
 pub(crate) enum Backend {
     Sink,
     Server,
-    Minio,
 }
 
 /// Parameters of a case.
@@ -69,14 +68,12 @@ impl Shape {
             }
         };
         let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        let backend =
-            within("backend", SINK, if job == Job::Multipart { MINIO } else { SERVER }, SINK)?;
+        let backend = within("backend", SINK, SERVER, SINK)?;
         Ok(Self {
             job,
             bytes: within("bytes", 1, MOST_BYTES, 1)?,
             backend: match backend {
                 SINK => Backend::Sink,
-                MINIO => Backend::Minio,
                 _ => Backend::Server,
             },
             count: small(within("count", 1, 100_000, 1)?),
@@ -84,32 +81,5 @@ impl Shape {
             streams: small(within("streams", 1, 256, 1)?),
             part: within("part", LEAST_PART, MOST_BYTES, LEAST_PART)?,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exactly_the_parameters_of_the_case_are_taken() {
-        let params = |of: &[(&str, u64)]| -> Params {
-            of.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
-        };
-        let good = Shape::new(PUT, &params(&[("bytes", 5), ("backend", 1)])).unwrap();
-        assert_eq!((good.job, good.bytes, good.backend), (Job::Put, 5, Backend::Server));
-        assert_eq!((good.count, good.streams, good.down), (1, 1, false));
-        for (case, wrong) in [
-            ("seal", params(&[("bytes", 5)])),
-            (PUT, params(&[("bytes", 5)])),
-            (PUT, params(&[("bytes", 0), ("backend", 0)])),
-            (PUT, params(&[("bytes", 5), ("backend", 2)])),
-            (PUT, params(&[("bytes", 5), ("backend", 0), ("streams", 1)])),
-            (RANGE, params(&[("bytes", MOST_BYTES + 1)])),
-            (MEMORY, params(&[("bytes", 5), ("down", 2), ("streams", 1)])),
-        ] {
-            let refused = Shape::new(case, &wrong);
-            assert!(matches!(refused, Err(SubjectError::Unsupported(_))), "{case} {wrong:?}");
-        }
     }
 }

@@ -15,7 +15,7 @@ use super::buckets::make_buckets;
 use super::line::Line;
 use super::place::Files;
 use super::shape::Backend;
-use super::{Way, failed, minio};
+use super::{Way, failed};
 use crate::program::{self, Role};
 use crate::s3::process::{self, Process};
 use crate::s3::{ACCESS_KEY, Failure, REGION, SECRET};
@@ -23,7 +23,6 @@ use crate::subject::SubjectError;
 
 /// Program of the real S3 server.
 const SERVER: &str = "versitygw";
-const MINIO: &str = "minio";
 /// Creation time of the key ring, in seconds since 1970. Its value has no effect.
 const CREATED: u64 = 1_700_000_000;
 
@@ -74,11 +73,6 @@ impl World {
         let process = match which {
             Backend::Sink => Role::Sink.command().and_then(Process::announced).map_err(failed)?,
             Backend::Server => self.server(&installed(SERVER)?).map_err(failed)?,
-            Backend::Minio => {
-                let program = installed(MINIO)?;
-                let folder = self.folder().map_err(failed)?.at("");
-                minio::start(&program, &folder).map_err(failed)?
-            }
         };
         let address = process.address;
         self.backends.insert(which, process);

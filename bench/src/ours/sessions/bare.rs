@@ -2,7 +2,6 @@
 
 use std::hint::black_box;
 use std::thread;
-use std::time::Instant;
 
 use endseal_keyring::device::Address;
 use endseal_session::group::{Group, GroupDevice};
@@ -13,12 +12,9 @@ use endseal_store::{OpenOptions, ReadTransaction, Store, Unlock};
 use super::folder::{self, Failure, Log};
 use super::shape::{self, Shape};
 use super::world::{Delivered, Names, World};
-use super::{Spent, less};
 use crate::clock::{self, Elapsed};
-use crate::subject::{Checked, Extra, Prepared, SubjectError};
+use crate::subject::{Checked, Prepared, SubjectError};
 
-/// Number of fsync calls that are measured.
-const SYNCHRONISATIONS: usize = 64;
 /// Row of a store that holds the device of groups (docs/spec/session.md, "In the store").
 const DEVICE: u32 = 2;
 /// Bytes before the ratchet in the stored state of a session: the other side's agreement key and
@@ -31,8 +27,6 @@ pub(super) struct Ready {
     /// The receiver's states, each as it was before the first message of the backlog.
     states: Vec<State>,
     next: usize,
-    /// Time of each iteration without the fsync, in ns.
-    crypto_ns: Vec<f64>,
 }
 
 /// State of a conversation that was read out of a store.
@@ -45,7 +39,7 @@ impl Ready {
     pub(super) fn new(world: World) -> Result<Self, Failure> {
         let states = states(&world)?;
         let log = Log::new(&world.folder.at("log"))?;
-        Ok(Self { world, log, states, next: 0, crypto_ns: Vec::new() })
+        Ok(Self { world, log, states, next: 0 })
     }
 
     fn once(&mut self) -> Result<Elapsed, Failure> {
@@ -54,18 +48,15 @@ impl Ready {
         self.next += 1;
         let mut states: Vec<State> = self.states.iter().map(State::fork).collect();
         let by_conversation = sorted(&shape, &backlog.messages);
-        let (mut opened, mut synchronised, mut crypto_ns) = (0, Ok(()), 0.0);
+        let (mut opened, mut synchronised) = (0, Ok(()));
         let spent = clock::time_threads(|| {
-            let start = Instant::now();
             opened = open_all(&mut states, &by_conversation, shape.threads);
-            crypto_ns = start.elapsed().as_secs_f64() * 1e9;
             synchronised = self.log.append();
         });
         synchronised?;
         if opened != backlog.messages.len() {
             return Err(format!("{opened} of {} came out", backlog.messages.len()).into());
         }
-        self.crypto_ns.push(crypto_ns);
         Ok(spent)
     }
 }
@@ -198,11 +189,7 @@ impl Prepared for Ready {
     }
 
     fn run(&mut self, iterations: u32) -> Result<Elapsed, SubjectError> {
-        let mut sum = Spent::default();
-        for _ in 0..iterations {
-            sum.add(self.once()?);
-        }
-        Ok(sum.elapsed())
+        Ok(Elapsed::sum(iterations, || self.once())?)
     }
 
     fn threads(&self) -> usize {
@@ -211,18 +198,5 @@ impl Prepared for Ready {
             return 1;
         }
         shape.threads.min(shape.conversations)
-    }
-
-    fn extra(&mut self) -> Result<Vec<Extra>, SubjectError> {
-        let mut samples = self.log.sample(SYNCHRONISATIONS).map_err(Failure::from)?;
-        let all = samples.clone();
-        samples.sort_by(f64::total_cmp);
-        let p95 = samples[samples.len() * 95 / 100];
-        let crypto = core::mem::take(&mut self.crypto_ns);
-        Ok(vec![
-            less("synchronise", "ns", all),
-            less("synchronise_p95", "ns", vec![p95]),
-            less("crypto", "ns", crypto),
-        ])
     }
 }

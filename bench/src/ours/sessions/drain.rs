@@ -13,9 +13,10 @@ use endseal_store::{OpenOptions, Store, Unlock};
 use super::folder::{self, Failure};
 use super::shape::Shape;
 use super::world::{Delivered, Names, World, all_delivered};
-use super::{Extra, less};
+use crate::ours::less;
 use crate::program;
 use crate::record::Params;
+use crate::subject::Extra;
 
 /// Number of processes that are measured.
 const PROCESSES: usize = 5;

@@ -1,18 +1,15 @@
 //! The check of a case, and the figures that are measured after the last round.
 
-use std::time::Instant;
-
 use endseal_session::{EngineError, Outcome};
 
 use super::folder::{self, Failure};
 use super::world::{Names, World, all_delivered};
-use super::{Better, Extra, less};
-use crate::subject::Checked;
+use crate::ours::less;
+use crate::record::Better;
+use crate::subject::{Checked, Extra};
 
 /// Distance from the end of the byte whose bit is changed.
 const TAMPERED_FROM_END: usize = 16;
-/// Number of samples of the work that follows a batch.
-const AFTERWARDS: usize = 9;
 
 /// Changes one bit of a message.
 pub(super) fn tamper(body: &mut [u8]) {
@@ -47,36 +44,14 @@ fn plainly(world: &World) -> Result<(bool, Vec<Extra>), Failure> {
     if let (Some(before), Some(after)) = (before, after) {
         figures.push(less("bytes_written", "B", vec![(after - before) as f64]));
     }
-    figures.push(less("commits", "1", vec![f64::from(report.commits)]));
-    figures.push(less("state_bytes", "B", vec![folder::length(&world.place())? as f64]));
     let page = receiver.inbox().page(0, usize::MAX >> 1)?;
     let same = page.len() == backlog.contents.len()
         && page
             .iter()
             .zip(&backlog.contents)
             .all(|(row, content)| row.plaintext[..] == content[..]);
-    let mut store = receiver.into_store();
-    figures.push(less("session_bytes", "B", session_bytes(world, &mut store)?));
-    store.close()?;
+    receiver.into_store().close()?;
     Ok((same, figures))
-}
-
-/// Returns the lengths of the stored states of all conversations.
-#[allow(clippy::cast_precision_loss, reason = "bytes far below 2^53")]
-fn session_bytes(world: &World, store: &mut endseal_store::Store) -> Result<Vec<f64>, Failure> {
-    let transaction = store.read()?;
-    match Names::new(&world.shape) {
-        Names::People(_) => {
-            Ok(transaction.sessions()?.iter().map(|it| it.state_len as f64).collect())
-        }
-        Names::Groups(all) => {
-            let mut lengths = Vec::new();
-            for id in all {
-                lengths.extend(transaction.group(&id)?.map(|it| it.state.len() as f64));
-            }
-            Ok(lengths)
-        }
-    }
 }
 
 /// Changes one bit of the message in the middle. Returns true if only that message is refused.
@@ -125,26 +100,4 @@ fn recovered(world: &World) -> Result<Extra, Failure> {
     let same = same.filter(|(row, content)| row.plaintext[..] == content[..]).count();
     let share = kept.min(same) as f64 / first.len() as f64;
     Ok(Extra { metric: "recovered", unit: "%", better: Better::More, samples: vec![100.0 * share] })
-}
-
-/// Measures a second delivery of the same backlog, and the move of the log into the database.
-pub(super) fn afterwards(world: &World) -> Result<Vec<Extra>, Failure> {
-    let names = Names::new(&world.shape);
-    let (mut again, mut settle) = (Vec::new(), Vec::new());
-    for n in 0..AFTERWARDS {
-        let envelopes = names.envelopes(&world.backlog(n).messages);
-        let mut receiver = world.open()?;
-        receiver.decrypt_batch(&envelopes, &world.shape.options())?;
-        let start = Instant::now();
-        let report = receiver.decrypt_batch(&envelopes, &world.shape.options())?;
-        again.push(start.elapsed().as_secs_f64() * 1e9);
-        if !report.outcomes.iter().all(|it| matches!(it, Outcome::AlreadyDelivered(_))) {
-            return Err("a message was not known when it came again".into());
-        }
-        let start = Instant::now();
-        receiver.settle()?;
-        settle.push(start.elapsed().as_secs_f64() * 1e9);
-        receiver.into_store().close()?;
-    }
-    Ok(vec![less("again", "ns", again), less("settle", "ns", settle)])
 }

@@ -4,7 +4,6 @@ use core::error::Error;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::time::Instant;
 
 /// Error of the cases, for people.
 pub(in crate::ours) type Failure = Box<dyn Error + Send + Sync>;
@@ -23,15 +22,6 @@ pub(in crate::ours) fn put_back(from: &Path, to: &Path) -> io::Result<()> {
         File::open(&copy)?.sync_all()?;
     }
     File::open(to)?.sync_all()
-}
-
-/// Returns the bytes of all files of a directory.
-pub(super) fn length(of: &Path) -> io::Result<u64> {
-    let mut sum = 0;
-    for entry in fs::read_dir(of)? {
-        sum += entry?.metadata()?.len();
-    }
-    Ok(sum)
 }
 
 /// Returns the bytes that this process gave to the kernel for storage, or `None` if the kernel does
@@ -57,16 +47,5 @@ impl Log {
     pub(super) fn append(&mut self) -> io::Result<()> {
         self.0.write_all(&[0xa5; 4096])?;
         self.0.sync_data()
-    }
-
-    /// Appends `count` pages. Returns the time of each in ns.
-    pub(super) fn sample(&mut self, count: usize) -> io::Result<Vec<f64>> {
-        (0..count)
-            .map(|_| {
-                let start = Instant::now();
-                self.append()?;
-                Ok(start.elapsed().as_secs_f64() * 1e9)
-            })
-            .collect()
     }
 }

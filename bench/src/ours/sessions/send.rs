@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use super::folder::Failure;
 use super::world::{Names, World, all_delivered};
-use super::{Extra, less};
+use crate::ours::less;
+use crate::subject::Extra;
 use crate::subject::SubjectError;
 
 /// Number of backlogs that are opened. With one message for each chunk these are enough samples for

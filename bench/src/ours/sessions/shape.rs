@@ -73,28 +73,3 @@ impl Shape {
         BatchOptions::whole().max_messages(self.per_commit).threads(self.threads)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn params(change: (&str, u64)) -> Params {
-        let mut params: Params = NAMES.iter().map(|name| ((*name).to_owned(), 2)).collect();
-        params.insert("engine".into(), 1);
-        params.insert(change.0.into(), change.1);
-        params
-    }
-
-    #[test]
-    fn exactly_the_parameters_of_the_case_are_taken() {
-        assert!(Shape::new(&params(("threads", 1))).unwrap().is_whole());
-        for wrong in [("bytes", 1), ("engine", 3), ("engine", 0), ("members", 3), ("per_commit", 3)]
-        {
-            let refused = Shape::new(&params(wrong));
-            assert!(matches!(refused, Err(SubjectError::Unsupported(_))), "{wrong:?}");
-        }
-        let mut less = params(("threads", 1));
-        less.remove("members");
-        assert!(Shape::new(&less).is_err());
-    }
-}

@@ -45,19 +45,11 @@ pub(super) struct World {
 impl World {
     /// Creates a receiver and backlogs with random contents.
     pub(super) fn new(shape: Shape, inputs: u32) -> Result<Self, Failure> {
-        Self::with_contents(shape, inputs, || {
+        let content = || -> Result<Vec<u8>, Failure> {
             let mut content = vec![0; CONTENT_BYTES];
             OsRandom.fill(&mut content)?;
             Ok(content)
-        })
-    }
-
-    /// Creates a receiver and backlogs with the contents that `content` returns.
-    pub(super) fn with_contents(
-        shape: Shape,
-        inputs: u32,
-        content: impl Fn() -> Result<Vec<u8>, Failure>,
-    ) -> Result<Self, Failure> {
+        };
         let folder = Folder::new()?;
         let mut world = Self { shape, folder, backlogs: Vec::new() };
         let pristine = world.pristine();
