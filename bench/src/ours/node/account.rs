@@ -59,7 +59,12 @@ impl Account {
         store.transact(&mut |transaction| {
             for it in all {
                 transaction.put_person(&it.identity, it.person.as_bytes())?;
-                transaction.add_device(&it.peer, &it.identity, it.certificate.as_bytes())?;
+                transaction.add_device(
+                    &it.peer,
+                    &it.identity,
+                    it.certificate.as_bytes(),
+                    "bench",
+                )?;
             }
             Ok(())
         })?;

@@ -78,7 +78,7 @@ impl Backlog {
             started: Cell::new(0),
         };
         own.fill(&server, &invitation, frames, senders)?;
-        SqliteStore::open(&database)?.backup(&own.folder.at("hub").join(DATABASE))?;
+        SqliteStore::open(&database)?.copy_to(&own.folder.at("hub").join(DATABASE))?;
         drop(server);
         fs::remove_dir_all(own.folder.at("setup"))?;
         fs::rename(own.receiver.home.store_path(), own.folder.at("store"))?;

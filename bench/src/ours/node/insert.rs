@@ -35,7 +35,7 @@ impl InsertLoop {
         store.transact(&mut |transaction| {
             let mut changed = vec![false; devices.len()];
             for Insert { sender, sequence, frame } in frames {
-                let number = transaction.add_message(1, frame)?;
+                let number = transaction.add_message(devices[*sender].row, 1, frame)?;
                 // The hub would refuse a repeated sequence number; here none is repeated.
                 let _ = devices[*sender].window.accept(*sequence);
                 let target = (*sender + 1) % devices.len();

@@ -134,8 +134,8 @@ async fn the_request_of_an_unregistered_peer_is_short() {
     let request = HubRequest::from(Request::Register(register));
     let mut payload = request.to_vec(payload_limits()).unwrap();
     let padding = 65_536 + 4_097 - payload.len() - 5;
-    payload.extend([0xfa, 0x7f, (padding & 0x7f) as u8 | 0x80, (padding >> 7 & 0x7f) as u8 | 0x80]);
-    payload.push((padding >> 14) as u8);
+    let low = |number: usize| u8::try_from(number & 0x7f).unwrap();
+    payload.extend([0xfa, 0x7f, low(padding) | 0x80, low(padding >> 7) | 0x80, low(padding >> 14)]);
     payload.resize(payload.len() + padding, 0);
     assert_eq!(payload.len(), 65_536 + 4_097);
     let answer = async |payload: &[u8]| {
@@ -148,7 +148,7 @@ async fn the_request_of_an_unregistered_peer_is_short() {
     // One byte less is read, and refused for another reason: it is of another peer.
     let at = payload.len() - padding - 3;
     let shorter = padding - 1;
-    payload[at] = (shorter & 0x7f) as u8 | 0x80;
+    payload[at] = low(shorter) | 0x80;
     payload.pop();
     assert_eq!(answer(&payload).await, Some(Code::CERTIFICATE));
 }
