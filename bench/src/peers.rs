@@ -124,7 +124,7 @@ pub const PEERS: &[PeerProgram] = &[
         GO,
         Lockfile::Go,
     ),
-    // Without this limit the heap could grow to a quarter of the memory before the first collection.
+    // Without this limit the heap could grow to a quarter of the memory before it is collected.
     speaker(
         "jvm",
         "CoreCrypto before it had transactions",

@@ -174,7 +174,7 @@ struct Counters {
 }
 
 fn counters(sink: SocketAddr) -> Result<Counters, Failure> {
-    let head = client::head(&signer(), sink, "GET", COUNTERS, &[], None)?;
+    let head = client::head(&signer(), sink, "GET", COUNTERS, &[])?;
     let (_, _, text) = client::Connection::open(sink)?.ask(&head, &[])?;
     let text = String::from_utf8(text)?;
     let of = |name: &str| -> Result<f64, Failure> {

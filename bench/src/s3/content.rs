@@ -3,6 +3,8 @@
 
 use std::sync::OnceLock;
 
+use bytes::Bytes;
+
 /// Bytes of a chunk, as botocore has them.
 pub(crate) const CHUNK: u64 = 1 << 20;
 
@@ -53,6 +55,16 @@ impl Content {
         usize::try_from(left).map_or(piece, |left| &piece[..left.min(piece.len())])
     }
 
+    /// Returns the whole content in pieces, which are not copied.
+    pub(crate) fn pieces(self) -> impl Iterator<Item = Bytes> {
+        let mut at = 0;
+        core::iter::from_fn(move || {
+            let piece = self.from(at);
+            at += piece.len() as u64;
+            (!piece.is_empty()).then_some(Bytes::from_static(piece))
+        })
+    }
+
     /// Returns true if `bytes` are the content from `offset` on.
     pub(crate) fn matches(&self, mut offset: u64, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
@@ -66,11 +78,6 @@ impl Content {
         }
         true
     }
-}
-
-/// Returns the line before the chunk that starts at `at`.
-pub(crate) fn chunk_line(len: u64, at: u64) -> String {
-    format!("{:x}\r\n", CHUNK.min(len - at))
 }
 
 #[cfg(test)]

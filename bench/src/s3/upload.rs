@@ -3,29 +3,29 @@
 
 use core::net::SocketAddr;
 
+use bytes::Bytes;
 use endseal_s3_protocol::checksum::{ChecksumKind, Hasher};
 use endseal_s3_protocol::sigv4::{PayloadHash, Signer};
 
 use super::Failure;
-use super::client::{Connection, head_of};
-use super::content::{CHUNK, Content, chunk_line};
+use super::client::{Connection, Head, head_of};
+use super::content::{CHUNK, Content};
+use super::http::Pieces;
 
 /// Checksum that SDKs send by default.
 pub(crate) const SUM: ChecksumKind = ChecksumKind::Crc32;
 
-/// Content with the bytes that are sent before and after it.
+/// A request with its body.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    head: Vec<u8>,
-    content: Content,
-    /// Bytes that follow the last chunk; `None` for plain content.
-    behind: Option<Vec<u8>>,
+    head: Head,
+    body: Vec<Bytes>,
 }
 
 impl Upload {
     /// Prepares an upload of plain content.
-    pub(crate) fn plain(head: Vec<u8>, content: Content) -> Self {
-        Self { head, content, behind: None }
+    pub(crate) fn plain(head: Head, content: Content) -> Self {
+        Self { head, body: content.pieces().collect() }
     }
 
     /// Prepares an upload in chunks with a trailing checksum.
@@ -35,38 +35,32 @@ impl Upload {
         target: &str,
         content: Content,
     ) -> Result<Self, Failure> {
-        let behind = format!("0\r\n{}:{}\r\n\r\n", SUM.header(), sum_of(content));
-        let framing: u64 = (0..content.len.div_ceil(CHUNK))
-            .map(|chunk| chunk_line(content.len, chunk * CHUNK).len() as u64 + 2)
-            .sum();
+        let mut body: Vec<Bytes> = Vec::new();
+        for at in (0..content.len).step_by(usize::try_from(CHUNK)?) {
+            let len = CHUNK.min(content.len - at);
+            body.push(format!("{len:x}\r\n").into());
+            body.extend(content.part(at, len).pieces());
+            body.push(Bytes::from_static(b"\r\n"));
+        }
+        body.push(format!("0\r\n{}:{}\r\n\r\n", SUM.header(), sum_of(content)).into());
         let headers = [
             ("content-encoding", "aws-chunked"),
             ("x-amz-decoded-content-length", &content.len.to_string()),
             ("x-amz-trailer", SUM.header()),
         ];
-        let len = content.len + framing + behind.len() as u64;
         let hash = PayloadHash::StreamingUnsignedTrailer;
-        let head = head_of(signer, authority, "PUT", target, &headers, Some(len), hash)?;
-        Ok(Self { head, content, behind: Some(behind.into_bytes()) })
+        Ok(Self { head: head_of(signer, authority, "PUT", target, &headers, hash)?, body })
     }
 
     /// Sends the upload. Fails if the answer is not a success.
-    pub(crate) fn send(&self, connection: &mut Connection) -> Result<(), Failure> {
-        match &self.behind {
-            None => connection.put(&self.head, self.content),
-            Some(behind) => connection.put_chunks(&self.head, self.content, behind),
-        }
+    pub(crate) fn send(self, connection: &mut Connection) -> Result<(), Failure> {
+        connection.put_pieces(&self.head, Pieces::new(self.body)).map(drop)
     }
 }
 
 /// Returns the checksum of content as the value of a header.
 pub(crate) fn sum_of(content: Content) -> String {
     let mut hasher = Hasher::new(SUM);
-    let mut at = 0;
-    while at < content.len {
-        let piece = content.from(at);
-        hasher.update(piece);
-        at += piece.len() as u64;
-    }
+    content.pieces().for_each(|piece| hasher.update(&piece));
     hasher.finish().to_base64()
 }

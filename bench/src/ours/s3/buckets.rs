@@ -16,7 +16,7 @@ pub(super) fn make_buckets(server: SocketAddr) -> Result<(), Failure> {
     for bucket in [KEEP, DROP] {
         let target = format!("/{bucket}");
         loop {
-            let head = client::head(&signer(), server, "PUT", &target, &[], Some(0))?;
+            let head = client::head(&signer(), server, "PUT", &target, &[])?;
             let (status, _, body) = client::Connection::open(server)?.ask(&head, &[])?;
             match status {
                 200..300 => break,

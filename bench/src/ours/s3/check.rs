@@ -62,7 +62,7 @@ fn flip(stored: &mut [u8], at: usize) -> Result<(), Failure> {
 
 /// Fetches an object from the backend as it is stored.
 fn raw(line: &Line, path: &str) -> Result<(HeaderMap, Vec<u8>), Failure> {
-    let head = line.head_past("GET", path, &[], None)?;
+    let head = line.head_past("GET", path, &[])?;
     let (status, headers, body) = Connection::open(line.backend)?.ask(&head, &[])?;
     match status {
         200 => Ok((headers, body)),
@@ -77,7 +77,7 @@ fn replace(line: &Line, path: &str, headers: &HeaderMap, body: &[u8]) -> Result<
             kept.push((name.as_str(), value.to_str()?));
         }
     }
-    let head = line.head_past("PUT", path, &kept, Some(body.len() as u64))?;
+    let head = line.head_past("PUT", path, &kept)?;
     let (status, _, _) = Connection::open(line.backend)?.ask(&head, body)?;
     match status {
         200 => Ok(()),

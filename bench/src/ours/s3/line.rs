@@ -8,7 +8,7 @@ use endseal_s3_protocol::sigv4::Signer;
 
 use super::shape::Backend;
 use crate::clock::Elapsed;
-use crate::s3::client::{Connection, head};
+use crate::s3::client::{Connection, Head, head};
 use crate::s3::content::Content;
 use crate::s3::process::CpuClock;
 use crate::s3::upload::{self, Upload};
@@ -92,19 +92,13 @@ impl Line {
         method: &str,
         target: &str,
         headers: &[(&str, &str)],
-        len: Option<u64>,
-    ) -> Result<Vec<u8>, Failure> {
-        head(&self.signer, self.entry, method, target, headers, len)
-    }
-
-    /// Builds the signed head of an upload to the proxy.
-    pub(super) fn head_of_put(&self, path: &str, len: u64) -> Result<Vec<u8>, Failure> {
-        self.head("PUT", path, &[], Some(len))
+    ) -> Result<Head, Failure> {
+        head(&self.signer, self.entry, method, target, headers)
     }
 
     /// Sends a request with a short body. Returns the body of the answer, which must be a success.
     pub(super) fn ask(&self, method: &str, target: &str, body: &[u8]) -> Result<String, Failure> {
-        let head = self.head(method, target, &[], Some(body.len() as u64))?;
+        let head = self.head(method, target, &[])?;
         let (status, _, answer) = self.connect()?.ask(&head, body)?;
         let answer = String::from_utf8_lossy(&answer).into_owned();
         match status {
@@ -119,10 +113,9 @@ impl Line {
         method: &str,
         target: &str,
         headers: &[(&str, &str)],
-        len: Option<u64>,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Head, Failure> {
         let target = format!("{target}{}", self.suffix);
-        head(&self.signer, self.backend, method, &target, headers, len)
+        head(&self.signer, self.backend, method, &target, headers)
     }
 
     /// Prepares an upload.
@@ -135,7 +128,7 @@ impl Line {
         // time. Our proxy always sends a checksum, so only our subject would be spared that.
         let sum = (self.to == Backend::Server).then(|| upload::sum_of(content));
         headers.extend(sum.as_deref().map(|sum| (upload::SUM.header(), sum)));
-        Ok(Upload::plain(self.head("PUT", path, &headers, Some(content.len))?, content))
+        Ok(Upload::plain(self.head("PUT", path, &headers)?, content))
     }
 
     pub(super) fn put(&self, path: &str, content: Content) -> Result<(), Failure> {
@@ -143,13 +136,13 @@ impl Line {
     }
 
     pub(super) fn get(&self, path: &str, content: Content) -> Result<(), Failure> {
-        self.connect()?.get(&self.head("GET", path, &[], None)?, content, 0, content.len)
+        self.connect()?.get(&self.head("GET", path, &[])?, content, 0, content.len)
     }
 
     /// Removes an object. A failure is ignored.
     pub(super) fn delete(&self, path: &str) {
         let removed = self
-            .head_past("DELETE", path, &[], None)
+            .head_past("DELETE", path, &[])
             .and_then(|head| Connection::open(self.backend)?.ask(&head, &[]));
         let _it_goes_with_the_backend = removed;
     }

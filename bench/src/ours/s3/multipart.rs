@@ -103,7 +103,7 @@ impl Ready {
         let content = self.content();
         let mut connections = core::mem::take(&mut self.connections);
         if self.whole {
-            let head = self.line.head_of_put(&self.path, content.len)?;
+            let head = self.line.head("PUT", &self.path, &[])?;
             let [connection, ..] = &mut connections[..] else { return Err("no connection".into()) };
             connection.put(&head, content)?;
             self.connections = connections;
@@ -116,8 +116,9 @@ impl Ready {
         Self::parts(&mut connections, self.count(), |connection, part| {
             let (at, len) = self.place_of(part);
             let target = format!("{path}?partNumber={}&uploadId={id}", part + 1);
-            let head = self.line.head("PUT", &target, &[], Some(len))?;
-            let etag = connection.put_part(&head, content.part(at, len))?;
+            let head = self.line.head("PUT", &target, &[])?;
+            let answer = connection.put(&head, content.part(at, len))?;
+            let etag = answer.get("etag").ok_or("a part has no ETag")?.to_str()?.to_owned();
             let mut etags = etags.lock().unwrap_or_else(PoisonError::into_inner);
             *etags.get_mut(usize::try_from(part)?).ok_or("no such part")? = etag;
             Ok(())
@@ -141,14 +142,14 @@ impl Ready {
         let content = self.content();
         let mut connections = core::mem::take(&mut self.connections);
         if self.whole {
-            let head = self.line.head("GET", &self.path, &[], None)?;
+            let head = self.line.head("GET", &self.path, &[])?;
             let [connection, ..] = &mut connections[..] else { return Err("no connection".into()) };
             connection.get(&head, content, 0, content.len)?;
         } else {
             Self::parts(&mut connections, self.count(), |connection, part| {
                 let (at, len) = self.place_of(part);
                 let range = format!("bytes={at}-{}", at + len - 1);
-                let head = self.line.head("GET", &self.path, &[("range", &range)], None)?;
+                let head = self.line.head("GET", &self.path, &[("range", &range)])?;
                 connection.get(&head, content, at, len)
             })?;
         }

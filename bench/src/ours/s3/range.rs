@@ -33,7 +33,7 @@ impl Ready {
         self.next += 1;
         let mut connection = self.line.reuse(self.connection.take())?;
         let range = format!("bytes={at}-{at}");
-        let head = self.line.head("GET", &self.path, &[("range", &range)], None)?;
+        let head = self.line.head("GET", &self.path, &[("range", &range)])?;
         let content = self.content;
         let elapsed = self.line.time(|| connection.get(&head, content, at, 1))?;
         self.connection = Some(connection);

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::rc::Rc;
 
+use http::header::{CONTENT_TYPE, HOST};
+use http::{HeaderMap, HeaderValue, Method};
 use serde_json::json;
 
 use super::check;
@@ -23,7 +25,7 @@ use super::{described, failed, transfer, version};
 use crate::clock::Elapsed;
 use crate::program;
 use crate::record::{Params, SubjectInfo};
-use crate::s3::client::Connection;
+use crate::s3::client::{Connection, Head};
 use crate::s3::content::Content;
 use crate::s3::process::{self, Process};
 use crate::s3::{ACCESS_KEY, Failure, KEEP, REGION, SECRET};
@@ -223,13 +225,12 @@ impl Copier {
         let body = json!({"srcFs": from, "srcRemote": name, "dstFs": to, "dstRemote": name});
         let body = body.to_string();
         let address = self.line.entry;
-        let head = format!(
-            "POST /operations/copyfile HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
-             content-length: {}\r\n\r\n",
-            body.len()
-        );
-        let (status, _, answer) =
-            Connection::open(address)?.ask(head.as_bytes(), body.as_bytes())?;
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, address.to_string().parse()?);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let target = "/operations/copyfile".to_owned();
+        let head = Head { method: Method::POST, target, headers };
+        let (status, _, answer) = Connection::open(address)?.ask(&head, body.as_bytes())?;
         match status {
             200 => Ok(()),
             _ => Err(format!("status {status}: {}", String::from_utf8_lossy(&answer)).into()),

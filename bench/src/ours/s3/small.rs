@@ -8,7 +8,7 @@ use super::shape::Shape;
 use crate::clock::Elapsed;
 use crate::record::Better;
 use crate::s3::Failure;
-use crate::s3::client::Connection;
+use crate::s3::client::{Connection, Head};
 use crate::s3::content::Content;
 use crate::subject::{Checked, Extra, Prepared, SubjectError};
 
@@ -50,17 +50,17 @@ impl Ready {
         // Requests are signed before the clock starts, because the client's own cost is not
         // measured.
         let head = |path: &String| match self.shape.down {
-            true => self.line.head("GET", path, &[], None),
-            false => self.line.head_of_put(path, content.len),
+            true => self.line.head("GET", path, &[]),
+            false => self.line.head("PUT", path, &[]),
         };
-        let heads: Vec<Vec<u8>> = self.paths.iter().map(head).collect::<Result<_, _>>()?;
+        let heads: Vec<Head> = self.paths.iter().map(head).collect::<Result<_, _>>()?;
         let each = self.shape.count / self.shape.streams;
         let down = self.shape.down;
-        let drive = |connection: &mut Connection, head: &[u8]| -> Result<(), Failure> {
+        let drive = |connection: &mut Connection, head: &Head| -> Result<(), Failure> {
             for _ in 0..each {
                 match down {
                     true => connection.get(head, content, 0, content.len)?,
-                    false => connection.put(head, content)?,
+                    false => connection.put(head, content).map(drop)?,
                 }
             }
             Ok(())

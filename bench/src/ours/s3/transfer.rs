@@ -53,7 +53,7 @@ impl Ready {
         let mut connection = self.line.reuse(self.connection.take())?;
         let elapsed = match self.shape.job {
             Job::Get => {
-                let head = self.line.head("GET", &self.path, &[], None)?;
+                let head = self.line.head("GET", &self.path, &[])?;
                 self.line.time(|| connection.get(&head, content, 0, content.len))
             }
             _ => {
