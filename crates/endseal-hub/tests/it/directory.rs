@@ -167,10 +167,13 @@ async fn no_one_publishes_for_others_or_takes_their_number() {
     let publish = Publish { person: later.as_bytes().into(), ..Publish::default() };
     assert_eq!(code(&node.ask(Request::Publish(publish)).await), Some(Code::CERTIFICATE));
     // Another key under the number of a device, in a record that follows.
+    let third = world.unregistered(&root, 3).await;
+    let record = next_record(&root, &node.person, &[1], &[(3, &third.device)]);
+    let token = world.invite(2, u64::MAX / 4);
+    let answer = third.register_as(&token, &third.certificate, &record).await;
+    assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
     let second = world.unregistered(&root, 1).await;
-    let record = next_record(&root, &node.person, &[1], &[(2, &second.device)]);
-    let record = next_record(&root, &record, &[2], &[(1, &second.device)]);
-    let token = world.invite(1, u64::MAX / 4);
+    let record = next_record(&root, &record, &[], &[(1, &second.device)]);
     let answer = second.register_as(&token, &second.certificate, &record).await;
     assert_eq!(code(&answer), Some(Code::CERTIFICATE));
 }
