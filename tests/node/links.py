@@ -138,6 +138,16 @@ def a_link_text_on_two_devices(life, _):
 
 
 @life()
+def a_home_that_lost_its_identity_file(life, _):
+    alice, _ = life.friends()
+    (life.folder / "alice" / "identity.endseal").unlink()
+    before = alice.ok("history", "bob").out
+    ran = alice.run("devices", "link", "--no-passphrase", life.address_of(life.people["bob"]))
+    assert ran.code == 2 and "has conversations" in ran.err and not ran.out, ran.err
+    assert alice.ok("history", "bob").out == before
+
+
+@life()
 def a_linked_phone_that_is_stolen(life, _):
     alice, bob = life.friends()
     link = Link(life, "phone", life.address())

@@ -305,6 +305,10 @@ impl From<InstallError> for Failure {
             InstallError::File(error) => IdentityError::File(error).into(),
             InstallError::Person(error) => error.into(),
             InstallError::Identity(error) => error.into(),
+            InstallError::HasDevice => Self::of(Kind::Usage, &error).hint(
+                "its identity file is missing: put it back from a copy; a further device needs \
+                 a state directory of its own: --home DIR",
+            ),
             InstallError::InUse => Self::of(Kind::Environment, &error).hint(STOP_UP),
             InstallError::NumberUsed(_) => {
                 Self::of(Kind::Usage, &error).hint("choose another --device")
