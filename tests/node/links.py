@@ -123,6 +123,31 @@ def a_link_by_someone_else(life, _):
 
 
 @life()
+def a_link_text_on_two_devices(life, _):
+    alice, _ = life.friends()
+    phone, tablet = (Link(life, name, life.address()) for name in ("phone", "tablet"))
+    for link in (phone, tablet):
+        alice.ok("devices", "add", "--yes", "-", stdin=link.text)
+        assert link.ended()[0] == 0
+    tablet.person.ok("sync")
+    tablet.person.ok("devices", "add", "--yes", "-", stdin=phone.text)
+    phone.person.ok("sync")
+    problems = json.loads(phone.person.ok("--json", "inbox", "--problems").out)["problems"]
+    assert {row["class"] for row in problems} == {"archive"}, problems
+    assert "devices add on two devices" in phone.person.ok("inbox", "--problems").out
+
+
+@life()
+def a_home_that_lost_its_identity_file(life, _):
+    alice, _ = life.friends()
+    (life.folder / "alice" / "identity.endseal").unlink()
+    before = alice.ok("history", "bob").out
+    ran = alice.run("devices", "link", "--no-passphrase", life.address_of(life.people["bob"]))
+    assert ran.code == 2 and "has conversations" in ran.err and not ran.out, ran.err
+    assert alice.ok("history", "bob").out == before
+
+
+@life()
 def a_linked_phone_that_is_stolen(life, _):
     alice, bob = life.friends()
     link = Link(life, "phone", life.address())

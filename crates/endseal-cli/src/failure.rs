@@ -92,6 +92,7 @@ impl Failure {
     pub(crate) fn of(kind: Kind, error: &dyn Error) -> Self {
         let own = Self::new(kind, error.to_string());
         match error.source() {
+            Some(source) if is_read_only(source) => own.hint(READ_ONLY).because(source),
             Some(source) => own.because(source),
             None => own,
         }
@@ -112,6 +113,9 @@ impl Failure {
         let mut next = Some(error);
         while let Some(error) = next {
             let cause = error.to_string();
+            if error.source().is_some_and(is_read_only) {
+                self.hint.get_or_insert_with(|| READ_ONLY.to_owned());
+            }
             // Skips a wrapper that repeats the text of its source.
             if self.causes.last().unwrap_or(&self.message) != &cause {
                 self.causes.push(cause);
@@ -176,6 +180,10 @@ impl Failure {
 
 /// Hint for a store that `endseal up` is using.
 pub(crate) const STOP_UP: &str = "stop it first: ^C there, or SIGTERM";
+/// Hint for a file system that takes no files.
+const READ_ONLY: &str = "the file system can only be read: mount it for writing, or choose a place \
+                         elsewhere; commands that read texts write to the state directory (--home \
+                         DIR), too";
 /// Hint for a file that exists already.
 pub(crate) const MOVE: &str = "choose another name, or move it away";
 
@@ -197,7 +205,11 @@ impl From<FileError> for Failure {
             FileError::Loose { path, mode } => {
                 let safe = if mode & 0o111 == 0 { "600" } else { "700" };
                 let kind = Kind::Configuration;
-                let hint = format!("only you may use it: chmod {safe} '{}'", path.display());
+                let path = path.display();
+                let hint = format!(
+                    "only you may use it: chmod {safe} '{path}'; if that changes nothing, as on a \
+                     Windows drive in WSL, use a folder of Linux: --home DIR"
+                );
                 Self { kind, ..failure }.hint(hint)
             }
             FileError::NotARegularFile(_) => failure.hint(
@@ -221,11 +233,17 @@ fn in_home(error: FileError) -> Failure {
     }
 }
 
+fn is_read_only(error: &(dyn Error + 'static)) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|it| it.kind() == io::ErrorKind::ReadOnlyFilesystem)
+}
+
 fn io_hint(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Some("make room; an existing file is unchanged, and the output is not complete")
         }
+        io::ErrorKind::ReadOnlyFilesystem => Some(READ_ONLY),
         io::ErrorKind::FileTooLarge => {
             Some("the file system or a limit (ulimit -f) allows no more")
         }
@@ -287,6 +305,10 @@ impl From<InstallError> for Failure {
             InstallError::File(error) => IdentityError::File(error).into(),
             InstallError::Person(error) => error.into(),
             InstallError::Identity(error) => error.into(),
+            InstallError::HasDevice => Self::of(Kind::Usage, &error).hint(
+                "its identity file is missing: put it back from a copy; a further device needs \
+                 a state directory of its own: --home DIR",
+            ),
             InstallError::InUse => Self::of(Kind::Environment, &error).hint(STOP_UP),
             InstallError::NumberUsed(_) => {
                 Self::of(Kind::Usage, &error).hint("choose another --device")
@@ -434,5 +456,24 @@ fn with_io_hint(failure: Failure, error: &io::Error) -> Failure {
     match io_hint(error) {
         Some(hint) => failure.hint(hint),
         None => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_file_system_that_can_only_be_read_is_named_with_what_to_do() {
+        let read_only = || io::Error::from(io::ErrorKind::ReadOnlyFilesystem);
+        let lock: Failure = FileError::io("open", Path::new("home/lock"), read_only()).into();
+        // The store's errors have it as a source.
+        let store = io::Error::other(FileError::io("open", Path::new("store"), read_only()));
+        let store = Failure::of(Kind::Environment, &store);
+        for failure in [lock, store] {
+            let text = failure.text();
+            assert!(text.contains("hint: the file system can only be read"), "{text}");
+        }
     }
 }

@@ -107,13 +107,31 @@ pub(crate) fn choose_for_device(root: Passphrase, ctx: &mut Ctx) -> Result<Passp
 /// Opens the root identity of the state directory. A user at the terminal has three attempts.
 pub(crate) fn unlock(ctx: &mut Ctx, home: &Home) -> Result<Identity, Failure> {
     let file = ctx.identity(home)?;
-    unlock_file(&file, "Passphrase: ", ctx)
+    unlock_file(&file, "Passphrase of the identity: ", ctx).map_err(|failure| {
+        let path = home.identity_path();
+        wrong(failure, "the identity", &path, "that of the device may be another one")
+    })
 }
 
 /// Opens the device identity of the state directory, which often has no passphrase.
 pub(crate) fn unlock_device(ctx: &mut Ctx, home: &Home) -> Result<Identity, Failure> {
     ctx.detail(&format!("device file '{}'", home.device_path().display()));
-    unlock_file(&home.device()?, "Passphrase of this device: ", ctx)
+    unlock_file(&home.device()?, "Passphrase of this device: ", ctx).map_err(|failure| {
+        let path = home.device_path();
+        wrong(failure, "this device", &path, "that of the identity may be another one")
+    })
+}
+
+/// Says which passphrase a file has that was not opened by the one that was given, and what to do.
+fn wrong(failure: Failure, of: &str, path: &Path, note: &str) -> Failure {
+    if failure.kind != Kind::Refused {
+        return failure;
+    }
+    failure.hint(format!(
+        "it is the passphrase of {of}, '{}' ({note}); if it is forgotten, the 24 words bring you \
+         back: endseal restore with a backup, endseal recover without one",
+        path.display()
+    ))
 }
 
 /// Opens the new keys of a device that an interrupted command has left.

@@ -5,6 +5,10 @@
 pub(crate) fn meaning(class: &str) -> &'static str {
     match class {
         "frame" => ": damaged, or of a newer version",
+        "archive" => {
+            ": the history of a device for a link that is done; nothing is missing if you ran \
+             endseal devices add on two devices"
+        }
         "letter" => ": a text to a group that is not sealed to you, or was changed",
         "member" => ": a text to a group by a person who was no member then",
         "group" => ": a text to a group of which no roster came in time; ask for: group export",

@@ -148,6 +148,8 @@ impl Home {
 pub enum InstallError {
     /// A file or folder cannot be written or moved aside.
     File(FileError),
+    /// There is a device with conversations, although the identity file is missing.
+    HasDevice,
     /// The identity file cannot be read or written, or exists and must be kept.
     Identity(IdentityError),
     /// A running `endseal up` process uses the store.
@@ -188,6 +190,7 @@ impl fmt::Display for InstallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
+            Self::HasDevice => f.write_str("the device of this state directory has conversations"),
             Self::Identity(error) => error.fmt(f),
             Self::InUse => f.write_str("endseal up uses the store"),
             Self::NumberUsed(number) => write!(f, "{number} is the number of another device"),
@@ -202,7 +205,7 @@ impl error::Error for InstallError {
         match self {
             Self::File(error) => error.source(),
             Self::Identity(error) => error.source(),
-            Self::InUse | Self::NumberUsed(_) => None,
+            Self::HasDevice | Self::InUse | Self::NumberUsed(_) => None,
             Self::Person(error) => error.source(),
             Self::Sessions(error) => error.source(),
         }

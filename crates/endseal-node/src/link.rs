@@ -12,6 +12,7 @@ use endseal_store::{Protection, Store};
 use crate::error::FileError;
 use crate::home::{Home, HomeLock};
 use crate::install::InstallError;
+use crate::messages::{is_linking, mark_linking};
 use crate::sessions::{SessionsError, outer_key, peer_id};
 
 impl Home {
@@ -19,8 +20,8 @@ impl Home {
     /// what the link text says. May be called again with the same device, and returns the same.
     ///
     /// # Errors
-    /// Returns [`InstallError`] if there is an identity already, or a file or the store cannot be
-    /// made.
+    /// Returns [`InstallError`] if there is an identity or a device with conversations already, or
+    /// a file or the store cannot be made.
     pub fn prepare_link(
         &self,
         device: &Identity,
@@ -45,7 +46,12 @@ impl Home {
         // A run that ended between the certificate and the identity file has left a device.
         let is_certified = <Engine>::is_in(&mut store).map_err(SessionsError::from)?;
         let (keys, store) = if is_certified {
-            let engine = <Engine>::open(store).map_err(SessionsError::from)?;
+            let mut engine = <Engine>::open(store).map_err(SessionsError::from)?;
+            // A device that lost its identity file has conversations, which an archive would mix
+            // with its own.
+            if !is_linking(&mut engine).map_err(SessionsError::from)? {
+                return Err(InstallError::HasDevice);
+            }
             let DeviceKeys { agreement, signing, group, .. } = *engine.certificate().keys();
             (PreparedKeys { agreement, signing, group }, engine.into_store())
         } else {
@@ -82,6 +88,8 @@ impl Home {
                 false => Err(SessionsError::OtherDevice(engine.address().device)),
             };
         }
-        Ok(Engine::certify(store, certificate.clone())?)
+        let mut engine = Engine::certify(store, certificate.clone())?;
+        mark_linking(&mut engine)?;
+        Ok(engine)
     }
 }

@@ -324,6 +324,7 @@ fn a_missing_or_unsafe_state_directory_is_refused_with_a_hint() {
     loosen("bob", 0o750);
     let ran = bob.run(&["id", "show"]).fails(4, "(mode 0750)");
     assert!(ran.err.contains("hint: only you may use it: chmod 700 "), "{}", ran.err);
+    assert!(ran.err.contains("Windows drive in WSL"), "{}", ran.err);
     loosen("bob", 0o700);
     loosen("bob/identity.endseal", 0o640);
     let ran = bob.run(&["id", "show"]).fails(4, "(mode 0640)");

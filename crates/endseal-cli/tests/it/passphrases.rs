@@ -26,7 +26,9 @@ fn a_passphrase_is_the_same_in_each_form() {
     let again = with(&alice, DECOMPOSED, &["id", "export", "--secret"]).ok();
     assert_eq!(secret.text(), again.text());
     with(&alice, DECOMPOSED, &["id", "show", "--peer"]).ok();
-    with(&alice, "cafe-gro\u{df}", &["id", "show", "--peer"]).fails(1, "passphrase is wrong");
+    let ran = with(&alice, "cafe-gro\u{df}", &["id", "show", "--peer"]);
+    let ran = ran.fails(1, "passphrase is wrong");
+    assert!(ran.err.contains("it is the passphrase of this device, '"), "{}", ran.err);
     with(&alice, COMPOSED, &["signer", "init"]).ok();
     with(&alice, DECOMPOSED, &["signer", "apps"]).ok();
     let key = "0000000000000000000000000000000000000000000000000000000000000003";
@@ -43,7 +45,9 @@ fn a_file_that_was_sealed_without_normalising_opens() {
     let sealed = IdentityFile::seal(&identity, &passphrase, KdfParams::MINIMUM, &mut OsRandom);
     std::fs::write(scratch.path("alice/identity.endseal"), sealed.unwrap().as_bytes()).unwrap();
     with(&alice, DECOMPOSED, &["id", "export", "--secret"]).ok();
-    with(&alice, COMPOSED, &["id", "export", "--secret"]).fails(1, "passphrase is wrong");
+    let ran = with(&alice, COMPOSED, &["id", "export", "--secret"]).fails(1, "passphrase is wrong");
+    assert!(ran.err.contains("it is the passphrase of the identity, '"), "{}", ran.err);
+    assert!(ran.err.contains("the 24 words bring you back"), "{}", ran.err);
     // After a change the file opens in each form.
     scratch.write("new", COMPOSED);
     let change = ["id", "passphrase", "--new-passphrase-file", "new"];

@@ -356,8 +356,14 @@ impl Backlog {
         self.len += payload.len();
         self.position = Some(position);
         let peer = PeerId::from_bytes(&frame.stamp().sender);
-        if self.linked_by == Some(peer) && ArchivePart::read(frame.payload()).is_some() {
-            self.parts += 1;
+        if ArchivePart::read(frame.payload()).is_some() {
+            match self.linked_by == Some(peer) {
+                true => self.parts += 1,
+                false => {
+                    let class = ProblemClass::ARCHIVE;
+                    self.problems.push(Problem { class, peer, position });
+                }
+            }
             return;
         }
         if let Some(Letter { head, .. }) = Letter::read(frame.payload())

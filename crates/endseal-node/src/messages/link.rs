@@ -19,7 +19,7 @@ use super::error::HubError;
 use super::hub::HubClient;
 use super::link_error::LinkError;
 use super::puts::put_receipts;
-use super::records::{LINKED, Transaction};
+use super::records::{LINKED, LINKING, Transaction};
 use super::report::SyncReport;
 use super::shared_engine::SharedEngine;
 use crate::frame_target::Target;
@@ -171,6 +171,24 @@ fn take(
 /// Returns [`EngineError`] if the store fails.
 pub fn note_link(engine: &mut Engine, from: PeerId) -> Result<(), EngineError> {
     engine.transaction(|transaction| transaction.put_record(LINKED, &[], from.as_bytes()))
+}
+
+/// Marks a device that was certified by a link, and has no identity file yet.
+pub(crate) fn mark_linking(engine: &mut Engine) -> Result<(), EngineError> {
+    engine.transaction(|transaction| transaction.put_record(LINKING, &[], &[]))
+}
+
+/// Returns true if the link of this device was interrupted and may be repeated.
+pub(crate) fn is_linking(engine: &mut Engine) -> Result<bool, EngineError> {
+    engine.transaction(|transaction| Ok(transaction.record(LINKING, &[])?.is_some()))
+}
+
+/// Notes that the link of this device is done: its identity file is there.
+///
+/// # Errors
+/// Returns [`EngineError`] if the store fails.
+pub fn finish_link(engine: &mut Engine) -> Result<(), EngineError> {
+    engine.transaction(|transaction| transaction.remove_record(LINKING, &[]).map(drop))
 }
 
 /// Returns the device that has linked this one.

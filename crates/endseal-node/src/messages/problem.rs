@@ -44,6 +44,8 @@ pub struct ProblemClass(Box<str>);
 impl ProblemClass {
     /// The frame has an unknown form.
     pub(super) const FRAME: &str = "frame";
+    /// A part of an archive for a link that this device did not ask for, or asked another device.
+    pub(super) const ARCHIVE: &str = "archive";
     /// The hub deleted frames because they were too old.
     pub(super) const EXPIRED: &str = "gap-expired";
     /// The hub was restored from an older copy of its database.

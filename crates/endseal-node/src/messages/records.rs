@@ -54,6 +54,8 @@ pub(super) const FORMER: u16 = 22;
 pub(super) const LINKED: u16 = 27;
 /// Present while a recovery or restoration of this device is not finished.
 pub(super) const UNFINISHED: u16 = 28;
+/// Present from the certificate of a link until the identity file is there.
+pub(super) const LINKING: u16 = 30;
 /// Blocked persons: [`BlockedPerson`](super::blocked_person::BlockedPerson), by identity.
 pub(super) const BLOCKED: u16 = 23;
 /// Muted persons: empty records, by identity.

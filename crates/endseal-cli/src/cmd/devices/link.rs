@@ -9,7 +9,8 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::IdentityText;
 use endseal_node::messages::{
-    DeviceName, HubClient, device_name as known_name, hub_limits, note_link, receive_archive,
+    DeviceName, HubClient, device_name as known_name, finish_link, hub_limits, note_link,
+    receive_archive,
 };
 use endseal_node::{Archive, Existing, FileError, Home, Linked};
 use endseal_transport::TransportKey;
@@ -25,7 +26,7 @@ use crate::network::{self, Destination, Interrupt, Timeouts};
 use crate::passphrase;
 use crate::peer_address::HubAddress;
 use crate::printable::plural;
-use crate::sessions::work_and_close;
+use crate::sessions::{open, work_and_close};
 use crate::{device_name, json};
 
 /// Time between two visits while no device has answered.
@@ -116,6 +117,8 @@ pub(super) fn run(args: &Args, timeouts: Timeouts, ctx: &mut Ctx) -> Result<Outc
     // Last: where the identity is, everything is.
     let root_file = seal(&root, chosen.as_ref())?;
     home.store_identity(&root_file, Existing::Keep, &lock)?;
+    let engine = open(&home, &device, Duration::ZERO)?;
+    work_and_close(engine, ctx, |engine, _| Ok(finish_link(engine)?))?;
     let number = certificate.keys().device.number();
     let (texts, contacts) = (content.texts, content.contacts as u64);
     ctx.note(&format!(
