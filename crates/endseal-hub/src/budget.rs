@@ -21,7 +21,7 @@ impl Budgets {
         Self { burst: limits.burst, rate: limits.rate, devices: Mutex::default() }
     }
 
-    /// Takes the cost of a request, in frames, from the budget of a registered device.
+    /// Takes the cost of a request, in frames, from the budget of a device.
     ///
     /// # Errors
     /// The refusal with the time to wait, if the budget is used up.

@@ -19,6 +19,8 @@ use crate::store::{Deleted, DeviceState, HubTransaction, Share, StorageError};
 
 /// Bytes of frames for which a sender pays as for one frame.
 const COST_UNIT: usize = 64 << 10;
+/// Devices that a person can have registered in all, with those that are revoked.
+const MAX_DEVICES: usize = 256;
 /// Bytes of the database that a frame and a delivery need besides their contents, rounded up.
 const FRAME_OVERHEAD: u64 = 4_096;
 const DELIVERY_OVERHEAD: u64 = 128;
@@ -445,6 +447,11 @@ impl<'t> Rules<'t> {
         if self.is_number_taken(&identity, certificate) {
             return refuse(Code::CERTIFICATE);
         }
+        // Rows of devices stay, so that no number is given to another key.
+        let is_new = self.device(peer).is_none();
+        if is_new && (self.context.room == 0 || self.count_devices(&identity) >= MAX_DEVICES) {
+            return refuse(Code::SPACE);
+        }
         let invitation = match token {
             Some(token) => self.transaction.use_invitation(token, self.context.now)?,
             None if !is_known || self.context.limits.invites_devices => None,
@@ -497,6 +504,13 @@ impl<'t> Rules<'t> {
         self.delete(&Deletion { peer: *peer, up_to, reason: DeletionReason::Dropped })?;
         self.transaction.clear_device(row)?;
         Ok(self.device(peer).cloned())
+    }
+
+    /// Returns the number of devices that an identity has or had.
+    fn count_devices(&self, identity: &[u8; 32]) -> usize {
+        let new = self.changed.iter().filter(|it| !self.context.devices.contains_key(it.0));
+        let all = self.context.devices.values().chain(new.map(|it| it.1));
+        all.filter(|it| it.state.identity == *identity).count()
     }
 
     /// Returns true if another device of the identity has or had the number of a certificate.

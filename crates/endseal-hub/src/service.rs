@@ -275,9 +275,7 @@ async fn repeat(commands: mpsc::WeakSender<Command>, every: Duration, command: f
 async fn serve_connection(connection: Connection, service: ServiceState) {
     let peer = connection.peer();
     if service.directory.state(&peer) == RegistrationState::Unknown {
-        if let Some(oldest) = service.newcomers.enter(&connection) {
-            oldest.abort(CloseCode::Busy);
-        }
+        let _newcomer = service.newcomers.enter(&connection);
         let _open = service.metrics.unregistered();
         // The peer may open one exchange for its registration, and no other one.
         let registered = async {
@@ -286,7 +284,6 @@ async fn serve_connection(connection: Connection, service: ServiceState) {
             (service.directory.state(&peer) == RegistrationState::Registered).then_some(())
         };
         let is_registered = timeout(REGISTRATION, registered).await.ok().flatten().is_some();
-        service.newcomers.leave(&peer);
         if !is_registered {
             service.metrics.unregistered_refused.fetch_add(1, Relaxed);
             connection.close(CloseCode::Refused).await;

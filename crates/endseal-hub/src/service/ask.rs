@@ -33,9 +33,10 @@ const MAX_DELAY: Duration = Duration::from_secs(1);
 /// refusal comes late, so that a device which does not wait as it is told asks no more often.
 pub(super) async fn ask(action: Action<'_>, peer: PeerId, service: &ServiceState) -> Asked {
     let (answer, answered) = oneshot::channel();
-    let is_registered = service.directory.state(&peer) == RegistrationState::Registered;
+    // A peer that the hub does not know makes one request.
+    let is_known = service.directory.state(&peer) != RegistrationState::Unknown;
     if let Some(cost) = cost(&action)
-        && is_registered
+        && is_known
         && let Err(refused) = service.budgets.take(&peer, cost, writer::now())
     {
         sleep(Duration::from_millis(refused.wait).min(MAX_DELAY)).await;

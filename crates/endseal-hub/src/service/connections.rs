@@ -66,9 +66,12 @@ struct Table {
     peers: HashMap<PeerId, Peer>,
 }
 
+/// Connections with their numbers, the oldest first.
+type Numbered = VecDeque<(u64, Connection)>;
+
 #[derive(Default)]
 struct Peer {
-    connections: VecDeque<(u64, Connection)>,
+    connections: Numbered,
     memory: Arc<PeerMemory>,
 }
 
@@ -145,20 +148,34 @@ impl Drop for Place {
 /// The newest connections of unregistered peers. A further one closes the oldest, so that peers
 /// which stay keep out no one who registers at once.
 #[derive(Clone, Default)]
-pub(crate) struct Newcomers(Arc<Mutex<VecDeque<Connection>>>);
+pub(crate) struct Newcomers(Arc<Mutex<(u64, Numbered)>>);
 
 impl Newcomers {
-    /// Records a connection. Returns the one that must go, if there are too many now.
-    pub(super) fn enter(&self, connection: &Connection) -> Option<Connection> {
+    /// Records a connection until the returned value is dropped, and closes the oldest one if there
+    /// are too many.
+    pub(super) fn enter(&self, connection: &Connection) -> Newcomer {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|it| it.close_reason().is_none());
-        all.push_back(connection.clone());
-        if all.len() > MAX_UNREGISTERED { all.pop_front() } else { None }
+        let (count, connections) = &mut *all;
+        *count += 1;
+        connections.push_back((*count, connection.clone()));
+        if connections.len() > MAX_UNREGISTERED
+            && let Some((_, oldest)) = connections.pop_front()
+        {
+            oldest.abort(CloseCode::Busy);
+        }
+        Newcomer { newcomers: self.clone(), number: *count }
     }
+}
 
-    /// Removes the connections of a peer, which has registered or is gone.
-    pub(super) fn leave(&self, peer: &PeerId) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|it| it.peer() != *peer);
+/// A recorded connection of an unregistered peer. It is removed on drop.
+pub(super) struct Newcomer {
+    newcomers: Newcomers,
+    number: u64,
+}
+
+impl Drop for Newcomer {
+    fn drop(&mut self) {
+        let mut all = self.newcomers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.1.retain(|(number, _)| *number != self.number);
     }
 }

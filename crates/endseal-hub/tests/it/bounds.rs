@@ -105,23 +105,25 @@ async fn a_full_database_takes_acknowledgements_and_then_frames_again() {
     assert!(refusal == Code::SPACE && again.abs_diff(stored) <= 2, "{again} of {stored}");
 }
 
-/// The reserve is of the file system: with one that no disk has, only frames are refused.
+/// The reserve is of the file system: with one that no disk has, nothing is refused but frames and
+/// new devices.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_reserve_only_frames_are_refused() {
-    let mut limits = HubLimits::default();
-    limits.reserve = u64::MAX;
-    let world = World::with(limits);
-    let (alice, bob) = (world.registered().await, world.registered().await);
-    let answer = put_one(&alice, put(&[&bob], &alice.frame(1, b"text"))).await;
+async fn without_a_reserve_frames_and_new_devices_are_refused() {
+    let mut world = World::new();
+    let (mut alice, mut bob) = (world.registered().await, world.registered().await);
+    put_one(&alice, put(&[&bob], &alice.frame(1, b"text"))).await;
+    world.stop().await;
+    world.limits.reserve = u64::MAX;
+    world.start();
+    alice.reconnect(&world).await;
+    bob.reconnect(&world).await;
+    let answer = put_one(&alice, put(&[&bob], &alice.frame(2, b"text"))).await;
     assert_eq!(code(&answer), Some(Code::SPACE));
-    assert_eq!(drain_nothing(&bob).await, 0);
+    let another = world.unregistered(&identity(), 1).await;
+    let answer = another.register(&world.invite(1, u64::MAX / 4)).await;
+    assert_eq!(code(&answer), Some(Code::SPACE));
+    assert_eq!(drain(&bob).await, 1);
     assert_eq!(waiting(&alice).await, 0);
-}
-
-async fn drain_nothing(node: &Node) -> usize {
-    let mut subscription = subscribe(node, 0, 10).await;
-    assert!(matches!(subscription.receive().await, Some(Answer::CaughtUp(_))));
-    0
 }
 
 /// A mailbox of more than one transaction deletes is deleted in several, and the file gets shorter.

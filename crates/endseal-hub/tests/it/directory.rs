@@ -9,9 +9,11 @@ use endseal_codec::hub::{
     Subscribe, Take,
 };
 use endseal_crypto::identity::Identity;
+use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_delivery::hub::Kind;
 use endseal_delivery::payload_limits;
+use endseal_hub::HubStore as _;
 use endseal_keyring::PersonRecord;
 use endseal_keyring::device::{Certificate, PrekeyKind};
 use endseal_keyring::person::PersonChanges;
@@ -94,6 +96,56 @@ async fn unregistered_peers_take_no_connection_of_others() {
     assert_eq!(oldest.unwrap(), Closed::ByPeer(CloseCode::Busy));
     node.reconnect(&world).await;
     assert!(matches!(node.ask(request(Kind::Hello)).await, Answer::Welcome(_)));
+}
+
+/// The end of one connection of a peer lets its others count as before.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_of_an_unregistered_peer_count_one_by_one() {
+    let world = World::new();
+    let peer = world.unregistered(&identity(), 1).await;
+    let connect = async || peer.endpoint.connect(world.peer, world.address).await.unwrap();
+    let mut others = Vec::new();
+    for _ in 0..9 {
+        others.push(connect().await);
+    }
+    assert_eq!(code(&peer.ask(request(Kind::Hello)).await), Some(Code::REGISTERED));
+    peer.connection.closed().await;
+    let mut unregistered = Vec::new();
+    for _ in 0..64 {
+        unregistered.push(world.unregistered(&identity(), 1).await);
+    }
+    for connection in others {
+        let closed = timeout(Duration::from_secs(3), connection.closed()).await.unwrap();
+        assert_eq!(closed, Closed::ByPeer(CloseCode::Busy));
+    }
+}
+
+/// A person cannot fill the database with devices that come and go.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_has_a_number_of_devices_in_all() {
+    let world = World::new();
+    let root = identity();
+    let node = world.unregistered(&root, 1).await;
+    assert!(matches!(node.register(&world.invite(1, u64::MAX / 4)).await, Answer::Welcome(_)));
+    let person = *node.person.identity().ed25519().as_bytes();
+    let mut world = world;
+    world.stop().await;
+    let add = world.store().transact(&mut |it| {
+        for number in 0..255_u8 {
+            let peer = PeerId::from_bytes(&[number; 32]);
+            let certificate = certificate(&root, 1_000 + u32::from(number), peer);
+            let row = it.add_device(&peer, &person, certificate.as_bytes(), "")?;
+            it.revoke_device(row)?;
+        }
+        Ok(())
+    });
+    add.unwrap();
+    world.start();
+    let another = world.unregistered(&root, 2).await;
+    let record = next_record(&root, &node.person, &[], &[(2, &another.device)]);
+    let token = world.invite(1, u64::MAX / 4);
+    let answer = another.register_as(&token, &another.certificate, &record).await;
+    assert_eq!(code(&answer), Some(Code::SPACE));
 }
 
 /// The hub may not see a connection end, for example when a process is killed or the network

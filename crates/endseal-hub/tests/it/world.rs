@@ -28,7 +28,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) struct World {
     pub(crate) folder: Scratch,
     key: TransportKey,
-    limits: HubLimits,
+    pub(crate) limits: HubLimits,
     pub(crate) hub: Option<Hub>,
     pub(crate) address: SocketAddr,
     /// The hub's peer id. It stays the same after a restart, while the port changes.

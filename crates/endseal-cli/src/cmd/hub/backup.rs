@@ -44,8 +44,9 @@ impl Part {
         let mut name = file.as_os_str().to_owned();
         name.push(".part");
         let path = PathBuf::from(name);
-        let mut options = OpenOptions::new();
-        let made = options.create(true).truncate(true).write(true).mode(0o600).open(&path);
+        // A command that was killed may have left one.
+        let _gone = fs::remove_file(&path);
+        let made = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&path);
         made.map_err(|source| FileError::io("create", &path, source))?;
         Ok(Self(path))
     }
