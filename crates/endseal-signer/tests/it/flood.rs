@@ -58,7 +58,7 @@ async fn ignored(metrics: SocketAddr) -> usize {
     stream.write_all(request).await.unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).await.unwrap();
-    let name = "endseal_signer_ignored_total{cause=\"outsider\"} ";
+    let name = "endseal_signer_ignored_total{cause=\"unknown-sender\"} ";
     text.lines().find_map(|line| line.strip_prefix(name)).unwrap().parse().unwrap()
 }
 
