@@ -91,7 +91,7 @@ impl Upload {
 
     pub(crate) fn encode(&self) -> String {
         let mut text = Lines::new(UPLOAD);
-        text.line("key", uri::encode_component(self.key.as_bytes())).line("started", self.started);
+        text.line("key", uri::encode_component(self.key.as_bytes())).line("begun", self.started);
         text.headers(&self.headers);
         text.finish()
     }
@@ -101,7 +101,7 @@ impl Upload {
         for (word, value) in lines(text, UPLOAD)? {
             match word {
                 "key" => key = Some(decoded(value)?),
-                "started" => started = Some(value.parse().ok()?),
+                "begun" => started = Some(value.parse().ok()?),
                 "header" => {
                     let (name, value) = header(value)?;
                     headers.append(name, value);
@@ -184,5 +184,14 @@ mod tests {
         let pending = Pending { bucket: "b".into(), key: " ".into(), upload: None };
         assert_eq!(Pending::decode(&pending.encode()).unwrap(), pending);
         assert!(Pending::decode(&upload.encode()).is_none());
+    }
+
+    /// Folders keep these texts from one version of the program to the next.
+    #[test]
+    fn the_words_of_an_upload_stay_as_they_are() {
+        let upload = Upload { key: "a b".to_owned(), started: 7, headers: HeaderMap::new() };
+        let text = upload.encode();
+        let words: Vec<_> = text.lines().filter_map(|line| line.split_once(' ')).collect();
+        assert!(words.contains(&("key", "a%20b")) && words.contains(&("begun", "7")), "{text}");
     }
 }

@@ -27,7 +27,7 @@ impl ReadTransaction<'_> {
     /// [`StoreError`].
     pub fn group(&self, name: &[u8]) -> Result<Option<GroupRow>, StoreError> {
         let mut select =
-            self.statement("SELECT status, epoch, state FROM mls_group WHERE name = ?1")?;
+            self.statement("SELECT standing, epoch, state FROM mls_group WHERE name = ?1")?;
         let group = select.query_row([name], |row| {
             Ok(GroupRow {
                 status: SessionStatus::read(row, 0)?,
@@ -85,7 +85,7 @@ impl WriteTransaction<'_> {
         let epoch = limits::number(group.epoch)?;
         self.statement(
             "INSERT INTO mls_group VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT DO UPDATE SET status = excluded.status, epoch = excluded.epoch,
+             ON CONFLICT DO UPDATE SET standing = excluded.standing, epoch = excluded.epoch,
                                        state = excluded.state",
         )?
         .execute((name, group.status.number(), epoch, group.state.as_slice()))?;

@@ -88,8 +88,8 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "a session or group with an unknown status",
-        "SELECT (SELECT count(*) FROM session WHERE status NOT BETWEEN 0 AND 2)
-              + (SELECT count(*) FROM mls_group WHERE status NOT BETWEEN 0 AND 2)",
+        "SELECT (SELECT count(*) FROM session WHERE standing NOT BETWEEN 0 AND 2)
+              + (SELECT count(*) FROM mls_group WHERE standing NOT BETWEEN 0 AND 2)",
     ),
     (
         "a ciphertext in the outbox whose conversation or recipient is unknown",

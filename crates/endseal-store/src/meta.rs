@@ -43,14 +43,14 @@ pub(crate) fn is_restored(connection: &Connection) -> Result<bool, Error> {
 pub(crate) fn mark_restored(connection: &Connection) -> Result<(), Error> {
     let before = number(connection, RESTORATIONS)?;
     set_number(connection, RESTORATIONS, before.saturating_add(1))?;
-    connection.execute("UPDATE session SET status = 2 WHERE status = 0", [])?;
-    connection.execute("UPDATE mls_group SET status = 2 WHERE status = 0", [])?;
+    connection.execute("UPDATE session SET standing = 2 WHERE standing = 0", [])?;
+    connection.execute("UPDATE mls_group SET standing = 2 WHERE standing = 0", [])?;
     write(connection, RESTORED, &[1])
 }
 
 /// Returns true if a session or group waits for a reset.
 pub(crate) fn waits_for_reset(connection: &Connection) -> Result<bool, Error> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM session WHERE status = 2)
-               OR EXISTS (SELECT 1 FROM mls_group WHERE status = 2)";
+    let sql = "SELECT EXISTS (SELECT 1 FROM session WHERE standing = 2)
+               OR EXISTS (SELECT 1 FROM mls_group WHERE standing = 2)";
     connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
 }

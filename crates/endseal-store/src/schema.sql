@@ -6,9 +6,9 @@ CREATE TABLE address (ref INTEGER PRIMARY KEY AUTOINCREMENT, identity BLOB NOT N
                       verified INTEGER NOT NULL DEFAULT 0, UNIQUE (identity, device));
 CREATE TABLE conversation (ref INTEGER PRIMARY KEY AUTOINCREMENT, name BLOB NOT NULL UNIQUE);
 CREATE TABLE session (address INTEGER NOT NULL REFERENCES address, tag BLOB NOT NULL,
-                      engine INTEGER NOT NULL, status INTEGER NOT NULL, used INTEGER NOT NULL,
+                      engine INTEGER NOT NULL, standing INTEGER NOT NULL, used INTEGER NOT NULL,
                       state BLOB NOT NULL, PRIMARY KEY (address, tag)) WITHOUT ROWID;
-CREATE TABLE mls_group (name BLOB PRIMARY KEY, status INTEGER NOT NULL, epoch INTEGER NOT NULL,
+CREATE TABLE mls_group (name BLOB PRIMARY KEY, standing INTEGER NOT NULL, epoch INTEGER NOT NULL,
                         state BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE mls_epoch (name BLOB NOT NULL, epoch INTEGER NOT NULL, state BLOB NOT NULL,
                         PRIMARY KEY (name, epoch)) WITHOUT ROWID;

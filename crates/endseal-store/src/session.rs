@@ -62,7 +62,7 @@ impl ReadTransaction<'_> {
     /// [`StoreError`].
     pub fn sessions_of(&self, address: AddressRef) -> Result<Vec<SessionRow>, StoreError> {
         let mut select = self.statement(
-            "SELECT tag, engine, status, used, state FROM session WHERE address = ?1
+            "SELECT tag, engine, standing, used, state FROM session WHERE address = ?1
              ORDER BY used DESC, tag",
         )?;
         let sessions = select.query_map([address.0], |row| {
@@ -83,7 +83,7 @@ impl ReadTransaction<'_> {
     /// [`StoreError`].
     pub fn sessions(&self) -> Result<Vec<SessionSummary>, StoreError> {
         let mut select = self.statement(
-            "SELECT address, tag, engine, status, used, length(state) FROM session
+            "SELECT address, tag, engine, standing, used, length(state) FROM session
              ORDER BY address, tag",
         )?;
         let sessions = select.query_map([], |row| {
@@ -124,7 +124,7 @@ impl WriteTransaction<'_> {
         let used = limits::number(session.used)?;
         self.statement(
             "INSERT INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT DO UPDATE SET engine = excluded.engine, status = excluded.status,
+             ON CONFLICT DO UPDATE SET engine = excluded.engine, standing = excluded.standing,
                                        used = excluded.used, state = excluded.state",
         )?
         .execute((
@@ -151,7 +151,7 @@ impl WriteTransaction<'_> {
     ) -> Result<(), StoreError> {
         self.note_status();
         let mut update =
-            self.statement("UPDATE session SET status = ?3 WHERE address = ?1 AND tag = ?2")?;
+            self.statement("UPDATE session SET standing = ?3 WHERE address = ?1 AND tag = ?2")?;
         one(update.execute((address.0, tag, status.number()))?)
     }
 
