@@ -110,7 +110,7 @@ impl World {
             }
             let text = fs::read_to_string(&path).unwrap();
             let lines = text.lines().map(|line| match line.split_once(' ') {
-                Some((word @ ("started" | "modified"), time)) => {
+                Some((word @ ("begun" | "modified"), time)) => {
                     format!("{word} {}\n", time.parse::<u128>().unwrap() - by.as_micros())
                 }
                 _ => format!("{line}\n"),
