@@ -30,6 +30,7 @@ pub use error::ServeError;
 pub use limits::HubLimits;
 pub use service::Hub;
 pub use store::{
-    Deleted, Delivery, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, OpenInvitation,
-    Share, Space, SqliteStore, StorageError, StoreState,
+    ChangeListener, Deleted, DeletedShare, Delivery, DeviceRow, DeviceState, HubReader, HubStore,
+    HubTransaction, Mailbox, OpenInvitation, Outdated, ShareChange, Space, SqliteStore,
+    StorageError, StoreState,
 };

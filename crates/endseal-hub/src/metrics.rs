@@ -9,7 +9,7 @@ use endseal_delivery::hub::Action;
 use endseal_service::MetricKind::{Counter, Gauge};
 use endseal_service::{Histogram, MetricsText};
 
-use crate::store::{DeviceState, StoreState};
+use crate::store::StoreState;
 
 /// Upper bounds of the buckets for times, in microseconds.
 const TIMES: [u64; 10] =
@@ -93,7 +93,6 @@ pub(crate) struct Metrics {
     refusals: [AtomicU64; CODES.len()],
     put: Amounts,
     delivered: Amounts,
-    waiting: Amounts,
     put_time: Histogram<{ TIMES.len() }>,
     commit_time: Histogram<{ TIMES.len() }>,
     commit_frames: Histogram<{ FRAMES.len() }>,
@@ -117,7 +116,6 @@ impl Default for Metrics {
             refusals: Default::default(),
             put: Amounts::default(),
             delivered: Amounts::default(),
-            waiting: Amounts::default(),
             put_time: Histogram::of_durations(TIMES),
             commit_time: Histogram::of_durations(TIMES),
             commit_frames: Histogram::of_numbers(FRAMES),
@@ -186,16 +184,6 @@ impl Metrics {
         self.put.add(put);
     }
 
-    /// Updates the totals after a mailbox has changed.
-    pub(crate) fn mailbox(&self, before: Option<&DeviceState>, now: &DeviceState) {
-        let (frames, bytes) = before.map_or((0, 0), |it| (it.frames, it.bytes));
-        // The counters wrap around, so adding a wrapped negative difference works too.
-        self.waiting.add(Amount {
-            frames: now.frames.wrapping_sub(frames),
-            bytes: now.bytes.wrapping_sub(bytes),
-        });
-    }
-
     /// Returns all counters in Prometheus' text format. `state` is `None` if reading the store
     /// failed; its gauges are then left out. `now` is in microseconds since 1970.
     pub(crate) fn text(&self, state: Option<StoreState>, now: u64) -> String {
@@ -239,13 +227,13 @@ impl Metrics {
             ("put_bytes_total", Counter, "Bytes of those frames.", &self.put.bytes),
             ("delivered_frames_total", Counter, "Frames sent.", &self.delivered.frames),
             ("delivered_bytes_total", Counter, "Bytes of those frames.", &self.delivered.bytes),
-            ("waiting_frames", Gauge, "Frames in mailboxes.", &self.waiting.frames),
-            ("waiting_bytes", Gauge, "Bytes in mailboxes.", &self.waiting.bytes),
             ("room_bytes", Gauge, "Bytes that frames may still take up.", &self.room),
         ] {
             text.single(name, kind, help, counter.load(Relaxed));
         }
-        let Some(StoreState { oldest, bytes }) = state else { return };
+        let Some(StoreState { oldest, frames, waiting, bytes }) = state else { return };
+        text.single("waiting_frames", Gauge, "Frames in mailboxes.", frames);
+        text.single("waiting_bytes", Gauge, "Bytes in mailboxes.", waiting);
         let age = oldest.map_or(0, |at| now.saturating_sub(at) / 1_000_000);
         let help = "Age of the oldest frame in a mailbox; 0 if none.";
         text.single("oldest_seconds", Gauge, help, age);

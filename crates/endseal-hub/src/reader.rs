@@ -2,17 +2,26 @@
 
 use std::thread;
 
+use endseal_crypto::peer_id::PeerId;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::directory::Directory;
 use crate::error::ServeError;
 use crate::store::{Delivery, DeviceRow, HubReader, StorageError, StoreState};
 
 /// Maximum number of requests that wait for the reader.
 const WAITING: usize = 1_024;
 
+/// Devices that are looked up at a time.
+const DEVICES: usize = 1_000;
+
 /// A request to the reader.
 pub(crate) enum Read {
     Frames(Fetch),
+    /// Read the registration of a peer into the directory.
+    Device(PeerId, oneshot::Sender<Result<(), StorageError>>),
+    /// Read the registrations of all connected peers into the directory.
+    Refresh,
     State(oneshot::Sender<Result<StoreState, StorageError>>),
 }
 
@@ -26,7 +35,10 @@ pub(crate) struct Fetch {
 }
 
 /// Starts the reader. It ends when all senders of requests have been dropped.
-pub(crate) fn start(mut reader: Box<dyn HubReader>) -> Result<mpsc::Sender<Read>, ServeError> {
+pub(crate) fn start(
+    mut reader: Box<dyn HubReader>,
+    directory: Directory,
+) -> Result<mpsc::Sender<Read>, ServeError> {
     let (sender, mut receiver) = mpsc::channel(WAITING);
     let thread = thread::Builder::new().name("hub-reader".to_owned());
     let read = move || {
@@ -36,10 +48,30 @@ pub(crate) fn start(mut reader: Box<dyn HubReader>) -> Result<mpsc::Sender<Read>
                 Read::Frames(Fetch { device, after, frames, bytes, answer }) => {
                     drop(answer.send(reader.deliveries(device, after, frames, bytes)));
                 }
+                Read::Device(peer, answer) => {
+                    drop(answer.send(look_up(&mut *reader, &directory, &[peer])));
+                }
+                Read::Refresh => {
+                    for peers in directory.peers().chunks(DEVICES) {
+                        if let Err(cause) = look_up(&mut *reader, &directory, peers) {
+                            tracing::warn!(target: "hub", %cause, "devices cannot be read");
+                            break;
+                        }
+                    }
+                }
                 Read::State(answer) => drop(answer.send(reader.state())),
             }
         }
     };
     thread.spawn(read).map_err(ServeError::Thread)?;
     Ok(sender)
+}
+
+fn look_up(
+    reader: &mut dyn HubReader,
+    directory: &Directory,
+    peers: &[PeerId],
+) -> Result<(), StorageError> {
+    reader.devices(peers)?.iter().for_each(|state| directory.set(state));
+    Ok(())
 }

@@ -107,10 +107,11 @@ impl Hub {
     ) -> Result<Self, ServeError> {
         let directory = Directory::default();
         let metrics = Arc::new(Metrics::default());
-        let reads = reader::start(store.reader()?)?;
+        let reads = reader::start(store.reader()?, directory.clone())?;
         let budgets = Arc::new(Budgets::new(&limits));
         let (of_all, counted) = (Arc::clone(&budgets), Arc::clone(&metrics));
-        let commands = writer::start(store, limits, directory.clone(), counted, of_all)?;
+        let known = directory.clone();
+        let commands = writer::start(store, limits, known, counted, of_all, reads.clone())?;
         let service = ServiceState {
             peer_id: key.peer_id(),
             commands,
@@ -158,12 +159,6 @@ impl Hub {
     #[must_use]
     pub fn peer_id(&self) -> PeerId {
         self.endpoint.peer_id()
-    }
-
-    /// Returns the number of registered devices. Revoked devices count too.
-    #[must_use]
-    pub fn devices(&self) -> usize {
-        self.service.directory.len()
     }
 
     /// Returns the totals of the transport.
@@ -274,6 +269,11 @@ async fn repeat(commands: mpsc::WeakSender<Command>, every: Duration, command: f
 
 async fn serve_connection(connection: Connection, service: ServiceState) {
     let peer = connection.peer();
+    let _connected = service.directory.enter(peer);
+    if let Err(code) = look_up(peer, &service).await {
+        connection.close(code).await;
+        return;
+    }
     if service.directory.state(&peer) == RegistrationState::Unknown {
         let _newcomer = service.newcomers.enter(&connection);
         let _open = service.metrics.unregistered();
@@ -300,5 +300,21 @@ async fn serve_connection(connection: Connection, service: ServiceState) {
         receiver.share_memory(Arc::clone(&place.memory.partial));
         while exchanges.try_join_next().is_some() {}
         exchanges.spawn(serve_exchange(peer, sender, receiver, service.clone()));
+    }
+}
+
+/// Reads the registration of a peer that has connected.
+async fn look_up(peer: PeerId, service: &ServiceState) -> Result<(), CloseCode> {
+    let (answer, answered) = oneshot::channel();
+    let sent = service.reads.send(Read::Device(peer, answer)).await;
+    let found = sent.is_ok().then_some(answered);
+    match found.ok_or(CloseCode::Busy)?.await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(cause)) => {
+            service.metrics.read_errors.fetch_add(1, Relaxed);
+            tracing::error!(target: "hub", %cause, "a device cannot be read");
+            Err(CloseCode::Busy)
+        }
+        Err(_) => Err(CloseCode::Done),
     }
 }

@@ -62,12 +62,50 @@ pub struct Delivery {
     pub frame: Vec<u8>,
 }
 
-/// Frames of one sender in a mailbox.
+/// A device, with what waits for it.
+#[derive(Clone, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "rows of tables, for stores of others")]
+pub struct Mailbox {
+    /// The device.
+    pub state: DeviceState,
+    /// Frames and bytes that wait, by the identities of their senders.
+    pub shares: Vec<([u8; 32], u64, u64)>,
+}
+
+/// A change of what a person has waiting in a mailbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
-pub struct Share {
+pub struct ShareChange {
+    /// The device of the mailbox.
+    pub device: DeviceRow,
+    /// The identity of the sender.
+    pub sender: [u8; 32],
+    /// Frames that were added, less those that were deleted.
+    pub frames: i64,
+    /// Bytes that were added, less those that were deleted.
+    pub bytes: i64,
+}
+
+/// A mailbox with frames that are to be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
+pub struct Outdated {
+    /// The device of the mailbox.
+    pub peer: PeerId,
+    /// True if the device is revoked, so that all of its frames are to be deleted.
+    pub is_revoked: bool,
+    /// The position of the last frame in the mailbox.
+    pub last: u64,
+}
+
+/// Frames of one sender that were deleted from a mailbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
+pub struct DeletedShare {
     /// The device that put the frames.
     pub sender: PeerId,
+    /// The identity of its person.
+    pub identity: [u8; 32],
     /// The number of frames.
     pub frames: u64,
     /// The bytes of frames and slots.
@@ -79,7 +117,7 @@ pub struct Share {
 #[expect(clippy::exhaustive_structs, reason = "columns of a table, for stores of others")]
 pub struct Deleted {
     /// The deleted frames, by their senders.
-    pub shares: Vec<Share>,
+    pub shares: Vec<DeletedShare>,
     /// The position of the last deleted frame.
     pub position: u64,
     /// True if no frame up to the wanted position is left.
@@ -117,11 +155,21 @@ pub struct StoreState {
     /// The position of the oldest frame in any mailbox. A position is never less than the time at
     /// which its frame arrived.
     pub oldest: Option<u64>,
+    /// The number of frames in all mailboxes.
+    pub frames: u64,
+    /// The bytes of those frames and their slots.
+    pub waiting: u64,
     /// The length of the database in bytes.
     pub bytes: u64,
 }
 
-/// The database of a hub, with one writer. Times are microseconds since 1970.
+/// Receives the devices whose mailboxes or registrations another process has changed.
+pub type ChangeListener = Box<dyn Fn(&[DeviceRow]) + Send>;
+
+/// The database of a hub. Times are microseconds since 1970.
+///
+/// A process has one writer. If several processes have one database, a transaction locks the
+/// devices and persons that it reads, and the store repeats it when two have met.
 pub trait HubStore: Send + 'static {
     /// Reads all devices.
     ///
@@ -129,8 +177,9 @@ pub trait HubStore: Send + 'static {
     /// [`StorageError`] if the database cannot be read.
     fn devices(&mut self) -> Result<Vec<DeviceState>, StorageError>;
 
-    /// Runs `work` in one transaction and makes it durable. After an error, none of its changes are
-    /// stored.
+    /// Runs `work` in one transaction and makes it durable. `work` may run several times; what an
+    /// earlier run did is taken back. After an error, none of its changes are stored, unless the
+    /// connection to the database broke while it was committed.
     ///
     /// # Errors
     /// [`StorageError`] if `work` returns one or the commit fails.
@@ -139,7 +188,7 @@ pub trait HubStore: Send + 'static {
         work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), StorageError>,
     ) -> Result<(), StorageError>;
 
-    /// Returns true if another process has changed the store since the last call.
+    /// Returns true if another process may have changed the store since the last call.
     ///
     /// # Errors
     /// [`StorageError`] if the database cannot be read.
@@ -151,11 +200,29 @@ pub trait HubStore: Send + 'static {
     /// [`StorageError`] if the database cannot be read.
     fn invitations(&mut self) -> Result<Vec<OpenInvitation>, StorageError>;
 
-    /// Returns what waits in each mailbox, by sender.
+    /// Returns the bytes that wait in all mailboxes, by the identities of their senders.
     ///
     /// # Errors
     /// [`StorageError`] if the database cannot be read.
-    fn shares(&mut self) -> Result<Vec<(DeviceRow, Share)>, StorageError>;
+    fn totals(&mut self) -> Result<Vec<([u8; 32], u64)>, StorageError>;
+
+    /// Compares counts and references of all rows. Returns a description of each fault.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn check(&mut self) -> Result<Vec<String>, StorageError>;
+
+    /// Calls `listener` for the devices that other processes [announce](Self::announce), as far as
+    /// the database can tell, from another thread. A call can get lost.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the thread cannot be started.
+    fn listen(&mut self, _listener: ChangeListener) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    /// Tells other processes of devices that were changed. Does not wait.
+    fn announce(&mut self, _devices: &[DeviceRow]) {}
 
     /// Returns the space that is used and left.
     ///
@@ -192,6 +259,12 @@ pub trait HubReader: Send {
         bytes: u64,
     ) -> Result<Vec<Delivery>, StorageError>;
 
+    /// Returns the devices among these peers that the store knows.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn devices(&mut self, peers: &[PeerId]) -> Result<Vec<DeviceState>, StorageError>;
+
     /// Returns figures for the metrics.
     ///
     /// # Errors
@@ -207,6 +280,39 @@ pub trait HubTransaction {
     /// # Errors
     /// [`StorageError`] if the page cannot be written now.
     fn probe(&mut self) -> Result<(), StorageError>;
+
+    /// Keeps other transactions from reading and changing the person records of these identities
+    /// until this one ends.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the lock cannot be had.
+    fn lock_persons(&mut self, identities: &[[u8; 32]]) -> Result<(), StorageError>;
+
+    /// Returns the devices among these peers that the store knows, and keeps other transactions from
+    /// changing them until this one ends.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn mailboxes(&mut self, peers: &[PeerId]) -> Result<Vec<Mailbox>, StorageError>;
+
+    /// Returns the devices that an identity has or had.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn devices_of(&mut self, identity: &[u8; 32]) -> Result<Vec<DeviceState>, StorageError>;
+
+    /// Returns the mailboxes with frames up to this position, and those of revoked devices with
+    /// frames.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn outdated(&mut self, before: u64) -> Result<Vec<Outdated>, StorageError>;
+
+    /// Changes what persons have waiting in mailboxes.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be written.
+    fn change_shares(&mut self, changes: &[ShareChange]) -> Result<(), StorageError>;
 
     /// Returns the latest time that was noted with [`Self::note_time`]; 0 if there is none.
     ///
@@ -406,6 +512,39 @@ pub trait HubTransaction {
     /// [`StorageError`] if the database cannot be written.
     fn clear_device(&mut self, device: DeviceRow) -> Result<(), StorageError>;
 }
+
+/// Queries that count violations of an invariant. Each count must be 0.
+const CHECKS: [(&str, &str); 5] = [
+    (
+        "SELECT count(*) FROM delivery WHERE message NOT IN (SELECT id FROM message)
+            OR device NOT IN (SELECT id FROM device)",
+        "deliveries without a message or a device",
+    ),
+    (
+        "SELECT count(*) FROM message LEFT JOIN
+            (SELECT message, count(*) AS held FROM delivery GROUP BY message) ON message = id
+            WHERE mailboxes <> coalesce(held, 0)",
+        "messages with a wrong number of mailboxes",
+    ),
+    (
+        "SELECT count(*) FROM device LEFT JOIN
+            (SELECT device, count(*) AS held FROM delivery GROUP BY device) ON device = id
+            WHERE frames <> coalesce(held, 0)",
+        "mailboxes with a wrong number of frames",
+    ),
+    (
+        "SELECT count(*) FROM device WHERE identity NOT IN (SELECT identity FROM person)",
+        "devices without a person",
+    ),
+    (
+        "SELECT count(*) FROM (SELECT delivery.device AS device, identity AS sender,
+                count(*) AS frames FROM delivery JOIN message ON message.id = message
+                JOIN device ON device.id = message.sender GROUP BY delivery.device, identity) AS held
+            FULL JOIN share ON share.device = held.device AND share.sender = held.sender
+            WHERE coalesce(share.frames, 0) <> coalesce(held.frames, 0)",
+        "wrong shares of senders in mailboxes",
+    ),
+];
 
 /// The error of a storage operation.
 #[derive(Debug)]

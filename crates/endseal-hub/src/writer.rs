@@ -1,10 +1,11 @@
 //! The thread that writes. It combines the commands that arrive together into one transaction.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::error;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use endseal_codec::hub::{Answer, Code, Refused};
 use endseal_crypto::peer_id::PeerId;
@@ -18,6 +19,7 @@ use crate::error::ServeError;
 use crate::expiry_clock::ExpiryClock;
 use crate::limits::HubLimits;
 use crate::metrics::Metrics;
+use crate::reader::Read;
 use crate::rules::{Changes, Context, Deletion, DeletionReason, Device, Rules};
 use crate::store::{DeviceState, HubStore, Space, StorageError};
 
@@ -33,6 +35,13 @@ const KEPT_UNUSED: u64 = 4 << 20;
 /// The time of the expiry clock is noted once in this many microseconds.
 const NOTE_EVERY: u64 = 3_600_000_000;
 
+/// Devices that are kept in memory at most.
+const CACHED_DEVICES: usize = 65_536;
+/// Shortest interval at which totals are read that other processes change.
+const READ_TOTALS: Duration = Duration::from_secs(10);
+/// Interval at which failures that go on are logged.
+const LOG_FAILURES: Duration = Duration::from_secs(60);
+
 /// Starts the writer. It ends when all senders of commands have been dropped.
 pub(crate) fn start(
     mut store: impl HubStore,
@@ -40,31 +49,9 @@ pub(crate) fn start(
     directory: Directory,
     metrics: Arc<Metrics>,
     budgets: Arc<Budgets>,
+    reads: mpsc::Sender<Read>,
 ) -> Result<mpsc::Sender<Command>, ServeError> {
-    let states = store.devices()?;
-    let by_row: HashMap<_, _> = states.iter().map(|state| (state.row, state.peer)).collect();
-    let dropped = states.iter().filter(|state| state.is_revoked && state.frames > 0);
-    let deletions = dropped.map(|state| Deletion {
-        peer: state.peer,
-        up_to: state.last,
-        reason: DeletionReason::Dropped,
-    });
-    let deletions = deletions.collect();
-    let devices = states.into_iter().map(|state| {
-        directory.set(&state);
-        metrics.mailbox(None, &state);
-        (state.peer, Device::new(state))
-    });
-    let mut devices: HashMap<PeerId, Device> = devices.collect();
-    let mut totals = HashMap::<_, u64>::new();
-    for (mailbox, share) in store.shares()? {
-        let sender = devices.get(&share.sender).map(|sender| sender.state.identity);
-        let mailbox = by_row.get(&mailbox).and_then(|peer| devices.get_mut(peer));
-        if let (Some(sender), Some(mailbox)) = (sender, mailbox) {
-            mailbox.add_share(sender, share.frames, share.bytes);
-            *totals.entry(sender).or_default() += share.bytes;
-        }
-    }
+    let totals = store.totals()?.into_iter().collect();
     let mut noted = 0;
     let grace = limits.clock_grace;
     store.transact(&mut |transaction| {
@@ -72,20 +59,26 @@ pub(crate) fn start(
         Ok(())
     })?;
     let clock = ExpiryClock::new(noted, now(), grace, Instant::now());
+    let woken = directory.clone();
+    store.listen(Box::new(move |devices| devices.iter().for_each(|it| woken.wake(*it))))?;
     let (sender, receiver) = mpsc::channel(WAITING);
-    let told = HashMap::new();
     let mut writer = Writer {
         store,
         limits,
         directory,
-        devices,
-        told,
+        cache: HashMap::new(),
+        needed: BTreeSet::new(),
+        told: HashMap::new(),
         budgets,
         totals,
-        deletions,
+        deletions: VecDeque::new(),
         metrics,
         clock,
         noted,
+        reads,
+        is_stale: false,
+        read_at: None,
+        failures: Failures::default(),
     };
     let room = writer.room();
     if room == 0 {
@@ -100,7 +93,10 @@ struct Writer<S> {
     store: S,
     limits: HubLimits,
     directory: Directory,
-    devices: HashMap<PeerId, Device>,
+    /// Devices as the database has them, while no other process writes.
+    cache: HashMap<PeerId, Device>,
+    /// Devices that a transaction which is repeated reads together.
+    needed: BTreeSet<PeerId>,
     told: HashMap<PeerId, u64>,
     budgets: Arc<Budgets>,
     /// Bytes that wait in all mailboxes, by the identities of the senders.
@@ -111,6 +107,19 @@ struct Writer<S> {
     clock: ExpiryClock,
     /// The time of the clock that the database has.
     noted: u64,
+    reads: mpsc::Sender<Read>,
+    /// True if another process has changed the database since totals were read.
+    is_stale: bool,
+    /// The time at which totals were last read again.
+    read_at: Option<Instant>,
+    failures: Failures,
+}
+
+/// Failed transactions since the last one that succeeded. They are logged once a minute.
+#[derive(Debug, Default)]
+struct Failures {
+    count: u64,
+    logged: Option<Instant>,
 }
 
 /// The result of a command. It is sent after the commit.
@@ -140,8 +149,9 @@ impl<S: HubStore> Writer<S> {
             {
                 return;
             }
-            // Commands of the operator change the database beside the hub.
-            if let Err(cause) = self.reload() {
+            // Commands of the operator and other processes change the database beside the hub.
+            let is_due = batch.iter().any(|command| matches!(command, Command::Reload));
+            if let Err(cause) = self.reload(is_due) {
                 self.failed(&cause);
             }
             batch.retain(|command| !matches!(command, Command::Reload));
@@ -154,26 +164,41 @@ impl<S: HubStore> Writer<S> {
         }
     }
 
-    /// Adopts the devices that another process has revoked.
-    fn reload(&mut self) -> Result<(), StorageError> {
-        if !self.store.was_changed()? {
+    /// Forgets what another process may have changed. If it `is_due`, the registrations of
+    /// connected devices are read again, and at times what else the memory has of the database.
+    fn reload(&mut self, is_due: bool) -> Result<(), StorageError> {
+        if self.store.was_changed()? {
+            self.cache.clear();
+            self.is_stale = true;
+        }
+        if self.cache.len() > CACHED_DEVICES {
+            self.cache.clear();
+        }
+        if !(is_due && self.is_stale) {
             return Ok(());
         }
-        for found in self.store.devices()?.into_iter().filter(|found| found.is_revoked) {
-            let Some(Device { state, .. }) = self.devices.get_mut(&found.peer) else { continue };
-            if state.is_revoked {
-                continue;
-            }
-            state.is_revoked = true;
-            self.directory.set(state);
-            self.deletions.push_back(Deletion {
-                peer: state.peer,
-                up_to: state.last,
-                reason: DeletionReason::Dropped,
-            });
-            let device = PeerIdText::from(state.peer);
-            tracing::info!(target: "hub", %device, "a device was removed");
+        // A full queue is read soon, and the next second comes.
+        let _ = self.reads.try_send(Read::Refresh);
+        if self.read_at.is_none_or(|at| at.elapsed() >= READ_TOTALS) {
+            self.read_at = Some(Instant::now());
+            self.totals = self.store.totals()?.into_iter().collect();
+            self.drop_revoked()?;
+            self.is_stale = false;
         }
+        Ok(())
+    }
+
+    /// Plans the deletion of what waits for devices that another process has revoked.
+    fn drop_revoked(&mut self) -> Result<(), StorageError> {
+        let mut found = Vec::new();
+        self.store.transact(&mut |transaction| {
+            found = transaction.outdated(0)?;
+            Ok(())
+        })?;
+        let reason = DeletionReason::Dropped;
+        let planned = found.into_iter().filter(|it| it.is_revoked);
+        self.deletions
+            .extend(planned.map(|it| Deletion { peer: it.peer, up_to: it.last, reason }));
         Ok(())
     }
 
@@ -203,8 +228,13 @@ impl<S: HubStore> Writer<S> {
             written = self.transact(batch);
         }
         match written {
-            Ok(()) => true,
+            Ok(()) => {
+                self.failures = Failures::default();
+                true
+            }
             Err(cause) => {
+                // A transaction may be durable although its commit failed.
+                self.cache.clear();
                 self.failed(&cause);
                 batch.drain(..).for_each(refuse);
                 false
@@ -212,10 +242,16 @@ impl<S: HubStore> Writer<S> {
         }
     }
 
-    fn failed(&self, cause: &StorageError) {
+    fn failed(&mut self, cause: &StorageError) {
         self.metrics.write_errors.fetch_add(1, Relaxed);
         self.metrics.last_write_failed.store(true, Relaxed);
-        tracing::error!(target: "hub", %cause, "a transaction failed");
+        let Failures { count, logged } = &mut self.failures;
+        *count += 1;
+        if logged.is_none_or(|at| at.elapsed() >= LOG_FAILURES) {
+            *logged = Some(Instant::now());
+            let cause = cause as &dyn error::Error;
+            tracing::error!(target: "hub", cause, count, "a transaction failed");
+        }
     }
 
     fn transact(&mut self, batch: &mut Vec<Command>) -> Result<(), StorageError> {
@@ -223,7 +259,8 @@ impl<S: HubStore> Writer<S> {
         let Self {
             store,
             limits,
-            devices,
+            cache,
+            needed,
             told,
             budgets,
             totals,
@@ -241,8 +278,8 @@ impl<S: HubStore> Writer<S> {
         let is_noted = expires.is_some_and(|time| time.abs_diff(self.noted) >= NOTE_EVERY);
         store.transact(&mut |transaction| {
             let now = now();
-            let context = Context { devices, told, budgets, totals, limits, room, now };
-            let mut rules = Rules::new(context, transaction);
+            let context = Context { cache, needed, told, budgets, totals, limits, room, now };
+            let mut rules = Rules::new(context, transaction, batch)?;
             let outcomes = batch.iter().map(|command| execute(&mut rules, command, expires));
             let outcomes = outcomes.collect::<Result<_, _>>()?;
             if let Some(time) = expires.filter(|_| is_noted) {
@@ -278,24 +315,25 @@ impl<S: HubStore> Writer<S> {
                 totals.remove(&sender);
             }
         }
+        needed.clear();
         metrics.commit(worked.elapsed(), changes.stored);
+        cache.extend(changes.loaded.into_iter().filter_map(|(peer, it)| Some((peer, it?))));
+        let mut announced = Vec::new();
         for (peer, device) in changes.devices {
-            let state = &device.state;
-            let before = devices.get(&peer).map(|device| &device.state);
-            metrics.mailbox(before, state);
+            let (before, state) = (cache.get(&peer).map(|it| &it.state), &device.state);
             note(&peer, before, state);
-            let registration = |it: &DeviceState| (it.is_revoked, it.is_pending);
-            if before.map(registration) != Some(registration(state)) {
-                directory.set(state);
+            let news = |it: &DeviceState| (it.last, it.gap, it.is_revoked, it.is_pending);
+            if before.map(news) != Some(news(state)) {
+                announced.push(state.row);
             }
-            devices.insert(peer, device);
+            directory.set(&device.state);
+            cache.insert(peer, device);
         }
         batch
             .drain(..)
             .zip(outcomes)
             .for_each(|(command, outcome)| reply(command, outcome, metrics));
-        changes.expired.iter().for_each(|peer| directory.note_expiry(peer));
-        changes.woken.iter().for_each(|peer| directory.wake(peer));
+        store.announce(&announced);
         self.warn_of_clock(expires);
         Ok(())
     }
@@ -348,7 +386,7 @@ fn execute(
         Command::Take { peer, device, .. } => Outcome::Answer(rules.take(peer, device)?),
         Command::Recover { identity, .. } => Outcome::Answer(rules.recover(identity)?),
         Command::Expire => {
-            rules.expire(expires.unwrap_or_default());
+            rules.expire(expires.unwrap_or_default())?;
             Outcome::Expires
         }
         Command::Reload => Outcome::Reloaded,

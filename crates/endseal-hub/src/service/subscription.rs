@@ -16,9 +16,8 @@ use tokio::time::sleep;
 use super::ServiceState;
 use super::answer::Answers;
 use crate::command::{Command, MailboxEnd, refused};
-use crate::directory::Entry;
 use crate::reader::{Fetch, Read};
-use crate::store::Delivery;
+use crate::store::{Delivery, DeviceRow};
 
 /// Maximum number of frames, and of their bytes, that are read at a time.
 const PAGE_FRAMES: u64 = 256;
@@ -68,6 +67,7 @@ async fn deliver(
     credit: Credit,
 ) -> Result<Option<Code>, SendError> {
     let Some(entry) = service.directory.entry(&peer) else { return Ok(Some(Code::REGISTERED)) };
+    let Some(device) = entry.row() else { return Ok(Some(Code::REGISTERED)) };
     entry.has_expired.store(false, Ordering::Release);
     let Some(end) = acknowledge(service, peer, after, 0).await else {
         return Ok(Some(Code::STORAGE));
@@ -91,10 +91,10 @@ async fn deliver(
                 return Ok(Some(Code::STORAGE));
             }
         }
-        if service.directory.entry(&peer).is_none_or(|entry| entry.is_revoked) {
+        if service.directory.entry(&peer).is_none_or(|entry| entry.is_revoked()) {
             return Ok(Some(Code::REVOKED));
         }
-        if !advance(&mut subscription, &entry, service, &mut streams.answers).await? {
+        if !advance(&mut subscription, device, service, &mut streams.answers).await? {
             return Ok(Some(Code::STORAGE));
         }
         tokio::select! {
@@ -173,7 +173,7 @@ async fn tell(
 /// Sends as many frames as the credit allows. Returns false if the database failed.
 async fn advance(
     subscription: &mut Subscription,
-    entry: &Entry,
+    device: DeviceRow,
     service: &ServiceState,
     answers: &mut Answers,
 ) -> Result<bool, SendError> {
@@ -181,7 +181,7 @@ async fn advance(
         let credit = subscription.credit().bytes.min(PAGE_BYTES);
         let most = kib(credit + u64::from(MAX_PAYLOAD));
         let Ok(mut permit) = service.pages.acquire_many(most).await else { return Ok(false) };
-        let Some(page) = fetch(subscription, entry, service).await else { return Ok(false) };
+        let Some(page) = fetch(subscription, device, service).await else { return Ok(false) };
         if page.is_empty() {
             if subscription.caught_up() {
                 let position = subscription.position();
@@ -239,13 +239,13 @@ fn kib(bytes: u64) -> u32 {
 
 async fn fetch(
     subscription: &Subscription,
-    entry: &Entry,
+    device: DeviceRow,
     service: &ServiceState,
 ) -> Option<Vec<Delivery>> {
     let (answer, answered) = oneshot::channel();
     let credit = subscription.credit();
     let fetch = Fetch {
-        device: entry.row,
+        device,
         after: subscription.position(),
         frames: credit.frames.min(PAGE_FRAMES),
         bytes: credit.bytes.min(PAGE_BYTES),

@@ -9,6 +9,10 @@ CREATE TABLE device (id INTEGER PRIMARY KEY, peer BLOB NOT NULL UNIQUE, identity
     last INTEGER NOT NULL, gap_count INTEGER NOT NULL, gap_position INTEGER NOT NULL, frames INTEGER NOT NULL,
     bytes INTEGER NOT NULL, acknowledged INTEGER NOT NULL, published INTEGER NOT NULL,
     dropped INTEGER NOT NULL);
+CREATE INDEX device_of ON device (identity);
+-- What a person has waiting in a mailbox. There is no row if nothing waits.
+CREATE TABLE share (device INTEGER NOT NULL, sender BLOB NOT NULL, frames INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, PRIMARY KEY (device, sender)) WITHOUT ROWID;
 -- Digests of the frames in a device's window, by their sequences modulo 1,025.
 CREATE TABLE put (device INTEGER NOT NULL, slot INTEGER NOT NULL, digest BLOB NOT NULL,
     PRIMARY KEY (device, slot)) WITHOUT ROWID;

@@ -81,7 +81,7 @@ async fn one_sender_leaves_half_of_a_mailbox_to_others() {
     // Nothing is left of the shares when all has been fetched.
     assert_eq!(drain(&dave).await, 14);
     assert_eq!(fill(&bob, &dave, 200, 10).await, (8, Code::FULL));
-    assert!(world.store().check().unwrap().is_empty());
+    assert!(world.faults().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -151,7 +151,7 @@ async fn what_was_fetched_leaves_the_disk() {
         }
     };
     timeout(Duration::from_secs(30), shrinks).await.expect("the file gets shorter");
-    assert!(world.store().check().unwrap().is_empty());
+    assert!(world.faults().is_empty());
 }
 
 /// Requests that take the writer cost as frames do.

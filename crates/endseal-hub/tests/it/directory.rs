@@ -398,7 +398,7 @@ async fn a_revoked_device_has_no_mailbox_and_asks_for_nothing() {
         panic!()
     };
     assert_eq!(certificates.len(), 1);
-    assert!(world.store().check().unwrap().is_empty());
+    assert!(world.faults().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -61,7 +61,7 @@ async fn what_is_acknowledged_is_gone_and_the_rest_comes_again() {
     exchange.send(Request::Acknowledge(Acknowledge { position: first })).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     world.stop().await;
-    assert!(world.store().check().unwrap().is_empty());
+    assert!(world.faults().is_empty());
     world.start();
     bob.reconnect(&world).await;
     alice.reconnect(&world).await;
@@ -103,7 +103,7 @@ async fn what_one_mailbox_has_acknowledged_stays_in_the_others() {
         let welcome = node.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
         let Answer::Welcome(welcome) = welcome else { panic!() };
         assert_eq!(welcome.waiting, 0);
-        assert!(world.store().check().unwrap().is_empty());
+        assert!(world.faults().is_empty());
     }
 }
 
@@ -147,7 +147,7 @@ async fn expired_frames_are_told_until_they_are_acknowledged() {
     assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
     let mut exchange = subscribe(&bob, 0, 10).await;
     assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
-    assert!(world.store().check().unwrap().is_empty());
+    assert!(world.faults().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

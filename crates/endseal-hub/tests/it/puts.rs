@@ -44,7 +44,7 @@ async fn many_frames_are_stored_in_order_and_answered_together() {
         position = deliver.position;
     }
     assert!(matches!(subscription.receive().await, Some(Answer::CaughtUp(_))));
-    assert!(world.store().check().unwrap().is_empty());
+    assert!(world.faults().is_empty());
 }
 
 pub(crate) async fn subscribe(node: &Node, after: u64, frames: u64) -> Exchange {
@@ -129,7 +129,7 @@ async fn targets_that_cannot_take_a_frame_refuse_all_of_it() {
     while waiting(&bob).await > 0 {}
     let answer = put_one(&alice, put(&[&carol, &bob], &alice.frame(4, b"text"))).await;
     assert_eq!(answer, Answer::Stored(Stored { sequence: 4 }));
-    assert!(world.store().check().unwrap().is_empty());
+    assert!(world.faults().is_empty());
 }
 
 /// Returns the number of frames in the mailbox of a node.

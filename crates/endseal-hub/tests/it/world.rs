@@ -59,6 +59,11 @@ impl World {
         SqliteStore::open(&self.database()).unwrap()
     }
 
+    /// Returns what is wrong with the database.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        self.store().check().unwrap()
+    }
+
     pub(crate) fn start(&mut self) {
         let (store, limits) = (self.store(), self.limits.clone());
         let here = "127.0.0.1:0".parse().unwrap();

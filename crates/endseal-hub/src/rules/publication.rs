@@ -1,0 +1,90 @@
+//! Certificates, person records and prekey bundles that devices publish.
+
+use endseal_codec::hub::{Answer, Code, Welcome};
+use endseal_crypto::peer_id::PeerId;
+use endseal_keyring::device::{Certificate, PrekeyBundle, PrekeyKind};
+
+use super::Rules;
+use crate::command::{Publication, refused};
+use crate::store::StorageError;
+
+impl Rules<'_> {
+    /// Says what there is of a node.
+    pub(crate) fn hello(&mut self, peer: &PeerId) -> Result<Answer, StorageError> {
+        let state = match self.registered(peer)? {
+            Ok(device) => device.state.clone(),
+            Err(code) => return Ok(Answer::Refused(refused(code))),
+        };
+        let Some(person) = self.person(&state.identity)? else {
+            return Ok(Answer::Refused(refused(Code::REGISTERED)));
+        };
+        let prekeys = self.transaction.one_time_bundles(state.row)?;
+        Ok(Answer::Welcome(Welcome {
+            epoch: person.epoch(),
+            digest: *person.digest().as_bytes(),
+            prekeys: u32::try_from(prekeys).unwrap_or(u32::MAX),
+            sequence: state.window.highest(),
+            waiting: state.frames,
+            acknowledged: state.acknowledged,
+            published: state.published,
+            dropped: state.dropped,
+        }))
+    }
+
+    /// Stores what a device publishes.
+    pub(crate) fn publish(
+        &mut self,
+        peer: &PeerId,
+        publication: &Publication,
+    ) -> Result<Answer, StorageError> {
+        let refuse = |code| Ok(Answer::Refused(refused(code)));
+        let state = match self.registered(peer)? {
+            Ok(device) => device.state.clone(),
+            Err(code) => return refuse(code),
+        };
+        let held = Certificate::from_bytes(&state.certificate)
+            .map_err(|_| StorageError::Format("a certificate cannot be read"))?;
+        let certificate = publication.certificate.as_ref().unwrap_or(&held);
+        let is_own = certificate.keys().peer_id == *peer
+            && certificate.address() == held.address()
+            && certificate.made_at() >= held.made_at();
+        if !is_own || publication.bundles.iter().any(|it| it.certificate() != certificate) {
+            return refuse(Code::CERTIFICATE);
+        }
+        if let Some(person) = &publication.person {
+            if *person.identity().ed25519() != held.address().identity {
+                return refuse(Code::CERTIFICATE);
+            }
+            if let Err(code) = self.check_person(person)? {
+                return refuse(code);
+            }
+            self.put_person(person)?;
+            // The record may have revoked the device that published it.
+            if let Err(code) = self.registered(peer)? {
+                return refuse(code);
+            }
+        }
+        if let Some(device) = self.change(peer)? {
+            device.state.certificate = certificate.as_bytes().to_vec();
+            device.state.published += publication.bundles.len() as u64;
+        }
+        if publication.replace {
+            self.transaction.delete_one_time_bundles(state.row)?;
+        }
+        let stored = self.transaction.one_time_bundles(state.row)?;
+        let mut left = self.context.limits.bundles.saturating_sub(stored);
+        // One fallback bundle is kept, so that the last one alone is written.
+        let is_fallback = |it: &&PrekeyBundle| it.kind() != PrekeyKind::OneTime;
+        let fallback = publication.bundles.iter().rfind(is_fallback);
+        let one_time = publication.bundles.iter().filter(|it| !is_fallback(it));
+        for bundle in one_time.chain(fallback) {
+            let is_one_time = bundle.kind() == PrekeyKind::OneTime;
+            if is_one_time && left == 0 {
+                continue;
+            }
+            left -= u64::from(is_one_time);
+            self.transaction.add_bundle(state.row, is_one_time, bundle.as_bytes())?;
+        }
+        self.hello(peer)
+    }
+}
