@@ -29,6 +29,8 @@ mod writer;
 pub use error::ServeError;
 pub use limits::HubLimits;
 pub use service::Hub;
+#[cfg(feature = "postgres")]
+pub use store::PostgresStore;
 pub use store::{
     ChangeListener, Deleted, DeletedShare, Delivery, DeviceRow, DeviceState, HubReader, HubStore,
     HubTransaction, Mailbox, OpenInvitation, Outdated, ShareChange, Space, SqliteStore,

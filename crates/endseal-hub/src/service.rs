@@ -11,8 +11,10 @@ mod subscription;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::panic::resume_unwind;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use endseal_crypto::peer_id::PeerId;
@@ -102,16 +104,26 @@ impl Hub {
         address: SocketAddr,
         key: &TransportKey,
         policy: Policy,
-        store: impl HubStore,
+        store: Box<dyn HubStore>,
         limits: HubLimits,
     ) -> Result<Self, ServeError> {
+        let is_shared = store.is_shared();
         let directory = Directory::default();
         let metrics = Arc::new(Metrics::default());
-        let reads = reader::start(store.reader()?, directory.clone())?;
         let budgets = Arc::new(Budgets::new(&limits));
-        let (of_all, counted) = (Arc::clone(&budgets), Arc::clone(&metrics));
-        let known = directory.clone();
-        let commands = writer::start(store, limits, known, counted, of_all, reads.clone())?;
+        let start = || {
+            let reads = reader::start(store.reader()?, directory.clone())?;
+            let (known, reading) = (directory.clone(), reads.clone());
+            let (of_all, counted) = (Arc::clone(&budgets), Arc::clone(&metrics));
+            let commands = writer::start(store, limits, known, counted, of_all, reading)?;
+            Ok::<_, ServeError>((reads, commands))
+        };
+        // A store may wait for a runtime of its own, which needs a thread without one.
+        let started = thread::scope(|scope| scope.spawn(start).join());
+        let (reads, commands) = match started {
+            Ok(started) => started?,
+            Err(panic) => resume_unwind(panic),
+        };
         let service = ServiceState {
             peer_id: key.peer_id(),
             commands,
@@ -137,8 +149,14 @@ impl Hub {
         transport.connection_window = WHOLE_WINDOW;
         // An unregistered peer uses one exchange. The next one is there when it is registered.
         transport.first = Some(FirstWindow { bytes: FIRST_WINDOW, exchanges: 2 });
-        // One process at a time serves with the key of a hub.
-        transport.resets = true;
+        transport.resets = Some(match is_shared {
+            false => Box::default(),
+            // Each of the processes with the key has a name of its own.
+            true => {
+                let machine = rustix::system::uname();
+                format!("{} {address}", machine.nodename().to_string_lossy()).into_bytes().into()
+            }
+        });
         let everybody = Accept::when(|_| true);
         let endpoint = Endpoint::bind_with(address, key, policy, everybody, transport)?;
         let accepting = tokio::spawn(accept(endpoint.clone(), service.clone())).abort_handle();

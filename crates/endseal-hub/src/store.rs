@@ -1,7 +1,11 @@
 //! The storage of a hub.
 
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sqlite;
 
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 
 use core::{error, fmt};
@@ -193,6 +197,11 @@ pub trait HubStore: Send + 'static {
     /// # Errors
     /// [`StorageError`] if the database cannot be read.
     fn was_changed(&mut self) -> Result<bool, StorageError>;
+
+    /// Returns true if several processes may serve before the store.
+    fn is_shared(&self) -> bool {
+        false
+    }
 
     /// Returns the invitations that have uses left, ordered by name.
     ///
@@ -513,7 +522,7 @@ pub trait HubTransaction {
     fn clear_device(&mut self, device: DeviceRow) -> Result<(), StorageError>;
 }
 
-/// Queries that count violations of an invariant. Each count must be 0.
+/// Queries that count violations of an invariant. Each count must be 0. Both engines run them.
 const CHECKS: [(&str, &str); 5] = [
     (
         "SELECT count(*) FROM delivery WHERE message NOT IN (SELECT id FROM message)
@@ -522,14 +531,14 @@ const CHECKS: [(&str, &str); 5] = [
     ),
     (
         "SELECT count(*) FROM message LEFT JOIN
-            (SELECT message, count(*) AS held FROM delivery GROUP BY message) ON message = id
-            WHERE mailboxes <> coalesce(held, 0)",
+            (SELECT message AS held, count(*) AS times FROM delivery GROUP BY message) AS counts
+            ON held = id WHERE mailboxes <> coalesce(times, 0)",
         "messages with a wrong number of mailboxes",
     ),
     (
         "SELECT count(*) FROM device LEFT JOIN
-            (SELECT device, count(*) AS held FROM delivery GROUP BY device) ON device = id
-            WHERE frames <> coalesce(held, 0)",
+            (SELECT device AS held, count(*) AS times FROM delivery GROUP BY device) AS counts
+            ON held = id WHERE frames <> coalesce(times, 0)",
         "mailboxes with a wrong number of frames",
     ),
     (
@@ -537,11 +546,11 @@ const CHECKS: [(&str, &str); 5] = [
         "devices without a person",
     ),
     (
-        "SELECT count(*) FROM (SELECT delivery.device AS device, identity AS sender,
-                count(*) AS frames FROM delivery JOIN message ON message.id = message
-                JOIN device ON device.id = message.sender GROUP BY delivery.device, identity) AS held
-            FULL JOIN share ON share.device = held.device AND share.sender = held.sender
-            WHERE coalesce(share.frames, 0) <> coalesce(held.frames, 0)",
+        "SELECT count(*) FROM (SELECT delivery.device AS mailbox, identity, count(*) AS times
+                FROM delivery JOIN message ON message.id = delivery.message
+                JOIN device ON device.id = message.sender GROUP BY delivery.device, identity
+            ) AS counts FULL JOIN share ON share.device = mailbox AND share.sender = identity
+            WHERE coalesce(share.frames, 0) <> coalesce(times, 0)",
         "wrong shares of senders in mailboxes",
     ),
 ];
@@ -552,17 +561,19 @@ const CHECKS: [(&str, &str); 5] = [
 pub enum StorageError {
     /// The disk is full.
     Full,
-    /// The file is not the database of a hub, or has another version.
+    /// It is not the database of a hub, or has another version.
     Format(&'static str),
+    /// The transaction has met another one, and can be repeated.
+    Conflict,
     /// The database failed for another reason.
-    Database(rusqlite::Error),
+    Database(Box<dyn error::Error + Send + Sync>),
 }
 
 impl From<rusqlite::Error> for StorageError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DiskFull) => Self::Full,
-            _ => Self::Database(error),
+            _ => Self::Database(Box::new(error)),
         }
     }
 }
@@ -572,16 +583,29 @@ impl fmt::Display for StorageError {
         match self {
             Self::Full => f.write_str("the disk is full"),
             Self::Format(cause) => write!(f, "it is not the database of a hub: {cause}"),
-            Self::Database(_) => f.write_str("the database failed"),
+            Self::Conflict => f.write_str("other transactions were faster each time"),
+            Self::Database(error) => {
+                write!(f, "the database failed: {error}")?;
+                let mut source = error.source();
+                while let Some(cause) = source {
+                    write!(f, ": {cause}")?;
+                    source = cause.source();
+                }
+                Ok(())
+            }
         }
     }
 }
 
-impl error::Error for StorageError {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Self::Database(error) => Some(error),
-            Self::Full | Self::Format(_) => None,
-        }
-    }
+impl error::Error for StorageError {}
+
+fn signed(number: u64) -> i64 {
+    // Numbers are positions in microseconds and lengths of data in memory, all far below 2^63.
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Slot of a sequence in the table `put`. A window holds the highest sequence and `SIZE` below it,
+/// of which no two share a slot.
+fn put_slot(sequence: u64) -> i64 {
+    signed(sequence % (ReplayWindow::SIZE + 1))
 }

@@ -44,7 +44,7 @@ const LOG_FAILURES: Duration = Duration::from_secs(60);
 
 /// Starts the writer. It ends when all senders of commands have been dropped.
 pub(crate) fn start(
-    mut store: impl HubStore,
+    mut store: Box<dyn HubStore>,
     limits: HubLimits,
     directory: Directory,
     metrics: Arc<Metrics>,
@@ -89,8 +89,8 @@ pub(crate) fn start(
     Ok(sender)
 }
 
-struct Writer<S> {
-    store: S,
+struct Writer {
+    store: Box<dyn HubStore>,
     limits: HubLimits,
     directory: Directory,
     /// Devices as the database has them, while no other process writes.
@@ -132,7 +132,7 @@ enum Outcome {
     Probed,
 }
 
-impl<S: HubStore> Writer<S> {
+impl Writer {
     fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         let mut batch = Vec::new();
         let mut has_work = !self.deletions.is_empty();

@@ -37,13 +37,22 @@ impl Trust {
 
     /// Returns a connector for TLS 1.3 and 1.2 that offers HTTP/1.1 and prefers post-quantum key
     /// agreement.
+    #[must_use]
+    pub fn connector(self) -> TlsConnector {
+        let mut config = self.config();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        TlsConnector::from(Arc::new(config))
+    }
+
+    /// Returns settings for TLS 1.3 and 1.2 that prefer post-quantum key agreement and name no
+    /// application protocol.
     #[allow(
         clippy::expect_used,
         clippy::missing_panics_doc,
         reason = "the suites of the provider are for both versions"
     )]
     #[must_use]
-    pub fn connector(self) -> TlsConnector {
+    pub fn config(self) -> ClientConfig {
         let provider = CryptoProvider {
             kx_groups: vec![
                 aws_lc_rs::kx_group::X25519MLKEM768,
@@ -53,13 +62,11 @@ impl Trust {
             ],
             ..aws_lc_rs::default_provider()
         };
-        let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
+        ClientConfig::builder_with_provider(Arc::new(provider))
             .with_safe_default_protocol_versions()
             .expect("the suites of the provider are for both versions")
             .with_root_certificates(self.0)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        TlsConnector::from(Arc::new(config))
+            .with_no_client_auth()
     }
 }
 

@@ -72,11 +72,11 @@ pub struct Limits {
     /// [`Connection::widen`](crate::Connection::widen) is called. `None`, the default, gives it the
     /// whole window and all exchanges at once.
     pub first: Option<FirstWindow>,
-    /// True if a restarted endpoint tells peers that their connections are gone (stateless reset,
-    /// RFC 9000, 10.3), instead of leaving them to their idle timeout. Default false. Only one
-    /// endpoint at a time may have a key with this: an observer of another one's packets could
-    /// otherwise end its connections.
-    pub resets: bool,
+    /// Name of the endpoint among those with its key. With it, a restarted endpoint tells peers that
+    /// their connections are gone (stateless reset, RFC 9000, 10.3), instead of leaving them to
+    /// their idle timeout. Default `None`. Only one endpoint at a time may have a key with one
+    /// name: an observer of another one's packets could otherwise end its connections.
+    pub resets: Option<Box<[u8]>>,
     /// Bytes of frames that may be sent as early data. 0, the default, turns early data and the
     /// resumption of sessions off, in both directions.
     pub early: u32,
@@ -136,7 +136,7 @@ impl Default for Limits {
             connection_window: 4 * 1024 * 1024,
             send_window: 2 * 1024 * 1024,
             first: None,
-            resets: false,
+            resets: None,
             early: 0,
             idle_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(10),
@@ -164,8 +164,8 @@ impl Limits {
     /// and, for resets, the key of connection ids and reset tokens.
     pub(crate) fn endpoint(&self, key: &TransportKey) -> EndpointConfig {
         let mut config = EndpointConfig::default();
-        if self.resets {
-            reset::configure(&mut config, key);
+        if let Some(name) = &self.resets {
+            reset::configure(&mut config, key, name);
         }
         // By default quinn supports drafts 29 to 34 too.
         config.supported_versions(vec![QUIC_V1]);

@@ -11,10 +11,12 @@ use quinn_proto::HashedConnectionIdGenerator;
 
 use crate::key::TransportKey;
 
-/// Derives connection ids and reset tokens from the key of the endpoint, so that they are the same
-/// after a restart.
-pub(crate) fn configure(config: &mut EndpointConfig, key: &TransportKey) {
-    let reset = ResetKey(key.reset_key());
+/// Derives connection ids and reset tokens from the key and the name of the endpoint, so that they
+/// are the same after a restart.
+pub(crate) fn configure(config: &mut EndpointConfig, key: &TransportKey, name: &[u8]) {
+    let mut named = Zeroizing::new([0; hash::LEN]);
+    hash::keyed_into(&key.reset_key(), &[b"endpoint", name], &mut *named);
+    let reset = ResetKey(named);
     let mut ids = [0; 8];
     hash::keyed_into(&reset.0, &[b"connection ids"], &mut ids);
     let ids = u64::from_le_bytes(ids);

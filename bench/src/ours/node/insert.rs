@@ -1,10 +1,11 @@
 //! The bare insert loop: writes the same rows as a hub into a hub's database, without a hub.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use endseal_delivery::position_after;
-use endseal_hub::{DeviceState, HubStore as _, SqliteStore, StorageError};
+use endseal_hub::{DeviceState, HubStore as _, ShareChange, SqliteStore, StorageError};
 
 use crate::ours::sessions::folder::Failure;
 
@@ -34,6 +35,7 @@ impl InsertLoop {
         let Self { store, devices } = self;
         store.transact(&mut |transaction| {
             let mut changed = vec![false; devices.len()];
+            let mut shares = BTreeMap::<(usize, usize), (i64, i64)>::new();
             for Insert { sender, sequence, frame } in frames {
                 let number = transaction.add_message(devices[*sender].row, 1, frame)?;
                 // The hub would refuse a repeated sequence number; here none is repeated.
@@ -46,13 +48,21 @@ impl InsertLoop {
                 state.bytes += frame.len() as u64;
                 transaction.add_delivery(state.row, state.last, number, &[])?;
                 (changed[*sender], changed[target]) = (true, true);
+                let share = shares.entry((target, *sender)).or_default();
+                *share = (share.0 + 1, share.1 + frame.len().cast_signed() as i64);
             }
             for (device, changed) in devices.iter().zip(changed) {
                 if changed {
                     transaction.update_device(device)?;
                 }
             }
-            Ok(())
+            let shares = shares.into_iter().map(|((target, sender), (frames, bytes))| ShareChange {
+                device: devices[target].row,
+                sender: devices[sender].identity,
+                frames,
+                bytes,
+            });
+            transaction.change_shares(&shares.collect::<Vec<_>>())
         })?;
         Ok(())
     }

@@ -143,11 +143,6 @@ fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, StorageError> {
     Ok(connection)
 }
 
-fn signed(number: u64) -> i64 {
-    // Numbers are positions in microseconds and lengths of data in memory, all far below 2^63.
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
 fn unsigned(row: &Row<'_>, at: usize) -> Result<u64, rusqlite::Error> {
     let number: i64 = row.get(at)?;
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, number))

@@ -13,7 +13,6 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_delivery::hub::Kind;
 use endseal_delivery::payload_limits;
-use endseal_hub::HubStore as _;
 use endseal_keyring::PersonRecord;
 use endseal_keyring::device::{Certificate, PrekeyKind};
 use endseal_keyring::person::PersonChanges;
@@ -130,7 +129,7 @@ async fn a_person_has_a_number_of_devices_in_all() {
     let person = *node.person.identity().ed25519().as_bytes();
     let mut world = world;
     world.stop().await;
-    let add = world.store().transact(&mut |it| {
+    world.transact(|it| {
         for number in 0..255_u8 {
             let peer = PeerId::from_bytes(&[number; 32]);
             let certificate = certificate(&root, 1_000 + u32::from(number), peer);
@@ -139,7 +138,6 @@ async fn a_person_has_a_number_of_devices_in_all() {
         }
         Ok(())
     });
-    add.unwrap();
     world.start();
     let another = world.unregistered(&root, 2).await;
     let record = next_record(&root, &node.person, &[], &[(2, &another.device)]);

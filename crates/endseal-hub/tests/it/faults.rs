@@ -6,7 +6,7 @@ use endseal_codec::hub::{
     Acknowledge, Answer, Code, Credit, Gap, Publish, Request, Subscribe, Take,
 };
 use endseal_crypto::peer_id::PeerId;
-use endseal_hub::{HubLimits, HubStore as _};
+use endseal_hub::HubLimits;
 use endseal_keyring::device::PrekeyKind;
 
 use crate::puts::put_one;
@@ -49,7 +49,7 @@ async fn what_expires_under_a_subscription_is_told() {
         assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
     }
     wait_for_expiry().await;
-    let device = world.store().devices().unwrap();
+    let device = world.in_store(|store| store.devices()).unwrap();
     let device = device.iter().find(|it| it.peer == bob.peer).unwrap();
     assert_eq!((device.frames, device.gap.0), (0, 3), "three frames have expired");
     let answer = put_one(&alice, put(&[&bob], &alice.frame(4, b"text"))).await;
@@ -105,8 +105,7 @@ async fn a_frame_for_1_024_mailboxes_can_be_stored() {
     let identity = *alice.person.identity().ed25519().as_bytes();
     world.stop().await;
     world
-        .store()
-        .transact(&mut |it| {
+        .transact(|it| {
             for number in 0..1_024_u32 {
                 let mut bytes = [7; 32];
                 bytes[..4].copy_from_slice(&number.to_le_bytes());
@@ -116,8 +115,7 @@ async fn a_frame_for_1_024_mailboxes_can_be_stored() {
                 peers.push(peer);
             }
             Ok(())
-        })
-        .unwrap();
+        });
     world.start();
     alice.reconnect(&world).await;
     let request = put_to(&peers[..1_024], &[], &alice.frame(1, b"text"));

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use endseal_codec::hub::{Acknowledge, Answer, Code, Credit, Gap, GapReason, Request, Subscribe};
-use endseal_hub::{HubLimits, HubStore as _};
+use endseal_hub::{HubLimits, SqliteStore};
 
 use crate::puts::{put_one, subscribe};
 use crate::world::{Exchange, Node, World, put};
@@ -153,11 +153,12 @@ async fn expired_frames_are_told_until_they_are_acknowledged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restored_database_loses_no_later_frame() {
     let mut world = World::new();
+    let Some(path) = world.path() else { return };
     let (mut alice, mut bob) = (world.registered().await, world.registered().await);
     fill(&alice, &bob, 1..=1).await;
     world.stop().await;
     let copy = world.folder.path("copy.db");
-    world.store().copy_to(&copy).unwrap();
+    SqliteStore::open(&path).unwrap().copy_to(&copy).unwrap();
     world.start();
     alice.reconnect(&world).await;
     bob.reconnect(&world).await;
@@ -171,7 +172,7 @@ async fn a_restored_database_loses_no_later_frame() {
     for suffix in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(world.folder.path(&format!("hub.db{suffix}")));
     }
-    fs::copy(&copy, world.database()).unwrap();
+    fs::copy(&copy, &path).unwrap();
     world.start();
     alice.reconnect(&world).await;
     bob.reconnect(&world).await;
@@ -213,10 +214,8 @@ async fn a_position_that_was_never_given_deletes_nothing() {
 async fn a_damaged_record_is_said_and_hinders_no_other() {
     let world = World::new();
     let (alice, bob) = (world.registered().await, world.registered().await);
-    let mut store = world.store();
-    store
-        .transact(&mut |it| it.put_person(bob.person.identity().ed25519().as_bytes(), b"damaged"))
-        .unwrap();
+    let person = *bob.person.identity().ed25519().as_bytes();
+    world.transact(|it| it.put_person(&person, b"damaged"));
     let hello = Request::Hello(endseal_codec::hub::Hello { version: 1 });
     let Answer::Refused(refused) = bob.ask(hello).await else { panic!() };
     assert_eq!(refused.code, Code::STORAGE);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use endseal_codec::hub::{Acknowledge, Answer, Request};
 use endseal_crypto::peer_id::PeerId;
-use endseal_hub::{Hub, HubLimits, HubStore as _};
+use endseal_hub::{Hub, HubLimits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
@@ -120,13 +120,14 @@ async fn peers_who_do_not_register_are_counted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_of_the_database_are_counted() {
     let world = World::with(HubLimits::default());
+    let Some(path) = world.path() else { return };
     let bob = world.registered().await;
     let person = *bob.person.identity().ed25519().as_bytes();
-    world.store().transact(&mut |it| it.put_person(&person, b"damaged")).unwrap();
+    world.transact(|it| it.put_person(&person, b"damaged"));
     let answer = bob.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
     assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
     assert_eq!(values(&world).await["storage_errors_total{operation=\"write\"}"], 1.0);
-    let database = rusqlite::Connection::open(world.database()).unwrap();
+    let database = rusqlite::Connection::open(path).unwrap();
     database.execute_batch("DROP TABLE delivery").unwrap();
     let values = values(&world).await;
     assert_eq!(values["storage_errors_total{operation=\"read\"}"], 1.0);

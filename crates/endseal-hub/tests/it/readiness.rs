@@ -29,6 +29,9 @@ async fn get(address: SocketAddr, path: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_whose_disk_is_full_is_alive_and_not_ready() {
+    if World::new().path().is_none() {
+        return;
+    }
     if env::var_os(CHILD).is_none() {
         // While the signal is ignored, a write beyond the limit returns an error.
         let output = Command::new("sh")

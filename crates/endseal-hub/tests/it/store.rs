@@ -74,15 +74,14 @@ impl Team {
 
 /// Returns the numbers of rows of each of [`TABLES`] for each device.
 fn rows(world: &World, devices: [&Node; 2]) -> [[i64; 4]; 2] {
-    let database = Connection::open(world.database()).unwrap();
     let count = |node: &Node, table: &str| {
-        let own = "WITH own AS (SELECT id FROM device WHERE peer = ?)";
-        let sql = format!("{own} SELECT count(*) FROM {table}");
-        database.query_row(&sql, [&node.peer.as_bytes()[..]], |row| row.get(0)).unwrap()
+        let sql = format!("SELECT count(*) FROM {table}").replace("own", OWN);
+        world.database.count(&sql, node.peer.as_bytes())
     };
     devices.map(|node| TABLES.map(|table| count(node, table)))
 }
 
+const OWN: &str = "(SELECT id FROM device WHERE peer = $1)";
 /// Tables with rows of devices, and which rows are those of the devices `own`.
 const TABLES: [&str; 4] = [
     "put WHERE device IN own",

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::thread;
 use std::time::Duration;
 
 use endseal_codec::Codec as _;
@@ -13,7 +14,7 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::x25519;
 use endseal_delivery::{payload_limits, stored_limits};
-use endseal_hub::{Hub, HubLimits, HubStore as _, SqliteStore};
+use endseal_hub::{Hub, HubLimits, HubStore, HubTransaction, StorageError};
 use endseal_keyring::device::{Certificate, DeviceId, DeviceKeys, PrekeyBundle, PrekeyKind};
 use endseal_keyring::{JoinToken, PersonRecord};
 use endseal_testing::Scratch;
@@ -23,10 +24,13 @@ use endseal_transport::{
 };
 use tokio::time::timeout;
 
+use crate::database::Database;
+
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct World {
     pub(crate) folder: Scratch,
+    pub(crate) database: Database,
     key: TransportKey,
     pub(crate) limits: HubLimits,
     pub(crate) hub: Option<Hub>,
@@ -44,29 +48,46 @@ impl World {
 
     pub(crate) fn with(limits: HubLimits) -> Self {
         let (folder, key) = (Scratch::new(), TransportKey::new(&identity()));
+        let database = Database::new(&folder);
         let here = "127.0.0.1:0".parse().unwrap();
         let peer = key.peer_id();
-        let mut world = Self { folder, key, limits, hub: None, address: here, peer };
+        let mut world = Self { folder, database, key, limits, hub: None, address: here, peer };
         world.start();
         world
     }
 
-    pub(crate) fn database(&self) -> std::path::PathBuf {
-        self.folder.path("hub.db")
+    /// Path of the database in SQLite. `None` if it is another engine's, of which a test of files
+    /// shows nothing.
+    pub(crate) fn path(&self) -> Option<std::path::PathBuf> {
+        match &self.database {
+            Database::Sqlite(path) => Some(path.clone()),
+            Database::Postgres(_) => None,
+        }
     }
 
-    pub(crate) fn store(&self) -> SqliteStore {
-        SqliteStore::open(&self.database()).unwrap()
+    /// Runs work on the database beside the hub, as a command of the operator does.
+    pub(crate) fn in_store<T: Send>(&self, work: impl FnOnce(&mut dyn HubStore) -> T + Send) -> T {
+        // A store may have a runtime of its own, which needs a thread without one.
+        thread::scope(|scope| scope.spawn(|| work(&mut *self.database.open())).join().unwrap())
+    }
+
+    /// Runs a transaction on the database beside the hub.
+    pub(crate) fn transact(
+        &self,
+        mut work: impl FnMut(&mut dyn HubTransaction) -> Result<(), StorageError> + Send,
+    ) {
+        self.in_store(|store| store.transact(&mut work)).unwrap();
     }
 
     /// Returns what is wrong with the database.
     pub(crate) fn faults(&self) -> Vec<String> {
-        self.store().check().unwrap()
+        self.in_store(|store| store.check()).unwrap()
     }
 
     pub(crate) fn start(&mut self) {
-        let (store, limits) = (self.store(), self.limits.clone());
+        let limits = self.limits.clone();
         let here = "127.0.0.1:0".parse().unwrap();
+        let store = thread::scope(|scope| scope.spawn(|| self.database.open()).join().unwrap());
         let hub = Hub::serve(here, &self.key, Policy::default(), store, limits).unwrap();
         self.address = hub.local_address().unwrap();
         self.hub = Some(hub);
@@ -85,7 +106,7 @@ impl World {
         });
         let token = token.unwrap();
         let digest = token.digest();
-        self.store().transact(&mut |it| it.add_invitation(&digest, "test", expires, uses)).unwrap();
+        self.transact(|it| it.add_invitation(&digest, "test", expires, uses));
         token
     }
 

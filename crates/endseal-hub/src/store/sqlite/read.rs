@@ -3,8 +3,8 @@
 use endseal_crypto::peer_id::PeerId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{DEVICE, device, signed, unsigned};
-use crate::store::{Delivery, DeviceRow, DeviceState, HubReader, StorageError, StoreState};
+use super::{DEVICE, device, unsigned};
+use crate::store::{Delivery, DeviceRow, DeviceState, HubReader, StorageError, StoreState, signed};
 
 pub(super) struct SqliteReader(pub(super) Connection);
 

@@ -2,15 +2,14 @@
 
 use std::collections::HashMap;
 
-use endseal_codec::frame::ReplayWindow;
 use endseal_crypto::peer_id::PeerId;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
-use super::{DEVICE, VERSION, bytes, device, signed, unsigned};
+use super::{DEVICE, VERSION, bytes, device, unsigned};
 use crate::digest::short_digest;
 use crate::store::{
     Deleted, DeletedShare, DeviceRow, DeviceState, HubTransaction, Mailbox, Outdated, ShareChange,
-    StorageError,
+    StorageError, put_slot, signed,
 };
 
 /// Bytes of frames and number of frames that one call deletes at most. Deleted pages are written as
@@ -385,10 +384,4 @@ impl HubTransaction for SqliteTransaction<'_> {
         }
         Ok(())
     }
-}
-
-/// Slot of a sequence in the table `put`. A window holds the highest sequence and `SIZE` below it,
-/// of which no two share a slot.
-fn put_slot(sequence: u64) -> i64 {
-    signed(sequence % (ReplayWindow::SIZE + 1))
 }

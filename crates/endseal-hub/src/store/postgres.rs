@@ -1,0 +1,295 @@
+//! Storage in PostgreSQL, for several processes of one hub.
+
+mod announce;
+mod link;
+mod read;
+mod transaction;
+
+use core::fmt;
+use core::ops::Range;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use endseal_codec::frame::ReplayWindow;
+use endseal_crypto::peer_id::PeerId;
+use endseal_service::Trust;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+use tokio_postgres::Row;
+
+use self::link::{Link, Server, bytes, column, unsigned};
+use self::read::PostgresReader;
+use self::transaction::PostgresTransaction;
+use super::{
+    CHECKS, ChangeListener, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction,
+    OpenInvitation, Space, StorageError,
+};
+
+/// Version of `schema.sql`, in the table `meta`: raised with each change, as no other one is read.
+const VERSION: [u8; 4] = 1_u32.to_be_bytes();
+/// Key of the lock under which tables are made.
+const SCHEMA_LOCK: i64 = 0x6568_7562;
+/// Times that a transaction is repeated which has met another one.
+const REPEATS: u32 = 8;
+/// Time for which the sum of what waits is not read again.
+const SPACE: Duration = Duration::from_secs(5);
+
+/// The database of a hub on a PostgreSQL server.
+pub struct PostgresStore {
+    runtime: Runtime,
+    server: Server,
+    link: Option<Link>,
+    /// Numbers of messages that this process may use.
+    numbers: Range<i64>,
+    space: Option<(Instant, Space)>,
+    announcements: Option<mpsc::Sender<DeviceRow>>,
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The address can have a password.
+        f.debug_struct("PostgresStore").finish_non_exhaustive()
+    }
+}
+
+impl PostgresStore {
+    /// Opens the database of a hub, and makes its tables if there are none.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the address is not one of PostgreSQL, the server cannot be reached or
+    /// its certificate is not trusted, or the database is not that of a hub of this version.
+    pub fn open(url: &str, trust: Trust) -> Result<Self, StorageError> {
+        let server = Server::parse(url, trust)?;
+        let mut store = Self {
+            runtime: runtime()?,
+            server,
+            link: None,
+            numbers: 0..0,
+            space: None,
+            announcements: None,
+        };
+        store.run(async |link| {
+            let transaction = link.client.transaction().await?;
+            transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&SCHEMA_LOCK]).await?;
+            let sql = "SELECT to_regclass('meta') IS NOT NULL, to_regclass('delivery') IS NOT NULL";
+            let row = transaction.query_one(sql, &[]).await?;
+            match (column(&row, 0)?, column(&row, 1)?) {
+                (false, false) => {
+                    transaction.batch_execute(include_str!("postgres/schema.sql")).await?;
+                    let sql = "INSERT INTO meta (name, value) VALUES ('version', $1)";
+                    transaction.execute(sql, &[&&VERSION[..]]).await?;
+                }
+                (true, true) => {
+                    let sql = "SELECT value FROM meta WHERE name = 'version'";
+                    let row = transaction.query_opt(sql, &[]).await?;
+                    let row = row.ok_or(StorageError::Format("it is another database"))?;
+                    if column::<&[u8]>(&row, 0)? != VERSION {
+                        return Err(StorageError::Format("it has another version"));
+                    }
+                }
+                _ => return Err(StorageError::Format("it is another database")),
+            }
+            Ok(transaction.commit().await?)
+        })?;
+        Ok(store)
+    }
+
+    /// Runs statements, on a new connection if there is none or it has broken.
+    fn run<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Link) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        self.connect()?;
+        match &mut self.link {
+            Some(link) => self.runtime.block_on(work(link)),
+            None => Err(StorageError::Format("there is no connection")),
+        }
+    }
+
+    fn connect(&mut self) -> Result<(), StorageError> {
+        if self.link.as_ref().is_none_or(|link| link.client.is_closed()) {
+            self.link = Some(self.runtime.block_on(Link::open(&self.server))?);
+        }
+        Ok(())
+    }
+
+    /// Runs a transaction once.
+    fn attempt(
+        &mut self,
+        work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        self.connect()?;
+        let Self { runtime, link: Some(link), numbers, space, .. } = self else {
+            return Err(StorageError::Format("there is no connection"));
+        };
+        runtime.block_on(link.client.batch_execute("BEGIN"))?;
+        let mut transaction = PostgresTransaction::new(runtime, link, numbers);
+        let done = work(&mut transaction).and_then(|()| transaction.flush());
+        match done {
+            Ok(()) => {
+                let added = transaction.added;
+                runtime.block_on(link.client.batch_execute("COMMIT"))?;
+                if let Some((_, space)) = space {
+                    space.used = space.used.saturating_add_signed(added);
+                }
+                Ok(())
+            }
+            Err(cause) => {
+                if runtime.block_on(link.client.batch_execute("ROLLBACK")).is_err() {
+                    self.link = None;
+                }
+                Err(cause)
+            }
+        }
+    }
+}
+
+/// Makes the runtime of a thread, on which its connection works while it waits for an answer.
+fn runtime() -> Result<Runtime, StorageError> {
+    let runtime = Builder::new_current_thread().enable_io().enable_time().build();
+    runtime.map_err(|error| StorageError::Database(Box::new(error)))
+}
+
+/// Columns of a device, as [`device`] reads them.
+macro_rules! device_columns {
+    () => {
+        "SELECT id, peer, identity, certificate, revoked, seen, last, gap_count, gap_position,
+            frames, bytes, acknowledged, published, dropped, pending, invitation"
+    };
+}
+use device_columns;
+
+fn device(row: &Row) -> Result<DeviceState, StorageError> {
+    let window = match column::<Option<&[u8]>>(row, 5)? {
+        None => ReplayWindow::new(),
+        Some(seen) => {
+            let seen = seen.try_into();
+            ReplayWindow::from_bytes(
+                &seen.map_err(|_| StorageError::Format("a window has another length"))?,
+            )
+        }
+    };
+    Ok(DeviceState {
+        row: DeviceRow(column(row, 0)?),
+        peer: PeerId::from_bytes(&bytes(row, 1)?),
+        identity: bytes(row, 2)?,
+        certificate: column(row, 3)?,
+        is_revoked: unsigned(row, 4)? != 0,
+        window,
+        last: unsigned(row, 6)?,
+        gap: (unsigned(row, 7)?, unsigned(row, 8)?),
+        frames: unsigned(row, 9)?,
+        bytes: unsigned(row, 10)?,
+        acknowledged: unsigned(row, 11)?,
+        published: unsigned(row, 12)?,
+        dropped: unsigned(row, 13)?,
+        is_pending: unsigned(row, 14)? != 0,
+        invitation: column(row, 15)?,
+    })
+}
+
+impl HubStore for PostgresStore {
+    fn devices(&mut self) -> Result<Vec<DeviceState>, StorageError> {
+        self.run(async |link| {
+            let sql = concat!(device_columns!(), " FROM device ORDER BY id");
+            link.query(sql, &[]).await?.iter().map(device).collect()
+        })
+    }
+
+    fn transact(
+        &mut self,
+        work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        for repeat in 0..REPEATS {
+            match self.attempt(work) {
+                // The other process goes first, as it waits less.
+                Err(StorageError::Conflict) => {
+                    thread::sleep(Duration::from_millis(1 << repeat.min(6)));
+                }
+                result => return result,
+            }
+        }
+        self.attempt(work)
+    }
+
+    fn was_changed(&mut self) -> Result<bool, StorageError> {
+        // Others may have done so at any time.
+        Ok(true)
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn invitations(&mut self) -> Result<Vec<OpenInvitation>, StorageError> {
+        self.run(async |link| {
+            let sql =
+                "SELECT name, expires, uses FROM invitation WHERE uses > 0 ORDER BY name, expires";
+            let invitation = |row: &Row| {
+                let uses = u32::try_from(unsigned(row, 2)?).unwrap_or(u32::MAX);
+                Ok(OpenInvitation { name: column(row, 0)?, expires: unsigned(row, 1)?, uses })
+            };
+            link.query(sql, &[]).await?.iter().map(invitation).collect()
+        })
+    }
+
+    fn totals(&mut self) -> Result<Vec<([u8; 32], u64)>, StorageError> {
+        self.run(async |link| {
+            let sql = "SELECT sender, sum(bytes)::bigint FROM share GROUP BY sender";
+            let total = |row: &Row| Ok((bytes(row, 0)?, unsigned(row, 1)?));
+            link.query(sql, &[]).await?.iter().map(total).collect()
+        })
+    }
+
+    fn check(&mut self) -> Result<Vec<String>, StorageError> {
+        self.run(async |link| {
+            let mut wrong = Vec::new();
+            for (query, fault) in CHECKS {
+                let row = link.query_opt(query, &[]).await?;
+                let count = row.map_or(Ok(0), |row| column::<i64>(&row, 0))?;
+                if count > 0 {
+                    wrong.push(format!("{fault}: {count}"));
+                }
+            }
+            Ok(wrong)
+        })
+    }
+
+    fn listen(&mut self, listener: ChangeListener) -> Result<(), StorageError> {
+        self.announcements = Some(announce::start(self.server.clone(), listener)?);
+        Ok(())
+    }
+
+    fn announce(&mut self, devices: &[DeviceRow]) {
+        let Some(announcements) = &self.announcements else { return };
+        for device in devices {
+            let _ = announcements.try_send(*device);
+        }
+    }
+
+    /// The space that is used is what waits: deleted rows are used again, and the server does not
+    /// tell how much its disk has left.
+    fn space(&mut self) -> Result<Space, StorageError> {
+        if let Some((at, space)) = self.space
+            && at.elapsed() < SPACE
+        {
+            return Ok(space);
+        }
+        let space = self.run(async |link| {
+            let sql = "SELECT coalesce(sum(bytes), 0)::bigint FROM share";
+            let row = link.query_opt(sql, &[]).await?;
+            let used = row.map_or(Ok(0), |row| unsigned(&row, 0))?;
+            Ok(Space { used, unused: 0, free: u64::MAX })
+        })?;
+        self.space = Some((Instant::now(), space));
+        Ok(space)
+    }
+
+    fn shrink(&mut self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn reader(&self) -> Result<Box<dyn HubReader>, StorageError> {
+        Ok(Box::new(PostgresReader::open(&self.server)?))
+    }
+}

@@ -1,0 +1,142 @@
+//! A connection to a PostgreSQL server.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use endseal_service::Trust;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, Connection, Row, Socket, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::store::StorageError;
+
+/// Longest time for a connection, for a packet that is not acknowledged, and for a lock.
+const CONNECT: Duration = Duration::from_secs(5);
+const UNANSWERED: Duration = Duration::from_secs(10);
+/// A process that stops in a transaction must not keep its locks.
+const SETTINGS: &str = "SET lock_timeout = '10s'; SET statement_timeout = '60s';
+    SET idle_in_transaction_session_timeout = '10s'";
+
+/// The address of a database and the authorities that vouch for its server.
+#[derive(Clone)]
+pub(super) struct Server {
+    config: Config,
+    tls: MakeRustlsConnect,
+}
+
+type Driver = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
+
+impl Server {
+    /// Parses an address. TLS is needed except on this machine, or with `sslmode=disable`.
+    pub(super) fn parse(url: &str, trust: Trust) -> Result<Self, StorageError> {
+        let mut config: Config = url
+            .parse()
+            .map_err(|_| StorageError::Format("its address is not postgres://USER@HOST/NAME"))?;
+        let is_local = config.get_hosts().iter().all(|host| match host {
+            Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
+            Host::Unix(_) => true,
+        });
+        if config.get_ssl_mode() == SslMode::Prefer && !is_local {
+            config.ssl_mode(SslMode::Require);
+        }
+        config.connect_timeout(CONNECT).tcp_user_timeout(UNANSWERED).keepalives_idle(UNANSWERED);
+        // With several hosts, a replica is not taken for the server.
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        config.application_name("endseal-hub");
+        Ok(Self { config, tls: MakeRustlsConnect::new(trust.config()) })
+    }
+
+    /// Connects. The caller runs the second value.
+    pub(super) async fn connect(&self) -> Result<(Client, Driver), StorageError> {
+        Ok(self.config.connect(self.tls.clone()).await?)
+    }
+}
+
+/// A connection and its prepared statements.
+pub(super) struct Link {
+    pub(super) client: Client,
+    statements: HashMap<&'static str, Statement>,
+}
+
+impl Link {
+    pub(super) async fn open(server: &Server) -> Result<Self, StorageError> {
+        let (client, driver) = server.connect().await?;
+        // An error of the connection is that of its next statement.
+        tokio::spawn(async move { drop(driver.await) });
+        client.batch_execute(SETTINGS).await?;
+        Ok(Self { client, statements: HashMap::new() })
+    }
+
+    /// Returns a prepared statement.
+    pub(super) async fn prepare(&mut self, sql: &'static str) -> Result<Statement, StorageError> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(sql).await?;
+        self.statements.insert(sql, statement.clone());
+        Ok(statement)
+    }
+
+    pub(super) async fn query(
+        &mut self,
+        sql: &'static str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StorageError> {
+        let statement = self.prepare(sql).await?;
+        Ok(self.client.query(&statement, parameters).await?)
+    }
+
+    pub(super) async fn query_opt(
+        &mut self,
+        sql: &'static str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Option<Row>, StorageError> {
+        let statement = self.prepare(sql).await?;
+        Ok(self.client.query_opt(&statement, parameters).await?)
+    }
+
+    pub(super) async fn execute(
+        &mut self,
+        sql: &'static str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, StorageError> {
+        let statement = self.prepare(sql).await?;
+        Ok(self.client.execute(&statement, parameters).await?)
+    }
+}
+
+impl From<tokio_postgres::Error> for StorageError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        match error.code() {
+            Some(&SqlState::DISK_FULL) => Self::Full,
+            // Two transactions have met: deadlock, serialisation, or the same new row.
+            Some(
+                &SqlState::T_R_DEADLOCK_DETECTED
+                | &SqlState::T_R_SERIALIZATION_FAILURE
+                | &SqlState::UNIQUE_VIOLATION,
+            ) => Self::Conflict,
+            _ => Self::Database(Box::new(error)),
+        }
+    }
+}
+
+/// Reads a column.
+pub(super) fn column<'r, T>(row: &'r Row, at: usize) -> Result<T, StorageError>
+where
+    T: tokio_postgres::types::FromSql<'r>,
+{
+    Ok(row.try_get(at)?)
+}
+
+pub(super) fn unsigned(row: &Row, at: usize) -> Result<u64, StorageError> {
+    u64::try_from(column::<i64>(row, at)?).map_err(|_| StorageError::Format("a number is negative"))
+}
+
+pub(super) fn bytes<const N: usize>(row: &Row, at: usize) -> Result<[u8; N], StorageError> {
+    column::<&[u8]>(row, at)?
+        .try_into()
+        .map_err(|_| StorageError::Format("a value has another length"))
+}

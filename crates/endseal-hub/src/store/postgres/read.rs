@@ -1,0 +1,88 @@
+//! Reads of mailboxes in PostgreSQL.
+
+use endseal_crypto::peer_id::PeerId;
+use tokio::runtime::Runtime;
+
+use super::link::{Link, Server, column, unsigned};
+use super::{device, runtime};
+use crate::store::{Delivery, DeviceRow, DeviceState, HubReader, StorageError, StoreState, signed};
+
+pub(super) struct PostgresReader {
+    runtime: Runtime,
+    server: Server,
+    link: Option<Link>,
+}
+
+impl PostgresReader {
+    pub(super) fn open(server: &Server) -> Result<Self, StorageError> {
+        let mut reader = Self { runtime: runtime()?, server: server.clone(), link: None };
+        reader.run(async |_| Ok(()))?;
+        Ok(reader)
+    }
+
+    /// Runs statements, on a new connection if there is none or it has broken.
+    fn run<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Link) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        let Self { runtime, server, link } = self;
+        runtime.block_on(async {
+            if link.as_ref().is_none_or(|link| link.client.is_closed()) {
+                *link = Some(Link::open(server).await?);
+            }
+            match link {
+                Some(link) => work(link).await,
+                None => Err(StorageError::Format("there is no connection")),
+            }
+        })
+    }
+}
+
+impl HubReader for PostgresReader {
+    fn deliveries(
+        &mut self,
+        device: DeviceRow,
+        after: u64,
+        frames: u64,
+        bytes: u64,
+    ) -> Result<Vec<Delivery>, StorageError> {
+        let (after, frames, bytes) = (signed(after), signed(frames), signed(bytes));
+        self.run(async |link| {
+            let sql = "SELECT position, slot, frame FROM (
+                SELECT position, slot, message, sum(size) OVER (ORDER BY position) - size AS before
+                    FROM (SELECT position, slot, message, size FROM delivery
+                        WHERE device = $1 AND position > $2 ORDER BY position LIMIT $3) AS page
+                ) AS sized JOIN message ON message.id = sized.message
+                WHERE before < $4::bigint ORDER BY position";
+            let rows = link.query(sql, &[&device.0, &after, &frames, &bytes]).await?;
+            let delivery = |row| {
+                let (slot, frame) = (column(row, 1)?, column(row, 2)?);
+                Ok(Delivery { position: unsigned(row, 0)?, slot, frame })
+            };
+            rows.iter().map(delivery).collect()
+        })
+    }
+
+    fn devices(&mut self, peers: &[PeerId]) -> Result<Vec<DeviceState>, StorageError> {
+        let peers: Vec<&[u8]> = peers.iter().map(|peer| &peer.as_bytes()[..]).collect();
+        self.run(async |link| {
+            let sql = concat!(super::device_columns!(), " FROM device WHERE peer = ANY($1)");
+            link.query(sql, &[&peers]).await?.iter().map(device).collect()
+        })
+    }
+
+    fn state(&mut self) -> Result<StoreState, StorageError> {
+        self.run(async |link| {
+            let sql = "SELECT (SELECT min(oldest) FROM (SELECT
+                    (SELECT min(position) FROM delivery WHERE delivery.device = filled.device) AS oldest
+                    FROM (SELECT DISTINCT device FROM share) AS filled) AS all_oldest),
+                coalesce(sum(frames), 0)::bigint, coalesce(sum(bytes), 0)::bigint,
+                pg_database_size(current_database()) FROM share";
+            let row = link.query_opt(sql, &[]).await?;
+            let row = row.ok_or(StorageError::Format("a sum has no row"))?;
+            let oldest = column::<Option<i64>>(&row, 0)?.map(|_| unsigned(&row, 0)).transpose()?;
+            let (frames, waiting) = (unsigned(&row, 1)?, unsigned(&row, 2)?);
+            Ok(StoreState { oldest, frames, waiting, bytes: unsigned(&row, 3)? })
+        })
+    }
+}

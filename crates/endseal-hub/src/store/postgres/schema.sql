@@ -1,0 +1,31 @@
+CREATE TABLE meta (name text PRIMARY KEY, value bytea NOT NULL);
+CREATE TABLE invitation (token bytea PRIMARY KEY, name text NOT NULL, expires bigint NOT NULL,
+    uses bigint NOT NULL);
+CREATE TABLE person (identity bytea PRIMARY KEY, record bytea NOT NULL,
+    removed bigint NOT NULL DEFAULT 0);
+CREATE SEQUENCE device_id;
+CREATE TABLE device (id bigint PRIMARY KEY, peer bytea NOT NULL UNIQUE, identity bytea NOT NULL,
+    certificate bytea NOT NULL, invitation text NOT NULL, revoked bigint NOT NULL,
+    pending bigint NOT NULL, seen bytea, last bigint NOT NULL, gap_count bigint NOT NULL,
+    gap_position bigint NOT NULL, frames bigint NOT NULL, bytes bigint NOT NULL,
+    acknowledged bigint NOT NULL, published bigint NOT NULL, dropped bigint NOT NULL);
+CREATE INDEX device_of ON device (identity);
+CREATE TABLE share (device bigint NOT NULL, sender bytea NOT NULL, frames bigint NOT NULL,
+    bytes bigint NOT NULL, PRIMARY KEY (device, sender));
+CREATE TABLE put (device bigint NOT NULL, slot bigint NOT NULL, digest bytea NOT NULL,
+    PRIMARY KEY (device, slot));
+-- A process takes numbers of messages in blocks.
+CREATE SEQUENCE message_id INCREMENT 1024;
+CREATE TABLE message (id bigint PRIMARY KEY, sender bigint NOT NULL, targets bigint NOT NULL,
+    mailboxes bigint NOT NULL, frame bytea NOT NULL);
+-- Frames are encrypted: to compress them costs time and gains nothing.
+ALTER TABLE message ALTER frame SET STORAGE EXTERNAL;
+CREATE TABLE delivery (device bigint NOT NULL, position bigint NOT NULL, message bigint NOT NULL,
+    slot bytea NOT NULL, size bigint NOT NULL, PRIMARY KEY (device, position));
+CREATE SEQUENCE prekey_id;
+CREATE TABLE prekey (id bigint PRIMARY KEY, device bigint NOT NULL, one_time bigint NOT NULL,
+    bundle bytea NOT NULL, UNIQUE (device, bundle));
+CREATE TABLE taken (device bigint NOT NULL, asker bigint NOT NULL, time bigint NOT NULL,
+    PRIMARY KEY (device, asker));
+CREATE INDEX taken_by ON taken (asker);
+CREATE TABLE given (device bigint NOT NULL, digest bytea NOT NULL, PRIMARY KEY (device, digest));

@@ -1,0 +1,68 @@
+//! The database of a test: a file, or a new database on the server that
+//! `ENDSEAL_TEST_POSTGRES` names (`tests/hub/run --engine postgres`).
+
+use std::env;
+use std::path::PathBuf;
+use std::thread;
+
+use endseal_crypto::random::{OsRandom, Random as _};
+use endseal_hub::{HubStore, PostgresStore, SqliteStore};
+use endseal_service::Trust;
+use endseal_testing::Scratch;
+use tokio_postgres::NoTls;
+
+pub(crate) enum Database {
+    Sqlite(PathBuf),
+    /// Its address.
+    Postgres(String),
+}
+
+impl Database {
+    pub(crate) fn new(folder: &Scratch) -> Self {
+        match env::var("ENDSEAL_TEST_POSTGRES") {
+            Ok(server) => Self::Postgres(create(&server)),
+            Err(_) => Self::Sqlite(folder.path("hub.db")),
+        }
+    }
+
+    pub(crate) fn open(&self) -> Box<dyn HubStore> {
+        match self {
+            Self::Sqlite(path) => Box::new(SqliteStore::open(path).unwrap()),
+            Self::Postgres(url) => Box::new(PostgresStore::open(url, Trust::public()).unwrap()),
+        }
+    }
+
+    /// Returns the number in the first column of a query for a peer, `$1`.
+    pub(crate) fn count(&self, sql: &str, peer: &[u8]) -> i64 {
+        match self {
+            Self::Sqlite(path) => {
+                let database = rusqlite::Connection::open(path).unwrap();
+                database.query_row(sql, [peer], |row| row.get(0)).unwrap()
+            }
+            Self::Postgres(url) => blocking(async {
+                let (client, driver) = tokio_postgres::connect(url, NoTls).await.unwrap();
+                tokio::spawn(driver);
+                client.query_one(sql, &[&peer]).await.unwrap().get(0)
+            }),
+        }
+    }
+}
+
+/// Makes a database on a server, and returns its address.
+fn create(server: &str) -> String {
+    let mut number = [0; 8];
+    OsRandom.fill(&mut number).unwrap();
+    let name = format!("test_{:016x}", u64::from_le_bytes(number));
+    blocking(async {
+        let (client, driver) = tokio_postgres::connect(server, NoTls).await.unwrap();
+        tokio::spawn(driver);
+        client.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+    });
+    format!("{server}/{name}")
+}
+
+/// Runs a future on a thread of its own, as the test may have a runtime on this one.
+fn blocking<T: Send>(work: impl Future<Output = T> + Send) -> T {
+    let run = || tokio::runtime::Runtime::new().unwrap().block_on(work);
+    thread::scope(|scope| scope.spawn(run).join().unwrap())
+}
