@@ -15,7 +15,7 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_service::Trust;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
-use tokio_postgres::Row;
+use tokio_postgres::{Config, Row};
 
 use self::link::{Link, Server, bytes, column, unsigned};
 use self::read::PostgresReader;
@@ -92,6 +92,12 @@ impl PostgresStore {
             Ok(transaction.commit().await?)
         })?;
         Ok(store)
+    }
+
+    /// Returns true if an address has a password.
+    #[must_use]
+    pub fn has_password(url: &str) -> bool {
+        url.parse::<Config>().is_ok_and(|it| it.get_password().is_some())
     }
 
     /// Runs statements, on a new connection if there is none or it has broken.

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use endseal_hub::SqliteStore;
 use endseal_node::FileError;
 
 use super::place::{self, Place};
@@ -24,7 +25,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let store = args.place.open(ctx)?.store()?;
+    let database = args.place.open(ctx)?.database()?;
+    let store = SqliteStore::open_existing(&database).map_err(|error| place::storage(&error))?;
     if args.file.symlink_metadata().is_ok() {
         return Err(FileError::Exists(args.file.clone()).into());
     }

@@ -15,7 +15,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let store = args.place.open(ctx)?.store()?;
+    let mut store = args.place.store(ctx)?;
     let wrong = store.check().map_err(|error| place::storage(&error))?;
     let list = wrong.iter().map(|fault| Value::from(fault.as_str())).collect();
     let json = json::object([("faults", Value::Array(list))]);

@@ -2,7 +2,6 @@
 
 use core::fmt::Write as _;
 
-use endseal_hub::HubStore as _;
 use endseal_keyring::Name;
 
 use super::place::{self, Place};
@@ -22,7 +21,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let mut store = args.place.open(ctx)?.store()?;
+    let mut store = args.place.store(ctx)?;
     if let Some(name) = &args.revoke {
         let mut revoked = 0;
         let done = store.transact(&mut |transaction| {

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use endseal_crypto::random::{OsRandom, Random as _};
 use endseal_crypto::secret::Zeroizing;
-use endseal_hub::HubStore as _;
 use endseal_keyring::{Invitation, Inviter, JoinToken, Name};
 use endseal_node::{AtomicFile, Existing, FileError, Readers};
 
@@ -51,7 +50,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let folder = args.place.open(ctx)?;
-    let (key, mut store) = (folder.key()?, folder.store()?);
+    let (key, mut store) = (folder.key()?, args.place.store_of(&folder)?);
     let path = args.output.as_deref().filter(|path| path.as_os_str() != DASH);
     // Create the file before the invitation, which would stay valid if the file failed.
     let file = path.map(|path| AtomicFile::create(path, Existing::Keep, Readers::Owner));

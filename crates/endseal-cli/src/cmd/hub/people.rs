@@ -4,7 +4,6 @@ use core::fmt::Write as _;
 
 use endseal_crypto::ed25519;
 use endseal_crypto::identity::PublicIdentity;
-use endseal_hub::HubStore as _;
 use endseal_keyring::device::Certificate;
 use endseal_keyring::{IdentityText, PeerIdText};
 
@@ -21,7 +20,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let mut store = args.place.open(ctx)?.store()?;
+    let mut store = args.place.store(ctx)?;
     let mut devices = store.devices().map_err(|error| place::storage(&error))?;
     devices.sort_by_key(|device| (device.identity, device.row));
     let (mut text, mut list, mut last) = (String::new(), Vec::new(), None);

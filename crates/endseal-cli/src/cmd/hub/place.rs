@@ -1,27 +1,79 @@
-//! The folder of a hub: its key and its database.
+//! The folder of a hub, with its key, and its database.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
-use endseal_hub::{SqliteStore, StorageError};
+use endseal_crypto::secret::Zeroizing;
+use endseal_hub::{HubStore, PostgresStore, SqliteStore, StorageError};
 use endseal_keyring::IdentityFile;
 use endseal_node::{Existing, FileError, Home, IdentityError};
+use endseal_service::Trust;
 use endseal_transport::TransportKey;
 
 use crate::ctx::Ctx;
 use crate::failure::{Failure, Kind};
 
 const DATABASE: &str = "hub.db";
+/// Environment variable with the address of a PostgreSQL database.
+const VARIABLE: &str = "ENDSEAL_HUB_DATABASE";
 
-/// Option that names the folder of a hub.
+/// Options that name the folder of a hub and its database.
 #[derive(clap::Args, Debug)]
 pub(super) struct Place {
     /// Folder of the hub's key and database [default: hub in the state directory]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    #[command(flatten)]
+    server: Server,
+}
+
+/// Options that name a database on a server.
+#[derive(clap::Args, Debug)]
+pub(super) struct Server {
+    /// Database in PostgreSQL, postgres://USER@HOST/NAME [default: a file in the folder]
+    ///
+    /// Several hubs with the same key can serve from it. An address with a password goes into the
+    /// environment variable ENDSEAL_HUB_DATABASE. TLS is required except on this machine.
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// PEM file with the authorities that vouch for the server, beside the public ones
+    #[arg(long, value_name = "FILE")]
+    database_ca: Option<PathBuf>,
+}
+
+impl Server {
+    /// Returns the address of the database. `None` for a file in the folder.
+    fn url(&self, ctx: &Ctx) -> Result<Option<Zeroizing<String>>, Failure> {
+        if let Some(url) = &self.database {
+            if PostgresStore::has_password(url) {
+                let text = "other users of the machine can read a password in an argument";
+                let hint = format!("set the environment variable {VARIABLE} to the address");
+                return Err(Failure::usage(text).hint(hint));
+            }
+            return Ok(Some(Zeroizing::new(url.clone())));
+        }
+        let variable = (ctx.environment)(VARIABLE).filter(|it| !it.is_empty());
+        let url = variable.map(|it| it.into_string().map(Zeroizing::new));
+        let refused = || Failure::usage(format!("{VARIABLE} is not valid UTF-8"));
+        url.transpose().map_err(|_| refused())
+    }
+
+    /// Opens a database on a server.
+    pub(super) fn open(&self, url: &str) -> Result<Box<dyn HubStore>, Failure> {
+        let mut trust = Trust::public();
+        if let Some(path) = &self.database_ca {
+            let pem = fs::read(path).map_err(|source| FileError::io("read", path, source))?;
+            trust = trust.with_authorities(&pem).map_err(|error| {
+                let text = format!("'{}' cannot be used", path.display());
+                Failure::new(Kind::Configuration, text).because(&error)
+            })?;
+        }
+        let opened = PostgresStore::open(url, trust).map_err(|error| storage(&error))?;
+        Ok(Box::new(opened))
+    }
 }
 
 impl Place {
@@ -37,7 +89,7 @@ impl Place {
         let home = Home::open(&self.path(ctx)?).map_err(|error| {
             Failure::from(error).hint("endseal hub serve makes a hub where there is none")
         })?;
-        Ok(Folder(home))
+        Ok(Folder { home, url: self.server.url(ctx)? })
     }
 
     /// Opens the folder of a hub, and creates it with a new key if it does not exist.
@@ -46,27 +98,34 @@ impl Place {
             // Otherwise the parents of the folder get the permissions of the umask.
             Home::create(&ctx.home_path()?)?;
         }
-        let folder = Folder(Home::create(&self.path(ctx)?)?);
-        let lock = folder.0.lock()?;
-        if let Err(IdentityError::Missing(_)) = folder.0.identity() {
+        let url = self.server.url(ctx)?;
+        let folder = Folder { home: Home::create(&self.path(ctx)?)?, url };
+        let lock = folder.home.lock()?;
+        if let Err(IdentityError::Missing(_)) = folder.home.identity() {
             let made = Identity::generate(&mut OsRandom);
             let identity = made.map_err(|error| Failure::of(Kind::Environment, &error))?;
             let file = IdentityFile::seal_without_passphrase(&identity, &mut OsRandom)?;
             // The database is made first: without it, a hub that has a key does not start.
-            SqliteStore::open(&folder.database()).map_err(|error| storage(&error))?;
-            folder.0.store_identity(&file, Existing::Keep, &lock)?;
+            if folder.url.is_none() {
+                SqliteStore::open(&folder.file()).map_err(|error| storage(&error))?;
+            }
+            folder.home.store_identity(&file, Existing::Keep, &lock)?;
         }
         Ok(folder)
     }
 }
 
-/// Folder of a hub, with its key and database.
-pub(super) struct Folder(Home);
+/// Folder of a hub, with its key, and the place of its database.
+pub(super) struct Folder {
+    home: Home,
+    /// Address of the database. `None` for a file in the folder.
+    url: Option<Zeroizing<String>>,
+}
 
 impl Folder {
     /// Reads the hub's key, from which its peer id is derived.
     pub(super) fn key(&self) -> Result<TransportKey, Failure> {
-        let identity = self.0.identity()?.open_without_passphrase()?;
+        let identity = self.home.identity()?.open_without_passphrase()?;
         let identity = identity.ok_or_else(|| {
             Failure::new(Kind::Configuration, "the hub's key is under a passphrase")
         })?;
@@ -76,7 +135,7 @@ impl Folder {
     /// Locks the folder, so that no second hub serves from it. The lock lasts until the file is
     /// dropped.
     pub(super) fn occupy(&self) -> Result<File, Failure> {
-        let path = self.0.path().join("serving");
+        let path = self.home.path().join("serving");
         let mut options = OpenOptions::new();
         let file = options.create(true).truncate(false).write(true).mode(0o600).open(&path);
         let file = file.map_err(|source| FileError::io("open", &path, source))?;
@@ -89,13 +148,43 @@ impl Folder {
         }
     }
 
-    pub(super) fn database(&self) -> PathBuf {
-        self.0.path().join(DATABASE)
+    /// Path of the database, if it is a file.
+    fn file(&self) -> PathBuf {
+        self.home.path().join(DATABASE)
     }
 
-    /// Opens the database, which must be there.
-    pub(super) fn store(&self) -> Result<SqliteStore, Failure> {
-        SqliteStore::open_existing(&self.database()).map_err(|error| storage(&error))
+    /// Returns the path of the database, for what is done with files alone.
+    pub(super) fn database(&self) -> Result<PathBuf, Failure> {
+        match &self.url {
+            None => Ok(self.file()),
+            Some(_) => {
+                let text = "the database is on a PostgreSQL server, which has its own tools";
+                Err(Failure::new(Kind::Refused, text).hint("pg_dump and pg_restore: docs/operate.md"))
+            }
+        }
+    }
+
+    /// True if the database is a file.
+    pub(super) fn has_file(&self) -> bool {
+        self.url.is_none()
+    }
+}
+
+impl Place {
+    /// Opens the database of a hub, which must be there.
+    pub(super) fn store(&self, ctx: &Ctx) -> Result<Box<dyn HubStore>, Failure> {
+        self.store_of(&self.open(ctx)?)
+    }
+
+    /// Opens the database of the hub in a folder.
+    pub(super) fn store_of(&self, folder: &Folder) -> Result<Box<dyn HubStore>, Failure> {
+        match &folder.url {
+            Some(url) => self.server.open(url),
+            None => {
+                let store = SqliteStore::open_existing(&folder.file());
+                Ok(Box::new(store.map_err(|error| storage(&error))?))
+            }
+        }
     }
 }
 

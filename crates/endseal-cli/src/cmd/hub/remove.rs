@@ -1,6 +1,6 @@
 //! `endseal hub remove`: puts a person or a device out.
 
-use endseal_hub::{DeviceState, HubStore as _};
+use endseal_hub::DeviceState;
 use endseal_keyring::{IdentityText, PeerIdText};
 
 use super::place::{self, Place};
@@ -24,7 +24,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let mut store = args.place.open(ctx)?.store()?;
+    let mut store = args.place.store(ctx)?;
     let devices = store.devices().map_err(|error| place::storage(&error))?;
     let mut persons = Vec::new();
     let named: Vec<DeviceState> = if let Ok(peer) = args.who.parse::<PeerIdText>() {

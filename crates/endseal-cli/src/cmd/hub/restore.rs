@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use endseal_hub::SqliteStore;
+use endseal_hub::{HubStore as _, SqliteStore};
 use endseal_node::FileError;
 
 use super::backup::Part;
@@ -28,8 +28,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let folder = args.place.open(ctx)?;
+    let database = folder.database()?;
     let _occupied = folder.occupy()?;
-    let database = folder.database();
     let part = Part::create(&database)?;
     let copied = fs::copy(&args.file, &part.0);
     copied.map_err(|source| FileError::io("read", &args.file, source))?;
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             return Err(refuse(fault));
         }
         let forgotten = copy.forget_single_use().map_err(|error| place::storage(&error))?;
-        let devices = endseal_hub::HubStore::devices(&mut copy);
+        let devices = copy.devices();
         let devices = devices.map_err(|error| place::storage(&error))?.len();
         copy.into_one_file().map_err(|error| place::storage(&error))?;
         (forgotten.0, forgotten.1, devices)

@@ -39,9 +39,11 @@ pub(super) struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate: u32,
     /// MiB that the database may have; above it, texts are refused [default: no limit]
+    ///
+    /// In PostgreSQL, what waits is counted.
     #[arg(long, value_name = "MIB")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
-    database: Option<u64>,
+    capacity: Option<u64>,
     /// MiB that are kept free on the disk
     ///
     /// While less is free, texts are refused. What waits is still delivered and deleted, which
@@ -76,8 +78,9 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             .map_err(|error| network::bind(args.listen, &BindError::Socket(error)))?;
     }
     let folder = args.place.make(ctx)?;
-    let _occupied = folder.occupy()?;
-    let (key, store) = (folder.key()?, folder.store()?);
+    // Several hubs may serve from one server.
+    let _occupied = folder.has_file().then(|| folder.occupy()).transpose()?;
+    let (key, store) = (folder.key()?, args.place.store_of(&folder)?);
     let level = if ctx.global.quiet { Level::Off } else { args.log };
     let _log = log::start(level).map_err(|error| {
         Failure::new(Kind::Environment, "the log cannot be written").because(&error)
@@ -91,7 +94,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         let mut limits = HubLimits::default();
         limits.rate = args.rate;
         limits.reserve = args.reserve << 20;
-        limits.database_bytes = args.database.map_or(u64::MAX, |it| it << 20);
+        limits.database_bytes = args.capacity.map_or(u64::MAX, |it| it << 20);
         limits.retention = args.retention;
         limits.invites_devices = args.invite_devices;
         limits.burst = limits.burst.max(args.rate);

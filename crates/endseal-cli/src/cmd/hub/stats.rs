@@ -1,6 +1,5 @@
 //! `endseal hub stats`: counts persons, devices and waiting frames.
 
-use endseal_hub::HubStore as _;
 
 use super::place::{self, Place};
 use crate::ctx::{Ctx, Outcome};
@@ -15,7 +14,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
-    let mut store = args.place.open(ctx)?.store()?;
+    let mut store = args.place.store(ctx)?;
     let devices = store.devices().map_err(|error| place::storage(&error))?;
     let registered: Vec<_> = devices.iter().filter(|device| !device.is_revoked).collect();
     let mut people: Vec<_> = registered.iter().map(|device| device.identity).collect();
