@@ -32,7 +32,7 @@ pub use service::Hub;
 #[cfg(feature = "postgres")]
 pub use store::PostgresStore;
 pub use store::{
-    ChangeListener, Deleted, DeletedShare, Delivery, DeviceRow, DeviceState, HubReader, HubStore,
-    HubTransaction, Mailbox, OpenInvitation, Outdated, ShareChange, Space, SqliteStore,
-    StorageError, StoreState,
+    Cell, ChangeListener, ColumnType, Deleted, DeletedShare, Delivery, DeviceRow, DeviceState,
+    HubReader, HubStore, HubTransaction, Importer, Mailbox, Migrations, OpenInvitation, Outdated,
+    ShareChange, Space, SqliteStore, StorageError, StoreState, Table, migrate,
 };

@@ -38,7 +38,7 @@ use crate::error::ServeError;
 use crate::limits::HubLimits;
 use crate::metrics::Metrics;
 use crate::reader::{self, Read};
-use crate::store::HubStore;
+use crate::store::{HubStore, StorageError};
 use crate::writer;
 
 /// KiB of frames that may wait for their commit.
@@ -104,14 +104,19 @@ impl Hub {
         address: SocketAddr,
         key: &TransportKey,
         policy: Policy,
-        store: Box<dyn HubStore>,
+        mut store: Box<dyn HubStore>,
         limits: HubLimits,
     ) -> Result<Self, ServeError> {
         let is_shared = store.is_shared();
         let directory = Directory::default();
         let metrics = Arc::new(Metrics::default());
         let budgets = Arc::new(Budgets::new(&limits));
+        let hub = key.peer_id();
         let start = || {
+            if store.is_retired() {
+                return Err(StorageError::Retired.into());
+            }
+            store.transact(&mut |transaction| transaction.claim(&hub))?;
             let reads = reader::start(store.reader()?, directory.clone())?;
             let (known, reading) = (directory.clone(), reads.clone());
             let (of_all, counted) = (Arc::clone(&budgets), Arc::clone(&metrics));

@@ -1,8 +1,11 @@
 //! The storage of a hub.
 
+mod migration;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
+
+pub use migration::{Cell, ColumnType, Importer, Migrations, Table, migrate};
 
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
@@ -246,6 +249,43 @@ pub trait HubStore: Send + 'static {
     /// [`StorageError`] if the database cannot be written.
     fn shrink(&mut self) -> Result<(), StorageError>;
 
+    /// Reads all rows of a table, with the columns that [`Table::columns`] names.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the table cannot be read, and the error of `each`.
+    fn export(
+        &mut self,
+        table: &Table,
+        each: &mut dyn FnMut(Vec<Cell>) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError>;
+
+    /// Fills the tables of an empty database in one transaction, which notes the token. `fill` is
+    /// called once; it writes the rows of one table after the other.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database has rows, and if it cannot be written; also the error of
+    /// `fill`.
+    fn import(
+        &mut self,
+        token: &[u8; 16],
+        fill: &mut dyn FnMut(&mut dyn Importer) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError>;
+
+    /// Returns the tokens of the migrations from and to this database.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn migrations(&mut self) -> Result<Migrations, StorageError>;
+
+    /// Returns true if the database was copied to another one, so that no hub may serve from it.
+    fn is_retired(&self) -> bool;
+
+    /// Marks the database as one that was copied to another one, so that no hub serves from it.
+    ///
+    /// # Errors
+    /// [`StorageError`] if a hub serves from it, or it cannot be written.
+    fn retire(&mut self, token: &[u8; 16]) -> Result<(), StorageError>;
+
     /// Opens another connection, which reads while the writer works.
     ///
     /// # Errors
@@ -280,6 +320,10 @@ pub trait HubReader: Send {
     /// [`StorageError`] if the database cannot be read.
     fn state(&mut self) -> Result<StoreState, StorageError>;
 }
+
+/// Names in the table `meta`: the time of the expiry clock, and the peer id of the hub.
+const TIME: &str = "time";
+const HUB: &str = "hub";
 
 /// Changes that become durable together.
 pub trait HubTransaction {
@@ -323,17 +367,48 @@ pub trait HubTransaction {
     /// [`StorageError`] if the database cannot be written.
     fn change_shares(&mut self, changes: &[ShareChange]) -> Result<(), StorageError>;
 
+    /// Returns a value of the table `meta`. `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be read.
+    fn meta(&mut self, name: &str) -> Result<Option<Vec<u8>>, StorageError>;
+
+    /// Writes a value of the table `meta`.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be written.
+    fn set_meta(&mut self, name: &str, value: &[u8]) -> Result<(), StorageError>;
+
     /// Returns the latest time that was noted with [`Self::note_time`]; 0 if there is none.
     ///
     /// # Errors
     /// [`StorageError`] if the database cannot be read.
-    fn noted_time(&mut self) -> Result<u64, StorageError>;
+    fn noted_time(&mut self) -> Result<u64, StorageError> {
+        let Some(value) = self.meta(TIME)? else { return Ok(0) };
+        let value = value.try_into();
+        let value = value.map_err(|_| StorageError::Format("its time cannot be read"))?;
+        Ok(u64::from_le_bytes(value))
+    }
 
     /// Notes the time up to which the hub trusts the clock.
     ///
     /// # Errors
     /// [`StorageError`] if the database cannot be written.
-    fn note_time(&mut self, time: u64) -> Result<(), StorageError>;
+    fn note_time(&mut self, time: u64) -> Result<(), StorageError> {
+        self.set_meta(TIME, &time.to_le_bytes())
+    }
+
+    /// Makes this the database of the hub with a peer id, unless it is that of another hub.
+    ///
+    /// # Errors
+    /// [`StorageError::OtherHub`] if it is, and [`StorageError`] if it cannot be read or written.
+    fn claim(&mut self, hub: &PeerId) -> Result<(), StorageError> {
+        match self.meta(HUB)? {
+            Some(owner) if owner == hub.as_bytes() => Ok(()),
+            Some(_) => Err(StorageError::OtherHub),
+            None => self.set_meta(HUB, hub.as_bytes()),
+        }
+    }
 
     /// Adds a message of a sender that will be delivered to this number of mailboxes. Returns its
     /// number.
@@ -563,6 +638,12 @@ pub enum StorageError {
     Full,
     /// It is not the database of a hub, or has another version.
     Format(&'static str),
+    /// It was copied to another database (`endseal hub migrate`), from which the hub serves.
+    Retired,
+    /// It is the database of a hub with another key.
+    OtherHub,
+    /// A migration is not possible for this reason.
+    Migration(&'static str),
     /// The transaction has met another one, and can be repeated.
     Conflict,
     /// The database failed for another reason.
@@ -583,6 +664,9 @@ impl fmt::Display for StorageError {
         match self {
             Self::Full => f.write_str("the disk is full"),
             Self::Format(cause) => write!(f, "it is not the database of a hub: {cause}"),
+            Self::Retired => f.write_str("it was moved to another database"),
+            Self::OtherHub => f.write_str("it belongs to a hub with another key"),
+            Self::Migration(cause) => f.write_str(cause),
             Self::Conflict => f.write_str("other transactions were faster each time"),
             Self::Database(error) => {
                 write!(f, "the database failed: {error}")?;

@@ -4,6 +4,7 @@ mod backup;
 mod check;
 mod invitations;
 mod invite;
+mod migrate;
 mod people;
 mod place;
 mod remove;
@@ -37,6 +38,7 @@ enum Command {
     Stats(stats::Args),
     Backup(backup::Args),
     Restore(restore::Args),
+    Migrate(migrate::Args),
     Check(check::Args),
 }
 
@@ -50,6 +52,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Stats(args) => stats::run(args, ctx),
         Command::Backup(args) => backup::run(args, ctx),
         Command::Restore(args) => restore::run(args, ctx),
+        Command::Migrate(args) => migrate::run(args, ctx),
         Command::Check(args) => check::run(args, ctx),
     }
 }

@@ -1,6 +1,7 @@
 //! Storage in PostgreSQL, for several processes of one hub.
 
 mod announce;
+mod copy;
 mod link;
 mod read;
 mod transaction;
@@ -21,8 +22,8 @@ use self::link::{Link, Server, bytes, column, unsigned};
 use self::read::PostgresReader;
 use self::transaction::PostgresTransaction;
 use super::{
-    CHECKS, ChangeListener, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction,
-    OpenInvitation, Space, StorageError,
+    CHECKS, Cell, ChangeListener, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction,
+    Importer, Migrations, OpenInvitation, Space, StorageError, Table,
 };
 
 /// Version of `schema.sql`, in the table `meta`: raised with each change, as no other one is read.
@@ -43,6 +44,8 @@ pub struct PostgresStore {
     numbers: Range<i64>,
     space: Option<(Instant, Space)>,
     announcements: Option<mpsc::Sender<DeviceRow>>,
+    /// True if the database was copied to another one.
+    is_retired: bool,
 }
 
 impl fmt::Debug for PostgresStore {
@@ -53,13 +56,14 @@ impl fmt::Debug for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Opens the database of a hub, and makes its tables if there are none.
+    /// Opens the database of a hub, and makes its tables if there are none. The password is used if
+    /// the address has none.
     ///
     /// # Errors
     /// [`StorageError`] if the address is not one of PostgreSQL, the server cannot be reached or
     /// its certificate is not trusted, or the database is not that of a hub of this version.
-    pub fn open(url: &str, trust: Trust) -> Result<Self, StorageError> {
-        let server = Server::parse(url, trust)?;
+    pub fn open(url: &str, password: Option<&str>, trust: Trust) -> Result<Self, StorageError> {
+        let server = Server::parse(url, password, trust)?;
         let mut store = Self {
             runtime: runtime()?,
             server,
@@ -67,6 +71,7 @@ impl PostgresStore {
             numbers: 0..0,
             space: None,
             announcements: None,
+            is_retired: false,
         };
         store.run(async |link| {
             let transaction = link.client.transaction().await?;
@@ -91,6 +96,7 @@ impl PostgresStore {
             }
             Ok(transaction.commit().await?)
         })?;
+        store.is_retired = store.migrations()?.retired_by.is_some();
         Ok(store)
     }
 
@@ -292,6 +298,68 @@ impl HubStore for PostgresStore {
     }
 
     fn shrink(&mut self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn export(
+        &mut self,
+        table: &Table,
+        each: &mut dyn FnMut(Vec<Cell>) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        self.connect()?;
+        let Self { runtime, link: Some(link), .. } = self else {
+            return Err(StorageError::Format("there is no connection"));
+        };
+        copy::export(runtime, link, table, each)
+    }
+
+    fn import(
+        &mut self,
+        token: &[u8; 16],
+        fill: &mut dyn FnMut(&mut dyn Importer) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        self.connect()?;
+        let Self { runtime, link: Some(link), .. } = self else {
+            return Err(StorageError::Format("there is no connection"));
+        };
+        let imported = copy::import(runtime, link, token, fill);
+        if imported.is_err() {
+            // What was written is taken back with the connection.
+            self.link = None;
+        }
+        imported
+    }
+
+    fn migrations(&mut self) -> Result<Migrations, StorageError> {
+        self.run(async |link| {
+            let filled_by = copy::token(link, "filled_by").await?;
+            let retired_by = copy::token(link, "retired_by").await?;
+            Ok(Migrations { filled_by, retired_by })
+        })
+    }
+
+    fn is_retired(&self) -> bool {
+        self.is_retired
+    }
+
+    fn retire(&mut self, token: &[u8; 16]) -> Result<(), StorageError> {
+        if self.is_retired {
+            return Ok(());
+        }
+        self.run(async |link| {
+            let sql = "INSERT INTO meta (name, value) VALUES ('retired_by', $1)";
+            link.execute(sql, &[&&token[..]]).await?;
+            // A hub that starts now is refused; those that run hold a connection.
+            let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+                AND application_name = 'endseal-hub' AND pid <> pg_backend_pid()";
+            let row = link.query_opt(sql, &[]).await?;
+            if row.map_or(Ok(0), |row| column::<i64>(&row, 0))? > 0 {
+                link.execute("DELETE FROM meta WHERE name = 'retired_by'", &[]).await?;
+                return Err(StorageError::Migration("a hub serves from the database"));
+            }
+            Ok(())
+        })?;
+        self.is_retired = true;
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Storage in SQLite.
 
+mod copy;
 mod read;
 mod transaction;
 
@@ -15,8 +16,8 @@ use rusqlite::{Connection, OpenFlags, Row};
 use self::read::SqliteReader;
 use self::transaction::SqliteTransaction;
 use super::{
-    CHECKS, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, OpenInvitation, Space,
-    StorageError,
+    CHECKS, Cell, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, Importer, Migrations,
+    OpenInvitation, Space, StorageError, Table,
 };
 
 /// The application id of the file: "ehub" in ASCII.
@@ -51,6 +52,8 @@ pub struct SqliteStore {
     connection: Connection,
     /// SQLite's count of the changes of others, as it was read last.
     version: Option<i64>,
+    /// True if the database was copied to another one.
+    is_retired: bool,
 }
 
 impl SqliteStore {
@@ -81,7 +84,8 @@ impl SqliteStore {
             _ => return Err(StorageError::Format("it is another database")),
         }
         transaction.commit()?;
-        Ok(Self { path: path.to_owned(), connection, version: None })
+        let retired_by = copy::token(&connection, "retired_by")?;
+        Ok(Self { path: path.to_owned(), connection, version: None, is_retired: retired_by.is_some() })
     }
 
     /// Opens the database of a hub, which must exist: an empty one in the place of one that is gone
@@ -268,6 +272,39 @@ impl HubStore for SqliteStore {
             // Each step gives one page back.
             while rows.next()?.is_some() {}
         }
+        Ok(())
+    }
+
+    fn export(
+        &mut self,
+        table: &Table,
+        each: &mut dyn FnMut(Vec<Cell>) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        copy::export(&self.connection, table, each)
+    }
+
+    fn import(
+        &mut self,
+        token: &[u8; 16],
+        fill: &mut dyn FnMut(&mut dyn Importer) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        copy::import(&mut self.connection, token, fill)
+    }
+
+    fn migrations(&mut self) -> Result<Migrations, StorageError> {
+        let filled_by = copy::token(&self.connection, "filled_by")?;
+        let retired_by = copy::token(&self.connection, "retired_by")?;
+        Ok(Migrations { filled_by, retired_by })
+    }
+
+    fn is_retired(&self) -> bool {
+        self.is_retired
+    }
+
+    fn retire(&mut self, token: &[u8; 16]) -> Result<(), StorageError> {
+        let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES ('retired_by', ?)";
+        self.connection.execute(sql, [&token[..]])?;
+        self.is_retired = true;
         Ok(())
     }
 

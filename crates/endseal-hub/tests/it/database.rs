@@ -11,6 +11,7 @@ use endseal_service::Trust;
 use endseal_testing::Scratch;
 use tokio_postgres::NoTls;
 
+#[derive(Clone)]
 pub(crate) enum Database {
     Sqlite(PathBuf),
     /// Its address.
@@ -28,7 +29,7 @@ impl Database {
     pub(crate) fn open(&self) -> Box<dyn HubStore> {
         match self {
             Self::Sqlite(path) => Box::new(SqliteStore::open(path).unwrap()),
-            Self::Postgres(url) => Box::new(PostgresStore::open(url, Trust::public()).unwrap()),
+            Self::Postgres(url) => Box::new(PostgresStore::open(url, None, Trust::public()).unwrap()),
         }
     }
 

@@ -56,6 +56,19 @@ impl World {
         world
     }
 
+    /// Starts another hub with the same key before the same database.
+    pub(crate) fn beside(&self) -> Self {
+        let (key, limits, peer) = (self.key.clone(), self.limits.clone(), self.peer);
+        let (folder, database, address) = (Scratch::new(), self.database.clone(), self.address);
+        let mut world = Self { folder, database, key, limits, hub: None, address, peer };
+        world.start();
+        world
+    }
+
+    pub(crate) fn key(&self) -> &TransportKey {
+        &self.key
+    }
+
     /// Path of the database in SQLite. `None` if it is another engine's, of which a test of files
     /// shows nothing.
     pub(crate) fn path(&self) -> Option<std::path::PathBuf> {

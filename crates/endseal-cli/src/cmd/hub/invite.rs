@@ -50,7 +50,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let folder = args.place.open(ctx)?;
-    let (key, mut store) = (folder.key()?, args.place.store_of(&folder)?);
+    let (key, mut store) = (folder.key()?, args.place.store_of(&folder, ctx)?);
     let path = args.output.as_deref().filter(|path| path.as_os_str() != DASH);
     // Create the file before the invitation, which would stay valid if the file failed.
     let file = path.map(|path| AtomicFile::create(path, Existing::Keep, Readers::Owner));

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
 use endseal_crypto::random::OsRandom;
@@ -19,6 +19,8 @@ use crate::failure::{Failure, Kind};
 const DATABASE: &str = "hub.db";
 /// Environment variable with the address of a PostgreSQL database.
 const VARIABLE: &str = "ENDSEAL_HUB_DATABASE";
+/// Environment variable with its password, as for PostgreSQL's own programs.
+const PASSWORD: &str = "PGPASSWORD";
 
 /// Options that name the folder of a hub and its database.
 #[derive(clap::Args, Debug)]
@@ -26,43 +28,28 @@ pub(super) struct Place {
     /// Folder of the hub's key and database [default: hub in the state directory]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    /// Database in PostgreSQL, postgres://USER@HOST/NAME [default: a file in the folder]
+    ///
+    /// Several hubs with the same key can serve from it. The environment variable
+    /// ENDSEAL_HUB_DATABASE does the same, and PGPASSWORD has the password. TLS is required except
+    /// on this machine.
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
     #[command(flatten)]
     server: Server,
 }
 
-/// Options that name a database on a server.
+/// Options for a database on a server.
 #[derive(clap::Args, Debug)]
 pub(super) struct Server {
-    /// Database in PostgreSQL, postgres://USER@HOST/NAME [default: a file in the folder]
-    ///
-    /// Several hubs with the same key can serve from it. An address with a password goes into the
-    /// environment variable ENDSEAL_HUB_DATABASE. TLS is required except on this machine.
-    #[arg(long, value_name = "URL")]
-    database: Option<String>,
     /// PEM file with the authorities that vouch for the server, beside the public ones
     #[arg(long, value_name = "FILE")]
     database_ca: Option<PathBuf>,
 }
 
 impl Server {
-    /// Returns the address of the database. `None` for a file in the folder.
-    fn url(&self, ctx: &Ctx) -> Result<Option<Zeroizing<String>>, Failure> {
-        if let Some(url) = &self.database {
-            if PostgresStore::has_password(url) {
-                let text = "other users of the machine can read a password in an argument";
-                let hint = format!("set the environment variable {VARIABLE} to the address");
-                return Err(Failure::usage(text).hint(hint));
-            }
-            return Ok(Some(Zeroizing::new(url.clone())));
-        }
-        let variable = (ctx.environment)(VARIABLE).filter(|it| !it.is_empty());
-        let url = variable.map(|it| it.into_string().map(Zeroizing::new));
-        let refused = || Failure::usage(format!("{VARIABLE} is not valid UTF-8"));
-        url.transpose().map_err(|_| refused())
-    }
-
-    /// Opens a database on a server.
-    pub(super) fn open(&self, url: &str) -> Result<Box<dyn HubStore>, Failure> {
+    /// Opens the database at an address that the user has given.
+    pub(super) fn open(&self, url: &str, ctx: &Ctx) -> Result<Box<dyn HubStore>, Failure> {
         let mut trust = Trust::public();
         if let Some(path) = &self.database_ca {
             let pem = fs::read(path).map_err(|source| FileError::io("read", path, source))?;
@@ -71,12 +58,62 @@ impl Server {
                 Failure::new(Kind::Configuration, text).because(&error)
             })?;
         }
-        let opened = PostgresStore::open(url, trust).map_err(|error| storage(&error))?;
-        Ok(Box::new(opened))
+        let password = variable(PASSWORD, ctx)?;
+        let password = password.as_ref().map(|it| it.as_str());
+        let opened = PostgresStore::open(url, password, trust);
+        Ok(Box::new(opened.map_err(|error| storage(&error))?))
+    }
+}
+
+/// Refuses an address with a password in an argument.
+pub(super) fn check_argument(url: &str) -> Result<(), Failure> {
+    if PostgresStore::has_password(url) {
+        let text = "other users of the machine can read a password in an argument";
+        return Err(Failure::usage(text).hint("put the password into the variable PGPASSWORD"));
+    }
+    Ok(())
+}
+
+/// Returns a variable of the environment. `None` if it is empty or not set.
+fn variable(name: &'static str, ctx: &Ctx) -> Result<Option<Zeroizing<String>>, Failure> {
+    let value = (ctx.environment)(name).filter(|it| !it.is_empty());
+    let text = value.map(|it| it.into_string().map(Zeroizing::new));
+    text.transpose().map_err(|_| Failure::usage(format!("{name} is not valid UTF-8")))
+}
+
+/// Locks the folder of a database file, as the hub does that serves from it.
+pub(super) fn occupy_beside(database: &Path) -> Result<File, Failure> {
+    let folder = database.parent().filter(|it| !it.as_os_str().is_empty());
+    occupy(folder.unwrap_or_else(|| Path::new(".")))
+}
+
+/// Locks a folder, so that no second hub serves from it. The lock lasts until the file is dropped.
+fn occupy(folder: &Path) -> Result<File, Failure> {
+    let path = folder.join("serving");
+    let mut options = OpenOptions::new();
+    let file = options.create(true).truncate(false).write(true).mode(0o600).open(&path);
+    let file = file.map_err(|source| FileError::io("open", &path, source))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(Failure::new(Kind::Environment, "the hub of this folder runs already"))
+        }
+        Err(TryLockError::Error(source)) => Err(FileError::io("lock", &path, source).into()),
     }
 }
 
 impl Place {
+    /// Returns the address of the database. `None` for a file in the folder.
+    fn url(&self, ctx: &Ctx) -> Result<Option<Zeroizing<String>>, Failure> {
+        match &self.database {
+            Some(url) => {
+                check_argument(url)?;
+                Ok(Some(Zeroizing::new(url.clone())))
+            }
+            None => variable(VARIABLE, ctx),
+        }
+    }
+
     fn path(&self, ctx: &Ctx) -> Result<PathBuf, Failure> {
         match &self.dir {
             Some(dir) => Ok(dir.clone()),
@@ -89,7 +126,7 @@ impl Place {
         let home = Home::open(&self.path(ctx)?).map_err(|error| {
             Failure::from(error).hint("endseal hub serve makes a hub where there is none")
         })?;
-        Ok(Folder { home, url: self.server.url(ctx)? })
+        Ok(Folder { home, url: self.url(ctx)? })
     }
 
     /// Opens the folder of a hub, and creates it with a new key if it does not exist.
@@ -98,7 +135,7 @@ impl Place {
             // Otherwise the parents of the folder get the permissions of the umask.
             Home::create(&ctx.home_path()?)?;
         }
-        let url = self.server.url(ctx)?;
+        let url = self.url(ctx)?;
         let folder = Folder { home: Home::create(&self.path(ctx)?)?, url };
         let lock = folder.home.lock()?;
         if let Err(IdentityError::Missing(_)) = folder.home.identity() {
@@ -135,17 +172,7 @@ impl Folder {
     /// Locks the folder, so that no second hub serves from it. The lock lasts until the file is
     /// dropped.
     pub(super) fn occupy(&self) -> Result<File, Failure> {
-        let path = self.home.path().join("serving");
-        let mut options = OpenOptions::new();
-        let file = options.create(true).truncate(false).write(true).mode(0o600).open(&path);
-        let file = file.map_err(|source| FileError::io("open", &path, source))?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => {
-                Err(Failure::new(Kind::Environment, "the hub of this folder runs already"))
-            }
-            Err(TryLockError::Error(source)) => Err(FileError::io("lock", &path, source).into()),
-        }
+        occupy(self.home.path())
     }
 
     /// Path of the database, if it is a file.
@@ -173,13 +200,13 @@ impl Folder {
 impl Place {
     /// Opens the database of a hub, which must be there.
     pub(super) fn store(&self, ctx: &Ctx) -> Result<Box<dyn HubStore>, Failure> {
-        self.store_of(&self.open(ctx)?)
+        self.store_of(&self.open(ctx)?, ctx)
     }
 
     /// Opens the database of the hub in a folder.
-    pub(super) fn store_of(&self, folder: &Folder) -> Result<Box<dyn HubStore>, Failure> {
+    pub(super) fn store_of(&self, folder: &Folder, ctx: &Ctx) -> Result<Box<dyn HubStore>, Failure> {
         match &folder.url {
-            Some(url) => self.server.open(url),
+            Some(url) => self.server.open(url, ctx),
             None => {
                 let store = SqliteStore::open_existing(&folder.file());
                 Ok(Box::new(store.map_err(|error| storage(&error))?))
@@ -191,12 +218,21 @@ impl Place {
 /// Makes the failure for an error of the hub's database.
 pub(super) fn storage(error: &StorageError) -> Failure {
     let kind = match error {
-        StorageError::Format(_) => Kind::Configuration,
+        StorageError::Format(_) | StorageError::Retired | StorageError::OtherHub => {
+            Kind::Configuration
+        }
+        StorageError::Migration(_) => Kind::Refused,
         _ => Kind::Environment,
     };
     let failure = Failure::new(kind, "the hub's database cannot be used").because(error);
     match error {
         StorageError::Format(_) => failure.hint("endseal hub restore puts a backup in its place"),
+        StorageError::Retired => {
+            failure.hint("serve from the database to which endseal hub migrate has copied it")
+        }
+        StorageError::OtherHub => {
+            failure.hint("copy the folder of the first hub with its identity.endseal to this machine")
+        }
         _ => failure,
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let folder = args.place.make(ctx)?;
     // Several hubs may serve from one server.
     let _occupied = folder.has_file().then(|| folder.occupy()).transpose()?;
-    let (key, store) = (folder.key()?, args.place.store_of(&folder)?);
+    let (key, store) = (folder.key()?, args.place.store_of(&folder, ctx)?);
     let level = if ctx.global.quiet { Level::Off } else { args.log };
     let _log = log::start(level).map_err(|error| {
         Failure::new(Kind::Environment, "the log cannot be written").because(&error)

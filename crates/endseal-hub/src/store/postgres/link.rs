@@ -31,10 +31,17 @@ type Driver = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::
 
 impl Server {
     /// Parses an address. TLS is needed except on this machine, or with `sslmode=disable`.
-    pub(super) fn parse(url: &str, trust: Trust) -> Result<Self, StorageError> {
+    pub(super) fn parse(
+        url: &str,
+        password: Option<&str>,
+        trust: Trust,
+    ) -> Result<Self, StorageError> {
         let mut config: Config = url
             .parse()
             .map_err(|_| StorageError::Format("its address is not postgres://USER@HOST/NAME"))?;
+        if let Some(password) = password.filter(|_| config.get_password().is_none()) {
+            config.password(password);
+        }
         let is_local = config.get_hosts().iter().all(|host| match host {
             Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
             Host::Unix(_) => true,
@@ -68,6 +75,11 @@ impl Link {
         tokio::spawn(async move { drop(driver.await) });
         client.batch_execute(SETTINGS).await?;
         Ok(Self { client, statements: HashMap::new() })
+    }
+
+    /// True if the connection has broken, so that an error tells nothing of the statement.
+    pub(super) fn has_ended(&self) -> bool {
+        self.client.is_closed()
     }
 
     /// Returns a prepared statement.

@@ -20,19 +20,29 @@ impl PostgresReader {
         Ok(reader)
     }
 
-    /// Runs statements, on a new connection if there is none or it has broken.
+    /// Reads, on a new connection if there is none or it has broken. If it breaks now, it is read
+    /// again.
     fn run<T>(
         &mut self,
-        work: impl AsyncFnOnce(&mut Link) -> Result<T, StorageError>,
+        mut read: impl AsyncFnMut(&mut Link) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
         let Self { runtime, server, link } = self;
         runtime.block_on(async {
-            if link.as_ref().is_none_or(|link| link.client.is_closed()) {
-                *link = Some(Link::open(server).await?);
-            }
-            match link {
-                Some(link) => work(link).await,
-                None => Err(StorageError::Format("there is no connection")),
+            loop {
+                let mut open = match link.take().filter(|link| !link.client.is_closed()) {
+                    Some(open) => open,
+                    None => {
+                        let mut open = Link::open(server).await?;
+                        let result = read(&mut open).await;
+                        *link = Some(open);
+                        return result;
+                    }
+                };
+                let result = read(&mut open).await;
+                if result.is_ok() || !open.has_ended() {
+                    *link = Some(open);
+                    return result;
+                }
             }
         })
     }

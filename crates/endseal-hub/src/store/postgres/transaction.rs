@@ -303,15 +303,15 @@ impl HubTransaction for PostgresTransaction<'_> {
         Ok(())
     }
 
-    fn noted_time(&mut self) -> Result<u64, StorageError> {
-        let noted = self.query_opt("SELECT value FROM meta WHERE name = 'time'", &[])?;
-        noted.map_or(Ok(0), |row| Ok(u64::from_le_bytes(bytes(&row, 0)?)))
+    fn meta(&mut self, name: &str) -> Result<Option<Vec<u8>>, StorageError> {
+        let value = self.query_opt("SELECT value FROM meta WHERE name = $1", &[&name])?;
+        value.map(|row| column(&row, 0)).transpose()
     }
 
-    fn note_time(&mut self, time: u64) -> Result<(), StorageError> {
-        let sql = "INSERT INTO meta (name, value) VALUES ('time', $1)
+    fn set_meta(&mut self, name: &str, value: &[u8]) -> Result<(), StorageError> {
+        let sql = "INSERT INTO meta (name, value) VALUES ($1, $2)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-        self.execute(sql, &[&&time.to_le_bytes()[..]])?;
+        self.execute(sql, &[&name, &value])?;
         Ok(())
     }
 

@@ -87,16 +87,14 @@ impl HubTransaction for SqliteTransaction<'_> {
         Ok(self.0.pragma_update(None, "user_version", VERSION)?)
     }
 
-    fn noted_time(&mut self) -> Result<u64, StorageError> {
-        let sql = "SELECT value FROM meta WHERE name = 'time'";
-        let mut statement = self.0.prepare_cached(sql)?;
-        let noted = statement.query_row([], |row| bytes(row, 0)).optional()?;
-        Ok(noted.map_or(0, u64::from_le_bytes))
+    fn meta(&mut self, name: &str) -> Result<Option<Vec<u8>>, StorageError> {
+        let mut statement = self.0.prepare_cached("SELECT value FROM meta WHERE name = ?")?;
+        Ok(statement.query_row([name], |row| row.get(0)).optional()?)
     }
 
-    fn note_time(&mut self, time: u64) -> Result<(), StorageError> {
-        let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES ('time', ?)";
-        self.0.prepare_cached(sql)?.execute(params![&time.to_le_bytes()[..]])?;
+    fn set_meta(&mut self, name: &str, value: &[u8]) -> Result<(), StorageError> {
+        let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)";
+        self.0.prepare_cached(sql)?.execute(params![name, value])?;
         Ok(())
     }
 

@@ -1,0 +1,168 @@
+//! Copies the database of a hub to another engine.
+
+use endseal_crypto::random::{OsRandom, Random as _};
+
+use self::ColumnType::{Bytes, Number, Text};
+use super::{HUB, HubStore, StorageError, TIME};
+
+/// A value of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "types of columns, for stores of others")]
+pub enum Cell {
+    /// No value.
+    Null,
+    /// A number.
+    Number(i64),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// Text.
+    Text(String),
+}
+
+/// Type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "types of columns, for stores of others")]
+pub enum ColumnType {
+    /// A number.
+    Number,
+    /// Bytes, or no value.
+    Bytes,
+    /// Text.
+    Text,
+}
+
+/// A table of a hub's database.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "for stores of others")]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// Names and types of the columns that both engines have.
+    pub columns: &'static [(&'static str, ColumnType)],
+}
+
+impl Table {
+    /// Returns the names of the columns as a list in SQL.
+    #[must_use]
+    pub fn list(&self) -> String {
+        self.columns.iter().map(|it| it.0).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The tables without `meta`, of which two values are copied.
+pub(super) const TABLES: [Table; 10] = [
+    Table {
+        name: "invitation",
+        columns: &[("token", Bytes), ("name", Text), ("expires", Number), ("uses", Number)],
+    },
+    Table {
+        name: "person",
+        columns: &[("identity", Bytes), ("record", Bytes), ("removed", Number)],
+    },
+    Table {
+        name: "device",
+        columns: &[
+            ("id", Number),
+            ("peer", Bytes),
+            ("identity", Bytes),
+            ("certificate", Bytes),
+            ("invitation", Text),
+            ("revoked", Number),
+            ("pending", Number),
+            ("seen", Bytes),
+            ("last", Number),
+            ("gap_count", Number),
+            ("gap_position", Number),
+            ("frames", Number),
+            ("bytes", Number),
+            ("acknowledged", Number),
+            ("published", Number),
+            ("dropped", Number),
+        ],
+    },
+    Table {
+        name: "share",
+        columns: &[("device", Number), ("sender", Bytes), ("frames", Number), ("bytes", Number)],
+    },
+    Table { name: "put", columns: &[("device", Number), ("slot", Number), ("digest", Bytes)] },
+    Table {
+        name: "message",
+        columns: &[("id", Number), ("sender", Number), ("mailboxes", Number), ("frame", Bytes)],
+    },
+    Table {
+        name: "delivery",
+        columns: &[("device", Number), ("position", Number), ("message", Number), ("slot", Bytes)],
+    },
+    Table {
+        name: "prekey",
+        columns: &[("id", Number), ("device", Number), ("one_time", Number), ("bundle", Bytes)],
+    },
+    Table { name: "taken", columns: &[("device", Number), ("asker", Number), ("time", Number)] },
+    Table { name: "given", columns: &[("device", Number), ("digest", Bytes)] },
+];
+
+/// Writes rows of a table.
+pub trait Importer {
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be written.
+    fn add(&mut self, table: &Table, row: Vec<Cell>) -> Result<(), StorageError>;
+
+    /// Writes a value of the table `meta`.
+    ///
+    /// # Errors
+    /// [`StorageError`] if the database cannot be written.
+    fn set_meta(&mut self, name: &str, value: &[u8]) -> Result<(), StorageError>;
+}
+
+/// Tokens of migrations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "for stores of others")]
+pub struct Migrations {
+    /// That of the migration which filled this database.
+    pub filled_by: Option<[u8; 16]>,
+    /// That of the migration which copied this database to another one.
+    pub retired_by: Option<[u8; 16]>,
+}
+
+/// Copies all rows to an empty database, and marks the first one as retired. Returns the number of
+/// copied rows. A migration that was interrupted goes on when it is started again; 0 rows are
+/// copied if it was complete.
+///
+/// # Errors
+/// [`StorageError`] if a hub serves from `from`, if `to` has rows that are not those of this
+/// migration, or if one of them fails.
+pub fn migrate(from: &mut dyn HubStore, to: &mut dyn HubStore) -> Result<u64, StorageError> {
+    let token = match from.migrations()?.retired_by {
+        Some(token) if to.migrations()?.filled_by == Some(token) => return Ok(0),
+        Some(token) => token,
+        None => {
+            let mut token = [0; 16];
+            OsRandom.fill(&mut token).map_err(|error| StorageError::Database(Box::new(error)))?;
+            token
+        }
+    };
+    // From here on no hub changes what is copied.
+    from.retire(&token)?;
+    let mut meta = Vec::new();
+    from.transact(&mut |transaction| {
+        meta.clear();
+        for name in [TIME, HUB] {
+            meta.extend(transaction.meta(name)?.map(|value| (name, value)));
+        }
+        Ok(())
+    })?;
+    let mut rows = 0;
+    to.import(&token, &mut |importer| {
+        meta.iter().try_for_each(|(name, value)| importer.set_meta(name, value))?;
+        for table in &TABLES {
+            from.export(table, &mut |row| {
+                rows += 1;
+                importer.add(table, row)
+            })?;
+        }
+        Ok(())
+    })?;
+    Ok(rows)
+}
