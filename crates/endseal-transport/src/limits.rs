@@ -72,9 +72,9 @@ pub struct Limits {
     /// [`Connection::widen`](crate::Connection::widen) is called. `None`, the default, gives it the
     /// whole window and all exchanges at once.
     pub first: Option<FirstWindow>,
-    /// Name of the endpoint among those with its key. With it, a restarted endpoint tells peers that
-    /// their connections are gone (stateless reset, RFC 9000, 10.3), instead of leaving them to
-    /// their idle timeout. Default `None`. Only one endpoint at a time may have a key with one
+    /// Name of the endpoint among those with its key. With it, a restarted endpoint tells peers
+    /// that their connections are gone (stateless reset, RFC 9000, 10.3), instead of leaving them
+    /// to their idle timeout. Default `None`. Only one endpoint at a time may have a key with one
     /// name: an observer of another one's packets could otherwise end its connections.
     pub resets: Option<Box<[u8]>>,
     /// Bytes of frames that may be sent as early data. 0, the default, turns early data and the

@@ -16,8 +16,8 @@ use rusqlite::{Connection, OpenFlags, Row};
 use self::read::SqliteReader;
 use self::transaction::SqliteTransaction;
 use super::{
-    CHECKS, Cell, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, Importer, Migrations,
-    OpenInvitation, Space, StorageError, Table,
+    CHECKS, Cell, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, Importer,
+    Migrations, OpenInvitation, Space, StorageError, Table,
 };
 
 /// The application id of the file: "ehub" in ASCII.
@@ -85,7 +85,12 @@ impl SqliteStore {
         }
         transaction.commit()?;
         let retired_by = copy::token(&connection, "retired_by")?;
-        Ok(Self { path: path.to_owned(), connection, version: None, is_retired: retired_by.is_some() })
+        Ok(Self {
+            path: path.to_owned(),
+            connection,
+            version: None,
+            is_retired: retired_by.is_some(),
+        })
     }
 
     /// Opens the database of a hub, which must exist: an empty one in the place of one that is gone
@@ -201,7 +206,8 @@ impl HubStore for SqliteStore {
         work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
         let behaviour = rusqlite::TransactionBehavior::Immediate;
-        let mut transaction = SqliteTransaction(self.connection.transaction_with_behavior(behaviour)?);
+        let mut transaction =
+            SqliteTransaction(self.connection.transaction_with_behavior(behaviour)?);
         work(&mut transaction)?;
         Ok(transaction.0.commit()?)
     }

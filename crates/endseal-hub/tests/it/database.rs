@@ -29,7 +29,9 @@ impl Database {
     pub(crate) fn open(&self) -> Box<dyn HubStore> {
         match self {
             Self::Sqlite(path) => Box::new(SqliteStore::open(path).unwrap()),
-            Self::Postgres(url) => Box::new(PostgresStore::open(url, None, Trust::public()).unwrap()),
+            Self::Postgres(url) => {
+                Box::new(PostgresStore::open(url, None, Trust::public()).unwrap())
+            }
         }
     }
 

@@ -61,7 +61,8 @@ async fn what_one_hub_revokes_another_refuses() {
     }
     let other = world.beside();
     let root = identity();
-    let (first, mut second) = (world.unregistered(&root, 1).await, world.unregistered(&root, 2).await);
+    let (first, mut second) =
+        (world.unregistered(&root, 1).await, world.unregistered(&root, 2).await);
     let token = world.invite(2, u64::MAX / 4);
     assert!(matches!(first.register(&token).await, Answer::Welcome(_)));
     let both = next_record(&root, &first.person, &[], &[(2, &second.device)]);
@@ -217,7 +218,8 @@ async fn a_frame_is_stored_once_although_connections_of_the_database_end() {
         () = ending => {}
         sent = timeout(Duration::from_secs(60), sending) => sent.expect("frames are stored"),
     }
-    let sql = "SELECT count(*) FROM delivery WHERE device = (SELECT id FROM device WHERE peer = $1)";
+    let sql =
+        "SELECT count(*) FROM delivery WHERE device = (SELECT id FROM device WHERE peer = $1)";
     assert_eq!(world.database.count(sql, bob.peer.as_bytes()), COUNT.cast_signed());
     assert!(world.faults().is_empty(), "{:?}", world.faults());
 }

@@ -186,7 +186,8 @@ impl Folder {
             None => Ok(self.file()),
             Some(_) => {
                 let text = "the database is on a PostgreSQL server, which has its own tools";
-                Err(Failure::new(Kind::Refused, text).hint("pg_dump and pg_restore: docs/operate.md"))
+                Err(Failure::new(Kind::Refused, text)
+                    .hint("pg_dump and pg_restore: docs/operate.md"))
             }
         }
     }
@@ -204,7 +205,11 @@ impl Place {
     }
 
     /// Opens the database of the hub in a folder.
-    pub(super) fn store_of(&self, folder: &Folder, ctx: &Ctx) -> Result<Box<dyn HubStore>, Failure> {
+    pub(super) fn store_of(
+        &self,
+        folder: &Folder,
+        ctx: &Ctx,
+    ) -> Result<Box<dyn HubStore>, Failure> {
         match &folder.url {
             Some(url) => self.server.open(url, ctx),
             None => {
@@ -230,9 +235,8 @@ pub(super) fn storage(error: &StorageError) -> Failure {
         StorageError::Retired => {
             failure.hint("serve from the database to which endseal hub migrate has copied it")
         }
-        StorageError::OtherHub => {
-            failure.hint("copy the folder of the first hub with its identity.endseal to this machine")
-        }
+        StorageError::OtherHub => failure
+            .hint("copy the folder of the first hub with its identity.endseal to this machine"),
         _ => failure,
     }
 }
