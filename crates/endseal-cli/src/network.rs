@@ -38,7 +38,7 @@ pub(crate) struct Timeouts {
     /// Give up if the peer makes no progress for this time
     ///
     /// A peer that is not heard at all is given up after the shorter of this time and its own, and
-    /// not before 30 s; a hub after 30 s.
+    /// not before 30 s; a hub after 10 s.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = duration::between(SECOND, HOUR))]
     pub(crate) idle: Duration,

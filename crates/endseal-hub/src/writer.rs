@@ -179,7 +179,9 @@ impl Writer {
         }
         // A full queue is read soon, and the next second comes.
         let _ = self.reads.try_send(Read::Refresh);
-        if self.read_at.is_none_or(|at| at.elapsed() >= READ_TOTALS) {
+        // Commands of the operator are rare; other hubs change the database all the time.
+        let is_late = self.read_at.is_none_or(|at| at.elapsed() >= READ_TOTALS);
+        if is_late || !self.store.is_shared() {
             self.read_at = Some(Instant::now());
             self.totals = self.store.totals()?.into_iter().collect();
             self.drop_revoked()?;

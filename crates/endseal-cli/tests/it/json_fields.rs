@@ -115,7 +115,7 @@ const SIGNER: [&str; 19] = [
     "signer sign-in",
     "signer status",
 ];
-const HUB: [&str; 9] = [
+const HUB: [&str; 10] = [
     "hub serve",
     "hub invite",
     "hub invitations",
@@ -124,6 +124,7 @@ const HUB: [&str; 9] = [
     "hub stats",
     "hub backup",
     "hub restore",
+    "hub migrate",
     "hub check",
 ];
 const MESSAGES: [&str; 21] = [

@@ -116,6 +116,9 @@ pub trait Importer {
     fn set_meta(&mut self, name: &str, value: &[u8]) -> Result<(), StorageError>;
 }
 
+/// Name in the table `meta` of a database that was copied completely.
+pub(super) const COMPLETE: &str = "moved";
+
 /// Tokens of migrations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "for stores of others")]
@@ -124,6 +127,8 @@ pub struct Migrations {
     pub filled_by: Option<[u8; 16]>,
     /// That of the migration which copied this database to another one.
     pub retired_by: Option<[u8; 16]>,
+    /// True if the copy is complete.
+    pub is_complete: bool,
 }
 
 /// Copies all rows to an empty database, and marks the first one as retired. Returns the number of
@@ -134,8 +139,11 @@ pub struct Migrations {
 /// [`StorageError`] if a hub serves from `from`, if `to` has rows that are not those of this
 /// migration, or if one of them fails.
 pub fn migrate(from: &mut dyn HubStore, to: &mut dyn HubStore) -> Result<u64, StorageError> {
-    let token = match from.migrations()?.retired_by {
+    let moved = "it was moved to another database already";
+    let Migrations { retired_by, is_complete, .. } = from.migrations()?;
+    let token = match retired_by {
         Some(token) if to.migrations()?.filled_by == Some(token) => return Ok(0),
+        Some(_) if is_complete => return Err(StorageError::Migration(moved)),
         Some(token) => token,
         None => {
             let mut token = [0; 16];
@@ -164,5 +172,6 @@ pub fn migrate(from: &mut dyn HubStore, to: &mut dyn HubStore) -> Result<u64, St
         }
         Ok(())
     })?;
+    from.transact(&mut |transaction| transaction.set_meta(COMPLETE, &[]))?;
     Ok(rows)
 }

@@ -21,6 +21,7 @@ use tokio_postgres::{Config, Row};
 use self::link::{Link, Server, bytes, column, unsigned};
 use self::read::PostgresReader;
 use self::transaction::PostgresTransaction;
+use super::migration::COMPLETE;
 use super::{
     CHECKS, Cell, ChangeListener, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction,
     Importer, Migrations, OpenInvitation, Space, StorageError, Table,
@@ -334,7 +335,9 @@ impl HubStore for PostgresStore {
         self.run(async |link| {
             let filled_by = copy::token(link, "filled_by").await?;
             let retired_by = copy::token(link, "retired_by").await?;
-            Ok(Migrations { filled_by, retired_by })
+            let sql = "SELECT 1 FROM meta WHERE name = $1";
+            let is_complete = link.query_opt(sql, &[&COMPLETE]).await?.is_some();
+            Ok(Migrations { filled_by, retired_by, is_complete })
         })
     }
 

@@ -15,6 +15,7 @@ use rusqlite::{Connection, OpenFlags, Row};
 
 use self::read::SqliteReader;
 use self::transaction::SqliteTransaction;
+use super::migration::COMPLETE;
 use super::{
     CHECKS, Cell, DeviceRow, DeviceState, HubReader, HubStore, HubTransaction, Importer,
     Migrations, OpenInvitation, Space, StorageError, Table,
@@ -300,7 +301,9 @@ impl HubStore for SqliteStore {
     fn migrations(&mut self) -> Result<Migrations, StorageError> {
         let filled_by = copy::token(&self.connection, "filled_by")?;
         let retired_by = copy::token(&self.connection, "retired_by")?;
-        Ok(Migrations { filled_by, retired_by })
+        let sql = "SELECT EXISTS (SELECT 1 FROM meta WHERE name = ?)";
+        let is_complete = self.connection.query_row(sql, [COMPLETE], |row| row.get(0))?;
+        Ok(Migrations { filled_by, retired_by, is_complete })
     }
 
     fn is_retired(&self) -> bool {

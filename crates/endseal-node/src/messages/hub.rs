@@ -21,13 +21,16 @@ pub(super) const MAX_WAIT: Duration = Duration::from_secs(60);
 /// Interval of keep-alive packets, and so the time within which a node notices that its hub was
 /// killed and started again.
 const KEEP_ALIVE: Duration = Duration::from_millis(2_500);
+/// Time after which a node makes a new connection to a hub that it does not hear: four keep-alive
+/// packets, which a hub answers.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// Returns the limits that a connection to a hub must have.
 #[must_use]
 pub fn hub_limits() -> Limits {
     let mut limits = Limits::default();
     limits.frame = MAX_PAYLOAD;
-    limits.keep_alive = KEEP_ALIVE;
+    (limits.keep_alive, limits.idle_timeout) = (KEEP_ALIVE, IDLE);
     limits
 }
 

@@ -48,7 +48,11 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         return Err(Failure::new(Kind::Environment, text));
     }
     let json = json::object([("rows", rows.into())]);
-    Ok(Outcome::done(format!("{rows} rows are in the other database, and it is whole"), json))
+    let text = match rows {
+        0 => "it was moved before, and the other database is whole".to_owned(),
+        rows => format!("{rows} rows are in the other database, and it is whole"),
+    };
+    Ok(Outcome::done(text, json))
 }
 
 fn open(url: &str, args: &Args, ctx: &Ctx) -> Result<Box<dyn HubStore>, Failure> {

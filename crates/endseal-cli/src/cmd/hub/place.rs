@@ -28,7 +28,7 @@ pub(super) struct Place {
     /// Folder of the hub's key and database [default: hub in the state directory]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Database in PostgreSQL, postgres://USER@HOST/NAME [default: a file in the folder]
+    /// Database, postgres://USER@HOST/NAME [default: a file in the folder]
     ///
     /// Several hubs with the same key can serve from it. The environment variable
     /// ENDSEAL_HUB_DATABASE does the same, and PGPASSWORD has the password. TLS is required except
@@ -236,7 +236,7 @@ pub(super) fn storage(error: &StorageError) -> Failure {
             failure.hint("serve from the database to which endseal hub migrate has copied it")
         }
         StorageError::OtherHub => failure
-            .hint("copy the folder of the first hub with its identity.endseal to this machine"),
+            .hint("copy identity.endseal from the folder of the first hub"),
         _ => failure,
     }
 }
