@@ -531,6 +531,7 @@ fn fields_of_the_hub_are_documented() {
     seen.run(&owner, &["hub", "check"]);
     seen.run(&owner, &["hub", "remove", "bob"]);
     seen.run(&owner, &["hub", "restore", "copy.db"]);
+    seen.run(&owner, &["hub", "migrate", "owner/hub/hub.db", "other.db"]);
     seen.check(&HUB);
 }
 
