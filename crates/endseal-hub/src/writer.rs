@@ -197,8 +197,7 @@ impl Writer {
         })?;
         let reason = DeletionReason::Dropped;
         let planned = found.into_iter().filter(|it| it.is_revoked);
-        self.deletions
-            .extend(planned.map(|it| Deletion { peer: it.peer, up_to: it.last, reason }));
+        self.deletions.extend(planned.map(|it| Deletion { peer: it.peer, up_to: it.last, reason }));
         Ok(())
     }
 

@@ -122,7 +122,10 @@ impl Rules<'_> {
     }
 
     /// Checks that a person record is the stored one or a later one.
-    pub(super) fn check_person(&mut self, person: &PersonRecord) -> Result<Result<(), Code>, StorageError> {
+    pub(super) fn check_person(
+        &mut self,
+        person: &PersonRecord,
+    ) -> Result<Result<(), Code>, StorageError> {
         let identity = *person.identity().ed25519().as_bytes();
         let is_right = match self.person(&identity)? {
             None => true,

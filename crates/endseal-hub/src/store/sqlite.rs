@@ -197,7 +197,8 @@ impl HubStore for SqliteStore {
         work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
         let behaviour = rusqlite::TransactionBehavior::Immediate;
-        let mut transaction = SqliteTransaction(self.connection.transaction_with_behavior(behaviour)?);
+        let mut transaction =
+            SqliteTransaction(self.connection.transaction_with_behavior(behaviour)?);
         work(&mut transaction)?;
         Ok(transaction.0.commit()?)
     }

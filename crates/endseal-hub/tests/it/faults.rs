@@ -104,18 +104,17 @@ async fn a_frame_for_1_024_mailboxes_can_be_stored() {
     let certificate = alice.certificate.as_bytes().to_vec();
     let identity = *alice.person.identity().ed25519().as_bytes();
     world.stop().await;
-    world
-        .transact(|it| {
-            for number in 0..1_024_u32 {
-                let mut bytes = [7; 32];
-                bytes[..4].copy_from_slice(&number.to_le_bytes());
-                let peer = PeerId::from_bytes(&bytes);
-                it.put_person(&identity, &record)?;
-                it.add_device(&peer, &identity, &certificate, "")?;
-                peers.push(peer);
-            }
-            Ok(())
-        });
+    world.transact(|it| {
+        for number in 0..1_024_u32 {
+            let mut bytes = [7; 32];
+            bytes[..4].copy_from_slice(&number.to_le_bytes());
+            let peer = PeerId::from_bytes(&bytes);
+            it.put_person(&identity, &record)?;
+            it.add_device(&peer, &identity, &certificate, "")?;
+            peers.push(peer);
+        }
+        Ok(())
+    });
     world.start();
     alice.reconnect(&world).await;
     let request = put_to(&peers[..1_024], &[], &alice.frame(1, b"text"));

@@ -72,7 +72,9 @@ async fn what_is_acknowledged_is_gone_and_the_rest_comes_again() {
     // A subscription that starts after a position acknowledges that position.
     let mut exchange = subscribe(&bob, third, 10).await;
     assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
-    let welcome = bob.ask(Request::Hello(endseal_codec::hub::Hello { version: 1, ..Default::default() })).await;
+    let welcome = bob
+        .ask(Request::Hello(endseal_codec::hub::Hello { version: 1, ..Default::default() }))
+        .await;
     let Answer::Welcome(welcome) = welcome else { panic!() };
     assert_eq!(welcome.waiting, 0);
     fill(&alice, &bob, 4..=4).await;
@@ -100,7 +102,9 @@ async fn what_one_mailbox_has_acknowledged_stays_in_the_others() {
         // The node acknowledges by subscribing, and gets its answer once that is done.
         let mut exchange = subscribe(node, last, 10).await;
         assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
-        let welcome = node.ask(Request::Hello(endseal_codec::hub::Hello { version: 1, ..Default::default() })).await;
+        let welcome = node
+            .ask(Request::Hello(endseal_codec::hub::Hello { version: 1, ..Default::default() }))
+            .await;
         let Answer::Welcome(welcome) = welcome else { panic!() };
         assert_eq!(welcome.waiting, 0);
         assert!(world.faults().is_empty());

@@ -159,7 +159,8 @@ impl Folder {
             None => Ok(self.file()),
             Some(_) => {
                 let text = "the database is on a PostgreSQL server, which has its own tools";
-                Err(Failure::new(Kind::Refused, text).hint("pg_dump and pg_restore: docs/operate.md"))
+                Err(Failure::new(Kind::Refused, text)
+                    .hint("pg_dump and pg_restore: docs/operate.md"))
             }
         }
     }

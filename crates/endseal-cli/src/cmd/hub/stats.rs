@@ -1,6 +1,5 @@
 //! `endseal hub stats`: counts persons, devices and waiting frames.
 
-
 use super::place::{self, Place};
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::Failure;

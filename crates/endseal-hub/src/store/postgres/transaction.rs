@@ -174,7 +174,8 @@ async fn write_devices(link: &mut Link, devices: &[DeviceState]) -> Result<(), S
         devices.iter().map(|it| it.window.to_bytes().map(|seen| seen.to_vec())).collect();
     let (revoked, pending) =
         (numbers(|it| u64::from(it.is_revoked)), numbers(|it| u64::from(it.is_pending)));
-    let (last, gap, gap_at) = (numbers(|it| it.last), numbers(|it| it.gap.0), numbers(|it| it.gap.1));
+    let (last, gap, gap_at) =
+        (numbers(|it| it.last), numbers(|it| it.gap.0), numbers(|it| it.gap.1));
     let (frames, length) = (numbers(|it| it.frames), numbers(|it| it.bytes));
     let (acknowledged, published) = (numbers(|it| it.acknowledged), numbers(|it| it.published));
     let dropped = numbers(|it| it.dropped);
@@ -429,7 +430,8 @@ impl HubTransaction for PostgresTransaction<'_> {
         certificate: &[u8],
         invitation: &str,
     ) -> Result<DeviceRow, StorageError> {
-        let sql = "INSERT INTO device (id, peer, identity, certificate, invitation, revoked, pending,
+        let sql =
+            "INSERT INTO device (id, peer, identity, certificate, invitation, revoked, pending,
             last, gap_count, gap_position, frames, bytes, acknowledged, published, dropped)
             VALUES (nextval('device_id'), $1, $2, $3, $4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
             RETURNING id";
@@ -549,7 +551,8 @@ impl HubTransaction for PostgresTransaction<'_> {
                 (SELECT min(id) FROM prekey WHERE device = $1 AND one_time = 1) RETURNING bundle";
             let bundle = self.query_opt(sql, &[&device.0])?;
             if let Some(bundle) = bundle.map(|row| column::<Vec<u8>>(&row, 0)).transpose()? {
-                let sql = "INSERT INTO given (device, digest) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+                let sql =
+                    "INSERT INTO given (device, digest) VALUES ($1, $2) ON CONFLICT DO NOTHING";
                 self.execute(sql, &[&device.0, &&short_digest(&bundle)[..]])?;
                 let sql = "INSERT INTO taken (device, asker, time) VALUES ($1, $2, $3)
                     ON CONFLICT (device, asker) DO UPDATE SET time = excluded.time";

@@ -36,9 +36,9 @@ impl HubReader for SqliteReader {
     fn devices(&mut self, peers: &[PeerId]) -> Result<Vec<DeviceState>, StorageError> {
         let sql = format!("{DEVICE} FROM device WHERE peer = ?");
         let mut statement = self.0.prepare_cached(&sql)?;
-        let found = peers.iter().map(|peer| {
-            Ok(statement.query_row([&peer.as_bytes()[..]], device).optional()?)
-        });
+        let found = peers
+            .iter()
+            .map(|peer| Ok(statement.query_row([&peer.as_bytes()[..]], device).optional()?));
         found.filter_map(Result::transpose).collect()
     }
 
