@@ -4,6 +4,7 @@ mod backup;
 mod check;
 mod invitations;
 mod invite;
+mod move_hub;
 mod people;
 mod place;
 mod remove;
@@ -34,6 +35,7 @@ enum Command {
     Invitations(invitations::Args),
     People(people::Args),
     Remove(remove::Args),
+    Move(move_hub::Args),
     Stats(stats::Args),
     Backup(backup::Args),
     Restore(restore::Args),
@@ -47,6 +49,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Invitations(args) => invitations::run(args, ctx),
         Command::People(args) => people::run(args, ctx),
         Command::Remove(args) => remove::run(args, ctx),
+        Command::Move(args) => move_hub::run(args, ctx),
         Command::Stats(args) => stats::run(args, ctx),
         Command::Backup(args) => backup::run(args, ctx),
         Command::Restore(args) => restore::run(args, ctx),
