@@ -1,8 +1,11 @@
 """Delivery, version 1: an independent reader of docs/spec/delivery.md and of vouched frames."""
 
+import re
+
 from blake3 import blake3
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA65PublicKey
 
 WINDOW = 1024
 SLOTS = (0, 36, 1124)
@@ -78,3 +81,29 @@ def recovery(identity, hub, peer, signature):
         key.verify(signature, b"endseal/delivery@v1 recovery" + hub + peer)
     except InvalidSignature:
         raise Refused("certificate") from None
+
+
+SPKI = bytes.fromhex("308207b2300b0609608648016503040312038207a100")
+ADDRESS = re.compile(rb"[!-~]+:([0-9]+)")
+
+
+def is_address(text):
+    match = ADDRESS.fullmatch(text)
+    return match is not None and 1 <= int(match[1]) <= 65535
+
+
+def address_note(note, hub):
+    """Time and addresses of a note that the hub's key signed."""
+    check(note[:1] in (b"", b"\x01"), "version")
+    check(1 + 8 + 1952 + 3309 <= len(note) <= 1 + 8 + 1952 + 3309 + 255, "length")
+    head, key, signature, addresses = note[:9], note[9:1961], note[1961:5270], note[5270:]
+    peer = blake3(derive_key_context="endseal/peer@v1 id").update(SPKI + key).digest()
+    check(peer == hub, "key")
+    parts = addresses.split(b" ")
+    check(len(parts) <= 4 and all(is_address(part) for part in parts), "addresses")
+    try:
+        public = MLDSA65PublicKey.from_public_bytes(key)
+        public.verify(signature, head + addresses, b"endseal/delivery@v1 address note")
+    except InvalidSignature:
+        raise Refused("signature") from None
+    return int.from_bytes(head[1:], "little"), addresses.decode("ascii")

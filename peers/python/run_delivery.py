@@ -55,6 +55,11 @@ def found(vector):
         names = ("identity", "hub", "peer", "signature")
         delivery.recovery(*(bytes.fromhex(vector[name]) for name in names))
         return {}
+    if kind == "address":
+        time, addresses = delivery.address_note(
+            bytes.fromhex(vector["bytes"]), bytes.fromhex(vector["hub"])
+        )
+        return {"time": str(time), "addresses": addresses}
     if kind == "position":
         return {"next": str(delivery.position_after(int(vector["last"]), int(vector["now"])))}
     raise ValueError(f"kind {kind}")

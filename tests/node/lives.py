@@ -101,6 +101,10 @@ class Life:
         for name in list(self.people):
             self.sync(name)
 
+    def visits_of(self, *names):
+        for name in names:
+            self.sync(name)
+
     def copy(self, name, to):
         shutil.copytree(self.folder / name, self.folder / to, ignore=shutil.ignore_patterns("*.sock"))
 

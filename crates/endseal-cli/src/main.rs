@@ -22,6 +22,7 @@ mod found;
 mod global;
 mod harden;
 mod help_groups;
+mod hub_moves;
 mod inbox;
 mod interrupt;
 mod json;

@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::process;
 
 use endseal_node::FileError;
+use endseal_node::service::Dialed;
 use endseal_node::transfer::{
     self, ReceiveFileError, ReceiveMessagesError, SendError, SendFileError,
 };
@@ -124,13 +125,24 @@ impl Interrupt {
         to: &Destination<'_>,
         work: impl AsyncFnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        self.with_address(key, to, async |connection, _: &str| work(connection).await).await
+    }
+
+    /// [`Self::with_connection`], whose `work` also gets the addresses under which the peer was
+    /// reached, with a space between two.
+    pub(crate) async fn with_address<T>(
+        &mut self,
+        key: &TransportKey,
+        to: &Destination<'_>,
+        work: impl AsyncFnOnce(&Connection, &str) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let dialed = tokio::select! {
             dialed = dial(key, to) => dialed,
             () = self.wait() => Err(interrupted()),
         };
-        let (endpoint, connection) = dialed?;
+        let Dialed { endpoint, connection, addresses } = dialed?;
         let outcome = tokio::select! {
-            outcome = work(&connection) => outcome,
+            outcome = work(&connection, &addresses) => outcome,
             () = self.wait() => Err(interrupted()),
         };
         let code = if outcome.is_ok() { CloseCode::Done } else { CloseCode::Cancelled };
@@ -150,10 +162,7 @@ pub(crate) fn interrupted() -> Failure {
 
 /// Tries all addresses of all hosts at once, because an unused one does not answer and would cost
 /// the whole timeout.
-pub(crate) async fn dial(
-    key: &TransportKey,
-    to: &Destination<'_>,
-) -> Result<(Endpoint, Connection), Failure> {
+pub(crate) async fn dial(key: &TransportKey, to: &Destination<'_>) -> Result<Dialed, Failure> {
     let (peer, timeout) = (to.peer, to.timeouts.timeout);
     let found = time::timeout(timeout, resolve(to.hosts)).await;
     let found =
@@ -161,7 +170,8 @@ pub(crate) async fn dial(
     let mut limits = to.limits.clone();
     limits.handshake_timeout = timeout;
     let mut attempts = JoinSet::new();
-    for remote in found?.into_iter().take(MAX_ADDRESSES) {
+    let found = found?;
+    for remote in in_turn(&found).take(MAX_ADDRESSES) {
         let here: IpAddr = match remote {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -174,7 +184,7 @@ pub(crate) async fn dial(
         attempts.spawn(async move {
             let endpoint = endpoint.map_err(|failure| (false, failure))?;
             let connected = connect(&endpoint, peer, remote).await;
-            connected.map(|connection| (endpoint, connection)).map_err(|error| {
+            connected.map(|connection| (endpoint, connection, remote)).map_err(|error| {
                 let says_something = error != ConnectError::TimedOut;
                 (says_something, refused(remote, &error, timeout))
             })
@@ -183,7 +193,11 @@ pub(crate) async fn dial(
     let mut best: Option<(bool, Failure)> = None;
     while let Some(attempt) = attempts.join_next().await {
         match attempt {
-            Ok(Ok(connected)) => return Ok(connected),
+            Ok(Ok((endpoint, connection, remote))) => {
+                let reached = to.hosts.iter().zip(&found).filter(|(_, of)| of.contains(&remote));
+                let reached: Vec<_> = reached.map(|(host, _)| host.to_string()).collect();
+                return Ok(Dialed { endpoint, connection, addresses: reached.join(" ") });
+            }
             Ok(Err(failure)) if best.as_ref().is_none_or(|best| failure.0 && !best.0) => {
                 best = Some(failure);
             }
@@ -193,19 +207,35 @@ pub(crate) async fn dial(
     Err(best.map_or_else(|| Failure::new(Kind::Environment, "cannot connect"), |best| best.1))
 }
 
-/// Resolves hosts to addresses. Fails if none of them has an address.
-async fn resolve(hosts: &[HostAddress]) -> Result<Vec<SocketAddr>, Failure> {
+/// Resolves each host to its addresses, none if it has none. Fails if no host has an address.
+async fn resolve(hosts: &[HostAddress]) -> Result<Vec<Vec<SocketAddr>>, Failure> {
     let (mut addresses, mut failed) = (Vec::new(), None);
     for host in hosts {
-        match host.resolve().await {
-            Ok(found) => addresses.extend(found),
-            Err(failure) => failed = Some(failure),
-        }
+        addresses.push(match host.resolve().await {
+            Ok(found) => found.collect(),
+            Err(failure) => {
+                failed = Some(failure);
+                Vec::new()
+            }
+        });
     }
     match failed {
-        Some(failure) if addresses.is_empty() => Err(failure),
+        Some(failure) if addresses.iter().all(Vec::is_empty) => Err(failure),
         _ => Ok(addresses),
     }
+}
+
+/// The first address of each host, then the second of each, so that no host is left out for the
+/// many addresses of another. Each address comes once.
+fn in_turn(found: &[Vec<SocketAddr>]) -> impl Iterator<Item = SocketAddr> {
+    let longest = found.iter().map(Vec::len).max().unwrap_or_default();
+    let mut all = Vec::new();
+    for remote in (0..longest).flat_map(|at| found.iter().filter_map(move |of| of.get(at))) {
+        if !all.contains(remote) {
+            all.push(*remote);
+        }
+    }
+    all.into_iter()
 }
 
 async fn connect(
@@ -313,6 +343,14 @@ impl From<ReceiveMessagesError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_host_is_left_out_for_the_addresses_of_another() {
+        let address = |port| SocketAddr::from(([192, 0, 2, 1], port));
+        let found =
+            [vec![address(1), address(2), address(3)], vec![], vec![address(4), address(1)]];
+        assert!(in_turn(&found).eq([1, 4, 2, 3].map(address)));
+    }
 
     #[test]
     fn a_transfer_survives_silence_for_the_time_of_the_option() {

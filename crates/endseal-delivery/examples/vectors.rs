@@ -15,7 +15,10 @@ use endseal_codec::hub::{
 use endseal_codec::{Codec as _, Message, Scheme, Sealed, SealedMessage};
 use endseal_crypto::ed25519::{Seed, SigningKey};
 use endseal_crypto::peer_id::PeerId;
+use endseal_crypto::random::{Random, RandomError};
+use endseal_crypto::{label, mldsa65};
 use endseal_delivery::{MessageId, RecoveryProof, payload_limits, stored_limits};
+use endseal_keyring::AddressNote;
 use endseal_testing::Vector;
 
 fn main() {
@@ -30,6 +33,86 @@ fn main() {
     positions(&dir);
     targets(&dir);
     recoveries(&dir);
+    address_notes(&dir);
+}
+
+/// Address notes, as a node reads them.
+fn address_notes(dir: &Path) {
+    let key = mldsa_key(1);
+    let hub = PeerId::of_spki(&key.public_key().to_spki());
+    let sign = |key: &mldsa65::SigningKey, time, addresses: &[&str]| {
+        let note = AddressNote::sign(key, time, addresses, &mut Repeated(9)).unwrap();
+        note.as_bytes().to_vec()
+    };
+    // A note whose list `sign` refuses.
+    let forced = |list: &[u8]| {
+        let time = 1_790_000_000_000_u64.to_le_bytes();
+        let message = [&[1][..], &time, list].concat();
+        let context = label::DELIVERY_ADDRESS.as_str().as_bytes();
+        let signature = key.sign(&message, context, &mut Repeated(9)).unwrap();
+        let public = key.public_key().as_bytes();
+        [&message[..9], public, signature.as_bytes(), list].concat()
+    };
+    let one = ["hub.example.org:4433"];
+    let ok = sign(&key, 1_790_000_000_000, &one);
+    let changed = |at: usize| {
+        let mut bytes = ok.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let longest = format!("{}:4433", "h".repeat(250));
+    for (name, comment, expect, bytes) in [
+        ("ok", "one address", "ok", ok.clone()),
+        ("four", "four addresses, the last time", "ok", {
+            sign(&key, u64::MAX, &["a:1", "[2001:db8::1]:65535", "[fe80::1%eth0]:4433", "b:2"])
+        }),
+        ("longest", "255 bytes of addresses", "ok", sign(&key, 0, &[&longest])),
+        ("version", "version 2", "version", [&[2][..], &ok[1..]].concat()),
+        ("empty", "nothing", "length", Vec::new()),
+        ("cut", "without the last byte of the signature", "length", {
+            ok[..ok.len() - one[0].len() - 1].to_vec()
+        }),
+        ("too-long", "256 bytes of addresses", "length", {
+            forced(format!("{}:4433", "h".repeat(251)).as_bytes())
+        }),
+        ("key", "another hub's note", "key", sign(&mldsa_key(2), 1_790_000_000_000, &one)),
+        ("none", "no address", "addresses", forced(b"")),
+        ("five", "five addresses", "addresses", forced(b"a:1 b:1 c:1 d:1 e:1")),
+        ("port", "no port", "addresses", forced(b"hub.example.org")),
+        ("port-0", "port 0", "addresses", forced(b"hub.example.org:0")),
+        ("spaces", "two spaces", "addresses", forced(b"a:1  b:1")),
+        ("control", "a line end in a host", "addresses", forced(b"a\nb:1")),
+        ("utf-8", "a host that is no ASCII", "addresses", forced("h\u{fc}b:1".as_bytes())),
+        ("time", "another time than the signed one", "signature", changed(1)),
+        ("address", "another port than the signed one", "signature", changed(ok.len() - 1)),
+        ("signature", "a changed bit of the signature", "signature", changed(2_000)),
+    ] {
+        let vector = Vector::new(&format!("address-{name}"), comment, expect)
+            .with("kind", "address")
+            .with_hex("hub", hub.as_bytes())
+            .with_hex("bytes", &bytes);
+        let vector = match AddressNote::open(&bytes, &hub) {
+            Ok(note) => {
+                vector.with("time", &note.time().to_string()).with("addresses", note.addresses())
+            }
+            Err(_) => vector,
+        };
+        vector.write(dir);
+    }
+}
+
+fn mldsa_key(seed: u8) -> mldsa65::SigningKey {
+    mldsa65::SigningKey::from_seed(mldsa65::Seed::from_bytes(&[seed; 32]))
+}
+
+/// A source of one byte, so that signatures are the same each time.
+struct Repeated(u8);
+
+impl Random for Repeated {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), RandomError> {
+        out.fill(self.0);
+        Ok(())
+    }
 }
 
 /// Proofs of a root key, as a hub reads them.
@@ -85,7 +168,12 @@ fn requests(dir: &Path) {
     let two = [[1; 32], [2; 32]].concat();
     let put = Put { targets: two.as_slice().into(), slots: [9; 72].into(), frame: frame().into() };
     for (name, comment, member) in [
-        ("hello", "a greeting", Request::Hello(Hello { version: 1 })),
+        ("hello", "a greeting", Request::Hello(Hello { version: 1, ..Hello::default() })),
+        (
+            "hello-noted",
+            "a greeting of a node that has an address note",
+            Request::Hello(Hello { version: 1, address_time: 1_790_000_000_000 }),
+        ),
         (
             "register",
             "a registration, whose fields are verified later",
@@ -144,7 +232,7 @@ fn refused_requests(dir: &Path) {
         ("empty", "nothing", "request", Vec::new()),
         ("two", "two requests in one", "request", {
             let one = request(Request::Take(Take { peer: [8; 32] }));
-            [one, request(Request::Hello(Hello { version: 1 }))].concat()
+            [one, request(Request::Hello(Hello { version: 1, ..Hello::default() }))].concat()
         }),
         (
             "credit",
@@ -183,6 +271,16 @@ fn refused_requests(dir: &Path) {
 fn answers(dir: &Path) {
     for (name, comment, member) in [
         (
+            "welcome-noted",
+            "a new address of the hub, whose signature is verified later",
+            Answer::Welcome(Welcome {
+                epoch: 1,
+                digest: [3; 32],
+                address_note: [1; 5_290].into(),
+                ..Welcome::default()
+            }),
+        ),
+        (
             "welcome",
             "what there is of a node",
             Answer::Welcome(Welcome {
@@ -194,6 +292,7 @@ fn answers(dir: &Path) {
                 acknowledged: 1_790_000_000_000_001,
                 published: 120,
                 dropped: 3,
+                ..Welcome::default()
             }),
         ),
         ("stored", "frames are durable", Answer::Stored(Stored { sequence: 9 })),
@@ -235,7 +334,7 @@ fn answers(dir: &Path) {
         let bytes = HubAnswer::from(member).to_vec(payload_limits()).unwrap();
         Vector::new(&format!("answer-{name}"), comment, "ok")
             .with("kind", "answer")
-            .with("member", name)
+            .with("member", name.split('-').next().unwrap_or_default())
             .with_hex("bytes", &bytes)
             .write(dir);
     }

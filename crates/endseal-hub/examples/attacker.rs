@@ -73,7 +73,7 @@ async fn idle(invitation: &Invitation, time: Duration, count: usize) -> Result<(
             let (hub, address) = hub_of(invitation)?;
             let address = address.parse()?;
             let connection = member.endpoint.connect(hub, address).await?;
-            ask(&connection, Request::Hello(Hello { version: 1 })).await?;
+            ask(&connection, Request::Hello(Hello { version: 1, ..Hello::default() })).await?;
             all.push(connection);
         }
         all.push(member.connection.clone());
@@ -317,7 +317,7 @@ impl Member {
         };
         let own = *self.key.peer_id().as_bytes();
         let request = match kind {
-            "hello" => Request::Hello(Hello { version: 1 }),
+            "hello" => Request::Hello(Hello { version: 1, ..Hello::default() }),
             "find" => Request::Find(Find { by: By::Peer(own) }),
             "take" => Request::Take(Take { peer: own }),
             "record" => Request::Publish(Publish {

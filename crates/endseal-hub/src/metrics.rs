@@ -144,7 +144,7 @@ impl Metrics {
     /// refusal.
     pub(crate) fn request(&self, action: &Action<'_>) {
         let row = match action {
-            Action::Hello => 0,
+            Action::Hello(_) => 0,
             Action::Register(_) => 1,
             Action::Put(..) | Action::RefuseFrame(..) => 2,
             Action::Subscribe(..) => 3,

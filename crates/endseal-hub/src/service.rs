@@ -3,6 +3,7 @@
 mod answer;
 mod ask;
 mod connections;
+mod current_address;
 mod exchange;
 mod finds;
 mod puts;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::RegistrationState;
 use endseal_delivery::limit::MAX_PAYLOAD;
+use endseal_keyring::AddressNote;
 use endseal_service::operator_page::{self, ServiceStatus};
 use endseal_transport::{
     Accept, CloseCode, Connection, Endpoint, FirstWindow, Limits, Policy, Statistics, TransportKey,
@@ -30,6 +32,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use self::connections::{Connections, FIRST_WINDOW, Newcomers, PER_PEER, WHOLE_WINDOW};
+use self::current_address::CurrentAddress;
 use self::exchange::serve_exchange;
 use crate::budget::Budgets;
 use crate::command::Command;
@@ -75,6 +78,7 @@ pub struct Hub {
 pub(crate) struct ServiceState {
     /// The hub's own peer id.
     pub(crate) peer_id: PeerId,
+    pub(crate) address: CurrentAddress,
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) reads: mpsc::Sender<Read>,
     pub(crate) metrics: Arc<Metrics>,
@@ -131,6 +135,7 @@ impl Hub {
         };
         let service = ServiceState {
             peer_id: key.peer_id(),
+            address: CurrentAddress::default(),
             commands,
             reads,
             metrics,
@@ -182,6 +187,12 @@ impl Hub {
     #[must_use]
     pub fn peer_id(&self) -> PeerId {
         self.endpoint.peer_id()
+    }
+
+    /// Sets the note of the hub's addresses, which nodes get with their next greeting. The caller
+    /// MUST have opened it with the peer id of this hub.
+    pub fn set_address_note(&self, note: Option<AddressNote>) {
+        self.service.address.set(note);
     }
 
     /// Returns the totals of the transport.

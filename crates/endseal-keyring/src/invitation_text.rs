@@ -19,7 +19,7 @@ const FIXED_LEN: usize = 1 + PeerId::LEN + 32 + 1;
 /// Longest name of an inviter with the identity, in bytes.
 const MAX_INVITER: usize = Name::MAX_LEN + ed25519::PublicKey::LEN;
 /// Longest list of addresses in bytes.
-const MAX_ADDRESSES: usize = 255;
+pub(crate) const MAX_ADDRESSES: usize = 255;
 
 endseal_crypto::secret_bytes! {
     /// Token of an invitation. A device that shows it to the hub may register.
@@ -188,7 +188,7 @@ impl Inviter {
 }
 
 /// Returns true if a text has addresses, one space between two.
-fn is_list(text: &str) -> bool {
+pub(crate) fn is_list(text: &str) -> bool {
     let is_address = |address: &str| {
         let port = address.rsplit_once(':').and_then(|(host, port)| {
             (!host.is_empty() && port.bytes().all(|it| it.is_ascii_digit())).then_some(port)

@@ -12,6 +12,7 @@
 //! | ask a device of the same person to link a new one | [`LinkRequest`] |
 //! | keep the identities of others under names | [`Contacts`] |
 //! | the same with the machines that may connect | [`Peers`] |
+//! | say at which address a hub is | [`AddressNote`] |
 //! | say who belongs to a group, epoch by epoch | [`roster`] |
 //! | say which devices a person has | [`person`] |
 //! | vouch for the keys of a device, let others begin a session with it | [`device`] |
@@ -37,6 +38,7 @@ pub mod person;
 pub mod protection;
 pub mod roster;
 
+mod address_note;
 mod bech32m;
 mod contacts;
 mod identity_text;
@@ -51,6 +53,7 @@ mod peer_id_text;
 mod peers;
 mod secret_text;
 
+pub use address_note::{AddressNote, OpenAddressNoteError, SignAddressesError};
 pub use contacts::Contacts;
 pub use endseal_crypto::argon2id::{InvalidKdfParams, KdfParams};
 pub use identity_file::IdentityFile;

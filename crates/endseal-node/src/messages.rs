@@ -35,7 +35,10 @@ mod drain;
 mod error;
 mod history;
 mod hub;
+mod hub_address;
+mod hub_move;
 mod inbox;
+mod known_note;
 mod known_persons;
 mod letter;
 mod letter_inbox;
@@ -89,6 +92,7 @@ pub use error::{AcceptError, ForgetError, HubError, JoinError, SayError, SyncErr
 pub use history::HistoryRow;
 pub(crate) use history::history_page;
 pub use hub::{HubClient, hub_limits};
+pub use hub_move::HubMove;
 pub(crate) use inbox::unread_page;
 pub use inbox::{Unread, is_from_hub, mark_read, unread};
 pub use letter::{Letter, LetterHead};

@@ -109,7 +109,8 @@ impl Service {
     }
 
     /// Serves until `stop` completes. After that the socket is removed, and the store may be
-    /// closed. `dial` makes a connection to the hub, and is called again whenever one is needed.
+    /// closed. `dial` makes a connection to the hub at one of the addresses that it gets, each
+    /// `host:port` with a space between two, and is called again whenever one is needed.
     /// `person` is the newest record of this identity, and `keys` belong to the same state
     /// directory. `notify` is called when a state changes.
     pub async fn run(
@@ -117,7 +118,7 @@ impl Service {
         engine: &mut Engine,
         person: &PersonRecord,
         keys: &LetterKeys<'_>,
-        dial: impl AsyncFn() -> Result<Dialed, DialError>,
+        dial: impl AsyncFn(&str) -> Result<Dialed, DialError>,
         notify: impl Fn(ServiceEvent),
         stop: impl Future<Output = ()>,
     ) {

@@ -5,6 +5,7 @@ mod check;
 mod invitations;
 mod invite;
 mod migrate;
+mod move_hub;
 mod people;
 mod place;
 mod remove;
@@ -35,6 +36,7 @@ enum Command {
     Invitations(invitations::Args),
     People(people::Args),
     Remove(remove::Args),
+    Move(move_hub::Args),
     Stats(stats::Args),
     Backup(backup::Args),
     Restore(restore::Args),
@@ -49,6 +51,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Invitations(args) => invitations::run(args, ctx),
         Command::People(args) => people::run(args, ctx),
         Command::Remove(args) => remove::run(args, ctx),
+        Command::Move(args) => move_hub::run(args, ctx),
         Command::Stats(args) => stats::run(args, ctx),
         Command::Backup(args) => backup::run(args, ctx),
         Command::Restore(args) => restore::run(args, ctx),

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use endseal_crypto::identity::PublicIdentity;
 use endseal_crypto::secret::Zeroizing;
 use endseal_keyring::{IdentityText, Invitation, Inviter};
-use endseal_node::messages::{HubClient, JoinError, hub_limits, is_unfinished, join};
+use endseal_node::messages::{
+    HubClient, JoinError, hub_limits, is_unfinished, membership, register,
+};
 use endseal_node::{Home, read_bounded};
 use endseal_transport::TransportKey;
 
@@ -17,7 +19,7 @@ use crate::failure::{Failure, Kind};
 use crate::json;
 use crate::network::{self, Destination, Timeouts};
 use crate::output::Input;
-use crate::peer_address::HostAddress;
+use crate::peer_address::{HostAddress, HubAddress};
 use crate::sessions::{open, unlock, work_and_close};
 
 /// Limit on the length of an invitation in bytes.
@@ -34,6 +36,12 @@ const MAX_LEN: usize = 4_096;
 pub(crate) struct Args {
     /// File with the invitation [default: standard input]
     file: Option<PathBuf>,
+    /// The hub of this device at another address, without an invitation: PEERID@HOST:PORT
+    ///
+    /// For a hub that moved while this device did not visit it. The address replaces those that are
+    /// known, once the hub has answered there.
+    #[arg(long, conflicts_with = "file", conflicts_with = "no_passphrase")]
+    hub: Option<HubAddress>,
     /// If there is no identity yet: make one without a passphrase
     #[arg(long, conflicts_with_all = ["passphrase_file", "passphrase_fd"])]
     no_passphrase: bool,
@@ -47,9 +55,16 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     if let Some(file) = &args.file {
         exposed::warn(file, ctx);
     }
-    let invitation = read(args.file.as_deref(), ctx)?;
-    let hosts = hosts(invitation.addresses())?;
-    if init::is_new(ctx)? {
+    let invitation = match &args.hub {
+        Some(_) => None,
+        None => Some(read(args.file.as_deref(), ctx)?),
+    };
+    let at = match (&args.hub, &invitation) {
+        (Some(hub), _) => hub.clone(),
+        (None, Some(invitation)) => HubAddress::of(invitation)?,
+        (None, None) => return Err(Failure::usage("no hub is named")),
+    };
+    if invitation.is_some() && init::is_new(ctx)? {
         init::store_new(&Creation::new(args.no_passphrase), ctx)?;
     }
     let (home, device) = unlock(ctx)?;
@@ -63,21 +78,28 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             return Err(Failure::new(Kind::Configuration, "a restoration was interrupted here")
                 .hint("run the same endseal restore or endseal recover again"));
         }
+        if membership(engine)?.is_none() && invitation.is_none() {
+            return Err(Failure::usage("this device is registered at no hub").hint(
+                "join with an invitation, or come back to a hub that knows you: endseal recover",
+            ));
+        }
         network::run(as_json, async |mut interrupt| {
-            let (peer, timeouts) = (invitation.hub(), args.timeouts);
-            let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };
+            let timeouts = args.timeouts;
+            let (peer, hosts) = (at.peer, at.hosts.as_slice());
+            let to = Destination { peer, hosts, timeouts, limits: hub_limits() };
             let joined = interrupt.with_connection(&key, &to, async |connection| {
                 let hub = HubClient::new(connection, timeouts.idle);
-                Ok(join(&hub, engine, &invitation, &person).await?)
+                let token = invitation.as_ref().map(Invitation::token);
+                Ok(register(&hub, engine, &at.addresses(), token, &person).await?)
             });
             joined.await
         })
     })?;
-    if let Some(inviter) = invitation.inviter() {
+    if let Some(inviter) = invitation.as_ref().and_then(Invitation::inviter) {
         add_contact(inviter, &home, ctx)?;
     }
-    let hub = invitation.addresses().next().unwrap_or_default();
-    let json = json::object([("hub", hub.into())]);
+    let hub = at.hosts.first().map(ToString::to_string).unwrap_or_default();
+    let json = json::object([("hub", hub.as_str().into())]);
     Ok(Outcome::done(format!("this device is registered at {hub}"), json))
 }
 

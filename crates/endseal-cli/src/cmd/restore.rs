@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Other devices are not revoked: do that afterwards, with endseal devices revoke.
     #[arg(long, conflicts_with_all = ["invitation", "revoke_others"])]
     offline: bool,
+    /// The hub of the backup at another address, if it has moved: PEERID@HOST:PORT
+    #[arg(long, conflicts_with = "offline")]
+    hub: Option<HubAddress>,
     /// A new invitation, if the hub asks known people for one
     #[arg(long, value_name = "FILE")]
     invitation: Option<PathBuf>,
@@ -64,6 +67,16 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     creation.check(ctx)?;
     let hub = content.hub.as_ref();
     let hub = hub.map(|it| HubAddress::new(it.hub, &it.addresses)).transpose()?;
+    let hub = match (&args.hub, hub) {
+        (Some(given), Some(known)) if given.peer == known.peer => Some(given.clone()),
+        (Some(_), _) => {
+            return Err(Failure::usage("the backup is not from this hub").hint(
+                "--hub takes the hub of the backup at its new address; without it, the backup says \
+                 where the hub was",
+            ));
+        }
+        (None, hub) => hub,
+    };
     let to = hub.as_ref().filter(|_| !args.offline).map(|hub| Destination {
         peer: hub.peer,
         hosts: &hub.hosts,

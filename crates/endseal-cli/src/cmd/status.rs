@@ -15,6 +15,7 @@ use crate::node_access::with_node;
 /// Show the hub of this device, waiting messages, and if endseal up runs
 ///
 /// hub: its peer id and address, which endseal recover takes, or none.
+/// moves to: addresses that the hub has told, until it has answered there.
 /// state: current, or restored: the directory is an earlier copy, which receives and does not send
 /// until endseal devices renew.
 /// unread: texts that endseal inbox prints, and those of endseal session group inbox.
@@ -50,6 +51,9 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         format!("{}@{first}", PeerIdText::from(hub.hub))
     });
     let _ = writeln!(text, "hub          {}", address.as_deref().unwrap_or("none"));
+    if let Some(addresses) = &status.moves_to {
+        let _ = writeln!(text, "moves to     {addresses}");
+    }
     let state = if status.is_restored { "restored" } else { "current" };
     let _ = writeln!(text, "state        {state}");
     let _ = writeln!(text, "unread       {}", status.unread);
@@ -66,6 +70,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let json = json::object([
         ("hub", hub.map(|hub| hub.addresses.clone()).into()),
         ("hub_peer_id", hub.map(|hub| PeerIdText::from(hub.hub).to_string()).into()),
+        ("hub_moves_to", status.moves_to.clone().into()),
         ("restored", status.is_restored.into()),
         ("unread", status.unread.into()),
         ("requests", status.requests.into()),

@@ -18,6 +18,7 @@ use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::device_changes;
 use crate::failure::{Failure, Kind};
+use crate::hub_moves;
 use crate::json::{self, Value};
 use crate::names::Names;
 use crate::network::{self, Destination, Timeouts};
@@ -110,8 +111,8 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
             let mut is_told = attempts == 1;
             let attempt = async || {
                 report.skipped.clear();
-                let visit = interrupt.with_connection(&key, &to, async |connection| {
-                    let hub = HubClient::new(connection, timeouts.idle);
+                let visit = interrupt.with_address(&key, &to, async |connection, at| {
+                    let hub = HubClient::new(connection, timeouts.idle).at(at);
                     Ok(sync(&hub, engine, &person, &keys, &mut report).await?)
                 });
                 let done = visit.await;
@@ -127,6 +128,9 @@ fn visit(args: &Args, attempts: u32, ctx: &mut Ctx) -> Result<(SyncReport, Statu
             };
             backoff.retry(&mut OsRandom, &mut failures, is_transient, attempt).await
         });
+        if done.is_err() {
+            hub_moves::tell(&report.hub_moves, ctx);
+        }
         // Messages that were received remain, even if a later step failed.
         done.map_err(|failure| match report.received {
             0 => failure,
@@ -154,6 +158,7 @@ pub(super) fn tell(report: &SyncReport, own: &PublicKey, names: &Names, ctx: &mu
              not have arrived"
         ));
     }
+    hub_moves::tell(&report.hub_moves, ctx);
     if report.record_conflict {
         ctx.note(
             "warning: another of your devices changed the list of devices at the same time; what \
@@ -249,6 +254,7 @@ fn object(report: &SyncReport, waiting: &Status) -> Value {
         ("waiting", waiting.frames.into()),
         ("mailbox_full", report.mailbox_full.into()),
         ("hub_forgot", report.hub_forgot.map(rfc3339).into()),
+        ("hub_moves", hub_moves::rows(&report.hub_moves)),
     ])
 }
 

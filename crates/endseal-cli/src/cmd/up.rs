@@ -3,15 +3,14 @@
 use endseal_keyring::PeerIdText;
 use endseal_node::api::Client;
 use endseal_node::messages::{LetterKeys, SyncError, hub_limits, membership};
-use endseal_node::service::{
-    BindServiceError, DialError, Dialed, Service, ServiceEvent, ServiceOptions,
-};
+use endseal_node::service::{BindServiceError, DialError, Service, ServiceEvent, ServiceOptions};
 use endseal_transport::TransportKey;
 
 use super::join::hosts;
 use super::session::StoreArgs;
 use crate::ctx::{Ctx, Outcome};
 use crate::failure::{Failure, Kind};
+use crate::hub_moves;
 use crate::json;
 use crate::log::{self, Level};
 use crate::network::{self, Destination, Timeouts};
@@ -50,13 +49,11 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     let level = if ctx.global.quiet { Level::Off } else { args.log };
     work_and_close(engine, ctx, |engine, ctx| {
         let known = membership(engine)?.ok_or(SyncError::NotJoined)?;
-        let hosts = hosts(known.addresses.split(' '))?;
         let _log = log::start(level).map_err(|error| {
             Failure::new(Kind::Environment, "the log cannot be written").because(&error)
         })?;
         network::run(as_json, async |mut interrupt| {
             let (peer, timeouts) = (known.hub, args.timeouts);
-            let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };
             let mut options = ServiceOptions::default();
             options.timeout = timeouts.idle;
             let service = Service::bind(&home, options)?;
@@ -68,12 +65,16 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
                 format!("endseal up runs, with the hub at {hub}\n")
             };
             ctx.print(text.as_bytes())?;
-            let dial = async || match network::dial(&key, &to).await {
-                Ok((endpoint, connection)) => Ok(Dialed { endpoint, connection }),
-                Err(failure) => {
+            let dial = async |addresses: &str| {
+                let dialed = async {
+                    let hosts = hosts(addresses.split(' '))?;
+                    let to = Destination { peer, hosts: &hosts, timeouts, limits: hub_limits() };
+                    network::dial(&key, &to).await
+                };
+                dialed.await.map_err(|failure| {
                     let is_transient = failure.kind == Kind::Environment;
-                    Err(DialError { cause: failure.line(), is_transient })
-                }
+                    DialError { cause: failure.line(), is_transient }
+                })
             };
             service.run(engine, &person, &keys, dial, note, interrupt.wait()).await;
             Ok(())
@@ -100,6 +101,13 @@ fn note(event: ServiceEvent) {
         ServiceEvent::MailboxFull(false) => tracing::info!(target: "node", "no mailbox is full"),
         ServiceEvent::Unasked { requests, no_room, blocked } => {
             tracing::info!(target: "node", requests, no_room, blocked, "see endseal inbox --requests");
+        }
+        ServiceEvent::HubMove(hub_move) => {
+            let (is_warning, text) = hub_moves::line(&hub_move);
+            match is_warning {
+                true => tracing::warn!(target: "node", "{text}"),
+                false => tracing::info!(target: "node", "{text}"),
+            }
         }
         ServiceEvent::Problems { problems, lost } => {
             tracing::warn!(target: "node", problems, lost, "see endseal inbox --problems");

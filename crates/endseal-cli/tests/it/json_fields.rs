@@ -119,6 +119,7 @@ const HUB: [&str; 10] = [
     "hub serve",
     "hub invite",
     "hub invitations",
+    "hub move",
     "hub people",
     "hub remove",
     "hub stats",
@@ -526,6 +527,7 @@ fn fields_of_the_hub_are_documented() {
     seen.run(&owner, &["hub", "people"]);
     seen.run(&owner, &["hub", "invitations"]);
     seen.run(&owner, &["hub", "invitations", "--revoke", "bob"]);
+    seen.run(&owner, &["hub", "move", "hub.example.org"]);
     seen.run(&owner, &["hub", "stats"]);
     seen.run(&owner, &["hub", "backup", "copy.db"]);
     seen.run(&owner, &["hub", "check"]);
@@ -592,6 +594,8 @@ fn fields_of_conversations_are_documented() {
     let renewed = alice.run(&["--json", "devices", "list"]).ok().json();
     let number = renewed["devices"][0]["device"].to_string();
     seen.run(&alice, &["devices", "rename", &number, "laptop"]);
+    let owner = Person { name: "owner", scratch: &scratch };
+    owner.run(&["hub", "move", "hub.example.org"]).ok();
     let _hub = hub.restored("empty.db");
     seen.run(&bob, &["sync"]);
     seen.run(&bob, &["inbox", "--problems"]);

@@ -15,6 +15,7 @@ mod handed_over;
 mod help;
 mod hub;
 mod hub_deploy;
+mod hub_move;
 mod identities;
 mod interrupted;
 mod json_fields;

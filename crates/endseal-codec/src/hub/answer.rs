@@ -58,6 +58,8 @@ message! {
         7 published: Implicit<Uint64>,
         /// Number of frames of the node that were deleted before their receivers acknowledged them.
         8 dropped: Implicit<Uint64>,
+        /// Encoded address note of the hub, at most 8,192 bytes; empty if the node has the newest.
+        9 address_note: Implicit<Bytes<0, 8_192>>,
     }
 }
 

@@ -47,6 +47,8 @@ message! {
     pub struct Hello, HelloView {
         /// Version of the protocol, 1.
         1 version: Implicit<Uint32>,
+        /// Time of the newest address note that the node has, 0 if none.
+        2 address_time: Implicit<Uint64>,
     }
 }
 

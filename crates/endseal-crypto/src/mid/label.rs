@@ -45,6 +45,8 @@ macro_rules! labels {
 labels! {
     /// Archive: context of its envelope (docs/spec/archive.md).
     ARCHIVE = "endseal/archive@v1 content";
+    /// Delivery: context of the signature of an address note (docs/spec/delivery.md).
+    DELIVERY_ADDRESS = "endseal/delivery@v1 address note";
     /// Delivery: the id of a message from its sender and its number (docs/spec/delivery.md).
     DELIVERY_MESSAGE_ID = "endseal/delivery@v1 message id";
     /// Delivery: prefix of the message by which a root asks a hub for its person record.

@@ -21,8 +21,8 @@ use crate::{payload_limits, stored_limits};
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a hub that overlooks one answers nothing")]
 pub enum Action<'a> {
-    /// Report the state of the node at the hub.
-    Hello,
+    /// Report the state of the node at the hub, to a node whose newest address note has this time.
+    Hello(u64),
     /// Register the device with its certificate and person record.
     Register(RegisterView<'a>),
     /// Store a frame: its sequence, its mailboxes, its bytes.
@@ -128,7 +128,7 @@ impl Exchange {
             _ => return Action::Refuse(Code::REQUEST),
         }
         match request {
-            RequestView::Hello(_) => Action::Hello,
+            RequestView::Hello(hello) => Action::Hello(hello.address_time),
             RequestView::Register(register) => Action::Register(register),
             RequestView::Put(put) => self.put(&put, peer),
             RequestView::Subscribe(it) => {

@@ -16,7 +16,7 @@ use crate::{answer, frame, peer, put, request};
 /// Returns a request of each kind that can be the first of an exchange.
 fn first(kind: Kind) -> Vec<u8> {
     match kind {
-        Kind::Hello => request(Request::Hello(Hello { version: 1 })),
+        Kind::Hello => request(Request::Hello(Hello { version: 1, ..Hello::default() })),
         Kind::Register => request(Request::Register(Register {
             token: Some([1; 32]),
             certificate: [2; 237].into(),

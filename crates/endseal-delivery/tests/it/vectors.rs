@@ -9,6 +9,7 @@ use endseal_codec::hub::{AnswerView, HubAnswer};
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::{Action, Exchange, Kind, RegistrationState};
 use endseal_delivery::{MessageId, RecoveryProof, Targets, payload_limits, position_after};
+use endseal_keyring::{AddressNote, OpenAddressNoteError};
 use serde_json::{Value, json};
 
 /// Outputs of a vector, or the class of its error.
@@ -68,6 +69,20 @@ fn read(vector: &Value) -> Found {
                 true => Ok(Vec::new()),
                 false => Err("certificate"),
             }
+        }
+        "address" => {
+            let hub = PeerId::from_bytes(&hex(&vector["hub"]).try_into().unwrap());
+            let note = AddressNote::open(&hex(&vector["bytes"]), &hub);
+            let note = note.map_err(|error| match error {
+                OpenAddressNoteError::Version => "version",
+                OpenAddressNoteError::Length => "length",
+                OpenAddressNoteError::Key => "key",
+                OpenAddressNoteError::Addresses => "addresses",
+                OpenAddressNoteError::Signature => "signature",
+                other => panic!("{other:?}"),
+            })?;
+            let time = json!(note.time().to_string());
+            Ok(vec![("time", time), ("addresses", json!(note.addresses()))])
         }
         "position" => {
             let next = position_after(number(&vector["last"]), number(&vector["now"]));

@@ -28,6 +28,7 @@ impl Rules<'_> {
             acknowledged: state.acknowledged,
             published: state.published,
             dropped: state.dropped,
+            ..Welcome::default()
         }))
     }
 

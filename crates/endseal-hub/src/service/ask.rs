@@ -44,7 +44,7 @@ pub(super) async fn ask(action: Action<'_>, peer: PeerId, service: &ServiceState
         return Asked(answered);
     }
     let command = match action {
-        Action::Hello => Ok(Command::Hello { peer, answer }),
+        Action::Hello(_) => Ok(Command::Hello { peer, answer }),
         Action::Register(register) => match registration(&register) {
             Some(register) => Ok(Command::Register { peer, register, answer }),
             None => Err((Code::CERTIFICATE, answer)),
@@ -79,7 +79,7 @@ pub(super) async fn ask(action: Action<'_>, peer: PeerId, service: &ServiceState
 /// it is stored; an acknowledgement frees space, and costs nothing.
 fn cost(action: &Action<'_>) -> Option<usize> {
     match action {
-        Action::Hello | Action::Register(_) | Action::Find(_) | Action::Take(_) => Some(1),
+        Action::Hello(_) | Action::Register(_) | Action::Find(_) | Action::Take(_) => Some(1),
         Action::Publish(publish) => Some(1 + publish.bundles.iter().count() / BUNDLES_PER_FRAME),
         _ => None,
     }

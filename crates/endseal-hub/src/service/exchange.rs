@@ -45,7 +45,16 @@ pub(super) async fn serve_exchange(
             finds::serve(peer, answers, receiver, service, exchange, first).await;
         }
         action => {
-            let answer = ask(action, peer, &service).await.answer().await;
+            let noted = match &action {
+                Action::Hello(noted) => Some(*noted),
+                _ => None,
+            };
+            let mut answer = ask(action, peer, &service).await.answer().await;
+            if let (Some(noted), Answer::Welcome(welcome)) = (noted, &mut answer)
+                && let Some(note) = service.address.for_device(peer, noted)
+            {
+                welcome.address_note = note.into();
+            }
             // The peer may have disconnected.
             let _ = answers.send(answer).await;
             match state {

@@ -51,7 +51,7 @@ async fn drain(node: &Node) -> usize {
 }
 
 async fn waiting(node: &Node) -> u64 {
-    let answer = node.ask(Request::Hello(Hello { version: 1 })).await;
+    let answer = node.ask(Request::Hello(Hello { version: 1, ..Hello::default() })).await;
     let Answer::Welcome(welcome) = answer else { panic!("{answer:?}") };
     welcome.waiting
 }
@@ -167,7 +167,7 @@ async fn every_request_has_a_budget() {
     let signing = node.new_signing_key(&root);
     let token = world.invite(1, u64::MAX / 4);
     assert!(matches!(node.register(&token).await, Answer::Welcome(_)));
-    let hello = || Request::Hello(Hello { version: 1 });
+    let hello = || Request::Hello(Hello { version: 1, ..Hello::default() });
     let find = || Request::Find(Find { by: By::Peer(*bob.peer.as_bytes()) });
     let take = || Request::Take(Take { peer: *bob.peer.as_bytes() });
     for (index, request) in [hello(), find(), take()].into_iter().cycle().take(19).enumerate() {

@@ -31,7 +31,7 @@ fn code(answer: &Answer) -> Option<Code> {
 
 fn request(kind: Kind) -> Request {
     match kind {
-        Kind::Hello => Request::Hello(Hello { version: 1 }),
+        Kind::Hello => Request::Hello(Hello { version: 1, ..Hello::default() }),
         Kind::Register => Request::Register(Register {
             token: Some([1; 32]),
             certificate: [2; 237].into(),
@@ -354,7 +354,7 @@ async fn several_persons_are_found_in_one_exchange() {
         let is_none = code(&exchange.receive().await.unwrap()) == Some(Code::NONE);
         assert_eq!(is_none, at % 3 == 0, "{at}");
     }
-    exchange.send(Request::Hello(Hello { version: 1 })).await;
+    exchange.send(Request::Hello(Hello { version: 1, ..Hello::default() })).await;
     assert_eq!(code(&exchange.receive().await.unwrap()), Some(Code::REQUEST));
     assert!(exchange.receive().await.is_none());
 }

@@ -72,7 +72,9 @@ async fn what_is_acknowledged_is_gone_and_the_rest_comes_again() {
     // A subscription that starts after a position acknowledges that position.
     let mut exchange = subscribe(&bob, third, 10).await;
     assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
-    let welcome = bob.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
+    let welcome = bob
+        .ask(Request::Hello(endseal_codec::hub::Hello { version: 1, ..Default::default() }))
+        .await;
     let Answer::Welcome(welcome) = welcome else { panic!() };
     assert_eq!(welcome.waiting, 0);
     fill(&alice, &bob, 4..=4).await;
@@ -100,7 +102,9 @@ async fn what_one_mailbox_has_acknowledged_stays_in_the_others() {
         // The node acknowledges by subscribing, and gets its answer once that is done.
         let mut exchange = subscribe(node, last, 10).await;
         assert!(matches!(exchange.receive().await, Some(Answer::CaughtUp(_))));
-        let welcome = node.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
+        let welcome = node
+            .ask(Request::Hello(endseal_codec::hub::Hello { version: 1, ..Default::default() }))
+            .await;
         let Answer::Welcome(welcome) = welcome else { panic!() };
         assert_eq!(welcome.waiting, 0);
         assert!(world.faults().is_empty());
@@ -177,7 +181,7 @@ async fn a_restored_database_loses_no_later_frame() {
     alice.reconnect(&world).await;
     bob.reconnect(&world).await;
     // The node can tell that the hub has lost frames that it had confirmed.
-    let hello = Request::Hello(endseal_codec::hub::Hello { version: 1 });
+    let hello = Request::Hello(endseal_codec::hub::Hello { version: 1, ..Default::default() });
     let Answer::Welcome(welcome) = alice.ask(hello).await else { panic!() };
     assert_eq!(welcome.sequence, Some(1));
     let mut exchange = subscribe(&bob, passed, 10).await;
@@ -216,7 +220,7 @@ async fn a_damaged_record_is_said_and_hinders_no_other() {
     let (alice, bob) = (world.registered().await, world.registered().await);
     let person = *bob.person.identity().ed25519().as_bytes();
     world.transact(|it| it.put_person(&person, b"damaged"));
-    let hello = Request::Hello(endseal_codec::hub::Hello { version: 1 });
+    let hello = Request::Hello(endseal_codec::hub::Hello { version: 1, ..Default::default() });
     let Answer::Refused(refused) = bob.ask(hello).await else { panic!() };
     assert_eq!(refused.code, Code::STORAGE);
     // Commands in other transactions still succeed.

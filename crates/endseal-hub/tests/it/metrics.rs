@@ -107,7 +107,9 @@ async fn counters_follow_what_happens() {
 async fn peers_who_do_not_register_are_counted() {
     let world = World::new();
     let unregistered = world.unregistered(&identity(), 1).await;
-    let answer = unregistered.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
+    let answer = unregistered
+        .ask(Request::Hello(endseal_codec::hub::Hello { version: 1, ..Default::default() }))
+        .await;
     assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
     while values(&world).await["connections{peer=\"unregistered\"}"] > 0.0 {
         sleep(Duration::from_millis(10)).await;
@@ -124,7 +126,9 @@ async fn failures_of_the_database_are_counted() {
     let bob = world.registered().await;
     let person = *bob.person.identity().ed25519().as_bytes();
     world.transact(|it| it.put_person(&person, b"damaged"));
-    let answer = bob.ask(Request::Hello(endseal_codec::hub::Hello { version: 1 })).await;
+    let answer = bob
+        .ask(Request::Hello(endseal_codec::hub::Hello { version: 1, ..Default::default() }))
+        .await;
     assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
     assert_eq!(values(&world).await["storage_errors_total{operation=\"write\"}"], 1.0);
     let database = rusqlite::Connection::open(path).unwrap();

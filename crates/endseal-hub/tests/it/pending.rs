@@ -32,7 +32,7 @@ fn register(certificate: &Certificate, record: &PersonRecord) -> Request {
 }
 
 fn hello() -> Request {
-    Request::Hello(Hello { version: 1 })
+    Request::Hello(Hello { version: 1, ..Hello::default() })
 }
 
 /// The next record, with or without device 2.

@@ -134,7 +134,7 @@ async fn targets_that_cannot_take_a_frame_refuse_all_of_it() {
 
 /// Returns the number of frames in the mailbox of a node.
 async fn waiting(node: &Node) -> u64 {
-    let hello = Request::Hello(endseal_codec::hub::Hello { version: 1 });
+    let hello = Request::Hello(endseal_codec::hub::Hello { version: 1, ..Default::default() });
     let Answer::Welcome(welcome) = node.ask(hello).await else { panic!() };
     welcome.waiting
 }

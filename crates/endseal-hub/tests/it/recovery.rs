@@ -52,7 +52,7 @@ fn signed_by(node: &Node, root: &Identity, signing: &Identity) -> Certificate {
 }
 
 async fn welcome(node: &Node) -> Welcome {
-    match node.ask(Request::Hello(Hello { version: 1 })).await {
+    match node.ask(Request::Hello(Hello { version: 1, ..Hello::default() })).await {
         Answer::Welcome(welcome) => welcome,
         other => panic!("{other:?}"),
     }
@@ -75,7 +75,10 @@ async fn a_root_comes_back_without_an_invitation() {
     new.reconnect(&world).await;
     let next = replaced(&record, &root, &new, 2);
     assert!(matches!(new.ask(register(&new, &next)).await, Answer::Welcome(_)));
-    assert_eq!(code(&lost.ask(Request::Hello(Hello { version: 1 })).await), Some(Code::REVOKED));
+    assert_eq!(
+        code(&lost.ask(Request::Hello(Hello { version: 1, ..Hello::default() })).await),
+        Some(Code::REVOKED)
+    );
     assert_eq!(welcome(&new).await.epoch, 2);
 }
 

@@ -39,6 +39,8 @@ pub fn hub_limits() -> Limits {
 #[derive(Debug)]
 pub struct HubClient<'c> {
     connection: &'c Connection,
+    /// Addresses under which the connection was made.
+    addresses: &'c str,
     timeout: Duration,
 }
 
@@ -46,7 +48,18 @@ impl<'c> HubClient<'c> {
     /// Makes a client with a timeout: a request fails if the hub does not answer within `timeout`.
     #[must_use]
     pub const fn new(connection: &'c Connection, timeout: Duration) -> Self {
-        Self { connection, timeout }
+        Self { connection, addresses: "", timeout }
+    }
+
+    /// Names the addresses under which the connection was made, each `host:port`, with a space
+    /// between two. A visit needs them to notice that the hub has moved.
+    #[must_use]
+    pub const fn at(self, addresses: &'c str) -> Self {
+        Self { addresses, ..self }
+    }
+
+    pub(super) const fn addresses(&self) -> &str {
+        self.addresses
     }
 
     /// The peer id of the hub, as the connection has proved it.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::directory;
 use super::error::{HubError, JoinError};
 use super::hub::HubClient;
+use super::known_note;
 use super::records::{self, ACKNOWLEDGED, DROPPED, HUB, PUBLISHED, Transaction};
 use super::shared_engine::SharedEngine;
 use super::unfinished;
@@ -150,6 +151,9 @@ pub async fn register(
     engine.transaction(|transaction| {
         unfinished::clear(transaction)?;
         let known = membership_in(transaction)?;
+        if known.as_ref().is_some_and(|known| known.addresses != addresses) {
+            known_note::forget_awaited(transaction)?;
+        }
         let (sequence, time) = known.map_or((0, 0), |known| (known.sequence, known.time));
         Membership { hub: at, addresses: addresses.to_owned(), sequence, time }.put(transaction)
     })?;

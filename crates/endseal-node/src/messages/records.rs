@@ -56,6 +56,8 @@ pub(super) const LINKED: u16 = 27;
 pub(super) const UNFINISHED: u16 = 28;
 /// Present from the certificate of a link until the identity file is there.
 pub(super) const LINKING: u16 = 30;
+/// Time of the hub's newest address note, and its addresses that have not answered.
+pub(super) const HUB_NOTE: u16 = 31;
 /// Blocked persons: [`BlockedPerson`](super::blocked_person::BlockedPerson), by identity.
 pub(super) const BLOCKED: u16 = 23;
 /// Muted persons: empty records, by identity.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::conversation::Conversation;
 use super::conversation_text;
 use super::device_change::DeviceChange;
+use super::hub_move::HubMove;
 use super::unconfirmed::{Noted, TextsOf};
 use crate::wire_text;
 
@@ -38,6 +39,9 @@ pub struct SyncReport {
     /// Set if the hub has lost frames, because its database is an older copy: the time of its last
     /// acknowledgement, in milliseconds since 1970.
     pub hub_forgot: Option<u64>,
+    /// Changes of the hub's address.
+    #[serde(default)]
+    pub hub_moves: Vec<HubMove>,
     /// True if the hub has another record of this person of the same epoch: the change that this
     /// device made of the devices is not in force.
     pub record_conflict: bool,
@@ -65,6 +69,7 @@ impl SyncReport {
         self.skipped.extend(other.skipped);
         self.mailbox_full = other.mailbox_full;
         self.hub_forgot = self.hub_forgot.or(other.hub_forgot);
+        self.hub_moves.extend(other.hub_moves);
         self.record_conflict |= other.record_conflict;
         self.device_changes.extend(other.device_changes);
         PersonTexts::add_all(&mut self.requests, other.requests);

@@ -3,6 +3,7 @@
 use endseal_session::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
+use super::known_note;
 use super::membership::{Membership, membership_in};
 use super::records::{self, LETTER, PROBLEM, REQUEST, UNSENT};
 #[cfg(doc)]
@@ -16,6 +17,9 @@ use crate::frame_target::Target;
 pub struct Status {
     /// Registration of this device at a hub; `None` if it is not registered.
     pub membership: Option<Membership>,
+    /// Addresses to which the hub moves, until it has answered there.
+    #[serde(default)]
+    pub moves_to: Option<String>,
     /// True if the state directory went back in time: this device receives and does not send, until
     /// it has new keys.
     pub is_restored: bool,
@@ -47,6 +51,7 @@ pub fn status(engine: &mut Engine) -> Result<Status, EngineError> {
     engine.transaction(|transaction| {
         Ok(Status {
             membership: membership_in(transaction)?,
+            moves_to: known_note::awaited(transaction)?,
             is_restored,
             unread,
             unsent: records::count(transaction, UNSENT)?,

@@ -76,8 +76,17 @@ impl Stay<'_, '_> {
         events: &impl StayEvents,
     ) -> Result<(), SyncError> {
         let mut report = SyncReport::default();
-        let may_send = greet(self.hub, self.engine, self.person, self.keys, &mut report).await?;
-        let mut mailbox = Mailbox::subscribe(self.hub, self.engine, self.keys, &mut report).await?;
+        let visit = async {
+            let may_send =
+                greet(self.hub, self.engine, self.person, self.keys, &mut report).await?;
+            let mailbox = Mailbox::subscribe(self.hub, self.engine, self.keys, &mut report).await?;
+            Ok::<_, SyncError>((may_send, mailbox))
+        };
+        let started = visit.await;
+        if started.is_err() {
+            events.noted(&report);
+        }
+        let (may_send, mut mailbox) = started?;
         let (turns, caught_up) = (SendTurns::new(), Cell::new(SyncReport::default()));
         let receiving = async {
             let mut report = SyncReport::default();

@@ -10,8 +10,10 @@ use super::directory::{self, Found};
 use super::drain::Mailbox;
 use super::error::SyncError;
 use super::hub::HubClient;
+use super::hub_address::note_address;
+use super::known_note;
 use super::letter_keys::LetterKeys;
-use super::membership::{Membership, membership, publish_prekeys, replace_prekeys};
+use super::membership::{Membership, membership, membership_in, publish_prekeys, replace_prekeys};
 use super::problem::{self, ProblemClass};
 use super::puts::{put_receipts, put_texts};
 use super::records::{self, ACKNOWLEDGED, DROPPED, PUBLISHED, Transaction};
@@ -130,10 +132,12 @@ pub(super) async fn greet(
     let membership = engine.with(membership)?.ok_or(SyncError::NotJoined)?;
     directory::note_own(engine, person)?;
     let before = engine.with(device_change::last_number)?;
-    let hello = Request::Hello(Hello { version: VERSION });
+    let address_time = engine.transaction(|transaction| known_note::note_time(transaction))?;
+    let hello = Request::Hello(Hello { version: VERSION, address_time });
     let Answer::Welcome(welcome) = hub.ask(hello).await? else {
         return Err(HubFault::Unexpected.into());
     };
+    note_address(hub, engine, &welcome.address_note, report)?;
     if engine.with(Engine::is_restored)? {
         return Ok(false);
     }
@@ -150,7 +154,10 @@ pub(super) async fn greet(
             problem::note(transaction, ProblemClass::FORGOT, &membership.hub, sequence)?;
             problem::forget_old(transaction)?;
             resend_all(transaction, person.identity().ed25519())?;
-            Membership { sequence, ..membership.clone() }.put(transaction)
+            match membership_in(transaction)? {
+                Some(membership) => Membership { sequence, ..membership }.put(transaction),
+                None => Ok(()),
+            }
         })?;
     }
     let own = person.identity().ed25519();

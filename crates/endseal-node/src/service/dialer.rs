@@ -13,6 +13,8 @@ pub struct Dialed {
     pub endpoint: Endpoint,
     /// Authenticated connection to the hub.
     pub connection: Connection,
+    /// Addresses under which the hub was reached, each `host:port`, with a space between two.
+    pub addresses: String,
 }
 
 /// Reason why no connection was made.

@@ -1,5 +1,7 @@
 //! Events that a service reports.
 
+use crate::messages::HubMove;
+
 /// A change of state, for a log. It contains no person and no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -29,6 +31,8 @@ pub enum ServiceEvent {
         /// Number of texts of blocked persons that were dropped.
         blocked: u64,
     },
+    /// The hub's address changes, or the hub told an address that was refused.
+    HubMove(HubMove),
     /// Messages failed since the last report; `inbox --problems` shows them.
     Problems {
         /// Number of messages that cannot be shown, and of frames that cannot be sent.

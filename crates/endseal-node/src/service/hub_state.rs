@@ -85,6 +85,9 @@ impl<'n> HubState<'n> {
         if requests + no_room + blocked > 0 {
             (self.notify)(ServiceEvent::Unasked { requests, no_room, blocked });
         }
+        for hub_move in &report.hub_moves {
+            (self.notify)(ServiceEvent::HubMove(hub_move.clone()));
+        }
         let lost: u64 = report.gaps.iter().map(|gap| gap.count.max(1)).sum();
         let lost = lost.saturating_add(u64::from(report.hub_forgot.is_some()));
         self.problems.set(self.problems.get().saturating_add(report.problems));

@@ -12,7 +12,7 @@ use super::hub_state::HubState;
 use super::{CLOSE_TIMEOUT, ServiceOptions};
 use crate::api::{Error, ErrorKind};
 use crate::error_line::line;
-use crate::messages::{HubClient, LetterKeys, SharedEngine, Stay, SyncError};
+use crate::messages::{HubClient, LetterKeys, SharedEngine, Stay, SyncError, membership};
 
 /// Age at which a connection counts as working. The next failure is then counted as the first one.
 const WORKED: Duration = Duration::from_secs(10);
@@ -24,16 +24,22 @@ pub(super) async fn stay_connected(
     engine: &SharedEngine<'_>,
     own: (&PersonRecord, &LetterKeys<'_>),
     options: &ServiceOptions,
-    dial: impl AsyncFn() -> Result<Dialed, DialError>,
+    dial: impl AsyncFn(&str) -> Result<Dialed, DialError>,
     state: &HubState<'_>,
 ) {
     let (backoff, mut failures) = (Backoff::default(), 0_u32);
     loop {
-        let ended = match dial().await {
-            Ok(Dialed { endpoint, connection }) => {
+        let dialed = match addresses(engine) {
+            Ok(addresses) => dial(&addresses).await.map_err(|DialError { cause, is_transient }| {
+                Error::new(ErrorKind::Hub { is_transient }, &cause)
+            }),
+            Err(error) => Err(error.into()),
+        };
+        let ended = match dialed {
+            Ok(Dialed { endpoint, connection, addresses }) => {
                 state.connected(endpoint);
                 let begin = Instant::now();
-                let hub = HubClient::new(&connection, options.timeout);
+                let hub = HubClient::new(&connection, options.timeout).at(&addresses);
                 let ended = stay(&hub, engine, own, options, state).await;
                 if begin.elapsed() > WORKED {
                     failures = 0;
@@ -43,9 +49,7 @@ pub(super) async fn stay_connected(
                 }
                 ended
             }
-            Err(DialError { cause, is_transient }) => {
-                Err(Error::new(ErrorKind::Hub { is_transient }, &cause))
-            }
+            Err(error) => Err(error),
         };
         let Err(error) = ended else { continue };
         state.failed(&error);
@@ -58,6 +62,12 @@ pub(super) async fn stay_connected(
             () = state.syncs.added() => failures = 0,
         }
     }
+}
+
+/// Returns the present addresses of the hub, which may move.
+fn addresses(engine: &SharedEngine<'_>) -> Result<String, SyncError> {
+    let known = engine.with(membership)?.ok_or(SyncError::NotJoined)?;
+    Ok(known.addresses)
 }
 
 /// Stays connected until the connection is lost or reaches [`RENEWED`].

@@ -4,6 +4,7 @@ mod callers;
 mod faults;
 mod hostile;
 mod hostile_hub;
+mod hub_moves;
 mod letter_faults;
 mod letter_waits;
 mod letters;

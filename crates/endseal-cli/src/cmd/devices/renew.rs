@@ -137,8 +137,8 @@ pub(super) fn visit(
     let person = ctx.home()?.person()?;
     let mut report = SyncReport::default();
     let visited = network::run(ctx.global.json, async |mut interrupt| {
-        let visit = interrupt.with_connection(key, &to, async |connection| {
-            let hub = HubClient::new(connection, timeouts.idle);
+        let visit = interrupt.with_address(key, &to, async |connection, at| {
+            let hub = HubClient::new(connection, timeouts.idle).at(at);
             Ok(sync(&hub, engine, &person, keys, &mut report).await)
         });
         visit.await

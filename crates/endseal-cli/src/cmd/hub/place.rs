@@ -1,15 +1,20 @@
 //! The folder of a hub, with its key, and its database.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use endseal_crypto::identity::Identity;
+use endseal_crypto::mldsa65::SigningKey;
+use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
 use endseal_hub::{HubStore, PostgresStore, SqliteStore, StorageError};
-use endseal_keyring::IdentityFile;
-use endseal_node::{Existing, FileError, Home, IdentityError};
+use endseal_keyring::{AddressNote, IdentityFile};
+use endseal_node::{
+    AtomicFile, Existing, FileError, Home, HomeLock, IdentityError, Readers, read_private,
+};
 use endseal_service::Trust;
 use endseal_transport::TransportKey;
 
@@ -17,6 +22,7 @@ use crate::ctx::Ctx;
 use crate::failure::{Failure, Kind};
 
 const DATABASE: &str = "hub.db";
+const ADDRESS_NOTE: &str = "address.note";
 /// Environment variable with the address of a PostgreSQL database.
 const VARIABLE: &str = "ENDSEAL_HUB_DATABASE";
 /// Environment variable with its password, as for PostgreSQL's own programs.
@@ -162,11 +168,57 @@ pub(super) struct Folder {
 impl Folder {
     /// Reads the hub's key, from which its peer id is derived.
     pub(super) fn key(&self) -> Result<TransportKey, Failure> {
+        Ok(TransportKey::new(&self.identity()?))
+    }
+
+    /// Reads the hub's key in the form that signs address notes, and its peer id.
+    pub(super) fn signing_key(&self) -> Result<(SigningKey, PeerId), Failure> {
+        let key = self.identity()?.transport_key();
+        let hub = PeerId::of_spki(&key.public_key().to_spki());
+        Ok((key, hub))
+    }
+
+    fn identity(&self) -> Result<Identity, Failure> {
         let identity = self.home.identity()?.open_without_passphrase()?;
-        let identity = identity.ok_or_else(|| {
-            Failure::new(Kind::Configuration, "the hub's key is under a passphrase")
+        identity
+            .ok_or_else(|| Failure::new(Kind::Configuration, "the hub's key is under a passphrase"))
+    }
+
+    /// Locks the files of the folder against other commands that change them.
+    pub(super) fn lock(&self) -> Result<HomeLock, Failure> {
+        Ok(self.home.lock()?)
+    }
+
+    /// Reads the bytes of the address note. `None` if there is no file.
+    pub(super) fn address_note_bytes(&self) -> Result<Option<Vec<u8>>, Failure> {
+        let path = self.home.path().join(ADDRESS_NOTE);
+        let bytes = read_private(&path, AddressNote::MAX_LEN)?;
+        Ok(bytes.map(|bytes| bytes.to_vec()))
+    }
+
+    /// Reads the address note, which the key of the hub must have signed. `None` if there is none.
+    pub(super) fn address_note(&self, hub: &PeerId) -> Result<Option<AddressNote>, Failure> {
+        let Some(bytes) = self.address_note_bytes()? else { return Ok(None) };
+        let note = AddressNote::open(&bytes, hub).map_err(|error| {
+            let path = self.home.path().join(ADDRESS_NOTE);
+            let text = format!("'{}' cannot be used", path.display());
+            let failure = Failure::new(Kind::Configuration, text).because(&error);
+            failure.hint("endseal hub move ADDRESS replaces it")
         })?;
-        Ok(TransportKey::new(&identity))
+        Ok(Some(note))
+    }
+
+    /// Replaces the address note.
+    pub(super) fn store_address_note(
+        &self,
+        note: &AddressNote,
+        _lock: &HomeLock,
+    ) -> Result<(), Failure> {
+        let path = self.home.path().join(ADDRESS_NOTE);
+        let mut file = AtomicFile::create(&path, Existing::Replace, Readers::Owner)?;
+        let written = file.write_all(note.as_bytes());
+        written.map_err(|source| FileError::io("write", &path, source))?;
+        Ok(file.commit_durably()?)
     }
 
     /// Locks the folder, so that no second hub serves from it. The lock lasts until the file is

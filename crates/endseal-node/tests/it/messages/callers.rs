@@ -20,7 +20,7 @@ use super::liar::Liar;
 use super::service::{Caller, ask, serving_at};
 use super::world::World;
 
-async fn no_hub() -> Result<Dialed, DialError> {
+async fn no_hub(_: &str) -> Result<Dialed, DialError> {
     Err(DialError { cause: "no hub".to_owned(), is_transient: true })
 }
 
@@ -90,9 +90,9 @@ async fn a_refusal_of_the_hub_is_no_success() {
     let (mut alice, bob) = (hub.member(&world, "alice").await, hub.member(&world, "bob").await);
     alice.say(&bob.identity, "text");
     let key = alice.key();
-    let dial = async || {
+    let dial = async |_: &str| {
         let (endpoint, connection) = hub.connect(&key).await;
-        Ok(Dialed { endpoint, connection })
+        Ok(Dialed { endpoint, connection, addresses: String::new() })
     };
     let retry = Duration::from_millis(100);
     let ((), _) = serving_at(dial, retry, &mut alice, async move |client| {
@@ -127,9 +127,9 @@ async fn what_is_said_does_not_shorten_the_wait_after_a_refusal() {
     });
     let (mut alice, bob) = (hub.member(&world, "alice").await, hub.member(&world, "bob").await);
     let key = alice.key();
-    let dial = async || {
+    let dial = async |_: &str| {
         let (endpoint, connection) = hub.connect(&key).await;
-        Ok(Dialed { endpoint, connection })
+        Ok(Dialed { endpoint, connection, addresses: String::new() })
     };
     let to = Conversation::Person(bob.identity);
     serving_at(dial, Duration::from_secs(60), &mut alice, async move |client| {

@@ -32,9 +32,9 @@ async fn a_letter_passes_none_that_waits() {
     }
     alice.sync(&world).await;
     let (home, key) = (bob.home.clone(), bob.key());
-    let dial = async || {
+    let dial = async |_: &str| {
         let (endpoint, connection) = world.connect(&key).await;
-        Ok(Dialed { endpoint, connection })
+        Ok(Dialed { endpoint, connection, addresses: String::new() })
     };
     serving_at(dial, NEVER, &mut bob, async |client| {
         while ask(&client, |it| it.status()).await.0.parked < 2 {
@@ -81,9 +81,9 @@ async fn an_outsider_keeps_no_letter_waiting() {
     write(&mut alice, roster.id(), "to the group");
     alice.sync(&world).await;
     let (home, key, to) = (bob.home.clone(), bob.key(), bob.identity);
-    let dial = async || {
+    let dial = async |_: &str| {
         let (endpoint, connection) = world.connect(&key).await;
-        Ok(Dialed { endpoint, connection })
+        Ok(Dialed { endpoint, connection, addresses: String::new() })
     };
     serving_at(dial, RETRY, &mut bob, async |client| {
         while ask(&client, |it| it.status()).await.0.parked == 0 {

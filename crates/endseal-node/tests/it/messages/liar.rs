@@ -38,6 +38,11 @@ pub(crate) struct Line {
     pub(crate) cut: usize,
 }
 
+impl Line {
+    /// A connection without delays, which does not break.
+    pub(crate) const FAST: Self = Self { pace: Duration::ZERO, cut: usize::MAX };
+}
+
 pub(crate) struct Liar {
     peer: PeerId,
     address: SocketAddr,
@@ -49,7 +54,7 @@ impl Liar {
     pub(crate) fn new(
         script: impl Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync + 'static,
     ) -> Self {
-        Self::behind(Line { pace: Duration::ZERO, cut: usize::MAX }, script)
+        Self::behind(Line::FAST, script)
     }
 
     /// Makes a hub behind a slow connection.
@@ -57,7 +62,16 @@ impl Liar {
         line: Line,
         script: impl Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync + 'static,
     ) -> Self {
-        let key = TransportKey::new(&Identity::generate(&mut OsRandom).unwrap());
+        Self::of(&Identity::generate(&mut OsRandom).unwrap(), line, script)
+    }
+
+    /// Makes a hub with the key of this identity.
+    pub(crate) fn of(
+        identity: &Identity,
+        line: Line,
+        script: impl Fn(PeerId, Request) -> Option<Vec<Answer>> + Send + Sync + 'static,
+    ) -> Self {
+        let key = TransportKey::new(identity);
         let here = "127.0.0.1:0".parse().unwrap();
         let accept = Accept::when(|_| true);
         let endpoint = Endpoint::bind_with(here, &key, Policy::default(), accept, hub_limits());
@@ -129,9 +143,18 @@ impl Liar {
 
     /// Runs a sync of a person who is registered at a hub.
     pub(crate) async fn visit(&self, person: &mut Person) -> (SyncReport, Result<(), SyncError>) {
+        self.visit_at(person, "").await
+    }
+
+    /// [`Self::visit`] over a connection to this address.
+    pub(crate) async fn visit_at(
+        &self,
+        person: &mut Person,
+        address: &str,
+    ) -> (SyncReport, Result<(), SyncError>) {
         person.meet();
         let (_endpoint, connection) = self.connect(&person.key()).await;
-        let hub = HubClient::new(&connection, TIMEOUT);
+        let hub = HubClient::new(&connection, TIMEOUT).at(address);
         let mut report = SyncReport::default();
         let keys = LetterKeys::new(&person.home, &person.device);
         let result = sync(&hub, &mut person.engine, &person.record, &keys, &mut report).await;

@@ -114,9 +114,9 @@ async fn a_flood_keeps_no_text_from_leaving() {
         let bob = hub.member(&world, &name("bob")).await;
         alice.say(&bob.identity, "text");
         let key = alice.key();
-        let dial = async || {
+        let dial = async |_: &str| {
             let (endpoint, connection) = hub.connect(&key).await;
-            Ok(Dialed { endpoint, connection })
+            Ok(Dialed { endpoint, connection, addresses: String::new() })
         };
         let mut has_left = has_left;
         let has_left = async move { has_left.wait_for(|it| *it).await.map(drop).unwrap() };

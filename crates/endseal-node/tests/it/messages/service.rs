@@ -78,10 +78,10 @@ pub(super) async fn serving<T: Send + 'static>(
     work: impl AsyncFnOnce(Caller) -> T,
 ) -> (T, Vec<ServiceEvent>) {
     let key = person.key();
-    let dial = async || match &world.hub {
+    let dial = async |_: &str| match &world.hub {
         Some(_) => {
             let (endpoint, connection) = world.connect(&key).await;
-            Ok(Dialed { endpoint, connection })
+            Ok(Dialed { endpoint, connection, addresses: String::new() })
         }
         None => Err(DialError { cause: "no hub".to_owned(), is_transient: true }),
     };
@@ -90,7 +90,7 @@ pub(super) async fn serving<T: Send + 'static>(
 
 /// Like [`serving`], at another hub. Failed attempts are repeated after `retry`.
 pub(super) async fn serving_at<T: Send + 'static>(
-    dial: impl AsyncFn() -> Result<Dialed, DialError>,
+    dial: impl AsyncFn(&str) -> Result<Dialed, DialError>,
     retry: Duration,
     person: &mut Person,
     work: impl AsyncFnOnce(Caller) -> T,

@@ -65,7 +65,8 @@ impl World {
     pub(crate) fn start(&mut self) {
         let here = "127.0.0.1:0".parse().unwrap();
         let limits = self.limits.clone();
-        let hub = Hub::serve(here, &self.key, Policy::default(), self.store(), limits).unwrap();
+        let store = Box::new(self.store());
+        let hub = Hub::serve(here, &self.key, Policy::default(), store, limits).unwrap();
         self.address = hub.local_address().unwrap();
         self.hub = Some(hub);
     }
