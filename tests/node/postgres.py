@@ -156,33 +156,16 @@ class Server:
         assert done.returncode == 0, f"{text}: {done.stderr}"
         return [line.split("\t") for line in done.stdout.splitlines()]
 
-    def create(self, template="template0"):
-        """A new database: empty, or a copy of another one, which no one may be connected to."""
+    def create(self, name=None, template="template0"):
+        """Makes a database: an empty one, or a copy of one that no one is connected to."""
         with self.lock:
             self.number += 1
-            name = f"hub{self.number}"
+            name = name or f"hub{self.number}"
             self.sql(f"CREATE DATABASE {name} OWNER {OWNER} TEMPLATE {template}")
         return name
 
     def drop(self, name):
         self.sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-
-    def exchange(self, name, copy):
-        """Puts a copy in the place of a database, as a restored backup."""
-        self.drop(name)
-        self.sql(f"CREATE DATABASE {name} OWNER {OWNER} TEMPLATE {copy}")
-
-    def dump(self, name, file):
-        """Writes a database into a file, while hubs use it."""
-        command = [program("pg_dump"), "--format", "custom", "--file", file, self.url(name)]
-        subprocess.run(command, check=True)
-
-    def restore(self, name, file):
-        """Puts the content of a file in the place of a database, which no hub uses."""
-        self.drop(name)
-        self.sql(f"CREATE DATABASE {name} OWNER {OWNER} TEMPLATE template0")
-        command = [program("pg_restore"), "--exit-on-error", "--no-owner", "--dbname", self.url(name), file]
-        subprocess.run(command, check=True)
 
     def url(self, name):
         """The URL by the Unix socket, which needs no password."""
