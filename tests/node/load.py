@@ -56,23 +56,24 @@ class Connected:
         command = [person.binary, "--home", person.folder / person.name, "up", "--log", "off"]
         self.up = subprocess.Popen(command, env=clean_environment(), stdout=subprocess.PIPE)
         assert self.up.stdout.readline().startswith(b"endseal up runs")
-        self.writer, self.reader = (Api(person.folder / person.name) for _ in range(2))
         # Times at which texts were said, and at which they arrived.
         self.said, self.times, self.arrived = [], {}, {}
 
     def write(self, is_over):
+        api = Api(self.person.folder / self.person.name)
         while not is_over.is_set():
             text = f"{self.person.name} {len(self.said)}"
             self.times[text] = time.monotonic()
-            answer = self.writer.call("say", to=self.to, texts=[text])
+            answer = api.call("say", to=self.to, texts=[text])
             assert answer.get("result") == {"texts": 1}, answer
             self.said.append(text)
             time.sleep(EVERY)
 
     def read(self):
-        self.reader.send("follow", after=0)
+        api = Api(self.person.folder / self.person.name)
+        api.send("follow", after=0)
         while True:
-            message = self.reader.receive()
+            message = api.receive()
             if message.get("method") == "ended":
                 return
             for row in message.get("params", {}).get("rows", []):
