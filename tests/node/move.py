@@ -36,11 +36,10 @@ class Mover:
         for seconds in KILLS:
             load.owner.killed_after(seconds, "hub", "migrate", source, target)
         ran = load.owner.run("hub", "migrate", source, target)
-        # A move may have been done before it was killed.
-        assert ran.code == 0 or "moved to" in ran.err, ran.err
+        assert ran.code == 0, ran.err
         seconds = time.monotonic() - started
-        again = load.owner.run("hub", "migrate", source, target)
-        assert again.code != 0 and "moved to" in again.err, (again.code, again.err)
+        # The same command once more has no effect.
+        load.owner.ok("hub", "migrate", source, target)
         serve = [load.binary, "--home", load.folder / "owner", "hub", "serve"]
         refused = subprocess.run(
             [*serve, "--listen", "127.0.0.1:0", *left],
@@ -48,7 +47,7 @@ class Mover:
             capture_output=True,
             timeout=TIMEOUT,
         )
-        assert refused.returncode != 0 and b"moved to" in refused.stderr, refused
+        assert refused.returncode != 0 and b"moved" in refused.stderr, refused
         use(to)
         after = stats(load)
         for name in ("people", "devices", "waiting"):
