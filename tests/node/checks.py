@@ -3,21 +3,30 @@
 import json
 import re
 import shutil
-import socket
-import sqlite3
 import subprocess
 import time
 import traceback
 
-from processes import TIMEOUT, Hub, NoKiller, Person, clean_environment
+from api import Api
+from processes import TIMEOUT, Hub, NoKiller, Person, clean_environment, engine
 
 CHECKS = []
 CANARY = "canary in a text"
 
 
 def check(function):
-    CHECKS.append(function)
+    CHECKS.append((function, None))
     return function
+
+
+def check_of(name):
+    """A check of hubs with one engine."""
+
+    def add(function):
+        CHECKS.append((function, name))
+        return function
+
+    return add
 
 
 class World:
@@ -306,33 +315,6 @@ def texts_are_kept_unread(world):
     assert world.inbox("bob") == [("alice", "kept")]
 
 
-class Api:
-    """A connection to a running node, as another program makes it (docs/spec/node-api.md)."""
-
-    def __init__(self, folder):
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.settimeout(TIMEOUT)
-        self.socket.connect(str(folder / "node.sock"))
-        self.lines = self.socket.makefile("rb")
-
-    def send(self, method, **params):
-        request = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
-        self.socket.sendall(json.dumps(request).encode() + b"\n")
-
-    def receive(self):
-        return json.loads(self.lines.readline())
-
-    def call(self, method, **params):
-        self.send(method, **params)
-        answer = self.receive()
-        assert (answer["jsonrpc"], answer["id"]) == ("2.0", method), answer
-        return answer
-
-    def close(self):
-        self.lines.close()
-        self.socket.close()
-
-
 @check
 def another_program_uses_a_running_node(world):
     command = [world.binary, "--home", world.folder / "alice", "up", "--log", "off"]
@@ -487,9 +469,137 @@ def the_database_is_whole(world):
     assert world.owner.ok("hub", "check").out == "the database is whole\n"
 
 
-@check
+@check_of("sqlite")
 def a_second_hub_of_the_folder_is_refused(world):
     fails(world.owner.run("hub", "serve", "--listen", "127.0.0.1:0"), 3, "runs already")
+
+
+class More:
+    """One more process of a hub, without the balancer."""
+
+    def __init__(self, world, home="owner", **environment):
+        command = [world.binary, "--home", world.folder / home, "hub", "serve"]
+        self.process = subprocess.Popen(
+            [*command, "--listen", "127.0.0.1:0"],
+            env=world.owner.environment() | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def line(self):
+        """The first line: peer id and address."""
+        return self.process.stdout.readline().decode().strip()
+
+    def end(self):
+        """Asks it to stop. Returns its exit code, and what it wrote to standard error."""
+        self.process.terminate()
+        _, err = self.process.communicate(timeout=TIMEOUT)
+        return self.process.returncode, err.decode()
+
+
+@check_of("postgres")
+def another_process_serves_at_another_port(world):
+    more = More(world)
+    try:
+        peer, address = more.line().split("@")
+        assert peer == json.loads(world.alice.ok("--json", "status").out)["hub_peer_id"]
+        world.alice.ok("say", "bob", "by the other port")
+        invitation = world.folder / "other-port.invite"
+        world.owner.ok("hub", "invite", "other", "--at", address, "-o", invitation)
+        world.alice.ok("join", invitation)
+        assert world.status("alice", "hub") == address
+        assert world.sync("alice")["sent"] == 1
+        world.sync("bob")
+        assert ("alice", "by the other port") in world.inbox("bob")
+    finally:
+        assert more.end()[0] == 0
+    world.alice.ok("join", world.invite("back"))
+    assert world.status("alice", "hub") == world.hub.address
+    world.alice.ok("say", "bob", "waits")
+    world.sync("alice")
+
+
+@check_of("postgres")
+def processes_that_start_at_once_make_one_hub(world):
+    home = world.folder / "at-once"
+    database = engine().environment(home)
+    more = [More(world, "at-once/owner", **database) for _ in range(3)]
+    lines = [one.line() for one in more]
+    ended = [one.end() for one in more]
+    assert all(code == 0 for code, _ in ended), ended
+    assert len({line.split("@")[0] for line in lines}) == 1, lines
+
+
+@check_of("postgres")
+def a_hub_with_another_key_is_refused(world):
+    more = More(world, "impostor")
+    try:
+        line = more.line()
+    finally:
+        code, err = more.end()
+    assert line == "" and code in (1, 4) and "key" in err, (line, code, err)
+
+
+@check_of("postgres")
+def a_database_that_cannot_be_reached_is_an_error_without_the_password(world):
+    url = engine().environment(world.folder)["ENDSEAL_HUB_DATABASE"]
+    wrong = {
+        "password": url.replace(engine().server.password, "wrong-password"),
+        "port": url.replace(f":{engine().server.port}/", ":1/"),
+        "database": url + "-that-is-absent",
+    }
+    for name, bad in wrong.items():
+        more = More(world, ENDSEAL_HUB_DATABASE=bad)
+        try:
+            line = more.line()
+        finally:
+            code, err = more.end()
+        assert line == "" and code == 3, (name, line, code, err)
+        assert engine().server.password not in err and "wrong-password" not in err, err
+
+
+@check_of("postgres")
+def a_password_on_the_command_line_is_refused(world):
+    url = engine().environment(world.folder)["ENDSEAL_HUB_DATABASE"]
+    ran = world.owner.run("hub", "people", "--database", url)
+    fails(ran, 2, "ENDSEAL_HUB_DATABASE")
+    assert engine().server.password not in ran.err
+
+
+@check_of("postgres")
+def a_database_of_another_program_is_refused(world):
+    name = engine().server.create()
+    engine().server.sql("CREATE TABLE device (id int)", name, "hub")
+    ran = world.owner.run("hub", "people", "--database", engine().server.url(name))
+    assert ran.code in (1, 2, 3, 4) and "database" in ran.err, (ran.code, ran.err)
+    engine().server.drop(name)
+
+
+@check_of("postgres")
+def backups_are_made_by_pg_dump(world):
+    file = world.folder / "refused.db"
+    fails(world.owner.run("hub", "backup", file), 1, "pg_dump")
+    assert not file.exists()
+    file.write_bytes(b"")
+    fails(world.owner.run("hub", "restore", file), 1, "pg_restore")
+
+
+@check_of("postgres")
+def a_restarted_server_loses_nothing(world):
+    for mode in ("fast", "immediate"):
+        world.alice.ok("say", "bob", f"before {mode}")
+        world.sync("alice")
+        engine().server.stop(mode)
+        world.alice.ok("say", "bob", f"during {mode}")
+        visit = world.alice.run("sync", "--once", "--timeout", "3s")
+        assert visit.code != 0 and "error: " in visit.err, (visit.code, visit.err)
+        engine().server.start()
+        world.sync("alice")
+        world.sync("bob")
+        texts = [text for name, text in world.inbox("bob") if name == "alice"]
+        assert texts[-2:] == [f"before {mode}", f"during {mode}"], texts
+    world.alice.ok("say", "bob", "waits")
+    world.sync("alice")
 
 
 @check
@@ -503,7 +613,7 @@ def a_hub_that_restarts_loses_nothing(world):
 def a_hub_that_is_killed_loses_nothing(world):
     world.alice.ok("say", "bob", "before the kill")
     world.sync("alice")
-    world.hub.process.kill()
+    world.hub.crash()
     time.sleep(0.5)
     world.sync("bob")
     assert world.inbox("bob") == [("alice", "before the kill")]
@@ -558,6 +668,7 @@ def no_text_and_no_name_is_at_the_hub(world):
     world.sync("alice")
     world.alice.ok("contacts", "rename", "canary-name", "bob")
     files = [path for path in (world.folder / "owner").rglob("*") if path.is_file()]
+    files += engine().files()
     assert len(files) > 2, files
     for path in files:
         content = path.read_bytes()
@@ -572,20 +683,11 @@ def no_text_is_in_the_clear_at_its_writer(world):
     assert world.inbox("bob") == [("alice", CANARY)]
 
 
-def damage(database):
-    with sqlite3.connect(database) as connection:
-        (row, frame) = connection.execute("SELECT id, frame FROM message").fetchone()
-        frame = bytearray(frame)
-        frame[80] ^= 1
-        connection.execute("UPDATE message SET frame = ? WHERE id = ?", (bytes(frame), row))
-    connection.close()
-
-
 @check
 def a_flipped_byte_at_the_hub_is_a_problem(world):
     world.alice.ok("say", "bob", "damaged")
     world.sync("alice")
-    world.restart(lambda: damage(world.hub.database()))
+    world.restart(lambda: engine().damage(world.folder))
     assert world.sync("bob")["problems"] == 1
     assert " frame " in world.bob.ok("inbox", "--problems").out
 
@@ -598,17 +700,9 @@ def what_comes_after_a_problem_arrives(world):
 
 @check
 def a_hub_with_yesterdays_database_is_found_out(world):
-    copy = world.folder / "yesterday.db"
-    world.owner.ok("hub", "backup", copy)
+    copy = engine().back_up(world.folder, world.owner)
     world.deliver("alice", "bob", "today")
-
-    def restore():
-        database = world.hub.database()
-        for end in ("-wal", "-shm"):
-            database.with_name(database.name + end).unlink(missing_ok=True)
-        shutil.copy(copy, database)
-
-    world.restart(restore)
+    world.restart(lambda: engine().put_back(world.folder, copy))
     assert "the hub was restored" in world.bob.ok("sync").err
     assert "has lost messages" in world.alice.ok("sync").err
 
@@ -665,15 +759,15 @@ def the_hub_stops_when_it_is_asked(world):
 def run(binary, folder):
     world = World(binary, folder / "world")
     failed = 0
-    for function in CHECKS:
+    checks = [function for function, name in CHECKS if name in (None, engine().name)]
+    for function in checks:
         try:
             function(world)
             print(f"ok      {function.__name__}")
         except Exception:
             failed += 1
             print(f"FAILED  {function.__name__}\n{traceback.format_exc()}")
-    world.hub.stopping = True
-    if world.hub.process.poll() is None:
-        world.hub.process.kill()
-    print(f"{len(CHECKS) - failed} passed, {failed} failed")
+    if not world.hub.stopping:
+        world.hub.kill()
+    print(f"{len(checks) - failed} passed, {failed} failed")
     return failed > 0

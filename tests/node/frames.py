@@ -1,7 +1,5 @@
 """Frames in the database of a hub, as docs/spec/frame.md, node.md and session.md describe them."""
 
-import sqlite3
-
 
 def varint(data, at):
     value = shift = 0
@@ -40,10 +38,3 @@ def key_of(frame):
         olm = fields(olm[237 + 1 :])[4]
     parts = fields(olm[1:-8])
     return sender, sequence, (parts[1], parts[2])
-
-
-def frames(database):
-    with sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10) as connection:
-        rows = connection.execute("SELECT frame FROM message").fetchall()
-    connection.close()
-    return [row[0] for row in rows]

@@ -1,11 +1,19 @@
-"""One process is killed at one fsync, and nothing is lost or comes twice."""
+"""One process is killed at one fsync, and nothing is lost or comes twice.
+
+A hub before PostgreSQL does no fsync: it is killed at each write to the server. Then the server is
+stopped at moments that are spread evenly, as by a crash.
+"""
 
 import shutil
+import threading
+import time
 
-from frames import frames, key_of
-from processes import KILLED, Hub, Killer, NoKiller, Person, compiled_shim
+from frames import key_of
+from processes import KILLED, TIMEOUT, Hub, Killer, NoKiller, Person, compiled_shim, engine
 
 ROLES = ("hub", "alice", "bob")
+# Crashes of the server, if no number is given.
+CRASHES = 24
 OTHER = {"alice": "bob", "bob": "alice"}
 # A text of each of 20 `say`, the fourth of which has 50 lines, and visits in between.
 LINES = [f"line {number}" for number in range(50)]
@@ -49,8 +57,10 @@ def prepare(binary, folder):
 
 
 class Case:
-    def __init__(self, binary, folder, killer, address):
+    def __init__(self, binary, folder, killer, address, is_patient=False):
         self.hub = Hub(binary, folder, killer, address)
+        # Visits may fail, and are repeated.
+        self.is_patient = is_patient
         self.people = {name: Person(binary, folder, name, killer) for name in OTHER}
         # Frames by sender and sequence, and messages by sender and key.
         self.by_sequence, self.by_key = {}, {}
@@ -58,7 +68,11 @@ class Case:
 
     def command(self, name, *words, stdin=b""):
         """Runs a command; False if it was killed."""
+        started = time.monotonic()
         ran = self.people[name].run(*words, stdin=stdin)
+        while self.is_patient and ran.code not in (0, KILLED):
+            assert time.monotonic() - started < TIMEOUT, ran.err
+            ran = self.people[name].run(*words, stdin=stdin)
         if ran.code == KILLED:
             self.kills += 1
             return False
@@ -84,7 +98,10 @@ class Case:
 
     def look(self):
         """Remembers the frames that wait at the hub."""
-        for frame in frames(self.hub.database()):
+        if self.is_patient:
+            # The server may not run.
+            return
+        for frame in engine().frames(self.hub.folder):
             sender, sequence, key = key_of(frame)
             before = self.by_sequence.setdefault((sender, sequence), frame)
             self.reused += before != frame
@@ -123,9 +140,18 @@ def run(binary, folder, limit):
     shim = compiled_shim(folder)
     address = prepare(binary, folder / "template")
 
-    def one(role, at):
-        place = folder / "case"
+    place = folder / "case"
+
+    def prepared():
         shutil.copytree(folder / "template", place)
+        engine().copy(folder / "template", place)
+
+    def remove():
+        shutil.rmtree(place)
+        engine().forget(place)
+
+    def one(role, at):
+        prepared()
         killer = Killer(shim, place, role, at)
         case = Case(binary, place, killer, address)
         lost, twice = case.run()
@@ -133,14 +159,27 @@ def run(binary, folder, limit):
         assert len(case.by_sequence) > count_frames(), len(case.by_sequence)
         kills = case.hub.starts - 1 if role == "hub" else case.kills
         count = killer.count()
-        shutil.rmtree(place)
+        remove()
         return lost, twice, case.reused, kills, count
 
+    def crash(fraction, whole):
+        """Stops the server after a part of the time that a run takes."""
+        prepared()
+        case = Case(binary, place, NoKiller(), address, is_patient=True)
+        timer = threading.Timer(fraction * whole, engine().server.restart, ["immediate"])
+        timer.start()
+        lost, twice = case.run()
+        timer.join()
+        remove()
+        return lost, twice, case.reused, 1
+
+    is_postgres = engine().name == "postgres"
     points = []
     for role in ROLES:
         *nothing, count = one(role, 0)
         assert nothing == [0, 0, 0, 0], nothing
-        print(f"{role}: {count} fsyncs", flush=True)
+        what = "writes to the server" if role == "hub" and is_postgres else "fsyncs"
+        print(f"{role}: {count} {what}", flush=True)
         points += [(role, at) for at in range(1, count + 1)]
     if limit:
         points = [points[at * len(points) // limit] for at in range(min(limit, len(points)))]
@@ -150,6 +189,16 @@ def run(binary, folder, limit):
         total = [a + b for a, b in zip(total, found)]
         if any(found[:3]) or found[3] != 1:
             print(f"{role} at {at}: lost, twice, keys used twice, kills: {found}", flush=True)
+    if is_postgres:
+        started = time.monotonic()
+        one("", 0)
+        whole, crashes = time.monotonic() - started, limit or CRASHES
+        for at in range(crashes):
+            found = crash((at + 0.5) / crashes, whole)
+            total = [a + b for a, b in zip(total, found)]
+            if any(found[:3]):
+                print(f"server at {at}: lost, twice, keys used twice: {found[:3]}", flush=True)
+        print(f"{crashes} crashes of the server", flush=True)
     lost, twice, reused, kills = total
     print(f"{kills} kills, {lost} lost, {twice} twice, {reused} keys used twice")
     # The last fsyncs of a run are not in every run.

@@ -8,7 +8,7 @@ import json
 import shutil
 import traceback
 
-from processes import Hub, NoKiller, Person
+from processes import Hub, NoKiller, Person, engine
 
 LIVES = []
 
@@ -127,15 +127,11 @@ class Life:
     def restart_hub(self, database=None, words=()):
         self.hub.stop()
         if database:
-            for end in ("", "-wal", "-shm"):
-                (self.hub.database().parent / f"hub.db{end}").unlink(missing_ok=True)
-            shutil.copy(database, self.hub.database())
+            engine().put_back(self.folder, database)
         self.hub = Hub(self.binary, self.folder, NoKiller(), self.hub.address, words)
 
     def back_up_hub(self):
-        file = self.folder / "hub.backup"
-        self.owner.ok("hub", "backup", file)
-        return file
+        return engine().back_up(self.folder, self.owner)
 
     def outcome(self):
         """Texts that were lost in silence, shown twice, and falsely shown as delivered."""

@@ -3,15 +3,30 @@
 import json
 import os
 import subprocess
+import sys
 import threading
 import time
 import urllib.request
 from pathlib import Path
 
+from engines import Sqlite
+
 ROOT = Path(__file__).resolve().parents[2]
 # Longer than anything here takes on a busy machine.
 TIMEOUT = 120
 KILLED = -9
+# Where hubs of this run have their databases.
+ENGINE = Sqlite()
+
+
+def engine():
+    return ENGINE
+
+
+def use(chosen):
+    """Chooses the engine of all hubs from now on."""
+    global ENGINE
+    ENGINE = chosen
 
 
 def program(given):
@@ -34,7 +49,7 @@ def compiled_shim(folder):
 
 
 class Killer:
-    """Kills one role at one fsync; with 0 it only counts."""
+    """Kills one role at one fsync, or a hub at one write to PostgreSQL; with 0 it only counts."""
 
     def __init__(self, shim, folder, role, at):
         self.shim, self.role, self.at = shim, role, at
@@ -47,6 +62,7 @@ class Killer:
             "LD_PRELOAD": str(self.shim),
             "KILL_COUNT": str(self.file),
             "KILL_AT": str(self.at),
+            "KILL_CALL": "write" if role == "hub" and ENGINE.name == "postgres" else "fsync",
         }
 
     def count(self):
@@ -79,10 +95,15 @@ class Person:
         self.binary, self.folder, self.name, self.killer = binary, folder, name, killer
         self.inside = inside
 
+    def environment(self):
+        if self.name != "owner":
+            return clean_environment()
+        return clean_environment() | ENGINE.environment(self.folder)
+
     def run(self, *words, stdin=b""):
         """Runs a command to its end, which may be that it is killed."""
         command = [*self.inside, self.binary, "--home", self.folder / self.name, *words]
-        environment = clean_environment() | self.killer.environment(self.name)
+        environment = self.environment() | self.killer.environment(self.name)
         process = subprocess.Popen(
             command,
             cwd=self.folder,
@@ -115,27 +136,23 @@ class Person:
         return ran
 
 
-class Hub:
-    """A hub that is started again when it was killed.
+class Serving:
+    """One process of a hub, the first of which has the number 0."""
 
-    `words` are further options, `log` a file; `inside` as for a person.
-    """
-
-    def __init__(self, binary, folder, killer, address="127.0.0.1:0", words=(), log=None, inside=()):
-        self.binary, self.folder, self.killer, self.address = binary, folder, killer, address
-        self.words, self.log, self.metrics, self.inside = words, log, None, inside
-        self.starts, self.stopping = 0, False
-        self.process = None
-        self.start()
-        self.watch = threading.Thread(target=self.restart, daemon=True)
-        self.watch.start()
+    def __init__(self, hub, number, address):
+        self.hub, self.number, self.address = hub, number, address
+        self.process, self.metrics, self.starts = None, None, 0
 
     def start(self):
-        serve = [*self.inside, self.binary, "--home", self.folder / "owner", "hub", "serve"]
-        with open(self.log or os.devnull, "ab") as log:
+        hub = self.hub
+        words, environment = ENGINE.serve(hub.folder, self.number)
+        if self.number == 0:
+            environment = environment | hub.killer.environment("hub")
+        serve = [*hub.inside, hub.binary, "--home", hub.folder / "owner", "hub", "serve"]
+        with open(hub.log or os.devnull, "ab") as log:
             self.process = subprocess.Popen(
-                [*serve, "--listen", self.address, *self.words],
-                env=clean_environment() | self.killer.environment("hub"),
+                [*serve, "--listen", self.address, *words, *hub.words],
+                env=clean_environment() | environment,
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
@@ -143,7 +160,7 @@ class Hub:
         line = self.process.stdout.readline().decode()
         if "@" in line:
             self.address = line.strip().split("@")[1]
-        if "--metrics" in self.words and "@" in line:
+        if "--metrics" in hub.words and "@" in line:
             self.metrics = self.process.stdout.readline().decode().split()[-1]
 
     def page(self):
@@ -156,27 +173,107 @@ class Hub:
         lines = [line for line in self.page().splitlines() if line.startswith(prefix)]
         return float(lines[0].removeprefix(prefix))
 
-    def restart(self):
-        while not self.stopping:
-            if self.process.poll() is not None and not self.stopping:
-                self.start()
-            time.sleep(0.02)
+
+class Balancer:
+    """The address before several processes."""
+
+    def __init__(self, front, backs):
+        command = [sys.executable, Path(__file__).with_name("balancer.py"), front, *backs]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        self.address = self.process.stdout.readline().decode().strip()
 
     def stop(self):
-        self.stopping = True
-        self.watch.join()
+        """Returns how many sources were moved to another process."""
         self.process.terminate()
-        code = self.process.wait(TIMEOUT)
-        self.process.stdout.close()
-        return code
+        return int(self.process.communicate()[0])
+
+
+class Hub:
+    """A hub of one or several processes, which are started again when they were killed.
+
+    `words` are further options, `log` a file; `inside` as for a person.
+    """
+
+    def __init__(self, binary, folder, killer, address="127.0.0.1:0", words=(), log=None, inside=()):
+        self.binary, self.folder, self.killer = binary, folder, killer
+        self.words, self.log, self.inside = words, log, inside
+        self.stopping, self.balancer, self.lock = False, None, threading.Lock()
+        if ENGINE.processes == 1:
+            self.servings = [Serving(self, 0, address)]
+        else:
+            numbers = range(ENGINE.processes)
+            self.servings = [Serving(self, number, "127.0.0.1:0") for number in numbers]
+        # The first one makes the key.
+        for one in self.servings:
+            one.start()
+        self.address = self.servings[0].address
+        if ENGINE.processes > 1:
+            self.balancer = Balancer(address, [one.address for one in self.servings])
+            self.address = self.balancer.address
+        self.watch = threading.Thread(target=self.restart, daemon=True)
+        self.watch.start()
+
+    @property
+    def process(self):
+        return self.servings[0].process
+
+    @property
+    def starts(self):
+        """How often the process was started that was started most."""
+        return max(one.starts for one in self.servings)
+
+    def page(self):
+        """The metrics of all processes."""
+        return "".join(one.page() for one in self.servings)
+
+    def metric(self, name):
+        """A metric: of one process, as several have the same database, or the sum of connections."""
+        if name.startswith("connections"):
+            return sum(one.metric(name) for one in self.servings)
+        return self.servings[0].metric(name)
+
+    def restart(self):
+        while not self.stopping:
+            with self.lock:
+                for one in self.servings:
+                    if one.process.poll() is not None and not self.stopping:
+                        one.process.stdout.close()
+                        one.start()
+            time.sleep(0.02)
+
+    def crash(self):
+        """Kills all processes, which are started again."""
+        for one in self.servings:
+            one.process.kill()
+
+    def renew(self, number, is_killed=False):
+        """Restarts one process: by SIGTERM, whose exit code must be 0, or by SIGKILL."""
+        with self.lock:
+            one = self.servings[number]
+            one.process.kill() if is_killed else one.process.terminate()
+            code = one.process.wait(TIMEOUT)
+            one.process.stdout.close()
+            assert is_killed or code == 0, code
+            one.start()
+
+    def stop(self):
+        """Ends all processes by SIGTERM. Returns the highest exit code."""
+        return self.end(lambda process: process.terminate())
 
     def kill(self):
         """Ends it at once, if it runs."""
+        self.end(lambda process: process.kill())
+
+    def end(self, ending):
         self.stopping = True
         self.watch.join()
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def database(self):
-        return self.folder / "owner" / "hub" / "hub.db"
+        codes = []
+        for one in self.servings:
+            ending(one.process)
+        for one in self.servings:
+            codes.append(one.process.wait(TIMEOUT))
+            one.process.stdout.close()
+        if self.balancer:
+            self.balancer.stop()
+            self.balancer = None
+        return max(codes)

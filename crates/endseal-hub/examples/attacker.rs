@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use endseal_codec::Codec as _;
 use endseal_codec::frame::{Stamp, StoredFrame};
 use endseal_codec::hub::{
-    Answer, By, Find, Hello, HubAnswer, HubRequest, Publish, Put, Register, Request, Subscribe,
-    Take,
+    Acknowledge, Answer, By, Credit, Find, Hello, HubAnswer, HubRequest, Publish, Put, Register,
+    Request, Subscribe, Take,
 };
 use endseal_codec::{Message, Scheme, Sealed, SealedMessage};
 use endseal_crypto::identity::Identity;
@@ -48,6 +48,10 @@ async fn main() -> Result<(), Failure> {
     if kind == "idle" {
         return idle(&invitation, time, rest.first().map_or(Ok(1_000), |it| it.parse())?).await;
     }
+    if kind == "pairs" {
+        let pairs = rest.first().map_or(Ok(1), |it| it.parse())?;
+        return exchange_texts(&invitation, end, pairs).await;
+    }
     let target = rest.first().map(|peer| peer.parse::<endseal_keyring::PeerIdText>());
     let target = target.transpose()?.map(|it| it.peer_id());
     if kind == "unregistered" {
@@ -66,7 +70,8 @@ async fn main() -> Result<(), Failure> {
 
 /// Members with ten connections each, which are idle after a first request.
 async fn idle(invitation: &Invitation, time: Duration, count: usize) -> Result<(), Failure> {
-    let mut all = Vec::new();
+    // The endpoint of a member ends with it, and its connections with that.
+    let (mut all, mut members) = (Vec::new(), Vec::new());
     for _ in 0..count / 10 {
         let member = Member::register(invitation).await?;
         for _ in 0..9 {
@@ -76,10 +81,39 @@ async fn idle(invitation: &Invitation, time: Duration, count: usize) -> Result<(
             ask(&connection, Request::Hello(Hello { version: 1, ..Hello::default() })).await?;
             all.push(connection);
         }
-        all.push(member.connection.clone());
+        members.push(member);
     }
-    println!("{} connections", all.len());
+    println!("{} connections", all.len() + members.len());
     sleep(time).await;
+    Ok(())
+}
+
+/// Pairs of members, one of whom sends texts of 200 bytes with at most [`OUTSTANDING`] that are not
+/// confirmed, and the other of whom receives and acknowledges them. Prints how many were confirmed and
+/// how many were received.
+async fn exchange_texts(
+    invitation: &Invitation,
+    end: Instant,
+    pairs: usize,
+) -> Result<(), Failure> {
+    let mut sending = JoinSet::new();
+    let mut receiving = JoinSet::new();
+    for _ in 0..pairs {
+        let sender = Member::register(invitation).await?;
+        let receiver = Member::register(invitation).await?;
+        let target = receiver.key.peer_id();
+        receiving.spawn(async move { receiver.receive(end).await.map_err(|it| it.to_string()) });
+        let sent = async move { sender.send(target, end).await.map_err(|it| it.to_string()) };
+        sending.spawn(sent);
+    }
+    let (mut confirmed, mut received) = (0, 0);
+    for count in sending.join_all().await {
+        confirmed += count?;
+    }
+    for count in receiving.join_all().await {
+        received += count?;
+    }
+    println!("{confirmed} confirmed, {received} received");
     Ok(())
 }
 
@@ -132,6 +166,8 @@ async fn connect(
 ) -> Result<(Endpoint, Connection), Failure> {
     let mut limits = Limits::default();
     limits.frame = endseal_delivery::limit::MAX_PAYLOAD;
+    // As nodes do.
+    limits.keep_alive = Duration::from_millis(2_500);
     let here = "127.0.0.1:0".parse()?;
     let endpoint = Endpoint::bind_with(here, key, Policy::default(), Accept::none(), limits)?;
     let connection = endpoint.connect(hub, address.parse()?).await?;
@@ -159,10 +195,21 @@ struct Exchange {
     receiver: FrameReceiver,
 }
 
+/// Frames of a sender that may wait for their confirmation.
+const OUTSTANDING: u64 = 64;
+
 impl Exchange {
     async fn ask(&mut self, request: Request) -> Result<Answer, Failure> {
+        self.send(request).await?;
+        self.answer().await
+    }
+
+    async fn send(&mut self, request: Request) -> Result<(), Failure> {
         let payload = HubRequest::from(request).to_vec(payload_limits())?;
-        self.sender.send(&Frame::new(Kind::Control, payload)).await?;
+        Ok(self.sender.send(&Frame::new(Kind::Control, payload)).await?)
+    }
+
+    async fn answer(&mut self) -> Result<Answer, Failure> {
         let frame = self.receiver.receive().await?.ok_or("the exchange ended")?;
         Ok(HubAnswer::decode(&frame.payload, payload_limits())?.answer)
     }
@@ -234,6 +281,46 @@ impl Member {
         let at = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default();
         println!("{} {} {}", at(50), at(99), times.len());
         Ok(())
+    }
+
+    /// Sends texts until the end. Returns how many the hub confirmed.
+    async fn send(self, target: PeerId, end: Instant) -> Result<u64, Failure> {
+        let (sender, receiver) = self.connection.open_exchange().await?;
+        let mut exchange = Exchange { sender, receiver };
+        let (mut sent, mut confirmed) = (0, 0);
+        while Instant::now() < end {
+            while sent - confirmed < OUTSTANDING {
+                sent += 1;
+                exchange.send(self.put(sent, target, 200)?).await?;
+            }
+            match exchange.answer().await? {
+                Answer::Stored(stored) => confirmed = stored.sequence,
+                answer => return Err(format!("{answer:?}").into()),
+            }
+        }
+        Ok(confirmed)
+    }
+
+    /// Receives texts until the end, and acknowledges each hundred. Returns how many.
+    async fn receive(self, end: Instant) -> Result<u64, Failure> {
+        let (sender, receiver) = self.connection.open_exchange().await?;
+        let mut exchange = Exchange { sender, receiver };
+        let subscribe = Subscribe { after: 0, frames: 1_000, bytes: 1 << 20 };
+        exchange.send(Request::Subscribe(subscribe)).await?;
+        let (mut count, mut bytes) = (0, 0);
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let Ok(answer) = timeout(left, exchange.answer()).await else { return Ok(count) };
+            let Answer::Deliver(delivered) = answer? else { continue };
+            count += 1;
+            bytes += (delivered.frame.len() + delivered.slot.len()) as u64;
+            if count % 100 == 0 {
+                let position = delivered.position;
+                exchange.send(Request::Acknowledge(Acknowledge { position })).await?;
+                exchange.send(Request::Credit(Credit { frames: 100, bytes })).await?;
+                bytes = 0;
+            }
+        }
     }
 
     async fn connections(&self, count: usize) -> Result<Vec<(Endpoint, Connection)>, Failure> {

@@ -115,7 +115,7 @@ const SIGNER: [&str; 19] = [
     "signer sign-in",
     "signer status",
 ];
-const HUB: [&str; 10] = [
+const HUB: [&str; 11] = [
     "hub serve",
     "hub invite",
     "hub invitations",

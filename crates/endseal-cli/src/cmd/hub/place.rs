@@ -287,8 +287,9 @@ pub(super) fn storage(error: &StorageError) -> Failure {
         StorageError::Retired => {
             failure.hint("serve from the database to which endseal hub migrate has copied it")
         }
-        StorageError::OtherHub => failure
-            .hint("copy identity.endseal from the folder of the first hub"),
+        StorageError::OtherHub => {
+            failure.hint("copy identity.endseal from the folder of the first hub")
+        }
         _ => failure,
     }
 }
