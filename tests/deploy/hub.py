@@ -1,0 +1,196 @@
+"""The hub in its image, by compose, and as a service: each command of deploy/hub/README.md is run."""
+
+import json
+import re
+import shlex
+import shutil
+
+from containers import check_confined, commands_of, wait_until_ready
+from readme import Readme
+from tools import ROOT, Person, knows, run
+
+FOLDER = ROOT / "deploy/hub"
+PROJECT = "endseal-hub"
+METRICS = "http://127.0.0.1:9095"
+MEMORY = 512 << 20
+
+
+class People:
+    """Alice and Bob, who write over a hub that an operator runs."""
+
+    def __init__(self, program, folder):
+        folder.mkdir()
+        self.folder = folder
+        self.alice, self.bob = (Person(program, folder, name) for name in ("alice", "bob"))
+        knows(self.alice, self.bob)
+        knows(self.bob, self.alice)
+        self.sent = 0
+
+    def join(self, invite):
+        """`invite` returns the text of an invitation for a name."""
+        for person in (self.alice, self.bob):
+            text = next(line for line in invite(person.name).split() if line.startswith("endsealjoin1"))
+            person.ok("join", "-", stdin=text.encode())
+
+    def send(self):
+        """Alice writes a text, which waits at the hub."""
+        self.sent += 1
+        self.alice.ok("say", "bob", f"text {self.sent}")
+        self.alice.ok("sync")
+
+    def receive(self, *numbers):
+        self.bob.ok("sync")
+        lines = self.bob.ok("--json", "inbox").splitlines()
+        texts = [json.loads(line)["text"] for line in lines]
+        assert texts == [f"text {number}" for number in numbers], texts
+
+
+def image(containers, folder):
+    """Builds and runs the image by the commands of the Dockerfile."""
+    build, start = commands_of(FOLDER / "Dockerfile")
+    containers.build(build)
+    options = ["--name", "hub", "--memory", "512m", "--publish", "127.0.0.1:9095:9095"]
+    containers.start(start, *options, folder=folder)
+    wait_until_ready(f"{METRICS}/readyz")
+    check_confined(containers.pid("hub"), "65532", MEMORY)
+    people = People(containers.program, folder / "image")
+
+    def hub(*words):
+        return containers.podman("exec", "hub", "endseal", "hub", *words)
+
+    people.join(lambda name: hub("invite", name, "--at", "hub.example.org:4433"))
+    people.send()
+    people.receive(1)
+    people.send()
+    containers.stop("hub")
+    containers.podman("start", "hub")
+    wait_until_ready(f"{METRICS}/readyz")
+    people.receive(2)
+    hub("backup", "/data/endseal/copy.db")
+    assert "2" in hub("stats") and "endseal-hub" not in hub("check")
+    containers.stop("hub")
+    # Another container with the volume: the image itself keeps nothing.
+    containers.podman("rm", "hub")
+    containers.start(start, *options, folder=folder)
+    wait_until_ready(f"{METRICS}/readyz")
+    people.send()
+    people.receive(3)
+    containers.stop("hub")
+    containers.podman("rm", "--volumes", "hub")
+    containers.podman("volume", "rm", "--force", "endseal-hub")
+
+
+def compose(containers, folder):
+    """Runs the section "With compose" of the README."""
+    readme = Readme("deploy/hub/README.md", ["With compose"])
+    # Copies are written beside compose.yml.
+    place = folder / "compose/deploy/hub"
+    shutil.copytree(FOLDER, place)
+
+    def shell(line):
+        return run(["bash", "-c", line], cwd=place)
+
+    def docker(line):
+        words = shlex.split(line)
+        assert words[:2] == ["docker", "compose"], line
+        return containers.compose(place, *words[2:])
+
+    shell(readme.take("install -d"))
+    docker(readme.take("docker compose up"))
+    wait_until_ready(f"{METRICS}/readyz")
+    container = f"{PROJECT}_hub_1"
+    check_confined(containers.pid(container), "65532", MEMORY)
+    hub = function(readme, "hub")
+    invite = readme.take("hub invite alice")
+    people = People(containers.program, folder / "composed")
+    people.join(lambda name: docker(hub(invite.replace("alice", name))))
+    people.send()
+    people.receive(1)
+    assert "endsealpeer1" in docker(readme.take("docker compose logs"))
+    docker(hub(readme.take("hub backup")))
+    shell(readme.take("install"))
+    (place / "data/backup-1.db").rename(place / "backup-1.db")
+    people.send()
+    shutil.copy(place / "backup-1.db", place / "data/backup-1.db")
+    shutil.chown(place / "data/backup-1.db", 65532, 65532)
+    stopped = function(readme, "stopped")
+    docker(readme.take("docker compose stop"))
+    docker(stopped(readme.take("stopped restore")))
+    docker(readme.take("docker compose start"))
+    wait_until_ready(f"{METRICS}/readyz")
+    # Text 2 was sent after the copy. Alice learns that the hub is older, and sends it again.
+    people.alice.ok("sync")
+    people.receive(2)
+    # Another machine, which has the two files that were moved there.
+    containers.compose(place, "down", "--volumes")
+    (place / "data").rename(place / "lost")
+    shell("install -d -m 0700 -o 65532 -g 65532 data")
+    containers.compose(place, "up", "--detach")
+    wait_until_ready(f"{METRICS}/readyz")
+    docker(readme.take("docker compose stop"))
+    shell(readme.take("install"))
+    shell(readme.take("install"))
+    docker(stopped(readme.take("stopped restore")))
+    docker(readme.take("docker compose start"))
+    wait_until_ready(f"{METRICS}/readyz")
+    people.alice.ok("sync")
+    people.send()
+    people.receive(3)
+    assert readme.take("git pull")
+    docker(readme.take("docker compose up"))
+    wait_until_ready(f"{METRICS}/readyz")
+    people.send()
+    people.receive(4)
+    containers.stop(container)
+    containers.compose(place, "down", "--volumes")
+    readme.all_were_run()
+
+
+def function(readme, name):
+    """Takes the definition of a shell function, and returns what it makes of a line."""
+    line = readme.take(f"{name}() {{ docker compose ")
+    words = re.fullmatch(rf'{name}\(\) {{ (.*) "\$@"; }}', line)[1]
+    return lambda line: f"{words} {line.removeprefix(name)}"
+
+
+def unit(system, folder):
+    """Runs the sections "As a service" and "Backup and restore" of the README in a booted system."""
+    readme = Readme("deploy/hub/README.md", ["As a service", "Backup and restore"])
+    for start in ("install", "useradd", "install", "systemctl daemon-reload", "curl"):
+        system.shell(readme.take(start))
+    name = "endseal-hub"
+    system.check_verified(name)
+    pid = system.check_confined(name, f"/var/lib/{name}", MEMORY)
+    system.define(readme.take("hub() {"))
+    people = People(system.program, folder / "unit")
+    invite = readme.take("hub invite alice")
+    people.join(lambda name: system.shell(invite.replace("alice", name)))
+    people.send()
+    people.receive(1)
+    assert "alice" in system.shell(readme.take("hub people"))
+    system.shell(readme.take("hub invitations"))
+    remove = readme.take("hub remove alice")
+    assert "people" in system.shell(readme.take("hub stats"))
+    # Unread, when the service ends and starts again.
+    people.send()
+    system.check_stopped(name)
+    system.shell(f"systemctl start {name}")
+    wait_until_ready(f"{METRICS}/readyz")
+    people.receive(2)
+    # A hub that is killed comes back by itself.
+    system.shell(f"systemctl kill --signal KILL {name}")
+    wait_until_ready(f"{METRICS}/readyz")
+    assert system.pid(name) != pid
+    system.shell(readme.take("hub backup"))
+    system.shell(readme.take("hub check"))
+    people.send()
+    for start in ("systemctl stop", "hub restore", "systemctl start"):
+        system.shell(readme.take(start))
+    wait_until_ready(f"{METRICS}/readyz")
+    people.alice.ok("sync")
+    people.receive(3)
+    system.shell(remove)
+    assert re.search(r"alice .*\n.* revoked ", system.shell("hub people"))
+    system.check_memory(name)
+    system.check_stopped(name)
+    readme.all_were_run()
