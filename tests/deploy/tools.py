@@ -9,7 +9,9 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CACHE = Path(os.environ.get("ENDSEAL_DEPLOY_CACHE", "~/.cache/endseal/deploy")).expanduser()
+CACHES = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
+CACHE = Path(os.environ.get("ENDSEAL_DEPLOY_CACHE", CACHES / "endseal-deploy"))
+S3_CACHE = Path(os.environ.get("ENDSEAL_S3_CACHE", CACHES / "endseal-s3"))
 # Seconds that a command may take on a busy machine.
 TIMEOUT = 120
 SUITE = "bookworm"
@@ -193,14 +195,10 @@ def knows(one, other):
 
 def s3_server():
     """Returns versitygw, the S3 server of the proxy's tests, which Go builds in three minutes."""
-    cache = Path(os.environ.get("ENDSEAL_S3_CACHE", "~/.cache/endseal-s3")).expanduser()
-    for program in (cache / "bin/versitygw", CACHE.parent / "s3/bin/versitygw"):
-        if program.exists():
-            return program
-    if shutil.which("go"):
-        environment = {**os.environ, "ENDSEAL_S3_CACHE": str(cache)}
-        subprocess.run([ROOT / "tests/s3/install.sh", "versitygw"], env=environment, check=True)
-    return cache / "bin/versitygw"
+    program = S3_CACHE / "bin/versitygw"
+    if not program.exists() and shutil.which("go"):
+        subprocess.run([ROOT / "tests/s3/install.sh", "versitygw"], check=True)
+    return program
 
 
 class S3Server:
