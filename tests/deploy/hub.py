@@ -5,9 +5,11 @@ import re
 import shlex
 import shutil
 
-from containers import check_confined, commands_of, wait_until_ready
+from checks import Skipped
+from confined import check_confined
+from docker import commands_of
 from readme import Readme
-from tools import ROOT, Person, knows, run
+from tools import ROOT, Person, docker_programs, knows, run, wait_until_ready
 
 FOLDER = ROOT / "deploy/hub"
 PROJECT = "endseal-hub"
@@ -45,44 +47,49 @@ class People:
         assert texts == [f"text {number}" for number in numbers], texts
 
 
-def image(containers, folder):
+def image(engine, folder):
     """Builds and runs the image by the commands of the Dockerfile."""
     build, start = commands_of(FOLDER / "Dockerfile")
-    containers.build(build)
+    engine.build(build)
     options = ["--name", "hub", "--memory", "512m", "--publish", "127.0.0.1:9095:9095"]
-    containers.start(start, *options, folder=folder)
+    engine.start(start, *options, folder=folder)
     wait_until_ready(f"{METRICS}/readyz")
-    check_confined(containers.pid("hub"), "65532", MEMORY)
-    people = People(containers.program, folder / "image")
+    check_confined(engine.pid("hub"), "65532", MEMORY)
+    people = People(engine.program, folder / "image")
 
     def hub(*words):
-        return containers.podman("exec", "hub", "endseal", "hub", *words)
+        return engine.docker("exec", "hub", "endseal", "hub", *words)
 
     people.join(lambda name: hub("invite", name, "--at", "hub.example.org:4433"))
     people.send()
     people.receive(1)
     people.send()
-    containers.stop("hub")
-    containers.podman("start", "hub")
+    engine.stop("hub")
+    engine.docker("start", "hub")
     wait_until_ready(f"{METRICS}/readyz")
     people.receive(2)
     hub("backup", "/data/endseal/copy.db")
     assert "2" in hub("stats") and "endseal-hub" not in hub("check")
-    containers.stop("hub")
+    engine.stop("hub")
     # Another container with the volume: the image itself keeps nothing.
-    containers.podman("rm", "hub")
-    containers.start(start, *options, folder=folder)
+    engine.docker("rm", "hub")
+    engine.start(start, *options, folder=folder)
     wait_until_ready(f"{METRICS}/readyz")
     people.send()
     people.receive(3)
-    containers.stop("hub")
-    containers.podman("rm", "--volumes", "hub")
-    containers.podman("volume", "rm", "--force", "endseal-hub")
+    engine.stop("hub")
+    engine.docker("rm", "--volumes", "hub")
+    engine.docker("volume", "rm", "--force", "endseal-hub")
 
 
-def compose(containers, folder):
+def compose(engine, folder):
     """Runs the section "With compose" of the README."""
+    if not (docker_programs() / "config/cli-plugins/docker-compose").exists():
+        raise Skipped("no docker compose, and no Go to build it")
     readme = Readme("deploy/hub/README.md", ["With compose"])
+    build, _ = commands_of(FOLDER / "Dockerfile")
+    engine.build(build)
+    engine.docker("tag", "endseal-hub", "endseal-hub:local")
     # Copies are written beside compose.yml.
     place = folder / "compose/deploy/hub"
     shutil.copytree(FOLDER, place)
@@ -91,18 +98,19 @@ def compose(containers, folder):
         return run(["bash", "-c", line], cwd=place)
 
     def docker(line):
-        words = shlex.split(line)
+        # The image was built before, see `Docker.build`.
+        words = [word for word in shlex.split(line) if word != "--build"]
         assert words[:2] == ["docker", "compose"], line
-        return containers.compose(place, *words[2:])
+        return engine.docker(*words[1:], cwd=place)
 
     shell(readme.take("install -d"))
     docker(readme.take("docker compose up"))
     wait_until_ready(f"{METRICS}/readyz")
-    container = f"{PROJECT}_hub_1"
-    check_confined(containers.pid(container), "65532", MEMORY)
+    container = f"{PROJECT}-hub-1"
+    check_confined(engine.pid(container), "65532", MEMORY)
     hub = function(readme, "hub")
     invite = readme.take("hub invite alice")
-    people = People(containers.program, folder / "composed")
+    people = People(engine.program, folder / "composed")
     people.join(lambda name: docker(hub(invite.replace("alice", name))))
     people.send()
     people.receive(1)
@@ -122,10 +130,10 @@ def compose(containers, folder):
     people.alice.ok("sync")
     people.receive(2)
     # Another machine, which has the two files that were moved there.
-    containers.compose(place, "down", "--volumes")
+    engine.docker("compose", "down", "--volumes", cwd=place)
     (place / "data").rename(place / "lost")
     shell("install -d -m 0700 -o 65532 -g 65532 data")
-    containers.compose(place, "up", "--detach")
+    engine.docker("compose", "up", "--detach", cwd=place)
     wait_until_ready(f"{METRICS}/readyz")
     docker(readme.take("docker compose stop"))
     shell(readme.take("install"))
@@ -141,8 +149,8 @@ def compose(containers, folder):
     wait_until_ready(f"{METRICS}/readyz")
     people.send()
     people.receive(4)
-    containers.stop(container)
-    containers.compose(place, "down", "--volumes")
+    engine.stop(container)
+    engine.docker("compose", "down", "--volumes", cwd=place)
     readme.all_were_run()
 
 

@@ -3,9 +3,10 @@
 import os
 
 from checks import Skipped
-from containers import check_confined, commands_of, wait_until_ready
+from confined import check_confined
+from docker import commands_of
 from readme import Readme
-from tools import ROOT, S3Server, check_s3, run, s3_server, signed
+from tools import ROOT, S3Server, check_s3, run, s3_server, signed, wait_until_ready
 
 FOLDER = ROOT / "deploy/s3"
 SECRETS = "/run/credentials/endseal-s3.service"
@@ -20,34 +21,34 @@ def server(folder):
     return S3Server(program, folder, 9002, BACKEND)
 
 
-def image(containers, folder):
+def image(engine, folder):
     """Builds and runs the image by the commands of the Dockerfile."""
     folder = folder / "s3-image"
     behind = server(folder)
     etc = folder / "etc"
     etc.mkdir()
-    # The address of this test in the network of podman's containers.
+    # The address of this test in Docker's network.
     text = (FOLDER / "minio.toml").read_text().replace(SECRETS, "/etc/endseal")
-    text = text.replace("127.0.0.1:9002", "host.containers.internal:9002")
+    text = text.replace("127.0.0.1:9002", "172.17.0.1:9002")
     (etc / "s3.toml").write_text(text.replace("127.0.0.1:9000", "0.0.0.0:9000"))
     (etc / "backend.secret").write_text(BACKEND + "\n")
     (etc / "client.secret").write_text(CLIENT + "\n")
-    run([containers.program, "s3", "key", "new", etc / "ring.key"])
+    run([engine.program, "s3", "key", "new", etc / "ring.key"])
     for file in etc.iterdir():
         file.chmod(0o600)
         os.chown(file, 65532, 65532)
     build, start = commands_of(FOLDER / "Dockerfile")
-    containers.build(build)
-    containers.start(start, "--name", "s3", "--memory", "1g", folder=folder)
+    engine.build(build)
+    engine.start(start, "--name", "s3", "--memory", "1g", folder=folder)
     wait_until_ready("http://127.0.0.1:9000/readyz")
-    check_confined(containers.pid("s3"), "65532", MEMORY)
+    check_confined(engine.pid("s3"), "65532", MEMORY)
     check_s3("http://127.0.0.1:9000", behind, ("alice", CLIENT), folder, "photos-1")
-    containers.stop("s3")
-    containers.podman("start", "s3")
+    engine.stop("s3")
+    engine.docker("start", "s3")
     wait_until_ready("http://127.0.0.1:9000/readyz")
     check_s3("http://127.0.0.1:9000", behind, ("alice", CLIENT), folder, "photos-1")
-    containers.stop("s3")
-    containers.podman("rm", "s3")
+    engine.stop("s3")
+    engine.docker("rm", "s3")
     behind.process.stop()
 
 

@@ -4,9 +4,8 @@ import json
 from subprocess import PIPE
 
 from checks import Skipped
-from containers import wait_until_ready
 from readme import Readme
-from tools import Process, relay_program, run
+from tools import Process, relay_program, run, wait_until_ready
 
 MEMORY = 512 << 20
 RELAY = "ws://127.0.0.1:7777"

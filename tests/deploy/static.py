@@ -3,7 +3,7 @@
 import shutil
 
 from checks import Skipped
-from tools import ROOT, python_tools, run
+from tools import ROOT, run, schema_checker
 
 UNITS = ["hub/endseal-hub", "s3/endseal-s3", "signer/endseal-signer"]
 COMPOSE = ["hub/compose.yml", "s3/compose.yml"]
@@ -27,4 +27,4 @@ def units(folder):
 def compose(_folder):
     """The schema of compose accepts the files."""
     schema = ["--builtin-schema", "vendor.compose-spec"]
-    run([python_tools() / "check-jsonschema", *schema, *[ROOT / "deploy" / file for file in COMPOSE]])
+    run([schema_checker(), *schema, *[ROOT / "deploy" / file for file in COMPOSE]])

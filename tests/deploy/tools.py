@@ -17,10 +17,10 @@ TIMEOUT = 120
 SUITE = "bookworm"
 # Packages in the booted system, beside those that Debian calls required.
 SYSTEM = ["systemd", "libssl3", "ca-certificates", "curl", "util-linux"]
-# Packages in the image that the hub's and the proxy's Dockerfile begin with. gcr.io's is made of the same.
+# Packages in the image that the Dockerfiles begin with: those of gcr.io/distroless/cc-debian12.
 BASE = ["base-files", "ca-certificates", "libc6", "libgcc-s1", "libssl3", "netbase", "tzdata", "zlib1g"]
+COMPOSE = "github.com/docker/compose/v2/cmd@v2.32.4"
 PACKAGES = {
-    "podman": "podman",
     "buildah": "buildah",
     "runc": "runc",
     "debootstrap": "debootstrap",
@@ -63,7 +63,7 @@ def page(url):
 
 
 def remove_groups(*names):
-    """Removes cgroups that podman and systemd-nspawn leave, unless a process is in them."""
+    """Removes cgroups that Docker and systemd-nspawn leave, unless a process is in them."""
     for hierarchy in Path("/sys/fs/cgroup").iterdir():
         for name in names:
             groups = [group for group in (hierarchy / name).glob("**/") if group.is_dir()]
@@ -74,11 +74,13 @@ def remove_groups(*names):
                     pass
 
 
+def wait_until_ready(url):
+    return wait_for(url, lambda: page(url))
+
+
 def install_programs():
     """Installs Debian's packages of programs that are missing."""
     missing = sorted({package for name, package in PACKAGES.items() if not shutil.which(name)})
-    if not Path("/usr/lib/podman/netavark").exists():
-        missing += ["netavark", "aardvark-dns"]
     if missing:
         apt("update", "--quiet=2")
         apt("install", "--yes", "--quiet=2", "--no-install-recommends", *missing)
@@ -89,18 +91,51 @@ def apt(*words):
     subprocess.run(["apt-get", *words], env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
-def python_tools():
-    """Returns the folder with podman-compose and check-jsonschema, which pip installs."""
+def schema_checker():
+    """Returns check-jsonschema, which pip installs."""
     folder = CACHE / "venv"
-    wanted = ["podman-compose==1.6.0", "check-jsonschema==0.39.0"]
-    note = folder / "installed.txt"
-    if not note.exists() or note.read_text() != "\n".join(wanted):
-        shutil.rmtree(folder, ignore_errors=True)
+    program = folder / "bin/check-jsonschema"
+    if not program.exists():
         run(["python3", "-m", "venv", folder])
         pip = [folder / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, *wanted], check=True)
-        note.write_text("\n".join(wanted))
-    return folder / "bin"
+        subprocess.run([*pip, "check-jsonschema==0.39.0"], check=True)
+    return program
+
+
+def docker_programs():
+    """Returns a folder with Docker's programs, of Debian, and its compose, which Go builds in ten minutes.
+
+    The packages are not installed, since that would start a daemon.
+    """
+    folder = CACHE / "docker"
+    note = CACHE / "docker.txt"
+    if not note.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        unpack(["docker.io", "containerd", "tini"], folder)
+        note.write_text("complete")
+    plugin = folder / "config/cli-plugins/docker-compose"
+    if not plugin.exists() and shutil.which("go"):
+        environment = {**os.environ, "GOBIN": str(folder / "go")}
+        run_here = {"env": environment, "cwd": "/", "check": True}
+        subprocess.run(["go", "install", COMPOSE], **run_here)
+        plugin.parent.mkdir(parents=True)
+        (folder / "go/cmd").rename(plugin)
+    return folder
+
+
+def unpack(names, folder):
+    """Unpacks Debian's packages into a folder."""
+    packages = CACHE / "packages"
+    shutil.rmtree(packages, ignore_errors=True)
+    packages.mkdir(parents=True)
+    # apt's own user may not write below root's home folder.
+    unsandboxed = ["-o", "APT::Sandbox::User=root"]
+    apt("update", "--quiet=2")
+    run(["apt-get", *unsandboxed, "download", "--quiet=2", *names], cwd=packages)
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in sorted(packages.glob("*.deb")):
+        run(["dpkg-deb", "--extract", package, folder])
+    shutil.rmtree(packages)
 
 
 def system_root():
@@ -129,15 +164,7 @@ def base_root():
     wanted = " ".join(BASE)
     if not note.exists() or note.read_text() != wanted:
         shutil.rmtree(folder, ignore_errors=True)
-        packages = CACHE / "packages"
-        shutil.rmtree(packages, ignore_errors=True)
-        packages.mkdir(parents=True)
-        # apt's own user may not write below root's home folder.
-        unsandboxed = ["-o", "APT::Sandbox::User=root"]
-        run(["apt-get", *unsandboxed, "download", "--quiet=2", *BASE], cwd=packages)
-        folder.mkdir()
-        for package in sorted(packages.glob("*.deb")):
-            run(["dpkg-deb", "--extract", package, folder])
+        unpack(BASE, folder)
         (folder / "etc/passwd").write_text("nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")
         (folder / "etc/group").write_text("nonroot:x:65532:\n")
         note.write_text(wanted)

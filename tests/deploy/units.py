@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from containers import check_confined, memory_limit
+from confined import check_confined, memory_limit
 from tools import ROOT, Process, remove_groups, run, system_root, wait_for
 
 MEMORY_GROUPS = Path("/sys/fs/cgroup/memory")
