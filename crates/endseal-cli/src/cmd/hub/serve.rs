@@ -9,6 +9,7 @@ use endseal_hub::{Hub, HubLimits, ServeError};
 use endseal_keyring::PeerIdText;
 use endseal_transport::{BindError, Policy};
 use tokio::net::TcpListener;
+use tokio::time;
 
 use super::place::{self, Place};
 use crate::ctx::{Ctx, Outcome};
@@ -130,7 +131,8 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             () = interrupt.wait() => {}
             () = served => {}
         }
-        hub.close().await;
+        // A peer that has ended without a close message does not answer ours.
+        let _late = time::timeout(network::CLOSE_TIMEOUT, hub.close()).await;
         Ok(())
     })?;
     Ok(Outcome::default())
