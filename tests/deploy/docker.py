@@ -5,6 +5,7 @@ replace the stage that compiles by the program under test; Docker's builder need
 Debian's for that. Everything else is Docker: the daemon, its client, and compose.
 """
 
+import json
 import os
 import re
 import shlex
@@ -60,6 +61,11 @@ class Docker:
     def docker(self, *words, **options):
         return run(["docker", "--config", self.config, *words], env=self.environment, **options)
 
+    def shell(self, line, folder):
+        """Runs a line of a README in a folder."""
+        function = f'docker() {{ command docker --config {self.config} "$@"; }}'
+        return run(["bash", "-c", f"set -e; {function}\n{line}"], env=self.environment, cwd=folder)
+
     def buildah(self, *words, **options):
         return run(["buildah", *words], env=self.environment, **options).strip()
 
@@ -77,8 +83,21 @@ class Docker:
         stage = ["--pull-never", "--build-context", f"build={self.stage}"]
         self.buildah("build", "--quiet", "--isolation", "chroot", *stage, *words[2:], cwd=ROOT)
         name = words[words.index("-t") + 1]
+        self.hand_over(name, f"{name}:latest")
+
+    def image_of(self, root, name, entry):
+        """Makes an image with the files of a folder for Docker, in the place of a registry's."""
+        container = self.buildah("from", "scratch")
+        self.buildah("copy", "--quiet", container, root, "/")
+        self.buildah("config", "--entrypoint", json.dumps(entry), container)
+        self.buildah("commit", "--quiet", container, name)
+        self.buildah("rm", container)
+        self.hand_over(name, name)
+
+    def hand_over(self, name, tag):
+        """Gives an image of buildah to Docker."""
         archive = self.folder / "image.tar"
-        self.buildah("push", "--quiet", name, f"docker-archive:{archive}:{name}:latest")
+        self.buildah("push", "--quiet", name, f"docker-archive:{archive}:{tag}")
         self.docker("load", "--quiet", "--input", archive)
         archive.unlink()
 

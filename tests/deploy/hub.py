@@ -9,7 +9,7 @@ from checks import Skipped
 from confined import check_confined
 from docker import commands_of
 from readme import Readme
-from tools import ROOT, Person, docker_programs, knows, run, wait_until_ready
+from tools import ROOT, Person, docker_programs, knows, postgres_root, run, wait_until_ready
 
 FOLDER = ROOT / "deploy/hub"
 PROJECT = "endseal-hub"
@@ -84,15 +84,8 @@ def image(engine, folder):
 
 def compose(engine, folder):
     """Runs the section "With compose" of the README."""
-    if not (docker_programs() / "config/cli-plugins/docker-compose").exists():
-        raise Skipped("no docker compose, and no Go to build it")
     readme = Readme("deploy/hub/README.md", ["With compose"])
-    build, _ = commands_of(FOLDER / "Dockerfile")
-    engine.build(build)
-    engine.docker("tag", "endseal-hub", "endseal-hub:local")
-    # Copies are written beside compose.yml.
-    place = folder / "compose/deploy/hub"
-    shutil.copytree(FOLDER, place)
+    place = compose_folder(engine, folder / "compose")
 
     def shell(line):
         return run(["bash", "-c", line], cwd=place)
@@ -152,6 +145,55 @@ def compose(engine, folder):
     engine.stop(container)
     engine.docker("compose", "down", "--volumes", cwd=place)
     readme.all_were_run()
+
+
+def processes(engine, folder):
+    """Runs the section "Two processes" of the README, with Debian's PostgreSQL."""
+    if b"ENDSEAL_HUB_DATABASE" not in engine.program.read_bytes():
+        raise Skipped("this program knows no PostgreSQL")
+    readme = Readme("deploy/hub/README.md", ["Two processes"])
+    place = compose_folder(engine, folder / "processes")
+    engine.image_of(postgres_root(), "postgres:17-bookworm", ["/usr/local/bin/entry"])
+
+    def shell(line):
+        return engine.shell(line.replace(" --build", ""), place)
+
+    shell(readme.take("install -d"))
+    shell(readme.take("docker compose --profile postgres up"))
+    for port in (9095, 9096):
+        wait_until_ready(f"http://127.0.0.1:{port}/readyz")
+    check_confined(engine.pid(f"{PROJECT}-hub-2-1"), "65532", MEMORY)
+    process = readme.take("process() {")
+    invite = readme.take("process invite alice")
+    people = People(engine.program, folder / "of-processes")
+    people.join(lambda name: shell(f"{process}; {invite.replace('alice', name)}"))
+    people.send()
+    people.receive(1)
+    # Each of the two stops once while a text waits.
+    for one, other in (("hub-1", "hub-2"), ("hub-2", "hub-1")):
+        people.send()
+        engine.stop(f"{PROJECT}-{one}-1")
+        people.receive(people.sent)
+        people.send()
+        shell(f"docker compose --profile postgres start {one}")
+        wait_until_ready(f"http://127.0.0.1:{9095 if one == 'hub-1' else 9096}/readyz")
+        people.receive(people.sent)
+    shell(readme.take("docker compose exec -T postgres pg_dump"))
+    assert (place / "hub.dump").read_bytes().startswith(b"PGDMP")
+    shell("docker compose --profile postgres down --volumes")
+    readme.all_were_run()
+
+
+def compose_folder(engine, folder):
+    """Returns a copy of deploy/hub, beside which files are written, after the image was built."""
+    if not (docker_programs() / "config/cli-plugins/docker-compose").exists():
+        raise Skipped("no docker compose, and no Go to build it")
+    place = folder / "deploy/hub"
+    shutil.copytree(FOLDER, place)
+    build, _ = commands_of(FOLDER / "Dockerfile")
+    engine.build(build)
+    engine.docker("tag", "endseal-hub", "endseal-hub:local")
+    return place
 
 
 def function(readme, name):

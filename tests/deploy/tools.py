@@ -157,6 +157,53 @@ def system_root():
     return folder
 
 
+# What the entry of PostgreSQL's own image does with the variables that compose.yml sets.
+POSTGRES_ENTRY = """#!/bin/bash
+set -euo pipefail
+programs=$(echo /usr/lib/postgresql/*/bin)
+export PATH=$programs:$PATH
+data=/var/lib/postgresql/data
+install -d -m 0700 -o postgres $data
+as() { setpriv --reuid postgres --regid postgres --clear-groups "$@"; }
+if ! [ -e $data/PG_VERSION ]; then
+    as initdb --pgdata $data --username "$POSTGRES_USER" --auth "$POSTGRES_HOST_AUTH_METHOD" >/dev/null
+    as pg_ctl --pgdata $data --options "-c listen_addresses=" --wait start >/dev/null
+    as createdb --username "$POSTGRES_USER" "$POSTGRES_DB" 2>/dev/null || true
+    as pg_ctl --pgdata $data --wait stop >/dev/null
+fi
+exec setpriv --reuid postgres --regid postgres --clear-groups "$@" -D $data
+"""
+
+
+def postgres_root():
+    """Returns a folder with Debian's PostgreSQL, which starts as PostgreSQL's own image does."""
+    folder = CACHE / f"postgres-{SUITE}"
+    note = CACHE / f"postgres-{SUITE}.txt"
+    if not note.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        run(["cp", "--archive", system_root(), folder])
+        # Without a cluster of its own.
+        settings = folder / "etc/postgresql-common"
+        settings.mkdir()
+        (settings / "createcluster.conf").write_text("create_main_cluster = false\n")
+        words = ["install", "--yes", "--quiet=2", "--no-install-recommends", "postgresql"]
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        log = CACHE / "postgres.log"
+        with open(log, "wb") as output:
+            done = subprocess.run(["chroot", folder, "apt-get", *words], env=environment, stdout=output, stderr=output)
+        assert done.returncode == 0, f"PostgreSQL cannot be installed: {log}"
+        # pg_isready and pg_dump are called without a path.
+        for program in (folder / "usr/lib/postgresql").glob("*/bin/*"):
+            link = folder / "usr/local/bin" / program.name
+            link.symlink_to(f"/{program.relative_to(folder)}")
+        run(["chroot", folder, "install", "-d", "-m", "3777", "-o", "postgres", "/run/postgresql"])
+        note.write_text("complete")
+    entry = folder / "usr/local/bin/entry"
+    entry.write_text(POSTGRES_ENTRY)
+    entry.chmod(0o755)
+    return folder
+
+
 def base_root():
     """Returns a folder with the files of the base image, from Debian's packages."""
     folder = CACHE / f"base-{SUITE}"
