@@ -27,7 +27,7 @@ use crate::peer_address::HostAddress;
 /// Limit on the addresses that are tried.
 const MAX_ADDRESSES: usize = 8;
 /// Timeout for closing connections, and for threads to finish.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Timeout options of a command that connects to a peer.
 #[derive(clap::Args, Clone, Copy, Debug)]

@@ -89,8 +89,8 @@ async fn idle(invitation: &Invitation, time: Duration, count: usize) -> Result<(
 }
 
 /// Pairs of members, one of whom sends texts of 200 bytes with at most [`OUTSTANDING`] that are not
-/// confirmed, and the other of whom receives and acknowledges them. Prints how many were confirmed and
-/// how many were received.
+/// confirmed, and the other of whom receives and acknowledges them. Prints how many were confirmed
+/// and how many were received.
 async fn exchange_texts(
     invitation: &Invitation,
     end: Instant,

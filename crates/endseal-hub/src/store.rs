@@ -136,8 +136,8 @@ pub trait HubTransaction {
     /// until this one ends.
     fn lock_persons(&mut self, identities: &[[u8; 32]]) -> Result<(), StorageError>;
 
-    /// Returns the devices among these peers that the store knows, and keeps other transactions from
-    /// changing them until this one ends.
+    /// Returns the devices among these peers that the store knows, and keeps other transactions
+    /// from changing them until this one ends.
     fn mailboxes(&mut self, peers: &[PeerId]) -> Result<Vec<Mailbox>, StorageError>;
 
     /// Returns the devices that an identity has or had.

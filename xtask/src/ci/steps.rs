@@ -58,6 +58,7 @@ const SIGNER: &[&str] = &[
     "tests/children.py",
     "peers/go",
 ];
+const DEPLOY: &[&str] = &["deploy", "tests/deploy", "crates"];
 const NODE: &[&str] = &[
     "crates/endseal-service",
     "crates/endseal-node",
@@ -152,8 +153,10 @@ pub(super) fn all(root: &Path) -> Result<Vec<Step>, String> {
             &["crates/endseal-crypto", "crates/endseal-nostr", "firmware", "docs/bench"],
             firmware(),
         ),
-        after_build(run("deploy", "alerts fire, units are closed", 5, &["deploy", "crates"], {
-            ["deploy/s3/check", "deploy/signer/check", "deploy/hub/check"].map(program).to_vec()
+        after_build(run("deploy", "alerts fire, units are closed", 5, DEPLOY, {
+            ["deploy/s3/check", "deploy/signer/check", "deploy/hub/check", "deploy/test --quick"]
+                .map(program)
+                .to_vec()
         })),
         after_build(run("node", "people write over a hub; kills lose nothing", 25, NODE, {
             ["", " --lives 10", " --kill 12", " --blind"]

@@ -76,6 +76,7 @@ pub(super) fn all(root: &Path, fuzz_minutes: u64) -> Result<Vec<Check>, String> 
         check("s3: all clients and servers", 60, released(&[S3_ALL])),
         check("s3: soak before MinIO", 40, released(&[S3_SOAK_MINIO])),
         check("s3: soak before versitygw", 40, released(&[S3_SOAK])),
+        check("deploy: images, compose file and units", 30, released(&[DEPLOY])),
         check("bench: instructions of kernels", 20, bench(vec![program("xtask gate")])),
         check("bench: all suites", 40, bench(whole_bench())),
         check("bench: beside peers", 60, bench(bench_peers())),
@@ -102,6 +103,7 @@ const S3_ALL: &str =
     "tests/s3/run --all --full --backend versitygw --minio --proxy-bin {target}/release/endseal";
 const S3_SOAK_MINIO: &str = "tests/s3/run --soak 20 --minio --proxy-bin {target}/release/endseal";
 const S3_SOAK: &str = "tests/s3/run --soak 20 --proxy-bin {target}/release/endseal";
+const DEPLOY: &str = "deploy/test --endseal {target}/release/endseal";
 /// Command with the number of messages, and of mutants of each: a difference between two readers
 /// shows within the first hundreds.
 const PEER_CODEC: &str =

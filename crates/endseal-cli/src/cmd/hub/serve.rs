@@ -9,7 +9,7 @@ use endseal_hub::{Hub, HubLimits, ServeError};
 use endseal_keyring::PeerIdText;
 use endseal_transport::{BindError, Policy};
 use tokio::net::TcpListener;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::place::{self, Folder, Place};
 use crate::ctx::{Ctx, Outcome};
@@ -142,7 +142,8 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             () = served => {}
             () = note_file.follow() => {}
         }
-        hub.close().await;
+        // A peer that has ended without a close message does not answer ours.
+        let _late = timeout(network::CLOSE_TIMEOUT, hub.close()).await;
         Ok(())
     })?;
     Ok(Outcome::default())
