@@ -4,6 +4,7 @@ mod error;
 mod migration;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod quota;
 mod rows;
 mod sqlite;
 
@@ -11,6 +12,7 @@ pub use error::StorageError;
 pub use migration::{Cell, ColumnType, Importer, Migrations, Table, migrate};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+pub use quota::Quota;
 pub use rows::{
     ChangeListener, Deleted, DeletedShare, Delivery, DeviceRow, DeviceState, Mailbox,
     OpenInvitation, Outdated, ShareChange, Space, StoreState,
@@ -120,9 +122,11 @@ pub trait HubReader: Send {
     fn state(&mut self) -> Result<StoreState, StorageError>;
 }
 
-/// Names in the table `meta`: the time of the expiry clock, and the peer id of the hub.
+/// Names in the table `meta`: the time of the expiry clock, the peer id of the hub, and the quotas
+/// of persons.
 const TIME: &str = "time";
 const HUB: &str = "hub";
+const QUOTAS: &str = "quotas";
 
 /// Changes that become durable together. All methods fail with [`StorageError`] if the database
 /// cannot be read or written.
@@ -176,6 +180,24 @@ pub trait HubTransaction {
             Some(_) => Err(StorageError::OtherHub),
             None => self.set_meta(HUB, hub.as_bytes()),
         }
+    }
+
+    /// Returns the quotas of all persons that have one.
+    fn quotas(&mut self) -> Result<Vec<([u8; 32], Quota)>, StorageError> {
+        let value = self.meta(QUOTAS)?.unwrap_or_default();
+        Quota::read_all(&value).ok_or(StorageError::Format("its quotas cannot be read"))
+    }
+
+    /// Replaces the quota of a person. The default removes it.
+    fn set_quota(&mut self, identity: &[u8; 32], quota: Quota) -> Result<(), StorageError> {
+        // Locks a row, so that of two commands at once none undoes the other.
+        self.probe()?;
+        let mut quotas = self.quotas()?;
+        quotas.retain(|(of, _)| of != identity);
+        if quota != Quota::default() {
+            quotas.push((*identity, quota));
+        }
+        self.set_meta(QUOTAS, &Quota::write_all(&quotas))
     }
 
     /// Adds a message of a sender that will be delivered to this number of mailboxes. Returns its

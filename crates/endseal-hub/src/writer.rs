@@ -21,7 +21,7 @@ use crate::limits::HubLimits;
 use crate::metrics::Metrics;
 use crate::reader::Read;
 use crate::rules::{Changes, Context, Deletion, DeletionReason, Device, Rules};
-use crate::store::{DeviceState, HubStore, Space, StorageError};
+use crate::store::{DeviceState, HubStore, Quota, Space, StorageError};
 
 /// Maximum number of commands that wait for the writer.
 const WAITING: usize = 4_096;
@@ -52,10 +52,11 @@ pub(crate) fn start(
     reads: mpsc::Sender<Read>,
 ) -> Result<mpsc::Sender<Command>, ServeError> {
     let totals = store.totals()?.into_iter().collect();
-    let mut noted = 0;
+    let (mut noted, mut quotas) = (0, HashMap::new());
     let grace = limits.clock_grace;
     store.transact(&mut |transaction| {
         noted = transaction.noted_time()?;
+        quotas = transaction.quotas()?.into_iter().collect();
         Ok(())
     })?;
     let clock = ExpiryClock::new(noted, now(), grace, Instant::now());
@@ -71,6 +72,7 @@ pub(crate) fn start(
         told: HashMap::new(),
         budgets,
         totals,
+        quotas,
         deletions: VecDeque::new(),
         metrics,
         clock,
@@ -101,6 +103,8 @@ struct Writer {
     budgets: Arc<Budgets>,
     /// Bytes that wait in all mailboxes, by the identities of the senders.
     totals: HashMap<[u8; 32], u64>,
+    /// Limits of single persons, as they were read with the totals.
+    quotas: HashMap<[u8; 32], Quota>,
     /// Frames that are to be deleted.
     deletions: VecDeque<Deletion>,
     metrics: Arc<Metrics>,
@@ -184,19 +188,22 @@ impl Writer {
         if is_late || !self.store.is_shared() {
             self.read_at = Some(Instant::now());
             self.totals = self.store.totals()?.into_iter().collect();
-            self.drop_revoked()?;
+            self.read_others_changes()?;
             self.is_stale = false;
         }
         Ok(())
     }
 
-    /// Plans the deletion of what waits for devices that another process has revoked.
-    fn drop_revoked(&mut self) -> Result<(), StorageError> {
-        let mut found = Vec::new();
+    /// Reads the quotas, and plans the deletion of what waits for devices that another process has
+    /// revoked.
+    fn read_others_changes(&mut self) -> Result<(), StorageError> {
+        let (mut found, mut quotas) = (Vec::new(), Vec::new());
         self.store.transact(&mut |transaction| {
             found = transaction.outdated(0)?;
+            quotas = transaction.quotas()?;
             Ok(())
         })?;
+        self.quotas = quotas.into_iter().collect();
         let reason = DeletionReason::Dropped;
         let planned = found.into_iter().filter(|it| it.is_revoked);
         self.deletions.extend(planned.map(|it| Deletion { peer: it.peer, up_to: it.last, reason }));
@@ -265,6 +272,7 @@ impl Writer {
             told,
             budgets,
             totals,
+            quotas,
             deletions,
             directory,
             metrics,
@@ -279,7 +287,8 @@ impl Writer {
         let is_noted = expires.is_some_and(|time| time.abs_diff(self.noted) >= NOTE_EVERY);
         store.transact(&mut |transaction| {
             let now = now();
-            let context = Context { cache, needed, told, budgets, totals, limits, room, now };
+            let context =
+                Context { cache, needed, told, budgets, totals, quotas, limits, room, now };
             let mut rules = Rules::new(context, transaction, batch)?;
             let outcomes = batch.iter().map(|command| execute(&mut rules, command, expires));
             let outcomes = outcomes.collect::<Result<_, _>>()?;
