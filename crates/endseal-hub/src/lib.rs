@@ -14,6 +14,7 @@
 
 mod budget;
 mod command;
+mod current_address;
 mod digest;
 mod directory;
 mod error;

@@ -122,11 +122,12 @@ pub trait HubReader: Send {
     fn state(&mut self) -> Result<StoreState, StorageError>;
 }
 
-/// Names in the table `meta`: the time of the expiry clock, the peer id of the hub, and the quotas
-/// of persons.
+/// Names in the table `meta`: the time of the expiry clock, the peer id of the hub, the quotas of
+/// persons, and the hub's address note.
 const TIME: &str = "time";
 const HUB: &str = "hub";
 const QUOTAS: &str = "quotas";
+const ADDRESS_NOTE: &str = "address note";
 
 /// Changes that become durable together. All methods fail with [`StorageError`] if the database
 /// cannot be read or written.
@@ -180,6 +181,16 @@ pub trait HubTransaction {
             Some(_) => Err(StorageError::OtherHub),
             None => self.set_meta(HUB, hub.as_bytes()),
         }
+    }
+
+    /// Returns the encoded address note of the hub.
+    fn address_note(&mut self) -> Result<Option<Vec<u8>>, StorageError> {
+        self.meta(ADDRESS_NOTE)
+    }
+
+    /// Replaces the address note of the hub, which its key must have signed.
+    fn set_address_note(&mut self, note: &[u8]) -> Result<(), StorageError> {
+        self.set_meta(ADDRESS_NOTE, note)
     }
 
     /// Returns the quotas of all persons that have one.

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::budget::Budgets;
 use crate::command::{Command, MailboxEnd, refused};
+use crate::current_address::CurrentAddress;
 use crate::directory::Directory;
 use crate::error::ServeError;
 use crate::expiry_clock::ExpiryClock;
@@ -50,6 +51,7 @@ pub(crate) fn start(
     metrics: Arc<Metrics>,
     budgets: Arc<Budgets>,
     reads: mpsc::Sender<Read>,
+    address: CurrentAddress,
 ) -> Result<mpsc::Sender<Command>, ServeError> {
     let totals = store.totals()?.into_iter().collect();
     let (mut noted, mut quotas) = (0, HashMap::new());
@@ -57,6 +59,7 @@ pub(crate) fn start(
     store.transact(&mut |transaction| {
         noted = transaction.noted_time()?;
         quotas = transaction.quotas()?.into_iter().collect();
+        address.adopt(transaction.address_note()?);
         Ok(())
     })?;
     let clock = ExpiryClock::new(noted, now(), grace, Instant::now());
@@ -78,6 +81,7 @@ pub(crate) fn start(
         clock,
         noted,
         reads,
+        address,
         is_stale: false,
         read_at: None,
         failures: Failures::default(),
@@ -112,6 +116,7 @@ struct Writer {
     /// The time of the clock that the database has.
     noted: u64,
     reads: mpsc::Sender<Read>,
+    address: CurrentAddress,
     /// True if another process has changed the database since totals were read.
     is_stale: bool,
     /// The time at which totals were last read again.
@@ -194,16 +199,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Reads the quotas, and plans the deletion of what waits for devices that another process has
-    /// revoked.
+    /// Reads the quotas and the address note, and plans the deletion of what waits for devices that
+    /// another process has revoked.
     fn read_others_changes(&mut self) -> Result<(), StorageError> {
-        let (mut found, mut quotas) = (Vec::new(), Vec::new());
+        let (mut found, mut quotas, mut note) = (Vec::new(), Vec::new(), None);
         self.store.transact(&mut |transaction| {
             found = transaction.outdated(0)?;
             quotas = transaction.quotas()?;
+            note = transaction.address_note()?;
             Ok(())
         })?;
         self.quotas = quotas.into_iter().collect();
+        self.address.adopt(note);
         let reason = DeletionReason::Dropped;
         let planned = found.into_iter().filter(|it| it.is_revoked);
         self.deletions.extend(planned.map(|it| Deletion { peer: it.peer, up_to: it.last, reason }));
