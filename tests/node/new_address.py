@@ -17,9 +17,9 @@ def free_address():
 
 
 def announce(life, *addresses):
-    """Tells nodes an address, and waits until the hub has read its file again."""
+    """Tells nodes an address, and waits until the hub has read its database again."""
     life.owner.ok("hub", "move", *addresses)
-    time.sleep(1.5)
+    time.sleep(13)
 
 
 def restart_at(life, address):

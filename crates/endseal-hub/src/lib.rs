@@ -14,6 +14,7 @@
 
 mod budget;
 mod command;
+mod current_address;
 mod digest;
 mod directory;
 mod error;
@@ -34,5 +35,5 @@ pub use store::PostgresStore;
 pub use store::{
     Cell, ChangeListener, ColumnType, Deleted, DeletedShare, Delivery, DeviceRow, DeviceState,
     HubReader, HubStore, HubTransaction, Importer, Mailbox, Migrations, OpenInvitation, Outdated,
-    ShareChange, Space, SqliteStore, StorageError, StoreState, Table, migrate,
+    Quota, ShareChange, Space, SqliteStore, StorageError, StoreState, Table, migrate,
 };

@@ -16,7 +16,9 @@ use crate::budget::Budgets;
 use crate::command::{By, Command};
 use crate::limits::HubLimits;
 use crate::metrics::Amount;
-use crate::store::{DeviceRow, DeviceState, HubTransaction, Mailbox, ShareChange, StorageError};
+use crate::store::{
+    DeviceRow, DeviceState, HubTransaction, Mailbox, Quota, ShareChange, StorageError,
+};
 
 /// A device and what waits for it.
 #[derive(Clone, Debug)]
@@ -64,6 +66,8 @@ pub(crate) struct Context<'t> {
     /// Bytes that wait in all mailboxes, by the identities of the senders, before the transaction.
     pub(crate) totals: &'t HashMap<[u8; 32], u64>,
     pub(crate) limits: &'t HubLimits,
+    /// Limits of single persons, by their identities.
+    pub(crate) quotas: &'t HashMap<[u8; 32], Quota>,
     /// Bytes of the database that frames may still take up.
     pub(crate) room: u64,
     /// Microseconds since 1970.

@@ -3,7 +3,6 @@
 mod answer;
 mod ask;
 mod connections;
-mod current_address;
 mod exchange;
 mod finds;
 mod puts;
@@ -21,7 +20,6 @@ use std::time::Duration;
 use endseal_crypto::peer_id::PeerId;
 use endseal_delivery::hub::RegistrationState;
 use endseal_delivery::limit::MAX_PAYLOAD;
-use endseal_keyring::AddressNote;
 use endseal_service::operator_page::{self, ServiceStatus};
 use endseal_transport::{
     Accept, CloseCode, Connection, Endpoint, FirstWindow, Limits, Policy, Statistics, TransportKey,
@@ -32,10 +30,10 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use self::connections::{Connections, FIRST_WINDOW, Newcomers, PER_PEER, WHOLE_WINDOW};
-use self::current_address::CurrentAddress;
 use self::exchange::serve_exchange;
 use crate::budget::Budgets;
 use crate::command::Command;
+use crate::current_address::CurrentAddress;
 use crate::directory::Directory;
 use crate::error::ServeError;
 use crate::limits::HubLimits;
@@ -116,6 +114,8 @@ impl Hub {
         let metrics = Arc::new(Metrics::default());
         let budgets = Arc::new(Budgets::new(&limits));
         let hub = key.peer_id();
+        let note = CurrentAddress::new(hub);
+        let adopting = note.clone();
         let start = || {
             if store.is_retired() {
                 return Err(StorageError::Retired.into());
@@ -129,7 +129,8 @@ impl Hub {
             };
             let (known, reading) = (directory.clone(), reads.clone());
             let (of_all, counted) = (Arc::clone(&budgets), Arc::clone(&metrics));
-            let commands = writer::start(store, limits, known, counted, of_all, reading, totals)?;
+            let commands =
+                writer::start(store, limits, known, counted, of_all, reading, totals, adopting)?;
             Ok::<_, ServeError>((reads, commands))
         };
         // A store may wait for a runtime of its own, which needs a thread without one.
@@ -140,7 +141,7 @@ impl Hub {
         };
         let service = ServiceState {
             peer_id: key.peer_id(),
-            address: CurrentAddress::default(),
+            address: note,
             commands,
             reads,
             metrics,
@@ -189,12 +190,6 @@ impl Hub {
     #[must_use]
     pub fn peer_id(&self) -> PeerId {
         self.endpoint.peer_id()
-    }
-
-    /// Sets the note of the hub's addresses, which nodes get with their next greeting. The caller
-    /// MUST have opened it with the peer id of this hub.
-    pub fn set_address_note(&self, note: Option<AddressNote>) {
-        self.service.address.set(note);
     }
 
     /// Returns the totals of the transport.

@@ -4,6 +4,7 @@ mod error;
 mod migration;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod quota;
 mod rows;
 mod sqlite;
 
@@ -11,6 +12,7 @@ pub use error::StorageError;
 pub use migration::{Cell, ColumnType, Importer, Migrations, Table, migrate};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+pub use quota::Quota;
 pub use rows::{
     ChangeListener, Deleted, DeletedShare, Delivery, DeviceRow, DeviceState, Mailbox,
     OpenInvitation, Outdated, ShareChange, Space, StoreState,
@@ -125,9 +127,12 @@ pub trait HubReader: Send {
     fn state(&mut self) -> Result<StoreState, StorageError>;
 }
 
-/// Names in the table `meta`: the time of the expiry clock, and the peer id of the hub.
+/// Names in the table `meta`: the time of the expiry clock, the peer id of the hub, the quotas of
+/// persons, and the hub's address note.
 const TIME: &str = "time";
 const HUB: &str = "hub";
+const QUOTAS: &str = "quotas";
+const ADDRESS_NOTE: &str = "address note";
 
 /// Changes that become durable together. All methods fail with [`StorageError`] if the database
 /// cannot be read or written.
@@ -181,6 +186,34 @@ pub trait HubTransaction {
             Some(_) => Err(StorageError::OtherHub),
             None => self.set_meta(HUB, hub.as_bytes()),
         }
+    }
+
+    /// Returns the encoded address note of the hub.
+    fn address_note(&mut self) -> Result<Option<Vec<u8>>, StorageError> {
+        self.meta(ADDRESS_NOTE)
+    }
+
+    /// Replaces the address note of the hub, which its key must have signed.
+    fn set_address_note(&mut self, note: &[u8]) -> Result<(), StorageError> {
+        self.set_meta(ADDRESS_NOTE, note)
+    }
+
+    /// Returns the quotas of all persons that have one.
+    fn quotas(&mut self) -> Result<Vec<([u8; 32], Quota)>, StorageError> {
+        let value = self.meta(QUOTAS)?.unwrap_or_default();
+        Quota::read_all(&value).ok_or(StorageError::Format("its quotas cannot be read"))
+    }
+
+    /// Replaces the quota of a person. The default removes it.
+    fn set_quota(&mut self, identity: &[u8; 32], quota: Quota) -> Result<(), StorageError> {
+        // Locks a row, so that of two commands at once none undoes the other.
+        self.probe()?;
+        let mut quotas = self.quotas()?;
+        quotas.retain(|(of, _)| of != identity);
+        if quota != Quota::default() {
+            quotas.push((*identity, quota));
+        }
+        self.set_meta(QUOTAS, &Quota::write_all(&quotas))
     }
 
     /// Adds a message of a sender that will be delivered to this number of mailboxes. Returns its

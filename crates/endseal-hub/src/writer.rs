@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::budget::Budgets;
 use crate::command::{Command, MailboxEnd, refused};
+use crate::current_address::CurrentAddress;
 use crate::directory::Directory;
 use crate::error::ServeError;
 use crate::expiry_clock::ExpiryClock;
@@ -21,7 +22,7 @@ use crate::limits::HubLimits;
 use crate::metrics::Metrics;
 use crate::reader::{Read, Readers};
 use crate::rules::{Changes, Context, Deletion, DeletionReason, Device, Rules};
-use crate::store::{DeviceState, HubStore, Space, StorageError};
+use crate::store::{DeviceState, HubStore, Quota, Space, StorageError};
 
 /// Maximum number of commands that wait for the writer.
 const WAITING: usize = 4_096;
@@ -51,11 +52,14 @@ pub(crate) fn start(
     budgets: Arc<Budgets>,
     reads: Readers,
     totals: Vec<([u8; 32], u64)>,
+    address: CurrentAddress,
 ) -> Result<mpsc::Sender<Command>, ServeError> {
-    let mut noted = 0;
+    let (mut noted, mut quotas) = (0, HashMap::new());
     let grace = limits.clock_grace;
     store.transact(&mut |transaction| {
         noted = transaction.noted_time()?;
+        quotas = transaction.quotas()?.into_iter().collect();
+        address.adopt(transaction.address_note()?);
         Ok(())
     })?;
     let clock = ExpiryClock::new(noted, now(), grace, Instant::now());
@@ -72,12 +76,14 @@ pub(crate) fn start(
         budgets,
         waiting: totals.iter().map(|it| it.1).sum(),
         totals: totals.into_iter().collect(),
+        quotas,
         deletions: VecDeque::new(),
         metrics,
         clock,
         noted,
         reads,
         commands: sender.downgrade(),
+        address,
         is_stale: false,
         read_at: None,
         failures: Failures::default(),
@@ -105,6 +111,8 @@ struct Writer {
     totals: HashMap<[u8; 32], u64>,
     /// Their sum.
     waiting: u64,
+    /// Limits of single persons, as they were read with the totals.
+    quotas: HashMap<[u8; 32], Quota>,
     /// Frames that are to be deleted.
     deletions: VecDeque<Deletion>,
     metrics: Arc<Metrics>,
@@ -113,6 +121,7 @@ struct Writer {
     noted: u64,
     reads: Readers,
     commands: mpsc::WeakSender<Command>,
+    address: CurrentAddress,
     /// True if another process has changed the database since totals were read.
     is_stale: bool,
     /// The time at which totals were last read again.
@@ -200,19 +209,24 @@ impl Writer {
             if self.store.is_shared() {
                 let _ = self.reads.surveys.try_send(Read::Totals(self.commands.clone()));
             }
-            self.drop_revoked()?;
+            self.read_others_changes()?;
             self.is_stale = false;
         }
         Ok(())
     }
 
-    /// Plans the deletion of what waits for devices that another process has revoked.
-    fn drop_revoked(&mut self) -> Result<(), StorageError> {
-        let mut found = Vec::new();
+    /// Reads the quotas and the address note, and plans the deletion of what waits for devices that
+    /// another process has revoked.
+    fn read_others_changes(&mut self) -> Result<(), StorageError> {
+        let (mut found, mut quotas, mut note) = (Vec::new(), Vec::new(), None);
         self.store.transact(&mut |transaction| {
             found = transaction.outdated(0)?;
+            quotas = transaction.quotas()?;
+            note = transaction.address_note()?;
             Ok(())
         })?;
+        self.quotas = quotas.into_iter().collect();
+        self.address.adopt(note);
         let reason = DeletionReason::Dropped;
         let planned = found.into_iter().filter(|it| it.is_revoked);
         self.deletions.extend(planned.map(|it| Deletion { peer: it.peer, up_to: it.last, reason }));
@@ -283,6 +297,7 @@ impl Writer {
             budgets,
             totals,
             waiting,
+            quotas,
             deletions,
             directory,
             metrics,
@@ -297,7 +312,8 @@ impl Writer {
         let is_noted = expires.is_some_and(|time| time.abs_diff(self.noted) >= NOTE_EVERY);
         store.transact(&mut |transaction| {
             let now = now();
-            let context = Context { cache, needed, told, budgets, totals, limits, room, now };
+            let context =
+                Context { cache, needed, told, budgets, totals, quotas, limits, room, now };
             let mut rules = Rules::new(context, transaction, batch)?;
             let outcomes = batch.iter().map(|command| execute(&mut rules, command, expires));
             let outcomes = outcomes.collect::<Result<_, _>>()?;

@@ -6,8 +6,10 @@ mod invitations;
 mod invite;
 mod migrate;
 mod move_hub;
+mod named;
 mod people;
 mod place;
+mod quota;
 mod remove;
 mod restore;
 mod serve;
@@ -36,6 +38,7 @@ enum Command {
     Invitations(invitations::Args),
     People(people::Args),
     Remove(remove::Args),
+    Quota(quota::Args),
     Move(move_hub::Args),
     Stats(stats::Args),
     Backup(backup::Args),
@@ -51,6 +54,7 @@ pub(crate) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         Command::Invitations(args) => invitations::run(args, ctx),
         Command::People(args) => people::run(args, ctx),
         Command::Remove(args) => remove::run(args, ctx),
+        Command::Quota(args) => quota::run(args, ctx),
         Command::Move(args) => move_hub::run(args, ctx),
         Command::Stats(args) => stats::run(args, ctx),
         Command::Backup(args) => backup::run(args, ctx),

@@ -285,6 +285,10 @@ impl From<HubError> for Failure {
             ),
             HubError::Refused(Code::PERSON) => failure
                 .hint("if you have devices at this hub, come back with: endseal recover"),
+            HubError::Refused(Code::SPACE) => failure.hint(
+                "your texts are kept, and sent later; if that stays, ask the hub's owner for room: \
+                 endseal hub quota",
+            ),
             HubError::Refused(Code::TOKEN) => failure.hint("ask the hub's owner for a new one"),
             _ => failure,
         }

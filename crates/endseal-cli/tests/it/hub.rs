@@ -237,3 +237,51 @@ fn hub_address(person: &Person<'_>) -> String {
     let status = person.run(&["--json", "status"]).ok().json();
     status["hub"].as_str().unwrap().to_owned()
 }
+
+#[test]
+fn a_person_gets_another_limit_and_the_operator_sees_what_is_used() {
+    let scratch = Scratch::new();
+    let (hub, owner, [alice, bob]) = hub_of(&scratch);
+    let of = |name: &str| {
+        let listed = owner.run(&["--json", "hub", "quota"]).ok().json();
+        let rows = listed["people"].as_array().unwrap();
+        assert_eq!(rows.len(), 2);
+        rows.iter().find(|row| row["invitation"] == name).unwrap().clone()
+    };
+    assert_eq!((&of("bob")["from"], &of("bob")["from_limit"]), (&0.into(), &Value::Null));
+    let ran = owner.run(&["hub", "quota", "alice", "--from", "2"]).ok();
+    assert!(ran.text().contains("from  0 bytes, of 2097152\n"), "{}", ran.text());
+    assert!(ran.text().contains("for   0 bytes, of 268435456, as for all\n"), "{}", ran.text());
+    // By identity, and one limit after the other.
+    owner.run(&["hub", "quota", &alice.identity(), "--for", "8"]).ok();
+    let row = of("alice");
+    assert_eq!((&row["from_limit"], &row["for_limit"]), (&(2 << 20).into(), &(8 << 20).into()));
+    std::thread::sleep(core::time::Duration::from_secs(13));
+
+    let text = "x".repeat(999_000);
+    for _ in 0..4 {
+        alice.feed(&["say", "bob", "-"], text.as_bytes()).ok();
+    }
+    // Three texts are more than 2 MiB: the fourth waits at Alice's, who learns why.
+    alice.run(&["sync", "--once"]).fails(3, "the hub has no space left for you");
+    assert_eq!(alice.run(&["--json", "status"]).ok().json()["waiting"], 1);
+    assert!(of("alice")["from"].as_u64().unwrap() > 2 << 20);
+    assert!(of("bob")["for"].as_u64().unwrap() > 2 << 20);
+    bob.run(&["sync"]).ok();
+    alice.run(&["sync"]).ok();
+    bob.run(&["sync"]).ok();
+    assert_eq!(of("alice")["from"], 0);
+
+    let peer = bob.peer_id();
+    assert!(owner.run(&["hub", "quota", &peer]).ok().text().starts_with("bob  endseal1"));
+    owner.run(&["hub", "quota", "alice", "--remove"]).ok();
+    assert_eq!(
+        (&of("alice")["from_limit"], &of("alice")["for_limit"]),
+        (&Value::Null, &Value::Null)
+    );
+    owner.run(&["hub", "quota", "carol", "--from", "2"]).fails(1, "no one has joined as 'carol'");
+    owner.run(&["hub", "quota", "bob", "--from", "0"]).fails(2, "--from");
+    owner.run(&["hub", "quota", "bob", "--for", "3"]).fails(2, "--for");
+    owner.run(&["hub", "quota", "--from", "2"]).fails(2, "required");
+    drop(hub);
+}

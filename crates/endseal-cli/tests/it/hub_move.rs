@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Instant;
 
+use endseal_hub::{HubStore as _, SqliteStore};
 use endseal_testing::Scratch;
 use serde_json::Value;
 
@@ -52,7 +53,7 @@ fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
     }
 }
 
-/// Visits the hub until a visit tells of a move. The hub reads its note once a second.
+/// Visits the hub until a visit tells of a move. The hub reads its note once in ten seconds.
 #[track_caller]
 fn sync_until_told(person: &Person<'_>) -> String {
     let end = Instant::now() + TIMEOUT;
@@ -170,13 +171,18 @@ fn addresses_that_cannot_be_used_are_refused() {
     assert_eq!(status(&alice)["hub"], hub.host());
     // A note of another hub in the folder is not given out.
     other.run(&["hub", "move", &free_address()]).ok();
-    let [from, to] = ["other", "owner"].map(|it| scratch.path(&format!("{it}/hub/address.note")));
-    fs::copy(from, to).unwrap();
+    let open =
+        |name: &str| SqliteStore::open(&scratch.path(&format!("{name}/hub/hub.db"))).unwrap();
+    let mut note = None;
+    let read = open("other").transact(&mut |it| it.address_note().map(|found| note = found));
+    read.unwrap();
+    let note = note.unwrap();
+    open("owner").transact(&mut |it| it.set_address_note(&note)).unwrap();
     owner.run(&["hub", "move"]).fails(4, "from another hub");
-    sleep(Duration::from_millis(1_500));
+    sleep(Duration::from_secs(13));
     assert!(!alice.run(&["sync"]).ok().err.contains("the hub "));
     let log = stop(hub);
-    assert!(log.contains("address.note' cannot be used"), "{log}");
+    assert!(log.contains("the address note cannot be used"), "{log}");
     owner.run(&["hub", "move", "hub.example.org"]).ok();
 }
 

@@ -115,12 +115,13 @@ const SIGNER: [&str; 19] = [
     "signer sign-in",
     "signer status",
 ];
-const HUB: [&str; 11] = [
+const HUB: [&str; 12] = [
     "hub serve",
     "hub invite",
     "hub invitations",
     "hub move",
     "hub people",
+    "hub quota",
     "hub remove",
     "hub stats",
     "hub backup",
@@ -528,6 +529,7 @@ fn fields_of_the_hub_are_documented() {
     seen.run(&owner, &["hub", "invitations"]);
     seen.run(&owner, &["hub", "invitations", "--revoke", "bob"]);
     seen.run(&owner, &["hub", "move", "hub.example.org"]);
+    seen.run(&owner, &["hub", "quota"]);
     seen.run(&owner, &["hub", "stats"]);
     seen.run(&owner, &["hub", "backup", "copy.db"]);
     seen.run(&owner, &["hub", "check"]);

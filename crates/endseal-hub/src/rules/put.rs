@@ -8,8 +8,9 @@ use endseal_delivery::position_after;
 use super::{Device, Rules};
 use crate::command::{Put, refused};
 use crate::digest::short_digest;
+use crate::limits::HubLimits;
 use crate::metrics::Amount;
-use crate::store::StorageError;
+use crate::store::{Quota, StorageError};
 
 /// Bytes of frames for which a sender pays as for one frame.
 const COST_UNIT: usize = 64 << 10;
@@ -67,9 +68,14 @@ impl Rules<'_> {
         // The log and the database each need this.
         let taken = 2 * (FRAME_OVERHEAD + (put.frame.len() + put.slots.len()) as u64)
             + 2 * DELIVERY_OVERHEAD * put.targets.len() as u64;
-        // As in a mailbox, a person may keep as much waiting as is left for all others.
-        let room =
-            self.context.room.checked_sub(taken).filter(|left| self.total(&identity) <= *left);
+        // As in a mailbox, a person may keep as much waiting as is left for all others, unless it
+        // has a quota. That is exceeded by one frame, so that the longest one leaves, too.
+        let total = self.total(&identity);
+        let has_share = |left: &u64| match self.quota(&identity).from {
+            Some(quota) => total < quota,
+            None => total <= *left,
+        };
+        let room = self.context.room.checked_sub(taken).filter(has_share);
         let Some(room) = room else { return Ok(Err(refused(Code::SPACE))) };
         let cost = put.targets.len() * (1 + put.frame.len() / COST_UNIT);
         if let Err(refused) = self.context.budgets.take(&put.sender, cost, self.context.now) {
@@ -115,12 +121,29 @@ impl Rules<'_> {
     /// there is always room for another. The owner has no share to keep to.
     fn is_full(&self, sender: &[u8; 32], target: &PeerId, added: u64) -> bool {
         let Some(Device { state, shares }) = self.read(target) else { return false };
-        let frames = self.context.limits.mailbox_frames.saturating_sub(state.frames);
-        let bytes = self.context.limits.mailbox_bytes.saturating_sub(state.bytes);
+        let (frames, bytes) = self.mailbox_limits(&state.identity);
+        let frames = frames.saturating_sub(state.frames);
+        let bytes = bytes.saturating_sub(state.bytes);
         let share = match state.identity == *sender {
             true => Amount::default(),
             false => shares.get(sender).copied().unwrap_or_default(),
         };
         share.frames >= frames || share.bytes.saturating_add(added) > bytes
+    }
+
+    fn quota(&self, identity: &[u8; 32]) -> Quota {
+        self.context.quotas.get(identity).copied().unwrap_or_default()
+    }
+
+    /// Returns the frames and bytes that each mailbox of a person may have. A quota changes both in
+    /// the same proportion.
+    fn mailbox_limits(&self, identity: &[u8; 32]) -> (u64, u64) {
+        let HubLimits { mailbox_frames, mailbox_bytes, .. } = *self.context.limits;
+        let Some(quota) = self.quota(identity).mailbox else {
+            return (mailbox_frames, mailbox_bytes);
+        };
+        let frames = u128::from(mailbox_frames) * u128::from(quota);
+        let frames = frames / u128::from(mailbox_bytes.max(1));
+        (u64::try_from(frames).unwrap_or(u64::MAX), quota)
     }
 }

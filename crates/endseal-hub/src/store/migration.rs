@@ -3,7 +3,7 @@
 use endseal_crypto::random::{OsRandom, Random as _};
 
 use self::ColumnType::{Bytes, Number, Text};
-use super::{HUB, HubStore, StorageError, TIME};
+use super::{ADDRESS_NOTE, HUB, HubStore, QUOTAS, StorageError, TIME};
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Table {
     }
 }
 
-/// The tables without `meta`, of which two values are copied.
+/// The tables without `meta`, of which four values are copied.
 pub(super) const TABLES: [Table; 10] = [
     Table {
         name: "invitation",
@@ -156,7 +156,7 @@ pub fn migrate(from: &mut dyn HubStore, to: &mut dyn HubStore) -> Result<u64, St
     let mut meta = Vec::new();
     from.transact(&mut |transaction| {
         meta.clear();
-        for name in [TIME, HUB] {
+        for name in [TIME, HUB, QUOTAS, ADDRESS_NOTE] {
             meta.extend(transaction.meta(name)?.map(|value| (name, value)));
         }
         Ok(())

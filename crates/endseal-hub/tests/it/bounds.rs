@@ -19,7 +19,7 @@ fn code(answer: &Answer) -> Option<Code> {
 }
 
 /// Puts frames until one is refused. Returns how many were stored, and the code of the refusal.
-async fn fill(from: &Node, to: &Node, first: u64, length: usize) -> (u64, Code) {
+pub(crate) async fn fill(from: &Node, to: &Node, first: u64, length: usize) -> (u64, Code) {
     let text = vec![7; length];
     for sequence in first.. {
         let answer = put_one(from, put(&[to], &from.frame(sequence, &text))).await;
@@ -32,7 +32,7 @@ async fn fill(from: &Node, to: &Node, first: u64, length: usize) -> (u64, Code) 
 }
 
 /// Receives frames until nothing is left, and acknowledges them.
-async fn drain(node: &Node) -> usize {
+pub(crate) async fn drain(node: &Node) -> usize {
     let mut subscription = subscribe(node, 0, 1 << 20).await;
     let (mut count, mut last) = (0, 0);
     loop {

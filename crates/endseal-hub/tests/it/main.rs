@@ -12,6 +12,7 @@ mod metrics;
 mod migration;
 mod pending;
 mod puts;
+mod quotas;
 mod readiness;
 mod recovery;
 mod shared;

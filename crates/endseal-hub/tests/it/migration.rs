@@ -3,7 +3,7 @@
 use std::thread;
 
 use endseal_codec::hub::{Answer, Hello, Request};
-use endseal_hub::{Hub, StorageError, migrate};
+use endseal_hub::{Hub, Quota, StorageError, migrate};
 use endseal_testing::Scratch;
 use endseal_transport::Policy;
 
@@ -36,6 +36,9 @@ async fn a_database_moves_to_another_engine_and_back() {
         let answer = put_one(&alice, put(&[&bob], &alice.frame(sequence, b"text"))).await;
         assert!(matches!(answer, Answer::Stored(_)), "{answer:?}");
     }
+    let (of, quota) = (*alice.person.identity().ed25519().as_bytes(), Quota::default());
+    let quota = Quota { from: Some(1 << 30), ..quota };
+    world.transact(move |it| it.set_quota(&of, quota));
     let folder = Scratch::new();
     let places =
         [Database::Sqlite(folder.path("one.db")), Database::new(&folder), world.database.clone()];
@@ -53,6 +56,12 @@ async fn a_database_moves_to_another_engine_and_back() {
         let served = Hub::serve(here, world.key(), Policy::default(), former, limits);
         assert!(served.is_err(), "no hub serves from the former database");
         world.database = to.clone();
+        let mut quotas = Vec::new();
+        world.in_store(|store| {
+            let read = store.transact(&mut |it| it.quotas().map(|found| quotas = found));
+            read.unwrap();
+        });
+        assert_eq!(quotas, [(of, quota)]);
         world.start();
         alice.reconnect(&world).await;
         bob.reconnect(&world).await;

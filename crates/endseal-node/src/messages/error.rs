@@ -79,7 +79,7 @@ impl fmt::Display for HubError {
                 Code::PERSON => "the hub has another person record of this identity",
                 Code::STORAGE => "the hub cannot write",
                 Code::RATE => "the hub was asked too often",
-                Code::SPACE => "the hub has no space left for texts",
+                Code::SPACE => "the hub has no space left for you",
                 Code::NONE => "the hub does not know that person",
                 _ => "the hub refuses a request",
             },

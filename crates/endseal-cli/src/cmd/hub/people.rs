@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
 }
 
 /// Formats the public identity of a person.
-fn identity(key: &[u8; 32]) -> String {
+pub(super) fn identity(key: &[u8; 32]) -> String {
     match ed25519::PublicKey::from_bytes(key) {
         Ok(key) => IdentityText::from(PublicIdentity::short(key)).to_string(),
         Err(_) => "?".to_owned(),

@@ -1,7 +1,6 @@
 //! The folder of a hub, with its key, and its database.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -11,10 +10,8 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_crypto::random::OsRandom;
 use endseal_crypto::secret::Zeroizing;
 use endseal_hub::{HubStore, PostgresStore, SqliteStore, StorageError};
-use endseal_keyring::{AddressNote, IdentityFile};
-use endseal_node::{
-    AtomicFile, Existing, FileError, Home, HomeLock, IdentityError, Readers, read_private,
-};
+use endseal_keyring::IdentityFile;
+use endseal_node::{Existing, FileError, Home, IdentityError};
 use endseal_service::Trust;
 use endseal_transport::TransportKey;
 
@@ -22,7 +19,6 @@ use crate::ctx::Ctx;
 use crate::failure::{Failure, Kind};
 
 const DATABASE: &str = "hub.db";
-const ADDRESS_NOTE: &str = "address.note";
 /// Environment variable with the address of a PostgreSQL database.
 const VARIABLE: &str = "ENDSEAL_HUB_DATABASE";
 /// Environment variable with its password, as for PostgreSQL's own programs.
@@ -182,43 +178,6 @@ impl Folder {
         let identity = self.home.identity()?.open_without_passphrase()?;
         identity
             .ok_or_else(|| Failure::new(Kind::Configuration, "the hub's key is under a passphrase"))
-    }
-
-    /// Locks the files of the folder against other commands that change them.
-    pub(super) fn lock(&self) -> Result<HomeLock, Failure> {
-        Ok(self.home.lock()?)
-    }
-
-    /// Reads the bytes of the address note. `None` if there is no file.
-    pub(super) fn address_note_bytes(&self) -> Result<Option<Vec<u8>>, Failure> {
-        let path = self.home.path().join(ADDRESS_NOTE);
-        let bytes = read_private(&path, AddressNote::MAX_LEN)?;
-        Ok(bytes.map(|bytes| bytes.to_vec()))
-    }
-
-    /// Reads the address note, which the key of the hub must have signed. `None` if there is none.
-    pub(super) fn address_note(&self, hub: &PeerId) -> Result<Option<AddressNote>, Failure> {
-        let Some(bytes) = self.address_note_bytes()? else { return Ok(None) };
-        let note = AddressNote::open(&bytes, hub).map_err(|error| {
-            let path = self.home.path().join(ADDRESS_NOTE);
-            let text = format!("'{}' cannot be used", path.display());
-            let failure = Failure::new(Kind::Configuration, text).because(&error);
-            failure.hint("endseal hub move ADDRESS replaces it")
-        })?;
-        Ok(Some(note))
-    }
-
-    /// Replaces the address note.
-    pub(super) fn store_address_note(
-        &self,
-        note: &AddressNote,
-        _lock: &HomeLock,
-    ) -> Result<(), Failure> {
-        let path = self.home.path().join(ADDRESS_NOTE);
-        let mut file = AtomicFile::create(&path, Existing::Replace, Readers::Owner)?;
-        let written = file.write_all(note.as_bytes());
-        written.map_err(|source| FileError::io("write", &path, source))?;
-        Ok(file.commit_durably()?)
     }
 
     /// Locks the folder, so that no second hub serves from it. The lock lasts until the file is

@@ -9,18 +9,15 @@ use endseal_hub::{Hub, HubLimits, ServeError};
 use endseal_keyring::PeerIdText;
 use endseal_transport::{BindError, Policy};
 use tokio::net::TcpListener;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-use super::place::{self, Folder, Place};
+use super::place::{self, Place};
 use crate::ctx::{Ctx, Outcome};
 use crate::duration::{self, SECOND, WEEK};
 use crate::failure::{Failure, Kind};
 use crate::log::{self, Level};
 use crate::peer_address::DEFAULT_PORT;
 use crate::{json, network, reachable};
-
-/// Interval at which the address note is read.
-const NOTE_CHECK: Duration = Duration::from_secs(1);
 
 /// Serve nodes until ^C
 ///
@@ -108,10 +105,6 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
             ServeError::Bind(error) => network::bind(args.listen, &error),
             error => Failure::new(Kind::Environment, "the hub cannot start").because(&error),
         })?;
-        // No content is that, so that the first look counts as a change.
-        let last = Some(Vec::new());
-        let mut note_file = NoteFile { hub: &hub, folder: &folder, last };
-        note_file.read();
         let address = hub
             .local_address()
             .map_err(|error| network::bind(args.listen, &BindError::Socket(error)))?;
@@ -140,45 +133,12 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         tokio::select! {
             () = interrupt.wait() => {}
             () = served => {}
-            () = note_file.follow() => {}
         }
         // A peer that has ended without a close message does not answer ours.
         let _late = timeout(network::CLOSE_TIMEOUT, hub.close()).await;
         Ok(())
     })?;
     Ok(Outcome::default())
-}
-
-/// Gives a hub the address note of its folder.
-struct NoteFile<'h> {
-    hub: &'h Hub,
-    folder: &'h Folder,
-    /// Content of the file at the last look.
-    last: Option<Vec<u8>>,
-}
-
-impl NoteFile<'_> {
-    /// Reads the file. If it changed, the hub gets the note, or the log has a warning.
-    fn read(&mut self) {
-        // A file that cannot be read is as one that is not there.
-        let bytes = self.folder.address_note_bytes().ok().flatten();
-        if bytes == self.last {
-            return;
-        }
-        self.last = bytes;
-        match self.folder.address_note(&self.hub.peer_id()) {
-            Ok(note) => self.hub.set_address_note(note),
-            Err(failure) => tracing::warn!(target: "hub", cause = failure.line()),
-        }
-    }
-
-    /// Reads the file once a second. Never returns.
-    async fn follow(mut self) {
-        loop {
-            sleep(NOTE_CHECK).await;
-            self.read();
-        }
-    }
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {

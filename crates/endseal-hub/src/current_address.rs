@@ -7,11 +7,16 @@ use endseal_crypto::peer_id::PeerId;
 use endseal_keyring::{AddressNote, PeerIdText};
 
 /// The newest note, and the devices that have it. Clones share it.
-#[derive(Clone, Default)]
-pub(crate) struct CurrentAddress(Arc<Mutex<State>>);
+#[derive(Clone)]
+pub(crate) struct CurrentAddress {
+    hub: PeerId,
+    state: Arc<Mutex<State>>,
+}
 
 #[derive(Default)]
 struct State {
+    /// The note as the database has it, which may be damaged.
+    bytes: Option<Vec<u8>>,
     note: Option<AddressNote>,
     /// Devices that greeted with the time of the note: it is durable there.
     known: HashSet<PeerId>,
@@ -20,9 +25,27 @@ struct State {
 }
 
 impl CurrentAddress {
-    /// Replaces the note.
-    pub(crate) fn set(&self, note: Option<AddressNote>) {
-        *self.lock() = State { note, ..State::default() };
+    /// An empty place for the note of a hub.
+    pub(crate) fn new(hub: PeerId) -> Self {
+        Self { hub, state: Arc::default() }
+    }
+
+    /// Takes over what the database has. A note that the hub's key did not sign is not given out.
+    pub(crate) fn adopt(&self, bytes: Option<Vec<u8>>) {
+        let mut state = self.lock();
+        if state.bytes == bytes {
+            return;
+        }
+        let note = bytes.as_deref().map(|bytes| AddressNote::open(bytes, &self.hub));
+        if let Some(Err(cause)) = &note {
+            tracing::warn!(
+                target: "hub",
+                %cause,
+                "the address note cannot be used: endseal hub move replaces it"
+            );
+        }
+        let note = note.and_then(Result::ok);
+        *state = State { bytes, note, ..State::default() };
     }
 
     /// Returns the encoded note for a registered device that has one of the time `noted`. `None` if
@@ -37,8 +60,8 @@ impl CurrentAddress {
             state.has_warned = true;
             tracing::warn!(
                 target: "hub",
-                "a device has a later address note than this hub, whose folder may be an older \
-                 copy: run endseal hub move again"
+                "a device has a later address note than this hub, whose database may be an \
+                 older copy: run endseal hub move again"
             );
         }
         if noted == time && time > 0 && state.known.insert(peer) {
@@ -50,7 +73,7 @@ impl CurrentAddress {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -64,21 +87,33 @@ mod tests {
     #[test]
     fn a_device_gets_a_note_that_is_newer_than_its_own() {
         let key = SigningKey::from_seed(Seed::from_bytes(&[1; 32]));
-        let note = |time| AddressNote::sign(&key, time, &["a:1"], &mut OsRandom).unwrap();
-        let (current, peer) = (CurrentAddress::default(), PeerId::from_bytes(&[2; 32]));
+        let hub = PeerId::of_spki(&key.public_key().to_spki());
+        let note = |key: &SigningKey, time| {
+            let note = AddressNote::sign(key, time, &["a:1"], &mut OsRandom);
+            note.unwrap().as_bytes().to_vec()
+        };
+        let (current, peer) = (CurrentAddress::new(hub), PeerId::from_bytes(&[2; 32]));
         assert_eq!(current.for_device(peer, 0), None);
-        let five = note(5);
-        current.set(Some(five.clone()));
+        let five = note(&key, 5);
+        current.adopt(Some(five.clone()));
         for earlier in [0, 4] {
-            assert_eq!(current.for_device(peer, earlier).as_deref(), Some(five.as_bytes()));
+            assert_eq!(current.for_device(peer, earlier), Some(five.clone()));
         }
         assert!(current.lock().known.is_empty());
         assert_eq!(current.for_device(peer, 5), None);
         assert_eq!(current.lock().known.len(), 1);
         assert_eq!(current.for_device(peer, 6), None);
         assert!(current.lock().has_warned);
-        current.set(Some(note(6)));
+        // The same one again forgets nothing.
+        current.adopt(Some(five));
+        assert_eq!(current.lock().known.len(), 1);
+        current.adopt(Some(note(&key, 6)));
         assert!(current.for_device(peer, 5).is_some());
         assert!(current.lock().known.is_empty());
+        let other = SigningKey::from_seed(Seed::from_bytes(&[3; 32]));
+        for refused in [Some(note(&other, 7)), Some(vec![1; 9]), None] {
+            current.adopt(refused);
+            assert_eq!(current.for_device(peer, 5), None);
+        }
     }
 }
