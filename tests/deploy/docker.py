@@ -85,11 +85,12 @@ class Docker:
         name = words[words.index("-t") + 1]
         self.hand_over(name, f"{name}:latest")
 
-    def image_of(self, root, name, entry):
+    def image_of(self, root, name, *entry):
         """Makes an image with the files of a folder for Docker, in the place of a registry's."""
         container = self.buildah("from", "scratch")
         self.buildah("copy", "--quiet", container, root, "/")
-        self.buildah("config", "--entrypoint", json.dumps(entry), container)
+        if entry:
+            self.buildah("config", "--entrypoint", json.dumps(entry), container)
         self.buildah("commit", "--quiet", container, name)
         self.buildah("rm", container)
         self.hand_over(name, name)
