@@ -172,7 +172,8 @@ def processes(engine, folder):
     # Each of the two stops once while a text waits.
     for one, other in (("hub-1", "hub-2"), ("hub-2", "hub-1")):
         people.send()
-        engine.stop(f"{PROJECT}-{one}-1")
+        # A node that has dialled both left a connection to one. The hub waits 2 s for its end.
+        engine.stop(f"{PROJECT}-{one}-1", limit=5)
         people.receive(people.sent)
         people.send()
         shell(f"docker compose --profile postgres start {one}")

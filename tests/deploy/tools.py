@@ -193,7 +193,8 @@ def servers_root():
             apt = ["chroot", folder, "apt-get", *words]
             done = subprocess.run(apt, env=environment, stdout=output, stderr=output)
         assert done.returncode == 0, f"packages cannot be installed: {log}"
-        run(["chroot", folder, "apt-get", "clean"])
+        for useless in ("var/lib/apt/lists", "var/cache/apt", "usr/share/doc", "usr/share/locale", "usr/share/man"):
+            shutil.rmtree(folder / useless)
         # pg_isready and pg_dump are called without a path.
         for program in (folder / "usr/lib/postgresql").glob("*/bin/*"):
             link = folder / "usr/local/bin" / program.name
