@@ -83,22 +83,17 @@ class Docker:
         stage = ["--pull-never", "--build-context", f"build={self.stage}"]
         self.buildah("build", "--quiet", "--isolation", "chroot", *stage, *words[2:], cwd=ROOT)
         name = words[words.index("-t") + 1]
-        self.hand_over(name, f"{name}:latest")
-
-    def image_of(self, root, name, entry):
-        """Makes an image with the files of a folder for Docker, in the place of a registry's."""
-        container = self.buildah("from", "scratch")
-        self.buildah("copy", "--quiet", container, root, "/")
-        self.buildah("config", "--entrypoint", json.dumps(entry), container)
-        self.buildah("commit", "--quiet", container, name)
-        self.buildah("rm", container)
-        self.hand_over(name, name)
-
-    def hand_over(self, name, tag):
-        """Gives an image of buildah to Docker."""
         archive = self.folder / "image.tar"
-        self.buildah("push", "--quiet", name, f"docker-archive:{archive}:{tag}")
+        self.buildah("push", "--quiet", name, f"docker-archive:{archive}:{name}:latest")
         self.docker("load", "--quiet", "--input", archive)
+        archive.unlink()
+
+    def image_of(self, root, name, *entry):
+        """Makes an image with the files of a folder for Docker, in the place of a registry's."""
+        archive = self.folder / "root.tar"
+        run(["tar", "--directory", root, "--create", "--file", archive, "."])
+        changes = ["--change", f"ENTRYPOINT {json.dumps(entry)}"] if entry else []
+        self.docker("import", *changes, archive, name)
         archive.unlink()
 
     def start(self, command, *options, folder):
@@ -110,13 +105,13 @@ class Docker:
     def pid(self, container):
         return int(self.docker("inspect", container, "--format", "{{.State.Pid}}"))
 
-    def stop(self, container):
-        """Ends a container by SIGTERM. It must exit with 0 within 3 s."""
+    def stop(self, container, limit=3):
+        """Ends a container by SIGTERM. It must exit with 0 within `limit` seconds."""
         start = time.monotonic()
         self.docker("stop", "--time", "20", container)
         seconds = time.monotonic() - start
         code = self.docker("inspect", container, "--format", "{{.State.ExitCode}}").strip()
-        assert code == "0" and seconds < 3, f"exit code {code} after {seconds:.1f} s"
+        assert code == "0" and seconds < limit, f"exit code {code} after {seconds:.1f} s"
 
 
 def commands_of(dockerfile):

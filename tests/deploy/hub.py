@@ -9,7 +9,7 @@ from checks import Skipped
 from confined import check_confined
 from docker import commands_of
 from readme import Readme
-from tools import ROOT, Person, docker_programs, knows, postgres_root, run, wait_until_ready
+from tools import ROOT, Person, docker_programs, knows, run, servers_root, wait_until_ready
 
 FOLDER = ROOT / "deploy/hub"
 PROJECT = "endseal-hub"
@@ -153,7 +153,7 @@ def processes(engine, folder):
         raise Skipped("this program knows no PostgreSQL")
     readme = Readme("deploy/hub/README.md", ["Two processes"])
     place = compose_folder(engine, folder / "processes")
-    engine.image_of(postgres_root(), "postgres:17-bookworm", ["/usr/local/bin/entry"])
+    engine.image_of(servers_root(), "postgres:17-bookworm", "postgres-entry")
 
     def shell(line):
         return engine.shell(line.replace(" --build", ""), place)
@@ -172,7 +172,8 @@ def processes(engine, folder):
     # Each of the two stops once while a text waits.
     for one, other in (("hub-1", "hub-2"), ("hub-2", "hub-1")):
         people.send()
-        engine.stop(f"{PROJECT}-{one}-1")
+        # A node that has dialled both left a connection to one. The hub waits 2 s for its end.
+        engine.stop(f"{PROJECT}-{one}-1", limit=5)
         people.receive(people.sent)
         people.send()
         shell(f"docker compose --profile postgres start {one}")

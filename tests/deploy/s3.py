@@ -1,17 +1,21 @@
 """The S3 proxy in its image and as a service, before versitygw."""
 
+import json
 import os
+import shutil
 
+import stand_ins
 from checks import Skipped
 from confined import check_confined
 from docker import commands_of
 from readme import Readme
-from tools import ROOT, S3Server, check_s3, run, s3_server, signed, wait_until_ready
+from tools import ROOT, S3Server, check_s3, docker_programs, run, s3_server, signed, wait_for, wait_until_ready
 
 FOLDER = ROOT / "deploy/s3"
 SECRETS = "/run/credentials/endseal-s3.service"
 BACKEND, CLIENT = "secret-of-the-backend", "secret-of-alice"
 MEMORY = 1 << 30
+PROJECT, URL = "endseal-s3", "http://127.0.0.1:9000"
 
 
 def server(folder):
@@ -50,6 +54,53 @@ def image(engine, folder):
     engine.stop("s3")
     engine.docker("rm", "s3")
     behind.process.stop()
+
+
+def compose(engine, folder):
+    """Runs the section "All of it with compose" of the README, less Prometheus and Grafana."""
+    if not (docker_programs() / "config/cli-plugins/docker-compose").exists() or not s3_server().exists():
+        raise Skipped("no docker compose or versitygw, and no Go to build them")
+    readme = Readme("deploy/s3/README.md", ["All of it with compose"])
+    place = folder / "s3-compose"
+    shutil.copytree(FOLDER, place / "deploy/s3", ignore=shutil.ignore_patterns("secret"))
+    built = place / "target/dist"
+    built.mkdir(parents=True)
+    shutil.copy(engine.program, built / "endseal")
+    run(["bash", "-c", readme.take("cd deploy/s3 && compose/secrets")], cwd=place)
+    place = place / "deploy/s3"
+    build, _ = commands_of(FOLDER / "Dockerfile")
+    engine.build(build)
+    engine.docker("tag", "endseal", "endseal:local")
+    settings = engine.docker("compose", "config", "--format", "json", cwd=place)
+    stand_ins.make(engine, json.loads(settings))
+    up = readme.take("docker compose up").replace(" --build", "")
+    engine.shell(f"{up} balancer", place)
+    wait_until_ready(f"{URL}/readyz")
+    for proxy in ("proxy-1", "proxy-2"):
+        check_confined(engine.pid(f"{PROJECT}-{proxy}-1"), "65532")
+    client = ("alice", (place / "compose/secret/client.secret").read_text().strip())
+    assert readme.take("aws --endpoint-url http://127.0.0.1:9000 s3 mb s3://photos-example")
+    signed(client, f"{URL}/photos-example", "--request", "PUT")
+    text, copy = folder / "s3-text", folder / "s3-copy"
+    text.write_text("a text of the test\n" * 100)
+    signed(client, f"{URL}/photos-example/object", "--upload-file", text)
+    for proxy in ("proxy-1", "proxy-2"):
+        # The other proxy serves while one is stopped.
+        engine.stop(f"{PROJECT}-{proxy}-1")
+        wait_for("the balancer", lambda: signed(client, f"{URL}/photos-example", expect=None) == "200")
+        signed(client, f"{URL}/photos-example/object", "--output", copy)
+        assert copy.read_bytes() == text.read_bytes()
+        engine.docker("compose", "start", proxy, cwd=place)
+        wait_for(proxy, lambda: has_two_proxies(engine))
+    engine.docker("compose", "down", "--volumes", cwd=place)
+    readme.all_were_run()
+
+
+def has_two_proxies(engine):
+    """True when the log of the balancer says that both proxies are up."""
+    log = engine.docker("logs", f"{PROJECT}-balancer-1", both=True)
+    down = {name: log.rfind(f"proxies/{name} is DOWN") for name in ("proxy-1", "proxy-2")}
+    return all(log.rfind(f"proxies/{name} is UP") >= there for name, there in down.items())
 
 
 def unit(system, folder):

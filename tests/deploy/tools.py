@@ -33,13 +33,13 @@ PACKAGES = {
 }
 
 
-def run(words, expect=0, stdin=b"", **options):
-    """Runs a command to its end and returns what it wrote on standard output."""
+def run(words, expect=0, stdin=b"", both=False, **options):
+    """Runs a command to its end and returns what it wrote on standard output, or on both."""
     words = [str(word) for word in words]
     done = subprocess.run(words, input=stdin, capture_output=True, timeout=TIMEOUT, **options)
     said = (done.stdout + done.stderr).decode(errors="replace")
     assert expect is None or done.returncode == expect, f"{words}: {done.returncode}: {said[-2000:]}"
-    return done.stdout.decode(errors="replace")
+    return said if both else done.stdout.decode(errors="replace")
 
 
 def wait_for(what, function, seconds=20):
@@ -175,10 +175,10 @@ exec setpriv --reuid postgres --regid postgres --clear-groups "$@" -D $data
 """
 
 
-def postgres_root():
-    """Returns a folder with Debian's PostgreSQL, which starts as PostgreSQL's own image does."""
-    folder = CACHE / f"postgres-{SUITE}"
-    note = CACHE / f"postgres-{SUITE}.txt"
+def servers_root():
+    """Returns a folder with Debian's PostgreSQL and haproxy, for images that stand for registries'."""
+    folder = CACHE / f"servers-{SUITE}"
+    note = CACHE / f"servers-{SUITE}.txt"
     if not note.exists():
         shutil.rmtree(folder, ignore_errors=True)
         run(["cp", "--archive", system_root(), folder])
@@ -186,19 +186,22 @@ def postgres_root():
         settings = folder / "etc/postgresql-common"
         settings.mkdir()
         (settings / "createcluster.conf").write_text("create_main_cluster = false\n")
-        words = ["install", "--yes", "--quiet=2", "--no-install-recommends", "postgresql"]
+        words = ["install", "--yes", "--quiet=2", "--no-install-recommends", "postgresql", "haproxy"]
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        log = CACHE / "postgres.log"
+        log = CACHE / "servers.log"
         with open(log, "wb") as output:
-            done = subprocess.run(["chroot", folder, "apt-get", *words], env=environment, stdout=output, stderr=output)
-        assert done.returncode == 0, f"PostgreSQL cannot be installed: {log}"
+            apt = ["chroot", folder, "apt-get", *words]
+            done = subprocess.run(apt, env=environment, stdout=output, stderr=output)
+        assert done.returncode == 0, f"packages cannot be installed: {log}"
+        for useless in ("var/lib/apt/lists", "var/cache/apt", "usr/share/doc", "usr/share/locale", "usr/share/man"):
+            shutil.rmtree(folder / useless)
         # pg_isready and pg_dump are called without a path.
         for program in (folder / "usr/lib/postgresql").glob("*/bin/*"):
             link = folder / "usr/local/bin" / program.name
             link.symlink_to(f"/{program.relative_to(folder)}")
         run(["chroot", folder, "install", "-d", "-m", "3777", "-o", "postgres", "/run/postgresql"])
         note.write_text("complete")
-    entry = folder / "usr/local/bin/entry"
+    entry = folder / "usr/local/bin/postgres-entry"
     entry.write_text(POSTGRES_ENTRY)
     entry.chmod(0o755)
     return folder

@@ -76,7 +76,7 @@ pub(super) fn all(root: &Path, fuzz_minutes: u64) -> Result<Vec<Check>, String> 
         check("s3: all clients and servers", 60, released(&[S3_ALL])),
         check("s3: soak before MinIO", 40, released(&[S3_SOAK_MINIO])),
         check("s3: soak before versitygw", 40, released(&[S3_SOAK])),
-        check("deploy: images, compose file and units", 30, released(&[DEPLOY])),
+        check("deploy: images, compose files and units", 60, released(&[DEPLOY])),
         check("bench: instructions of kernels", 20, bench(vec![program("xtask gate")])),
         check("bench: all suites", 40, bench(whole_bench())),
         check("bench: beside peers", 60, bench(bench_peers())),
