@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import time
 import urllib.request
@@ -247,11 +246,14 @@ class Process:
             options = {"stdout": output, "stderr": output, "stdin": subprocess.DEVNULL} | options
             self.child = subprocess.Popen(words, **options)
 
-    def stop(self, number=signal.SIGTERM):
-        """Ends it and returns its exit code."""
-        if self.child.poll() is None:
-            self.child.send_signal(number)
-        return self.child.wait(TIMEOUT)
+    def stop(self, seconds=20):
+        """Ends it, by force if it takes longer than `seconds`."""
+        self.child.terminate()
+        try:
+            self.child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
 
 
 class Person:
