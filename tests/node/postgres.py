@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A private PostgreSQL server, with a database for each hub.
 
 `tests/node/postgres.py [COMMAND …]` starts one, and runs a command with the URL of an empty database

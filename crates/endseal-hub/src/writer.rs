@@ -87,11 +87,9 @@ pub(crate) fn start(
         is_stale: false,
         read_at: None,
         failures: Failures::default(),
+        has_room: None,
     };
-    let room = writer.room();
-    if room == 0 {
-        tracing::warn!(target: "hub", "there is no space for frames, which are refused");
-    }
+    writer.room();
     let thread = thread::Builder::new().name("hub-writer".to_owned());
     thread.spawn(move || writer.run(receiver)).map_err(ServeError::Thread)?;
     Ok(sender)
@@ -127,6 +125,8 @@ struct Writer {
     /// The time at which totals were last read again.
     read_at: Option<Instant>,
     failures: Failures,
+    /// True if there was room for frames before the last transaction.
+    has_room: Option<bool>,
 }
 
 /// Failed transactions since the last one that succeeded. They are logged once a minute.
@@ -386,6 +386,14 @@ impl Writer {
             Err(_) => u64::MAX,
         };
         self.metrics.room.store(room, Relaxed);
+        match (self.has_room.replace(room > 0), room > 0) {
+            (Some(true) | None, false) => tracing::warn!(
+                target: "hub",
+                "there is no space for frames, which are refused until what waits was fetched"
+            ),
+            (Some(false), true) => tracing::info!(target: "hub", "there is space for frames again"),
+            _ => {}
+        }
         room
     }
 

@@ -10,7 +10,9 @@ use crate::json;
 ///
 /// All that waits for it is deleted, and its senders are told so. A person comes back with a new
 /// invitation alone, and with a new device: endseal devices renew. A removed device stays in the
-/// person's record, in which only its person can revoke it.
+/// person's record, in which only its person can revoke it. A thief who has the person's words or
+/// an identity file without a passphrase can register another device: endseal hub serve
+/// --invite-devices prevents that.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Identity or name of the invitation of a person, or peer id of a device
@@ -35,5 +37,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
     removed.map_err(|error| place::storage(&error))?;
     let count = left.len();
     let json = json::object([("devices", count.into())]);
-    Ok(Outcome::done(format!("{count} devices removed"), json))
+    let text =
+        if count == 1 { "1 device removed".to_owned() } else { format!("{count} devices removed") };
+    Ok(Outcome::done(text, json))
 }
