@@ -36,7 +36,7 @@ const MAX_LEN: usize = 4_096;
 pub(crate) struct Args {
     /// File with the invitation [default: standard input]
     file: Option<PathBuf>,
-    /// The hub of this device at another address, without an invitation: PEERID@HOST:PORT
+    /// The hub at another address, without an invitation: PEERID@HOST:PORT
     ///
     /// For a hub that moved while this device did not visit it. The address replaces those that are
     /// known, once the hub has answered there.

@@ -274,7 +274,7 @@ fn a_person_gets_another_limit_and_the_operator_sees_what_is_used() {
 
     let peer = bob.peer_id();
     assert!(owner.run(&["hub", "quota", &peer]).ok().text().starts_with("bob  endseal1"));
-    owner.run(&["hub", "quota", "alice", "--remove"]).ok();
+    owner.run(&["hub", "quota", "alice", "--unset"]).ok();
     assert_eq!(
         (&of("alice")["from_limit"], &of("alice")["for_limit"]),
         (&Value::Null, &Value::Null)

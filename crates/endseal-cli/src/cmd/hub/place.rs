@@ -247,7 +247,7 @@ pub(super) fn storage(error: &StorageError) -> Failure {
             failure.hint("serve from the database to which endseal hub migrate has copied it")
         }
         StorageError::OtherHub => {
-            failure.hint("copy identity.endseal from the folder of the first hub")
+            failure.hint("serve with the key of the first hub: a copy of its folder")
         }
         _ => failure,
     }

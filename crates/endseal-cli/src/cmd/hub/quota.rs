@@ -38,7 +38,7 @@ pub(super) struct Args {
     mailbox: Option<u64>,
     /// Remove both limits
     #[arg(long, requires = "who", conflicts_with_all = ["from", "mailbox"])]
-    remove: bool,
+    unset: bool,
     #[command(flatten)]
     place: Place,
 }
@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args, ctx: &mut Ctx) -> Result<Outcome, Failure> {
         persons.retain(|identity, _| Some(*identity) == named);
     }
     let quotas = match persons.keys().next() {
-        Some(identity) if args.remove || args.from.is_some() || args.mailbox.is_some() => {
+        Some(identity) if args.unset || args.from.is_some() || args.mailbox.is_some() => {
             change(&mut *store, identity, args)?
         }
         _ => read(&mut *store)?,
@@ -135,7 +135,7 @@ fn change(
     let mut quotas = HashMap::new();
     let changed = store.transact(&mut |transaction| {
         quotas = transaction.quotas()?.into_iter().collect();
-        let before = match args.remove {
+        let before = match args.unset {
             true => Quota::default(),
             false => quotas.get(identity).copied().unwrap_or_default(),
         };
