@@ -82,10 +82,12 @@ class Postgres:
         return self.names[folder]
 
     def serve(self, folder, number):
-        # Both ways to a server, and both ways to give its URL.
+        # Both ways to a server.
+        name = self.database(folder)
         if number % 2 == 0:
-            return ["--database", self.server.url(self.database(folder))], {}
-        return [], self.environment(folder)
+            return ["--database", self.server.url(name)], {}
+        password = {"PGPASSWORD": self.server.password}
+        return ["--database", self.server.url_by_tcp(name)], password
 
     def environment(self, folder):
         return {"ENDSEAL_HUB_DATABASE": self.server.url_with_password(self.database(folder))}

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A private PostgreSQL server, with a database for each hub.
 
 `tests/node/postgres.py [COMMAND …]` starts one, and runs a command with the URL of an empty database
@@ -171,8 +172,11 @@ class Server:
         """The URL by the Unix socket, which needs no password."""
         return f"postgres://{OWNER}@{str(self.folder).replace('/', '%2F')}:{self.port}/{name}"
 
+    def url_by_tcp(self, name):
+        """The URL by TCP, which needs the password."""
+        return f"postgres://{OWNER}@127.0.0.1:{self.port}/{name}"
+
     def url_with_password(self, name):
-        """The URL by TCP."""
         return f"postgres://{OWNER}:{self.password}@127.0.0.1:{self.port}/{name}"
 
     def files(self):

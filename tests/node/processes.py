@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -136,6 +137,13 @@ class Person:
         return ran
 
 
+def free_address():
+    """An address of this machine that is free. A process has the same one after a restart."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return "{}:{}".format(*probe.getsockname())
+
+
 class Serving:
     """One process of a hub, the first of which has the number 0."""
 
@@ -201,8 +209,8 @@ class Hub:
         if ENGINE.processes == 1:
             self.servings = [Serving(self, 0, address)]
         else:
-            numbers = range(ENGINE.processes)
-            self.servings = [Serving(self, number, "127.0.0.1:0") for number in numbers]
+            addresses = [free_address() for _ in range(ENGINE.processes)]
+            self.servings = [Serving(self, *numbered) for numbered in enumerate(addresses)]
         # The first one makes the key.
         for one in self.servings:
             one.start()
