@@ -67,6 +67,9 @@ class Sqlite:
         """Files of databases beside the folders of hubs."""
         return []
 
+    def close(self):
+        """Stops what runs for the engine."""
+
 
 class Postgres:
     """A database for each hub, which any number of processes serve."""
@@ -127,6 +130,9 @@ class Postgres:
 
     def files(self):
         return self.server.files()
+
+    def close(self):
+        self.server.remove()
 
 
 def chosen(name, processes):
